@@ -99,6 +99,7 @@ pub mod types {
 /// |---|---|---|
 /// | SQLite | [`sqlite::Sqlite::builder`](bobak_sqlite::Sqlite::builder) | `sqlite` (default) |
 /// | memory | [`memory::Memory::builder`](bobak_memory::Memory::builder) | |
+/// | key-value file | `kv::Kv::builder` | `kv` |
 /// | PostgreSQL | `postgres::Postgres::builder` | `postgres` |
 /// | MariaDB and MySQL | `mysql::MySql::builder` | `mysql` |
 /// | Bobak server | `remote::Remote::builder` | `remote` |
@@ -109,6 +110,8 @@ pub mod engine {
         SchemaChange, Select, Session, SessionLayer, Source, TransactionControl, Verb, Write,
         codec, prepare_batched, prepare_insert, prepare_update,
     };
+    #[cfg(feature = "kv")]
+    pub use bobak_kv as kv;
     pub use bobak_memory as memory;
     #[cfg(feature = "mysql")]
     pub use bobak_mysql as mysql;

@@ -30,6 +30,8 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
     let settings = settings(query).map_err(|error| in_url(error, bad))?;
     match scheme {
         "memory" => memory(&place, &settings).map_err(|error| in_url(error, bad)),
+        #[cfg(feature = "kv")]
+        "kv" => key_value(&place, &settings).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "sqlite")]
         "sqlite" => sqlite(&place, &settings).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "postgres")]
@@ -53,6 +55,7 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
 /// The message for a scheme that this program can't open: its engine's feature is disabled, or no engine has it.
 fn unknown_engine(scheme: &str) -> String {
     let feature = match scheme {
+        "kv" => "kv",
         "sqlite" => "sqlite",
         "postgres" | "postgresql" => "postgres",
         "mysql" | "mariadb" => "mysql",
@@ -76,6 +79,8 @@ const ENGINES: &[&str] = &[
     #[cfg(feature = "sqlite")]
     "sqlite",
     "memory",
+    #[cfg(feature = "kv")]
+    "kv",
     #[cfg(feature = "postgres")]
     "postgres",
     #[cfg(feature = "mysql")]
@@ -183,6 +188,29 @@ fn memory_builder(settings: &[(String, String)]) -> Result<MemoryBuilder> {
         };
     }
     Ok(builder)
+}
+
+#[cfg(feature = "kv")]
+fn key_value(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
+    use bobak_kv::{Durability, Kv};
+    if place.is_empty() {
+        return Err(config("no file; write kv:FILE"));
+    }
+    let durabilities = [("immediate", Durability::Immediate), ("on_flush", Durability::OnFlush)];
+    let switch = [("true", true), ("false", false)];
+    let mut builder = Kv::builder();
+    for (name, value) in settings {
+        builder = match name.as_str() {
+            "busy_timeout" => builder.busy_timeout(Duration::from_millis(number(name, value)?)),
+            "cache_bytes" => builder.cache_bytes(number(name, value)?),
+            "check_on_open" => builder.check_on_open(choice(name, value, &switch)?),
+            "durability" => builder.durability(choice(name, value, &durabilities)?),
+            _ => {
+                return Err(unknown(name, "busy_timeout, cache_bytes, check_on_open, durability"));
+            }
+        };
+    }
+    Ok(Arc::new(builder.open(place)?))
 }
 
 #[cfg(feature = "sqlite")]

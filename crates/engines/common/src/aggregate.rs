@@ -99,11 +99,11 @@ struct Group {
     /// The values of the columns that rows are grouped by.
     values: Vec<Value<'static>>,
     /// For each expression of the query, what it needs.
-    parts: Vec<Part>,
+    parts: Vec<AggregateState>,
 }
 
 #[derive(Debug)]
-enum Part {
+enum AggregateState {
     /// A column of the group: its place among the values.
     Value(usize),
     Count(i64),
@@ -131,12 +131,12 @@ impl Group {
             Expr::Column(column) => {
                 let place = select.group.iter().position(|c| c == column);
                 // `to_select` refuses others.
-                place.map_or(Part::Extreme(Value::Null), Part::Value)
+                place.map_or(AggregateState::Extreme(Value::Null), AggregateState::Value)
             }
-            Expr::Count | Expr::CountOf(_) => Part::Count(0),
-            Expr::Sum(_) | Expr::Avg(_) => Part::Sum(Sum::default()),
+            Expr::Count | Expr::CountOf(_) => AggregateState::Count(0),
+            Expr::Sum(_) | Expr::Avg(_) => AggregateState::Sum(Sum::default()),
             // `Expr` is non-exhaustive; `Select` has no other expressions.
-            _ => Part::Extreme(Value::Null),
+            _ => AggregateState::Extreme(Value::Null),
         };
         Self {
             values: select.group.iter().map(value).collect(),
@@ -148,7 +148,7 @@ impl Group {
         for (part, expr) in self.parts.iter_mut().zip(&select.columns) {
             let value = expr.column().map(|column| row.value(column));
             let Some((column, value)) = expr.column().zip(value) else {
-                if let Part::Count(count) = part {
+                if let AggregateState::Count(count) = part {
                     *count += 1;
                 }
                 continue;
@@ -157,10 +157,10 @@ impl Group {
                 continue;
             }
             match part {
-                Part::Value(_) => {}
-                Part::Count(count) => *count += 1,
-                Part::Sum(sum) => sum.add(value).map_err(|e| name(e, schema, column))?,
-                Part::Extreme(best) => {
+                AggregateState::Value(_) => {}
+                AggregateState::Count(count) => *count += 1,
+                AggregateState::Sum(sum) => sum.add(value).map_err(|e| name(e, schema, column))?,
+                AggregateState::Extreme(best) => {
                     let ordering = compare_in_column(schema, column, value, best.as_ref());
                     let better = match expr {
                         Expr::Min(_) => ordering.is_lt(),
@@ -198,11 +198,15 @@ impl Group {
             .map(|(part, expr)| {
                 let column = expr.column().unwrap_or_default();
                 match (part, expr) {
-                    (Part::Value(place), _) => Ok(values.get(place).cloned().unwrap_or_default()),
-                    (Part::Count(count), _) => Ok(Value::Int(count)),
-                    (Part::Extreme(value), _) => Ok(value),
-                    (Part::Sum(sum), Expr::Avg(_)) => Ok(sum.average(schema, column)),
-                    (Part::Sum(sum), _) => sum.total().map_err(|e| name(e, schema, column)),
+                    (AggregateState::Value(place), _) => {
+                        Ok(values.get(place).cloned().unwrap_or_default())
+                    }
+                    (AggregateState::Count(count), _) => Ok(Value::Int(count)),
+                    (AggregateState::Extreme(value), _) => Ok(value),
+                    (AggregateState::Sum(sum), Expr::Avg(_)) => Ok(sum.average(schema, column)),
+                    (AggregateState::Sum(sum), _) => {
+                        sum.total().map_err(|e| name(e, schema, column))
+                    }
                 }
             })
             .collect()

@@ -12,7 +12,7 @@
 //! * [`sort_key()`] makes bytes that sort as values do.
 //! * [`TableAdditions`] says how rows change when columns are added to their table.
 //! * [`table_to_json`] and [`table_from_json`] store a schema.
-//! * [`WriterLock`] lets one writer at a time in.
+//! * [`WriteLock`] lets one writer at a time in.
 //!
 //! The memory engine has rows and indexes of its own and uses the parts; the key-value engine, and
 //! the engine of `examples/engine`, use them all.
@@ -25,7 +25,7 @@ mod schema_json;
 mod select;
 mod sort_key;
 mod write;
-mod writer_lock;
+mod write_lock;
 
 pub use aggregate::{Groups, exact_integer};
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
@@ -38,4 +38,4 @@ pub use write::{
     RowStore, StoredTable, check_columns, check_version, duplicate_error, encode_row, no_key_left,
     no_such_row, raised_version, write_row,
 };
-pub use writer_lock::{HeldWriterLock, WriterLock, WriterPass};
+pub use write_lock::{HeldWriteLock, WriteLock, WritePass};

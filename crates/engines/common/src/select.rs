@@ -12,7 +12,7 @@ pub type EachRow<'a> = dyn FnMut(EncodedRow<'_>) -> Result<bool> + 'a;
 const INTERRUPT_INTERVAL: u32 = 256;
 
 /// Some columns of a row.
-struct Projected<'a> {
+struct ProjectedRow<'a> {
     row: EncodedRow<'a>,
     columns: &'a [usize],
 }
@@ -65,7 +65,7 @@ pub fn run_select(
     let whole = columns.iter().copied().eq(0..schema.columns().len());
     let mut hand_out = |found: EncodedRow<'_>| match whole {
         true => row(&found),
-        false => row(&Projected { row: found, columns: &columns }),
+        false => row(&ProjectedRow { row: found, columns: &columns }),
     };
     let mut page = Page::new(select);
     if is_by_key(schema, select) {
@@ -134,7 +134,7 @@ impl Page {
     }
 }
 
-impl Row for Projected<'_> {
+impl Row for ProjectedRow<'_> {
     fn len(&self) -> usize {
         self.columns.len()
     }

@@ -1,7 +1,7 @@
 //! The tables that the file has, and changes of them.
 
 use crate::NAME;
-use crate::data::{AFTER, Data, Rows, Writer, prefix};
+use crate::data::{AFTER, Data, DataWriter, TableRows, prefix};
 use crate::error::failed;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// All tables at one moment.
 #[derive(Clone, Default)]
-pub(super) struct Catalog {
+pub(super) struct TableCatalog {
     pub tables: Vec<Arc<KvTable>>,
 }
 
@@ -41,7 +41,7 @@ impl KvTable {
     }
 }
 
-impl Catalog {
+impl TableCatalog {
     /// Reads the schemas.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Catalog {
     ///
     /// # Errors
     /// As [`Session::alter`](bobak_core::Session::alter).
-    pub fn alter(&self, writer: &mut Writer<'_>, changes: &[SchemaChange]) -> Result<Self> {
+    pub fn alter(&self, writer: &mut DataWriter<'_>, changes: &[SchemaChange]) -> Result<Self> {
         let mut new = self.clone();
         let additions = TableAdditions::collect(changes)?;
         for change in changes {
@@ -115,7 +115,7 @@ impl Catalog {
         Ok(KvTable { id, stored: StoredTable::new(schema)? })
     }
 
-    fn store(&mut self, writer: &mut Writer<'_>, table: KvTable) -> Result<()> {
+    fn store(&mut self, writer: &mut DataWriter<'_>, table: KvTable) -> Result<()> {
         let json = table_to_json(&table.stored.schema).to_string();
         writer.put(&schema_key(table.id), Some(json.as_bytes()))?;
         self.tables.push(Arc::new(table));
@@ -123,7 +123,7 @@ impl Catalog {
     }
 
     /// Copies a table's rows to a table with the additions, and removes the old one.
-    fn add(&mut self, writer: &mut Writer<'_>, addition: &TableAdditions) -> Result<()> {
+    fn add(&mut self, writer: &mut DataWriter<'_>, addition: &TableAdditions) -> Result<()> {
         let position = self.position(addition.table().name());
         let position = position.ok_or_else(|| missing(addition.table()))?;
         let old =
@@ -139,7 +139,7 @@ impl Catalog {
                 let row = EncodedRow::new(row);
                 let row = encode_row(&new.stored.schema, |column| rebuild.value(row, column))?;
                 let row = EncodedRow::new(&row);
-                let mut rows = Rows { writer: &mut *writer, table: &new };
+                let mut rows = TableRows { writer: &mut *writer, table: &new };
                 new.stored.check_new(&rows, row)?;
                 rows.replace(None, Some(row))?;
             }
@@ -152,7 +152,7 @@ impl Catalog {
 }
 
 /// Removes a table's rows and index entries.
-fn remove_all(writer: &mut Writer<'_>, table: u32) -> Result<()> {
+fn remove_all(writer: &mut DataWriter<'_>, table: u32) -> Result<()> {
     let from = prefix(table, 0);
     let mut to = table.to_be_bytes().to_vec();
     to.push(AFTER);

@@ -34,7 +34,7 @@ pub(super) enum Data<'t> {
 pub(super) type Undo = (Vec<u8>, Option<Vec<u8>>);
 
 /// The data in a write transaction.
-pub(super) struct Writer<'t> {
+pub(super) struct DataWriter<'t> {
     pub data: Data<'t>,
     /// Where changes are recorded, if a savepoint is set.
     pub undo: Option<&'t mut Vec<Undo>>,
@@ -43,8 +43,8 @@ pub(super) struct Writer<'t> {
 }
 
 /// The rows of one table in a write transaction.
-pub(super) struct Rows<'w, 't> {
-    pub writer: &'w mut Writer<'t>,
+pub(super) struct TableRows<'w, 't> {
+    pub writer: &'w mut DataWriter<'t>,
     pub table: &'w KvTable,
 }
 
@@ -123,7 +123,7 @@ impl Data<'_> {
     }
 }
 
-impl Writer<'_> {
+impl DataWriter<'_> {
     /// Sets the value of a key, or removes the key.
     pub fn put(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         let Data::Writing(table) = &mut self.data else {
@@ -148,7 +148,7 @@ impl Writer<'_> {
     }
 }
 
-impl RowStore for Rows<'_, '_> {
+impl RowStore for TableRows<'_, '_> {
     fn find(&self, index: usize, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let found = self.writer.data.find(self.table, index, key)?;
         Ok(found.map(|row| row.value().to_vec()))

@@ -1,12 +1,12 @@
 //! The engine and its settings.
 
 use crate::NAME;
-use crate::catalog::Catalog;
+use crate::catalog::TableCatalog;
 use crate::data::{DATA, Data};
 use crate::error::{commit_failed, failed};
 use crate::session::KvSession;
 use bobak_core::{Capabilities, Engine, Estimate, Result, Session, TableSchema};
-use bobak_engine_common::WriterLock;
+use bobak_engine_common::WriteLock;
 use redb::{ReadTransaction, ReadableDatabase};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 pub struct Kv {
-    shared: Shared,
+    shared: KvFile,
 }
 
 /// How a [`Kv`] is opened. See [`Kv::builder`].
@@ -52,11 +52,11 @@ pub enum Durability {
 }
 
 /// What the sessions of an engine share.
-pub(super) struct Shared {
+pub(super) struct KvFile {
     pub redb: redb::Database,
-    pub writer: WriterLock,
+    pub writer: WriteLock,
     pub durability: Durability,
-    catalog: RwLock<Arc<Catalog>>,
+    catalog: RwLock<Arc<TableCatalog>>,
 }
 
 impl Kv {
@@ -135,11 +135,11 @@ impl KvBuilder {
         // Reading needs the table, which a new file does not have.
         let begun = redb.begin_write().map_err(|error| failed("begin", error))?;
         let table = begun.open_table(DATA).map_err(|error| failed("read", error))?;
-        let catalog = Catalog::load(&Data::Writing(table))?;
+        let catalog = TableCatalog::load(&Data::Writing(table))?;
         begun.commit().map_err(commit_failed)?;
-        let shared = Shared {
+        let shared = KvFile {
             redb,
-            writer: WriterLock::new(self.busy_timeout),
+            writer: WriteLock::new(self.busy_timeout),
             durability: self.durability,
             catalog: RwLock::new(Arc::new(catalog)),
         };
@@ -147,14 +147,14 @@ impl KvBuilder {
     }
 }
 
-impl Shared {
+impl KvFile {
     /// The tables that are committed.
-    pub fn catalog(&self) -> Arc<Catalog> {
+    pub fn catalog(&self) -> Arc<TableCatalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Excludes readers that begin, until the result is dropped.
-    pub fn lock_catalog(&self) -> RwLockWriteGuard<'_, Arc<Catalog>> {
+    pub fn lock_catalog(&self) -> RwLockWriteGuard<'_, Arc<TableCatalog>> {
         self.catalog.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -162,7 +162,7 @@ impl Shared {
     ///
     /// # Errors
     /// `Io`.
-    pub fn begin_read(&self) -> Result<(ReadTransaction, Arc<Catalog>)> {
+    pub fn begin_read(&self) -> Result<(ReadTransaction, Arc<TableCatalog>)> {
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         let begun = self.redb.begin_read().map_err(|error| failed("begin", error))?;
         Ok((begun, Arc::clone(&catalog)))
@@ -202,18 +202,19 @@ impl Engine for Kv {
     }
 }
 
-impl From<Durability> for redb::Durability {
-    fn from(durability: Durability) -> Self {
-        match durability {
-            Durability::Immediate => Self::Immediate,
-            Durability::OnFlush => Self::None,
+impl Durability {
+    /// redb's name for it.
+    pub(super) const fn of_commit(self) -> redb::Durability {
+        match self {
+            Self::Immediate => redb::Durability::Immediate,
+            Self::OnFlush => redb::Durability::None,
         }
     }
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for KvFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
+        f.debug_struct("KvFile")
             .field("durability", &self.durability)
             .field("tables", &self.catalog().tables.len())
             .finish_non_exhaustive()

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 
 /// Ranges of one index; index 0 is the table's key.
-pub(super) struct Plan {
+pub(super) struct KeyPlan {
     index: usize,
     /// In order, without overlaps.
     ranges: Vec<KeyRange>,
@@ -20,10 +20,12 @@ pub(super) struct Plan {
 
 /// From a key on, and before another.
 type KeyRange = (Vec<u8>, Vec<u8>);
+/// The same, if the condition has these bounds.
+type KeyBounds = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// What the condition says about an index; the larger the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Worth {
+enum PlanWorth {
     Nothing,
     /// A range of the first column.
     Range,
@@ -33,12 +35,12 @@ enum Worth {
     Equal(usize),
 }
 
-impl Plan {
+impl KeyPlan {
     /// The best plan for a condition.
     pub fn new(table: &KvTable, condition: Option<&Condition>) -> Self {
         let mut parts = Vec::new();
         conjuncts(condition, &mut parts);
-        let mut best: Option<(Worth, Self)> = None;
+        let mut best: Option<(PlanWorth, Self)> = None;
         for index in 0..=table.stored.schema.indexes().len() {
             let (worth, ranges) = ranges(table, index, &parts);
             // Of two plans with the same worth, the key's needs no second look-up.
@@ -86,7 +88,7 @@ fn conjuncts<'c>(condition: Option<&'c Condition>, parts: &mut Vec<&'c Condition
 }
 
 /// The ranges of an index that have all rows for which the parts are true.
-fn ranges(table: &KvTable, index: usize, parts: &[&Condition]) -> (Worth, Vec<KeyRange>) {
+fn ranges(table: &KvTable, index: usize, parts: &[&Condition]) -> (PlanWorth, Vec<KeyRange>) {
     let columns = table.stored.index_columns(index);
     let mut beginning = prefix(table.id, index);
     let mut equal = 0;
@@ -101,7 +103,7 @@ fn ranges(table: &KvTable, index: usize, parts: &[&Condition]) -> (Worth, Vec<Ke
         let starts = values.iter().map(|value| with(table, &beginning, column, value));
         let starts: BTreeSet<Vec<u8>> = starts.collect();
         let ranges = starts.into_iter().map(|from| (from.clone(), after(from)));
-        return (Worth::List, ranges.collect());
+        return (PlanWorth::List, ranges.collect());
     }
     let (mut from, mut to) = (beginning.clone(), after(beginning.clone()));
     let mut bounded = false;
@@ -113,21 +115,16 @@ fn ranges(table: &KvTable, index: usize, parts: &[&Condition]) -> (Worth, Vec<Ke
         }
     }
     let worth = match (equal, bounded) {
-        (0, false) => Worth::Nothing,
-        (0, true) => Worth::Range,
-        _ => Worth::Equal(equal),
+        (0, false) => PlanWorth::Nothing,
+        (0, true) => PlanWorth::Range,
+        _ => PlanWorth::Equal(equal),
     };
     let ranges = if from < to { vec![(from, to)] } else { Vec::new() };
     (worth, ranges)
 }
 
 /// The keys that a condition leaves of those with a beginning: from one on, and before another.
-fn bounds(
-    table: &KvTable,
-    beginning: &[u8],
-    column: usize,
-    part: &Condition,
-) -> Option<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+fn bounds(table: &KvTable, beginning: &[u8], column: usize, part: &Condition) -> Option<KeyBounds> {
     match part {
         Condition::Compare { column: named, comparison, value } if *named == column => {
             let key = with(table, beginning, column, value);

@@ -1,11 +1,11 @@
 //! Sessions: operations, and transactions over them.
 
 use crate::NAME;
-use crate::catalog::Catalog;
-use crate::data::{DATA, Data, Rows};
-use crate::engine::Shared;
+use crate::catalog::TableCatalog;
+use crate::data::{DATA, Data, TableRows};
+use crate::engine::KvFile;
 use crate::error::failed;
-use crate::plan::Plan;
+use crate::plan::KeyPlan;
 use crate::transaction::WriteTransaction;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -19,19 +19,19 @@ use std::sync::Arc;
 
 /// A session of the key-value engine.
 pub(super) struct KvSession<'e> {
-    shared: &'e Shared,
+    shared: &'e KvFile,
     /// Borrowed while a call runs, so that a call from inside a row's callback is rejected.
     transaction: RefCell<Option<Transaction<'e>>>,
     in_transaction: Cell<bool>,
 }
 
 enum Transaction<'e> {
-    Reading(ReadTransaction, Arc<Catalog>),
+    Reading(ReadTransaction, Arc<TableCatalog>),
     Writing(Box<WriteTransaction<'e>>),
 }
 
 impl<'e> KvSession<'e> {
-    pub fn new(shared: &'e Shared) -> Self {
+    pub fn new(shared: &'e KvFile) -> Self {
         Self { shared, transaction: RefCell::new(None), in_transaction: Cell::new(false) }
     }
 
@@ -46,7 +46,7 @@ impl<'e> KvSession<'e> {
     fn read<R>(
         &self,
         transaction: &Option<Transaction<'e>>,
-        work: impl FnOnce(&Data<'_>, &Catalog) -> Result<R>,
+        work: impl FnOnce(&Data<'_>, &TableCatalog) -> Result<R>,
     ) -> Result<R> {
         let begun;
         let (redb, catalog) = match transaction {
@@ -129,7 +129,7 @@ impl Session for KvSession<'_> {
         self.change(|transaction| {
             let (mut writer, catalog) = transaction.writer()?;
             let table = catalog.find(write.table)?;
-            write_row(&mut Rows { writer: &mut writer, table }, &table.stored, write)
+            write_row(&mut TableRows { writer: &mut writer, table }, &table.stored, write)
         })
     }
 
@@ -183,7 +183,7 @@ impl Session for KvSession<'_> {
         let select = source.as_select(NAME)?;
         self.read(&*self.enter()?, |data, catalog| {
             let table = catalog.find(&select.table)?;
-            let plan = Plan::new(table, select.condition.as_ref());
+            let plan = KeyPlan::new(table, select.condition.as_ref());
             let scan = |each: &mut bobak_engine_common::EachRow<'_>| plan.scan(data, table, each);
             run_select(&table.stored.schema, select, scan, row)
         })
@@ -224,7 +224,9 @@ fn write_run(
             (0..row.len()).map(|column| row.value(column).into()).collect();
         let write = Write { table: run.table, verb: run.verb, fields: run.fields, values: &values };
         let written = match &table {
-            Ok(table) => write_row(&mut Rows { writer: &mut writer, table }, &table.stored, &write),
+            Ok(table) => {
+                write_row(&mut TableRows { writer: &mut writer, table }, &table.stored, &write)
+            }
             Err(_) => catalog.find(run.table).map(|_| Outcome::Ignored),
         };
         match written.map_err(|error| error.at_row(number)) {

@@ -3,32 +3,32 @@
 //! redb sets savepoints only before the first change, so the changes after a savepoint are recorded
 //! here, and undone one by one.
 
-use crate::catalog::Catalog;
-use crate::data::{DATA, Data, Undo, Writer};
-use crate::engine::Shared;
+use crate::catalog::TableCatalog;
+use crate::data::{DATA, Data, DataWriter, Undo};
+use crate::engine::KvFile;
 use crate::error::{commit_failed, failed};
 use bobak_core::{Error, ErrorKind, Result, TransactionControl};
-use bobak_engine_common::HeldWriterLock;
+use bobak_engine_common::HeldWriteLock;
 use std::sync::Arc;
 
 /// A transaction that may write. Dropping it rolls it back.
 pub(super) struct WriteTransaction<'e> {
-    shared: &'e Shared,
+    shared: &'e KvFile,
     redb: redb::WriteTransaction,
-    pub catalog: Arc<Catalog>,
+    pub catalog: Arc<TableCatalog>,
     schema_changed: bool,
-    savepoints: Vec<Savepoint>,
+    savepoints: Vec<SavepointMark>,
     undo: Vec<Undo>,
     failed: bool,
     /// Dropped last: other writers wait for it.
-    _lock: HeldWriterLock<'e>,
+    _lock: HeldWriteLock<'e>,
 }
 
-struct Savepoint {
+struct SavepointMark {
     name: String,
     /// How many changes were recorded before it.
     undo: usize,
-    catalog: Arc<Catalog>,
+    catalog: Arc<TableCatalog>,
 }
 
 impl<'e> WriteTransaction<'e> {
@@ -36,10 +36,11 @@ impl<'e> WriteTransaction<'e> {
     ///
     /// # Errors
     /// `Busy`, `Io`.
-    pub fn begin(shared: &'e Shared) -> Result<Self> {
+    pub fn begin(shared: &'e KvFile) -> Result<Self> {
         let lock = shared.writer.hold()?;
         let mut redb = shared.redb.begin_write().map_err(|error| failed("begin", error))?;
-        redb.set_durability(shared.durability.into()).map_err(|error| failed("begin", error))?;
+        redb.set_durability(shared.durability.of_commit())
+            .map_err(|error| failed("begin", error))?;
         Ok(Self {
             shared,
             redb,
@@ -65,15 +66,15 @@ impl<'e> WriteTransaction<'e> {
     ///
     /// # Errors
     /// `Io`.
-    pub fn writer(&mut self) -> Result<(Writer<'_>, &Catalog)> {
+    pub fn writer(&mut self) -> Result<(DataWriter<'_>, &TableCatalog)> {
         let table = self.redb.open_table(DATA).map_err(|error| failed("write", error))?;
         let undo = (!self.savepoints.is_empty()).then_some(&mut self.undo);
-        let writer = Writer { data: Data::Writing(table), undo, failed: &mut self.failed };
+        let writer = DataWriter { data: Data::Writing(table), undo, failed: &mut self.failed };
         Ok((writer, &self.catalog))
     }
 
     /// Puts other tables in the place of those that there were.
-    pub fn set_catalog(&mut self, catalog: Catalog) {
+    pub fn set_catalog(&mut self, catalog: TableCatalog) {
         self.catalog = Arc::new(catalog);
         self.schema_changed = true;
     }
@@ -102,7 +103,7 @@ impl<'e> WriteTransaction<'e> {
     /// `Misuse` for an unknown savepoint; `Io`.
     pub fn savepoint(&mut self, step: TransactionControl<'_>) -> Result<()> {
         match step {
-            TransactionControl::Savepoint(name) => self.savepoints.push(Savepoint {
+            TransactionControl::Savepoint(name) => self.savepoints.push(SavepointMark {
                 name: name.to_owned(),
                 undo: self.undo.len(),
                 catalog: Arc::clone(&self.catalog),
@@ -146,7 +147,7 @@ impl<'e> WriteTransaction<'e> {
     fn restore(&mut self, changes: Vec<Undo>) -> Result<()> {
         let table = self.redb.open_table(DATA).map_err(|error| failed("write", error))?;
         let data = Data::Writing(table);
-        let mut writer = Writer { data, undo: None, failed: &mut self.failed };
+        let mut writer = DataWriter { data, undo: None, failed: &mut self.failed };
         changes.iter().rev().try_for_each(|(key, value)| writer.put(key, value.as_deref()))
     }
 

@@ -10,7 +10,7 @@ use bobak_core::{
     BackupContent, BackupJob, BackupPhase, BackupProgress, Capabilities, Engine, Error, ErrorKind,
     Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
-use bobak_engine_common::WriterLock;
+use bobak_engine_common::WriteLock;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl Memory {
     fn with(state: State, settings: MemoryBuilder) -> Self {
         let shared = Shared {
             published: RwLock::new(Arc::new(state)),
-            writer: WriterLock::new(settings.busy_timeout),
+            writer: WriteLock::new(settings.busy_timeout),
         };
         Self { shared, path: settings.path, format: settings.format, flushing: Mutex::new(()) }
     }

@@ -16,7 +16,7 @@ use bobak_core::{
     Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
     Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
 };
-use bobak_engine_common::HeldWriterLock;
+use bobak_engine_common::HeldWriteLock;
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ struct Transaction<'e> {
     state: Arc<State>,
     savepoints: Vec<(String, Arc<State>)>,
     /// Other writers wait until it is dropped.
-    _lock: HeldWriterLock<'e>,
+    _lock: HeldWriteLock<'e>,
 }
 
 impl<'e> MemorySession<'e> {

@@ -1,7 +1,7 @@
 //! What the sessions of an engine share.
 
 use crate::state::State;
-use bobak_engine_common::WriterLock;
+use bobak_engine_common::WriteLock;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The engine's name in messages.
@@ -10,7 +10,7 @@ pub(crate) const NAME: &str = "memory";
 /// What the sessions share.
 pub(crate) struct Shared {
     pub published: RwLock<Arc<State>>,
-    pub writer: WriterLock,
+    pub writer: WriteLock,
 }
 
 impl Shared {

@@ -3,6 +3,7 @@
 
 use crate::stores;
 use bobak_core::{Engine, ErrorKind, Result};
+use bobak_kv::Kv;
 use bobak_memory::{Memory, SnapshotFormat};
 use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
 use bobak_testkit::crash::marks;
@@ -24,6 +25,7 @@ fn open(store: &str, folder: &Path) -> Result<(Box<dyn Engine>, bool)> {
         "wal" => (Box::new(sqlite(JournalMode::Wal, Locking::Normal)?), false),
         "delete" => (Box::new(sqlite(JournalMode::Delete, Locking::Normal)?), false),
         "exclusive" => (Box::new(sqlite(JournalMode::Delete, Locking::Exclusive)?), false),
+        "kv" => (Box::new(Kv::open(folder.join("kill.kv"))?), false),
         "json" => (Box::new(memory(SnapshotFormat::Json)?), true),
         _ => (Box::new(memory(SnapshotFormat::Binary)?), true),
     })
@@ -71,6 +73,13 @@ fn sqlite_keeps_what_was_acknowledged() {
         for commits in [1, 40, 300 + number] {
             kill_after(store, commits);
         }
+    }
+}
+
+#[test]
+fn a_key_value_file_keeps_what_was_acknowledged() {
+    for commits in [1, 7, 40, 300] {
+        kill_after("kv", commits);
     }
 }
 

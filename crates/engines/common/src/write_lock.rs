@@ -8,10 +8,10 @@ use std::time::Duration;
 /// The lock of an engine with one writer. Between operations only an open transaction holds it.
 ///
 /// ```
-/// use bobak_engine_common::WriterLock;
+/// use bobak_engine_common::WriteLock;
 /// use std::time::Duration;
 ///
-/// let lock = WriterLock::new(Duration::ZERO);
+/// let lock = WriteLock::new(Duration::ZERO);
 /// let transaction = lock.hold()?;
 /// assert!(lock.pass().is_err(), "another write waits, and gives up");
 /// drop(transaction);
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct WriterLock {
+pub struct WriteLock {
     /// The thread whose transaction holds the lock.
     holder: Mutex<Option<ThreadId>>,
     freed: Condvar,
@@ -29,16 +29,16 @@ pub struct WriterLock {
 /// The lock, held for longer than one call. Dropping it frees the lock.
 #[derive(Debug)]
 #[must_use]
-pub struct HeldWriterLock<'a>(&'a WriterLock);
+pub struct HeldWriteLock<'a>(&'a WriteLock);
 
 /// The lock, held for one call.
 #[derive(Debug)]
 #[must_use]
-pub struct WriterPass<'a> {
+pub struct WritePass<'a> {
     _holder: MutexGuard<'a, Option<ThreadId>>,
 }
 
-impl WriterLock {
+impl WriteLock {
     /// A free lock. Writers wait for another's transaction at most this long.
     #[must_use]
     pub const fn new(busy_timeout: Duration) -> Self {
@@ -50,17 +50,17 @@ impl WriterLock {
     /// # Errors
     /// `Busy` if a transaction did not end in time, or is this thread's own, which would never end.
     #[inline]
-    pub fn pass(&self) -> Result<WriterPass<'_>> {
-        self.lock().map(|holder| WriterPass { _holder: holder })
+    pub fn pass(&self) -> Result<WritePass<'_>> {
+        self.lock().map(|holder| WritePass { _holder: holder })
     }
 
     /// Locks for a transaction, until the result is dropped.
     ///
     /// # Errors
     /// As [`pass`](Self::pass).
-    pub fn hold(&self) -> Result<HeldWriterLock<'_>> {
+    pub fn hold(&self) -> Result<HeldWriteLock<'_>> {
         *self.lock()? = Some(std::thread::current().id());
-        Ok(HeldWriterLock(self))
+        Ok(HeldWriteLock(self))
     }
 
     #[inline]
@@ -96,7 +96,7 @@ impl WriterLock {
     }
 }
 
-impl Drop for HeldWriterLock<'_> {
+impl Drop for HeldWriteLock<'_> {
     fn drop(&mut self) {
         *self.0.holder.lock().unwrap_or_else(PoisonError::into_inner) = None;
         // Wake all waiters: one that passes shortly does not wake the next.
