@@ -67,8 +67,8 @@ pub mod query {
     pub use crate::dynamic::DynRows;
     pub use crate::rows::Rows;
     pub use bobak_core::{
-        AnyColumn, Assignment, Column, Expression, Filter, Operand, Order, Query, Selection,
-        SelectionPart, Summable, count,
+        AnyColumn, Assignment, Column, Expression, Filter, Operand, Order, OrderBy, Query,
+        Selection, SelectionPart, Summable, count,
     };
 }
 

@@ -1,8 +1,8 @@
 //! Typed columns, from which conditions, orders and assignments are built.
 
 use crate::{
-    Assign, Assignment, Comparison, Condition, Expr, Expression, Field, Filter, Order, Summable,
-    Value,
+    Assign, Assignment, Comparison, Condition, Expr, Expression, Field, Filter, Order, OrderBy,
+    Summable, Value,
 };
 use std::marker::PhantomData;
 
@@ -158,14 +158,14 @@ impl<T, V> Column<T, V> {
 
     /// Ascending order, NULL first.
     #[must_use]
-    pub const fn asc(self) -> Order {
-        Order { column: self.index, descending: false }
+    pub const fn asc(self) -> OrderBy<T> {
+        OrderBy::new(Order { column: self.index, descending: false })
     }
 
     /// Descending order, NULL last.
     #[must_use]
-    pub const fn desc(self) -> Order {
-        Order { column: self.index, descending: true }
+    pub const fn desc(self) -> OrderBy<T> {
+        OrderBy::new(Order { column: self.index, descending: true })
     }
 
     /// Rows in which the column is NULL.

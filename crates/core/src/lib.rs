@@ -65,7 +65,7 @@ pub use prepare::{
     now, prepare_batched, prepare_batched_dynamic, prepare_dynamic_insert, prepare_insert,
     prepare_update, stamp_assignments,
 };
-pub use query::{Order, Query, Select};
+pub use query::{Order, OrderBy, Query, Select};
 #[doc(hidden)]
 pub use record::named;
 pub use record::{FromRow, Key, Record, SchemaCell, read_field, read_field_into};

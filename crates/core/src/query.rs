@@ -30,6 +30,38 @@ pub struct Order {
     pub descending: bool,
 }
 
+/// An order by a column of the record `T`. [`Column::asc`](crate::Column::asc) and
+/// [`Column::desc`](crate::Column::desc) return it. A column of another record does not compile:
+///
+/// ```compile_fail
+/// # use bobak_core::{Column, Query};
+/// # struct Person;
+/// # struct City;
+/// # impl City { const NAME: Column<City, String> = Column::new(1); }
+/// let query = Query::<Person>::all().order_by(City::NAME.asc());
+/// ```
+#[derive(Debug)]
+pub struct OrderBy<T> {
+    order: Order,
+    record: PhantomData<fn() -> T>,
+}
+
+impl<T> OrderBy<T> {
+    /// An order by a column that is given by its index.
+    #[must_use]
+    pub const fn new(order: Order) -> Self {
+        Self { order, record: PhantomData }
+    }
+}
+
+impl<T> Clone for OrderBy<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for OrderBy<T> {}
+
 /// A query as engines run it: over one table, untyped, with every value in its column's stored form.
 #[derive(Clone, Debug)]
 pub struct Select {
@@ -105,8 +137,8 @@ impl<T> Query<T> {
 
     /// Sorts by a column, after the previous ones.
     #[must_use]
-    pub fn order_by(mut self, order: Order) -> Self {
-        self.order.push(order);
+    pub fn order_by(mut self, order: OrderBy<T>) -> Self {
+        self.order.push(order.order);
         self
     }
 

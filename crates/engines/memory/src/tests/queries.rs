@@ -2,7 +2,7 @@
 
 use super::*;
 use bobak_core::compare_in_column;
-use bobak_core::{Collation, Comparison, Expr, Order};
+use bobak_core::{Collation, Comparison, Expr, Order, OrderBy};
 use std::cmp::Ordering;
 
 /// A small generator (SplitMix64): the same numbers each time.
@@ -137,7 +137,7 @@ fn every_plan_gives_what_the_plain_way_gives() {
             }
             for _ in 0..random.below(4) {
                 let (column, descending) = (random.below(7) as usize, random.below(2) == 0);
-                query = query.order_by(Order { column, descending });
+                query = query.order_by(OrderBy::new(Order { column, descending }));
             }
             if random.below(2) == 0 {
                 query = query.limit(random.below(9)).offset(random.below(3));

@@ -5,7 +5,7 @@ use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::key::parse_key;
 use crate::request::parameters::Parameters;
-use bobak_core::{Condition, DynRow, Expr, Filter, Order, Query, Select, Value};
+use bobak_core::{Condition, DynRow, Expr, Filter, Order, OrderBy, Query, Select, Value};
 
 /// Which rows, in which order, and how many.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Selection {
     pub fn query(&self) -> Query<DynRow> {
         let mut query = self.filtered();
         for order in &self.order {
-            query = query.order_by(*order);
+            query = query.order_by(OrderBy::new(*order));
         }
         if let Some(limit) = self.limit {
             query = query.limit(limit);

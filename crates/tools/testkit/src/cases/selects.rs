@@ -3,8 +3,8 @@
 use super::{compare, ids, with};
 use crate::{Check, Entry, Harness, NULL, Probe, Table, Values, holds, row, same, tables};
 use bobak_core::{
-    Collation, ColumnSchema, Comparison, ErrorKind, Expr, OnError, Order, Query, Select, Source,
-    TableSchema, Type, Value,
+    Collation, ColumnSchema, Comparison, ErrorKind, Expr, OnError, Order, OrderBy, Query, Select,
+    Source, TableSchema, Type, Value,
 };
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -51,7 +51,8 @@ fn step(column: usize, descending: bool) -> Order {
 }
 
 fn ordered(table: &Table, order: &[Order]) -> Check<Select> {
-    let query: Query<()> = order.iter().fold(Query::all(), |q, step| q.order_by(*step));
+    let query: Query<()> =
+        order.iter().fold(Query::all(), |q, step| q.order_by(OrderBy::new(*step)));
     let columns = (0..table.columns().len()).map(Expr::Column).collect();
     Ok(query.to_select(table, columns)?)
 }
@@ -320,7 +321,7 @@ pub fn groups(harness: &dyn Harness) -> Check {
             row!["south", 2, -4, 1.5],
         ];
         same("groups", probe.select(&select)?, rows.clone())?;
-        let down = query.clone().order_by(step(1, true)).limit(2).offset(1);
+        let down = query.clone().order_by(OrderBy::new(step(1, true))).limit(2).offset(1);
         let down = down.to_select(sale, columns)?;
         let part: Vec<_> = rows.iter().rev().skip(1).take(2).cloned().collect();
         same("a part, from the last", probe.select(&down)?, part)?;
