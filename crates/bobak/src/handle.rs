@@ -3,6 +3,7 @@
 use bobak_core::{
     Engine, Error, ErrorKind, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 
 /// Where the operations of a table go.
@@ -47,7 +48,11 @@ impl SessionSource<'_> {
 }
 
 /// A transaction's session, lent to one call at a time, so that tables and transactions are `Sync`.
-pub(crate) struct TransactionSession<'db>(Mutex<Box<dyn Session + 'db>>);
+pub(crate) struct TransactionSession<'db> {
+    session: Mutex<Box<dyn Session + 'db>>,
+    /// Whether a call failed because of a conflict with another transaction.
+    conflict: AtomicBool,
+}
 
 /// [`TransactionSession`] without its lifetime parameter.
 pub(crate) trait LendSession: Sync {
@@ -56,11 +61,19 @@ pub(crate) trait LendSession: Sync {
     /// # Errors
     /// `Misuse` if the session is lent already: inside a callback, or to another thread.
     fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()>;
+
+    /// Notes that a call failed because of a conflict with another transaction.
+    fn note_conflict(&self);
 }
 
 impl<'db> TransactionSession<'db> {
     pub(crate) fn new(session: Box<dyn Session + 'db>) -> Self {
-        Self(Mutex::new(session))
+        Self { session: Mutex::new(session), conflict: AtomicBool::new(false) }
+    }
+
+    /// Whether a call failed because of a conflict with another transaction: a repetition may succeed.
+    pub(crate) fn has_conflict(&self) -> bool {
+        self.conflict.load(Ordering::Relaxed)
     }
 }
 
@@ -68,7 +81,7 @@ impl LendSession for TransactionSession<'_> {
     #[inline]
     fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
         // `try_lock`, since a callback that uses its own transaction would wait for itself forever.
-        let session = match self.0.try_lock() {
+        let session = match self.session.try_lock() {
             Ok(session) => session,
             // A callback has panicked. The session is as it was before, or reports its own state.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -81,6 +94,10 @@ impl LendSession for TransactionSession<'_> {
         run(&**session);
         Ok(())
     }
+
+    fn note_conflict(&self) {
+        self.conflict.store(true, Ordering::Relaxed);
+    }
 }
 
 impl<'a> dyn LendSession + 'a {
@@ -89,6 +106,13 @@ impl<'a> dyn LendSession + 'a {
     pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         let (mut run, mut result) = (Some(run), None);
         self.lend(&mut |session| result = run.take().map(|run| run(session)))?;
-        result.unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")))
+        let result = result
+            .unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")));
+        if let Err(error) = &result
+            && error.kind() == ErrorKind::Serialization
+        {
+            self.note_conflict();
+        }
+        result
     }
 }

@@ -10,25 +10,29 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Runs `work` in a transaction on the main engine, and repeats it up to `retries` times after a conflict.
+/// Runs `work` in a transaction on an engine, and repeats it up to `retries` times after a conflict.
 ///
 /// # Errors
 /// As [`Db::transaction`](crate::Db::transaction).
-pub(crate) fn run<R>(
+pub(crate) fn run<R, E: From<Error>>(
     catalog: &Catalog,
+    engine: usize,
     retries: u32,
-    mut work: impl FnMut(&Transaction<'_>) -> Result<R>,
-) -> Result<R> {
+    mut work: impl FnMut(&Transaction<'_>) -> Result<R, E>,
+) -> Result<R, E> {
     let mut retry = 0;
     loop {
-        let (error, has_begun) = match Transaction::begin(catalog, 0) {
+        let (error, repeat) = match Transaction::begin(catalog, engine) {
             Ok(transaction) => match once(transaction, &mut work) {
                 Ok(result) => return Ok(result),
-                Err(error) => (error, true),
+                Err(failure) => failure,
             },
-            Err(error) => (error, false),
+            Err(error) => {
+                let repeat = is_retryable(&error, false);
+                (error.into(), repeat)
+            }
         };
-        if retry >= retries || !is_retryable(&error, has_begun) {
+        if retry >= retries || !repeat {
             return Err(error);
         }
         std::thread::sleep(pause(retry));
@@ -36,12 +40,17 @@ pub(crate) fn run<R>(
     }
 }
 
-fn once<R>(
+/// Runs `work` once. The second part of the error says whether a repetition may succeed.
+fn once<R, E: From<Error>>(
     transaction: Transaction<'_>,
-    work: &mut impl FnMut(&Transaction<'_>) -> Result<R>,
-) -> Result<R> {
-    let result = work(&transaction)?;
-    transaction.commit()?;
+    work: &mut impl FnMut(&Transaction<'_>) -> Result<R, E>,
+) -> Result<R, (E, bool)> {
+    // The error is the caller's own, so the transaction says whether there was a conflict.
+    let result = work(&transaction).map_err(|error| (error, transaction.has_conflict()))?;
+    transaction.commit().map_err(|error| {
+        let repeat = is_retryable(&error, true);
+        (error.into(), repeat)
+    })?;
     Ok(result)
 }
 

@@ -157,6 +157,11 @@ impl<'db> Transaction<'db> {
         self.control(TransactionControl::Rollback)
     }
 
+    /// Whether a call failed because of a conflict with another transaction.
+    pub(crate) fn has_conflict(&self) -> bool {
+        self.session.has_conflict()
+    }
+
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         self.source().with(|session| session.control(step))
     }

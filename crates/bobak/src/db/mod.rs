@@ -226,7 +226,48 @@ impl Db {
     /// # Errors
     /// Those of `work`, of [`begin`](Db::begin) and of the commit.
     pub fn transaction<R>(&self, work: impl FnMut(&Transaction<'_>) -> Result<R>) -> Result<R> {
-        retry::run(&self.0, self.0.retries, work)
+        retry::run(&self.0, 0, self.0.retries, work)
+    }
+
+    /// As [`transaction`](Db::transaction), on the engine with this name, for a closure with an error type of its own.
+    /// The main engine is named `main`.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # #[derive(Record)] struct Account { #[record(key = "given")] id: i64, balance: Currency }
+    /// # let db = Db::builder().record::<Account>().open("memory:")?;
+    /// # db.create_missing_tables()?;
+    /// #[derive(Debug)]
+    /// enum WithdrawalError {
+    ///     TooLittle,
+    ///     Database(Error),
+    /// }
+    ///
+    /// impl From<Error> for WithdrawalError {
+    ///     fn from(error: Error) -> Self {
+    ///         Self::Database(error)
+    ///     }
+    /// }
+    ///
+    /// let result = db.transaction_on("main", |transaction| {
+    ///     let accounts = transaction.table::<Account>()?;
+    ///     match accounts.get(1)? {
+    ///         Some(account) if account.balance > Currency::ZERO => Ok(account.balance),
+    ///         _ => Err(WithdrawalError::TooLittle),
+    ///     }
+    /// });
+    /// assert!(matches!(result, Err(WithdrawalError::TooLittle)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `work`; as [`begin_on`](Db::begin_on) and for the commit, converted.
+    pub fn transaction_on<R, E: From<bobak_core::Error>>(
+        &self,
+        engine: &str,
+        work: impl FnMut(&Transaction<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        retry::run(&self.0, self.0.engine_index(engine)?, self.0.retries, work)
     }
 
     /// Runs SQL and reads its rows: as tuples by position, as structs that derive [`FromRow`](derive@crate::FromRow) or

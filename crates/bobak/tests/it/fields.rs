@@ -250,3 +250,29 @@ fn keys_of_every_kind() {
         assert_eq!(given.require(0).unwrap().n, 5);
     });
 }
+
+#[derive(Record, Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Sale {
+    id: Uuid,
+    price: Currency,
+    day: Date,
+    at: Timestamp,
+    tags: Json<Vec<String>>,
+}
+
+#[test]
+fn records_can_be_serialized_by_serde() {
+    let sale = Sale {
+        id: Uuid::from_u128(7),
+        price: "19.90".parse().unwrap(),
+        day: "2026-11-23".parse().unwrap(),
+        at: "2026-11-23T10:00:00.000001Z".parse().unwrap(),
+        tags: Json(vec!["new".to_owned()]),
+    };
+    let text = serde_json::to_string(&sale).unwrap();
+    assert_eq!(
+        text,
+        r#"{"id":"00000000-0000-0000-0000-000000000007","price":"19.90","day":"2026-11-23","at":"2026-11-23T10:00:00.000001Z","tags":["new"]}"#
+    );
+    assert_eq!(serde_json::from_str::<Sale>(&text).unwrap(), sale);
+}

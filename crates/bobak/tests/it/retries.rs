@@ -39,3 +39,44 @@ fn nothing_else_is_tried_again() {
         assert_eq!((ran, done.unwrap_err().kind(), rows), (1, kind, 0));
     }
 }
+
+#[derive(Debug)]
+enum OwnError {
+    Poor,
+    Database(Error),
+}
+
+impl From<Error> for OwnError {
+    fn from(error: Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+#[test]
+fn closures_with_their_own_errors_are_retried_on_any_engine() {
+    let engine = FaultyEngine::new(Box::new(bobak_memory::Memory::new()));
+    let faults = engine.faults();
+    let db = Db::builder()
+        .attach_engine("other", engine)
+        .record_on::<Person>("other")
+        .open("memory:")
+        .unwrap();
+    db.create_missing_tables().unwrap();
+    faults.fail_commit(1, ErrorKind::Serialization);
+    let ran = Cell::new(0);
+    let done = db.transaction_on("other", |transaction| {
+        ran.set(ran.get() + 1);
+        Ok::<_, OwnError>(transaction.table::<Person>()?.insert(&person("ada", 1))?)
+    });
+    assert!(done.is_ok(), "{done:?}");
+    assert_eq!(ran.get(), 2);
+    let refused: Result<(), _> = db.transaction_on("other", |transaction| {
+        ran.set(ran.get() + 1);
+        transaction.table::<Person>()?.insert(&person("bob", 2))?;
+        Err(OwnError::Poor)
+    });
+    assert!(matches!(refused, Err(OwnError::Poor)));
+    assert_eq!((ran.get(), db.table::<Person>().unwrap().count(Query::all()).unwrap()), (3, 1));
+    let missing: Result<(), _> = db.transaction_on("nowhere", |_| Err(OwnError::Poor));
+    assert!(matches!(missing, Err(OwnError::Database(error)) if error.kind() == ErrorKind::Config));
+}

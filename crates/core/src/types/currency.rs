@@ -7,13 +7,13 @@ use std::str::FromStr;
 /// An amount of money with four decimals, exact on every engine: stored as the amount times 10,000 in an
 /// `i64`, so up to ±922,337,203,685,477.5807.
 ///
-/// It has no arithmetic operators, because these would panic or wrap: each operation reports an overflow
-/// instead. SQL sums integers, so its sums are exact too.
+/// The operators `+`, `-`, `*` and [`sum`](Iterator::sum) panic at an overflow; the `try_` methods return an error.
+/// SQL sums integers, so its sums are exact too.
 ///
 /// ```
 /// use bobak_core::Currency;
 /// let price: Currency = "19.99".parse()?;
-/// let total = price.try_mul(3)?.try_add(Currency::from_units(5)?)?;
+/// let total = price * 3 + Currency::from_units(5)?;
 /// assert_eq!(total.to_string(), "64.97");
 /// assert!(Currency::MAX.try_add(price).is_err());
 /// # Ok::<(), bobak_core::Error>(())

@@ -1,7 +1,8 @@
 //! JSON documents in a column.
 
 use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
-use serde_core::{Serialize, de::DeserializeOwned};
+use serde_core::de::DeserializeOwned;
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A document stored as JSON text: any type that serde can serialize and deserialize.
 ///
@@ -34,6 +35,19 @@ impl<T: Serialize + DeserializeOwned> Field for Json<T> {
             Error::new(ErrorKind::Mismatch, format!("not the JSON that the field expects: {error}"))
                 .with_source(error)
         })
+    }
+}
+
+/// The document itself, also in records that serde serializes.
+impl<T: Serialize> Serialize for Json<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Json<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Self)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Column types, and the five storage classes on which they are based.
 
 mod currency;
+mod currency_operators;
 mod json;
 mod time;
 mod uuid;
