@@ -7,6 +7,7 @@ use super::table_permissions::{TablePermissions, no_such_table, satisfies};
 use crate::authentication::Caller;
 use crate::policy::{CallerPermissions, Permission};
 use bobak_changes::ActorEngine;
+use bobak_core::check::CheckExpression;
 use bobak_core::{
     BackupContent, BackupJob, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind,
     Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
@@ -148,6 +149,7 @@ impl PermissionEngine {
             if !set.has(Permission::Schema) {
                 return Err(Permission::Schema.denied(name));
             }
+            check_constraints(change)?;
             // A foreign key would reveal whether its table exists, and block deletes there.
             let mut references = table.columns().iter().filter_map(|c| c.reference.as_ref());
             let hidden = references.find(|r| !view.can_see(&self.database, &r.table));
@@ -190,6 +192,25 @@ impl ProtectedDatabase {
     ) -> Result<Option<Condition>> {
         PermissionEngine::new(Arc::clone(self), caller.clone()).readable_rows(table)
     }
+}
+
+/// Rejects a CHECK that is not one expression over the table's own columns, whatever the engine would
+/// make of it: SQLite accepts calls of any function.
+fn check_constraints(change: &SchemaChange) -> Result<()> {
+    let (table, new) = match change {
+        SchemaChange::CreateTable(table) => (table, table.columns()),
+        SchemaChange::AddColumn { table, column } => {
+            (table, std::slice::from_ref(table.column_at(*column)?))
+        }
+        _ => return Ok(()),
+    };
+    for column in new {
+        if let Some(check) = &column.check {
+            let parsed = CheckExpression::parse(check, table);
+            parsed.map_err(|error| error.in_column(column.name.clone()))?;
+        }
+    }
+    Ok(())
 }
 
 impl PermissionView {

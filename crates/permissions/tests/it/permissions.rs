@@ -115,6 +115,31 @@ fn table_without_permissions_looks_missing() {
     });
 }
 
+/// SQLite itself would accept any function in a CHECK.
+#[test]
+fn constraints_with_other_than_own_columns_are_rejected() {
+    on_each(|shop| {
+        let caller = shop.with("schema on orders, drafts");
+        for check in
+            ["note <> hex(randomblob(9))", "note > (SELECT owner FROM secret)", "secret.id = 1"]
+        {
+            let note = ColumnSchema::of::<Option<String>>("note").check(check);
+            let table = |name: &'static str| {
+                let table = TableSchema::builder(name).column(ColumnSchema::of::<i64>("id"));
+                Arc::new(table.column(note.clone()).key(["id"]).build().unwrap())
+            };
+            let create = SchemaChange::CreateTable(table("drafts"));
+            assert_fails(caller.engine.alter(&[create]), ErrorKind::Unsupported);
+            let add = SchemaChange::AddColumn { table: table("orders"), column: 1 };
+            assert_fails(caller.engine.alter(&[add]), ErrorKind::Unsupported);
+        }
+        assert_eq!(
+            shop.by(&bobak_permissions::Caller::operator()).engine.tables().unwrap().len(),
+            2
+        );
+    });
+}
+
 #[test]
 fn grants_apply_to_their_database() {
     on_each(|shop| {
