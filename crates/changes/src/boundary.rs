@@ -60,9 +60,8 @@ fn counted(session: &dyn Session) -> Result<u64> {
 /// The largest number in all logs, read in one statement of standard SQL.
 fn last_of_all(session: &dyn Session, logs: &[ChangeLog]) -> Result<u64> {
     let of_log = |log: &ChangeLog| {
-        let (name, seq) = (log.schema.name(), log.schema.columns().first());
-        let seq = seq.map_or("", |column| column.name.as_ref());
-        format!("SELECT max({seq}) AS top FROM \"{}\"", name.replace('"', "\"\""))
+        let name = log.schema.name().replace('"', "\"\"");
+        format!("SELECT max(seq) AS top FROM \"{name}\"")
     };
     let all: Vec<String> = logs.iter().map(of_log).collect();
     let text = format!("SELECT max(top) FROM ({}) AS logs", all.join(" UNION ALL "));

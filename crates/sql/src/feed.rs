@@ -283,6 +283,7 @@ fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bobak_core::sql_token::{SqlSyntax, SqlTokenizer};
     use bobak_core::{ColumnSchema, Type};
 
     fn city() -> TableSchema {
@@ -324,6 +325,22 @@ mod tests {
             let old = log_schema(&id_only, false).unwrap();
             let texts = track(dialect, &city(), Some(&old), false).unwrap();
             assert!(texts[0].contains("old_name") && texts[0].contains("ADD COLUMN"), "{texts:?}");
+        }
+    }
+
+    /// The body of the log's function is a string that a name must not end.
+    #[test]
+    fn names_end_no_string() {
+        let table = TableSchema::builder("t'")
+            .column(ColumnSchema::new("id", Type::I64))
+            .column(ColumnSchema::of::<String>("x$bobak$; DROP TABLE y; --"))
+            .key(["id"])
+            .build()
+            .unwrap();
+        for text in track(Dialect::Postgres, &table, None, false).unwrap() {
+            let tokens = SqlTokenizer::new(SqlSyntax::Postgres, &text);
+            assert!(!tokens.clone().any(|token| token.is_operator(";")), "{text}");
+            assert!(tokens.clone().all(|token| token.is_terminated), "{text}");
         }
     }
 

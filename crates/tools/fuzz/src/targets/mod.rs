@@ -6,6 +6,7 @@ mod http;
 mod permissions;
 mod postgres;
 mod rows;
+mod schema_sql;
 mod session;
 mod sqinn;
 mod sql;
@@ -29,6 +30,7 @@ pub const TARGETS: &[Target] = &[
     sql::SQL,
     sql::TOKENS,
     sql::TABLES,
+    schema_sql::SCHEMA_SQL,
     http::JSON,
     http::IMPORT,
     http::TARGET,
