@@ -17,6 +17,7 @@ use crate::writer::Writer;
 use bobak_core::check::{Arithmetic, CheckExpression, CheckFunction, CheckNode, ExpressionType};
 use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 use bobak_core::{Collation, ColumnSchema, ErrorKind, Storage, TableSchema, Type, Value};
+use std::mem::discriminant;
 
 /// Writes ` CHECK (…)` if the column has a constraint. The writer fails, as [`CheckExpression::parse`], if
 /// the constraint can't be rendered.
@@ -74,8 +75,8 @@ fn is_converted(table: &TableSchema, name: &str) -> bool {
     })
 }
 
-/// Renders expressions. Every operand is put in parentheses unless it is a column, a literal or a
-/// call, so that no precedence of a dialect counts.
+/// Renders expressions. An operand is put in parentheses unless it is a column, a literal or a call, or
+/// all dialects agree on the precedence.
 struct Renderer<'r, 'a> {
     writer: &'r mut Writer<'a>,
     table: &'r TableSchema,
@@ -110,8 +111,8 @@ impl Renderer<'_, '_> {
 
     fn condition(&mut self, node: &CheckNode) {
         match node {
-            CheckNode::And(left, right) => self.pair(left, " AND ", right),
-            CheckNode::Or(left, right) => self.pair(left, " OR ", right),
+            CheckNode::And(left, right) => self.pair(node, left, " AND ", right),
+            CheckNode::Or(left, right) => self.pair(node, left, " OR ", right),
             CheckNode::Not(inner) => {
                 self.raw("NOT (").truth(inner);
                 self.raw(")");
@@ -137,16 +138,23 @@ impl Renderer<'_, '_> {
         }
     }
 
-    fn pair(&mut self, left: &CheckNode, operator: &str, right: &CheckNode) {
-        self.raw("(").truth(left);
-        self.raw(")").raw(operator).raw("(").truth(right);
-        self.raw(")");
+    /// AND or OR; only another of these two in it needs parentheses.
+    fn pair(&mut self, node: &CheckNode, left: &CheckNode, operator: &str, right: &CheckNode) {
+        let is_pair = |node| matches!(node, &CheckNode::And(..) | &CheckNode::Or(..));
+        let is_chain = discriminant(left) == discriminant(node);
+        self.nested(left, is_pair(left) && !is_chain);
+        self.raw(operator).nested(right, is_pair(right));
+    }
+
+    fn nested(&mut self, node: &CheckNode, parentheses: bool) {
+        self.raw(if parentheses { "(" } else { "" }).truth(node);
+        self.raw(if parentheses { ")" } else { "" });
     }
 
     fn comparison(&mut self, left: &CheckNode, operator: &str, right: &CheckNode) {
         if self.dialect() == Dialect::Sqlite || !self.is_text(left) && !self.is_text(right) {
-            self.operand(left);
-            self.raw(operator).operand(right);
+            self.side(left);
+            self.raw(operator).side(right);
             return;
         }
         let collation = self.collation(left).or_else(|| self.collation(right));
@@ -228,6 +236,14 @@ impl Renderer<'_, '_> {
                 let text = folded(self.dialect(), collation, &inner.into_text());
                 self.raw(&text);
             }
+        }
+    }
+
+    /// An expression as a side of a comparison, which binds more loosely than arithmetic everywhere.
+    fn side(&mut self, node: &CheckNode) {
+        match node {
+            CheckNode::Arithmetic(..) | CheckNode::Concat(..) => self.value(node),
+            node => self.operand(node),
         }
     }
 

@@ -1,5 +1,6 @@
 //! CHECK constraints as each dialect receives them.
 
+use crate::types::current;
 use bobak_core::{Collation, ColumnSchema, Currency, Date, ErrorKind, TableSchema};
 use bobak_sql::{Dialect, add_column, create_table};
 
@@ -12,6 +13,18 @@ fn table(check: &str) -> TableSchema {
         .key(["id"])
         .build()
         .unwrap()
+}
+
+/// The table of docs/types.md; `BOBAK_WRITE_DOCS=1` writes it.
+#[test]
+fn the_table_of_constraints_is_current() {
+    let mut table = String::from("| check | SQLite | PostgreSQL | MariaDB |\n|---|---|---|---|\n");
+    for check in ["price >= 0.50", "day >= '2013-01-01'", "price * 2 < 10 and id % 2 = 0"] {
+        let cell = |dialect| format!(" `` {} `` |", rendered(dialect, check));
+        let cells = [Dialect::Sqlite, Dialect::Postgres, Dialect::MariaDb].map(cell).concat();
+        table.push_str(&format!("| `{check}` |{cells}\n"));
+    }
+    current("<!-- begin: made by crates/sql/tests/it/checks.rs -->\n", &table);
 }
 
 fn rendered(dialect: Dialect, check: &str) -> String {
@@ -32,15 +45,23 @@ fn constraints_compute_with_stored_values() {
         ),
         (
             "day > '1970-01-02' or id < 3",
-            r#"("day" > 1) OR ("id" < 3)"#,
-            r#"(("day" - date '1970-01-01') > 1) OR ("id" < 3)"#,
-            "(DATEDIFF(`day`, DATE'1970-01-01') > 1) OR (`id` < 3)",
+            r#""day" > 1 OR "id" < 3"#,
+            r#"("day" - date '1970-01-01') > 1 OR "id" < 3"#,
+            "DATEDIFF(`day`, DATE'1970-01-01') > 1 OR `id` < 3",
         ),
         (
             "id / 2 = 1",
-            r#"("id" / 2) = 1"#,
-            r#"(trunc(("id")::numeric / NULLIF((2)::numeric, 0))) = 1"#,
-            "(CAST(`id` AS DECIMAL(65, 0)) DIV NULLIF(CAST(2 AS DECIMAL(65, 0)), 0)) = 1",
+            r#""id" / 2 = 1"#,
+            r#"trunc(("id")::numeric / NULLIF((2)::numeric, 0)) = 1"#,
+            "CAST(`id` AS DECIMAL(65, 0)) DIV NULLIF(CAST(2 AS DECIMAL(65, 0)), 0) = 1",
+        ),
+        (
+            "(id < 1 or id > 2) and id <> 5 and not (id = 6 and (id + 1) * 2 > 3)",
+            r#"("id" < 1 OR "id" > 2) AND "id" <> 5 AND NOT ("id" = 6 AND ("id" + 1) * 2 > 3)"#,
+            r#"("id" < 1 OR "id" > 2) AND "id" <> 5 AND NOT ("id" = 6 AND (("id")::numeric + (1)::numeric)::numeric * (2)::numeric > 3)"#,
+            "(`id` < 1 OR `id` > 2) AND `id` <> 5 AND NOT (`id` = 6 AND \
+             CAST(CAST(`id` AS DECIMAL(65, 0)) + CAST(1 AS DECIMAL(65, 0)) AS DECIMAL(65, 0)) * \
+             CAST(2 AS DECIMAL(65, 0)) > 3)",
         ),
         (
             "name = 'X'",

@@ -52,13 +52,17 @@ fn table() -> String {
 
 #[test]
 fn the_table_of_types_is_current() {
+    current(BEGIN, &table());
+}
+
+/// Compares a table with the one of docs/types.md after `begin`, or writes it there.
+pub fn current(begin: &str, table: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/types.md");
     let page = std::fs::read_to_string(&path).unwrap();
-    let (head, rest) = page.split_once(BEGIN).expect("docs/types.md has a place for the table");
+    let (head, rest) = page.split_once(begin).expect("docs/types.md has a place for the table");
     let (found, tail) = rest.split_once(END).expect("the table has an end");
-    let table = table();
     if std::env::var_os("BOBAK_WRITE_DOCS").is_some() {
-        std::fs::write(&path, format!("{head}{BEGIN}{table}{END}{tail}")).unwrap();
+        std::fs::write(&path, format!("{head}{begin}{table}{END}{tail}")).unwrap();
         return;
     }
     assert_eq!(found, table, "run this test with BOBAK_WRITE_DOCS=1");
