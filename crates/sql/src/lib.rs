@@ -7,6 +7,20 @@
 //! a dialect's largest number of parameters): the same query with other values is the same
 //! statement, so that engines can keep it prepared.
 //!
+//! A schema may come from a client or from another program's file. What of it reaches a text:
+//!
+//! | of the schema | in the text |
+//! |---|---|
+//! | names of tables, columns, indexes and referenced columns | quoted ([`quote`]) |
+//! | defaults, and comments that describe columns and indexes | literals |
+//! | CHECKs | rendered from [their tree](bobak_core::check); SQLite also takes one expression of its own |
+//! | computed defaults of SQLite files | rendered from [their tree](DefaultExpression), for SQLite only |
+//! | types, collations, lengths, roles, effects of deletes | words of the dialect |
+//!
+//! Schemas have no index expressions, partial indexes, generated columns, views or triggers: engines
+//! leave those of other programs as they are. Engines send each text in a form that accepts one
+//! statement only, and the fuzz target `schema-sql` checks the texts.
+//!
 //! Reading order: [`Dialect`] → the writer → [`declared_type`] and [`create_table`] → [`insert`],
 //! [`update`], [`delete`], [`get`] → conditions → [`select`] → [`change`].
 
@@ -23,6 +37,7 @@ mod declared;
 mod default;
 mod dialect;
 mod feed;
+mod index_name;
 mod literal;
 mod mysql;
 mod mysql_schema;
@@ -46,6 +61,9 @@ pub use declared::{DeclaredType, declared_type, parse_declared};
 pub use default::DefaultExpression;
 pub use dialect::{Dialect, quote};
 pub use feed::{list_triggers, note_gap, track, untrack};
+pub use index_name::{
+    index_name, note_index_name, split_index_comment, substitute_index_name, substitute_index_names,
+};
 pub use mysql::{FOLDED, folded};
 pub use mysql_schema::FOLDED_KEY;
 pub use remark::{MetadataComment, parse_metadata_comment};

@@ -86,7 +86,7 @@ pub const KEY_INDEX: &str = "bobak: key ";
 /// See [`KEY_INDEX`].
 pub const FOLDED_INDEX: &str = "bobak: index ";
 
-fn places(places: &[usize]) -> String {
+pub(crate) fn places(places: &[usize]) -> String {
     places.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 

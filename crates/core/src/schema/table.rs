@@ -190,6 +190,17 @@ impl TableSchema {
         columns.fold(builder, TableSchemaBuilder::column).build()
     }
 
+    /// The schema with other names of its indexes: for engines that had to choose them.
+    #[must_use]
+    pub fn rename_indexes(mut self, name: impl Fn(&str) -> Option<String>) -> Self {
+        for index in &mut self.indexes {
+            if let Some(name) = name(&index.name) {
+                index.name = name.into();
+            }
+        }
+        self
+    }
+
     /// The index of the column with this name. Names are compared without ASCII case, as engines do.
     ///
     /// # Errors

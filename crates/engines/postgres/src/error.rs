@@ -1,5 +1,6 @@
 //! The server's errors as Bobak's.
 
+use crate::table_info::SQL;
 use bobak_core::{Error, ErrorKind, TableSchema};
 use std::fmt;
 
@@ -133,7 +134,11 @@ pub(crate) fn locate(error: Error, table: &TableSchema) -> Error {
             return Some(column.to_owned());
         }
         let constraint = said.constraint.as_deref()?;
-        let index = table.indexes().iter().find(|index| index.name == constraint);
+        let is_violated = |name: &str| {
+            name == constraint
+                || bobak_sql::substitute_index_name(SQL, table.name(), name) == constraint
+        };
+        let index = table.indexes().iter().find(|index| is_violated(&index.name));
         let columns = match index {
             Some(index) => &index.columns[..],
             None if constraint == format!("{}_pkey", table.name()) => table.key(),

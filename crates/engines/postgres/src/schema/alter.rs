@@ -5,9 +5,11 @@ use crate::error::locate;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::{
-    Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value,
+    Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value, ValueRef,
     change_log,
 };
+use bobak_sql::{note_index_name, substitute_index_names};
+use std::collections::HashSet;
 
 /// Makes the changes, all or none.
 ///
@@ -24,7 +26,7 @@ pub(crate) fn run(
     connection.simple(begin, |_| {})?;
     let done = changes.iter().try_for_each(|change| {
         let table = table_of(change)?;
-        let statements = statements(change)?;
+        let statements = statements(state, connection, change)?;
         run_all(connection, statements).map_err(|error| locate(error, table))?;
         let statements = log_statements(state, connection, change)?;
         run_all(connection, statements).map_err(|error| locate(error, table))
@@ -63,17 +65,55 @@ fn table_of(change: &SchemaChange) -> Result<&TableSchema> {
     }
 }
 
-fn statements(change: &SchemaChange) -> Result<Vec<String>> {
+fn statements(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    change: &SchemaChange,
+) -> Result<Vec<String>> {
     Ok(match change {
-        SchemaChange::CreateTable(table) => bobak_sql::create_table(SQL, table)?,
+        SchemaChange::CreateTable(table) => {
+            let taken = taken_names(state, connection, "")?;
+            if taken.contains(table.name()) {
+                let error = Error::new(ErrorKind::Schema, "the table is there already");
+                return Err(error.in_table(table.name().to_owned()));
+            }
+            let renamed = substitute_index_names(SQL, table, |name| Ok(taken.contains(name)))?;
+            let mut all = bobak_sql::create_table(SQL, &renamed)?;
+            let indexes = 0..table.indexes().len();
+            all.extend(indexes.filter_map(|index| note_index_name(table, &renamed, index)));
+            all
+        }
         SchemaChange::AddColumn { table, column } => bobak_sql::add_column(SQL, table, *column)?,
         SchemaChange::AddIndex { table, index } => {
-            let mut all = vec![bobak_sql::add_index(SQL, table, *index)?];
-            all.extend(bobak_sql::index_remark(SQL, table, *index));
+            let taken = taken_names(state, connection, table.name())?;
+            let renamed = substitute_index_names(SQL, table, |name| Ok(taken.contains(name)))?;
+            let mut all = vec![bobak_sql::add_index(SQL, &renamed, *index)?];
+            all.extend(bobak_sql::index_remark(SQL, &renamed, *index));
+            all.extend(note_index_name(table, &renamed, *index));
             all
         }
         _ => Vec::new(),
     })
+}
+
+/// The names of all tables, views, sequences and indexes, except for the indexes of a table.
+fn taken_names(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    owner: &str,
+) -> Result<HashSet<String>> {
+    const NAMES: &str = "SELECT c.relname::text, coalesce(t.relname::text, '') FROM pg_class c \
+        LEFT JOIN pg_index i ON i.indexrelid = c.oid LEFT JOIN pg_class t ON t.oid = i.indrelid \
+        WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
+    let mut names = HashSet::new();
+    state.ask(connection, NAMES, &[], |row| {
+        if let (ValueRef::Text(name), ValueRef::Text(table)) = (row.get(0), row.get(1))
+            && (table.is_empty() || table != owner)
+        {
+            names.insert(name.to_owned());
+        }
+    })?;
+    Ok(names)
 }
 
 fn run_all(connection: &mut Connection, statements: Vec<String>) -> Result<()> {

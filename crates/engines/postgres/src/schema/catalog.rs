@@ -4,7 +4,10 @@ use crate::connection::Connection;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::{ColumnSchema, OnDelete, Reference, Result, Row, TableSchema, Type, ValueRef};
-use bobak_sql::{FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared, parse_metadata_comment};
+use bobak_sql::{
+    FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared, parse_metadata_comment,
+    split_index_comment,
+};
 use std::collections::BTreeMap;
 
 const COLUMNS: &str = "SELECT c.oid::int8, c.relname::text, a.attnum, a.attname::text, \
@@ -145,6 +148,7 @@ fn add_column(table: &mut Found, row: &dyn Row) -> bool {
 
 fn add_index(table: &mut Found, row: &dyn Row) {
     let comment = text(row, 5);
+    let (comment, own_name) = split_index_comment(&comment);
     let said = |begin: &str| {
         let places = comment.strip_prefix(begin)?.split(' ');
         places.map(|place| place.parse().ok()).collect::<Option<Vec<usize>>>()
@@ -162,7 +166,8 @@ fn add_index(table: &mut Found, row: &dyn Row) {
     // Of an index over expressions, or over a part of the rows, nothing can be said.
     let partial = integer(row, 6) != 0;
     let Some(places) = said(FOLDED_INDEX).or_else(plain).filter(|_| !partial) else { return };
-    let (name, unique) = (text(row, 1), integer(row, 2) != 0);
+    let name = own_name.map_or_else(|| text(row, 1), str::to_owned);
+    let unique = integer(row, 2) != 0;
     if integer(row, 3) != 0 {
         table.key = places;
         return;

@@ -1,8 +1,10 @@
 //! Schema changes.
 
 use crate::connection::Connection;
-use bobak_core::{Result, SchemaChange, TableSchema, change_log};
-use bobak_sql::{Dialect, add_column, add_index, create_table, note_gap, untrack};
+use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema, Value, change_log};
+use bobak_sql::{
+    Dialect, add_column, add_index, create_table, note_gap, substitute_index_names, untrack,
+};
 
 /// Applies the changes in the open transaction. After an error the caller undoes them.
 pub(crate) fn apply(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
@@ -12,6 +14,11 @@ pub(crate) fn apply(connection: &mut Connection, changes: &[SchemaChange]) -> Re
 fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
     match change {
         SchemaChange::CreateTable(table) => {
+            if is_taken(connection, table.name(), "")? {
+                let error = Error::new(ErrorKind::Schema, "the table is there already");
+                return Err(error.in_table(table.name().to_owned()));
+            }
+            let table = &with_free_names(connection, table)?;
             run(connection, table, &create_table(Dialect::Sqlite, table)?)
         }
         SchemaChange::AddColumn { table, column } => {
@@ -23,6 +30,7 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
             }
         }
         SchemaChange::AddIndex { table, index } => {
+            let table = &with_free_names(connection, table)?;
             run(connection, table, &[add_index(Dialect::Sqlite, table, *index)?])
         }
         SchemaChange::Track { table, history } => {
@@ -39,11 +47,26 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
             (table, Some(_)) => run(connection, &table, &untrack(Dialect::Sqlite, &table)),
             (_, None) => Ok(()),
         },
-        _ => Err(bobak_core::Error::new(
-            bobak_core::ErrorKind::Unsupported,
+        _ => Err(Error::new(
+            ErrorKind::Unsupported,
             "the sqlite engine does not know this change of a schema",
         )),
     }
+}
+
+/// The table with names of indexes that no other table or index has.
+fn with_free_names(connection: &mut Connection, table: &TableSchema) -> Result<TableSchema> {
+    substitute_index_names(Dialect::Sqlite, table, |name| is_taken(connection, name, table.name()))
+}
+
+/// Whether a table, view or index has this name, except for the indexes of a table.
+fn is_taken(connection: &mut Connection, name: &str, owner: &str) -> Result<bool> {
+    let found = connection.all_rows(
+        "SELECT 1 FROM main.sqlite_schema WHERE name = ?1 COLLATE NOCASE AND type <> 'trigger' \
+         AND NOT (type = 'index' AND tbl_name = ?2 COLLATE NOCASE)",
+        &[Value::from(name), Value::from(owner)],
+    )?;
+    Ok(!found.is_empty())
 }
 
 fn track(

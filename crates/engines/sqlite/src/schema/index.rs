@@ -50,6 +50,7 @@ pub(super) fn read(connection: &mut Connection, table: &str) -> Result<Vec<Index
         let columns: Vec<_> = columns.into_iter().map(|row| row.into_iter().next()).collect();
         if columns.iter().all(|column| matches!(column, Some(Value::Text(_)))) {
             let columns = columns.into_iter().map(text).collect();
+            let name = bobak_sql::index_name(table, &name).to_owned();
             indexes.push(Index { name, unique, origin, columns });
         }
     }

@@ -67,6 +67,43 @@ fn clients_have_their_own_permissions() {
     assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 1);
 }
 
+/// The name of an index does not tell whether a hidden table, or an index of one, has the name.
+#[test]
+fn names_of_indexes_reveal_no_table() {
+    let (till, hash) = new_token().unwrap();
+    let text = format!("role clerk\nread, schema on tag, note\ntoken till {hash} roles clerk\n");
+    let access = Access::from_text(&text).unwrap();
+    let folder = folder().unwrap();
+    let (tag, person) = (tables::tag().unwrap(), tables::person().unwrap());
+    let hidden = person.indexes().first().map(|index| index.name.to_string()).unwrap();
+    for engine in [file(folder.path()).unwrap(), memory().unwrap()] {
+        Probe::with_tables(&*engine, &[&tag, &person]).unwrap();
+        let builder = Server::builder().shared_database("main", Arc::clone(&engine));
+        let (_server, address) = tcp_server(builder.access(access.clone()).token(TOKEN)).unwrap();
+        let till = Remote::builder().token(&till).open_tcp(&address).unwrap();
+        for name in ["person", &hidden, "nosuch"] {
+            let with_index = |table: &str| {
+                let columns = tag.columns().iter().cloned();
+                let builder = bobak_core::TableSchema::builder(table.to_owned());
+                let builder = columns.fold(builder, bobak_core::TableSchemaBuilder::column);
+                let key = tag.key().iter().map(|place| tag.columns()[*place].name.clone());
+                let columns = [tag.columns()[1].name.clone()];
+                Arc::new(builder.key(key).index(name.to_owned(), columns).build().unwrap())
+            };
+            let table = with_index("tag");
+            till.alter(&[SchemaChange::AddIndex { table, index: 0 }]).unwrap();
+            let found = till.tables().unwrap().into_iter().find(|table| table.name() == "tag");
+            assert!(found.unwrap().indexes().iter().any(|index| index.name == name));
+            if name == "person" {
+                let note = with_index("note");
+                till.alter(&[SchemaChange::CreateTable(Arc::clone(&note))]).unwrap();
+                let found = till.tables().unwrap().into_iter().find(|table| table.name() == "note");
+                assert!(found.unwrap().same_as(&note));
+            }
+        }
+    }
+}
+
 #[test]
 fn changes_record_the_client_as_actor() {
     let (till, hash) = new_token().unwrap();

@@ -104,6 +104,26 @@ pub fn what_foreign_keys_do_is_written_down(harness: &dyn Harness) -> Check {
     Ok(())
 }
 
+/// Names are quoted wherever they are part of SQL, such as in the body of a trigger's function.
+pub fn names_are_no_sql(harness: &dyn Harness) -> Check {
+    let hostile = TableSchema::builder("t\"'`$bobak$;--\\")
+        .column(ColumnSchema::of::<i64>("id"))
+        .column(ColumnSchema::of::<String>("x$bobak$; create table pwned(a int); --"))
+        .column(ColumnSchema::of::<Option<i32>>("a\"b'c`d\\e]f").unique())
+        .key(["id"])
+        .index("i\"'`$bobak$;--\\", ["x$bobak$; create table pwned(a int); --"]);
+    let hostile = Arc::new(hostile.build()?);
+    tracked(harness, &[&hostile], |probe| {
+        probe.insert_all(&hostile, [row![1, "a", 5], row![2, "b", NULL]])?;
+        probe.update(&hostile, row![1, "c", NULL])?;
+        probe.delete(&hostile, row![2])?;
+        same("verbs", verbs(probe, &hostile)?, vec![1, 1, 2, 3])?;
+        let names = probe.session.tables()?;
+        let names: Vec<_> = names.iter().map(|table| table.name().to_owned()).collect();
+        same("tables", names, vec![hostile.name().to_owned()])
+    })
+}
+
 /// Values of every type, before and after, as they are in the table.
 pub fn every_type_is_written_down(harness: &dyn Harness) -> Check {
     let capabilities = harness.fresh()?.engine().capabilities();

@@ -163,6 +163,45 @@ pub fn a_table_may_have_256_columns(harness: &dyn Harness) -> Check {
     })
 }
 
+/// The name of an index may be that of another table, or of another table's index: where they share one
+/// name space, an error would reveal tables that a client may not see.
+pub fn names_of_indexes_belong_to_their_table(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let table = |name: &str| {
+        let table = TableSchema::builder(name.to_owned()).column(ColumnSchema::of::<i64>("id"));
+        table.column(ColumnSchema::of::<Option<String>>("title").max_chars(40)).key(["id"])
+    };
+    let team = Arc::new(table("team").index("by_title", ["title"]).build()?);
+    let player = Arc::new(
+        table("player")
+            .index("by_title", ["title", "id"])
+            .unique_index("team", ["title"])
+            .index("player", ["title"])
+            .build()?,
+    );
+    create(store.engine(), &[&team, &player])?;
+    found_as(store.engine(), &team)?;
+    found_as(store.engine(), &player)?;
+    let thing = Arc::new(table("thing").build()?);
+    create(store.engine(), &[&thing])?;
+    let one = grown(&thing, |b| b.unique_index("by_title", ["title"]))?;
+    store.engine().alter(&[add_index(&one)])?;
+    let two = Arc::new(
+        table("thing").unique_index("by_title", ["title"]).index("player", ["title"]).build()?,
+    );
+    store.engine().alter(&[add_index(&two)])?;
+    found_as(store.engine(), &two)?;
+    // The same index twice.
+    holds("an error", store.engine().alter(&[add_index(&two)]).is_err())?;
+    let probe = Probe::new(store.engine())?;
+    for table in [&player, &two] {
+        probe.insert(table, row![1, "x"])?;
+        let again = probe.insert(table, row![2, "x"]);
+        fails_in("a duplicate", again, ErrorKind::Duplicate, table.name())?;
+    }
+    Ok(())
+}
+
 /// Creating an existing table fails.
 pub fn a_table_is_created_once(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;

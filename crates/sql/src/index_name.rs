@@ -1,0 +1,76 @@
+//! Names of indexes where tables and indexes share one name space.
+//!
+//! An index belongs to its table, and so does its name: two tables may have indexes of the same name, as
+//! in memory and MariaDB. In SQLite and PostgreSQL such a name can be taken, perhaps by a table that the
+//! client may not see. The index then has a substitute name in the database, and its own in the schema.
+
+use crate::schema::places;
+use crate::writer::Writer;
+use crate::{Dialect, FOLDED_INDEX};
+use bobak_core::{Result, TableSchema, ValueRef};
+
+const PREFIX: &str = "bobak_index:";
+const NAME: &str = " as ";
+
+/// The name in the database of an index whose own name is taken.
+#[must_use]
+pub fn substitute_index_name(dialect: Dialect, table: &str, index: &str) -> String {
+    match dialect {
+        Dialect::Postgres => {
+            // A name has at most 63 bytes there: FNV-1a, and the index's own name in a comment.
+            let bytes = table.bytes().chain([0]).chain(index.bytes());
+            let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+            });
+            format!("{PREFIX}{hash:016x}")
+        }
+        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => format!("{PREFIX}{table}:{index}"),
+    }
+}
+
+/// The schema with a substitute for each name of an index that is taken.
+///
+/// # Errors
+/// Those of `is_taken`.
+pub fn substitute_index_names(
+    dialect: Dialect,
+    table: &TableSchema,
+    mut is_taken: impl FnMut(&str) -> Result<bool>,
+) -> Result<TableSchema> {
+    let mut taken = Vec::new();
+    for index in table.indexes() {
+        if index.name.eq_ignore_ascii_case(table.name()) || is_taken(&index.name)? {
+            taken.push(&*index.name);
+        }
+    }
+    let substitute = |name: &str| substitute_index_name(dialect, table.name(), name);
+    Ok(table.clone().rename_indexes(|name| taken.contains(&name).then(|| substitute(name))))
+}
+
+/// An index's own name, by its name in an SQLite file.
+#[must_use]
+pub fn index_name<'n>(table: &str, name: &'n str) -> &'n str {
+    let own = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(table));
+    own.and_then(|rest| rest.strip_prefix(':')).unwrap_or(name)
+}
+
+/// The statement that notes, in PostgreSQL, the columns and the own name of an index; `None` if `renamed`
+/// has no substitute for it.
+#[must_use]
+pub fn note_index_name(table: &TableSchema, renamed: &TableSchema, index: usize) -> Option<String> {
+    let (own, index) = (table.indexes().get(index)?, renamed.indexes().get(index)?);
+    let comment = format!("{FOLDED_INDEX}{}{NAME}{}", places(&index.columns), own.name);
+    let mut writer = Writer::new(Dialect::Postgres);
+    writer.raw("COMMENT ON INDEX ").name(&index.name).raw(" IS ");
+    writer.literal(ValueRef::Text(&comment));
+    (own.name != index.name).then(|| writer.into_text())
+}
+
+/// The comment of an index without its own name, and the name if the comment has one.
+#[must_use]
+pub fn split_index_comment(comment: &str) -> (&str, Option<&str>) {
+    match comment.split_once(NAME).filter(|_| comment.starts_with(FOLDED_INDEX)) {
+        Some((columns, name)) => (columns, Some(name)),
+        None => (comment, None),
+    }
+}
