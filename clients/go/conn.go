@@ -374,7 +374,7 @@ func (c *conn) table(p *plan) (uint32, error) {
 }
 
 // sql returns a function that encodes an SQL text. A repeated text is prepared, and then has a number.
-func (c *conn) sql(text string, parameters []any) (func(*wire.Writer), error) {
+func (c *conn) sql(text string, parameters []wire.Parameter) (func(*wire.Writer), error) {
 	number, seen := c.texts[text]
 	if !seen {
 		if len(c.texts) >= texts {

@@ -156,7 +156,7 @@ func (c *sqlConn) QueryContext(
 	return c.query(ctx, text, arguments)
 }
 
-func (c *sqlConn) query(ctx context.Context, text string, arguments []any) (*sqlRows, error) {
+func (c *sqlConn) query(ctx context.Context, text string, arguments []wire.Parameter) (*sqlRows, error) {
 	rows := &sqlRows{ctx: ctx, conn: c}
 	err := c.conn.call(ctx, c.lost(true), func() error {
 		source, err := c.conn.sql(text, arguments)

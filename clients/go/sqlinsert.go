@@ -29,7 +29,7 @@ func (r *sqlResult) RowsAffected() (int64, error) { return r.rows, nil }
 // insertReturningKey runs INSERT INTO … VALUES with RETURNING, so that LastInsertId needs no further
 // request. It returns nil for other statements, and for engines without RETURNING.
 func (c *sqlConn) insertReturningKey(
-	ctx context.Context, text string, arguments []any,
+	ctx context.Context, text string, arguments []wire.Parameter,
 ) (*sqlResult, error) {
 	switch c.conn.welcome.Engine {
 	case "sqlite", "postgres":

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
 // sqlToken is a part of an SQL text that is not a space or a comment.
@@ -79,12 +81,13 @@ func wordLength(text string) int {
 
 // bindNames replaces named parameters, such as :name or @name, by ? in the order of the text, and returns
 // the arguments in this order.
-func bindNames(text string, values []driver.NamedValue) (string, []any, error) {
-	arguments, named := make([]any, len(values)), map[string]any{}
+func bindNames(text string, values []driver.NamedValue) (string, []wire.Parameter, error) {
+	arguments, named := make([]wire.Parameter, len(values)), map[string]wire.Parameter{}
 	for place, value := range values {
-		arguments[place] = value.Value
+		// CheckNamedValue has made each value a parameter.
+		arguments[place], _ = value.Value.(wire.Parameter)
 		if value.Name != "" {
-			named[value.Name] = value.Value
+			named[value.Name] = arguments[place]
 		}
 	}
 	if len(named) == 0 {

@@ -568,32 +568,37 @@ func storedIn(value any, column *wire.Column) (any, error) {
 	return row.Value(0), nil
 }
 
-// parameter returns the stored form of an SQL argument.
-func parameter(value any) (any, error) {
+// parameter returns an SQL argument with its type. Numbers, texts and bytes are plain values without one.
+func parameter(value any) (wire.Parameter, error) {
+	ty := wire.TypeAny
 	for rv := reflect.ValueOf(value); rv.Kind() == reflect.Pointer; rv = reflect.ValueOf(value) {
 		if rv.IsNil() {
-			return nil, nil
+			return wire.Parameter{Type: ty}, nil
 		}
 		value = rv.Elem().Interface()
 	}
-	column := &wire.Column{Type: wire.TypeAny}
 	switch value.(type) {
 	case nil:
-		return nil, nil
+		return wire.Parameter{Type: ty}, nil
+	case bool:
+		ty = wire.TypeBool
+	case Currency:
+		ty = wire.TypeCurrency
 	case UUID:
-		column.Type = wire.TypeUUID
+		ty = wire.TypeUUID
 	case time.Time:
-		column.Type = wire.TypeTimestamp
+		ty = wire.TypeTimestamp
 	case time.Duration:
-		column.Type = wire.TypeTime
+		ty = wire.TypeTime
 	case json.RawMessage:
-		column.Type = wire.TypeJSON
+		ty = wire.TypeJSON
 	}
-	return storedIn(value, column)
+	stored, err := storedIn(value, &wire.Column{Type: ty})
+	return wire.Parameter{Value: stored, Type: ty}, err
 }
 
-func parameters(values []any) ([]any, error) {
-	stored := make([]any, len(values))
+func parameters(values []any) ([]wire.Parameter, error) {
+	stored := make([]wire.Parameter, len(values))
 	for place, value := range values {
 		found, err := parameter(value)
 		if err != nil {

@@ -90,11 +90,16 @@ def placed(found: Any) -> condition.Placed:
     return condition.Compare(place, found["comparison"], value(found["value"]))
 
 
+def parameters(found: dict[str, Any]) -> list[request.Parameter]:
+    kinds = [Type[name.upper()] for name in found["types"]]
+    return [request.Parameter(*both) for both in zip(values(found["parameters"]), kinds)]
+
+
 def source(found: dict[str, Any]) -> bytes:
     if "sql" in found:
-        return request.sql(found["sql"], values(found["parameters"]))
+        return request.sql(found["sql"], parameters(found))
     if "statement" in found:
-        return request.statement(found["statement"], values(found["parameters"]))
+        return request.statement(found["statement"], parameters(found))
     where = found["condition"]
     select = condition.Select(
         [next(iter(one.items())) for one in found["columns"]],

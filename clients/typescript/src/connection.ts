@@ -218,7 +218,7 @@ export class Connection {
   }
 
   /** What puts an SQL text: one that comes again has a number. */
-  sql(text: string, parameters: Stored[]): (w: Writer) => void {
+  sql(text: string, parameters: request.Parameter[]): (w: Writer) => void {
     if (!this.#texts.has(text)) {
       if (this.#texts.size >= texts) this.#texts.clear();
       this.#texts.set(text, undefined);

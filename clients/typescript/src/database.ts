@@ -193,13 +193,13 @@ function distinct(names: string[]): string[] {
   throw new BobakError("Misuse", `two columns are named '${twice}', and a row has one of them: give them names by AS`);
 }
 
-function sqlParameters(values: unknown[]): Stored[] {
+function sqlParameters(values: unknown[]): request.Parameter[] {
   if (Array.isArray(values)) return values.map(sqlParameter);
   throw new BobakError("Misuse", "parameters are an array, in the order of their marks");
 }
 
 /** What is not there is no NULL: a misspelt field would be one. */
-function sqlParameter(value: unknown, place: number): Stored {
+function sqlParameter(value: unknown, place: number): request.Parameter {
   if (value === undefined) throw new BobakError("Misuse", `parameter ${place + 1} is undefined; NULL is null`);
   return parameter(value);
 }

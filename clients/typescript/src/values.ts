@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { BobakError } from "./errors.js";
 import type { Stored } from "./wire/code.js";
+import type { Parameter } from "./wire/request.js";
 import type { Column, Type } from "./wire/schema.js";
 
 /** An exact amount of money: its ten-thousandths. */
@@ -95,7 +96,7 @@ export function store(value: unknown, column: Column): Stored {
       return column.asText ? timeText(micros, column.type) : micros;
     }
     case "any":
-      return parameter(value);
+      return parameter(value).value;
     default:
       if (typeof value === "bigint") return value;
       if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
@@ -137,14 +138,18 @@ export function load(stored: Stored, type: Type): Value {
   return type === "uuid" && stored instanceof Uint8Array ? uuidText(stored) : stored;
 }
 
-/** The stored form of a value that no column says the type of: an SQL parameter. A number that is whole is an integer. */
-export function parameter(value: unknown): Stored {
-  if (value == null) return null;
-  if (typeof value === "boolean") return value ? 1n : 0n;
-  if (typeof value === "number") return Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : value;
-  if (value instanceof Money) return value.scaled;
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return BigInt(value.getTime()) * 1000n;
-  if (typeof value === "bigint" || typeof value === "string" || value instanceof Uint8Array) return value;
+/**
+ * A parameter of an SQL text. Numbers, texts and bytes are what they are, and have no type; a number that is whole is
+ * an integer.
+ */
+export function parameter(value: unknown): Parameter {
+  const plain = (value: Stored): Parameter => ({ value, type: "any" });
+  if (value == null) return plain(null);
+  if (typeof value === "boolean") return { value: value ? 1n : 0n, type: "bool" };
+  if (typeof value === "number") return plain(Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : value);
+  if (value instanceof Money) return { value: value.scaled, type: "currency" };
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return { value: BigInt(value.getTime()) * 1000n, type: "timestamp" };
+  if (typeof value === "bigint" || typeof value === "string" || value instanceof Uint8Array) return plain(value);
   throw new BobakError("Mismatch", `a value of the type ${typeof value} can't be stored`);
 }
 

@@ -43,9 +43,13 @@ function placed(m: Json): request.Placed {
   return { is: "compare", place, comparison, value: value(m.value) };
 }
 
+function parameters(m: Json): request.Parameter[] {
+  return values(m.parameters).map((value, at) => ({ value, type: m.types[at] }));
+}
+
 function source(w: Writer, m: Json): void {
-  if ("sql" in m) return request.sql(w, m.sql, values(m.parameters));
-  if ("statement" in m) return request.statement(w, m.statement, values(m.parameters));
+  if ("sql" in m) return request.sql(w, m.sql, parameters(m));
+  if ("statement" in m) return request.statement(w, m.statement, parameters(m));
   const columns = m.columns.map((one: Json) => {
     const [[what, place]] = Object.entries(one) as [[request.Expression, number]];
     return { what, place };

@@ -6,8 +6,8 @@ use crate::parameters::Parameters;
 use crate::rows::RowCursor;
 use bobak_core::{
     Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GeneratedKey,
-    Outcome, PartialInsert, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb,
-    prepare_dynamic_insert, prepare_update,
+    Outcome, Parameter, PartialInsert, Query, Result, ResultColumn, Row, Selection, SelectionPart,
+    TableSchema, Value, Verb, prepare_dynamic_insert, prepare_update,
 };
 use std::sync::Arc;
 
@@ -36,15 +36,15 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct DynTable<'a> {
     access: TableAccess<'a>,
-    names: Arc<Vec<String>>,
+    columns: Arc<Vec<ResultColumn>>,
     partial_inserts: Arc<PartialInsert>,
 }
 
 impl<'a> DynTable<'a> {
     pub(crate) fn new(source: SessionSource<'a>, schema: Arc<TableSchema>) -> Self {
-        let names = schema.columns().iter().map(|column| column.name.to_string()).collect();
+        let columns = Arc::new(ResultColumn::of_table(&schema));
         let partial_inserts = Arc::new(PartialInsert::new(Arc::clone(&schema)));
-        Self { access: TableAccess::new(source, schema), names: Arc::new(names), partial_inserts }
+        Self { access: TableAccess::new(source, schema), columns, partial_inserts }
     }
 
     /// The engine, unless the table was opened in a transaction.
@@ -114,7 +114,7 @@ impl<'a> DynTable<'a> {
         let schema = &self.access.schema;
         let mut fields: FieldSet = schema.modified_at().into_iter().collect();
         let mut values = vec![Value::Null; schema.columns().len()];
-        for (name, value) in row.names().iter().zip(row.values()) {
+        for (name, value) in row.names().zip(row.values()) {
             let position = schema.column(name)?;
             if let (Some(column), Some(slot)) =
                 (schema.columns().get(position), values.get_mut(position))
@@ -136,7 +136,7 @@ impl<'a> DynTable<'a> {
     /// `Mismatch` if the values do not have the types of the key columns.
     pub fn get(&self, key: impl Parameters) -> Result<Option<DynRow>> {
         let key = self.accept_key(key)?;
-        let read = |row: &dyn Row| DynRow::from_named_row(row, &self.names);
+        let read = |row: &dyn Row| DynRow::from_result_row(row, &self.columns);
         self.access.get(&key, read)
     }
 
@@ -186,7 +186,7 @@ impl<'a> DynTable<'a> {
     pub fn list(&self, query: impl Into<Query<DynRow>>) -> Result<Vec<DynRow>> {
         let mut rows = Vec::new();
         self.for_each_row(query, |row| {
-            rows.push(DynRow::from_named_row(row, &self.names)?);
+            rows.push(DynRow::from_result_row(row, &self.columns)?);
             Ok(true)
         })?;
         Ok(rows)
@@ -210,7 +210,9 @@ impl<'a> DynTable<'a> {
     /// # Errors
     /// As [`count`](DynTable::count).
     pub fn iter(&self, query: impl Into<Query<DynRow>>) -> Result<DynRows<'_>> {
-        self.access.cursor(&query.into()).map(|cursor| DynRows { cursor })
+        self.access
+            .cursor(&query.into())
+            .map(|cursor| DynRows { cursor, columns: Arc::clone(&self.columns) })
     }
 
     /// Columns and aggregates of a query, as tuples. See [`Table::select`](crate::Table::select).
@@ -245,16 +247,17 @@ impl<'a> DynTable<'a> {
 
     fn accept_key(&self, key: impl Parameters) -> Result<Vec<Value<'static>>> {
         let schema = &self.access.schema;
-        let values = key.into_values()?;
+        let values = key.into_parameters()?;
         if values.len() != schema.key().len() {
             let (given, wanted) = (values.len(), schema.key().len());
             let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "key column");
             return Err(self.access.in_table(error));
         }
         let accept =
-            |(&position, value): (&usize, Value<'static>)| match schema.columns().get(position) {
-                Some(column) => column.accept(value),
-                None => Ok(value),
+            |(&position, given): (&usize, Parameter<'static>)| match schema.columns().get(position)
+            {
+                Some(column) => column.accept(given.value),
+                None => Ok(given.value),
             };
         let values = schema.key().iter().zip(values).map(accept).collect::<Result<_>>();
         values.map_err(|error| self.access.in_table(error))
@@ -264,15 +267,15 @@ impl<'a> DynTable<'a> {
 /// An iterator over the rows of a [`DynTable`]: `Result<DynRow>`.
 pub struct DynRows<'a> {
     cursor: RowCursor<'a>,
+    columns: Arc<Vec<ResultColumn>>,
 }
 
 impl Iterator for DynRows<'_> {
     type Item = Result<DynRow>;
 
     fn next(&mut self) -> Option<Result<DynRow>> {
-        let names = Arc::clone(self.cursor.names());
         let row = self.cursor.next_row().transpose()?;
-        Some(row.and_then(|row| DynRow::from_named_row(&row, &names)))
+        Some(row.and_then(|row| DynRow::from_result_row(&row, &self.columns)))
     }
 }
 
@@ -293,7 +296,7 @@ pub(crate) fn arrange<'r>(
     };
     let mut values: Vec<Value<'r>> = schema.columns().iter().enumerate().map(default).collect();
     let mut given = FieldSet::EMPTY;
-    for (name, value) in row.names().iter().zip(row.values()) {
+    for (name, value) in row.names().zip(row.values()) {
         let position = schema.column(name)?;
         if let Some(slot) = values.get_mut(position) {
             *slot = Value::from(value.as_ref());

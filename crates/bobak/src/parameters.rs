@@ -1,46 +1,55 @@
 //! The parameters of SQL text.
 
-use bobak_core::{IntoStored, Result, Value};
+use bobak_core::{IntoStored, Parameter, Result, Value};
 
 /// The values of the `?` parameters of SQL text: a tuple of up to eight fields or `&str`s, an array, a slice or vector of
-/// [`Value`]s, or `()` for none.
+/// [`Value`]s or [`Parameter`]s, or `()` for none.
+///
+/// Each value keeps its type: a [`Currency`](bobak_core::Currency) is an amount in SQL, and a
+/// [`Date`](bobak_core::Date) a date. A [`Value`] has no type: its integers are plain numbers.
 pub trait Parameters {
-    /// The values, in order.
+    /// The parameters, in order.
     ///
     /// # Errors
     /// As [`Field::to_value`](bobak_core::Field::to_value).
-    fn into_values(self) -> Result<Vec<Value<'static>>>;
+    fn into_parameters(self) -> Result<Vec<Parameter<'static>>>;
 }
 
 impl Parameters for () {
-    fn into_values(self) -> Result<Vec<Value<'static>>> {
+    fn into_parameters(self) -> Result<Vec<Parameter<'static>>> {
         Ok(Vec::new())
     }
 }
 
-impl Parameters for Vec<Value<'static>> {
-    fn into_values(self) -> Result<Self> {
+impl Parameters for Vec<Parameter<'static>> {
+    fn into_parameters(self) -> Result<Self> {
         Ok(self)
     }
 }
 
+impl Parameters for Vec<Value<'static>> {
+    fn into_parameters(self) -> Result<Vec<Parameter<'static>>> {
+        Ok(self.into_iter().map(Parameter::from).collect())
+    }
+}
+
 impl Parameters for &[Value<'_>] {
-    fn into_values(self) -> Result<Vec<Value<'static>>> {
-        Ok(self.iter().map(|value| value.clone().into_owned()).collect())
+    fn into_parameters(self) -> Result<Vec<Parameter<'static>>> {
+        Ok(self.iter().map(|value| Parameter::from(value).into_owned()).collect())
     }
 }
 
 impl<V: IntoStored, const N: usize> Parameters for [V; N] {
-    fn into_values(self) -> Result<Vec<Value<'static>>> {
-        self.into_iter().map(IntoStored::into_stored).collect()
+    fn into_parameters(self) -> Result<Vec<Parameter<'static>>> {
+        self.into_iter().map(IntoStored::into_parameter).collect()
     }
 }
 
 macro_rules! tuple_parameters {
     ($($p:ident $i:tt),+) => {
         impl<$($p: IntoStored),+> Parameters for ($($p,)+) {
-            fn into_values(self) -> Result<Vec<Value<'static>>> {
-                Ok(vec![$(self.$i.into_stored()?),+])
+            fn into_parameters(self) -> Result<Vec<Parameter<'static>>> {
+                Ok(vec![$(self.$i.into_parameter()?),+])
             }
         }
     };

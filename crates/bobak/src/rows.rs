@@ -4,7 +4,6 @@ use crate::handle::{LendSession, SessionSource};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Cursor, Record, Result, RowBuffer, Session, Source};
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 /// An iterator over records, `Result<T>`, in constant memory. It sees the records as of its creation, whatever is
 /// written meanwhile.
@@ -94,10 +93,6 @@ impl<'a> RowCursor<'a> {
         };
         let cursor = session.with(|session| session.open(source))?;
         Ok(Self { session, cursor, buffer: RowBuffer::default(), done: false })
-    }
-
-    pub(crate) fn names(&self) -> &Arc<Vec<String>> {
-        &self.cursor.columns
     }
 
     /// Whether the next row is in a chunk that was not fetched yet.

@@ -1,7 +1,7 @@
 //! Reading the rows of SQL statements as typed values.
 
 use crate::parameters::Parameters;
-use bobak_core::{Error, ErrorKind, FromRow, Result, Row, Value, ValueRef};
+use bobak_core::{Error, ErrorKind, FromRow, Parameter, Result, ResultColumn, Row, Type, ValueRef};
 use std::sync::Arc;
 
 /// Runs SQL: a database, or a transaction.
@@ -13,7 +13,7 @@ pub(crate) trait RunText {
     fn query_text(
         &self,
         text: &str,
-        parameters: &[Value<'_>],
+        parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()>;
 }
@@ -39,7 +39,7 @@ pub(crate) fn for_each<R: FromRow>(
     parameters: impl Parameters,
     mut each: impl FnMut(R) -> Result<bool>,
 ) -> Result<()> {
-    let parameters = parameters.into_values()?;
+    let parameters = parameters.into_parameters()?;
     let mut layout: Option<RowLayout> = None;
     let mut number = 0;
     runner.query_text(text, &parameters, &mut |row| {
@@ -48,26 +48,29 @@ pub(crate) fn for_each<R: FromRow>(
             none => none.insert(RowLayout::of::<R>(row)?),
         };
         let read = match &layout.positions {
-            Some(positions) => R::from_named_row(&ReorderedRow { row, positions }, &layout.names),
-            None => R::from_named_row(row, &layout.names),
+            Some(positions) => {
+                R::from_result_row(&ReorderedRow { row, positions }, &layout.columns)
+            }
+            None => R::from_result_row(row, &layout.columns),
         };
         number += 1;
         each(read.map_err(|error| error.at_row(number - 1))?)
     })
 }
 
-/// The names of the columns, and the positions of those that the type reads.
+/// The columns, and the positions of those that the type reads.
 struct RowLayout {
-    names: Arc<Vec<String>>,
+    columns: Arc<Vec<ResultColumn>>,
     positions: Option<Vec<usize>>,
 }
 
 impl RowLayout {
     fn of<R: FromRow>(row: &dyn Row) -> Result<Self> {
-        let name = |column: usize| row.name(column).unwrap_or_default().to_owned();
-        let names: Vec<String> = (0..row.len()).map(name).collect();
+        let columns = ResultColumn::of_row(row);
         let find = |wanted: &&str| {
-            names.iter().position(|name| name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
+            let is_wanted = |column: &ResultColumn| column.name.eq_ignore_ascii_case(wanted);
+            columns.iter().position(is_wanted).ok_or_else(|| {
+                let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
                 let message =
                     format!("the rows have no column '{wanted}', but {}", names.join(", "));
                 Error::new(ErrorKind::Schema, message)
@@ -76,7 +79,7 @@ impl RowLayout {
         let positions = R::columns()
             .map(|wanted| wanted.iter().map(find).collect::<Result<Vec<_>>>())
             .transpose()?;
-        Ok(Self { names: Arc::new(names), positions })
+        Ok(Self { columns: Arc::new(columns), positions })
     }
 }
 
@@ -93,5 +96,9 @@ impl Row for ReorderedRow<'_> {
 
     fn get(&self, column: usize) -> ValueRef<'_> {
         self.positions.get(column).map_or(ValueRef::Null, |&position| self.row.get(position))
+    }
+
+    fn ty(&self, column: usize) -> Type {
+        self.positions.get(column).map_or(Type::Any, |&position| self.row.ty(position))
     }
 }

@@ -8,7 +8,7 @@ use crate::parameters::Parameters;
 use crate::sql::{self, RunText};
 use crate::table::Table;
 use bobak_core::{
-    FromRow, Record, Result, Row, SchemaChange, TableSchema, TransactionControl, Value,
+    FromRow, Parameter, Record, Result, Row, SchemaChange, TableSchema, TransactionControl,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -112,7 +112,7 @@ impl<'db> Transaction<'db> {
     /// # Errors
     /// As [`Db::execute`](crate::Db::execute).
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
-        let parameters = parameters.into_values()?;
+        let parameters = parameters.into_parameters()?;
         self.invalidate_caches(text);
         self.catalog.execute_in(self.engine, &self.session, text, &parameters)
     }
@@ -181,7 +181,7 @@ impl RunText for Transaction<'_> {
     fn query_text(
         &self,
         text: &str,
-        parameters: &[Value<'_>],
+        parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         self.invalidate_caches(text);

@@ -1,8 +1,8 @@
 //! An engine layer that records an actor with every change.
 
 use bobak_core::{
-    Batch, BulkChange, Cursor, Engine, EngineLayer, OnError, Outcome, Result, Row, SchemaChange,
-    Session, SessionLayer, Source, TableSchema, TransactionControl, Value, Write,
+    Batch, BulkChange, Cursor, Engine, EngineLayer, OnError, Outcome, Parameter, Result, Row,
+    SchemaChange, Session, SessionLayer, Source, TableSchema, TransactionControl, Value, Write,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -160,7 +160,7 @@ impl SessionLayer for ActorSession<'_> {
         }
     }
 
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         self.writing_text(sql, || self.inner.execute(sql, parameters))
     }
 

@@ -2,7 +2,8 @@
 
 use bobak_core::change_log::{ACTOR, AT, LoggedVerb, SEQ, VERB, new_column, old_column};
 use bobak_core::{
-    DynRow, Error, ErrorKind, Field, Record, Result, Row, TableSchema, Timestamp, Value, ValueRef,
+    DynRow, Error, ErrorKind, Field, Record, Result, ResultColumn, Row, TableSchema, Timestamp,
+    Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -107,13 +108,13 @@ impl Change {
         values
     }
 
-    /// The change in a row of a table's log. `names` are the names of the table's columns.
+    /// The change in a row of a table's log. `columns` are those of the table.
     ///
     /// # Errors
     /// `Corrupt` if the row is no change.
     pub fn from_log(
         table: &Arc<TableSchema>,
-        names: &Arc<Vec<String>>,
+        columns: &Arc<Vec<ResultColumn>>,
         row: &dyn Row,
     ) -> Result<Self> {
         let kind = match LoggedVerb::of_number(integer(row, VERB)?)? {
@@ -122,8 +123,8 @@ impl Change {
             LoggedVerb::Deleted => ChangeKind::Delete,
         };
         let image = |place: fn(usize) -> usize| {
-            let places: Vec<usize> = (0..names.len()).map(place).collect();
-            DynRow::from_parts(Arc::clone(names), &Projection { row, places: &places })
+            let places: Vec<usize> = (0..columns.len()).map(place).collect();
+            DynRow::from_parts(Arc::clone(columns), &Projection { row, places: &places })
         };
         Ok(Self {
             id: integer(row, SEQ)?.unsigned_abs(),

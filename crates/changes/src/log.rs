@@ -3,8 +3,8 @@
 use crate::change::{Change, integer};
 use bobak_core::change_log::{AT, SEQ, is_captured, log_schema, tracked_schema};
 use bobak_core::{
-    Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Row, Select, Session, Source,
-    TableSchema, Timestamp, ValueRef,
+    Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, ResultColumn, Row, Select,
+    Session, Source, TableSchema, Timestamp, ValueRef,
 };
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct ChangeLog {
     pub table: Arc<TableSchema>,
     /// The log's own schema.
     pub schema: Arc<TableSchema>,
-    names: Arc<Vec<String>>,
+    columns: Arc<Vec<ResultColumn>>,
 }
 
 /// An entry of the list of tracked tables.
@@ -37,8 +37,8 @@ impl ChangeLog {
     /// As [`log_schema`].
     pub fn of(table: Arc<TableSchema>) -> Result<Self> {
         let schema = Arc::new(log_schema(&table, false)?);
-        let names = table.columns().iter().map(|column| column.name.to_string()).collect();
-        Ok(Self { table, schema, names: Arc::new(names) })
+        let columns = Arc::new(ResultColumn::of_table(&table));
+        Ok(Self { table, schema, columns })
     }
 
     /// The changes that match a condition over the log, by number.
@@ -94,7 +94,7 @@ impl ChangeLog {
                 return Ok(false);
             }
             taken += bytes_of(row);
-            changes.push(Change::from_log(&self.table, &self.names, row)?);
+            changes.push(Change::from_log(&self.table, &self.columns, row)?);
             Ok(changes.len() < most)
         });
         match read {

@@ -1,6 +1,8 @@
 //! Rows whose columns are known only at run time.
 
-use crate::{Error, ErrorKind, Field, FromRow, Result, Row, Value};
+use crate::{
+    Error, ErrorKind, Field, FromRow, IntoStored, Result, ResultColumn, Row, Type, Value, convert,
+};
 use std::sync::Arc;
 
 /// A row with named values: of a table opened without a record type, or of an SQL query.
@@ -16,7 +18,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DynRow {
-    names: Arc<Vec<String>>,
+    columns: Arc<Vec<ResultColumn>>,
     values: Vec<Value<'static>>,
 }
 
@@ -27,20 +29,26 @@ impl DynRow {
         Self::default()
     }
 
-    /// Copies a row of an engine, with the names of its columns.
+    /// Copies a row of an engine, whose columns these are.
     #[must_use]
-    pub fn from_parts(names: Arc<Vec<String>>, row: &dyn Row) -> Self {
-        let values = (0..names.len()).map(|place| row.get(place).to_owned()).collect();
-        Self { names, values }
+    pub fn from_parts(columns: Arc<Vec<ResultColumn>>, row: &dyn Row) -> Self {
+        let values = (0..columns.len()).map(|place| row.get(place).to_owned()).collect();
+        Self { columns, values }
+    }
+
+    /// The columns. Those of an SQL query have the types that the engine knows; all others have the
+    /// type `Any`, and values in stored form.
+    #[must_use]
+    pub fn columns(&self) -> &[ResultColumn] {
+        &self.columns
     }
 
     /// The columns' names.
-    #[must_use]
-    pub fn names(&self) -> &[String] {
-        &self.names
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
     }
 
-    /// The values, in the order of the names.
+    /// The values, in the order of the columns.
     #[must_use]
     pub fn values(&self) -> &[Value<'static>] {
         &self.values
@@ -49,19 +57,24 @@ impl DynRow {
     /// The value of a column by name, ignoring ASCII case; `None` if there is no such column.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&Value<'static>> {
-        let place = self.names.iter().position(|n| n.eq_ignore_ascii_case(name))?;
-        self.values.get(place)
+        self.values.get(self.place(name)?)
     }
 
-    /// The value of a column as a `V`.
+    fn place(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The value of a column as a `V`: see [`convert`].
     ///
     /// # Errors
-    /// `Schema` if there is no such column; as [`Field::from_value`].
+    /// `Schema` if there is no such column; as [`convert`] and [`Field::from_value`].
     pub fn get<V: Field>(&self, name: &str) -> Result<V> {
-        let value = self.value(name).ok_or_else(|| {
+        let place = self.place(name).ok_or_else(|| {
             Error::new(ErrorKind::Schema, format!("the row has no column '{name}'"))
         })?;
-        V::from_value(value.as_ref()).map_err(|error| error.in_column(name))
+        convert(Row::get(self, place), self.ty(place), V::TYPE)
+            .and_then(V::from_value)
+            .map_err(|error| error.in_column(name))
     }
 
     /// Sets a column's value; a new name is appended.
@@ -70,14 +83,14 @@ impl DynRow {
     /// As [`Field::to_value`].
     pub fn set(&mut self, name: &str, value: impl IntoStored) -> Result<()> {
         let value = value.into_stored().map_err(|error| error.in_column(name))?;
-        match self.names.iter().position(|n| n.eq_ignore_ascii_case(name)) {
+        match self.place(name) {
             Some(place) => {
                 if let Some(old) = self.values.get_mut(place) {
                     *old = value;
                 }
             }
             None => {
-                Arc::make_mut(&mut self.names).push(name.to_owned());
+                Arc::make_mut(&mut self.columns).push(ResultColumn::new(name, Type::Any));
                 self.values.push(value);
             }
         }
@@ -93,36 +106,22 @@ impl Row for DynRow {
     fn get(&self, column: usize) -> crate::ValueRef<'_> {
         self.values.get(column).map_or(crate::ValueRef::Null, Value::as_ref)
     }
+
+    fn name(&self, column: usize) -> Option<&str> {
+        self.columns.get(column).map(|column| column.name.as_str())
+    }
+
+    fn ty(&self, column: usize) -> Type {
+        self.columns.get(column).map_or(Type::Any, |column| column.ty)
+    }
 }
 
 impl FromRow for DynRow {
     fn from_row(row: &dyn Row) -> Result<Self> {
-        let name = |place: usize| row.name(place).map_or_else(|| place.to_string(), str::to_owned);
-        Self::from_named_row(row, &Arc::new((0..row.len()).map(name).collect()))
+        Self::from_result_row(row, &Arc::new(ResultColumn::of_row(row)))
     }
 
-    fn from_named_row(row: &dyn Row, names: &Arc<Vec<String>>) -> Result<Self> {
-        Ok(Self::from_parts(Arc::clone(names), row))
-    }
-}
-
-/// What [`DynRow::set`] takes: any [`Field`], and `&str`.
-pub trait IntoStored {
-    /// The value.
-    ///
-    /// # Errors
-    /// As [`Field::to_value`].
-    fn into_stored(self) -> Result<Value<'static>>;
-}
-
-impl<V: Field> IntoStored for V {
-    fn into_stored(self) -> Result<Value<'static>> {
-        self.to_value().map(Value::into_owned)
-    }
-}
-
-impl IntoStored for &str {
-    fn into_stored(self) -> Result<Value<'static>> {
-        Ok(Value::from(self).into_owned())
+    fn from_result_row(row: &dyn Row, columns: &Arc<Vec<ResultColumn>>) -> Result<Self> {
+        Ok(Self::from_parts(Arc::clone(columns), row))
     }
 }

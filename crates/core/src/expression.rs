@@ -1,6 +1,6 @@
 //! Expressions that a query can select: columns and aggregates.
 
-use crate::{Column, Currency, Field};
+use crate::{Column, Currency, Field, TableSchema, Type};
 use std::marker::PhantomData;
 
 /// One column of a query's result, untyped.
@@ -42,6 +42,22 @@ impl Expr {
             | Self::Min(c)
             | Self::Max(c)
             | Self::Avg(c) => Some(c),
+        }
+    }
+
+    /// The type of its values over a table; `Any` if the table has no such column.
+    #[must_use]
+    pub fn ty(self, table: &TableSchema) -> Type {
+        let of = |column: usize| table.columns().get(column).map_or(Type::Any, |c| c.ty);
+        match self {
+            Self::Column(c) | Self::Min(c) | Self::Max(c) => of(c),
+            Self::Count | Self::CountOf(_) => Type::I64,
+            Self::Avg(_) => Type::F64,
+            Self::Sum(c) => match of(c) {
+                Type::F32 | Type::F64 => Type::F64,
+                exact @ (Type::Currency | Type::Any) => exact,
+                _ => Type::I64,
+            },
         }
     }
 }

@@ -24,11 +24,13 @@ mod expression;
 mod field;
 mod fieldset;
 mod interrupt;
+mod parameter;
 mod parse;
 mod pattern;
 mod prepare;
 mod query;
 mod record;
+mod result_column;
 mod row;
 mod row_buffer;
 mod schema;
@@ -48,7 +50,7 @@ pub use backup::{
 pub use batch::{Batch, GeneratedKey, OnError, Outcome, Run};
 pub use column::{AnyColumn, Column, Operand};
 pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values};
-pub use dynamic::{DynRow, IntoStored};
+pub use dynamic::DynRow;
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
     Session, SessionLayer, SideEffects, Source, SqlAction, SqlAuthorizer, SqlHost,
@@ -60,15 +62,17 @@ pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count
 pub use field::Field;
 pub use fieldset::FieldSet;
 pub use interrupt::{Interrupt, Interruptible};
+pub use parameter::{IntoStored, Parameter};
 pub use pattern::{glob, like, like_with_escape};
 pub use prepare::{
     now, prepare_batched, prepare_batched_dynamic, prepare_dynamic_insert, prepare_insert,
     prepare_update, stamp_assignments,
 };
 pub use query::{Order, OrderBy, Query, Select};
-#[doc(hidden)]
-pub use record::named;
 pub use record::{FromRow, Key, Record, SchemaCell, read_field, read_field_into};
+#[doc(hidden)]
+pub use record::{named, read_result, read_result_record};
+pub use result_column::{ResultColumn, convert};
 pub use row::Row;
 pub use row_buffer::RowBuffer;
 pub use schema::{

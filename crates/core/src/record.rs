@@ -1,8 +1,8 @@
 //! The traits that `#[derive(Record)]` and `#[derive(FromRow)]` implement.
 
 use crate::{
-    Error, ErrorKind, Field, Result, Row, TableSchema, TableSchemaBuilder, Uuid, Value, ValueRef,
-    codec,
+    ColumnSchema, Error, ErrorKind, Field, Result, ResultColumn, Row, TableSchema,
+    TableSchemaBuilder, Type, Uuid, Value, ValueRef, codec, convert,
 };
 use std::sync::{Arc, OnceLock};
 
@@ -65,12 +65,12 @@ pub trait FromRow: Sized {
     /// `Mismatch` or `OutOfRange` if a value does not fit its field.
     fn from_row(row: &dyn Row) -> Result<Self>;
 
-    /// As [`from_row`](FromRow::from_row), for types that keep the columns' names.
+    /// As [`from_row`](FromRow::from_row), for types that keep the columns' names and types.
     ///
     /// # Errors
     /// As [`from_row`](FromRow::from_row).
-    fn from_named_row(row: &dyn Row, names: &Arc<Vec<String>>) -> Result<Self> {
-        let _ = names;
+    fn from_result_row(row: &dyn Row, columns: &Arc<Vec<ResultColumn>>) -> Result<Self> {
+        let _ = columns;
         Self::from_row(row)
     }
 }
@@ -174,12 +174,8 @@ impl SchemaCell {
 /// The given error, with table and column.
 #[doc(hidden)]
 #[inline]
-pub fn named<'a>(
-    value: Result<Value<'a>>,
-    table: &'static str,
-    column: &'static str,
-) -> Result<Value<'a>> {
-    value.map_err(|error| error.in_table(table).in_column(column))
+pub fn named<'a>(value: Result<Value<'a>>, table: &'static str, column: &str) -> Result<Value<'a>> {
+    value.map_err(|error| error.in_table(table).in_column(column.to_owned()))
 }
 
 macro_rules! single_from_row {
@@ -246,7 +242,38 @@ fn read_place<V: Field>(row: &dyn Row, place: usize) -> Result<V> {
             format!("the row has {} columns, fewer than the type reads", row.len()),
         ));
     }
-    V::from_value(row.get(place)).map_err(|error| error.in_column(format!("number {place}")))
+    read_result(row, place).map_err(|error| error.in_column(format!("number {place}")))
+}
+
+/// Reads a column of a query's row as a `V`: see [`convert`]. Called by derived `from_row`.
+///
+/// # Errors
+/// As [`convert`] and [`Field::from_value`].
+#[doc(hidden)]
+pub fn read_result<V: Field>(row: &dyn Row, column: usize) -> Result<V> {
+    V::from_value(convert(row.get(column), row.ty(column), V::TYPE)?)
+}
+
+/// Reads a record from a query's row: see [`convert`]. Called by derived `from_row`.
+///
+/// # Errors
+/// As [`convert`] and [`Record::read`].
+#[doc(hidden)]
+pub fn read_result_record<R: Record>(row: &dyn Row) -> Result<R> {
+    let columns = R::schema().columns();
+    let is_direct = |(place, column): (usize, &ColumnSchema)| {
+        let ty = row.ty(place);
+        ty == Type::Any || ty == column.ty
+    };
+    if columns.iter().enumerate().all(is_direct) {
+        return R::read(row);
+    }
+    let value = |(place, column): (usize, &ColumnSchema)| {
+        let value = convert(row.get(place), row.ty(place), column.ty).map(Value::from);
+        named(value, R::TABLE, &column.name)
+    };
+    let values = columns.iter().enumerate().map(value).collect::<Result<Vec<_>>>()?;
+    R::read(&values.as_slice())
 }
 
 /// Reads one field, and adds table and column to an error. Called by the derive.

@@ -1,6 +1,6 @@
 //! Rows lent by engines.
 
-use crate::ValueRef;
+use crate::{Type, ValueRef};
 
 /// A row lent by an engine: valid during the call that passes it.
 pub trait Row {
@@ -14,6 +14,13 @@ pub trait Row {
     fn name(&self, column: usize) -> Option<&str> {
         let _ = column;
         None
+    }
+
+    /// The type of a column of an SQL query's rows: the value is in that type's stored form. `Any` if
+    /// the engine does not know it, and for all other rows, whose table has the types.
+    fn ty(&self, column: usize) -> Type {
+        let _ = column;
+        Type::Any
     }
 
     /// Whether it has no columns.

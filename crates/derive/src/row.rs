@@ -109,9 +109,9 @@ impl<'a> Target<'a> {
         let fields = self.columns.iter().enumerate().map(|(place, column)| {
             let (member, ty) = (&column.member, column.ty);
             let name = if self.by_name { column.name.clone() } else { format!("number {place}") };
-            let read = quote_spanned!(ty.span()=> <#ty as __bobak::Field>::from_value);
+            let read = quote_spanned!(ty.span()=> __bobak::read_result::<#ty>);
             quote! {
-                #member: #read(row.get(#place)).map_err(|error| error.in_column(#name))?
+                #member: #read(row, #place).map_err(|error| error.in_column(#name))?
             }
         });
         let (columns, check) = if self.by_name {

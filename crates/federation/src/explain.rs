@@ -3,7 +3,7 @@
 use crate::Federation;
 use crate::plan::Plan;
 use crate::table::split_number;
-use bobak_core::{Result, Value};
+use bobak_core::{Parameter, Result, Value};
 
 impl Federation {
     /// The steps of a statement, in the order in which SQLite runs them: one line for each table
@@ -11,11 +11,12 @@ impl Federation {
     ///
     /// # Errors
     /// `Syntax`, `Schema` for a wrong statement.
-    pub fn explain(&self, text: &str, parameters: &[Value<'_>]) -> Result<Vec<String>> {
+    pub fn explain(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<Vec<String>> {
         // Looks for new tables if one is missing.
         self.analyze(text)?;
+        let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
         let rows = self.sqlite.with_connection(|connection| {
-            connection.query(&format!("EXPLAIN QUERY PLAN {text}"), parameters)
+            connection.query(&format!("EXPLAIN QUERY PLAN {text}"), &values)
         })?;
         let detail = |row: Vec<Value<'static>>| match row.into_iter().nth(3) {
             Some(Value::Text(text)) => text.into_owned(),

@@ -3,7 +3,9 @@
 use crate::attached::AttachedEngines;
 use crate::connection::{ConnectionTables, check_write_target};
 use crate::sessions::WriteTarget;
-use bobak_core::{Engine, Error, ErrorKind, Result, Row, Session, SqlHost, TableSchema, Value};
+use bobak_core::{
+    Engine, Error, ErrorKind, Parameter, Result, Row, Session, SqlHost, TableSchema, Value,
+};
 use bobak_sqlite::{Function, Sqlite};
 use std::any::Any;
 use std::sync::Arc;
@@ -86,12 +88,13 @@ impl Federation {
         &self,
         engine: &str,
         session: &dyn Session,
-        (text, parameters): (&str, &[Value<'_>]),
+        (text, parameters): (&str, &[Parameter<'_>]),
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<u64> {
         let position = self.attached.position(engine).ok_or_else(|| {
             Error::new(ErrorKind::Config, format!("there is no engine '{engine}'"))
         })?;
+        let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
         self.sqlite.with_connection(|connection| {
             let sessions = match connection.extension::<ConnectionTables>() {
                 Some(tables) => Arc::clone(tables.sessions()),
@@ -109,7 +112,7 @@ impl Federation {
                         connection.actions(statement),
                         Some(target),
                     )?;
-                    connection.run(text, parameters, row)
+                    connection.run(text, &values, row)
                 })
             })
         })

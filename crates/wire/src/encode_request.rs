@@ -3,8 +3,8 @@
 use crate::writer::Encode;
 use crate::{FrameKind, condition, frame, schema, select, value};
 use bobak_core::{
-    BulkChange, FieldSet, OnError, Result, SchemaChange, Select, TableSchema, TransactionControl,
-    Value, Verb,
+    BulkChange, FieldSet, OnError, Parameter, Result, SchemaChange, Select, TableSchema,
+    TransactionControl, Value, ValueRef, Verb, codec,
 };
 
 pub(crate) const VERBS: &[Verb] = &[
@@ -34,9 +34,9 @@ pub enum RequestSource<'a> {
     /// A query over the table with this handle.
     Select(u32, &'a Select),
     /// SQL.
-    Text(&'a str, &'a [Value<'a>]),
+    Text(&'a str, &'a [Parameter<'a>]),
     /// The SQL text with this handle.
-    Statement(u32, &'a [Value<'a>]),
+    Statement(u32, &'a [Parameter<'a>]),
 }
 
 /// Assigns a handle to a table.
@@ -260,12 +260,20 @@ fn encode_source(out: &mut Vec<u8>, source: RequestSource<'_>) -> Result<()> {
         RequestSource::Text(text, parameters) => {
             out.encode_u8(TEXT);
             out.encode_text(text)?;
-            value::encode_row(out, parameters)
+            encode_parameters(out, parameters)
         }
         RequestSource::Statement(handle, parameters) => {
             out.encode_u8(STATEMENT);
             out.encode_u32(handle);
-            value::encode_row(out, parameters)
+            encode_parameters(out, parameters)
         }
     }
+}
+
+fn encode_parameters(out: &mut Vec<u8>, parameters: &[Parameter<'_>]) -> Result<()> {
+    codec::encode_values(out, parameters.len(), |index| {
+        parameters.get(index).map_or(ValueRef::Null, |parameter| parameter.value.as_ref())
+    })?;
+    parameters.iter().for_each(|parameter| out.encode_u8(schema::type_number(parameter.ty)));
+    Ok(())
 }

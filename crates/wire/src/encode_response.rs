@@ -1,9 +1,9 @@
 //! Encodes responses, for servers. Each function appends one frame.
 
 use crate::writer::Encode;
-use crate::{FrameKind, OwnedSource, Welcome, error, frame, schema, select};
+use crate::{FrameKind, Welcome, error, frame, schema};
 use bobak_core::codec::{self, EncodedRow};
-use bobak_core::{Error, Result, Row, TableSchema, Type};
+use bobak_core::{Error, Result, ResultColumn, Row, TableSchema};
 
 /// Success without a result.
 pub fn ok(out: &mut Vec<u8>, id: u32) {
@@ -72,17 +72,14 @@ pub fn columns(
     id: u32,
     more: bool,
     cursor: u64,
-    (source, names): (&OwnedSource, &[String]),
+    columns: &[ResultColumn],
 ) -> Result<()> {
     frame::encode(out, FrameKind::Columns, more, id, |out| {
         out.encode_u64(cursor);
-        out.encode_position(names.len())?;
-        names.iter().enumerate().try_for_each(|(index, name)| {
-            out.encode_text(name)?;
-            out.encode_u8(match source {
-                OwnedSource::Select(select) => select::result_type(select, index),
-                OwnedSource::Sql { .. } => schema::type_number(Type::Any),
-            });
+        out.encode_position(columns.len())?;
+        columns.iter().try_for_each(|column| {
+            out.encode_text(&column.name)?;
+            out.encode_u8(schema::type_number(column.ty));
             Ok(())
         })
     })

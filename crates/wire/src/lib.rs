@@ -54,5 +54,5 @@ pub use inbox::Inbox;
 pub use limits::{Limits, VERSION};
 pub use outcome::{OutcomeWriter, Outcomes};
 pub use request::{BatchPart, OwnedSource, Request};
-pub use response::{Column, Response, Rows};
+pub use response::{Response, Rows};
 pub use schema::read_schema;

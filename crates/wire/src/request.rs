@@ -8,8 +8,8 @@ use crate::schema::of_number;
 use crate::{FrameHeader, FrameKind, Handles, Hello, condition, schema, select, value};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Assign, Batch, Condition, FieldSet, OnError, Result, SchemaChange, Select, Source, TableSchema,
-    TransactionControl, Value, Verb,
+    Assign, Batch, Condition, FieldSet, OnError, Parameter, Result, SchemaChange, Select, Source,
+    Storage, TableSchema, TransactionControl, Type, Value, ValueRef, Verb,
 };
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ pub enum OwnedSource {
         /// The text.
         text: Arc<str>,
         /// The parameters.
-        parameters: Vec<Value<'static>>,
+        parameters: Vec<Parameter<'static>>,
     },
 }
 
@@ -256,9 +256,44 @@ fn source(reader: &mut Reader<'_>, handles: &Handles) -> Result<OwnedSource> {
         STATEMENT => Arc::clone(handles.statement(reader.u32()?)?),
         other => return Err(wrong("a query", other)),
     };
-    let row = value::read_row(reader)?;
-    let parameters = value::values_of(&row).into_iter().map(Value::into_owned).collect();
+    let parameters = read_parameters(reader)?;
     Ok(OwnedSource::Sql { text, parameters })
+}
+
+/// Parameters: a row of their values, and the types.
+fn read_parameters(reader: &mut Reader<'_>) -> Result<Vec<Parameter<'static>>> {
+    let row = value::read_row(reader)?;
+    let read = |value: Value<'_>| {
+        let ty = schema::read_type(reader)?;
+        if !has_stored_form(value.as_ref(), ty) {
+            return Err(corrupt(format!("a parameter of type {} with another value", ty.name())));
+        }
+        Ok(Parameter::new(value.into_owned(), ty))
+    };
+    value::values_of(&row).into_iter().map(read).collect()
+}
+
+/// Whether a value is in the stored form of a parameter's type.
+fn has_stored_form(value: ValueRef<'_>, ty: Type) -> bool {
+    match (ty.storage(), value) {
+        (_, ValueRef::Null) => true,
+        (Storage::Int, ValueRef::Int(integer)) => {
+            ty.integer_range().is_none_or(|(least, most)| (least..=most).contains(&integer))
+        }
+        (Storage::Bytes, ValueRef::Bytes(bytes)) => ty != Type::Uuid || bytes.len() == 16,
+        (Storage::Float, ValueRef::Float(_)) | (Storage::Text, ValueRef::Text(_)) => true,
+        (Storage::Any, _) => ty == Type::Any || is_decimal(value),
+        _ => false,
+    }
+}
+
+/// Whether a value is an integer, or text of decimal digits such as `-12.5`.
+fn is_decimal(value: ValueRef<'_>) -> bool {
+    let ValueRef::Text(text) = value else { return matches!(value, ValueRef::Int(_)) };
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    all_digits(whole) && all_digits(decimals)
 }
 
 fn assignments(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Vec<Assign>> {

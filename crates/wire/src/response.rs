@@ -3,7 +3,7 @@
 use crate::reader::{Reader, corrupt};
 use crate::{FrameHeader, FrameKind, Outcomes, Welcome, error, schema};
 use bobak_core::codec::{self, EncodedRow};
-use bobak_core::{Error, Result, TableSchema, Type};
+use bobak_core::{Error, Result, ResultColumn, TableSchema};
 
 /// A frame of a response. Its header says whether more follow.
 #[derive(Debug)]
@@ -26,19 +26,10 @@ pub enum Response<'a> {
         /// Its number.
         cursor: u64,
         /// Its columns.
-        columns: Vec<Column>,
+        columns: Vec<ResultColumn>,
     },
     /// Table schemas.
     Schemas(Vec<TableSchema>),
-}
-
-/// A column of a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Its name.
-    pub name: String,
-    /// Its type; `Any` if each value has its own.
-    pub ty: Type,
 }
 
 /// Framed rows. The iterator checks each row.
@@ -94,7 +85,7 @@ impl<'a> Response<'a> {
                 columns: (0..reader.u16()?)
                     .map(|_| {
                         let name = reader.text()?.to_owned();
-                        Ok(Column { name, ty: schema::read_type(&mut reader)? })
+                        Ok(ResultColumn { name, ty: schema::read_type(&mut reader)? })
                     })
                     .collect::<Result<_>>()?,
             },

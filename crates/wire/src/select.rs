@@ -2,9 +2,9 @@
 
 use crate::condition;
 use crate::reader::{Reader, wrong};
-use crate::schema::{read_column_of, type_number};
+use crate::schema::read_column_of;
 use crate::writer::Encode;
-use bobak_core::{Error, ErrorKind, Expr, Order, Result, Select, TableSchema, Type};
+use bobak_core::{Error, ErrorKind, Expr, Order, Result, Select, TableSchema};
 use std::sync::Arc;
 
 const COLUMN: u8 = 0;
@@ -104,22 +104,4 @@ fn read_expr(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Expr> {
         AVG => Expr::Avg(column),
         other => return Err(wrong("an expression", other)),
     })
-}
-
-/// The number of a result column's type: `Any` if the table does not determine it.
-pub(crate) fn result_type(select: &Select, index: usize) -> u8 {
-    let of = |column: usize| select.table.columns().get(column).map_or(Type::Any, |c| c.ty);
-    let ty = match select.columns.get(index) {
-        Some(Expr::Column(c) | Expr::Min(c) | Expr::Max(c)) => of(*c),
-        Some(Expr::Count | Expr::CountOf(_)) => Type::I64,
-        Some(Expr::Avg(_)) => Type::F64,
-        Some(Expr::Sum(c)) => match of(*c) {
-            Type::Currency => Type::Currency,
-            Type::F32 | Type::F64 => Type::F64,
-            Type::Any => Type::Any,
-            _ => Type::I64,
-        },
-        _ => Type::Any,
-    };
-    type_number(ty)
 }

@@ -114,17 +114,34 @@ func PutSelect(w *Writer, table uint32, query *Select) {
 }
 
 // PutSQL appends an SQL text as a source.
-func PutSQL(w *Writer, text string, parameters []any) {
+func PutSQL(w *Writer, text string, parameters []Parameter) {
 	w.U8(1)
 	w.Text(text)
-	w.Out = AppendRow(w.Out, parameters)
+	putParameters(w, parameters)
 }
 
 // PutStatement appends the number of an SQL text as a source.
-func PutStatement(w *Writer, number uint32, parameters []any) {
+func PutStatement(w *Writer, number uint32, parameters []Parameter) {
 	w.U8(2)
 	w.U32(number)
-	w.Out = AppendRow(w.Out, parameters)
+	putParameters(w, parameters)
+}
+
+// Parameter is a parameter of an SQL text: a stored value, and its type.
+type Parameter struct {
+	Value any
+	Type  Type
+}
+
+func putParameters(w *Writer, parameters []Parameter) {
+	values := make([]any, len(parameters))
+	for place, parameter := range parameters {
+		values[place] = parameter.Value
+	}
+	w.Out = AppendRow(w.Out, values)
+	for _, parameter := range parameters {
+		w.U8(uint8(parameter.Type))
+	}
 }
 
 // Kinds of schema changes.

@@ -26,11 +26,14 @@ const (
 	TypeTimestamp
 	TypeJSON
 	TypeAny
+	// Only SQL's parameters and results have it.
+	TypeDecimal
 )
 
 var typeNames = [...]string{
 	"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "text", "bytes",
 	"uuid", "currency", "date", "time", "datetime", "timestamp", "json", "any",
+	"decimal",
 }
 
 func (t Type) String() string {

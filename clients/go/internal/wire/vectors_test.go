@@ -190,13 +190,22 @@ func condition(found any) *Condition {
 	return c
 }
 
+func sqlParameters(from object) []Parameter {
+	var parameters []Parameter
+	for at, value := range values(from["parameters"]) {
+		ty, _ := TypeNamed(text(from["types"].([]any)[at]))
+		parameters = append(parameters, Parameter{Value: value, Type: ty})
+	}
+	return parameters
+}
+
 func putSource(w *Writer, from object) {
 	if sql, ok := from["sql"]; ok {
-		PutSQL(w, text(sql), values(from["parameters"]))
+		PutSQL(w, text(sql), sqlParameters(from))
 		return
 	}
 	if statement, ok := from["statement"]; ok {
-		PutStatement(w, uint32(number(statement)), values(from["parameters"]))
+		PutStatement(w, uint32(number(statement)), sqlParameters(from))
 		return
 	}
 	s := &Select{Condition: condition(from["condition"]), Group: numbers(from["group"])}

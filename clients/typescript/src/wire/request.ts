@@ -1,7 +1,7 @@
 // Requests: each function appends the body of a frame.
 import { BobakError } from "../errors.js";
 import type { Stored, Writer } from "./code.js";
-import { describe, type TableSchema } from "./schema.js";
+import { describe, types, type TableSchema, type Type } from "./schema.js";
 
 export const verbs = ["insert", "insert_or_ignore", "insert_or_replace", "upsert", "update", "delete"] as const;
 export type Verb = (typeof verbs)[number];
@@ -106,12 +106,23 @@ export function select(w: Writer, table: number, it: Select): void {
   w.option(it.limit, (limit) => w.u64(BigInt(limit))).u64(BigInt(it.offset));
 }
 
-export function sql(w: Writer, text: string, parameters: Stored[]): void {
-  w.u8(1).text(text).row(parameters);
+/** A parameter of an SQL text: a stored value, and its type. */
+export interface Parameter {
+  value: Stored;
+  type: Type;
 }
 
-export function statement(w: Writer, number: number, parameters: Stored[]): void {
-  w.u8(2).u32(number).row(parameters);
+export function sql(w: Writer, text: string, parameters: Parameter[]): void {
+  putParameters(w.u8(1).text(text), parameters);
+}
+
+export function statement(w: Writer, number: number, parameters: Parameter[]): void {
+  putParameters(w.u8(2).u32(number), parameters);
+}
+
+function putParameters(w: Writer, parameters: Parameter[]): void {
+  w.row(parameters.map((parameter) => parameter.value));
+  for (const parameter of parameters) w.u8(types.indexOf(parameter.type));
 }
 
 export const schemaChanges = ["create_table", "add_column", "add_index", "track", "untrack"] as const;

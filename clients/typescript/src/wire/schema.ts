@@ -6,7 +6,7 @@ import { Reader, Writer, type Stored } from "./code.js";
 /** What a column holds, by the numbers of the protocol. */
 export const types = [
   "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "text", "bytes", "uuid", "currency", "date",
-  "time", "datetime", "timestamp", "json", "any",
+  "time", "datetime", "timestamp", "json", "any", "decimal",
 ] as const;
 export type Type = (typeof types)[number];
 
@@ -127,7 +127,7 @@ export function parseTable(described: Buffer): TableSchema {
 }
 
 function readColumn(r: Reader): Column {
-  const [name, type, flags] = [r.text(), types[r.upTo(types.length - 1, "a type")]!, r.upTo(7, "flags")];
+  const [name, type, flags] = [r.text(), types[r.upTo(types.indexOf("any"), "a type")]!, r.upTo(7, "flags")];
   return {
     name, type, nullable: (flags & 1) !== 0, unique: (flags & 2) !== 0, asText: (flags & 4) !== 0,
     collation: r.upTo(2, "a collation"), role: r.upTo(3, "a role"), maxChars: r.option(() => r.u32()),

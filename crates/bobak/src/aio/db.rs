@@ -151,7 +151,7 @@ impl AsyncDb {
         text: &str,
         parameters: impl Parameters,
     ) -> DbFuture<Result<Vec<R>>> {
-        let (text, parameters) = (text.to_owned(), parameters.into_values());
+        let (text, parameters) = (text.to_owned(), parameters.into_parameters());
         self.run(move |db| db.sql(&text, parameters?))
     }
 
@@ -160,7 +160,7 @@ impl AsyncDb {
     /// # Errors
     /// As [`Db::execute`].
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> DbFuture<Result<u64>> {
-        let (text, parameters) = (text.to_owned(), parameters.into_values());
+        let (text, parameters) = (text.to_owned(), parameters.into_parameters());
         self.write(0, move |db| db.execute(&text, parameters?))
     }
 

@@ -5,8 +5,8 @@ use super::fill;
 use super::staleness::{EngineCaches, PendingWrite, Staleness};
 use super::watcher::RowSource;
 use bobak_core::{
-    Batch, BulkChange, Cursor, OnError, Outcome, Result, Row, SchemaChange, Session, SessionLayer,
-    Source, TableSchema, TransactionControl, Value, Write,
+    Batch, BulkChange, Cursor, OnError, Outcome, Parameter, Result, Row, SchemaChange, Session,
+    SessionLayer, Source, TableSchema, TransactionControl, Value, Write,
 };
 use bobak_sql::{changes_rows, only_reads};
 use std::cell::{Cell, RefCell};
@@ -173,7 +173,7 @@ impl SessionLayer for CachedSession<'_> {
         }
     }
 
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         self.writing_text(sql, || self.inner.execute(sql, parameters))
     }
 }

@@ -4,7 +4,7 @@ use super::Catalog;
 use crate::handle::LendSession;
 use crate::router::Route;
 use crate::sql::RunText;
-use bobak_core::{Engine, Result, Row, Value};
+use bobak_core::{Engine, Parameter, Result, Row};
 use std::sync::Arc;
 
 /// Keeps caches from storing what a statement may write, until this is dropped.
@@ -18,7 +18,7 @@ impl RunText for Catalog {
     fn query_text(
         &self,
         text: &str,
-        parameters: &[Value<'_>],
+        parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         let route = self.router.find(&self.engines, text, parameters)?;
@@ -31,7 +31,7 @@ impl RunText for Catalog {
 
 impl Catalog {
     /// Runs a statement that returns no rows.
-    pub(crate) fn execute_text(&self, text: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    pub(crate) fn execute_text(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         let route = self.router.find(&self.engines, text, parameters)?;
         let mut invalidation = CacheInvalidation::default();
         self.invalidate_caches(text, &mut invalidation);
@@ -44,7 +44,7 @@ impl Catalog {
         engine: usize,
         session: &dyn LendSession,
         text: &str,
-        parameters: &[Value<'_>],
+        parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         match self.router.find_in(&self.engines, engine, text, parameters)? {
@@ -64,7 +64,7 @@ impl Catalog {
         engine: usize,
         session: &dyn LendSession,
         text: &str,
-        parameters: &[Value<'_>],
+        parameters: &[Parameter<'_>],
     ) -> Result<u64> {
         match self.router.find_in(&self.engines, engine, text, parameters)? {
             #[cfg(feature = "sqlite")]
@@ -78,7 +78,11 @@ impl Catalog {
     }
 
     /// The lines of [`Db::explain`](crate::Db::explain).
-    pub(crate) fn explain_text(&self, text: &str, parameters: &[Value<'_>]) -> Result<Vec<String>> {
+    pub(crate) fn explain_text(
+        &self,
+        text: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<String>> {
         match self.router.find(&self.engines, text, parameters)? {
             Route::Text(engine) => {
                 Ok(vec![format!("{}: the whole statement", self.engine_name(engine))])

@@ -312,7 +312,7 @@ impl Db {
     /// # Errors
     /// As [`sql`](Db::sql).
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
-        self.0.execute_text(text, &parameters.into_values()?)
+        self.0.execute_text(text, &parameters.into_parameters()?)
     }
 
     /// How a statement would run, a line for each table: its engine, what that engine does, and what is left to SQLite.
@@ -330,7 +330,7 @@ impl Db {
     /// # Errors
     /// As [`sql`](Db::sql).
     pub fn explain(&self, text: &str, parameters: impl Parameters) -> Result<Vec<String>> {
-        self.0.explain_text(text, &parameters.into_values()?)
+        self.0.explain_text(text, &parameters.into_parameters()?)
     }
 
     /// Makes all committed changes durable: the memory engine writes its snapshot file, SQLite moves its write-ahead log

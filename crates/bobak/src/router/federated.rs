@@ -1,7 +1,7 @@
 //! Routing with a federation, which SQLite runs.
 
 use super::{Functions, NamedEngine, Route};
-use bobak_core::{Result, Value};
+use bobak_core::{Parameter, Result, ResultColumn};
 use bobak_federation::{Federation, SimpleQuery};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -29,7 +29,7 @@ enum Decision {
     /// It uses no table: the federation, or the engine of its transaction.
     NoTable,
     /// A query that the engine can run itself, unless only SQLite can interpret the parameters.
-    Simple(usize, Arc<SimpleQuery>, Arc<Vec<String>>),
+    Simple(usize, Arc<SimpleQuery>, Arc<Vec<ResultColumn>>),
 }
 
 impl Router {
@@ -74,7 +74,7 @@ impl Router {
         &self,
         engines: &[NamedEngine],
         text: &str,
-        parameters: &[Value<'_>],
+        parameters: &[Parameter<'_>],
     ) -> Result<Route> {
         let main_runs_sql = engines.first().is_some_and(|(_, main)| main.capabilities().sql);
         if engines.len() < 2 && main_runs_sql && (self.embedded || self.direct) {
@@ -89,7 +89,7 @@ impl Router {
         engines: &[NamedEngine],
         engine: usize,
         text: &str,
-        parameters: &[Value<'_>],
+        parameters: &[Parameter<'_>],
     ) -> Result<Route> {
         if engine == 0 && self.embedded {
             return Ok(Route::Text(0));
@@ -170,7 +170,9 @@ impl Router {
             _ => None,
         };
         Ok(simple.map_or(Decision::Federation, |simple| {
-            Decision::Simple(only, Arc::new(simple), Arc::new(analysis.columns))
+            let columns = analysis.columns.into_iter().zip(simple.types());
+            let columns = columns.map(|(name, ty)| ResultColumn::new(name, ty)).collect();
+            Decision::Simple(only, Arc::new(simple), Arc::new(columns))
         }))
     }
 
@@ -180,12 +182,12 @@ impl Router {
 }
 
 impl Decision {
-    fn route(&self, parameters: &[Value<'_>]) -> Route {
+    fn route(&self, parameters: &[Parameter<'_>]) -> Route {
         match self {
             Self::Text(engine) => Route::Text(*engine),
             Self::Federation | Self::NoTable => Route::Federation,
-            Self::Simple(engine, simple, names) => match simple.select(parameters) {
-                Some(select) => Route::Select(*engine, Box::new(select), Arc::clone(names)),
+            Self::Simple(engine, simple, columns) => match simple.select(parameters) {
+                Some(select) => Route::Select(*engine, Box::new(select), Arc::clone(columns)),
                 None => Route::Federation,
             },
         }

@@ -11,7 +11,7 @@ pub(crate) use federated::Router;
 #[cfg(not(feature = "sqlite"))]
 pub(crate) use unfederated::Router;
 
-use bobak_core::{Engine, Result, Row, Session, Source, Value};
+use bobak_core::{Engine, Parameter, Result, ResultColumn, Row, Session, Source, Type};
 use std::sync::Arc;
 
 /// An engine of a database, with its name.
@@ -28,9 +28,9 @@ pub(crate) type Functions = ();
 pub(crate) enum Route {
     /// On an engine, unchanged.
     Text(usize),
-    /// On an engine, as a query; its rows' columns have these names.
+    /// On an engine, as a query; its rows have these columns.
     #[cfg(feature = "sqlite")]
-    Select(usize, Box<bobak_core::Select>, Arc<Vec<String>>),
+    Select(usize, Box<bobak_core::Select>, Arc<Vec<ResultColumn>>),
     /// In the federation.
     #[cfg(feature = "sqlite")]
     Federation,
@@ -42,24 +42,24 @@ impl Route {
         &self,
         session: &dyn Session,
         text: &str,
-        parameters: &[Value<'_>],
+        parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Select(_, select, names) => session
-                .query(&Source::Select(select), &mut |found| row(&NamedRow { row: found, names }))
+            Self::Select(_, select, columns) => session
+                .query(&Source::Select(select), &mut |found| row(&NamedRow { row: found, columns }))
                 .map_err(|error| error.in_table(select.table.name())),
             _ => session.query(&Source::Sql { text, parameters }, row),
         }
     }
 }
 
-/// A row with the column names of the statement.
+/// A row with the columns of the statement.
 #[cfg(feature = "sqlite")]
 struct NamedRow<'a> {
     row: &'a dyn Row,
-    names: &'a [String],
+    columns: &'a [ResultColumn],
 }
 
 #[cfg(feature = "sqlite")]
@@ -73,6 +73,10 @@ impl Row for NamedRow<'_> {
     }
 
     fn name(&self, column: usize) -> Option<&str> {
-        self.names.get(column).map(String::as_str)
+        self.columns.get(column).map(|column| column.name.as_str())
+    }
+
+    fn ty(&self, column: usize) -> Type {
+        self.columns.get(column).map_or(Type::Any, |column| column.ty)
     }
 }

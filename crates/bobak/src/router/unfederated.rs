@@ -1,7 +1,7 @@
 //! Routing without SQLite. There is no federation: a statement runs on the main engine, or on its transaction's.
 
 use super::{Functions, NamedEngine, Route};
-use bobak_core::{Result, Value};
+use bobak_core::{Parameter, Result, Value};
 
 pub(crate) struct Router;
 
@@ -16,7 +16,7 @@ impl Router {
 
     pub(crate) fn forget(&self) {}
 
-    pub(crate) fn find(&self, _: &[NamedEngine], _: &str, _: &[Value<'_>]) -> Result<Route> {
+    pub(crate) fn find(&self, _: &[NamedEngine], _: &str, _: &[Parameter<'_>]) -> Result<Route> {
         Ok(Route::Text(0))
     }
 
@@ -25,7 +25,7 @@ impl Router {
         _: &[NamedEngine],
         engine: usize,
         _: &str,
-        _: &[Value<'_>],
+        _: &[Parameter<'_>],
     ) -> Result<Route> {
         Ok(Route::Text(engine))
     }

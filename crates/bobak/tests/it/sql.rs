@@ -31,7 +31,7 @@ fn tuples_structs_records_values_and_dynamic_rows() {
         db.sql::<i32>("SELECT age FROM person WHERE name IN (?, ?)", ["ada", "bob"]).unwrap();
     assert_eq!(ages, [36, 7]);
     let row = &db.sql::<DynRow>("SELECT *, age * 2 AS twice FROM person LIMIT 1", ()).unwrap()[0];
-    assert_eq!(row.names().last().map(String::as_str), Some("twice"));
+    assert_eq!(row.names().last(), Some("twice"));
     assert_eq!(row.get::<i64>("twice").unwrap(), 72);
     let money = db.sql::<Currency>("SELECT sum(balance) FROM person", ()).unwrap();
     assert_eq!(money[0].to_string(), "3.7035");

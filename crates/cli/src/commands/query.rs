@@ -154,6 +154,6 @@ impl Row for NamedRow {
     }
 
     fn name(&self, column: usize) -> Option<&str> {
-        self.0.names().get(column).map(String::as_str)
+        Row::name(&self.0, column)
     }
 }

@@ -1,7 +1,7 @@
 //! Cursors: results that a caller fetches in parts.
 
 use crate::codec::EncodedRow;
-use crate::{Error, ErrorKind, Result, RowBuffer};
+use crate::{Error, ErrorKind, Result, ResultColumn, RowBuffer};
 use std::sync::Arc;
 
 /// How many bytes of rows [`Session::fetch`](crate::Session::fetch) returns, approximately.
@@ -15,8 +15,8 @@ const FETCH_BYTES: usize = 64 * 1024;
 /// without cursors of its own needs no code for them.
 #[derive(Debug)]
 pub struct Cursor {
-    /// The names of the result's columns.
-    pub columns: Arc<Vec<String>>,
+    /// The result's columns.
+    pub columns: Arc<Vec<ResultColumn>>,
     rows: CursorRows,
 }
 
@@ -34,13 +34,13 @@ pub struct CursorId(pub u64);
 impl Cursor {
     /// A cursor whose rows the session keeps under this number.
     #[must_use]
-    pub const fn new(id: CursorId, columns: Arc<Vec<String>>) -> Self {
+    pub const fn new(id: CursorId, columns: Arc<Vec<ResultColumn>>) -> Self {
         Self { columns, rows: CursorRows::InSession(id) }
     }
 
     /// A cursor that contains all of its rows.
     #[must_use]
-    pub const fn buffered(columns: Arc<Vec<String>>, rows: RowBuffer) -> Self {
+    pub const fn buffered(columns: Arc<Vec<ResultColumn>>, rows: RowBuffer) -> Self {
         Self { columns, rows: CursorRows::Buffered(rows) }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     Assign, Batch, BulkChange, Comparison, Condition, Cursor, Error, ErrorKind, FieldSet,
-    Interrupt, OnError, Outcome, Result, Row, RowBuffer, Select, Session, SideEffects, Source,
-    TableSchema, Value, ValueRef, Verb, Write, atomically,
+    Interrupt, OnError, Outcome, Result, ResultColumn, Row, RowBuffer, Select, Session,
+    SideEffects, Source, TableSchema, Value, ValueRef, Verb, Write, atomically,
 };
 use std::sync::Arc;
 
@@ -129,18 +129,17 @@ pub fn get<S: Session + ?Sized>(
 /// # Errors
 /// As [`Session::open`].
 pub fn open<S: Session + ?Sized>(session: &S, source: &Source<'_>) -> Result<Cursor> {
-    let (mut rows, mut names) = (RowBuffer::default(), Vec::new());
+    let (mut rows, mut columns) = (RowBuffer::default(), Vec::new());
     session.query(source, &mut |row| {
-        if names.is_empty() {
-            let name = |column: usize| row.name(column).unwrap_or_default().to_owned();
-            names = (0..row.len()).map(name).collect();
+        if columns.is_empty() {
+            columns = ResultColumn::of_row(row);
         }
         rows.push(row).map(|()| true)
     })?;
     if let Source::Select(select) = source {
-        names = Source::select_names(select);
+        columns = Source::select_columns(select);
     }
-    Ok(Cursor::buffered(Arc::new(names), rows))
+    Ok(Cursor::buffered(Arc::new(columns), rows))
 }
 
 /// Rejects a replay into tables that foreign keys concern: they would act a second time.

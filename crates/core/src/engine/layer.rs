@@ -7,8 +7,8 @@
 use crate::change_log::Trigger;
 use crate::{
     BackupContent, BackupJob, Batch, BulkChange, Capabilities, Cursor, Engine, Estimate, OnError,
-    Outcome, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, SqlAuthorizer,
-    TableSchema, TransactionControl, Value, Write,
+    Outcome, Parameter, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source,
+    SqlAuthorizer, TableSchema, TransactionControl, Value, Write,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ layer! {
         fn open(&self, source: &Source<'_>) -> Result<Cursor>;
         fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()>;
         fn close(&self, cursor: &mut Cursor);
-        fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64>;
+        fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64>;
         fn begin_reading(&self) -> Result<()>;
         fn begin_replay(&self, tables: &[&str]) -> Result<()>;
         fn set_actor(&self, actor: Option<&str>) -> Result<()>;

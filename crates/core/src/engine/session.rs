@@ -3,9 +3,9 @@
 use super::fallback;
 use crate::change_log::{Trigger, counter_schema};
 use crate::{
-    Assign, Batch, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, Row, RowBuffer,
-    SchemaChange, SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl, Value,
-    Write,
+    Assign, Batch, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
+    RowBuffer, SchemaChange, SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl,
+    Value, Write,
 };
 use std::sync::Arc;
 
@@ -142,7 +142,7 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// `Unsupported` if the engine has no SQL; `Syntax`; see the contract.
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         let _ = (sql, parameters);
         Err(Error::new(ErrorKind::Unsupported, "the engine has no SQL"))
     }

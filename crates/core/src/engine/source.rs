@@ -1,6 +1,6 @@
 //! What a session queries.
 
-use crate::{Error, Expr, Result, Select, Value};
+use crate::{Error, Expr, Parameter, Result, ResultColumn, Select};
 
 /// A query: where rows come from.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub enum Source<'a> {
         /// The text, with `?` for each parameter.
         text: &'a str,
         /// The parameters.
-        parameters: &'a [Value<'a>],
+        parameters: &'a [Parameter<'a>],
     },
 }
 
@@ -29,21 +29,24 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The names of the columns of a query's result: those of the table, or `count`, `sum_x`,
-    /// `min_x`, …
+    /// The columns of a query's result: those of the table, or `count`, `sum_x`, `min_x`, … with their
+    /// types.
     #[must_use]
-    pub fn select_names(select: &Select) -> Vec<String> {
-        let columns = select.table.columns();
-        let name = |index: usize| columns.get(index).map_or("", |c| c.name.as_ref());
-        let column_name = |expr: &Expr| match *expr {
-            Expr::Column(c) => name(c).to_owned(),
-            Expr::Count => "count".to_owned(),
-            Expr::CountOf(c) => format!("count_{}", name(c)),
-            Expr::Sum(c) => format!("sum_{}", name(c)),
-            Expr::Min(c) => format!("min_{}", name(c)),
-            Expr::Max(c) => format!("max_{}", name(c)),
-            Expr::Avg(c) => format!("avg_{}", name(c)),
+    pub fn select_columns(select: &Select) -> Vec<ResultColumn> {
+        let table = &select.table;
+        let name = |index: usize| table.columns().get(index).map_or("", |c| c.name.as_ref());
+        let column = |expr: &Expr| {
+            let name = match *expr {
+                Expr::Column(c) => name(c).to_owned(),
+                Expr::Count => "count".to_owned(),
+                Expr::CountOf(c) => format!("count_{}", name(c)),
+                Expr::Sum(c) => format!("sum_{}", name(c)),
+                Expr::Min(c) => format!("min_{}", name(c)),
+                Expr::Max(c) => format!("max_{}", name(c)),
+                Expr::Avg(c) => format!("avg_{}", name(c)),
+            };
+            ResultColumn::new(name, expr.ty(table))
         };
-        select.columns.iter().map(column_name).collect()
+        select.columns.iter().map(column).collect()
     }
 }

@@ -165,6 +165,11 @@ fn check_columns(columns: &[ColumnSchema]) -> Result<()> {
         if column.name.is_empty() || column.name.contains('\0') {
             return Err(schema_error(format!("'{}' is not a valid column name", column.name)));
         }
+        if column.ty == Type::Decimal {
+            let message =
+                format!("column '{}': only SQL results have the type decimal", column.name);
+            return Err(schema_error(message));
+        }
         let before = columns.iter().take(place);
         if before.into_iter().any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
             return Err(schema_error(format!("column '{}' exists twice", column.name)));

@@ -62,8 +62,12 @@ pub enum Type {
     Timestamp,
     /// [`Json`]: text.
     Json,
-    /// A column of an existing SQLite file without a usable declared type: any storage class.
+    /// A column of an existing SQLite file without a usable declared type: any storage class. Of an SQL
+    /// parameter or result column: the type is not known, and each value is what it is.
     Any,
+    /// An exact decimal number, such as a sum or an average on a server: an integer if it is whole and
+    /// fits, otherwise text, such as `-0.125`. Only SQL parameters and result columns have this type.
+    Decimal,
 }
 
 /// The storage class of a column's values.
@@ -82,7 +86,7 @@ pub enum Storage {
 }
 
 impl Type {
-    /// Every type, in the order of the enum.
+    /// Every type that a column of a table can have, in the order of the enum.
     pub const ALL: &'static [Self] = &[
         Self::Bool,
         Self::I8,
@@ -128,7 +132,7 @@ impl Type {
             Self::F32 | Self::F64 => Storage::Float,
             Self::Text | Self::Json => Storage::Text,
             Self::Bytes | Self::Uuid => Storage::Bytes,
-            Self::Any => Storage::Any,
+            Self::Any | Self::Decimal => Storage::Any,
         }
     }
 
@@ -184,10 +188,11 @@ impl Type {
             Self::Timestamp => "timestamp",
             Self::Json => "json",
             Self::Any => "any",
+            Self::Decimal => "decimal",
         }
     }
 
-    /// The type with this [`name`](Type::name).
+    /// The column type with this [`name`](Type::name).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|ty| ty.name() == name)

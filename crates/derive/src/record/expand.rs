@@ -237,7 +237,7 @@ fn from_row(table: &Table<'_>) -> TokenStream {
 
             #[inline]
             fn from_row(row: &dyn __bobak::Row) -> __bobak::Result<Self> {
-                <Self as __bobak::Record>::read(row)
+                __bobak::read_result_record::<Self>(row)
             }
         }
     }

@@ -275,7 +275,7 @@ impl Session for MemorySession<'_> {
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
         let inner = &mut *self.enter()?;
-        let columns = Arc::new(Source::select_names(source.as_select(NAME)?));
+        let columns = Arc::new(Source::select_columns(source.as_select(NAME)?));
         let results = self.results(inner, source)?;
         let id = CursorId(inner.next_cursor);
         inner.next_cursor += 1;

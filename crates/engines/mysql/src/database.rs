@@ -45,9 +45,9 @@ impl Database {
         let text =
             format!("EXPLAIN SELECT * FROM {}", bobak_sql::quote(self.dialect, table.name()));
         let mut rows = None;
-        let explained = pooled.each(Some(table), &text, Vec::new(), &mut |cells, names| {
-            let row = BorrowedRow { cells, names };
-            let place = names.iter().position(|name| name.eq_ignore_ascii_case("rows"));
+        let explained = pooled.each(Some(table), &text, Vec::new(), &mut |cells, columns| {
+            let row = BorrowedRow { cells, columns };
+            let place = columns.iter().position(|column| column.name.eq_ignore_ascii_case("rows"));
             rows = place.and_then(|place| match row.get(place) {
                 ValueRef::Int(rows) => u64::try_from(rows).ok(),
                 ValueRef::Text(rows) => rows.parse().ok(),

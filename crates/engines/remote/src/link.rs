@@ -2,7 +2,7 @@
 
 use crate::broken::{Broken, Failed};
 use crate::stream::{Second, Stream};
-use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Result, TableSchema, Value};
+use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Parameter, Result, TableSchema};
 use bobak_wire::{
     AdaptiveSpin, ForeignProtocol, FrameHeader, FrameKind, HEADER_LENGTH, Hello, Inbox,
     RequestSource, Response, Welcome, encode_request,
@@ -164,7 +164,7 @@ impl Link {
     pub fn text<'s>(
         &mut self,
         text: &'s str,
-        parameters: &'s [Value<'s>],
+        parameters: &'s [Parameter<'s>],
     ) -> Result<RequestSource<'s>> {
         let numbered = self.texts.values().flatten().count() as u32;
         match self.texts.get_mut(text) {

@@ -1,13 +1,12 @@
-//! Rows of SQL text, which know the names of their columns.
+//! Rows of SQL text, which know the names and types of their columns.
 
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Row, ValueRef};
-use bobak_wire::Column;
+use bobak_core::{ResultColumn, Row, Type, ValueRef};
 
 /// A row and its columns.
 pub(crate) struct NamedRow<'a> {
     pub row: EncodedRow<'a>,
-    pub columns: &'a [Column],
+    pub columns: &'a [ResultColumn],
 }
 
 impl Row for NamedRow<'_> {
@@ -22,5 +21,9 @@ impl Row for NamedRow<'_> {
 
     fn name(&self, column: usize) -> Option<&str> {
         self.columns.get(column).map(|column| column.name.as_str())
+    }
+
+    fn ty(&self, column: usize) -> Type {
+        self.columns.get(column).map_or(Type::Any, |column| column.ty)
     }
 }

@@ -7,8 +7,9 @@ use crate::link::{Link, unexpected};
 use crate::pool::{PooledLink, Purpose};
 use crate::row::NamedRow;
 use bobak_core::{
-    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
-    Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
+    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter,
+    Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value,
+    Write,
 };
 use bobak_wire::{FrameHeader, Response, encode_request};
 use std::cell::{Cell, RefCell};
@@ -368,7 +369,6 @@ impl Session for RemoteSession<'_> {
         let id = self.next_cursor.get();
         self.next_cursor.set(id + 1);
         self.cursors.borrow_mut().push(OpenCursor { id, link, number });
-        let columns = columns.into_iter().map(|column| column.name).collect();
         Ok(Cursor::new(CursorId(id), Arc::new(columns)))
     }
 
@@ -425,7 +425,7 @@ impl Session for RemoteSession<'_> {
         self.done(self.effect_of_write(), &|out, id| encode_request::alter(out, id, changes))
     }
 
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         let put = |link: &mut Link| {
             let source = link.text(sql, parameters)?;
             link.put(|out, id| encode_request::execute(out, id, source))

@@ -7,7 +7,8 @@ mod parser;
 
 use crate::coercion::{self, Coercion, EqualValue};
 use bobak_core::{
-    Collation, Comparison, Condition, Expr, Order, Select, Storage, TableSchema, Type, Value,
+    Collation, Comparison, Condition, Expr, Order, Parameter, Select, Storage, TableSchema, Type,
+    Value,
 };
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ impl SimpleQuery {
 
     /// Binds the parameters; `None` if only SQLite can evaluate the query with these values.
     #[must_use]
-    pub fn select(&self, parameters: &[Value<'_>]) -> Option<Select> {
+    pub fn select(&self, parameters: &[Parameter<'_>]) -> Option<Select> {
         let parsed = &self.parsed;
         if parsed.parameters != parameters.len() {
             return None;
@@ -87,6 +88,11 @@ impl SimpleQuery {
             limit,
             offset: offset.unwrap_or(0),
         })
+    }
+
+    /// The types of its columns.
+    pub fn types(&self) -> impl Iterator<Item = Type> {
+        self.parsed.columns.iter().map(|expr| expr.ty(&self.table))
     }
 
     fn is_grouped(&self) -> bool {
@@ -146,7 +152,7 @@ impl SimpleQuery {
 /// A query's table and the values of its parameters.
 struct BoundParameters<'a> {
     table: &'a TableSchema,
-    parameters: &'a [Value<'a>],
+    parameters: &'a [Parameter<'a>],
 }
 
 impl BoundParameters<'_> {
@@ -154,7 +160,7 @@ impl BoundParameters<'_> {
         match operand {
             Operand::Value(value) => Some(value.clone()),
             Operand::Parameter(position) => {
-                self.parameters.get(*position).map(|value| value.clone().into_owned())
+                self.parameters.get(*position).map(|one| one.value.clone().into_owned())
             }
         }
     }
@@ -268,15 +274,15 @@ mod tests {
     fn parameters_that_sqlite_converts_are_rejected() {
         let simple = |text| SimpleQuery::parse(text, &table()).unwrap();
         let compared = simple("select id from item where name = ?");
-        assert!(compared.select(&[Value::from("a")]).is_some());
-        assert!(compared.select(&[Value::Int(1)]).is_none());
+        assert!(compared.select(&["a".into()]).is_some());
+        assert!(compared.select(&[1.into()]).is_none());
         assert!(compared.select(&[]).is_none());
         let never = simple("select id from item where id = 'x'").select(&[]).unwrap();
         assert_eq!(never.condition, Some(Condition::Or(Vec::new())));
         assert!(simple("select id from item where not id = 'x'").select(&[]).is_none());
         let limit = simple("select id from item order by name limit ? offset 2");
-        let select = limit.select(&[Value::Int(3)]).unwrap();
+        let select = limit.select(&[3.into()]).unwrap();
         assert_eq!((select.limit, select.offset, select.order.len()), (Some(3), 2, 2));
-        assert!(limit.select(&[Value::Null]).is_none());
+        assert!(limit.select(&[Value::Null.into()]).is_none());
     }
 }

@@ -1,8 +1,8 @@
 //! Tables of attached engines in SQL.
 
 use bobak_core::{
-    Batch, Collation, ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange,
-    Source, TableSchema, TransactionControl, Uuid, Value, Verb, Write,
+    Batch, Collation, ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Parameter, Result,
+    SchemaChange, Source, TableSchema, TransactionControl, Uuid, Value, Verb, Write,
 };
 use bobak_federation::Federation;
 use bobak_memory::Memory;
@@ -99,7 +99,8 @@ fn federated() -> (Federation, Arc<dyn Engine>) {
 
 fn ask(engine: &dyn Engine, sql: &str, parameters: &[Value<'_>]) -> Result<Rows> {
     let mut rows = Vec::new();
-    engine.session()?.query(&Source::Sql { text: sql, parameters }, &mut |row| {
+    let parameters: Vec<Parameter<'_>> = parameters.iter().map(Parameter::from).collect();
+    engine.session()?.query(&Source::Sql { text: sql, parameters: &parameters }, &mut |row| {
         rows.push((0..row.len()).map(|place| row.get(place).to_owned()).collect());
         Ok(true)
     })?;
@@ -291,9 +292,8 @@ fn transactions_and_savepoints_reach_the_engine() {
     let (federation, attached) = federated();
     let session = federation.engine().session().unwrap();
     let names = || ask(federation.engine(), "SELECT name FROM tag ORDER BY name", &[]);
-    let add = |name: &str| {
-        session.execute("INSERT INTO tag (name) VALUES (?)", &[Value::from(name)]).unwrap()
-    };
+    let add =
+        |name: &str| session.execute("INSERT INTO tag (name) VALUES (?)", &[name.into()]).unwrap();
     let seen = |engine: &Arc<dyn Engine>| {
         let mut names = Vec::new();
         let select = bobak_core::Select::all(&tag());
@@ -451,7 +451,7 @@ fn a_join_starts_with_the_table_whose_rows_an_index_selects() {
         Federation::embedded(&main, vec![("g".to_owned(), attached)], Vec::new()).unwrap();
     let sql = "SELECT tag.weight FROM item_tag JOIN tag ON tag.name = item_tag.tag WHERE item = ?";
     assert_eq!(
-        federation.explain(sql, &[Value::Int(7)]).unwrap(),
+        federation.explain(sql, &[7.into()]).unwrap(),
         ["g.item_tag: where item = ?, columns *", "g.tag: where name = ?, columns *"]
     );
 }

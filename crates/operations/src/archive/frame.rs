@@ -17,7 +17,9 @@
 use bobak_changes::{Change, TransactionBoundary};
 use bobak_core::change_log::LOG_COLUMNS;
 use bobak_core::codec::{EncodedRow, encode_slice, split_first};
-use bobak_core::{Error, ErrorKind, Field, Result, Row, TableSchema, Timestamp, Value, ValueRef};
+use bobak_core::{
+    Error, ErrorKind, Field, Result, ResultColumn, Row, TableSchema, Timestamp, Value, ValueRef,
+};
 use std::sync::Arc;
 
 const MAGIC: &[u8; 8] = b"BOBAKCHG";
@@ -225,11 +227,15 @@ impl<'a> LoggedChange<'a> {
     }
 
     /// The change, of a table whose columns have the same names in the same order.
-    pub fn change(&self, table: &Arc<TableSchema>, names: &Arc<Vec<String>>) -> Result<Change> {
-        if self.row.len() != 1 + LOG_COLUMNS + 2 * names.len() {
+    pub fn change(
+        &self,
+        table: &Arc<TableSchema>,
+        columns: &Arc<Vec<ResultColumn>>,
+    ) -> Result<Change> {
+        if self.row.len() != 1 + LOG_COLUMNS + 2 * columns.len() {
             return Err(damaged("a change does not have the number of values of its table"));
         }
-        Change::from_log(table, names, &WithoutTable(&self.row))
+        Change::from_log(table, columns, &WithoutTable(&self.row))
     }
 }
 

@@ -14,8 +14,8 @@ use bobak_changes::Change;
 use bobak_changes::{ChangeLog, compare_number, last_id, last_up_to, logs_in};
 use bobak_core::change_log::{SEQ, counter_schema};
 use bobak_core::{
-    Assign, Batch, Comparison, Engine, Error, ErrorKind, FieldSet, OnError, Result, Session,
-    Timestamp, TransactionControl, Value, Verb, Write,
+    Assign, Batch, Comparison, Engine, Error, ErrorKind, FieldSet, OnError, Result, ResultColumn,
+    Session, Timestamp, TransactionControl, Value, Verb, Write,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -212,7 +212,7 @@ impl<'e> Replay<'e> {
         if !table.columns.iter().map(String::as_str).eq(names) {
             return Err(altered("the table was altered after the backup"));
         }
-        logged.change(&log.table, &Arc::new(table.columns.clone()))
+        logged.change(&log.table, &Arc::new(ResultColumn::of_table(&log.table)))
     }
 }
 

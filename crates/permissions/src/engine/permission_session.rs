@@ -8,8 +8,8 @@ use super::table_permissions::TablePermissions;
 use crate::policy::Permission;
 use bobak_core::change_log::Trigger;
 use bobak_core::{
-    Batch, BulkChange, Condition, Cursor, Error, ErrorKind, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
+    Batch, BulkChange, Condition, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result,
+    Row, RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
     TransactionControl, Value, Write, atomically,
 };
 use std::cell::RefCell;
@@ -191,7 +191,7 @@ impl Session for PermissionSession<'_> {
         altered
     }
 
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         self.run_sql(sql, || self.inner.execute(sql, parameters))
     }
 

@@ -1,6 +1,6 @@
 //! The actor is recorded with each change of a tracked table, for every kind of call.
 
-use crate::shop::{As, Shop, on_each, order, text};
+use crate::shop::{As, Shop, on_each, order};
 use bobak_core::change_log::{ACTOR, log_schema};
 use bobak_core::{
     Assign, OnError, SchemaChange, Select, Source, TransactionControl, Value, ValueRef, Verb,
@@ -117,7 +117,7 @@ fn actor_is_recorded_for_sql() {
             let session = ada.engine.session().unwrap();
             let run = |sql: &str| session.execute(sql, &[]).unwrap();
             let returning = "INSERT INTO orders VALUES (51, ?, 1, NULL) RETURNING id";
-            let sql = Source::Sql { text: returning, parameters: &[text("ada")] };
+            let sql = Source::Sql { text: returning, parameters: &["ada".into()] };
             session.query(&sql, &mut |_| Ok(true)).unwrap();
             run("UPDATE orders SET total = 2 WHERE id = 51");
             run("WITH x AS (SELECT 51 AS id) DELETE FROM orders WHERE id IN (SELECT id FROM x)");

@@ -3,7 +3,7 @@
 use bobak_core::change_log::Trigger;
 use bobak_core::{
     Batch, BulkChange, Cursor, Engine, EngineLayer, Error, ErrorKind, Estimate, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema,
+    Parameter, Result, Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema,
     TransactionControl, Value, Write,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -267,7 +267,7 @@ impl SessionLayer for FaultySession<'_> {
         self.committing(|| self.inner.batch(batch, on_error, each))
     }
 
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         self.committing(|| self.inner.execute(sql, parameters))
     }
 }

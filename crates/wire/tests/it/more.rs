@@ -3,11 +3,11 @@
 use crate::samples::{Sample, ada, column, person, person_json, rows, sample};
 use bobak_core::{
     BulkChange, Collation, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
-    OnDelete, Role, Select, TableSchema, TransactionControl, Type, Value, Verb,
+    OnDelete, Parameter, ResultColumn, Role, Select, TableSchema, TransactionControl, Type, Value,
+    Verb,
 };
 use bobak_wire::{
-    Credentials, Hello, Limits, OwnedSource, RequestSource, Welcome, encode_request,
-    encode_response,
+    Credentials, Hello, Limits, RequestSource, Welcome, encode_request, encode_response,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -188,16 +188,17 @@ pub fn queries() -> Vec<Sample> {
         "columns": [{"count": 0}, {"count_of": 4}, {"sum": 3}, {"min": 2}, {"max": 2}, {"avg": 3}],
         "condition": null, "group": [], "order": [], "limit": null, "offset": 0,
     });
-    let numbers = [
+    let numbers: [Parameter<'_>; 8] = [
         Value::Int(i64::MIN),
         Value::Float(f64::INFINITY),
         Value::Float(-0.0),
         Value::Float(f64::from_bits(1)),
         Value::Float(f64::MAX),
-        "".into(),
+        Value::from(""),
         Value::Bytes(Vec::new().into()),
-        "\u{10ffff}".into(),
-    ];
+        Value::from("\u{10ffff}"),
+    ]
+    .map(Parameter::from);
     let numbers_json = json!([{"int": "-9223372036854775808"}, {"float": "inf"}, {"float": "-0.0"}, {"float": "5e-324"}, {"float": "1.7976931348623157e308"}, "", {"hex": ""}, "\u{10ffff}"]);
     vec![
         sample("open every expression", json!({"source": message}), &|out| {
@@ -205,7 +206,7 @@ pub fn queries() -> Vec<Sample> {
         }),
         sample(
             "execute with extreme numbers",
-            json!({"source": {"sql": "é", "parameters": numbers_json}}),
+            json!({"source": {"sql": "é", "parameters": numbers_json, "types": vec!["any"; numbers.len()]}}),
             &|out| encode_request::execute(out, 39, RequestSource::Text("é", &numbers)).unwrap(),
         ),
     ]
@@ -234,11 +235,10 @@ pub fn answers() -> Vec<Sample> {
             encode_response::error(out, 40, &Error::new(*kind, format!("{kind:?}")).with_code(-1));
         }));
     }
-    let named: Vec<String> = ["a", "é", ""].map(str::to_owned).into();
-    let asked = OwnedSource::Sql { text: "".into(), parameters: Vec::new() };
+    let named = ["a", "é", ""].map(|name| ResultColumn::new(name, Type::Any));
     let columns = json!([{"name": "a", "type": "any"}, {"name": "é", "type": "any"}, {"name": "", "type": "any"}]);
     all.push(sample("columns of a query", json!({"cursor": 0, "columns": columns}), &|out| {
-        encode_response::columns(out, 41, true, 0, (&asked, &named)).unwrap()
+        encode_response::columns(out, 41, true, 0, &named).unwrap()
     }));
     all.push(sample("rows without columns", json!({"rows": [[], []]}), &|out| {
         encode_response::rows(out, 41, false, rows(&[Vec::new(), Vec::new()]).as_bytes()).unwrap();

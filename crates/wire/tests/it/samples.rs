@@ -2,11 +2,11 @@
 
 use bobak_core::{
     Assign, BulkChange, Collation, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr,
-    FieldSet, GeneratedKey, OnDelete, OnError, Order, Outcome, Role, RowBuffer, SchemaChange,
-    Select, TableSchema, TransactionControl, Type, Uuid, Value, Verb,
+    FieldSet, GeneratedKey, OnDelete, OnError, Order, Outcome, Parameter, ResultColumn, Role,
+    RowBuffer, SchemaChange, Select, TableSchema, TransactionControl, Type, Uuid, Value, Verb,
 };
 use bobak_wire::{
-    Credentials, Hello, Limits, OutcomeWriter, OwnedSource, RequestSource, Welcome, encode_request,
+    Credentials, Hello, Limits, OutcomeWriter, RequestSource, Welcome, encode_request,
     encode_response,
 };
 use serde_json::{Value as Json, json};
@@ -277,7 +277,13 @@ fn queries() -> Vec<Sample> {
         "condition": {"is_null": 4}, "group": [2], "order": [{"column": 2, "descending": true}],
         "limit": 10, "offset": 3,
     });
-    let parameters = [Value::Int(1), Value::Float(0.5), Value::Null];
+    let parameters = [
+        Value::Int(1).into(),
+        Value::Float(0.5).into(),
+        Parameter::new(Value::Null, Type::Date),
+        Parameter::new(Value::Int(50_000), Type::Currency),
+        Parameter::new("0.125".into(), Type::Decimal),
+    ];
     vec![
         sample("get", json!({"table": 1, "key": [7]}), &|out| {
             encode_request::get(out, 15, 1, &[Value::Int(7)]).unwrap();
@@ -292,7 +298,8 @@ fn queries() -> Vec<Sample> {
         ),
         sample(
             "query in SQL",
-            json!({"credit": 0, "columns": true, "source": {"sql": "select ?, ?, ?", "parameters": [1, {"float": "0.5"}, null]}}),
+            json!({"credit": 0, "columns": true, "source": {"sql": "select ?, ?, ?", "parameters": [1, {"float": "0.5"}, null, 50_000, "0.125"],
+                "types": ["any", "any", "date", "currency", "decimal"]}}),
             &|out| {
                 let source = RequestSource::Text("select ?, ?, ?", &parameters);
                 encode_request::query(out, 17, 0, true, source).unwrap();
@@ -300,16 +307,21 @@ fn queries() -> Vec<Sample> {
         ),
         sample(
             "open a statement",
-            json!({"source": {"statement": 7, "parameters": ["x"]}}),
+            json!({"source": {"statement": 7, "parameters": ["x"], "types": ["text"]}}),
             &|out| {
-                encode_request::open(out, 18, RequestSource::Statement(7, &["x".into()])).unwrap()
+                let parameters = [Parameter::new("x".into(), Type::Text)];
+                encode_request::open(out, 18, RequestSource::Statement(7, &parameters)).unwrap()
             },
         ),
         sample("fetch", json!({"cursor": 3}), &|out| encode_request::fetch(out, 19, 3)),
         sample("close", json!({"cursor": 3}), &|out| encode_request::close(out, 20, 3)),
-        sample("execute", json!({"source": {"sql": "vacuum", "parameters": []}}), &|out| {
-            encode_request::execute(out, 21, RequestSource::Text("vacuum", &[])).unwrap();
-        }),
+        sample(
+            "execute",
+            json!({"source": {"sql": "vacuum", "parameters": [], "types": []}}),
+            &|out| {
+                encode_request::execute(out, 21, RequestSource::Text("vacuum", &[])).unwrap();
+            },
+        ),
         sample("cancel", json!({}), &|out| encode_request::cancel(out, 17)),
         sample("credit", json!({"bytes": 65_536}), &|out| encode_request::credit(out, 16, 65_536)),
     ]
@@ -430,7 +442,6 @@ fn outcomes() -> Vec<Sample> {
 
 fn results() -> Vec<Sample> {
     let found = rows(&[ada(), vec![Value::Float(-0.5)], Vec::new()]);
-    let asked = OwnedSource::Sql { text: "select 1 as one".into(), parameters: Vec::new() };
     vec![
         sample("rows", json!({"rows": [ada_json(), [{"float": "-0.5"}], []]}), &|out| {
             encode_response::rows(out, 16, true, found.as_bytes()).unwrap();
@@ -438,9 +449,11 @@ fn results() -> Vec<Sample> {
         sample("no row", json!({"rows": []}), &|out| encode_response::row(out, 15, None).unwrap()),
         sample(
             "columns",
-            json!({"cursor": 3, "columns": [{"name": "one", "type": "any"}]}),
+            json!({"cursor": 3, "columns": [{"name": "one", "type": "any"}, {"name": "two", "type": "decimal"}]}),
             &|out| {
-                encode_response::columns(out, 18, false, 3, (&asked, &["one".to_owned()])).unwrap();
+                let one = ResultColumn::new("one", Type::Any);
+                let columns = [one, ResultColumn::new("two", Type::Decimal)];
+                encode_response::columns(out, 18, false, 3, &columns).unwrap();
             },
         ),
         sample("schemas", json!({"tables": [person_json()]}), &|out| {

@@ -149,7 +149,7 @@ def of_select(table: TableSchema, select: Select) -> Ask:
     return lambda link: request.select(link.table(table), select)
 
 
-def of_sql(text: str, parameters: list[Stored]) -> Ask:
+def of_sql(text: str, parameters: list[request.Parameter]) -> Ask:
     return lambda link: link.sql(text, parameters)
 
 
@@ -229,7 +229,7 @@ def close_cursor(cursor: Cursor) -> Call[None]:
     return Call(steps, writes=False)
 
 
-def execute_many(statements: Iterable[tuple[str, list[Stored]]]) -> Call[int]:
+def execute_many(statements: Iterable[tuple[str, list[request.Parameter]]]) -> Call[int]:
     """Runs statements one after the other, sent ahead; gives the number of rows changed.
 
     The first error is raised, with the statement's number; the others have run all the same, so
@@ -274,7 +274,7 @@ def execute_many(statements: Iterable[tuple[str, list[Stored]]]) -> Call[int]:
     return Call(steps, writes=True)
 
 
-def execute(text: str, parameters: list[Stored]) -> Call[int]:
+def execute(text: str, parameters: list[request.Parameter]) -> Call[int]:
     def steps(link: Link) -> Steps[int]:
         number = link.put(Kind.EXECUTE, link.sql(text, parameters))
         found = yield from link.receive(number, Kind.COUNT)

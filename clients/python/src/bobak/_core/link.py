@@ -187,7 +187,7 @@ class Link:
             self._tables[described] = number
         return number
 
-    def sql(self, text: str, parameters: list[Stored]) -> request.Source:
+    def sql(self, text: str, parameters: list[request.Parameter]) -> request.Source:
         """An SQL text as it is sent: one that comes again has a number."""
         if text not in self._texts:
             if len(self._texts) >= min(_TEXTS, self.welcome.handles):

@@ -12,6 +12,7 @@ from .._wire import condition as wire
 from .._wire.answer import Group
 from .._wire.code import Stored
 from .._wire.frame import Kind
+from .._wire.request import Parameter
 from .._wire.schema import KeysBy, TableSchema, Type
 from . import calls, types
 from .batch import BatchWriter
@@ -245,13 +246,13 @@ def verb_of(on_conflict: str) -> str:
     return verb
 
 
-def parameters(values: Sequence[Any]) -> list[Stored]:
+def parameters(values: Sequence[Any]) -> list[Parameter]:
     """The parameters of an SQL text."""
     if isinstance(values, (str, bytes, Mapping, Set)):
         kind = type(values).__name__
         message = f"parameters are a list or a tuple, in the order of their marks, not a {kind}"
         raise Error(ErrorKind.MISUSE, message)
-    return [types.store_any(value) for value in values]
+    return [types.parameter(value) for value in values]
 
 
 def into_records(cls: Any, names: list[str]) -> Callable[[list[Row]], list[Any]]:

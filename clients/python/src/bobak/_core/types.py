@@ -31,6 +31,7 @@ from typing import Any
 
 from .._errors import Error, ErrorKind
 from .._wire.code import Stored
+from .._wire.request import Parameter
 from .._wire.schema import Column, Type
 
 #: From a Python value to a stored one, and back; neither is called with None.
@@ -74,17 +75,37 @@ def load_as(kind: Type | None, value: Stored) -> Any:
 
 
 def store_any(value: Any) -> Stored:
-    """The stored form of a value that no column says the type of: an SQL parameter."""
+    """The stored form of a value that no column says the type of."""
+    return parameter(value).value
+
+
+def parameter(value: Any) -> Parameter:
+    """A parameter of an SQL text: numbers, texts and bytes are what they are, and have no type."""
     if value is None or type(value) in (int, float, str, bytes):
-        return value  # type: ignore[no-any-return]
+        return Parameter(value, Type.ANY)
     for kind, store in _BY_CLASS:
         if isinstance(value, kind):
             return store(value)
     if hasattr(value, "__index__"):
-        return int(value.__index__())
+        return Parameter(int(value.__index__()), Type.ANY)
     if hasattr(value, "__float__"):
-        return float(value)
+        return Parameter(float(value), Type.ANY)
     raise _mismatch("a value that can be stored", value)
+
+
+def _decimal(value: Decimal) -> Parameter:
+    try:
+        return Parameter(_currency(value), Type.CURRENCY)
+    except Error:
+        if not value.is_finite():
+            raise
+        return Parameter(format(value, "f"), Type.DECIMAL)
+
+
+def _moment(value: dt.datetime) -> Parameter:
+    if value.tzinfo is None:
+        return Parameter(_datetime(value), Type.DATETIME)
+    return Parameter(_timestamp(value), Type.TIMESTAMP)
 
 
 def _bool(value: Any) -> Stored:
@@ -346,18 +367,18 @@ _PARSE: dict[Type, Load] = {
     Type.TIMESTAMP: _parse_timestamp,
 }
 
-_BY_CLASS: tuple[tuple[Any, Store], ...] = (
-    (bool, int),
-    (int, int),
-    (float, float),
-    (str, str),
-    ((bytes, bytearray, memoryview), _bytes),
-    (Decimal, _currency),
-    (uuid.UUID, _uuid),
-    (dt.datetime, lambda value: _datetime(value) if value.tzinfo is None else _timestamp(value)),
-    (dt.date, _date),
-    (dt.time, _time),
-    ((dict, list), store_json),
+_BY_CLASS: tuple[tuple[Any, Callable[[Any], Parameter]], ...] = (
+    (bool, lambda value: Parameter(int(value), Type.BOOL)),
+    (int, lambda value: Parameter(int(value), Type.ANY)),
+    (float, lambda value: Parameter(float(value), Type.ANY)),
+    (str, lambda value: Parameter(str(value), Type.ANY)),
+    ((bytes, bytearray, memoryview), lambda value: Parameter(bytes(value), Type.ANY)),
+    (Decimal, _decimal),
+    (uuid.UUID, lambda value: Parameter(_uuid(value), Type.UUID)),
+    (dt.datetime, _moment),
+    (dt.date, lambda value: Parameter(_date(value), Type.DATE)),
+    (dt.time, lambda value: Parameter(_time(value), Type.TIME)),
+    ((dict, list), lambda value: Parameter(store_json(value), Type.JSON)),
 )
 
 

@@ -109,7 +109,7 @@ def columns(body: bytes) -> tuple[int, list[ResultColumn]]:
     found = []
     for _ in range(reader.u16()):
         name, number = reader.text(), reader.u8()
-        if number > Type.ANY:
+        if number > Type.DECIMAL:
             raise Garbled(f"{number} is no type")
         found.append(ResultColumn(name, Type(number)))
     reader.finish()

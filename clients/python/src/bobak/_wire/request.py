@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from . import row as rows
 from .code import U32, Stored, Writer
 from .condition import Assign, Placed, Select, put_assign, put_condition
-from .schema import TableSchema
+from .schema import TableSchema, Type
 
 VERBS = ("insert", "insert_or_ignore", "insert_or_replace", "upsert", "update", "delete")
 STEPS = ("begin", "commit", "rollback", "savepoint", "release", "roll_back_to")
@@ -115,16 +116,28 @@ def select(table: int, query: Select) -> Source:
     return bytes(writer.out)
 
 
-def sql(text: str, parameters: Sequence[Stored]) -> Source:
+class Parameter(NamedTuple):
+    """A parameter of an SQL text: a stored value, and its type."""
+
+    value: Stored
+    type: Type
+
+
+def sql(text: str, parameters: Sequence[Parameter]) -> Source:
     writer = Writer()
     writer.u8(1)
     writer.text(text)
-    writer.out += rows.encode(parameters)
+    writer.out += _parameters(parameters)
     return bytes(writer.out)
 
 
-def statement(number: int, parameters: Sequence[Stored]) -> Source:
-    return b"\x02" + U32.pack(number) + rows.encode(parameters)
+def statement(number: int, parameters: Sequence[Parameter]) -> Source:
+    return b"\x02" + U32.pack(number) + _parameters(parameters)
+
+
+def _parameters(parameters: Sequence[Parameter]) -> bytes:
+    values = rows.encode([parameter.value for parameter in parameters])
+    return values + bytes(parameter.type for parameter in parameters)
 
 
 def query(credit: int, names: bool, source: Source) -> bytes:

@@ -32,6 +32,7 @@ class Type(enum.IntEnum):
     TIMESTAMP = 18
     JSON = 19
     ANY = 20
+    DECIMAL = 21  # only of SQL's parameters and results
 
 
 class Collation(enum.IntEnum):

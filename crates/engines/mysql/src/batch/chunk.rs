@@ -409,8 +409,8 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
     fn keys(&mut self, sql: &str, parameters: Vec<Wire>) -> Result<HashMap<KeyBytes, Option<i64>>> {
         let table = self.target.table;
         let mut found = HashMap::new();
-        self.sender.connection.each(Some(table), sql, parameters, &mut |cells, names| {
-            let row = BorrowedRow { cells, names };
+        self.sender.connection.each(Some(table), sql, parameters, &mut |cells, columns| {
+            let row = BorrowedRow { cells, columns };
             let key = key_bytes(table, |at| row.get(at))?;
             let version = match cells.get(table.key().len()) {
                 Some(Cell::Int(version)) => Some(*version),

@@ -7,7 +7,7 @@ pub(crate) mod pool;
 use crate::connection::connector::Connector;
 use crate::error::{self, Phase};
 use crate::values::decode::{Cell, Decoder};
-use bobak_core::{Interrupt, Interruptible, Result, TableSchema};
+use bobak_core::{Interrupt, Interruptible, Result, ResultColumn, TableSchema};
 use bobak_sql::Dialect;
 use mysql::prelude::Queryable;
 use mysql::{Binary, Conn, Params, QueryResult, Statement, Text, Value as Wire};
@@ -42,8 +42,8 @@ pub(crate) struct Connection {
     broken: bool,
 }
 
-/// Called with each row's values and the columns' names. It returns whether to go on.
-pub(crate) type OnRow<'r> = dyn FnMut(&[Cell], &[String]) -> Result<bool> + 'r;
+/// Called with each row's values and the columns. It returns whether to go on.
+pub(crate) type OnRow<'r> = dyn FnMut(&[Cell], &[ResultColumn]) -> Result<bool> + 'r;
 
 /// The result of a statement that wrote.
 #[derive(Clone, Copy, Debug, Default)]
@@ -319,7 +319,7 @@ fn hand_out(
             Some(table) => error.in_table(table.name()),
             None => error,
         });
-        let goes_on = read.and_then(|()| row(&cells, decoder.names()));
+        let goes_on = read.and_then(|()| row(&cells, decoder.columns()));
         if !matches!(goes_on, Ok(true)) {
             *outcome = goes_on.map(drop);
             answer.abandon();

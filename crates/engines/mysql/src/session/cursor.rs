@@ -9,7 +9,7 @@ use crate::connection::pool::PooledConnection;
 use crate::connection::{Connection, StatementResult};
 use crate::values::decode::{BorrowedRow, Cell, Decoder};
 use crate::values::encode::plain_all;
-use bobak_core::{Error, ErrorKind, Result, RowBuffer, TableSchema, Value};
+use bobak_core::{Error, ErrorKind, Result, ResultColumn, RowBuffer, TableSchema, Value};
 use mysql::Value as Wire;
 use self_cell::{MutBorrow, self_cell};
 use std::collections::VecDeque;
@@ -52,11 +52,11 @@ pub(crate) struct Opening<'a> {
     pub parameters: &'a [Value<'a>],
 }
 
-/// What an opening gives: the cursor, its columns' names, and the transaction's connection where it
+/// What an opening gives: the cursor, its columns, and the transaction's connection where it
 /// is free again.
 pub(crate) struct Opened {
     pub reader: Reader,
-    pub names: Vec<String>,
+    pub columns: Vec<ResultColumn>,
     pub connection: Option<Box<Connection>>,
 }
 
@@ -176,12 +176,12 @@ fn open(
         }
     };
     let decoder = held.with_dependent(|_, answer| answer.decoder());
-    let names = decoder.names().to_vec();
+    let columns = decoder.columns().to_vec();
     let stream = Stream { held, decoder, pooled };
     let mut reader =
         Reader { table: opening.table, parts: VecDeque::new(), stream: Some(stream), failed: None };
     let connection = reader.read(AT_ONCE);
-    Ok(Opened { reader, names, connection })
+    Ok(Opened { reader, columns, connection })
 }
 
 /// Why an answer ended early.
@@ -199,7 +199,7 @@ impl Stream {
                 return Ok(true);
             };
             self.decoder.read(row, cells).map_err(ReadError::Value)?;
-            part.push(&BorrowedRow { cells, names: self.decoder.names() })
+            part.push(&BorrowedRow { cells, columns: self.decoder.columns() })
                 .map_err(ReadError::Value)?;
         }
         Ok(false)

@@ -20,7 +20,7 @@ use crate::sql_texts::StatementKind;
 use crate::values::encode::{encode, plain_all};
 use bobak_core::{
     Assign, Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema,
+    Parameter, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema,
     TransactionControl, Value, Write,
 };
 use std::cell::{Cell, RefCell, RefMut};
@@ -313,9 +313,9 @@ impl Session for MySqlSession<'_> {
                     table,
                     StatementKind::Get,
                 );
-                connection.each(Some(table), &text, parameters.clone(), &mut |cells, names| {
+                connection.each(Some(table), &text, parameters.clone(), &mut |cells, columns| {
                     found.set(true);
-                    row(&crate::values::decode::BorrowedRow { cells, names }).map(|()| true)
+                    row(&crate::values::decode::BorrowedRow { cells, columns }).map(|()| true)
                 })
             },
         )?;
@@ -350,7 +350,7 @@ impl Session for MySqlSession<'_> {
         state.last_cursor += 1;
         let id = state.last_cursor;
         state.cursors.insert(id, opened.reader);
-        Ok(Cursor::new(CursorId(id), Arc::new(asked.names.unwrap_or(opened.names))))
+        Ok(Cursor::new(CursorId(id), Arc::new(asked.columns.unwrap_or(opened.columns))))
     }
 
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
@@ -401,14 +401,15 @@ impl Session for MySqlSession<'_> {
         self.run(Phase::Write, || false, |connection| alter::run(connection, changes))
     }
 
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         refuse_control(sql, self.state()?.transaction.is_some())?;
-        let text = query::with_bytes(sql, parameters)?;
+        let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
+        let text = query::with_bytes(sql, &values)?;
         self.run(
             Phase::Write,
             || false,
             |connection| {
-                let done = connection.run(None, &text, plain_all(parameters))?;
+                let done = connection.run(None, &text, plain_all(&values))?;
                 Ok(done.matched.max(done.affected))
             },
         )

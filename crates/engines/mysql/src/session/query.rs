@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::connection::placeholders;
 use crate::values::decode::BorrowedRow;
 use crate::values::encode::plain_all;
-use bobak_core::{Error, ErrorKind, Result, Row, Source, TableSchema, Value};
+use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Source, TableSchema, Value};
 use bobak_sql::{Dialect, Statement, first_word};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ pub(crate) struct QueryStatement<'a> {
     pub table: Option<Arc<TableSchema>>,
     pub text: Cow<'a, str>,
     pub parameters: Cow<'a, [Value<'a>]>,
-    /// The result's names, where they are Bobak's.
-    pub names: Option<Vec<String>>,
+    /// The result's columns, if they are those of a query over a table.
+    pub columns: Option<Vec<ResultColumn>>,
 }
 
 /// The statement of a source.
@@ -30,15 +30,14 @@ pub(crate) fn statement_of<'a>(
                 table: Some(Arc::clone(&select.table)),
                 text: text.into(),
                 parameters: parameters.into(),
-                names: Some(Source::select_names(select)),
+                columns: Some(Source::select_columns(select)),
             })
         }
-        Source::Sql { text, parameters } => Ok(QueryStatement {
-            table: None,
-            text: with_bytes(text, parameters)?,
-            parameters: parameters.into(),
-            names: None,
-        }),
+        Source::Sql { text, parameters } => {
+            let values: Vec<_> = parameters.iter().map(|one| one.value.clone()).collect();
+            let text = with_bytes(text, &values)?;
+            Ok(QueryStatement { table: None, text, parameters: values.into(), columns: None })
+        }
     }
 }
 
@@ -50,8 +49,8 @@ pub(crate) fn run(
 ) -> Result<()> {
     let parameters = plain_all(&asked.parameters);
     let table = asked.table.as_deref();
-    connection.each(table, &asked.text, parameters, &mut |cells, names| {
-        row(&BorrowedRow { cells, names: asked.names.as_deref().unwrap_or(names) })
+    connection.each(table, &asked.text, parameters, &mut |cells, columns| {
+        row(&BorrowedRow { cells, columns })
     })
 }
 

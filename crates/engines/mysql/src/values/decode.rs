@@ -3,7 +3,7 @@
 //! What a column is, is told by the result itself: the same in a query over a table and in SQL text.
 
 use crate::values::calendar;
-use bobak_core::{Error, ErrorKind, Result, Row, ValueRef};
+use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Type, ValueRef};
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::{Column, Value as Wire};
 
@@ -44,26 +44,29 @@ enum CellKind {
 #[derive(Debug)]
 pub(crate) struct Decoder {
     kinds: Vec<CellKind>,
-    names: Vec<String>,
+    columns: Vec<ResultColumn>,
 }
 
 /// A row, read.
 #[derive(Debug)]
 pub(crate) struct BorrowedRow<'a> {
     pub cells: &'a [Cell],
-    pub names: &'a [String],
+    pub columns: &'a [ResultColumn],
 }
 
 impl Decoder {
     pub(crate) fn new(columns: &[Column]) -> Self {
         Self {
             kinds: columns.iter().map(kind).collect(),
-            names: columns.iter().map(|column| column.name_str().into_owned()).collect(),
+            columns: columns
+                .iter()
+                .map(|column| ResultColumn::new(column.name_str().into_owned(), Type::Any))
+                .collect(),
         }
     }
 
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
+    pub(crate) fn columns(&self) -> &[ResultColumn] {
+        &self.columns
     }
 
     /// Reads a row into `cells`, which is cleared first.
@@ -75,8 +78,11 @@ impl Decoder {
         for (place, wire) in row.unwrap().into_iter().enumerate() {
             let kind = self.kinds.get(place).copied().unwrap_or(CellKind::Bytes);
             cells.push(cell(kind, wire).map_err(|(kind, message)| {
-                let name = self.names.get(place).cloned().unwrap_or_default();
-                Error::new(kind, message).in_column(name)
+                let error = Error::new(kind, message);
+                match self.columns.get(place) {
+                    Some(column) => error.in_column(column.name.clone()),
+                    None => error,
+                }
             })?);
         }
         Ok(())
@@ -101,7 +107,11 @@ impl Row for BorrowedRow<'_> {
     }
 
     fn name(&self, column: usize) -> Option<&str> {
-        self.names.get(column).map(String::as_str)
+        self.columns.get(column).map(|column| column.name.as_str())
+    }
+
+    fn ty(&self, column: usize) -> Type {
+        self.columns.get(column).map_or(Type::Any, |column| column.ty)
     }
 }
 

@@ -6,11 +6,14 @@
 //! since the server closes the portal.
 
 use crate::connection::Connection;
+use crate::protocol::row::Column;
 use crate::session::fetch::FetchEnd;
 use crate::session::open_cursors::{OpenCursor, RemainingRows, close_portal, end_request};
 use crate::session::query;
 use crate::session::state::SessionState;
-use bobak_core::{Cursor, CursorId, Error, ErrorKind, Result, RowBuffer, Source};
+use bobak_core::{
+    Cursor, CursorId, Error, ErrorKind, Result, ResultColumn, RowBuffer, Source, Type,
+};
 use std::sync::Arc;
 
 /// Opens a cursor.
@@ -26,12 +29,15 @@ pub(crate) fn open(state: &mut SessionState<'_>, source: &Source<'_>) -> Result<
     } else {
         open_outside(state, source)?
     };
-    let names = match source {
-        Source::Select(select) => Source::select_names(select),
-        Source::Sql { .. } => cursor.columns.iter().map(|column| column.name.clone()).collect(),
+    let columns = match source {
+        Source::Select(select) => Source::select_columns(select),
+        Source::Sql { .. } => {
+            let column = |column: &Column| ResultColumn::new(column.name.clone(), Type::Any);
+            cursor.columns.iter().map(column).collect()
+        }
     };
     state.cursors.open.insert(id, cursor);
-    Ok(Cursor::new(CursorId(id), Arc::new(names)))
+    Ok(Cursor::new(CursorId(id), Arc::new(columns)))
 }
 
 fn open_inside<'e>(

@@ -15,9 +15,9 @@ use crate::batch;
 use crate::database::Database;
 use crate::schema::{alter, catalog};
 use bobak_core::{
-    Batch, BulkChange, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, TransactionControl, Value,
-    Write,
+    Batch, BulkChange, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
+    Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, TransactionControl,
+    Value, Write,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -151,7 +151,7 @@ impl Session for PgSession<'_> {
         state.with(|state, connection| alter::run(state, connection, changes))
     }
 
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         let mut state = self.state()?;
         state.with(|state, connection| sql_text::execute(state, connection, sql, parameters))
     }
@@ -159,9 +159,9 @@ impl Session for PgSession<'_> {
     fn set_actor(&self, who: Option<&str>) -> Result<()> {
         // A setting that ends with the transaction: the counter's row would be fought over.
         match who {
-            Some(who) => self
-                .execute("SELECT set_config('bobak.who', ?, true)", &[Value::from(who)])
-                .map(|_| ()),
+            Some(name) => {
+                self.execute("SELECT set_config('bobak.who', ?, true)", &[name.into()]).map(|_| ())
+            }
             None => Ok(()),
         }
     }

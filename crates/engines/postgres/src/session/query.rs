@@ -186,8 +186,8 @@ pub(crate) fn prepare<'a>(
             Ok(PreparedQuery { prepared, parameters, table, may_fail })
         }
         Source::Sql { text, parameters } => {
-            let prepared = sql_text::prepare(state, connection, text, parameters)?;
-            let parameters = parameters.to_vec();
+            let parameters: Vec<_> = parameters.iter().map(|one| one.value.clone()).collect();
+            let prepared = sql_text::prepare(state, connection, text, &parameters)?;
             Ok(PreparedQuery { prepared, parameters, table: None, may_fail: true })
         }
     }

@@ -8,7 +8,7 @@ use crate::session::outcome::is_utility;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
-use bobak_core::{BulkChange, Error, ErrorKind, Result, Value, ValueRef};
+use bobak_core::{BulkChange, Error, ErrorKind, Parameter, Result, Value, ValueRef};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -37,10 +37,11 @@ pub(crate) fn execute(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
     sql: &str,
-    parameters: &[Value<'_>],
+    parameters: &[Parameter<'_>],
 ) -> Result<u64> {
-    let prepared = prepare(state, connection, sql, parameters)?;
-    run(state, connection, &prepared, parameters)
+    let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
+    let prepared = prepare(state, connection, sql, &values)?;
+    run(state, connection, &prepared, &values)
 }
 
 fn run(

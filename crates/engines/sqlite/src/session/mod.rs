@@ -20,9 +20,9 @@ use crate::pool::PooledConnection;
 use crate::schema::{alter, tables};
 use crate::session::database::Database;
 use bobak_core::{
-    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
-    Row, RowBuffer, SchemaChange, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
-    TransactionControl, Value, Write,
+    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter,
+    Result, ResultColumn, Row, RowBuffer, SchemaChange, Session, SideEffects, Source,
+    SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write,
 };
 use bobak_sql::Dialect;
 use cursor::{Fetched, OpenCursor, not_open};
@@ -368,8 +368,10 @@ impl Session for SqliteSession<'_> {
         self.next_cursor.set(id + 1);
         self.cursors.borrow_mut().push((id, cursor));
         let columns = match source {
-            Source::Select(select) => Source::select_names(select),
-            Source::Sql { .. } => names,
+            Source::Select(select) => Source::select_columns(select),
+            Source::Sql { .. } => {
+                names.into_iter().map(|name| ResultColumn::new(name, Type::Any)).collect()
+            }
         };
         Ok(Cursor::new(CursorId(id), Arc::new(columns)))
     }
@@ -407,14 +409,15 @@ impl Session for SqliteSession<'_> {
         }
     }
 
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         refuse_transaction_steps(sql)?;
+        let values = query::values(parameters);
         self.with_fresh_tables(&Cell::new(false), || {
             let mut using = self.text_connection(AccessMode::Write, sql)?;
             let in_transaction = using.in_transaction;
             let id = using.get().text_statement(sql)?;
             using.get().check_statement(id, in_transaction)?;
-            using.get().run_text(sql, parameters)
+            using.get().run_text(sql, &values)
         })
     }
 

@@ -3,18 +3,22 @@
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::session::write::get_statement;
-use bobak_core::{Error, ErrorKind, Result, Row, Select, Source, TableSchema, Value};
+use bobak_core::{Error, ErrorKind, Parameter, Result, Row, Select, Source, TableSchema, Value};
 use bobak_sql::{Dialect, Statement};
 
 /// A source as SQL.
 pub(crate) fn statement<'a>(source: &'a Source<'a>) -> Statement<'a> {
     match source {
         Source::Select(select) => bobak_sql::select(Dialect::Sqlite, select),
-        Source::Sql { text, parameters } => Statement {
-            text: (*text).to_owned(),
-            parameters: parameters.iter().map(|value| Value::from(value.as_ref())).collect(),
-        },
+        Source::Sql { text, parameters } => {
+            Statement { text: (*text).to_owned(), parameters: values(parameters) }
+        }
     }
+}
+
+/// The values of parameters, as they are bound.
+pub(crate) fn values<'a>(parameters: &'a [Parameter<'_>]) -> Vec<Value<'a>> {
+    parameters.iter().map(|parameter| Value::from(parameter.value.as_ref())).collect()
 }
 
 /// The table that a source reads, if it is a query of one.

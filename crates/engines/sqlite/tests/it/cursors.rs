@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use bobak_core::{
-    Cursor, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, TransactionControl, Value,
-    Verb,
+    Cursor, Engine, ErrorKind, ResultColumn, Row, RowBuffer, Select, Session, Source,
+    TransactionControl, Type, Value, Verb,
 };
 use bobak_sqlite::{Locking, Sqlite};
 
@@ -64,7 +64,7 @@ fn parts_are_about_64_kib_and_names_are_told() {
     for engine in engines(folder.path()) {
         let session = engine.session().unwrap();
         let mut cursor = open(&*session);
-        assert_eq!(cursor.columns[..2], ["id", "name"]);
+        assert_eq!([&*cursor.columns[0].name, &*cursor.columns[1].name], ["id", "name"]);
         let mut rows = RowBuffer::default();
         session.fetch(&mut cursor, &mut rows).unwrap();
         assert!(rows.bytes() >= 64 * 1024 && rows.bytes() < 70 * 1024, "{}", rows.bytes());
@@ -74,7 +74,7 @@ fn parts_are_about_64_kib_and_names_are_told() {
         session.close(&mut cursor);
         let sql = Source::Sql { text: "SELECT 1 AS one WHERE 0", parameters: &[] };
         let mut cursor = session.open(&sql).unwrap();
-        assert_eq!(*cursor.columns, ["one"]);
+        assert_eq!(*cursor.columns, [ResultColumn::new("one", Type::Any)]);
         session.fetch(&mut cursor, &mut rows).unwrap();
         assert_eq!(rows.rows(), 0);
         // The session is as usable as before.
@@ -160,7 +160,7 @@ fn writing_cursor_has_written_when_opened() {
     for engine in engines(folder.path()) {
         let session = engine.session().unwrap();
         let sql = "DELETE FROM person WHERE id <= ? RETURNING id, name";
-        let source = Source::Sql { text: sql, parameters: &[Value::Int(2500)] };
+        let source = Source::Sql { text: sql, parameters: &[2500.into()] };
         let cursor = session.open(&source).unwrap();
         assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(ROWS - 2500));
         assert_eq!(rest(&*session, cursor).len(), 2500);

@@ -61,7 +61,7 @@ fn read_slowly(session: &dyn Session, mut cursor: Cursor, mut between: impl FnMu
 
 fn rename(session: &dyn Session, id: i64) {
     let sql = "UPDATE person SET name = 'changed' WHERE id = ?";
-    assert_eq!(session.execute(sql, &[Value::Int(id)]).unwrap(), 1);
+    assert_eq!(session.execute(sql, &[id.into()]).unwrap(), 1);
 }
 
 #[test]

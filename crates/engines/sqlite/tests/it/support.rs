@@ -1,8 +1,8 @@
 //! The tables that the tests work on, and short ways to work on them.
 
 use bobak_core::{
-    Collation, ColumnSchema, Engine, Error, ErrorKind, FieldSet, OnDelete, Outcome, Result, Role,
-    SchemaChange, Session, Source, TableSchema, Value, Verb, Write,
+    Collation, ColumnSchema, Engine, Error, ErrorKind, FieldSet, OnDelete, Outcome, Parameter,
+    Result, Role, SchemaChange, Session, Source, TableSchema, Value, Verb, Write,
 };
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
@@ -76,7 +76,8 @@ pub fn insert(session: &dyn Session, table: &Arc<TableSchema>, values: &[Value<'
 
 pub fn query(session: &dyn Session, sql: &str, parameters: &[Value<'_>]) -> Result<Rows> {
     let mut rows = Rows::new();
-    let source = Source::Sql { text: sql, parameters };
+    let parameters: Vec<Parameter<'_>> = parameters.iter().map(Parameter::from).collect();
+    let source = Source::Sql { text: sql, parameters: &parameters };
     session.query(&source, &mut |row| {
         rows.push((0..row.len()).map(|place| row.get(place).to_owned()).collect());
         Ok(true)

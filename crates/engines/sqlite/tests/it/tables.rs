@@ -254,7 +254,7 @@ fn value_size_is_limited() {
     let run = |sql: &str| session.execute(sql, &[]).map(drop).map_err(|error| error.kind());
     assert_eq!(run("INSERT INTO t (b) VALUES (zeroblob(900))"), Ok(()));
     assert_eq!(run("INSERT INTO t (b) VALUES (zeroblob(1001))"), Err(ErrorKind::OutOfRange));
-    let parameter = session.execute("INSERT INTO t (b) VALUES (?)", &[Value::from(vec![1; 1_001])]);
+    let parameter = session.execute("INSERT INTO t (b) VALUES (?)", &[vec![1; 1_001].into()]);
     assert_eq!(parameter.unwrap_err().kind(), ErrorKind::OutOfRange);
     let read =
         |sql: &str| session.query(&Source::Sql { text: sql, parameters: &[] }, &mut |_| Ok(true));

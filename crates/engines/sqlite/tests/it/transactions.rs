@@ -221,9 +221,9 @@ fn many_threads(engine: &Sqlite, rounds: i64) {
                         session.control(TransactionControl::Begin).unwrap();
                         let sql = "UPDATE person SET amount = amount + ? WHERE id = ?";
                         let id = (thread + round) % 8 + 1;
-                        session.execute(sql, &[Value::Int(1), Value::Int(id)]).unwrap();
+                        session.execute(sql, &[1.into(), id.into()]).unwrap();
                         let id = (thread * 3 + round * 5) % 8 + 1;
-                        session.execute(sql, &[Value::Int(-1), Value::Int(id)]).unwrap();
+                        session.execute(sql, &[(-1).into(), id.into()]).unwrap();
                         session.control(TransactionControl::Commit).unwrap();
                         let row = values(0, "autocommit", None);
                         insert(&*session, &person(), &row);
@@ -272,7 +272,7 @@ fn concurrently_opened_engines_share_a_new_file() {
                 let session = engine.session().unwrap();
                 session.execute("CREATE TABLE IF NOT EXISTS t (x)", &[]).unwrap();
                 for _ in 0..20 {
-                    session.execute("INSERT INTO t VALUES (?)", &[Value::Int(thread)]).unwrap();
+                    session.execute("INSERT INTO t VALUES (?)", &[thread.into()]).unwrap();
                 }
             });
         }

@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 /// An aggregate query, and how to write its result.
 struct Aggregate {
-    table: Arc<Table>,
     select: Select,
     numbers: NumberFormat,
     limit: u64,
@@ -69,22 +68,21 @@ impl Aggregate {
         let select = query.to_select(&table.schema, columns)?;
         let mut names = HashSet::new();
         let duplicate =
-            Source::select_names(&select).into_iter().find(|name| !names.insert(name.clone()));
+            Source::select_columns(&select).into_iter().find(|one| !names.insert(one.name.clone()));
         match duplicate {
-            Some(name) => Err(duplicate_name(&name).into()),
-            None => Ok(Self { table, select, numbers, limit, max_length }),
+            Some(column) => Err(duplicate_name(&column.name).into()),
+            None => Ok(Self { select, numbers, limit, max_length }),
         }
     }
 
     fn run(&self, engine: &dyn Engine) -> bobak_core::Result<String> {
-        let members: Vec<(String, Type)> = Source::select_names(&self.select)
+        let members: Vec<(String, Type)> = Source::select_columns(&self.select)
             .iter()
-            .zip(&self.select.columns)
-            .map(|(name, &expr)| {
+            .map(|column| {
                 let mut label = String::new();
-                write_string(&mut label, name);
+                write_string(&mut label, &column.name);
                 label.push(':');
-                (label, type_of(&self.table, expr))
+                (label, column.ty)
             })
             .collect();
         let mut body = String::from("{\"rows\":[");
@@ -153,17 +151,4 @@ const fn is_summable(ty: Type) -> bool {
             | Type::Currency
             | Type::Any
     )
-}
-
-/// The type of an expression's values.
-fn type_of(table: &Table, expr: Expr) -> Type {
-    let column = expr.column().and_then(|position| table.schema.columns().get(position));
-    let ty = column.map_or(Type::Any, |column| column.ty);
-    match expr {
-        Expr::Count | Expr::CountOf(_) => Type::I64,
-        Expr::Avg(_) => Type::F64,
-        Expr::Sum(_) if ty.integer_range().is_some() && ty != Type::Currency => Type::I64,
-        Expr::Sum(_) if ty == Type::F32 => Type::F64,
-        _ => ty,
-    }
 }

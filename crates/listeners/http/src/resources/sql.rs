@@ -10,7 +10,7 @@ use crate::response::builder::Response;
 use crate::settings::SqlAccess;
 use crate::workers::blocking;
 use bobak_core::{
-    Error, ErrorKind, Result, Row, RowBuffer, Session, Source, TransactionControl, Type, Value,
+    Error, ErrorKind, Parameter, Result, Row, RowBuffer, Session, Source, TransactionControl, Type,
 };
 use bobak_permissions::read_only_policy;
 use bobak_sql::{only_reads, returns_rows};
@@ -51,8 +51,9 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<Response, Proble
         serde_json::from_slice(&body).map_err(|error| invalid_json(&error))?;
     let text = statement.sql;
     let values = statement.parameters.iter().map(|json| parse_value(Type::Any, json.get()));
-    let parameters =
-        values.map(|value| value.map(Value::into_owned)).collect::<Result<Vec<_>>>()?;
+    let parameters = values
+        .map(|value| Ok(value?.into_owned().into()))
+        .collect::<Result<Vec<Parameter<'_>>>>()?;
     let settings = &request.state.settings;
     let (max_rows, max_length) = (settings.max_page_size, settings.max_response);
     let format = ResultFormat { numbers, max_rows, max_length };
@@ -101,9 +102,9 @@ fn allow_only_reads(session: &dyn Session, text: &str) -> Result<()> {
 fn query(session: &dyn Session, source: &Source<'_>, format: ResultFormat) -> Result<String> {
     let mut cursor = session.open(source)?;
     let mut body = String::from("{\"columns\":[");
-    for (index, name) in cursor.columns.iter().enumerate() {
+    for (index, column) in cursor.columns.iter().enumerate() {
         body.push_str(if index > 0 { "," } else { "" });
-        write_string(&mut body, name);
+        write_string(&mut body, &column.name);
     }
     body.push_str("],\n\"rows\":[");
     let (mut rows, mut count, mut more) = (RowBuffer::default(), 0, false);
@@ -118,9 +119,9 @@ fn query(session: &dyn Session, source: &Source<'_>, format: ResultFormat) -> Re
                 break 'fetch;
             }
             body.push_str(if count == 0 { "\n[" } else { ",\n[" });
-            for index in 0..row.len() {
+            for (index, column) in cursor.columns.iter().enumerate() {
                 body.push_str(if index > 0 { "," } else { "" });
-                write_cell(&mut body, Type::Any, format.numbers, row.get(index));
+                write_cell(&mut body, column.ty, format.numbers, row.get(index));
             }
             body.push(']');
             count += 1;

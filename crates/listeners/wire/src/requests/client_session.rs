@@ -212,7 +212,7 @@ impl ClientSession<'_> {
         let (number, columns) = (self.next_cursor, Arc::clone(&cursor.columns));
         self.next_cursor += 1;
         self.cursors.push((number, cursor));
-        encode_response::columns(output, id, false, number, (source, &columns))
+        encode_response::columns(output, id, false, number, &columns)
     }
 
     /// Fetches the next rows of an open query.

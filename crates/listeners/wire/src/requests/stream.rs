@@ -37,8 +37,7 @@ impl ClientSession<'_> {
             }
         };
         if columns {
-            let named = (source, cursor.columns.as_slice());
-            encode_response::columns(&mut connection.output, id, true, 0, named)?;
+            encode_response::columns(&mut connection.output, id, true, 0, &cursor.columns)?;
         }
         let sent = self.send_rows(connection, id, window, &mut cursor);
         self.session.close(&mut cursor);

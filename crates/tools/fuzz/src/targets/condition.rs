@@ -95,7 +95,7 @@ fn rule(text: &str) {
 fn simple(text: &str) {
     let table = sample::table();
     let Some(simple) = SimpleQuery::parse(text, &table) else { return };
-    for parameters in [&[][..], &[Value::Int(1)], &[Value::Int(1), "a".into()]] {
+    for parameters in [&[][..], &[1.into()], &[1.into(), "a".into()]] {
         let _ = simple.select(parameters);
     }
 }

@@ -1,6 +1,6 @@
 //! Cursors: they return the rows as of their opening, whatever happens later.
 
-use super::{ids, with};
+use super::{ids, names, with};
 use crate::{Check, Entry, Harness, NULL, Probe, Table, Values, fails, holds, row, same, tables};
 use bobak_core::{
     Assign, ColumnSchema, Comparison, Cursor, CursorId, ErrorKind, OnError, RowBuffer,
@@ -47,11 +47,7 @@ fn rest_is_whole(what: &str, probe: &Probe<'_>, mut cursor: Cursor, first: Vec<V
 pub fn parts_of_64_kib(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
         let mut cursor = probe.session.open(&Source::Select(&Select::all(person)))?;
-        same(
-            "names",
-            cursor.columns.as_slice(),
-            &["id", "name", "email", "age"].map(String::from)[..],
-        )?;
+        same("names", names(&cursor.columns), vec!["id", "name", "email", "age"])?;
         let mut buffer = RowBuffer::default();
         buffer.push(&row![1, "left over"].as_slice())?;
         let (mut parts, mut rows) = (0, 0);

@@ -292,7 +292,7 @@ pub fn sql_is_written_down(harness: &dyn Harness) -> Check {
             return Ok(());
         }
         probe.insert_all(&person, [row![1, "Ada", "a@x", 1], row![2, "Bob", NULL, 7]])?;
-        probe.session.execute("UPDATE person SET age = age + ?", &row![1])?;
+        probe.session.execute("UPDATE person SET age = age + ?", &[1.into()])?;
         probe.session.execute("UPDATE person SET id = 5 WHERE id = 2", &[])?;
         probe.session.execute(
             "INSERT INTO person (id, name) SELECT 9, name FROM person WHERE id = 1",

@@ -26,7 +26,7 @@ pub mod versions;
 pub mod writes;
 
 use crate::{Check, Failure, Fixture, Harness, Probe, Table, Values, holds, same};
-use bobak_core::{Comparison, Condition, GeneratedKey, Outcome, Value};
+use bobak_core::{Comparison, Condition, GeneratedKey, Outcome, ResultColumn, Value};
 
 /// A new row with an explicit key.
 const NEW: Outcome = Outcome::Inserted(None);
@@ -92,6 +92,11 @@ fn equal(column: usize, value: impl Into<Value<'static>>) -> Condition {
 
 fn compare(column: usize, comparison: Comparison, value: impl Into<Value<'static>>) -> Condition {
     Condition::Compare { column, comparison, value: value.into() }
+}
+
+/// The names of columns.
+fn names(columns: &[ResultColumn]) -> Vec<&str> {
+    columns.iter().map(|column| &*column.name).collect()
 }
 
 /// The first column of each row, as integers; 0 if it is not one.

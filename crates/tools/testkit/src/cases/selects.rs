@@ -1,6 +1,6 @@
 //! Orders, limits, chosen columns, aggregates and groups.
 
-use super::{compare, ids, with};
+use super::{compare, ids, names, with};
 use crate::{Check, Entry, Harness, NULL, Probe, Table, Values, holds, row, same, tables};
 use bobak_core::{
     Collation, ColumnSchema, Comparison, ErrorKind, Expr, OnError, Order, OrderBy, Query, Select,
@@ -207,11 +207,7 @@ pub fn chosen_columns(harness: &dyn Harness) -> Check {
         let rows = vec![row![3, "north", 3], row![NULL, "south", NULL], row![1, NULL, 1]];
         same("rows", probe.select(&select)?, rows.clone())?;
         let mut cursor = probe.session.open(&Source::Select(&select))?;
-        same(
-            "names",
-            cursor.columns.as_slice(),
-            &["count", "shop", "count"].map(String::from)[..],
-        )?;
+        same("names", names(&cursor.columns), vec!["count", "shop", "count"])?;
         same("by cursor", probe.drain(&mut cursor)?, rows)?;
         let key = Select { columns: vec![Expr::Column(0)], ..Select::all(sale) };
         same("the key alone", ids(&probe.select(&key)?), (1..=8).collect())
@@ -252,7 +248,7 @@ pub fn aggregates(harness: &dyn Harness) -> Check {
             && found.iter().flatten().count() == expected.len()
             && found.iter().flatten().zip(&expected).all(|(a, b)| near(a, b));
         holds(&format!("{found:?} is {expected:?}"), right)?;
-        let names = probe.session.open(&Source::Select(&select))?.columns;
+        let columns = probe.session.open(&Source::Select(&select))?.columns;
         let expected = [
             "count",
             "count_count",
@@ -265,7 +261,7 @@ pub fn aggregates(harness: &dyn Harness) -> Check {
             "sum_weight",
             "avg_weight",
         ];
-        same("names", names.as_slice(), &expected.map(String::from)[..])?;
+        same("names", names(&columns), expected.to_vec())?;
         let texts = totals(sale, vec![Expr::Min(1), Expr::Max(1), Expr::CountOf(1)]);
         same("texts", probe.select(&texts)?, vec![row!["east", "south", 6]])
     })

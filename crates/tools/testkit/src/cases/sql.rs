@@ -2,7 +2,7 @@
 
 use super::ids;
 use crate::{Check, Harness, NULL, Probe, Table, Values, fails, holds, row, same, tables};
-use bobak_core::{ErrorKind, Source, TransactionControl, Value};
+use bobak_core::{ErrorKind, Parameter, Source, TransactionControl, Value};
 
 fn with_sql(harness: &dyn Harness, case: impl FnOnce(&Probe<'_>, &Table) -> Check) -> Check {
     let store = harness.fresh()?;
@@ -19,7 +19,8 @@ fn with_sql(harness: &dyn Harness, case: impl FnOnce(&Probe<'_>, &Table) -> Chec
 }
 
 fn ask(probe: &Probe<'_>, text: &str, parameters: &[Value<'_>]) -> bobak_core::Result<Vec<Values>> {
-    probe.query(&Source::Sql { text, parameters })
+    let parameters: Vec<Parameter<'_>> = parameters.iter().map(Parameter::from).collect();
+    probe.query(&Source::Sql { text, parameters: &parameters })
 }
 
 /// Parameters of every class are read back unchanged.
@@ -40,8 +41,8 @@ pub fn rows_and_names(harness: &dyn Harness) -> Check {
         let parameters = row![10];
         let rows = vec![row!["Ada", 1], row!["Eve", 1]];
         same("rows", ask(probe, text, &parameters)?, rows.clone())?;
-        let mut cursor = probe.session.open(&Source::Sql { text, parameters: &parameters })?;
-        same("first name", cursor.columns.first().map(String::as_str), Some("who"))?;
+        let mut cursor = probe.session.open(&Source::Sql { text, parameters: &[10.into()] })?;
+        same("first name", cursor.columns.first().map(|one| &*one.name), Some("who"))?;
         same("columns", cursor.columns.len(), 2)?;
         same("by cursor", probe.drain(&mut cursor)?, rows)
     })
@@ -51,14 +52,14 @@ pub fn rows_and_names(harness: &dyn Harness) -> Check {
 pub fn statements_that_write(harness: &dyn Harness) -> Check {
     with_sql(harness, |probe, person| {
         let add = "update person set age = age + ? where age is not null";
-        same("changed", probe.session.execute(add, &row![1])?, 2)?;
+        same("changed", probe.session.execute(add, &[1.into()])?, 2)?;
         probe.control(TransactionControl::Begin)?;
         same("deleted", probe.session.execute("delete from person", &[])?, 3)?;
         same("inside", probe.count(person)?, 0)?;
         probe.control(TransactionControl::Rollback)?;
         let rows = probe.filter(person, super::equal(3, 37))?;
         same("rows", ids(&rows), vec![1])?;
-        same("none", probe.session.execute("delete from person where id = ?", &row![9])?, 0)
+        same("none", probe.session.execute("delete from person where id = ?", &[9.into()])?, 0)
     })
 }
 

@@ -223,7 +223,7 @@ impl<'e> Player<'e> {
             self.probe.session.close(&mut old.cursor);
         }
         let cursor = self.probe.session.open(&Source::Select(select))?;
-        let names = cursor.columns.iter().map(|name| Value::from(name.clone()));
+        let names = cursor.columns.iter().map(|column| Value::from(column.name.clone()));
         let names = StepResult::Rows(vec![names.collect()]);
         *place = Some(OpenCursor { cursor, rows: Vec::new() });
         Ok(names)
