@@ -361,6 +361,12 @@ mod tests {
             ("mariadb://localhost/app", "enable the feature `mysql`"),
             #[cfg(not(feature = "sqlite"))]
             ("sqlite:app.db", "enable the feature `sqlite`"),
+            #[cfg(not(feature = "kv"))]
+            ("kv:app.kv", "enable the feature `kv`"),
+            #[cfg(feature = "kv")]
+            ("kv:", "no file; write kv:FILE"),
+            #[cfg(feature = "kv")]
+            ("kv:app.kv?durability=none", "durability is one of immediate, on_flush, not 'none'"),
             #[cfg(not(feature = "remote"))]
             ("bobak://localhost/app", "enable the feature `remote`"),
             ("memory:?format=xml", "format is one of binary, json, not 'xml'"),
@@ -380,5 +386,19 @@ mod tests {
             assert_eq!(kind, ErrorKind::Config, "{url}");
             assert!(message.contains(expected) && message.contains(url), "{message}");
         }
+    }
+
+    #[test]
+    #[cfg(feature = "kv")]
+    fn a_key_value_file_opens_with_its_settings() -> Result<()> {
+        let folder = tempfile::tempdir().map_err(|error| Error::io("make a folder", error))?;
+        let file = folder.path().join("app.kv");
+        let url = format!("kv:{}?busy_timeout=50&cache_bytes=1000000", file.display());
+        let engine = open(&url)?;
+        assert_eq!(engine.name(), "kv");
+        assert!(engine.capabilities().persistent);
+        assert_eq!(open(&url).err().map(|error| error.kind()), Some(ErrorKind::Busy));
+        drop(engine);
+        open(&format!("{url}&check_on_open=true&durability=on_flush")).map(drop)
     }
 }

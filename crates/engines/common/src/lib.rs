@@ -9,7 +9,7 @@
 //! * [`StoredTable`] is a table with its rules parsed; [`RowRules`] checks NOT NULL and CHECK.
 //! * [`write_row`] does what each [`Verb`](bobak_core::Verb) says, on any [`RowStore`].
 //! * [`run_select`] runs a query over rows; [`Groups`] computes its aggregates.
-//! * [`sort_key()`] makes bytes that sort as values do.
+//! * [`sort_key()`] makes bytes that sort as values do; [`KeyRanges`] are those that a condition leaves.
 //! * [`TableAdditions`] says how rows change when columns are added to their table.
 //! * [`table_to_json`] and [`table_from_json`] store a schema.
 //! * [`WriteLock`] lets one writer at a time in.
@@ -18,6 +18,7 @@
 //! the engine of `examples/engine`, use them all.
 
 mod aggregate;
+mod key_ranges;
 mod pool;
 mod rules;
 mod schema_change;
@@ -28,6 +29,7 @@ mod write;
 mod write_lock;
 
 pub use aggregate::{Groups, exact_integer};
+pub use key_ranges::{KeyRange, KeyRanges};
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
 pub use rules::RowRules;
 pub use schema_change::{TableAdditions, TableRebuild};
@@ -35,7 +37,8 @@ pub use schema_json::{table_from_json, table_to_json, value_from_json, value_to_
 pub use select::{EachRow, run_select};
 pub use sort_key::{push_sort_key, sort_key};
 pub use write::{
-    RowStore, StoredTable, check_columns, check_version, duplicate_error, encode_row, no_key_left,
-    no_such_row, raised_version, write_row,
+    RowStore, StoredTable, check_columns, check_version, duplicate_error, encode_row,
+    missing_table, no_key_left, no_such_row, raised_version, refuse_references, table_exists,
+    write_row,
 };
 pub use write_lock::{HeldWriteLock, WriteLock, WritePass};

@@ -1,7 +1,7 @@
 //! Writes one row: what each verb does, for engines that have no query language.
 
 use crate::rules::RowRules;
-use crate::sort_key::sort_key;
+use crate::sort_key::{push_sort_key, sort_key};
 use bobak_core::codec::{self, EncodedRow, FRAME};
 use bobak_core::{
     Error, ErrorKind, GeneratedKey, KeyGeneration, Outcome, Result, TableSchema, Value, ValueRef,
@@ -62,6 +62,24 @@ impl StoredTable {
     #[must_use]
     pub fn index_key(&self, index: usize, row: EncodedRow<'_>) -> Vec<u8> {
         sort_key(&self.schema, self.index_columns(index), |column| row.value(column))
+    }
+
+    /// The sort key of a key's values, in key order.
+    ///
+    /// # Errors
+    /// `Mismatch` for another number of values.
+    pub fn key_of(&self, values: &[Value<'_>]) -> Result<Vec<u8>> {
+        let columns = self.schema.key();
+        if values.len() != columns.len() {
+            let (given, wanted) = (values.len(), columns.len());
+            let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "key column");
+            return Err(error.in_table(self.schema.name()));
+        }
+        let mut key = Vec::new();
+        for (&column, value) in columns.iter().zip(values) {
+            push_sort_key(&mut key, &self.schema, column, value.as_ref());
+        }
+        Ok(key)
     }
 
     /// Checks a new row, and that no other row has its key or one of its unique values.
@@ -134,17 +152,7 @@ pub fn write_row(
     match write.verb {
         Verb::Update => update(store, table, write),
         Verb::Delete => {
-            let key = table.schema.key();
-            if write.values.len() != key.len() {
-                let (given, wanted) = (write.values.len(), key.len());
-                let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "key column");
-                return Err(error.in_table(table.schema.name()));
-            }
-            let value = |column: usize| {
-                let at = key.iter().position(|other| *other == column).unwrap_or_default();
-                value_at(write, at)
-            };
-            let Some(old) = store.find(0, &sort_key(&table.schema, key, value))? else {
+            let Some(old) = store.find(0, &table.key_of(write.values)?)? else {
                 return Ok(Outcome::Changed(0));
             };
             store.replace(Some(EncodedRow::new(&old)), None)?;
@@ -326,6 +334,35 @@ pub fn duplicate_error(schema: &TableSchema, index: usize) -> Error {
     match names.first() {
         Some(name) => error.in_column(*name),
         None => error,
+    }
+}
+
+/// The error for a table that does not exist.
+#[cold]
+#[must_use]
+pub fn missing_table(schema: &TableSchema) -> Error {
+    let message = "the table does not exist: create it first";
+    Error::new(ErrorKind::Schema, message).in_table(schema.name())
+}
+
+/// The error for a table that is created a second time.
+#[cold]
+#[must_use]
+pub fn table_exists(schema: &TableSchema) -> Error {
+    Error::new(ErrorKind::Schema, "the table exists already").in_table(schema.name())
+}
+
+/// Rejects a table with foreign keys, for an engine that cannot enforce them.
+///
+/// # Errors
+/// `Unsupported`, naming the first foreign key's column.
+pub fn refuse_references(engine: &str, schema: &TableSchema) -> Result<()> {
+    match schema.columns().iter().find(|column| column.reference.is_some()) {
+        None => Ok(()),
+        Some(column) => {
+            let error = Error::unsupported(engine, "foreign keys").in_table(schema.name());
+            Err(error.in_column(column.name.clone()))
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use crate::error::failed;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
 use bobak_engine_common::{
-    RowStore, StoredTable, TableAdditions, check_columns, encode_row, table_from_json,
-    table_to_json,
+    RowStore, StoredTable, TableAdditions, check_columns, encode_row, missing_table,
+    refuse_references, table_exists, table_from_json, table_to_json,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -72,7 +72,8 @@ impl TableCatalog {
     /// `Schema` if it is missing, or has other columns.
     pub fn find(&self, schema: &TableSchema) -> Result<&KvTable> {
         let position = self.position(schema.name());
-        let found = position.and_then(|at| self.tables.get(at)).ok_or_else(|| missing(schema))?;
+        let found =
+            position.and_then(|at| self.tables.get(at)).ok_or_else(|| missing_table(schema))?;
         check_columns(schema, &found.stored.schema)?;
         Ok(found)
     }
@@ -88,8 +89,7 @@ impl TableCatalog {
             match change {
                 SchemaChange::CreateTable(table) => {
                     if new.position(table.name()).is_some() {
-                        let message = "the table exists already";
-                        return Err(Error::new(ErrorKind::Schema, message).in_table(table.name()));
+                        return Err(table_exists(table));
                     }
                     let table = new.number(Arc::clone(table))?;
                     new.store(writer, table)?;
@@ -106,11 +106,7 @@ impl TableCatalog {
 
     /// Gives a table the next number.
     fn number(&self, schema: Arc<TableSchema>) -> Result<KvTable> {
-        let refers = |column: &&bobak_core::ColumnSchema| column.reference.is_some();
-        if let Some(column) = schema.columns().iter().find(refers) {
-            let error = Error::unsupported(NAME, "foreign keys").in_table(schema.name());
-            return Err(error.in_column(column.name.clone()));
-        }
+        refuse_references(NAME, &schema)?;
         let id = self.tables.iter().map(|table| table.id).max().unwrap_or(SCHEMAS) + 1;
         Ok(KvTable { id, stored: StoredTable::new(schema)? })
     }
@@ -125,9 +121,12 @@ impl TableCatalog {
     /// Copies a table's rows to a table with the additions, and removes the old one.
     fn add(&mut self, writer: &mut DataWriter<'_>, addition: &TableAdditions) -> Result<()> {
         let position = self.position(addition.table().name());
-        let position = position.ok_or_else(|| missing(addition.table()))?;
-        let old =
-            self.tables.get(position).map(Arc::clone).ok_or_else(|| missing(addition.table()))?;
+        let position = position.ok_or_else(|| missing_table(addition.table()))?;
+        let old = self
+            .tables
+            .get(position)
+            .map(Arc::clone)
+            .ok_or_else(|| missing_table(addition.table()))?;
         let rebuild = addition.rebuild(&old.stored.schema)?;
         let new = self.number(Arc::clone(&rebuild.schema))?;
         let (mut after, to) = (prefix(old.id, 0), prefix(old.id, 1));
@@ -169,10 +168,4 @@ fn schema_key(table: u32) -> Vec<u8> {
     let mut key = prefix(SCHEMAS, 0);
     key.extend_from_slice(&table.to_be_bytes());
     key
-}
-
-#[cold]
-fn missing(table: &TableSchema) -> Error {
-    let message = "the table does not exist: create it first";
-    Error::new(ErrorKind::Schema, message).in_table(table.name())
 }

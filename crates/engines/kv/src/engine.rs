@@ -26,9 +26,8 @@ use std::time::Duration;
 /// assert_eq!(kv.tables()?.len(), 1);
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Kv {
-    shared: KvFile,
+    file: KvFile,
 }
 
 /// How a [`Kv`] is opened. See [`Kv::builder`].
@@ -116,34 +115,18 @@ impl KvBuilder {
         let mut builder = redb::Builder::new();
         builder.set_cache_size(self.cache_bytes).set_check_integrity_on_open(self.check_on_open);
         let redb = builder.create(path).map_err(|error| failed(&doing, error))?;
-        self.with(redb)
-    }
-
-    /// Opens a database on another storage than a file: for tests that cut its power.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    #[doc(hidden)]
-    pub fn open_storage(&self, storage: impl redb::StorageBackend) -> Result<Kv> {
-        let mut builder = redb::Builder::new();
-        builder.set_cache_size(self.cache_bytes);
-        let redb = builder.create_with_backend(storage);
-        self.with(redb.map_err(|error| failed("open the storage", error))?)
-    }
-
-    fn with(&self, redb: redb::Database) -> Result<Kv> {
         // Reading needs the table, which a new file does not have.
         let begun = redb.begin_write().map_err(|error| failed("begin", error))?;
         let table = begun.open_table(DATA).map_err(|error| failed("read", error))?;
         let catalog = TableCatalog::load(&Data::Writing(table))?;
         begun.commit().map_err(commit_failed)?;
-        let shared = KvFile {
+        let file = KvFile {
             redb,
             writer: WriteLock::new(self.busy_timeout),
             durability: self.durability,
             catalog: RwLock::new(Arc::new(catalog)),
         };
-        Ok(Kv { shared })
+        Ok(Kv { file })
     }
 }
 
@@ -185,7 +168,7 @@ impl Engine for Kv {
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(KvSession::new(&self.shared)))
+        Ok(Box::new(KvSession::new(&self.file)))
     }
 
     fn estimate(&self, _table: &TableSchema) -> Estimate {
@@ -193,11 +176,11 @@ impl Engine for Kv {
     }
 
     fn flush(&self) -> Result<()> {
-        if self.shared.durability == Durability::Immediate {
+        if self.file.durability == Durability::Immediate {
             return Ok(());
         }
-        let _lock = self.shared.writer.hold()?;
-        let begun = self.shared.redb.begin_write().map_err(|error| failed("begin", error))?;
+        let _lock = self.file.writer.hold()?;
+        let begun = self.file.redb.begin_write().map_err(|error| failed("begin", error))?;
         begun.commit().map_err(commit_failed)
     }
 }
@@ -212,11 +195,8 @@ impl Durability {
     }
 }
 
-impl std::fmt::Debug for KvFile {
+impl std::fmt::Debug for Kv {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KvFile")
-            .field("durability", &self.durability)
-            .field("tables", &self.catalog().tables.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Kv").field("tables", &self.file.catalog().tables.len()).finish()
     }
 }

@@ -6,14 +6,14 @@
 //!
 //! The path of an insert: `session` (whose transaction) → `transaction` (lock, savepoints, commit) →
 //! `bobak_engine_common::write_row` (what a verb does) → `data` (the row and its index entries). The
-//! path of a query: `session` → `plan` (which keys) → `bobak_engine_common::run_select`. `catalog` has
+//! path of a query: `session` → `scan` (which keys) → `bobak_engine_common::run_select`. `catalog` has
 //! the schemas.
 
 mod catalog;
 mod data;
 mod engine;
 mod error;
-mod plan;
+mod scan;
 mod session;
 mod transaction;
 

@@ -5,14 +5,14 @@ use crate::catalog::TableCatalog;
 use crate::data::{DATA, Data, TableRows};
 use crate::engine::KvFile;
 use crate::error::failed;
-use crate::plan::KeyPlan;
+use crate::scan::scan;
 use crate::transaction::WriteTransaction;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Batch, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row, Run, SchemaChange, Session,
     Source, TableSchema, TransactionControl, Value, Write,
 };
-use bobak_engine_common::{run_select, sort_key, write_row};
+use bobak_engine_common::{EachRow, run_select, write_row};
 use redb::ReadTransaction;
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -159,18 +159,7 @@ impl Session for KvSession<'_> {
     ) -> Result<bool> {
         self.read(&*self.enter()?, |data, catalog| {
             let table = catalog.find(table)?;
-            let schema = &table.stored.schema;
-            let columns = schema.key();
-            if key.len() != columns.len() {
-                let (given, wanted) = (key.len(), columns.len());
-                let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "key column");
-                return Err(error.in_table(schema.name()));
-            }
-            let value = |column: usize| {
-                let at = columns.iter().position(|other| *other == column).unwrap_or_default();
-                key.get(at).map_or(bobak_core::ValueRef::Null, Value::as_ref)
-            };
-            let found = data.find(table, 0, &sort_key(schema, columns, value))?;
+            let found = data.find(table, 0, &table.stored.key_of(key)?)?;
             found.map_or(Ok(false), |bytes| row(&EncodedRow::new(bytes.value())).map(|()| true))
         })
     }
@@ -183,8 +172,8 @@ impl Session for KvSession<'_> {
         let select = source.as_select(NAME)?;
         self.read(&*self.enter()?, |data, catalog| {
             let table = catalog.find(&select.table)?;
-            let plan = KeyPlan::new(table, select.condition.as_ref());
-            let scan = |each: &mut bobak_engine_common::EachRow<'_>| plan.scan(data, table, each);
+            let condition = select.condition.as_ref();
+            let scan = |each: &mut EachRow<'_>| scan(data, table, condition, each);
             run_select(&table.stored.schema, select, scan, row)
         })
     }

@@ -7,8 +7,8 @@ use crate::state::State;
 use crate::table::TableState;
 use bobak_core::change_log;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Error, ErrorKind, Result, SchemaChange};
-use bobak_engine_common::TableAdditions;
+use bobak_core::{Error, Result, SchemaChange};
+use bobak_engine_common::{TableAdditions, missing_table, table_exists};
 use std::sync::Arc;
 
 /// The state with the changes made.
@@ -23,8 +23,7 @@ pub(super) fn alter(state: &State, changes: &[SchemaChange]) -> Result<State> {
         match change {
             SchemaChange::CreateTable(table) => {
                 if state.place(table.name()).is_some() {
-                    let message = "the table is there already";
-                    return Err(Error::new(ErrorKind::Schema, message).in_table(table.name()));
+                    return Err(table_exists(table));
                 }
                 let table = TableState::new(Arc::clone(table))?;
                 state.tables.push(Arc::new(table));
@@ -36,10 +35,8 @@ pub(super) fn alter(state: &State, changes: &[SchemaChange]) -> Result<State> {
         }
     }
     for addition in &additions {
-        let place = state.place(addition.table().name()).ok_or_else(|| {
-            let message = "the table does not exist: create it first";
-            Error::new(ErrorKind::Schema, message).in_table(addition.table().name())
-        })?;
+        let table = addition.table();
+        let place = state.place(table.name()).ok_or_else(|| missing_table(table))?;
         let rebuilt = rebuilt(addition, state.table(place))?;
         *state.table_mut(place) = rebuilt;
         widen_log(addition, &mut state)?;

@@ -10,6 +10,7 @@ use crate::table::TableState;
 use bobak_core::change_log::{self, LOG_COLUMNS, LOG_PREFIX, LoggedVerb};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, TableSchema, Value, ValueRef};
+use bobak_engine_common::missing_table;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use std::sync::Arc;
 /// # Errors
 /// `Schema` for a table that is not there; as [`change_log::log_schema`].
 pub(super) fn track(state: &mut State, table: &TableSchema, history: bool) -> Result<()> {
-    let place = state.place(table.name()).ok_or_else(|| missing(table))?;
+    let place = state.place(table.name()).ok_or_else(|| missing_table(table))?;
     let schema = Arc::clone(&state.table(place).schema);
     let log = change_log::log_schema(&schema, history)?;
     if state.place(log.name()).is_none() {
@@ -33,7 +34,7 @@ pub(super) fn track(state: &mut State, table: &TableSchema, history: bool) -> Re
     }
     let place = state
         .place(change_log::TRACKED_TABLE)
-        .ok_or_else(|| missing(change_log::tracked_schema()))?;
+        .ok_or_else(|| missing_table(change_log::tracked_schema()))?;
     let tracked = state.table_mut(place);
     if find_name(tracked, schema.name()).is_none() {
         let key = tracked.next_key()?;
@@ -50,7 +51,7 @@ pub(super) fn track(state: &mut State, table: &TableSchema, history: bool) -> Re
 /// `Schema` for a table that is not there.
 pub(super) fn untrack(state: &mut State, table: &TableSchema) -> Result<()> {
     let name = table.name();
-    state.place(name).ok_or_else(|| missing(table))?;
+    state.place(name).ok_or_else(|| missing_table(table))?;
     if let Some(place) = state.place(change_log::TRACKED_TABLE) {
         let tracked = state.table_mut(place);
         if let Some(slot) = find_name(tracked, name) {
@@ -161,10 +162,4 @@ fn find_name(tracked: &TableState, name: &str) -> Option<u32> {
 fn row_of(table: &TableState, values: &[Value<'_>]) -> Result<RowBytes> {
     let value = |column: usize| values.get(column).map_or(ValueRef::Null, Value::as_ref);
     encode(&mut Vec::new(), &table.schema, value)
-}
-
-#[cold]
-fn missing(table: &TableSchema) -> Error {
-    let message = "the table does not exist: create it first";
-    Error::new(ErrorKind::Schema, message).in_table(table.name())
 }

@@ -4,7 +4,7 @@ use crate::rows::RowBytes;
 use crate::table::TableState;
 use bobak_core::change_log::{COUNTER_TABLE, LOG_PREFIX};
 use bobak_core::{Error, ErrorKind, OnDelete, Result, TableSchema, Value, ValueRef};
-use bobak_engine_common::check_columns;
+use bobak_engine_common::{check_columns, missing_table};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -87,10 +87,7 @@ impl State {
 
     #[cold]
     fn look_up(&self, schema: &TableSchema) -> Result<usize> {
-        let place = self.place(schema.name()).ok_or_else(|| {
-            let message = "the table does not exist: create it first";
-            Error::new(ErrorKind::Schema, message).in_table(schema.name())
-        })?;
+        let place = self.place(schema.name()).ok_or_else(|| missing_table(schema))?;
         check_columns(schema, &self.table(place).schema)?;
         self.known.put(schema.id(), place);
         Ok(place)

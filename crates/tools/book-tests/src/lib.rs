@@ -47,6 +47,7 @@ pages! {
     django: "coming-from/django.md",
     mormot: "coming-from/mormot.md",
     errors: "errors.md",
+    docs_adding_an_engine: "../../docs/adding-an-engine.md",
     docs_change_capture: "../../docs/change-capture.md",
     docs_encryption: "../../docs/encryption.md",
     docs_postgres: "../../docs/postgres.md",

@@ -1,31 +1,31 @@
-//! Which entries a query looks at: ranges of the keys, or of an index.
-//!
-//! A plan has all rows that the condition keeps, and perhaps others: each is tested afterwards.
+//! Which keys a query must look at: ranges of sort keys that a condition leaves.
 
-use crate::catalog::KvTable;
-use crate::data::{AFTER, Data, prefix, row_key};
-use crate::error::failed;
-use bobak_core::codec::EncodedRow;
-use bobak_core::{Collation, Comparison, Condition, Result, Value};
-use bobak_engine_common::{EachRow, push_sort_key};
+use crate::sort_key::push_sort_key;
+use crate::write::StoredTable;
+use bobak_core::{Collation, Comparison, Condition, Value};
 use std::collections::BTreeSet;
-use std::ops::Bound;
 
-/// Ranges of one index; index 0 is the table's key.
-pub(super) struct KeyPlan {
-    index: usize,
-    /// In order, without overlaps.
-    ranges: Vec<KeyRange>,
-}
+/// From a sort key on, and before another.
+pub type KeyRange = (Vec<u8>, Vec<u8>);
 
-/// From a key on, and before another.
-type KeyRange = (Vec<u8>, Vec<u8>);
-/// The same, if the condition has these bounds.
+/// Less than or greater than a sort key, if the condition has these bounds.
 type KeyBounds = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// Greater than any byte that follows a whole sort key, or a part of one.
+const AFTER: u8 = 0xff;
+
+/// The ranges of one index that have all rows that a condition keeps, and perhaps others.
+#[derive(Clone, Debug)]
+pub struct KeyRanges {
+    /// The index: 0 is the table's key, 1 its first index.
+    pub index: usize,
+    /// The ranges of its sort keys, in order and without overlaps.
+    pub ranges: Vec<KeyRange>,
+}
 
 /// What the condition says about an index; the larger the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum PlanWorth {
+enum IndexWorth {
     Nothing,
     /// A range of the first column.
     Range,
@@ -35,46 +35,24 @@ enum PlanWorth {
     Equal(usize),
 }
 
-impl KeyPlan {
-    /// The best plan for a condition.
-    pub fn new(table: &KvTable, condition: Option<&Condition>) -> Self {
+impl KeyRanges {
+    /// The index that leaves the fewest keys, and its ranges. Without a useful condition, all keys.
+    ///
+    /// [`run_select`](crate::run_select) tests the whole condition for each row, so an engine only
+    /// has to pass on the rows of these ranges.
+    #[must_use]
+    pub fn best(table: &StoredTable, condition: Option<&Condition>) -> Self {
         let mut parts = Vec::new();
         conjuncts(condition, &mut parts);
-        let mut best: Option<(PlanWorth, Self)> = None;
-        for index in 0..=table.stored.schema.indexes().len() {
+        let mut best: Option<(IndexWorth, Self)> = None;
+        for index in 0..=table.schema.indexes().len() {
             let (worth, ranges) = ranges(table, index, &parts);
-            // Of two plans with the same worth, the key's needs no second look-up.
+            // Of two indexes with the same worth, the key needs no second look-up.
             if best.as_ref().is_none_or(|(other, _)| worth > *other) {
                 best = Some((worth, Self { index, ranges }));
             }
         }
-        best.map_or(Self { index: 0, ranges: Vec::new() }, |(_, plan)| plan)
-    }
-
-    /// Passes the rows on, by key.
-    ///
-    /// # Errors
-    /// Those of the storage and of `each`.
-    pub fn scan(&self, data: &Data<'_>, table: &KvTable, each: &mut EachRow<'_>) -> Result<()> {
-        let mut keys = BTreeSet::new();
-        for (from, to) in &self.ranges {
-            for entry in data.range(Bound::Included(from), to)? {
-                let (key, row) = entry.map_err(|error| failed("read", error))?;
-                if self.index > 0 {
-                    keys.insert(row_key(table, key.value(), row.value()));
-                } else if !each(EncodedRow::new(row.value()))? {
-                    return Ok(());
-                }
-            }
-        }
-        for key in keys {
-            if let Some(row) = data.get(&key)?
-                && !each(EncodedRow::new(row.value()))?
-            {
-                break;
-            }
-        }
-        Ok(())
+        best.map_or(Self { index: 0, ranges: Vec::new() }, |(_, found)| found)
     }
 }
 
@@ -88,9 +66,9 @@ fn conjuncts<'c>(condition: Option<&'c Condition>, parts: &mut Vec<&'c Condition
 }
 
 /// The ranges of an index that have all rows for which the parts are true.
-fn ranges(table: &KvTable, index: usize, parts: &[&Condition]) -> (PlanWorth, Vec<KeyRange>) {
-    let columns = table.stored.index_columns(index);
-    let mut beginning = prefix(table.id, index);
+fn ranges(table: &StoredTable, index: usize, parts: &[&Condition]) -> (IndexWorth, Vec<KeyRange>) {
+    let columns = table.index_columns(index);
+    let mut beginning = Vec::new();
     let mut equal = 0;
     for &column in columns {
         let Some(value) = parts.iter().find_map(|part| equal_to(part, column)) else { break };
@@ -103,7 +81,7 @@ fn ranges(table: &KvTable, index: usize, parts: &[&Condition]) -> (PlanWorth, Ve
         let starts = values.iter().map(|value| with(table, &beginning, column, value));
         let starts: BTreeSet<Vec<u8>> = starts.collect();
         let ranges = starts.into_iter().map(|from| (from.clone(), after(from)));
-        return (PlanWorth::List, ranges.collect());
+        return (IndexWorth::List, ranges.collect());
     }
     let (mut from, mut to) = (beginning.clone(), after(beginning.clone()));
     let mut bounded = false;
@@ -115,16 +93,21 @@ fn ranges(table: &KvTable, index: usize, parts: &[&Condition]) -> (PlanWorth, Ve
         }
     }
     let worth = match (equal, bounded) {
-        (0, false) => PlanWorth::Nothing,
-        (0, true) => PlanWorth::Range,
-        _ => PlanWorth::Equal(equal),
+        (0, false) => IndexWorth::Nothing,
+        (0, true) => IndexWorth::Range,
+        _ => IndexWorth::Equal(equal),
     };
     let ranges = if from < to { vec![(from, to)] } else { Vec::new() };
     (worth, ranges)
 }
 
 /// The keys that a condition leaves of those with a beginning: from one on, and before another.
-fn bounds(table: &KvTable, beginning: &[u8], column: usize, part: &Condition) -> Option<KeyBounds> {
+fn bounds(
+    table: &StoredTable,
+    beginning: &[u8],
+    column: usize,
+    part: &Condition,
+) -> Option<KeyBounds> {
     match part {
         Condition::Compare { column: named, comparison, value } if *named == column => {
             let key = with(table, beginning, column, value);
@@ -137,7 +120,7 @@ fn bounds(table: &KvTable, beginning: &[u8], column: usize, part: &Condition) ->
             }
         }
         Condition::StartsWith { column: named, prefix } if *named == column => {
-            let column_schema = table.stored.schema.columns().get(column)?;
+            let column_schema = table.schema.columns().get(column)?;
             if column_schema.collation != Collation::Binary {
                 return None;
             }
@@ -151,9 +134,9 @@ fn bounds(table: &KvTable, beginning: &[u8], column: usize, part: &Condition) ->
 }
 
 /// The key with one more value.
-fn with(table: &KvTable, beginning: &[u8], column: usize, value: &Value<'_>) -> Vec<u8> {
+fn with(table: &StoredTable, beginning: &[u8], column: usize, value: &Value<'_>) -> Vec<u8> {
     let mut key = beginning.to_vec();
-    push_sort_key(&mut key, &table.stored.schema, column, value.as_ref());
+    push_sort_key(&mut key, &table.schema, column, value.as_ref());
     key
 }
 
