@@ -18,13 +18,13 @@ use std::time::Duration;
 
 /// An engine that keeps its tables in memory.
 pub struct BTreeEngine {
-    published: RwLock<Arc<State>>,
+    published: RwLock<Arc<TableSet>>,
     writer: WriteLock,
 }
 
 /// All tables at one moment. Clones share what neither of them changes.
 #[derive(Clone, Default)]
-struct State {
+struct TableSet {
     tables: Vec<Arc<Table>>,
 }
 
@@ -79,7 +79,7 @@ impl RowStore for Table {
     }
 }
 
-impl State {
+impl TableSet {
     fn position(&self, table: &TableSchema) -> Result<usize> {
         let same =
             |other: &Arc<Table>| other.stored.schema.name().eq_ignore_ascii_case(table.name());
@@ -135,11 +135,11 @@ impl BTreeEngine {
         Self { published: RwLock::default(), writer: WriteLock::new(busy_timeout) }
     }
 
-    fn published(&self) -> RwLockReadGuard<'_, Arc<State>> {
+    fn published(&self) -> RwLockReadGuard<'_, Arc<TableSet>> {
         self.published.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn publish(&self) -> RwLockWriteGuard<'_, Arc<State>> {
+    fn publish(&self) -> RwLockWriteGuard<'_, Arc<TableSet>> {
         self.published.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -173,8 +173,8 @@ struct BTreeSession<'e> {
 
 /// A transaction changes a state of its own; its commit publishes that.
 struct Transaction<'e> {
-    state: Arc<State>,
-    savepoints: Vec<(String, Arc<State>)>,
+    state: Arc<TableSet>,
+    savepoints: Vec<(String, Arc<TableSet>)>,
     _lock: HeldWriteLock<'e>,
 }
 
@@ -211,15 +211,15 @@ impl<'e> BTreeSession<'e> {
     }
 
     /// The open transaction's state, or the published one.
-    fn state(&self, open: &Option<Transaction<'e>>) -> State {
+    fn state(&self, open: &Option<Transaction<'e>>) -> TableSet {
         match open {
-            Some(transaction) => State::clone(&transaction.state),
-            None => State::clone(&self.engine.published()),
+            Some(transaction) => TableSet::clone(&transaction.state),
+            None => TableSet::clone(&self.engine.published()),
         }
     }
 
     /// Changes the open transaction's state, or the published one. `work` changes nothing if it fails.
-    fn change<R>(&self, work: impl FnOnce(&mut State) -> Result<R>) -> Result<R> {
+    fn change<R>(&self, work: impl FnOnce(&mut TableSet) -> Result<R>) -> Result<R> {
         if let Some(transaction) = &mut *self.enter()? {
             return work(Arc::make_mut(&mut transaction.state));
         }

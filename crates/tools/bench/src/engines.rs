@@ -71,7 +71,8 @@ pub fn give(name: &str, url: &str) -> Result<(), Failure> {
 /// against itself, and shows how far from 1 a ratio wanders by chance alone.
 #[must_use]
 pub fn raw() -> Vec<&'static dyn Engine> {
-    let others: [&'static dyn Engine; 4] = [&POSTGRES, &MARIADB, &join::RAW, &facade::IN_PROCESS];
+    let others: [&'static dyn Engine; 5] =
+        [&POSTGRES, &MARIADB, &raw::KEY_VALUE, &join::RAW, &facade::IN_PROCESS];
     raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(others).collect()
 }
 

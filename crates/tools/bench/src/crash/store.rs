@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bobak_core::Engine;
+use bobak_kv::Kv;
 use bobak_memory::Memory;
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::crash::Promise;
@@ -30,6 +31,8 @@ enum Kind {
     Together(JournalMode, Synchronous, usize),
     /// The memory engine, flushed after each commit.
     Snapshot,
+    /// The key-value engine.
+    KeyValue,
     /// A database server of our own, as durable as it is out of the box.
     Server(server::Kind),
     /// A file in the default mode, served through a Unix socket.
@@ -52,7 +55,7 @@ use Locking::{Exclusive, Normal};
 use Promise::{APrefix, AllButTheLast, Everything, Nothing};
 
 /// All of them, in the order of the report; SQLite's as the benchmark names them.
-pub static STORES: [Store; 19] = [
+pub static STORES: [Store; 20] = [
     sqlite("sqlite file wal full", Wal, Synchronous::Full, Normal, Everything),
     Store {
         name: "sqlite file wal full 8 threads",
@@ -80,6 +83,7 @@ pub static STORES: [Store; 19] = [
         killed: Everything,
         powerless: Everything,
     },
+    Store { name: "kv", kind: Kind::KeyValue, killed: Everything, powerless: Everything },
     served("remote unix wal full", Kind::Remote),
     served("postgres", Kind::Server(server::Kind::Postgres)),
     served("mariadb", Kind::Server(server::Kind::MariaDb)),
@@ -132,7 +136,7 @@ impl Store {
     pub(super) const fn crashes(&self) -> &'static [Crash] {
         match self.kind {
             Kind::Sqlite(..) | Kind::Together(..) => &[Crash::Killed, Crash::PowerCut],
-            Kind::Snapshot => &[Crash::Killed],
+            Kind::Snapshot | Kind::KeyValue => &[Crash::Killed],
             Kind::Server(_) | Kind::Remote => &[Crash::Killed, Crash::ServerKilled],
         }
     }
@@ -211,6 +215,7 @@ impl Store {
             (None, Kind::Snapshot) => {
                 Arc::new(Memory::builder().snapshot(place.join("crash.snapshot")).open()?)
             }
+            (None, Kind::KeyValue) => Arc::new(Kv::open(place.join("crash.kv"))?),
             (None, _) => bobak::engine::open(&place.to_string_lossy())?,
         })
     }

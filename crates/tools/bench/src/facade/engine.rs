@@ -11,7 +11,7 @@ use crate::raw;
 use crate::workload::Task;
 
 /// The engines, in the order of the report's rows.
-pub static ENGINES: [BobakEngine; 12] = [
+pub static ENGINES: [BobakEngine; 13] = [
     BobakEngine::file("sqlite file full", "journal=delete&synchronous=full"),
     BobakEngine::file("sqlite file off", "journal=delete&synchronous=off"),
     BobakEngine::file(
@@ -31,6 +31,7 @@ pub static ENGINES: [BobakEngine; 12] = [
     )
     .attached(),
     BobakEngine::memory("external sqlite memory", "sqlite::memory:").attached(),
+    BobakEngine::key_value("kv"),
 ];
 
 /// Those whose file is encrypted.
@@ -89,6 +90,8 @@ pub struct BobakEngine {
 enum Place {
     /// A file in the run's folder, with these settings.
     File(&'static str),
+    /// A key-value file in the run's folder.
+    KeyValue,
     /// Nowhere on the disk.
     Url(&'static str),
 }
@@ -101,6 +104,10 @@ impl BobakEngine {
     const fn memory(name: &'static str, url: &'static str) -> Self {
         let sqlite = url.len() > "memory:".len();
         Self { name, place: Place::Url(url), sqlite, attached: false, key: false }
+    }
+
+    const fn key_value(name: &'static str) -> Self {
+        Self { name, place: Place::KeyValue, sqlite: false, attached: false, key: false }
     }
 
     const fn attached(self) -> Self {
@@ -130,6 +137,7 @@ impl BobakEngine {
     pub(super) fn url(&self, folder: &Path) -> Result<String, Failure> {
         match self.place {
             Place::Url(url) => Ok(url.to_owned()),
+            Place::KeyValue => Ok(format!("kv:{}", in_url(&folder.join("bobak.kv"))?)),
             Place::File(settings) => {
                 let file = in_url(&folder.join("bobak.db"))?;
                 if !self.key {
@@ -157,7 +165,8 @@ impl Engine for BobakEngine {
     }
 
     fn tasks(&self) -> &'static [Task] {
-        tasks_of(self.attached, self.syncs_each_row(Task::Direct))
+        let synced = self.sqlite && self.syncs_each_row(Task::Direct);
+        tasks_of(self.attached, synced)
     }
 
     fn syncs_each_row(&self, task: Task) -> bool {
@@ -165,6 +174,9 @@ impl Engine for BobakEngine {
     }
 
     fn raw(&self) -> Option<&'static dyn Engine> {
+        if matches!(self.place, Place::KeyValue) {
+            return Some(&raw::KEY_VALUE);
+        }
         let name = self.name.strip_prefix("external ").unwrap_or(self.name);
         let mode = |engine: &&raw::RawEngine| engine.name().strip_prefix("raw ") == Some(name);
         raw::ENGINES.iter().find(mode).map(|raw| raw as &dyn Engine)
@@ -183,11 +195,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mode_of_sqlite_is_held_against_its_raw_lane() {
+    fn every_file_is_compared_with_its_raw_driver() {
         for engine in &ENGINES {
             let raw = engine.raw().map(Engine::name);
             let name = engine.name.trim_start_matches("external ");
-            let wanted = engine.sqlite.then(|| format!("raw {name}"));
+            let wanted = (engine.sqlite || name == "kv").then(|| format!("raw {name}"));
             assert_eq!(raw, wanted.as_deref());
         }
         assert!(ENGINES[0].syncs_each_row(Task::Direct));

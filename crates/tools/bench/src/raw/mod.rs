@@ -10,11 +10,13 @@
 #![allow(unsafe_code)]
 
 mod connection;
+mod key_value;
 mod lane;
 mod mode;
 mod sql;
 mod statement;
 
 pub(crate) use connection::{Connection, library};
+pub(crate) use key_value::KEY_VALUE;
 pub(crate) use lane::{ENGINES, RawEngine};
 pub(crate) use mode::SETTINGS;
