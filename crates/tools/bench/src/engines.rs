@@ -35,7 +35,7 @@ pub fn give_flights(folder: &Path) {
     join::set_folder(folder);
 }
 
-/// Those behind a server. They are measured when none are named, where there is a program that
+/// Those behind a server. They are measured when none are named, if there is a program that
 /// serves: `bobak` itself.
 #[must_use]
 pub fn remote() -> Vec<&'static dyn Engine> {
@@ -55,8 +55,8 @@ pub fn servers() -> Vec<&'static dyn Engine> {
     engines
 }
 
-/// Has the engine of this name, `postgres` or `mariadb`, and its raw lane use the server at a URL
-/// instead of a private one. Each lane gets a database of its own there, and removes it.
+/// Has the engine of this name, `postgres` or `mariadb`, and its raw driver use the server at a URL
+/// instead of a private one. Each contender gets a database of its own there, and removes it.
 ///
 /// # Errors
 /// A name that is neither.
@@ -67,7 +67,7 @@ pub fn give(name: &str, url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Engines that are measured only when named: the raw lanes themselves. Such a cell is held
+/// Engines that are measured only when named: the raw drivers themselves. Such a cell is held
 /// against itself, and shows how far from 1 a ratio wanders by chance alone.
 #[must_use]
 pub fn raw() -> Vec<&'static dyn Engine> {

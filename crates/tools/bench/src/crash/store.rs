@@ -187,7 +187,7 @@ impl Store {
         matches!(self.kind, Kind::Snapshot)
     }
 
-    /// How many threads write at the same time, where that is what is tried.
+    /// How many threads write at the same time, if that is tried.
     pub(super) const fn threads(&self) -> Option<usize> {
         match self.kind {
             Kind::Together(.., threads) => Some(threads),
@@ -261,7 +261,7 @@ impl Home {
     /// Starts who was killed again.
     ///
     /// # Errors
-    /// Where it does not start.
+    /// If it does not start.
     pub(super) fn restart_server(&mut self) -> Result<(), Failure> {
         match self {
             Self::Folder(_) => Ok(()),
