@@ -1,4 +1,4 @@
-// Rows per second: the works of `bobak bench`, from TypeScript.
+// Rows per second: the workloads of `bobak bench`, from TypeScript.
 //
 //     npm run bench [-- URL [ROWS]]
 //
@@ -22,9 +22,9 @@ interface Sample {
 }
 
 const sample = table("sample", [
-  column("id", "i64"), column("first_name", "text", { maxChars: 40 }), column("last_name", "text", { maxChars: 40 }),
-  column("amount", "currency"), column("birth_date", "datetime"), column("last_change", "timestamp", { role: "modified_at" }),
-  column("created_at", "timestamp", { role: "created_at" }),
+  column("id", "i64"), column("first_name", "text", { max: 40 }), column("last_name", "text", { max: 40 }),
+  column("amount", "currency"), column("birth_date", "datetime"), column("last_change", "timestamp", { modifiedAt: true }),
+  column("created_at", "timestamp", { createdAt: true }),
 ]);
 
 const samples = (count: number): Partial<Sample>[] => Array.from({ length: count }, (_, n) => ({

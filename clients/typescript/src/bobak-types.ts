@@ -4,10 +4,10 @@ import { connect } from "./database.js";
 import { typeName } from "./values.js";
 import type { TableSchema } from "./wire/schema.js";
 
-// Names that the text gives another meaning.
+// Names with another meaning in the output.
 const taken = ["Money", "Value", "Tables", "Uint8Array"];
 
-/** A name for each table's interface: the words of its own, capitalised; a number behind those that would be the same. */
+/** A name for each table's interface: the words of the table's name, capitalised, with a number if the name is taken. */
 function names(tables: string[]): string[] {
   const used = new Set(taken);
   return tables.map((table) => {
@@ -21,7 +21,7 @@ function names(tables: string[]): string[] {
   });
 }
 
-/** Interfaces for tables, and one of all of them by name, for `connect<Tables>`. */
+/** Interfaces for tables, and an interface of all tables by name for `connect<Tables>`. */
 export function interfaces(schemas: TableSchema[]): string {
   const sorted = [...schemas].sort((a, b) => (a.name < b.name ? -1 : 1));
   const named = names(sorted.map((schema) => schema.name));

@@ -1,29 +1,30 @@
-// One connection: requests go out, answers come in, tables and texts have numbers.
+// One connection: it sends requests, reads responses, and numbers tables and SQL texts.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { connect as connectTls } from "node:tls";
+import type { CancelSignal } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
-import { LastWords } from "./last-words.js";
+import { ErrorTail } from "./error-tail.js";
 import type { Target } from "./url.js";
+import { version } from "./version.js";
 import * as answer from "./wire/answer.js";
 import { Writer, type Stored } from "./wire/code.js";
 import { foreign, head, Inbox, Kind, unanswered, type Frame } from "./wire/frame.js";
 import * as request from "./wire/request.js";
 import { describe, type TableSchema } from "./wire/schema.js";
 
-export const version = "0.1.0";
-/** Texts that are remembered, to give those a number that come again. */
+/** How many SQL texts are remembered: repeated ones are prepared. */
 const texts = 256;
-/** How long a child process may take to end after its input has ended, and to say why once its output has; in milliseconds. */
-const [patience, lastMoment] = [5_000, 500];
+/** Milliseconds that a child process may take to end after its input has ended, and to exit after its output has ended. */
+const [endTimeout, reasonTimeout] = [5_000, 500];
 
-/** What is lost with a connection that breaks under a call: nothing, the transaction, or nobody knows. */
+/** What a broken connection means for the call that used it: nothing, the transaction is undone, or the result is unknown. */
 export type Lost = "nothing" | "transaction" | "unknown";
 
-/** The connection is of no use any more. */
+/** The connection cannot be used any more. */
 export class Broken extends Error {
   constructor(message: string, readonly kind: "io" | "timeout" | "garbled" | "closed", override readonly cause?: unknown) {
     super(message);
@@ -35,7 +36,7 @@ export class Broken extends Error {
     const kind = lost === "unknown" ? "Unknown" : this.kind === "timeout" ? "Timeout" : "Unreachable";
     const ends = {
       nothing: "", transaction: "; the transaction is undone: run it again from its beginning",
-      unknown: "; what was to be written is there wholly or not at all",
+      unknown: "; the write happened completely or not at all",
     };
     return new BobakError(kind, this.message + ends[lost], {}, this);
   }
@@ -45,8 +46,8 @@ interface Stream {
   input: Writable;
   output: Readable;
   close(): Promise<void>;
-  /** Of a child process: why no more comes, as far as that is known soon. */
-  farewell?: () => Promise<string>;
+  /** Of a child process: why the stream has ended, if that is known soon. */
+  reason?: () => Promise<string>;
 }
 
 export class Connection {
@@ -71,9 +72,9 @@ export class Connection {
       this.#wake?.();
     });
     const ended = (error?: Error) => {
-      if (stream.farewell) {
-        const told = (why: string) => this.break(new Broken(`the server closed the connection: ${why}`, "io", error));
-        void stream.farewell().then(told);
+      if (stream.reason) {
+        const explained = (why: string) => this.break(new Broken(`the server closed the connection: ${why}`, "io", error));
+        void stream.reason().then(explained);
       } else if (error) this.break(new Broken(`the connection to the server broke: ${error.message}`, "io", error));
       else this.break(new Broken("the server closed the connection", "io"));
     };
@@ -81,7 +82,7 @@ export class Connection {
     stream.input.on("error", ended);
   }
 
-  /** Connects, and is let in. */
+  /** Connects, and authenticates. */
   static async open(target: Target): Promise<Connection> {
     const connection = new Connection(target, await dial(target));
     try {
@@ -112,8 +113,8 @@ export class Connection {
     await this.stream.close();
   }
 
-  /** Runs an operation; an error that breaks the connection is told by what is lost with it. */
-  async call<T>(lost: Lost, signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> {
+  /** Runs an operation. If the connection breaks, the error says what that means for the call. */
+  async call<T>(lost: Lost, signal: CancelSignal | undefined, operation: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     const cancel = () => {
       for (const id of this.pending) this.send(Kind.cancel, false, id, undefined);
@@ -123,7 +124,7 @@ export class Connection {
       return await operation();
     } catch (error) {
       if (error instanceof Garbled) {
-        this.break(new Broken(`the server sent what the protocol does not know: ${error.message}`, "garbled", error));
+        this.break(new Broken(`the server sent bytes that do not follow the protocol: ${error.message}`, "garbled", error));
         throw this.broken!.tell(lost);
       }
       if (error instanceof Broken) throw error.tell(lost);
@@ -134,11 +135,11 @@ export class Connection {
     }
   }
 
-  /** Sends a request; gives its number. */
+  /** Sends a request, and returns its number. */
   put(kind: number, put?: (w: Writer) => unknown, more = false): number {
     const id = this.#next;
     this.send(kind, more, id, put);
-    // 0 is for what the server says unasked.
+    // 0 is for messages that answer no request.
     this.#next = id < 0xffff_ffff ? id + 1 : 1;
     if (!unanswered.has(kind)) this.pending.add(id);
     return id;
@@ -149,7 +150,7 @@ export class Connection {
     const w = new Writer();
     put?.(w);
     if (w.length > this.welcome.frame) {
-      throw new BobakError("OutOfRange", `a request of ${w.length} bytes: the server takes ${this.welcome.frame}`);
+      throw new BobakError("OutOfRange", `the request has ${w.length} bytes, and the server accepts ${this.welcome.frame}`);
     }
     if (this.broken) return;
     this.stream.input.cork();
@@ -158,7 +159,7 @@ export class Connection {
     this.stream.input.uncork();
   }
 
-  /** Waits until the other end has taken most of what was sent. */
+  /** Waits until the other end has received most of what was sent. */
   async drain(): Promise<void> {
     const { input, output } = this.stream;
     if (!input.writableNeedDrain || this.broken) return;
@@ -173,7 +174,7 @@ export class Connection {
     });
   }
 
-  /** Waits for the next frame that answers a request; an error that it says is thrown. */
+  /** Waits for the next frame of a response; throws the error that it contains. */
   async receive(id: number, ...kinds: number[]): Promise<Frame> {
     let frame: Frame | undefined;
     while (!(frame = this.#inbox.next())) {
@@ -186,15 +187,15 @@ export class Connection {
       this.break(new Broken(`the server closed the connection: ${said.words}`, "closed", said));
       throw this.broken!;
     }
-    if (frame.id !== id) throw new Garbled(`an answer to a request ${frame.id} that was not made`);
+    if (frame.id !== id) throw new Garbled(`a response to the request ${frame.id}, which was not sent`);
     if (frame.kind === Kind.error) throw answer.error(frame.body);
-    if (!kinds.includes(frame.kind)) throw new Garbled("an answer of another kind than was to come");
+    if (!kinds.includes(frame.kind)) throw new Garbled("a response of an unexpected kind");
     return frame;
   }
 
   #arrival(): Promise<void> {
     return new Promise((resolve) => {
-      const late = () => this.break(new Broken("the server did not answer in time", "timeout"));
+      const late = () => this.break(new Broken("the server did not respond in time", "timeout"));
       const timer = this.target.timeout ? setTimeout(late, this.target.timeout) : undefined;
       this.#wake = () => {
         this.#wake = undefined;
@@ -204,7 +205,7 @@ export class Connection {
     });
   }
 
-  /** The number of a table; told to the server before its first use. */
+  /** The number of a table, which is defined on the server before its first use. */
   table(table: TableSchema): number {
     let number = this.#tables.get(table);
     if (number === undefined) {
@@ -217,7 +218,7 @@ export class Connection {
     return number;
   }
 
-  /** What puts an SQL text: one that comes again has a number. */
+  /** Returns a function that encodes an SQL text. A repeated text is prepared, and then has a number. */
   sql(text: string, parameters: request.Parameter[]): (w: Writer) => void {
     if (!this.#texts.has(text)) {
       if (this.#texts.size >= texts) this.#texts.clear();
@@ -239,23 +240,23 @@ function certificates(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new BobakError("Config", `the certificates to trust could not be read: ${error}`, {}, error);
+    throw new BobakError("Config", `the certificates to trust cannot be read: ${error}`, {}, error);
   }
 }
 
-/** What OpenSSL calls an answer that is not TLS, from version to version. */
+/** The errors that versions of OpenSSL report if the response is not TLS. */
 const notTls = /wrong version number|packet length too long|record layer failure/i;
 
 async function dial(target: Target): Promise<Stream> {
-  const { door } = target;
-  if ("program" in door) return start(door.program);
-  const place = "path" in door ? door.path : `${door.host}:${door.port}`;
-  const secured = "tls" in door && door.tls;
+  const { transport } = target;
+  if ("program" in transport) return start(transport.program);
+  const place = "path" in transport ? transport.path : `${transport.host}:${transport.port}`;
+  const secured = "tls" in transport && transport.tls;
   const ca = target.ca === undefined ? {} : { ca: certificates(target.ca) };
   const socket = secured
-    ? connectTls({ host: door.host, port: door.port, servername: door.host, ...ca })
-    : "path" in door ? connectTcp({ path: door.path }) : connectTcp({ host: door.host, port: door.port, noDelay: true });
-  const late = setTimeout(() => socket.destroy(new Error("it did not answer in time")), target.connectTimeout);
+    ? connectTls({ host: transport.host, port: transport.port, servername: transport.host, ...ca })
+    : "path" in transport ? connectTcp({ path: transport.path }) : connectTcp({ host: transport.host, port: transport.port, noDelay: true });
+  const late = setTimeout(() => socket.destroy(new Error("it did not respond in time")), target.connectTimeout);
   try {
     await once(socket, secured ? "secureConnect" : "connect");
   } catch (error) {
@@ -268,16 +269,16 @@ async function dial(target: Target): Promise<Stream> {
   return { input: socket, output: socket, close: async () => void socket.destroy() };
 }
 
-/** Starts a program. What it says on standard error goes to this process's. */
+/** Starts a program. Its standard error is copied to that of this process. */
 async function start([program, ...words]: string[]): Promise<Stream> {
   const child = spawn(program!, words, { stdio: ["pipe", "pipe", "pipe"] });
-  const last = new LastWords(program!);
+  const last = new ErrorTail(program!);
   child.stderr.on("data", (piece: Buffer) => {
     last.add(piece);
     try {
       writeSync(2, piece);
     } catch {
-      // Where nobody hears it, the program goes on all the same.
+      // The program continues even if this process has no standard error.
     }
   });
   const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()).once("error", () => resolve()));
@@ -288,21 +289,21 @@ async function start([program, ...words]: string[]): Promise<Stream> {
     throw unreachable(program!, error);
   }
   const close = async () => {
-    // The end of its input tells the program to end.
+    // The program ends when its input ends.
     child.stdin.end();
-    await within(patience, gone, () => child.kill("SIGKILL"));
+    await within(endTimeout, gone, () => child.kill("SIGKILL"));
     await gone;
-    // Another process may have it still.
+    // Another process may still have it open.
     child.stderr.destroy();
   };
-  const farewell = async () => {
-    await within(lastMoment, silent);
+  const reason = async () => {
+    await within(reasonTimeout, silent);
     return last.tell(child.exitCode, child.signalCode);
   };
-  return { input: child.stdin, output: child.stdout, close, farewell };
+  return { input: child.stdin, output: child.stdout, close, reason };
 }
 
-/** Waits for so many milliseconds at most, and says when they are over. */
+/** Waits for an event, at most this number of milliseconds; calls `late` if it did not happen. */
 async function within(milliseconds: number, event: Promise<void>, late?: () => void): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {

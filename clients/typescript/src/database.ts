@@ -1,4 +1,4 @@
-// Databases and transactions: which connection a call runs on, and what becomes of it where that breaks.
+// Databases and transactions: which connection a call uses, and what happens if that breaks.
 import { BobakError, Garbled } from "./errors.js";
 import { Broken, Connection, type Lost } from "./connection.js";
 import { follow, lastOf, page, trackedNames, type Change, type ChangeOptions, type ChangePage, type FollowOptions } from "./feed.js";
@@ -12,47 +12,75 @@ import { Kind } from "./wire/frame.js";
 import * as request from "./wire/request.js";
 import type { TableSchema } from "./wire/schema.js";
 
-/** Bytes of rows that a query may send before it is asked for more. */
+/** Bytes of rows that the server may send before the client grants more. */
 const credit = 1 << 20;
 
-/** What a call may be told. */
+/** Options of a call. */
 export interface Options {
-  /** Ends the call: the server is told, and the connection goes on. */
-  signal?: AbortSignal | undefined;
+  /** Cancels the call: the server stops it, and the connection stays usable. */
+  signal?: CancelSignal | undefined;
+}
+
+/** What calls need of an `AbortSignal`, which need not be declared by a library of types. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  readonly reason: any;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
 }
 
 type Row = Record<string, any>;
-/** Puts a source together, once the connection is known. */
+/**
+ * Encodes a source, once the connection is known.
+ * @internal
+ */
 export type Ask = (connection: Connection) => (w: Writer) => void;
 
-/** Tables and SQL: in a database, each call for itself, or in a transaction. */
+/** Tables and SQL: of a database, in which each call is a transaction, or of a transaction. */
 export abstract class Session<Tables extends object = Record<string, Row>> {
-  constructor(readonly known: Map<string, TableSchema>) {}
+  /** @internal */
+  readonly known: Map<string, TableSchema>;
 
-  /** Runs an operation on a connection; one that only reads may be run again on a new one. */
-  abstract run<T>(writes: boolean, signal: AbortSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T>;
-  /** Lends a session whose calls follow each other on one connection. */
+  /** @internal */
+  constructor(known: Map<string, TableSchema>) {
+    this.known = known;
+  }
+
+  /**
+   * Runs an operation on a connection. One that only reads may be repeated on a new one.
+   * @internal
+   */
+  abstract run<T>(writes: boolean, signal: CancelSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T>;
+  /**
+   * Runs work with a session that has its own connection.
+   * @internal
+   */
   abstract exclusive<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T>;
-  /** Lends a session for a cursor, whose calls go over one connection, until it is given back. */
+  /**
+   * Returns a session for a cursor: all its calls use one connection, until `give` returns it.
+   * @internal
+   */
   abstract borrow(): Promise<{ session: Session; give: () => Promise<void> }>;
+  /** @internal */
   protected abstract atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T>;
 
-  /** A table by its name; the server is asked for its columns at the first use. */
+  /** The table with a name. Its schema is requested from the server at the first use. */
   async table<Name extends keyof Tables & string>(name: Name): Promise<Table<Tables[Name]>> {
     if (!this.known.has(name.toLowerCase())) await this.tables();
     const schema = this.known.get(name.toLowerCase());
-    if (!schema) throw new BobakError("Schema", "the table is not there", { table: name });
+    if (!schema) throw new BobakError("Schema", "the table does not exist", { table: name });
     return new Table<Tables[Name]>(this as unknown as Session, schema);
   }
 
-  /** The tables that are there. */
+  /** The existing tables. */
   async tables(): Promise<TableSchema[]> {
     const found = await this.run(false, undefined, async (c) =>
       answer.schemas((await c.receive(c.put(Kind.tables), Kind.schemas)).body));
     const same = (schema: TableSchema) => {
       const before = this.known.get(schema.name.toLowerCase());
-      // The very same, so that connections know its number still.
-      return before?.described?.equals(schema.described!) ? before : schema;
+      // The same object, so that connections still know its number.
+      return before?.described && Buffer.compare(before.described, schema.described!) === 0 ? before : schema;
     };
     const schemas = found.map(same);
     this.known.clear();
@@ -60,7 +88,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     return schemas;
   }
 
-  /** Makes the tables that are not there. */
+  /** Creates the missing tables. */
   async create(...schemas: TableSchema[]): Promise<void> {
     await this.tables();
     const missing = schemas.filter((schema) => !this.known.has(schema.name.toLowerCase()));
@@ -69,33 +97,33 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     await this.tables();
   }
 
-  /** Has the engine write down every change of a table, in the table `bobak_log_NAME`; `history`: indexed by its key. */
+  /** Records every change of a table in the table `bobak_log_NAME`; with `history` that has an index over the key. */
   async track(name: string, options: { history?: boolean } = {}): Promise<void> {
     await this.#alter("track", options.history ? 1 : 0, [await this.#schema(name)]);
   }
 
-  /** Ends what `track` began, and takes the log away. */
+  /** Ends the recording, and drops the log. */
   async untrack(name: string): Promise<void> {
     await this.#alter("untrack", 0, [await this.#schema(name)]);
   }
 
   /**
-   * The changes of these tracked tables, or of all, with numbers above `since`, in the order of their commits. `NotFound`
-   * where changes after that number were taken out of the feed, `Schema` for a table that is not tracked.
+   * The changes of these tracked tables, or of all, with numbers above `since`, in the order of their commits. The error is
+   * `NotFound` if changes after that number were pruned, and `Schema` for a table that is not tracked.
    */
   async changes<Name extends keyof Tables & string>(names: Name[] = [], options: ChangeOptions = {}): Promise<ChangePage<Tables[Name]>> {
     return page(this as unknown as Session, await this.#tracked(names), options);
   }
 
-  /** The number of the last change of these tracked tables, or of all; 0 where there is none. */
+  /** The number of the last change of these tracked tables, or of all; 0 if there is none. */
   async lastChange(names: (keyof Tables & string)[] = []): Promise<number> {
     return lastOf(this as unknown as Session, await this.#tracked(names));
   }
 
   /**
-   * The changes of these tracked tables, or of all, as they happen: behind the number `since`, or from now on, until the
-   * loop is left. Whoever notes the `id` of the last one can go on behind it at any time. The database is looked at every
-   * few milliseconds, ten times a second where little happens.
+   * The changes of these tracked tables, or of all, as they happen: after the number `since`, or from now on, until the
+   * loop ends. A program that stores the `id` of the last one can continue after it at any time. The database is polled
+   * every few milliseconds, and ten times a second if there are no changes.
    */
   async *follow<Name extends keyof Tables & string>(names: Name[] = [], options: FollowOptions = {}): AsyncGenerator<Change<Tables[Name]>> {
     yield* follow<Tables[Name]>(this as unknown as Session, await this.#tracked(names), options);
@@ -106,15 +134,15 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     const wanted = new Set(names.map((name) => name.toLowerCase()));
     const chosen = names.length ? wanted : await trackedNames(this as unknown as Session);
     const found = all.filter((table) => chosen.has(table.name.toLowerCase()));
-    if (names.length && found.length < wanted.size) throw new BobakError("Schema", `one of these tables is not there: ${names.join(", ")}`);
-    if (found.length === 0) throw new BobakError("Schema", "no table is tracked: ask for it with track");
+    if (names.length && found.length < wanted.size) throw new BobakError("Schema", `one of these tables does not exist: ${names.join(", ")}`);
+    if (found.length === 0) throw new BobakError("Schema", "no table is tracked: use track");
     return found.map((table) => new Rows(table));
   }
 
   async #schema(name: string): Promise<TableSchema> {
     await this.tables();
     const schema = this.known.get(name.toLowerCase());
-    if (!schema) throw new BobakError("Schema", "the table is not there", { table: name });
+    if (!schema) throw new BobakError("Schema", "the table does not exist", { table: name });
     return schema;
   }
 
@@ -128,7 +156,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     });
   }
 
-  /** All rows of an SQL statement, with ? for each parameter: objects of stored values, by the columns' names. */
+  /** All rows of an SQL statement, with ? for each parameter: objects with stored values by column name. */
   async sql<T = Record<string, Value>>(text: string, parameters: unknown[] = [], options: Options = {}): Promise<T[]> {
     const stored = sqlParameters(parameters);
     return this.run(true, options.signal, async (c) => {
@@ -141,7 +169,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     });
   }
 
-  /** Runs an SQL statement whose rows are not wanted; gives the number of rows changed. */
+  /** Runs an SQL statement, and returns the number of changed rows. */
   async execute(text: string, parameters: unknown[] = [], options: Options = {}): Promise<number> {
     const stored = sqlParameters(parameters);
     return this.run(true, options.signal, async (c) => {
@@ -150,7 +178,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     });
   }
 
-  /** Runs a statement once for each list of parameters, all or none, sent ahead of the answers. */
+  /** Runs a statement once for each list of parameters, all or none. The requests are pipelined. */
   async executeMany(text: string, parameters: Iterable<unknown[]>): Promise<number> {
     return this.atomic((session) => session.run(true, undefined, async (c) => {
       const under: { id: number; row: number; size: number }[] = [];
@@ -186,25 +214,28 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
   }
 }
 
-/** The columns' names, of which an object has each once. */
+/** The names of the columns, which must be distinct in an object. */
 function distinct(names: string[]): string[] {
   const twice = names.find((name, place) => names.indexOf(name) !== place);
   if (twice === undefined) return names;
-  throw new BobakError("Misuse", `two columns are named '${twice}', and a row has one of them: give them names by AS`);
+  throw new BobakError("Misuse", `two columns have the name '${twice}': rename one with AS`);
 }
 
 function sqlParameters(values: unknown[]): request.Parameter[] {
   if (Array.isArray(values)) return values.map(sqlParameter);
-  throw new BobakError("Misuse", "parameters are an array, in the order of their marks");
+  throw new BobakError("Misuse", "parameters are an array, in the order of the question marks");
 }
 
-/** What is not there is no NULL: a misspelt field would be one. */
+/** Rejects undefined: otherwise a misspelt field would be NULL. */
 function sqlParameter(value: unknown, place: number): request.Parameter {
   if (value === undefined) throw new BobakError("Misuse", `parameter ${place + 1} is undefined; NULL is null`);
   return parameter(value);
 }
 
-/** Reads all rows of a query as they come; SQL tells its columns' names first. */
+/**
+ * Reads all rows of a query. For SQL the names of the columns precede them.
+ * @internal
+ */
 export async function queryRows(
   c: Connection, source: (w: Writer) => void, names: ((names: string[]) => void) | undefined, each: (row: Stored[]) => void,
 ): Promise<void> {
@@ -244,32 +275,43 @@ export async function queryRows(
   if (failed !== undefined) throw failed;
 }
 
-/** A session with a connection of its own. */
+/** A session with its own connection. */
 class Held<Tables extends object> extends Session<Tables> {
+  /** @internal */
   over = false;
-  constructor(known: Map<string, TableSchema>, readonly connection: Connection, readonly lost?: Lost) {
+  /** @internal */
+  readonly connection: Connection;
+  /** @internal */
+  readonly lost: Lost | undefined;
+  /** @internal */
+  constructor(known: Map<string, TableSchema>, connection: Connection, lost?: Lost) {
     super(known);
+    [this.connection, this.lost] = [connection, lost];
   }
 
-  override async run<T>(writes: boolean, signal: AbortSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T> {
-    if (this.over) throw new BobakError("Misuse", "the transaction is over");
+  /** @internal */
+  override async run<T>(writes: boolean, signal: CancelSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T> {
+    if (this.over) throw new BobakError("Misuse", "the transaction has ended");
     if (this.connection.broken) throw this.connection.broken.tell("transaction");
     return this.connection.call(this.lost ?? (writes ? "unknown" : "nothing"), signal, () => operation(this.connection));
   }
 
+  /** @internal */
   override exclusive<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
     return work(this);
   }
 
+  /** @internal */
   override async borrow(): Promise<{ session: Session; give: () => Promise<void> }> {
     return { session: this as unknown as Session, give: async () => undefined };
   }
 
+  /** @internal */
   protected override atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
     return this.savepoint("bobak_many", () => work(this));
   }
 
-  /** Runs work under a mark: where it throws, what was done in it is undone. */
+  /** Runs work within a savepoint, and undoes it if it throws. */
   async savepoint<T>(name: string, work: () => Promise<T>): Promise<T> {
     const step = (step: request.Step) => this.run(true, undefined, (c) => control(c, step, name));
     await step("savepoint");
@@ -284,28 +326,32 @@ class Held<Tables extends object> extends Session<Tables> {
   }
 }
 
-/** A transaction, for one user at a time; made by `transaction` of a database. */
+/** A transaction, for one user at a time; begun by `transaction` of a database. */
 export type Transaction<Tables extends object = Record<string, Row>> = Held<Tables>;
 
 async function control(c: Connection, step: request.Step, name?: string): Promise<void> {
   await c.receive(c.put(Kind.control, (w) => request.control(w, step, name)), Kind.ok);
 }
 
-/** A database on a server; made by `connect`. */
+/** A database on a server; opened by `connect`. */
 export class Database<Tables extends object = Record<string, Row>> extends Session<Tables> {
   #rested: Connection[] = [];
   #open = 0;
   #closed = false;
   #waiting: (() => void)[] = [];
-  /** The engine that keeps the database, and the server's program and version. */
+  /** The name of the database's engine, and the server's program and version. */
   engine = "";
   server = "";
 
-  constructor(readonly target: Target) {
+  /** @internal */
+  readonly target: Target;
+  /** @internal */
+  constructor(target: Target) {
     super(new Map());
+    this.target = target;
   }
 
-  /** Runs work in a transaction: committed when it ends, undone where it throws. */
+  /** Runs work in a transaction: committed when it ends, rolled back if it throws. */
   async transaction<T>(work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> {
     return this.#lend(false, undefined, (c) => control(c, "begin"), async (connection) => {
       const held = new Held<Tables>(this.known, connection, "transaction");
@@ -316,7 +362,7 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
         return result;
       } catch (error) {
         if (connection.isIdle) {
-          // Where the commit failed it is over already.
+          // If the commit failed, the transaction has already ended.
           await connection.call("nothing", undefined, () => control(connection, "rollback")).catch(() => undefined);
         }
         throw error;
@@ -326,12 +372,12 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
     });
   }
 
-  /** Asks the server for a sign of life. */
+  /** Checks that the server responds. */
   async ping(): Promise<void> {
     await this.run(false, undefined, async (c) => void (await c.receive(c.put(Kind.ping), Kind.ok)));
   }
 
-  /** Makes all that was committed durable, where the engine has put that off. */
+  /** Makes everything committed durable, if the engine defers that. */
   async flush(): Promise<void> {
     await this.run(false, undefined, async (c) => void (await c.receive(c.put(Kind.flush), Kind.ok)));
   }
@@ -342,30 +388,34 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
     await Promise.all(this.#rested.splice(0).map((connection) => connection.close()));
   }
 
-  override run<T>(writes: boolean, signal: AbortSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T> {
+  /** @internal */
+  override run<T>(writes: boolean, signal: CancelSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T> {
     return this.#lend(writes, signal, operation, async (_, result) => result);
   }
 
+  /** @internal */
   override exclusive<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
     const nothing = async () => undefined;
     return this.#lend(false, undefined, nothing, (connection) => work(new Held<Tables>(this.known, connection)));
   }
 
+  /** @internal */
   override async borrow(): Promise<{ session: Session; give: () => Promise<void> }> {
-    // Over pipes a cursor takes no connection away from others.
-    if ("program" in this.target.door) return { session: this as unknown as Session, give: async () => undefined };
+    // Over pipes all share one connection.
+    if ("program" in this.target.transport) return { session: this as unknown as Session, give: async () => undefined };
     const [connection] = await this.#take();
     const session = new Held<Tables>(this.known, connection) as unknown as Session;
     return { session, give: () => this.#give(connection) };
   }
 
+  /** @internal */
   protected override atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
     return this.transaction(work);
   }
 
-  /** Runs a first operation, made once more where the connection had broken while it rested, and what follows. */
+  /** Runs a first operation, which is repeated once if a pooled connection turns out to be broken, and then another one. */
   async #lend<F, T>(
-    writes: boolean, signal: AbortSignal | undefined, first: (c: Connection) => Promise<F>,
+    writes: boolean, signal: CancelSignal | undefined, first: (c: Connection) => Promise<F>,
     then: (c: Connection, result: F) => Promise<T>,
   ): Promise<T> {
     let [connection, rested] = await this.#take();
@@ -388,7 +438,7 @@ export class Database<Tables extends object = Record<string, Row>> extends Sessi
   }
 
   async #take(): Promise<[Connection, boolean]> {
-    const most = "program" in this.target.door ? 1 : this.target.connections;
+    const most = "program" in this.target.transport ? 1 : this.target.connections;
     for (;;) {
       if (this.#closed) throw new BobakError("Misuse", "the database is closed");
       const found = this.#rested.pop();
@@ -447,4 +497,3 @@ export async function connect<Tables extends object = Record<string, Row>>(url: 
   return database;
 }
 
-export { Broken };

@@ -1,14 +1,14 @@
-/** Why a call failed, by the numbers of the protocol from 1. */
+/** The kinds of errors, by the numbers of the protocol from 1. */
 export const kinds = [
   "NotFound", "Duplicate", "Conflict", "Constraint", "TooLong", "OutOfRange", "Mismatch", "Unsupported", "Schema",
   "Syntax", "Busy", "Serialization", "Timeout", "Unreachable", "Unknown", "Denied", "Full", "ReadOnly", "Corrupt", "Io",
   "Config", "Misuse", "Interrupted", "Engine",
 ] as const;
 
-/** Why a call failed: match on this, and show the error itself to people. */
+/** The reason of an error. Match on it, and show the error itself to people. */
 export type ErrorKind = (typeof kinds)[number];
 
-/** Where an error happened, and the engine's own words. */
+/** Where an error happened, and the engine's own message. */
 export interface ErrorPlace {
   table?: string | undefined;
   column?: string | undefined;
@@ -19,7 +19,7 @@ export interface ErrorPlace {
   detail?: string | undefined;
 }
 
-/** What every failing call throws. */
+/** The error that every failing call throws. */
 export class BobakError extends Error {
   override readonly name = "BobakError";
   readonly kind: ErrorKind;
@@ -40,12 +40,12 @@ export class BobakError extends Error {
     this.row = place.row;
     this.code = place.code;
     this.detail = place.detail;
-    // The place is found out on the error's way, and who shows errors shows their messages.
+    // The place may be added after construction, and the message must show it.
     const get = () => this.#said();
     Object.defineProperty(this, "message", { get, configurable: true, enumerable: false });
   }
 
-  /** Whether the same call, or the transaction from its beginning, may succeed when it is made again. */
+  /** Whether the same call, or the transaction from its beginning, may succeed if it is repeated. */
   get isRetryable(): boolean {
     return ["Busy", "Serialization", "Timeout", "Unreachable"].includes(this.kind);
   }
@@ -61,5 +61,5 @@ export class BobakError extends Error {
   }
 }
 
-/** Bytes that the protocol does not know: the connection is of no use any more. */
+/** Bytes that do not follow the protocol: the connection cannot be used any more. */
 export class Garbled extends Error {}

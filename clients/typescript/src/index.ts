@@ -1,6 +1,6 @@
 /** Typed tables in SQLite or on a server, through Bobak. See the README for the first program. */
-export { version } from "./connection.js";
-export { connect, Database, Session, type Options, type Transaction } from "./database.js";
+export { version } from "./version.js";
+export { connect, Database, Session, type CancelSignal, type Options, type Transaction } from "./database.js";
 export { BobakError, type ErrorKind, type ErrorPlace } from "./errors.js";
 export type { Change, ChangeOptions, ChangePage, FollowOptions } from "./feed.js";
 export {
@@ -8,4 +8,6 @@ export {
 } from "./query.js";
 export { Selection, Table, type Report } from "./table.js";
 export { Money, newUuid, type Value } from "./values.js";
-export { column, table, type Column, type ColumnOptions, type Reference, type TableSchema, type Type } from "./wire/schema.js";
+export {
+  column, table, type Column, type ColumnDefinition, type ColumnOptions, type Reference, type TableSchema, type Type,
+} from "./wire/schema.js";

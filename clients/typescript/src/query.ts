@@ -3,14 +3,17 @@ import { BobakError } from "./errors.js";
 import type { Rows } from "./rows.js";
 import type * as request from "./wire/request.js";
 
-/** Which rows: made by `col`, put together by `and`, `or` and `not`. */
-export type Condition = (rows: Rows) => request.Placed;
+/** Selects rows. Make one with `col`, and combine several with `and`, `or` and `not`. */
+export type Condition = (rows: never) => unknown;
 
-const compare = (name: string, comparison: request.Comparison) => (value: unknown): Condition => (rows) => {
+/** @internal */
+export type PlacedCondition = (rows: Rows) => request.Placed;
+
+const compare = (name: string, comparison: request.Comparison) => (value: unknown): Condition => (rows: Rows): request.Placed => {
   const place = rows.place(name);
   if (value instanceof Field) return { is: "columns", place, comparison, right: rows.place(value.name) };
   const stored = rows.store(place, value);
-  if (stored === null) throw new BobakError("Misuse", "nothing is equal to NULL, or more or less: use isNull", { column: name });
+  if (stored === null) throw new BobakError("Misuse", "no value is equal to NULL, greater or less: use isNull", { column: name });
   return { is: "compare", place, comparison, value: stored };
 };
 
@@ -22,10 +25,10 @@ class Field {
   le = (value: unknown) => compare(this.name, "<=")(value);
   gt = (value: unknown) => compare(this.name, ">")(value);
   ge = (value: unknown) => compare(this.name, ">=")(value);
-  isNull = (): Condition => (rows) => ({ is: "null", place: rows.place(this.name) });
-  like = (text: string): Condition => (rows) => ({ is: "like", place: rows.place(this.name), text });
-  startsWith = (text: string): Condition => (rows) => ({ is: "starts_with", place: rows.place(this.name), text });
-  in = (values: unknown[]): Condition => (rows) => {
+  isNull = (): Condition => (rows: Rows): request.Placed => ({ is: "null", place: rows.place(this.name) });
+  like = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "like", place: rows.place(this.name), text });
+  startsWith = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "starts_with", place: rows.place(this.name), text });
+  in = (values: unknown[]): Condition => (rows: Rows): request.Placed => {
     const place = rows.place(this.name);
     return { is: "in", place, values: values.filter((value) => value != null).map((value) => rows.store(place, value)) };
   };
@@ -33,18 +36,18 @@ class Field {
 
 /** A column by its name: `col("age").gt(30)`. */
 export const col = (name: string): Field => new Field(name);
-export const and = (...parts: Condition[]): Condition => (rows) => ({ is: "and", parts: parts.map((one) => one(rows)) });
-export const or = (...parts: Condition[]): Condition => (rows) => ({ is: "or", parts: parts.map((one) => one(rows)) });
-export const not = (part: Condition): Condition => (rows) => ({ is: "not", part: part(rows) });
+export const and = (...parts: Condition[]): Condition => (rows: Rows): request.Placed => ({ is: "and", parts: parts.map((one) => (one as PlacedCondition)(rows)) });
+export const or = (...parts: Condition[]): Condition => (rows: Rows): request.Placed => ({ is: "or", parts: parts.map((one) => (one as PlacedCondition)(rows)) });
+export const not = (part: Condition): Condition => (rows: Rows): request.Placed => ({ is: "not", part: (part as PlacedCondition)(rows) });
 
 /** See `add`. */
 export class Added {
   constructor(readonly value: unknown) {}
 }
-/** Assigned to a column: adds to it, in one step at the server. */
+/** Assigned to a column: adds to it, in one step on the server. */
 export const add = (value: unknown): Added => new Added(value);
 
-/** A column, or something computed over many rows. */
+/** A column, or an aggregate. */
 export interface Expression {
   what: request.Expression;
   name: string;

@@ -1,4 +1,4 @@
-// How rows of one table are written and read.
+// How the rows of one table are written and read.
 import type { Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import { Added } from "./query.js";
@@ -18,13 +18,16 @@ function canSend(value: Stored): boolean {
   }
 }
 
-/** How rows of one table are written and read. */
+/**
+ * How the rows of one table are written and read.
+ * @internal
+ */
 export class Rows {
   readonly #places: Map<string, number>;
   readonly fixed: number[];
-  /** What an upsert sets where the row is there: a row is given whole. */
+  /** The columns that an upsert sets in an existing row. */
   readonly updated: number[];
-  /** What rows begin as: new ones, and others. */
+  /** The initial values of new rows, and of others. */
   readonly #fresh: Stored[];
   readonly #blank: Stored[];
   readonly #stamps: number[];
@@ -33,7 +36,7 @@ export class Rows {
     this.#places = new Map(schema.columns.map((column, place) => [column.name.toLowerCase(), place]));
     const versions = schema.columns.flatMap((column, place) => (column.role === 3 ? [place] : []));
     this.fixed = [...schema.key, ...versions];
-    // A key that is made is not that of a default.
+    // A generated key has no default.
     const made = schema.keysBy === 2 ? [] : schema.key;
     this.#fresh = schema.columns.map((column, place) => (made.includes(place) ? null : column.role === 3 ? 0n : column.default));
     this.#blank = schema.columns.map(() => null);
@@ -59,7 +62,7 @@ export class Rows {
       throw error;
     }
   }
-  /** Appends a row, or a key; an error names the column whose value can't be sent. */
+  /** Appends a row, or a key. An error names the column whose value cannot be sent. */
   put(w: Writer, values: Stored[]): void {
     try {
       w.row(values);
@@ -73,10 +76,10 @@ export class Rows {
       throw error;
     }
   }
-  /** All columns of a new row: the key made, or left to the engine; stamps filled. */
+  /** All columns of a row, with time stamps; the key of a new one is generated here, or left to the engine. */
   made(record: object, isNew: boolean): Stored[] {
     if (typeof record !== "object" || record === null) {
-      throw new BobakError("Mismatch", `${record === null ? "null" : typeof record} where an object is expected`, { table: this.schema.name });
+      throw new BobakError("Mismatch", `expected an object, found ${record === null ? "null" : typeof record}`, { table: this.schema.name });
     }
     const { columns, key, keysBy } = this.schema;
     const values = (isNew ? this.#fresh : this.#blank).slice();
@@ -93,14 +96,14 @@ export class Rows {
     }
     return values;
   }
-  /** What an update by this record sets: the columns that it has, but for what no update sets. The same array each time. */
+  /** The columns that an update by this record sets: those that it has. The same array for the same names. */
   updatedBy(record: object): number[] {
     const names = Object.entries(record).flatMap(([name, value]) => (value === undefined ? [] : [name]));
     const joined = names.join("\0");
     let sets = this.#updatedBy.get(joined);
     if (!sets) {
       const places = names.map((name) => this.place(name));
-      // A stamp of the modification is filled in any case.
+      // The modification time is always set.
       sets = this.updated.filter((place) => this.schema.columns[place]!.role === 2 || places.includes(place));
       this.#updatedBy.set(joined, sets);
     }
@@ -109,11 +112,35 @@ export class Rows {
   key(key: unknown): Stored[] {
     const parts = Array.isArray(key) ? key : [key];
     if (parts.length === this.schema.key.length) return this.schema.key.map((place, number) => this.store(place, parts[number]));
-    throw new BobakError("Misuse", `a key of ${parts.length} columns where there are ${this.schema.key.length}`, { table: this.schema.name });
+    throw new BobakError("Misuse", `the key has ${this.schema.key.length} columns, not ${parts.length}`, { table: this.schema.name });
   }
   keyIn(values: Stored[]): Value | Value[] {
     const parts = this.schema.key.map((place) => load(values[place]!, this.schema.columns[place]!.type));
     return parts.length === 1 ? parts[0]! : parts;
+  }
+  /** Sets in a record what an insert has set in the row. An upsert keeps the creation time, and raises the version. */
+  setInserted(record: object, values: Stored[], key: Value | Value[], verb: request.Verb): void {
+    const { columns, key: places, keysBy } = this.schema;
+    if (keysBy !== 2 && places.length === 1) this.#set(record, places[0]!, key as Value);
+    columns.forEach((column, place) => {
+      const known = column.role === 2 || (column.role !== 0 && verb !== "upsert");
+      if (known) this.#set(record, place, load(values[place]!, column.type));
+    });
+  }
+  /** Sets in a record what an update has set in the row. */
+  setUpdated(record: object, values: Stored[]): void {
+    this.schema.columns.forEach((column, place) => {
+      const value = values[place]!;
+      if (column.role === 2) this.#set(record, place, load(value, column.type));
+      if (column.role === 3 && typeof value === "bigint") this.#set(record, place, value + 1n);
+    });
+  }
+  #set(record: object, place: number, value: Value): void {
+    if (Object.isFrozen(record)) return;
+    const { name } = this.schema.columns[place]!;
+    // The record may write the name in other letter case.
+    const written = name in record ? name : Object.keys(record).find((other) => other.toLowerCase() === name.toLowerCase());
+    (record as Record<string, Value>)[written ?? name] = value;
   }
   record<T>(row: Stored[]): T {
     if (row.length !== this.schema.columns.length) throw new Garbled("a row of another table");
@@ -123,7 +150,7 @@ export class Rows {
   }
   assigns(values: object): request.Assign[] {
     const assigns = Object.entries(values).flatMap(([name, value]) => {
-      // As JSON has it: undefined is not there, and NULL is null.
+      // As in JSON: undefined is missing, and NULL is null.
       if (value === undefined) return [];
       const place = this.settable(name);
       return [{ place, value: this.store(place, value instanceof Added ? value.value : value), adds: value instanceof Added }];

@@ -3,7 +3,7 @@ import type { Connection } from "./connection.js";
 import { queryRows, type Options, type Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import { historyOf, type Change } from "./feed.js";
-import { Added, count, type Condition, type Expression } from "./query.js";
+import { Added, count, type Condition, type Expression, type PlacedCondition } from "./query.js";
 import { Rows } from "./rows.js";
 import { load, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
@@ -12,29 +12,36 @@ import { Kind } from "./wire/frame.js";
 import * as request from "./wire/request.js";
 import type { TableSchema, Type } from "./wire/schema.js";
 
-/** Bytes of rows in one part of a batch, about. */
+/** The approximate number of bytes of rows in one part of a batch. */
 const part = 1 << 19;
 
-/** The values of a row for a batch, and the columns that it sets. */
+/** The values of a row of a batch, and the columns that it sets. */
 type NewRow = [values: Stored[], sets: number[]];
 
-/** What became of a batch's rows. */
+/** The result of a batch. */
 export interface Report {
   rows: number;
   inserted: number;
   changed: number;
   ignored: number;
-  /** Of the rows that were left out, each with its row number. */
+  /** An error for each skipped row, with its row number. */
   errors: BobakError[];
 }
 
-/** Some rows of a table, in some order. */
+/** Rows of a table, selected and ordered. */
 export class Selection<T> implements AsyncIterable<T> {
   #conditions: Condition[] = [];
   #order: string[] = [];
   #limit: number | null = null;
   #offset = 0;
-  constructor(readonly session: Session, readonly rows: Rows) {}
+  /** @internal */
+  readonly session: Session;
+  /** @internal */
+  readonly rows: Rows;
+  /** @internal */
+  constructor(session: Session, rows: Rows) {
+    [this.session, this.rows] = [session, rows];
+  }
 
   #with(change: (copy: Selection<T>) => void): Selection<T> {
     const copy = new Selection<T>(this.session, this.rows);
@@ -43,20 +50,20 @@ export class Selection<T> implements AsyncIterable<T> {
     change(copy);
     return copy;
   }
-  /** Only rows that keep all the conditions. */
+  /** Only rows that match all conditions. */
   where(...conditions: Condition[]): Selection<T> {
     return this.#with((copy) => (copy.#conditions = [...this.#conditions, ...conditions]));
   }
-  /** In this order; "-age" descends. Rows that it leaves equal come by key. */
+  /** In this order; "-age" is descending. Equal rows are ordered by key. */
   orderBy(...columns: string[]): Selection<T> {
     return this.#with((copy) => (copy.#order = [...this.#order, ...columns]));
   }
-  /** At most so many rows, from `offset` on. */
+  /** At most this number of rows, after skipping `offset`. */
   limit(rows: number, offset = 0): Selection<T> {
     return this.#with((copy) => ([copy.#limit, copy.#offset] = [rows, offset]));
   }
   #condition(): request.Placed | null {
-    const parts = this.#conditions.map((one) => one(this.rows));
+    const parts = this.#conditions.map((one) => (one as PlacedCondition)(this.rows));
     return parts.length > 1 ? { is: "and", parts } : (parts[0] ?? null);
   }
   #ask(columns: Expression[] | null, group: string[]): (c: Connection) => (w: Writer) => void {
@@ -64,7 +71,7 @@ export class Selection<T> implements AsyncIterable<T> {
     const chosen = columns?.map(({ what, name }) => ({ what, place: name ? this.rows.place(name) : 0 }));
     const order = this.#order.map((name) => ({ place: this.rows.place(name.replace(/^-/, "")), descending: name.startsWith("-") }));
     const aggregates = group.length > 0 || columns?.some((one) => one.what !== "column");
-    // So that the order is the same on every engine.
+    // So the order is the same on every engine.
     for (const place of aggregates ? places : this.rows.schema.key) {
       if (order.every((step) => step.place !== place)) order.push({ place, descending: false });
     }
@@ -104,25 +111,25 @@ export class Selection<T> implements AsyncIterable<T> {
       return found;
     });
   }
-  /** How many rows there are. */
+  /** The number of rows. */
   async count(): Promise<number> {
     return Number((await this.select([count()]))[0]![0]);
   }
-  /** Assigns columns of all rows; gives their number. */
+  /** Assigns columns of all rows, and returns their number. */
   async update(values: { [Name in keyof T]?: T[Name] | Added | undefined }): Promise<number> {
     this.#unlimited();
     return this.rows.changed(this.session, this.#condition(), this.rows.assigns(values));
   }
-  /** Deletes all rows; gives their number. */
+  /** Deletes all rows, and returns their number. */
   async delete(): Promise<number> {
     this.#unlimited();
     return this.rows.changed(this.session, this.#condition(), null);
   }
   #unlimited(): void {
     if (this.#limit === null && this.#offset === 0) return;
-    throw new BobakError("Misuse", "a change takes all rows that the condition keeps: it has no limit");
+    throw new BobakError("Misuse", "update and delete change all rows that match: they accept no limit");
   }
-  /** The rows as they come, in constant memory; those of the first one's moment. */
+  /** The rows in constant memory, as of one moment. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
     const ask = this.#ask(null, []);
     const { session, give } = await this.session.borrow();
@@ -154,56 +161,92 @@ export class Selection<T> implements AsyncIterable<T> {
   }
 }
 
-/** A table: its rows are objects. */
+/**
+ * A table, whose rows are objects.
+ *
+ * Calls that write one record set in it what the write sets in the row, unless the object is frozen: a generated key, the
+ * time stamps, and the version. A record can so be updated again without reading it. After a rollback, read it again.
+ */
 export class Table<T> {
   readonly #rows: Rows;
-  constructor(readonly session: Session, readonly schema: TableSchema) {
+  /** @internal */
+  readonly session: Session;
+  /** The table as the server describes it. */
+  readonly schema: TableSchema;
+  /** @internal */
+  constructor(session: Session, schema: TableSchema) {
+    [this.session, this.schema] = [session, schema];
     this.#rows = new Rows(schema);
   }
   /** The same table in a transaction. */
-  in(session: { run: Session["run"] }): Table<T> {
+  in(session: Session<any>): Table<T> {
     return new Table<T>(session as Session, this.schema);
   }
   /**
-   * Inserts a record; gives its key, which is made where it is missing, undefined or null: 0 is a key like others, here
-   * and in each call that may insert. Stamps are filled.
+   * Inserts a record, and returns its key. It sets the key, the time stamps and the version in the record, unless that is
+   * frozen. A key that is missing, undefined or null is generated; 0 is an ordinary key, here and in each call that may
+   * insert.
    */
   insert(record: Partial<T>): Promise<any> {
     return this.#insert(record, "insert");
   }
-  /** Inserts a record unless its key or a unique value is there: then undefined. */
+  /** Inserts a record; returns undefined if its key or a unique value exists. */
   insertOrIgnore(record: Partial<T>): Promise<any> {
     return this.#insert(record, "insert_or_ignore");
   }
-  /** Inserts a record; rows with its key or its unique values are deleted first. */
+  /** Inserts a record after deleting rows with its key or its unique values. */
   insertOrReplace(record: Partial<T>): Promise<any> {
     return this.#insert(record, "insert_or_replace");
   }
-  /** Inserts a record, or updates the one with its key. */
+  /**
+   * Inserts a record, or updates the row with its key. It raises the version without checking it: read the record again
+   * before you update it.
+   */
   upsert(record: Partial<T>): Promise<any> {
     return this.#insert(record, "upsert");
   }
   async #insert(record: Partial<T>, verb: request.Verb): Promise<unknown> {
     const values = this.#rows.made(record as object, true);
     const group = await this.#write(verb, verb === "upsert" ? this.#rows.updated : [], values);
-    if (group.tag === "keys") return group.value;
-    return group.tag === "ignored" ? undefined : this.#rows.keyIn(values);
+    if (group.tag === "ignored") return undefined;
+    const key = group.tag === "keys" ? group.value : this.#rows.keyIn(values);
+    this.#rows.setInserted(record as object, values, key as Value | Value[], verb);
+    return key;
   }
   /**
-   * Overwrites the row with this record's key: the columns that it has, or the named ones. `undefined` is as if it were
-   * not there; `null` writes NULL. NotFound, or Conflict for its version.
+   * Overwrites the row with this record's key: the columns that the record has, or the named ones. `undefined` counts as
+   * missing; `null` writes NULL. It sets the modification time and the new version in the record. The error is NotFound if
+   * there is no such row, and Conflict if its version differs.
    */
   async update(record: Partial<T>, ...columns: (keyof T & string)[]): Promise<void> {
     const stamp = this.schema.columns.findIndex((column) => column.role === 2);
     const named = columns.map((name) => this.#rows.settable(name)).concat(stamp >= 0 ? [stamp] : []);
     const values = this.#rows.made(record as object, false);
     await this.#write("update", columns.length ? named : this.#rows.updatedBy(record as object), values);
+    this.#rows.setUpdated(record as object, values);
   }
-  /** Deletes the row with this key, an array where it has several columns; whether it was there. */
+  /**
+   * Deletes the row with this record's key, if its version is the record's. The error is NotFound if there is no such row,
+   * and Conflict if its version differs.
+   */
+  async deleteRecord(record: Partial<T>): Promise<void> {
+    const values = this.#rows.made(record as object, false);
+    const version = this.schema.columns.findIndex((column) => column.role === 3);
+    const places = version >= 0 && values[version] !== null ? [...this.schema.key, version] : this.schema.key;
+    const parts = places.map((place): request.Placed => ({ is: "compare", place, comparison: "=", value: values[place]! }));
+    if (await this.#rows.changed(this.session, { is: "and", parts }, null)) return;
+    const place = { table: this.schema.name };
+    if ((await this.get(this.#rows.keyIn(values))) === undefined) throw new BobakError("NotFound", "no row has the key of this record", place);
+    throw new BobakError("Conflict", "the row was changed since it was read: its version differs", place);
+  }
+  /**
+   * Deletes the row with this key, which is an array if it has several columns; returns whether it existed. The version is
+   * not checked: see `deleteRecord`.
+   */
   async delete(key: unknown): Promise<boolean> {
     return (await this.#write("delete", [], this.#rows.key(key))).value === 1n;
   }
-  /** Assigns columns of the row with this key, `add(…)` adding; whether it is there. What is undefined stays. */
+  /** Assigns columns of the row with this key, or adds to them with `add(…)`; returns whether it exists. `undefined` is skipped. */
   async set(key: unknown, values: { [Name in keyof T]?: T[Name] | Added | undefined }): Promise<boolean> {
     const stored = this.#rows.key(key);
     const parts = this.schema.key.map((place, number): request.Placed => ({ is: "compare", place, comparison: "=", value: stored[number]! }));
@@ -217,7 +260,7 @@ export class Table<T> {
         this.#rows.put(w, values);
       });
       const groups = answer.outcomes((await c.receive(id, Kind.outcomes)).body);
-      if (groups.length !== 1 || groups[0]!.rows !== 1) throw new Garbled("another number of outcomes than one");
+      if (groups.length !== 1 || groups[0]!.rows !== 1) throw new Garbled("not one outcome");
       if (groups[0]!.error) throw groups[0]!.error;
       return groups[0]!;
     });
@@ -226,7 +269,7 @@ export class Table<T> {
   async get(key: unknown): Promise<T | undefined> {
     return (await this.getMany([key]))[0];
   }
-  /** The records with these keys, in their order; requests are sent ahead. */
+  /** The records with these keys, in their order. The requests are pipelined. */
   getMany(keys: unknown[]): Promise<(T | undefined)[]> {
     const stored = keys.map((key) => this.#rows.key(key));
     return this.session.run(false, undefined, async (c) => {
@@ -249,28 +292,28 @@ export class Table<T> {
       return found;
     });
   }
-  /** The changes of the record with this key, in their order, as far back as the feed goes: of a tracked table. */
+  /** The changes of the record with this key in a tracked table, in their order, as far back as the log goes. */
   history(key: unknown): Promise<Change<T>[]> {
     return historyOf<T>(this.session, this.#rows, key);
   }
-  /** Rows that keep all the conditions, or all rows. */
+  /** Rows that match all conditions, or all rows. */
   where(...conditions: Condition[]): Selection<T> {
     return new Selection<T>(this.session, this.#rows).where(...conditions);
   }
-  /** How many rows there are. */
+  /** The number of rows. */
   count(): Promise<number> {
     return this.where().count();
   }
   /**
-   * Inserts all records, or none; they are sent in parts as they come. With `skipErrors` rows that the
-   * server refuses are left out and reported; a value that can't be sent throws all the same.
+   * Inserts all records, or none. They are sent in parts, and do not change. With `skipErrors` rows that the server rejects
+   * are skipped and reported, but a value of a wrong type still throws.
    */
   insertMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>, options: { skipErrors?: boolean; upsert?: boolean } = {}): Promise<Report> {
     const verb = options.upsert ? "upsert" : "insert";
     const sets = options.upsert ? this.#rows.updated : [];
     return this.#batch(records, verb, options.skipErrors ?? false, (record) => [this.#rows.made(record as object, true), sets]);
   }
-  /** Overwrites the rows with these records' keys, or none: of each the columns that its record has. */
+  /** Overwrites the rows with the keys of these records, all or none: in each row the columns that the record has. */
   updateMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>): Promise<Report> {
     const row = (record: Partial<T>): NewRow => [this.#rows.made(record as object, false), this.#rows.updatedBy(record as object)];
     return this.#batch(records, "update", false, row);
@@ -288,7 +331,7 @@ export class Table<T> {
       const report: Report = { rows: 0, inserted: 0, changed: 0, ignored: 0, errors: [] };
       const full = Math.min(part, c.welcome.frame >> 1);
       const waiting: { rows: number; size: number }[] = [];
-      // Rows that follow each other and set the same columns.
+      // Consecutive rows that set the same columns.
       let runs: { sets: number[]; rows: Writer }[] = [];
       let [size, added, id, open, more] = [0, 0, 0, false, true];
       const receive = async () => {
@@ -298,7 +341,7 @@ export class Table<T> {
         more = frame.more;
       };
       const send = async (last: boolean) => {
-        // The server takes no more than its window while nobody reads what it says.
+        // While its responses are not read, the server reads no more than its window.
         while (waiting.length && waiting.reduce((sum, one) => sum + one.size, size) > c.welcome.window) await receive();
         const put = (w: Writer) => {
           w.bool(skip);
@@ -323,7 +366,7 @@ export class Table<T> {
             const before = run.rows.length;
             this.#rows.put(run.rows, values);
             const taken = run.rows.length - before;
-            if (taken - 4 > c.welcome.row) throw new BobakError("OutOfRange", "the row is larger than the server takes");
+            if (taken - 4 > c.welcome.row) throw new BobakError("OutOfRange", "the row is larger than the server accepts");
             size += taken;
           } catch (error) {
             if (error instanceof BobakError) error.row ??= added;
@@ -332,7 +375,7 @@ export class Table<T> {
           added++;
           return size >= full;
         };
-        // A turn of the event loop's for each row would cost as much as the row.
+        // Awaiting each row would cost as much as the row.
         if (Symbol.iterator in records) {
           for (const record of records) if (add(record)) await send(false);
         } else {
@@ -341,11 +384,11 @@ export class Table<T> {
         if (!id && added === 0) return report;
         await send(true);
         while (more) await receive();
-        if (report.rows !== added) throw new Garbled("another number of outcomes than of rows");
+        if (report.rows !== added) throw new Garbled("the number of outcomes is not the number of rows");
         return report;
       } catch (error) {
         if (open) {
-          // Undone, and the answers passed over: the connection goes on.
+          // Cancels the batch and reads its responses, so that the connection stays usable.
           if (c.pending.has(id)) c.send(Kind.cancel, false, id, undefined);
           c.send(Kind.batch, false, id, (w) => w.u8(0));
           while (c.pending.has(id) && !c.broken) await receive().catch(() => undefined);

@@ -1,10 +1,10 @@
-// Where the server is: URLs and their settings.
+// URLs and their settings.
 import { BobakError } from "./errors.js";
 import type { Credentials } from "./wire/request.js";
 
-/** A server's door, and the settings to go through it; times are in milliseconds. */
+/** A server's transport and address, with settings of connections; times are in milliseconds. */
 export interface Target {
-  door: { host: string; port: number; tls: boolean } | { path: string } | { program: string[] };
+  transport: { host: string; port: number; tls: boolean } | { path: string } | { program: string[] };
   database: string;
   shown: Credentials;
   timeout: number;
@@ -15,14 +15,14 @@ export interface Target {
 
 const config = (words: string) => new BobakError("Config", words);
 
-/** Reads a URL; messages never show what is behind its question mark. */
+/** Reads a URL. Messages never show what follows the question mark. */
 export function parseUrl(url: string): Target {
   const [place = "", query = ""] = url.split(/\?(.*)/s);
   const [scheme = "", rest = ""] = place.split(/:(.*)/s);
   const settings = new Map<string, string>();
   for (const part of query.split("&").filter(Boolean)) {
     const [name = "", value] = part.split(/=(.*)/s);
-    if (value === undefined || settings.has(name)) throw config(`'${name}' has no value, or is there twice`);
+    if (value === undefined || settings.has(name)) throw config(`'${name}' has no value, or occurs twice`);
     settings.set(name, decode(value));
   }
   const take = (name: string) => {
@@ -35,25 +35,25 @@ export function parseUrl(url: string): Target {
     if (!/^\d{1,9}$/.test(value)) throw config(`${name} is a number, not '${value}'`);
     return Number(value);
   };
-  const [door, database] = doorOf(scheme, rest, take);
+  const [transport, database] = transportOf(scheme, rest, take);
   const shown = { token: take("token"), user: take("user"), password: take("password") };
-  if ((shown.user === undefined) !== (shown.password === undefined)) throw config("user and password go together");
+  if ((shown.user === undefined) !== (shown.password === undefined)) throw config("user and password are required together");
   const target: Target = {
-    door, database, shown, timeout: number("timeout", 60_000), connectTimeout: number("connect_timeout", 10_000),
+    transport, database, shown, timeout: number("timeout", 60_000), connectTimeout: number("connect_timeout", 10_000),
     connections: Math.max(1, number("connections", 64)), ca: take("ca"),
   };
   for (const name of settings.keys()) {
-    throw config(`unknown setting '${name}'; there are: token, user, password, timeout, connect_timeout, connections, tls, ca, db`);
+    throw config(`unknown setting '${name}'; the settings are: token, user, password, timeout, connect_timeout, connections, tls, ca, db`);
   }
   return target;
 }
 
-function doorOf(scheme: string, rest: string, take: (name: string) => string | undefined): [Target["door"], string] {
+function transportOf(scheme: string, rest: string, take: (name: string) => string | undefined): [Target["transport"], string] {
   if (scheme === "bobak") {
     const [host = "", database = ""] = decode(rest).replace(/^\/\//, "").split(/\/(.*)/s);
     const [, name = host, port = "4715"] = /^(.*?)(?::(\d{1,5}))?$/.exec(host) ?? [];
     const tls = take("tls") ?? "off";
-    if (!name) throw config("no host; write bobak://HOST:PORT/DATABASE");
+    if (!name) throw config("the URL has no host; write bobak://HOST:PORT/DATABASE");
     if (tls !== "on" && tls !== "off") throw config(`tls is one of on, off, not '${tls}'`);
     return [{ host: name.replace(/^\[|\]$/g, ""), port: Number(port), tls: tls === "on" }, database];
   }
@@ -61,10 +61,10 @@ function doorOf(scheme: string, rest: string, take: (name: string) => string | u
   if (scheme === "bobak+unix" && rest) return [{ path: decode(rest) }, database];
   const program = rest.split(/\s+/).filter(Boolean).map(decodeWord);
   if (scheme === "bobak+stdio" && program.length) return [{ program }, database];
-  throw config("no door to a server; there are: bobak://HOST:PORT/DATABASE, bobak+unix:PATH, bobak+stdio:PROGRAM ARGUMENTS");
+  throw config("the URL has no transport; the URLs are: bobak://HOST:PORT/DATABASE, bobak+unix:PATH, bobak+stdio:PROGRAM ARGUMENTS");
 }
 
-/** Refuses quotes: there is no shell, and what it would take for one word would name another file here. */
+/** Rejects quotes: without a shell, a quoted word would name another file. */
 function decodeWord(word: string): string {
   if (/^["']/.test(word)) throw config(`the word ${word} begins with a quote; write a space as %20, without quotes`);
   return decode(word);

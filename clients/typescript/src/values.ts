@@ -1,4 +1,4 @@
-// Values as TypeScript knows them, and as they are stored.
+// Conversion of values to their stored forms, and back.
 import { randomBytes } from "node:crypto";
 import { BobakError } from "./errors.js";
 import type { Stored } from "./wire/code.js";
@@ -9,7 +9,7 @@ import type { Column, Type } from "./wire/schema.js";
 export class Money {
   constructor(readonly scaled: bigint) {}
 
-  /** Reads "-12", "12.3", "+12.3456"; more than four decimals are refused unless zero. */
+  /** Reads "-12", "12.3", "+12.3456". More than four decimals are an error unless they are zero. */
   static parse(text: string): Money {
     const found = /^([+-]?)(\d*)(?:\.(\d*))?$/.exec(text);
     const [, sign, units = "", decimals = ""] = found ?? [];
@@ -21,7 +21,7 @@ export class Money {
     return new Money(scaled);
   }
 
-  /** At least two decimals, four where they are needed. */
+  /** Two decimals, or up to four if they are needed. */
   toString(): string {
     const [sign, magnitude] = this.scaled < 0n ? ["-", -this.scaled] : ["", this.scaled];
     const decimals = String(magnitude % 10_000n).padStart(4, "0");
@@ -33,7 +33,7 @@ export class Money {
   }
 }
 
-/** What a column's value is in TypeScript: see the table in the README. */
+/** A column's value: see the table in the README. */
 export type Value = null | boolean | number | bigint | string | Uint8Array | Money;
 
 const small = new Set<Type>(["i8", "i16", "i32", "u8", "u16", "u32"]);
@@ -58,7 +58,7 @@ function single(value: number, column: Column): number {
 export function store(value: unknown, column: Column): Stored {
   if (value == null) return null;
   const wrong = () =>
-    new BobakError("Mismatch", `${typeof value} ${String(value).slice(0, 60)} where the column is of type ${column.type}`, {
+    new BobakError("Mismatch", `the column has the type ${column.type}, and the value is ${typeof value} ${String(value).slice(0, 60)}`, {
       column: column.name,
     });
   switch (column.type) {
@@ -104,7 +104,7 @@ export function store(value: unknown, column: Column): Stored {
   }
 }
 
-/** Whoever reads the column takes its texts apart. */
+/** Readers of the column parse its texts. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text);
@@ -138,10 +138,7 @@ export function load(stored: Stored, type: Type): Value {
   return type === "uuid" && stored instanceof Uint8Array ? uuidText(stored) : stored;
 }
 
-/**
- * A parameter of an SQL text. Numbers, texts and bytes are what they are, and have no type; a number that is whole is
- * an integer.
- */
+/** An SQL parameter with its type. Numbers, texts and bytes have no type; a whole number is an integer. */
 export function parameter(value: unknown): Parameter {
   const plain = (value: Stored): Parameter => ({ value, type: "any" });
   if (value == null) return plain(null);
@@ -150,7 +147,7 @@ export function parameter(value: unknown): Parameter {
   if (value instanceof Money) return { value: value.scaled, type: "currency" };
   if (value instanceof Date && !Number.isNaN(value.getTime())) return { value: BigInt(value.getTime()) * 1000n, type: "timestamp" };
   if (typeof value === "bigint" || typeof value === "string" || value instanceof Uint8Array) return plain(value);
-  throw new BobakError("Mismatch", `a value of the type ${typeof value} can't be stored`);
+  throw new BobakError("Mismatch", `a value of the type ${typeof value} cannot be stored`);
 }
 
 function uuidText(bytes: Uint8Array): string {
@@ -160,7 +157,7 @@ function uuidText(bytes: Uint8Array): string {
 
 const day = 86_400_000_000n;
 
-/** Microseconds, or days, of an ISO text. What is finer is cut off, as by the server. */
+/** The microseconds, or days, of an ISO text. Finer fractions are truncated, as by the server. */
 function parseTime(text: string, type: Type): bigint {
   const form = {
     date: /^(\d{4}-\d\d-\d\d)()()$/, time: /^()(\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?$/,
@@ -168,7 +165,7 @@ function parseTime(text: string, type: Type): bigint {
     timestamp: /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/,
   }[type as "date"];
   const [found, date, clock, fraction = "", zone = "Z"] = form.exec(text) ?? [];
-  // What was written, as an instant of UTC: a day that the month has not, or hour 24, comes back as another.
+  // Formatting the parsed time again finds days that do not exist, and hour 24.
   const civil = `${date || "1970-01-01"}T${clock || "00:00"}`;
   const known = found === undefined ? NaN : Date.parse(`${civil}Z`);
   const is = !Number.isNaN(known) && new Date(known).toISOString().startsWith(civil);
@@ -182,7 +179,7 @@ function parseTime(text: string, type: Type): bigint {
 /** The ISO text of microseconds, or days. */
 function timeText(stored: bigint, type: Type): string {
   if (type === "date") return dateText(Number(stored));
-  // Most are whole as numbers, with which one reckons faster.
+  // Most fit in a number, whose arithmetic is faster.
   const whole = Number(stored);
   const days = Number.isSafeInteger(whole) ? Math.floor(whole / 86_400e6) : Number((stored - (((stored % day) + day) % day)) / day);
   const micros = Number.isSafeInteger(whole) ? whole - days * 86_400e6 : Number(((stored % day) + day) % day);
@@ -199,19 +196,19 @@ function timeText(stored: bigint, type: Type): string {
   return putDate(days) ? letters.toString("latin1", 0, end) : `${longDate(days)}${letters.toString("latin1", 10, end)}`;
 }
 
-/** A text under way, `2024-02-29T12:00:00.000000Z`: put together so, it is one piece of memory. */
+/** A buffer for `2024-02-29T12:00:00.000000Z`, so that building a text needs one allocation. */
 const letters = Buffer.from("0000-00-00T00:00:00.000000Z");
 
-/** Puts two digits, and a letter behind them. */
+/** Writes two digits, and a letter after them. */
 function put2(at: number, number: number, behind: string): void {
   letters[at] = 48 + Math.floor(number / 10);
   letters[at + 1] = 48 + (number % 10);
   letters[at + 2] = behind.charCodeAt(0);
 }
 
-/** Puts a date of four digits for its year; whether it is one. */
+/** Writes a date whose year has four digits; returns false for other years. */
 function putDate(days: number): boolean {
-  // Years begin in March here, so that a leap day is a year's last.
+  // Years begin in March here, so that a leap day is the last day of a year.
   const since = days + 719_468;
   const era = Math.floor(since / 146_097);
   const ofEra = since - era * 146_097;
@@ -231,13 +228,13 @@ function dateText(days: number): string {
   return putDate(days) ? letters.toString("latin1", 0, 10) : longDate(days);
 }
 
-/** The date of a year that has more digits, or is before the first. */
+/** A date whose year has more digits, or is negative. */
 function longDate(days: number): string {
-  if (Math.abs(days) > 1e8) throw new BobakError("OutOfRange", `${days} is not the number of a date`);
+  if (Math.abs(days) > 1e8) throw new BobakError("OutOfRange", `${days} days are out of the range of dates`);
   return new Date(days * 86_400_000).toISOString().split("T")[0]!;
 }
 
-/** Now, as a stamp is stored. */
+/** The current time as a time stamp is stored. */
 export function now(column: Column): Stored {
   const micros = BigInt(Date.now() * 1000);
   return column.asText ? timeText(micros, "timestamp") : micros;
@@ -245,9 +242,9 @@ export function now(column: Column): Stored {
 
 let last = 0n;
 
-/** A new UUID of version 7: it sorts after every one that this process made before. */
+/** A UUID of version 7, which sorts after every one that this process made before. */
 export function newUuid(): string {
-  // 48 bits of milliseconds and 12 of a counter, which runs on into the milliseconds.
+  // 48 bits of milliseconds and 12 bits of a counter, which overflows into the milliseconds.
   const clock = BigInt(Date.now()) << 12n;
   last = last + 1n > clock ? last + 1n : clock;
   const random = randomBytes(8);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { col, column, connect, Money, table, type Type } from "../src/index.js";
 import { load } from "../src/values.js";
-import { behindEachDoor, fails, inFolder, people, person, program, unix, type Person, type Tables } from "./serving.js";
+import { overEachTransport, fails, inFolder, people, person, program, unix, type Person, type Tables } from "./serving.js";
 
 interface Edge {
   id: bigint;
@@ -27,7 +27,7 @@ const edges: Edge[] = [
   { id: 6n, number: null, money: null, text: null, blob: null },
 ];
 
-behindEachDoor("values at the edges", async (whole) => {
+overEachTransport("values at the edges", async (whole) => {
   const db = whole as unknown as Awaited<ReturnType<typeof connect<{ edge: Edge }>>>;
   await db.create(edge);
   const kept = await db.table("edge");
@@ -37,7 +37,7 @@ behindEachDoor("values at the edges", async (whole) => {
   assert.equal((await kept.insertMany(edges)).inserted, edges.length);
   assert.deepEqual(await kept.getMany([1, 2, 3, 4, 5, 6]), edges);
   for (const one of edges.slice(0, 5)) {
-    // As parts of conditions, as parameters, as results.
+    // In conditions, as parameters, in results.
     for (const name of ["number", "money", "text", "blob"] as const) {
       assert.deepEqual(await kept.where(col(name).eq(one[name])).all(), [one], name);
     }
@@ -51,7 +51,7 @@ behindEachDoor("values at the edges", async (whole) => {
   for await (const one of kept.where()) seen.push(one);
   assert.deepEqual(seen, edges);
   assert.deepEqual(await db.sql("SELECT id FROM edge WHERE text IS NULL OR blob IS NULL"), [{ id: 6n }]);
-  // An object has each name once, and what is not there is no NULL.
+  // An object has each name once, and undefined is not NULL.
   await assert.rejects(db.sql("SELECT 1 a, 2 a"), fails("Misuse"));
   await assert.rejects(db.sql("SELECT 1 a, edge.id AS a FROM edge, json_each('[1, 2, 3]')"), fails("Misuse"));
   await assert.rejects(db.sql("SELECT ? AS a", [undefined]), fails("Misuse"));
@@ -62,7 +62,7 @@ behindEachDoor("values at the edges", async (whole) => {
     await assert.rejects(kept.upsert({ id: 6n, number: wrong }), fails("OutOfRange"));
     await assert.rejects(kept.upsert({ id: 6n, money: new Money(wrong) }), fails("OutOfRange"));
   }
-  // A number that JavaScript may have rounded is none.
+  // A number that JavaScript may have rounded is rejected.
   await assert.rejects(kept.upsert({ id: 6n, number: 2 ** 53 as never }), fails("Mismatch"));
 });
 
@@ -97,7 +97,7 @@ test("a long batch", () => inFolder(async (folder) => {
   await server.kill();
 }));
 
-test("a server that is killed under a read", () => inFolder(async (folder) => {
+test("a server killed during a read", () => inFolder(async (folder) => {
   const server = await unix(folder);
   const db = await connect<Tables>(`bobak+unix:${server.place}`);
   await db.create(person);
@@ -112,7 +112,7 @@ test("a server that is killed under a read", () => inFolder(async (folder) => {
   await db.close();
 }));
 
-test("a child that is killed under a batch", () => inFolder(async (folder) => {
+test("a child killed during a batch", () => inFolder(async (folder) => {
   const url = `bobak+stdio:sh -c echo%20$$%20>${folder}/pid;%20exec%20"$0"%20"$@" ${program()} serve ${folder}/app.db --stdio`;
   const db = await connect<Tables>(url);
   await db.create(person);
@@ -123,7 +123,7 @@ test("a child that is killed under a batch", () => inFolder(async (folder) => {
     yield* people(20_000);
   }
   await assert.rejects(kept.insertMany(untilKilled()), fails("Unknown"));
-  // The next child finds none of them.
+  // The next child process finds none of the rows.
   assert.equal(await kept.count(), 0);
   await db.close();
 }));

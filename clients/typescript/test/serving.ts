@@ -1,4 +1,4 @@
-// A real server behind every door, and the tables that the tests keep.
+// A real server over each transport, and the tables of the tests.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -20,14 +20,14 @@ export function program(): string {
 }
 
 export const person = table("person", [
-  column("id", "i64"), column("name", "text", { maxChars: 40 }), column("age", "i32", { nullable: true }),
+  column("id", "i64"), column("name", "text", { max: 40 }), column("age", "i32", { nullable: true }),
   column("balance", "currency", { default: Money.parse("0") }),
 ]);
 export const note = table("note", [
-  column("id", "uuid"), column("text", "text"), column("made", "timestamp", { role: "created_at" }),
-  column("changed", "timestamp", { role: "modified_at", asText: true }), column("version", "i64", { role: "version" }),
+  column("id", "uuid"), column("text", "text"), column("made", "timestamp", { createdAt: true }),
+  column("changed", "timestamp", { modifiedAt: true, store: "text" }), column("version", "i64", { version: true }),
 ]);
-export const seat = table("seat", [column("row", "i16"), column("letter", "text")], ["row", "letter"]);
+export const square = table("square", [column("row", "i16", { key: true }), column("letter", "text", { key: true })]);
 
 export interface Person {
   id: bigint;
@@ -38,7 +38,7 @@ export interface Person {
 export interface Tables {
   person: Person;
   note: { id: string; text: string; made: string; changed: string; version: bigint };
-  seat: { row: number; letter: string };
+  square: { row: number; letter: string };
 }
 
 export const people = (count: number): Partial<Person>[] =>
@@ -61,7 +61,7 @@ export async function serve(folder: string, ...words: string[]): Promise<{ child
   };
   return { child, place: String(line).replace("listening on ", "").trim(), kill };
 }
-/** The URL of a program of the shell's, which speaks no protocol. */
+/** The URL of a shell script, which does not speak the protocol. */
 export const shell = (text: string) => `bobak+stdio:sh -c ${text.replaceAll("%", "%25").replaceAll(" ", "%20")}`;
 export const unix = (folder: string, ...more: string[]) => {
   rmSync(join(folder, "socket"), { force: true });
@@ -83,17 +83,17 @@ export async function inFolder(work: (folder: string) => Promise<void>): Promise
 
 export type Db = Awaited<ReturnType<typeof connect<Tables>>>;
 
-/** Runs a test on a new database behind each door. */
-export function behindEachDoor(name: string, work: (db: Db, folder: string) => Promise<void>): void {
-  for (const door of ["tcp", "unix", "stdio"] as const) {
-    test(`${name} over ${door}`, () => inFolder(async (folder) => {
-      const server = door === "tcp" ? await tcp(folder) : door === "unix" ? await unix(folder) : undefined;
+/** Runs a test on a new database over each transport. */
+export function overEachTransport(name: string, work: (db: Db, folder: string) => Promise<void>): void {
+  for (const transport of ["tcp", "unix", "stdio"] as const) {
+    test(`${name} over ${transport}`, () => inFolder(async (folder) => {
+      const server = transport === "tcp" ? await tcp(folder) : transport === "unix" ? await unix(folder) : undefined;
       const urls = {
         tcp: `bobak://${server?.place}/main?token=${token}`, unix: `bobak+unix:${server?.place}`,
         stdio: `bobak+stdio:${program()} serve ${folder}/app.db --stdio`,
       };
       try {
-        const db = await connect<Tables>(urls[door]);
+        const db = await connect<Tables>(urls[transport]);
         try {
           await work(db, folder);
         } finally {

@@ -16,7 +16,7 @@ test("tables of any name have interfaces of their own", () => {
     assert.ok(text.includes(`  ${JSON.stringify(table)}: ${name};\n`), `${table} is ${name}: ${text}`);
 });
 
-test("what goes wrong is said in a line", () => {
+test("errors are one line", () => {
   const run = (...words: string[]) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [`${here}/dist/src/bobak-types.js`, ...words], { encoding: "utf8" });
     return [status, stdout, stderr];

@@ -1,9 +1,9 @@
-// Answers: each function reads the body of a frame.
+// Responses: each function reads the body of a frame.
 import { BobakError, Garbled, kinds } from "../errors.js";
 import { Reader, type Stored } from "./code.js";
 import { parseTable, types, type TableSchema, type Type } from "./schema.js";
 
-/** What a server says to a client that it lets in. */
+/** The response to an authenticated client. */
 export interface Welcome {
   version: number;
   frame: number;
@@ -16,7 +16,7 @@ export interface Welcome {
   server: string;
 }
 
-/** The outcome of several rows. */
+/** The outcome of consecutive rows. */
 export interface Group {
   tag: "keys" | "inserted" | "key" | "changed" | "ignored" | "failed";
   rows: number;
@@ -42,7 +42,7 @@ export const welcome = (body: Buffer): Welcome =>
 export const error = (body: Buffer): BobakError => whole(body, readError);
 
 function readError(r: Reader): BobakError {
-  // A kind that is newer than this client is some error all the same.
+  // A kind that is newer than this client is an error of the engine.
   const kind = kinds[r.u8() - 1] ?? "Engine";
   const words = r.text();
   const place = {

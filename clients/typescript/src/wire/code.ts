@@ -6,7 +6,10 @@ export type Stored = null | bigint | number | string | Uint8Array;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The text of bytes, checked. */
+/**
+ * The text of bytes, checked.
+ * @internal
+ */
 export function textOf(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
@@ -15,10 +18,13 @@ export function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** Texts of at most so many characters are written and read one by one where they are ASCII: a call costs more. */
+/** Short ASCII texts are written and read character by character: a call costs more. */
 const short = 32;
 
-/** The bytes of a text; half a character is refused. */
+/**
+ * The bytes of a text; rejects a lone surrogate.
+ * @internal
+ */
 export function bytesOf(text: string): Buffer {
   const bytes = Buffer.from(text);
   // What has no UTF-8 form has become U+FFFD.
@@ -28,10 +34,13 @@ export function bytesOf(text: string): Buffer {
   return bytes;
 }
 
-/** What reads and writes numbers in bytes: quicker than a buffer's own functions. */
+/** Reads and writes numbers in bytes, faster than a buffer's own functions. */
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-/** Appends to a buffer that grows. */
+/**
+ * Appends to a buffer that grows.
+ * @internal
+ */
 export class Writer {
   #out = Buffer.allocUnsafe(256);
   #view = viewOf(this.#out);
@@ -53,7 +62,7 @@ export class Writer {
     return this.#length;
   }
 
-  /** What was written; good until the next write. */
+  /** The written bytes; valid until the next write. */
   get bytes(): Buffer {
     return this.#out.subarray(0, this.#length);
   }
@@ -117,7 +126,7 @@ export class Writer {
     return this;
   }
 
-  /** A single value with its class before it. */
+  /** A single value with its storage class before it. */
   value(value: Stored): this {
     if (value === null) return this.u8(0);
     if (typeof value === "bigint") return this.u8(1).i64(value);
@@ -167,7 +176,7 @@ export class Writer {
     for (let place = 0; place < text.length; place++) {
       const unit = text.charCodeAt(place);
       if (unit > 0x7f || place === short) {
-        // A longer one, or one beyond ASCII, takes the way of all.
+        // A longer text, or one that is not ASCII, is encoded by the buffer.
         this.#length = at;
         this.raw(bytesOf(text));
         return;
@@ -177,7 +186,10 @@ export class Writer {
   }
 }
 
-/** Takes from the front of a body; what is too short is Garbled. */
+/**
+ * Decodes a body from its beginning; throws Garbled if it is too short.
+ * @internal
+ */
 export class Reader {
   at = 0;
   #view: DataView | undefined;

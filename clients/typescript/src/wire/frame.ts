@@ -10,10 +10,10 @@ export const Kind = {
 } as const;
 
 const known = new Set<number>(Object.values(Kind));
-/** Those that the server never answers. */
+/** Kinds without a response. */
 export const unanswered = new Set<number>([Kind.define, Kind.prepare, Kind.forget, Kind.close, Kind.cancel, Kind.credit]);
 
-/** One frame; `more` says that others of the same message follow. */
+/** One frame; `more` is set if others of the same message follow. */
 export interface Frame {
   kind: number;
   more: boolean;
@@ -30,18 +30,15 @@ export function head(kind: number, more: boolean, id: number, length: number): B
   return bytes;
 }
 
-/**
- * What is wrong where another protocol has answered a greeting. No first frame begins so: it would be longer than one may
- * be.
- */
+/** The problem if the server's first bytes are of another protocol. No frame begins with these bytes: it would be too long. */
 export function foreign(first: Buffer): string | undefined {
   const [kind = 0, major, minor = 0] = first;
-  if (kind >= 0x14 && kind <= 0x17 && major === 3 && minor >= 1 && minor <= 4) return "the server speaks TLS there: say tls=on";
+  if (kind >= 0x14 && kind <= 0x17 && major === 3 && minor >= 1 && minor <= 4) return "the server speaks TLS: add tls=on to the URL";
   if (!first.subarray(0, 5).equals(Buffer.from("HTTP/"))) return undefined;
-  return "an HTTP server answers there: Bobak's own protocol has another door than HTTP";
+  return "this is an HTTP listener: Bobak's own protocol has another port";
 }
 
-/** Collects bytes, and gives out the frames in them. */
+/** Collects bytes, and returns the frames in them. */
 export class Inbox {
   #pieces: Buffer[] = [];
   #length = 0;
@@ -51,7 +48,7 @@ export class Inbox {
     this.#length += piece.length;
   }
 
-  /** The first bytes that wait. */
+  /** The first bytes of the input. */
   get first(): Buffer {
     if (this.#length) this.#join();
     return this.#pieces[0]?.subarray(0, 12) ?? Buffer.alloc(0);
@@ -61,13 +58,13 @@ export class Inbox {
     return this.#length === 0;
   }
 
-  /** The next frame, or undefined where it is not whole yet. */
+  /** The next frame, or undefined if it is not complete. */
   next(): Frame | undefined {
     if (this.#length < 12) return undefined;
     if (this.#pieces[0]!.length < 12) this.#join();
     const first = this.#pieces[0]!;
     const [length, kind, flags] = [first.readUInt32LE(0), first[4]!, first[5]!];
-    if (!known.has(kind) || flags > 1 || first.readUInt16LE(6) !== 0) throw new Garbled("bytes that are no head of a frame");
+    if (!known.has(kind) || flags > 1 || first.readUInt16LE(6) !== 0) throw new Garbled("bytes that are not the head of a frame");
     const end = 12 + length;
     if (this.#length < end) return undefined;
     if (first.length < end) this.#join();

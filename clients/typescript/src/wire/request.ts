@@ -12,7 +12,7 @@ export type Comparison = (typeof comparisons)[number];
 export const expressions = ["column", "count", "count_of", "sum", "min", "max", "avg"] as const;
 export type Expression = (typeof expressions)[number];
 
-/** A condition over numbered columns, with stored values. */
+/** A condition over positions of columns and stored values. */
 export type Placed =
   | { is: "compare"; place: number; comparison: Comparison; value: Stored }
   | { is: "columns"; place: number; comparison: Comparison; right: number }
@@ -48,6 +48,7 @@ export interface Credentials {
   password?: string | undefined;
 }
 
+/** @internal */
 export function hello(w: Writer, versions: [number, number], database: string, client: string, shown: Credentials): void {
   w.raw(Buffer.from("BOBK")).u16(versions[0]).u16(versions[1]).text(database).text(client);
   if (shown.token !== undefined) w.u8(1).text(shown.token);
@@ -55,12 +56,16 @@ export function hello(w: Writer, versions: [number, number], database: string, c
   else w.u8(0);
 }
 
+/** @internal */
 export function control(w: Writer, step: Step, name?: string): void {
   w.u8(steps.indexOf(step));
   if (name !== undefined) w.text(name);
 }
 
-/** What is before the row of a write, and the rows of a run of a batch. */
+/**
+ * What precedes the row of a write, or the rows of a run of a batch.
+ * @internal
+ */
 export function run(w: Writer, table: number, verb: Verb, sets: readonly number[]): void {
   const words: bigint[] = [];
   for (const place of sets) {
@@ -72,6 +77,7 @@ export function run(w: Writer, table: number, verb: Verb, sets: readonly number[
   for (const word of words) w.u64(word);
 }
 
+/** @internal */
 export function change(w: Writer, table: number, where: Placed | null, assigns: Assign[] | null): void {
   w.u32(table).option(where, (where) => condition(w, where));
   w.option(assigns, (assigns) => {
@@ -80,6 +86,7 @@ export function change(w: Writer, table: number, where: Placed | null, assigns: 
   });
 }
 
+/** @internal */
 export function condition(w: Writer, it: Placed, depth = 200): void {
   if (depth === 0) throw new BobakError("OutOfRange", "a condition nests deeper than 200");
   w.u8(tags.indexOf(it.is));
@@ -98,6 +105,7 @@ export function condition(w: Writer, it: Placed, depth = 200): void {
   } else if (it.is !== "null") w.text(it.text);
 }
 
+/** @internal */
 export function select(w: Writer, table: number, it: Select): void {
   w.u8(0).u32(table).u16(it.columns.length);
   for (const one of it.columns) w.u8(expressions.indexOf(one.what)).u16(one.place);
@@ -112,10 +120,12 @@ export interface Parameter {
   type: Type;
 }
 
+/** @internal */
 export function sql(w: Writer, text: string, parameters: Parameter[]): void {
   putParameters(w.u8(1).text(text), parameters);
 }
 
+/** @internal */
 export function statement(w: Writer, number: number, parameters: Parameter[]): void {
   putParameters(w.u8(2).u32(number), parameters);
 }
@@ -128,7 +138,10 @@ function putParameters(w: Writer, parameters: Parameter[]): void {
 export const schemaChanges = ["create_table", "add_column", "add_index", "track", "untrack"] as const;
 export type SchemaChange = (typeof schemaChanges)[number];
 
-/** One change of an alter; the place is 1 where a tracked table's log is to be indexed by key. */
+/**
+ * One change of an Alter. If the place is 1, the log of a tracked table gets an index over the key.
+ * @internal
+ */
 export function schemaChange(w: Writer, what: SchemaChange, place: number, it: TableSchema): void {
   w.u8(schemaChanges.indexOf(what)).u16(place).raw(describe(it));
 }

@@ -3,7 +3,7 @@ import { BobakError, Garbled } from "../errors.js";
 import { store, type Value } from "../values.js";
 import { Reader, Writer, type Stored } from "./code.js";
 
-/** What a column holds, by the numbers of the protocol. */
+/** The types of columns, in the order of the protocol. */
 export const types = [
   "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "text", "bytes", "uuid", "currency", "date",
   "time", "datetime", "timestamp", "json", "any", "decimal",
@@ -24,7 +24,7 @@ export interface Column {
   nullable: boolean;
   unique: boolean;
   asText: boolean;
-  /** 0 bytes, 1 ASCII without case, 2 Unicode without case. */
+  /** 0 binary, 1 ASCII case-insensitive, 2 Unicode case-insensitive. */
   collation: number;
   /** 0 none, 1 created at, 2 modified at, 3 version. */
   role: number;
@@ -34,70 +34,129 @@ export interface Column {
   references: Reference | null;
 }
 
-/** A table: its columns, the places of its key's columns, its indexes. */
+/** A table: its columns, the positions of its key's columns, its indexes. */
 export interface TableSchema {
   name: string;
   columns: Column[];
   key: number[];
-  /** Who makes keys: 0 the engine, 1 the client, 2 the user. */
+  /** What generates keys: 0 the engine, 1 the client, 2 neither: the program sets them. */
   keysBy: number;
   indexes: { name: string; unique: boolean; columns: number[] }[];
-  /** The description as it came; sent back unchanged. */
-  described?: Buffer;
+  /** The description as the server sent it; it is sent back unchanged. */
+  described?: Uint8Array;
 }
 
-const roles = ["none", "created_at", "modified_at", "version"] as const;
-const collations = ["bytes", "nocase", "unicode_nocase"] as const;
+const collations = ["binary", "nocase", "unicode_nocase"] as const;
 const actions = ["restrict", "cascade", "set_null"] as const;
 
-/** What a column may be besides its name and its type. */
-export interface ColumnOptions extends Partial<Omit<Column, "name" | "type" | "default" | "collation" | "role" | "references">> {
-  /** What a row has that does not name it: a value as in rows. */
-  default?: Value;
-  /** What Bobak fills it with: the times of creation and change; a version is raised, and compared, at each update. */
-  role?: (typeof roles)[number];
-  /** How texts compare and sort: "nocase" folds ASCII only. */
-  collation?: (typeof collations)[number];
-  /** The row that it refers to; what becomes of this one where that is deleted: "restrict" refuses, unless said. */
-  references?: { table: string; column: string; onDelete?: (typeof actions)[number] };
+/** The options of a column, besides its name and its type. */
+export interface ColumnOptions {
+  /** Part of the key, by default the column `id`; with "given" the program sets the key, and none is generated. */
+  key?: boolean | "given" | undefined;
+  /** Whether it may be NULL. */
+  nullable?: boolean | undefined;
+  /** The maximum number of characters of a text. */
+  max?: number | undefined;
+  /** Whether no two rows have the same value. */
+  unique?: boolean | undefined;
+  /** An index over this column. */
+  index?: boolean | undefined;
+  /** The value of rows that do not name the column. */
+  default?: Value | undefined;
+  /** Bobak sets it to the time of the insert. */
+  createdAt?: boolean | undefined;
+  /** Bobak sets it to the time of each write. */
+  modifiedAt?: boolean | undefined;
+  /** Each update checks and raises it. */
+  version?: boolean | undefined;
+  /** How texts compare and sort: "binary" unless set; "nocase" ignores the case of ASCII letters. */
+  collation?: (typeof collations)[number] | undefined;
+  /** A constraint in SQL. */
+  check?: string | undefined;
+  /** A foreign key: a table, whose key it references, or "table(column)". */
+  references?: TableSchema | `${string}(${string})` | undefined;
+  /** What a delete of the referenced row does: "restrict" unless set. */
+  onDelete?: (typeof actions)[number] | undefined;
+  /** "text" stores dates, times and UUIDs as ISO text. */
+  store?: "text" | undefined;
 }
 
-/** A column of a type; what `more` does not say is as plain as can be. */
-export function column(name: string, type: Type, more: ColumnOptions = {}): Column {
-  const { role = "none", collation = "bytes", references, default: otherwise = null, ...rest } = more;
-  const among = (words: readonly string[], word: string) => {
-    const found = words.indexOf(word);
-    if (found < 0) throw new BobakError("Schema", `'${word}' is none of ${words.join(", ")}`, { column: name });
+/** A column for `table`. */
+export interface ColumnDefinition extends Column {
+  readonly options: ColumnOptions;
+}
+
+const known = new Set([
+  "key", "nullable", "max", "unique", "index", "default", "createdAt", "modifiedAt", "version", "collation", "check",
+  "references", "onDelete", "store",
+]);
+
+/** A column of a type, with options. */
+export function column(name: string, type: Type, options: ColumnOptions = {}): ColumnDefinition {
+  const wrong = (words: string) => new BobakError("Schema", words, { column: name });
+  const among = (option: string, words: readonly string[], word: unknown) => {
+    const found = words.indexOf(word as string);
+    if (found < 0) throw wrong(`${option} is one of ${words.join(", ")}, not '${String(word)}'`);
     return found;
   };
-  among(types, type);
-  const made: Column = {
-    name, type, nullable: false, unique: false, asText: false, maxChars: null, default: null, check: null, ...rest,
-    role: among(roles, role), collation: among(collations, collation),
-    references: references ? { ...references, onDelete: among(actions, references.onDelete ?? "restrict") } : null,
+  among("a type", types, type);
+  for (const option of Object.keys(options)) {
+    if (!known.has(option)) throw wrong(`'${option}' is not an option of a column; the options are ${[...known].join(", ")}`);
+  }
+  if (options.store !== undefined) among("store", ["text"], options.store);
+  if (![undefined, false, true, "given"].includes(options.key)) throw wrong(`key is true or "given", not ${String(options.key)}`);
+  const onDelete = among("onDelete", actions, options.onDelete ?? "restrict");
+  if (options.onDelete !== undefined && options.references === undefined) throw wrong("onDelete needs references");
+  const role = options.createdAt ? 1 : options.modifiedAt ? 2 : options.version ? 3 : 0;
+  const made: ColumnDefinition = {
+    name, type, nullable: options.nullable ?? false, unique: options.unique ?? false, asText: options.store === "text",
+    collation: among("collation", collations, options.collation ?? "binary"), role, maxChars: options.max ?? null,
+    default: null, check: options.check ?? null, references: null, options,
   };
-  made.default = store(otherwise, made);
+  if (options.references !== undefined) made.references = { ...reference(options.references, wrong), onDelete };
+  if (made.references && onDelete === 2 && !made.nullable) throw wrong('onDelete: "set_null" needs nullable: true');
+  made.default = store(options.default ?? null, made);
   return made;
 }
 
-/** A table for `create`: the key is its first column, unless `key` names others. */
+/** The table and the column of a foreign key. */
+function reference(to: unknown, wrong: (words: string) => BobakError): { table: string; column: string } {
+  if (typeof to === "string") {
+    const [, table, column] = /^([^()]+)\(([^()]+)\)$/.exec(to) ?? [];
+    if (table !== undefined && column !== undefined) return { table, column };
+  } else if (to !== null && typeof to === "object" && "columns" in to && "key" in to) {
+    const { name, columns, key } = to as TableSchema;
+    if (key.length !== 1) throw wrong(`the table ${name} has a key of several columns, which nothing references`);
+    return { table: name, column: columns[key[0]!]!.name };
+  }
+  const shown = typeof to === "string" ? `'${to}'` : JSON.stringify(to);
+  throw wrong(`references: ${shown}: write references: airline, which is a table, or references: "airline(code)"`);
+}
+
+/** A table for `create`, with indexes over several columns. */
 export function table(
-  name: string, columns: Column[], key: string[] = [columns[0]!.name],
-  indexes: { name: string; columns: string[]; unique?: boolean }[] = [],
+  name: string, columns: ColumnDefinition[], indexes: { name: string; columns: string[]; unique?: boolean }[] = [],
 ): TableSchema {
   const place = (wanted: string) => {
     const found = columns.findIndex((column) => column.name === wanted);
     if (found < 0) throw new BobakError("Schema", `there is no column '${wanted}'`, { table: name });
     return found;
   };
-  const places = key.map(place);
-  const only = places.length === 1 ? columns[places[0]!]?.type : undefined;
+  let key = columns.flatMap((column, place) => (column.options.key ? [place] : []));
+  if (key.length === 0) key = columns.flatMap((column, place) => (column.name === "id" ? [place] : []));
+  if (key.length === 0) throw new BobakError("Schema", "the table has no key: name a column id, or add key: true to one", { table: name });
+  const given = columns.some((column) => column.options.key === "given");
+  const only = key.length === 1 && !given ? columns[key[0]!]!.type : undefined;
   const keysBy = only === "i64" ? 0 : only === "uuid" ? 1 : 2;
-  const indexed = indexes.map((one) => ({ name: one.name, unique: one.unique ?? false, columns: one.columns.map(place) }));
-  return { name, columns, key: places, keysBy, indexes: indexed };
+  const own = columns.filter((column) => column.options.index).map((column) => (
+    { name: `${name}_${column.name}`, columns: [column.name], unique: false }
+  ));
+  const indexed = [...own, ...indexes].map((one) => ({ name: one.name, unique: one.unique ?? false, columns: one.columns.map(place) }));
+  return { name, columns: columns.map(({ options: _, ...column }) => column), key, keysBy, indexes: indexed };
 }
 
-export function describe(table: TableSchema): Buffer {
+/** @internal */
+export function describe(table: TableSchema): Uint8Array {
   if (table.described) return table.described;
   const w = new Writer().text(table.name).u16(table.columns.length);
   for (const column of table.columns) {
@@ -112,16 +171,17 @@ export function describe(table: TableSchema): Buffer {
   return Buffer.from(w.bytes);
 }
 
+/** @internal */
 export function parseTable(described: Buffer): TableSchema {
   const r = new Reader(described);
   const name = r.text();
   const columns = r.list(r.u16(), () => readColumn(r));
-  const [key, keysBy] = [r.places(), r.upTo(2, "who makes keys")];
+  const [key, keysBy] = [r.places(), r.upTo(2, "a generator of keys")];
   const indexes = r.list(r.u16(), () => ({ name: r.text(), unique: r.bool(), columns: r.places() }));
   r.finish();
   const places = [key, ...indexes.map((index) => index.columns)].flat();
   if (key.length === 0 || places.some((place) => place >= columns.length)) {
-    throw new Garbled("a key or index over a column that the table has not");
+    throw new Garbled("a key or index over a column that does not exist");
   }
   return { name, columns, key, keysBy, indexes, described: Buffer.from(described) };
 }
