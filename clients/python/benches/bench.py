@@ -1,4 +1,4 @@
-"""Rows per second: the works of `bobak bench`, from Python.
+"""Rows per second: the workloads of `bobak bench`, from Python.
 
     python benches/bench.py [URL] [--rows N]
 

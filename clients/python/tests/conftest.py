@@ -1,4 +1,4 @@
-"""A real server behind every door."""
+"""A real server for each transport."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from serving import TOKEN, stdio_url, tcp, unix
 
 @pytest.fixture(params=["tcp", "unix", "stdio"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A new database behind each door."""
+    """A new database over each transport."""
     if request.param == "stdio":
         yield stdio_url(tmp_path)
         return
@@ -28,7 +28,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def socket_url(tmp_path: Path) -> Iterator[str]:
-    """A new database behind a Unix socket."""
+    """A new database over a Unix socket."""
     server = unix(tmp_path)
     yield f"bobak+unix:{server.place}"
     server.stop()

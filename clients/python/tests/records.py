@@ -1,4 +1,4 @@
-"""Dataclasses that the tests keep."""
+"""The dataclasses of the tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import bobak
 @dataclass
 class Person:
     id: int
-    name: str = bobak.column(max_chars=40)
+    name: str = bobak.column(max=40)
     age: int | None = None
     balance: Decimal = Decimal(0)
 
@@ -23,7 +23,7 @@ class Person:
 
 @dataclass
 class Log:
-    """A table whose key says by None that it is to be made."""
+    """A table whose key is generated if it is None."""
 
     id: int | None
     line: str = ""
@@ -31,7 +31,7 @@ class Log:
 
 @dataclass
 class Note:
-    """A table whose keys the client makes, with everything that Bobak fills."""
+    """A table with keys that the client generates, time stamps and a version."""
 
     id: uuid.UUID | None
     text: str
@@ -41,8 +41,8 @@ class Note:
 
 
 @dataclass
-class Seat:
-    """A key of two columns, which the user gives."""
+class Square:
+    """A key of two columns, which the program sets."""
 
     row: int = bobak.column(key=True)
     letter: str = bobak.column(key=True)
@@ -67,9 +67,9 @@ class Kinds:
         type="timestamp", default=dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
     )
     document: dict[str, Any] | None = None
-    day_text: dt.date = bobak.column(as_text=True, default=dt.date(1970, 1, 1))
+    day_text: dt.date = bobak.column(store="text", default=dt.date(1970, 1, 1))
     instant_text: dt.datetime = bobak.column(
-        type="timestamp", as_text=True, default=dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+        type="timestamp", store="text", default=dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
     )
 
 

@@ -13,7 +13,7 @@ TOKEN = "0123456789abcdef"
 
 
 def program() -> str:
-    """The program `bobak`: BOBAK_TEST_PROGRAM, or the one that cargo has built last."""
+    """The program `bobak`: BOBAK_TEST_PROGRAM, or the last one that cargo has built."""
     named = os.environ.get("BOBAK_TEST_PROGRAM")
     if named:
         return named
@@ -26,7 +26,7 @@ def program() -> str:
 
 
 class Server:
-    """`bobak serve` in a process of its own."""
+    """A process that runs `bobak serve`."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The face that blocks is made of the one that is awaited, and that one works as it does."""
+"""The sync API is generated from the async one, which behaves the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from records import Person, Seat, people
+from records import Person, Square, people
 
 import bobak
 from bobak import ErrorKind, col, count
@@ -16,14 +16,14 @@ from bobak import ErrorKind, col, count
 TOOLS = Path(__file__).parent.parent / "tools"
 
 
-def test_the_faces_are_the_same() -> None:
+def test_the_sync_api_is_current() -> None:
     sys.path.insert(0, str(TOOLS))
     import make_sync
 
     for name in make_sync.FILES:
         made = make_sync.made((make_sync.SOURCE / "_async" / name).read_text())
         found = (make_sync.SOURCE / "_sync" / name).read_text()
-        assert found == made, f"_sync/{name} is not what tools/make_sync.py makes"
+        assert found == made, f"_sync/{name} is not the output of tools/make_sync.py"
 
 
 def test_awaited(url: str) -> None:
@@ -32,7 +32,7 @@ def test_awaited(url: str) -> None:
 
 async def work(url: str) -> None:
     async with await bobak.connect_async(url) as db:
-        await db.create(Person, Seat)
+        await db.create(Person, Square)
         table = await db.table(Person)
         assert await table.insert(Person(0, "Ada")) == 1
         assert await table.get(1) == Person(1, "Ada")
@@ -46,10 +46,10 @@ async def work(url: str) -> None:
         total = await table.where(col.age < 2).select("age", count()).group_by("age").all()
         assert total == [(1, 334)]
         async with db.transaction() as transaction:
-            seats = await transaction.table(Seat)
-            await seats.insert(Seat(1, "A"))
+            squares = await transaction.table(Square)
+            await squares.insert(Square(1, "A"))
             with pytest.raises(bobak.Error) as caught:
-                await seats.insert(Seat(1, "A"))
+                await squares.insert(Square(1, "A"))
             assert caught.value.kind is ErrorKind.DUPLICATE
         with pytest.raises(ZeroDivisionError):
             async with db.transaction() as transaction:
@@ -69,7 +69,7 @@ async def first(rows: AsyncIterator[object]) -> object:
     return None
 
 
-def test_a_cancelled_task_leaves_the_connection_whole(url: str) -> None:
+def test_a_cancelled_task_keeps_the_connection(url: str) -> None:
     asyncio.run(cancel(url))
 
 
@@ -86,7 +86,7 @@ async def cancel(url: str) -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert await table.count() == 3_000
-        # Inside a transaction too: it goes on.
+        # A transaction also continues after a cancelled request.
         async with db.transaction() as transaction:
             inside = await transaction.table(Person)
             await inside.delete(1)
@@ -120,7 +120,7 @@ async def cancel_at_any_step(url: str) -> None:
                 await asyncio.sleep(0)
             for task in tasks:
                 task.cancel()
-            # Not one of them goes on, and none keeps a connection.
+            # All have ended, and none still uses a connection.
             ended = await asyncio.gather(*tasks, return_exceptions=True)
             assert all(isinstance(one, asyncio.CancelledError) for one in ended), (steps, ended)
         assert await asyncio.gather(table.count(), table.count())

@@ -48,7 +48,7 @@ def test_values_at_the_edges(url: str) -> None:
         assert table.insert_many(EDGES).inserted == len(EDGES)
         assert table.all() == EDGES == list(table) == table.get_many(range(1, 7))
         for edge in EDGES[:5]:
-            # As parts of conditions, as parameters, as results.
+            # In conditions, as parameters, in results.
             for name in ("number", "money", "text", "blob"):
                 found = table.where(getattr(col, name) == getattr(edge, name)).all()
                 assert found == [edge], name
@@ -133,5 +133,5 @@ def test_a_child_that_is_killed_under_a_batch(tmp_path: Path) -> None:
         with pytest.raises(bobak.Error) as caught:
             table.insert_many(until_killed())
         assert caught.value.kind is ErrorKind.UNKNOWN and not caught.value.is_retryable
-        # The next child finds none of them.
+        # The next child process finds none of the rows.
         assert table.count() == 0

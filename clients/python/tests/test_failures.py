@@ -1,4 +1,4 @@
-"""Servers that are killed, say no, talk garbage, or say nothing; clients that vanish."""
+"""Servers that are killed, reject clients, send invalid bytes or nothing; clients that exit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def failure(call: object, *arguments: object) -> bobak.Error:
 
 @contextmanager
 def fake_server(folder: Path, *connections: list[bytes]) -> Iterator[str]:
-    """A server that gives each connection the next answers to whatever it says."""
+    """A server that sends each connection the next responses, whatever it requests."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(folder / "fake"))
     listener.listen()
@@ -93,7 +93,7 @@ def test_tls(tmp_path: Path) -> None:
     assert failure(bobak.connect, url).kind is ErrorKind.UNREACHABLE
     plain = serving.tcp(tmp_path)
     for other, why in (
-        (url.removesuffix("&tls=on"), "the server speaks TLS there: say tls=on"),
+        (url.removesuffix("&tls=on"), "the server speaks TLS: add tls=on"),
         (f"bobak://{plain.place}/?token={serving.TOKEN}&tls=on", "does not speak TLS: leave tls"),
     ):
         for error in both_faces(other):
@@ -152,7 +152,7 @@ def test_a_killed_server(tmp_path: Path) -> None:
     assert failure(table.count).kind is ErrorKind.UNREACHABLE
     (tmp_path / "socket").unlink()
     server = serving.unix(tmp_path)
-    # A read goes on over a new connection; the transaction is gone.
+    # A read is repeated on a new connection; the transaction is undone.
     assert table.count() == 1
     server.kill()
     (tmp_path / "socket").unlink()
@@ -161,7 +161,7 @@ def test_a_killed_server(tmp_path: Path) -> None:
     with db.transaction() as transaction:
         transaction.table(Person).insert(Person(0, "b"))
 
-    # Killed under a batch: nobody knows.
+    # Killed during a batch: the result is unknown.
     def rows_until_killed() -> Iterator[Person]:
         yield from people(20_000)
         server.kill()
@@ -184,12 +184,12 @@ def test_a_killed_child_process(tmp_path: Path) -> None:
 
 
 def shell(text: str) -> str:
-    """The URL of a program of the shell's, which speaks no protocol."""
+    """The URL of a shell script, which does not speak the protocol."""
     return f"bobak+stdio:sh -c {text.replace('%', '%25').replace(' ', '%20')}"
 
 
 def both_faces(url: str) -> list[bobak.Error]:
-    """Why one can't connect, in either face."""
+    """The error of a failed connect, sync and async."""
 
     async def awaited() -> bobak.Error:
         with pytest.raises(bobak.Error) as caught:
@@ -206,9 +206,9 @@ def test_a_child_that_ends_says_why(tmp_path: Path) -> None:
         (serve, r"bobak ended \(exit status 1\), and said: bobak: could not open .*none/x\.db"),
         (shell("kill -9 $$"), r": sh ended \(signal SIGKILL\)$"),
         (shell("echo hm; echo hm >&2; exit 3"), r": sh ended \(exit status 3\), and said: hm$"),
-        # It lives on, and takes no more than a moment of this end's.
+        # The process continues; the client waits only a moment.
         (shell("exec >&-; echo hm >&2; read x"), r": sh closed its output, and said: hm$"),
-        (shell(f"{loop}; printf '\\033[1mend' >&2; exit 3"), r"line 1999 \| \[1mend$"),
+        (shell(f"{loop}; printf '\\033[1mlast' >&2; exit 3"), r"line 1999 \| \[1mlast$"),
     ):
         for error in both_faces(url):
             assert error.kind is ErrorKind.UNREACHABLE
@@ -251,7 +251,7 @@ def test_a_client_that_vanishes_in_a_transaction(tmp_path: Path) -> None:
         )
         folder = Path(__file__).parent
         assert subprocess.run([sys.executable, "-c", text], cwd=folder, check=False).returncode == 7
-        # Its transaction is undone: others write, and see nothing of it.
+        # Its transaction is undone: others can write, and see none of its changes.
         assert db.table(Person).insert(Person(0, "y")) == 1
         assert db.table(Person).count() == 1
     server.stop()
@@ -292,7 +292,7 @@ def test_garbage(tmp_path: Path, first: bytes, answer: bytes) -> None:
             bobak.connect(url).ping()
 
         error = failure(work)
-        # HTTP, where a greeting was to come: the wrong door.
+        # The first response shows another protocol: HTTP.
         wrong = answer.startswith(b"HTTP") and not first
         kind = ErrorKind.CONFIG if wrong else ErrorKind.UNREACHABLE
         assert error.kind is kind, error
@@ -341,7 +341,7 @@ def test_a_request_over_the_limit(tmp_path: Path) -> None:
         error = failure(db.sql, "SELECT ?", ("x" * 100_000,))
         assert error.kind is ErrorKind.OUT_OF_RANGE
         assert db.sql("SELECT ?", ("x",)) == [("x",)]
-        # Batches are cut to the server's measure.
+        # Batches are divided to fit the server's limits.
         db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT NOT NULL)")
         table = db.table("t")
         assert table.insert_many({"v": "y" * 20_000} for _ in range(30)).inserted == 30

@@ -1,4 +1,4 @@
-"""The change feed: pages, following, and what became of one record."""
+"""Changes of tracked tables: pages, following, and the history of one record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from records import Note, Person, Seat
+from records import Note, Person, Square
 
 import bobak
 from bobak import ChangeKind, ErrorKind
@@ -25,18 +25,18 @@ def kind_of(call: object, *arguments: object, **named: object) -> ErrorKind:
 
 def test_changes_of_some_tables_and_of_all(url: str) -> None:
     with bobak.connect(url) as db:
-        db.create(Person, Seat, Note)
+        db.create(Person, Square, Note)
         assert kind_of(db.changes) is ErrorKind.SCHEMA
         db.track(Person)
-        db.track("seat")
+        db.track("square")
         assert kind_of(db.changes, Note) is ErrorKind.SCHEMA
         assert db.last_change() == 0 and db.changes().changes == []
         ada = Person(0, "Ada\0", None, Decimal("0.0001"))
-        people, seats = db.table(Person), db.table(Seat)
+        people, squares = db.table(Person), db.table(Square)
         ada = replace(ada, id=people.insert(ada))
-        seats.insert(Seat(1, "A"))
+        squares.insert(Square(1, "A"))
         db.execute("UPDATE person SET age = 7")
-        seats.delete((1, "A"))
+        squares.delete((1, "A"))
 
         page = db.changes(Person)
         assert [change.kind for change in page.changes] == [INSERT, UPDATE]
@@ -46,11 +46,11 @@ def test_changes_of_some_tables_and_of_all(url: str) -> None:
         assert first.at.tzinfo is dt.timezone.utc and first.at <= second.at
         assert page.next == 3 and db.changes(Person, since=page.next).changes == []
 
-        page = db.changes(Person, Seat, limit=3)
+        page = db.changes(Person, Square, limit=3)
         assert [change.id for change in page.changes] == [1, 2, 3] and page.next == 3
         page = db.changes(since=page.next)
         assert [(change.id, change.kind, change.table) for change in page.changes] == [
-            (4, DELETE, "seat")
+            (4, DELETE, "square")
         ]
         assert page.changes[0].before == {"row": 1, "letter": "A", "taken_by": None}
         assert page.changes[0].after is None and page.next == 4 == db.last_change()
@@ -58,11 +58,11 @@ def test_changes_of_some_tables_and_of_all(url: str) -> None:
 
 def test_history(url: str) -> None:
     with bobak.connect(url) as db:
-        db.create(Person, Seat)
+        db.create(Person, Square)
         table = db.table(Person)
         assert kind_of(table.history, 1) is ErrorKind.SCHEMA
         db.track(Person, history=True)
-        db.track(Seat)
+        db.track(Square)
         table.insert_many([Person(0, "Ada"), Person(0, "Bea")])
         table.set(1, age=36)
         table.delete(1)
@@ -71,13 +71,13 @@ def test_history(url: str) -> None:
         assert [change.after and change.after.age for change in history] == [None, 36, None]
         assert history[2].before == Person(1, "Ada", 36)
         assert table.history(3) == []
-        seats = db.table(Seat)
-        seats.insert(Seat(1, "A"))
-        seats.insert(Seat(1, "B"))
-        assert [change.after for change in seats.history((1, "B"))] == [Seat(1, "B")]
+        squares = db.table(Square)
+        squares.insert(Square(1, "A"))
+        squares.insert(Square(1, "B"))
+        assert [change.after for change in squares.history((1, "B"))] == [Square(1, "B")]
 
 
-def test_what_was_taken_out_is_told(socket_url: str) -> None:
+def test_pruned_changes_are_an_error(socket_url: str) -> None:
     with bobak.connect(socket_url) as db:
         db.create(Person)
         db.track(Person)
@@ -150,7 +150,7 @@ def test_following_is_awaited(url: str) -> None:
                 await table.insert(Person(0, name))
             assert await following == ["a", "b", "c"]
             assert [one.kind for one in await table.history(2)] == [INSERT]
-            # Who waits for nothing that ever comes can be cancelled, and the connection goes on.
+            # A task that waits for changes can be cancelled, and the connection stays usable.
             waiting = asyncio.create_task(anext(db.follow(Person)))
             await asyncio.sleep(0.01)
             waiting.cancel()

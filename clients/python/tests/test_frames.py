@@ -107,7 +107,7 @@ def test_columns_of_one_name(socket_url: str) -> None:
                     table.insert_frame(frame)
                 assert caught.value.kind is bobak.ErrorKind.SCHEMA
         assert table.count() == 0
-        # In a frame 0 is a key like others: what is missing is made.
+        # In a data frame 0 is an ordinary key, and a missing one is generated.
         frame = pandas.DataFrame({"id": [0, None], "name": ["a", "b"], "balance": [0, 0]})
         table.insert_frame(frame.astype({"id": "Int64"}))
         assert [one.id for one in table.all()] == [0, 1]

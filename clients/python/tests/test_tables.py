@@ -1,15 +1,15 @@
-"""Tables, queries, SQL, transactions and batches, behind every door."""
+"""Tables, queries, SQL, transactions and batches, over every transport."""
 
 from __future__ import annotations
 
 import datetime as dt
 import threading
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import pytest
-from records import Kinds, Log, Note, Person, Seat, people
+from records import Kinds, Log, Note, Person, Square, people
 
 import bobak
 from bobak import ErrorKind, add, col, count
@@ -46,8 +46,78 @@ def test_records(url: str) -> None:
         assert table.count() == 0
 
 
+def test_writes_keep_the_record_current(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Note, Person, Log)
+        notes = db.table(Note)
+        one = Note(None, "a")
+        assert notes.insert(one) == one.id
+        assert notes.require(one.id) == one and one.version == 0
+        stale = replace(one)
+        for text in ("b", "c"):
+            one.text = text
+            notes.update(one)
+            assert notes.require(one.id) == one
+        notes.update(one, "text")
+        assert notes.require(one.id) == one and one.version == 3
+        assert kind_of(notes.update, stale) is ErrorKind.CONFLICT
+        before = replace(one)
+        assert notes.insert_or_ignore(one) is None and one == before
+        notes.insert_or_replace(one)
+        assert notes.require(one.id) == one
+        notes.upsert(one)
+        assert notes.require(one.id).changed == one.changed
+        new = Note(None, "d")
+        notes.upsert(new)
+        assert notes.require(new.id).text == "d"
+        row = {"TEXT": "e"}
+        rows = db.table("note")
+        key = rows.insert(row)
+        assert row == {"TEXT": "e", **{k: v for k, v in rows.require(key).items() if k != "text"}}
+        rows.update(row)
+        rows.update(row)
+        assert row["version"] == rows.require(key)["version"] == 2
+        person, log = Person(0, "a"), Log(None, "a")
+        db.table(Person).insert(person)
+        db.table(Log).insert(log)
+        assert (person.id, log.id) == (1, 1)
+        frozen = Frozen(0, "b")
+        assert db.table(Frozen).insert(frozen) == 2 and frozen.id == 0
+
+
+@dataclass(frozen=True)
+class Frozen:
+    id: int
+    name: str
+    balance: Decimal = Decimal(0)
+
+    __table__ = "person"
+
+
+def test_a_delete_checks_the_version(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Note, Square)
+        notes, squares = db.table(Note), db.table(Square)
+        one = Note(None, "a")
+        notes.insert(one)
+        stale = replace(one)
+        notes.update(one)
+        assert kind_of(notes.delete_record, stale) is ErrorKind.CONFLICT
+        notes.delete_record(one)
+        assert kind_of(notes.delete_record, one) is ErrorKind.NOT_FOUND
+        square = Square(1, "A")
+        squares.insert(square)
+        squares.delete_record(square)
+        assert kind_of(squares.delete_record, square) is ErrorKind.NOT_FOUND
+        rows = db.table("note")
+        row = {"text": "b"}
+        rows.insert(row)
+        rows.delete_record(row)
+        assert notes.count() == 0
+
+
 def test_keys_of_0(url: str) -> None:
-    """What can say by its absence that a key is to be made has 0 for a key like others."""
+    """If a key can be missing, 0 is an ordinary key."""
     with bobak.connect(url) as db:
         db.create(Log, Person, Note)
         logs = db.table(Log)
@@ -63,7 +133,7 @@ def test_keys_of_0(url: str) -> None:
         with db.batch() as batch:
             batch.upsert(logs, Log(0, "i"))
         assert [one.line for one in logs.all()] == ["i", "c", "e", "g", "h"]
-        # An int can't be absent: 0 says that there is none yet, by each call that may insert.
+        # An int cannot be missing: 0 requests a new key in each call that may insert.
         people = db.table(Person)
         assert people.insert(Person(0, "a")) == 1 and people.upsert(Person(0, "b")) == 2
         assert db.table("person").insert({"id": 0, "name": "c", "balance": 0}) == 0
@@ -96,7 +166,7 @@ def test_a_dict_updates_what_it_has(url: str) -> None:
         assert (later["text"], later["version"], later["made"]) == ("b", 1, note["made"])
         assert later["changed"] > note["changed"]
         assert kind_of(notes.update, note) is ErrorKind.CONFLICT
-        # Without the version that was read, nobody knows whether the row was changed since.
+        # Without the version that was read, a concurrent change cannot be excluded.
         assert kind_of(notes.update, {"id": note["id"], "text": "c"}) is ErrorKind.CONFLICT
 
 
@@ -141,7 +211,7 @@ def test_a_wrong_row_says_where(url: str) -> None:
                 table.insert_many([Person(0, "a"), record])
             error = caught.value
             assert (error.kind, error.column, error.row) == (kind, column, 1), record
-        for other in ({"name": "a"}, Seat(1, "a"), None):
+        for other in ({"name": "a"}, Square(1, "a"), None):
             assert kind_of(table.insert, other) is ErrorKind.MISMATCH
             assert kind_of(table.update_many, [other]) is ErrorKind.MISMATCH
         assert table.insert(Person(0, "still there")) == 1
@@ -177,9 +247,9 @@ def test_every_type(url: str) -> None:
         assert db.table("kinds").get(1 << 62)["instant"] == full.instant
 
 
-def test_what_bobak_fills(url: str) -> None:
+def test_stamps_and_versions(url: str) -> None:
     with bobak.connect(url) as db:
-        db.create(Note, Seat)
+        db.create(Note, Square)
         notes = db.table(Note)
         key = notes.insert(Note(None, "a"))
         assert isinstance(key, uuid.UUID) and key.version == 7
@@ -195,11 +265,11 @@ def test_what_bobak_fills(url: str) -> None:
         keys = list(report.keys())
         assert [one.text for one in notes.get_many(keys) if one] == ["0", "1", "2"]
         assert keys == sorted(keys)  # type: ignore[type-var]
-        seats = db.table(Seat)
-        assert seats.insert(Seat(3, "C")) == (3, "C")
-        assert seats.set((3, "C"), taken_by="Ada")
-        assert seats.get((3, "C")) == Seat(3, "C", "Ada")
-        assert kind_of(seats.get, 3) is ErrorKind.MISUSE
+        squares = db.table(Square)
+        assert squares.insert(Square(3, "C")) == (3, "C")
+        assert squares.set((3, "C"), taken_by="Ada")
+        assert squares.get((3, "C")) == Square(3, "C", "Ada")
+        assert kind_of(squares.get, 3) is ErrorKind.MISUSE
 
 
 def test_queries(url: str) -> None:
@@ -260,7 +330,7 @@ def test_sql(url: str) -> None:
         assert caught.value.kind is ErrorKind.SCHEMA
 
 
-def test_changes_are_written_down(url: str) -> None:
+def test_changes_are_recorded(url: str) -> None:
     with bobak.connect(url) as db:
         db.create(Person)
         db.track(Person, history=True)
@@ -285,7 +355,7 @@ def test_transactions(url: str) -> None:
             assert kind_of(table.insert, Person(1, "c")) is ErrorKind.DUPLICATE
             table.insert_many(people(10))
             assert kind_of(table.insert_many, [Person(1, "d")]) is ErrorKind.DUPLICATE
-            # An iterator goes on beside writes.
+            # An iterator continues during writes.
             for one in table:
                 table.set(one.id, age=5)
         assert kind_of(table.count) is ErrorKind.MISUSE
@@ -300,8 +370,8 @@ def test_transactions(url: str) -> None:
 
 def test_large_batches_and_iterators(url: str) -> None:
     with bobak.connect(url) as db:
-        db.create(Person, Seat)
-        table, seats = db.table(Person), db.table(Seat)
+        db.create(Person, Square)
+        table, squares = db.table(Person), db.table(Square)
         report = table.insert_many(people(30_000))
         assert (report.rows, report.inserted) == (30_000, 30_000)
         assert list(report.keys()) == list(range(1, 30_001))
@@ -317,13 +387,13 @@ def test_large_batches_and_iterators(url: str) -> None:
         with db.batch(on_error="continue") as batch:
             for place in range(20_000):
                 batch.update(table, Person(place + 1, "new"))
-                batch.insert(seats, Seat(place % 19_000, "A"))
+                batch.insert(squares, Square(place % 19_000, "A"))
             batch.delete(table, 30_000)
         assert len(batch.report.errors) == 1_000
         assert batch.report.errors[0].row == 38_001
-        assert (batch.report.changed, seats.count(), table.count()) == (20_001, 19_000, 29_999)
+        assert (batch.report.changed, squares.count(), table.count()) == (20_001, 19_000, 29_999)
 
-        # The first error undoes everything, also of the parts before.
+        # The first error undoes everything, also earlier parts.
         def wrong() -> object:
             yield from people(30_000)
             yield Person(1, "there")
@@ -357,7 +427,7 @@ def test_tables_without_classes(url: str) -> None:
         assert found == {"id": 1, "name": "Ada", "age": None, "balance": Decimal("1.5")}
         assert kind_of(table.insert, {"nothing": 1}) is ErrorKind.SCHEMA
         assert kind_of(db.table, "nothing") is ErrorKind.SCHEMA
-        assert kind_of(db.table, Seat) is ErrorKind.SCHEMA
+        assert kind_of(db.table, Square) is ErrorKind.SCHEMA
         assert db.engine == "sqlite" and db.server.startswith("bobak ")
         db.flush()
         db.ping()

@@ -34,7 +34,7 @@ def load(name: str) -> list[dict[str, Any]]:
 
 
 def value(found: Any) -> Any:
-    """A value as the files write it."""
+    """A value of the vector files."""
     if isinstance(found, dict):
         if "int" in found:
             return int(found["int"])
@@ -125,7 +125,7 @@ def assign(found: dict[str, Any]) -> condition.Assign:
 
 
 def body(kind: Kind, m: dict[str, Any]) -> bytes:
-    """What a client sends, made of a message."""
+    """The bytes that a client sends for a message."""
     if kind is Kind.HELLO:
         shown = m["credentials"] or {}
         user = (shown["user"], shown["password"]) if "user" in shown else None
@@ -263,7 +263,7 @@ def test_rows(vector: dict[str, Any]) -> None:
         return
     expected = values(vector["values"])
     assert row.encode(expected) == framed
-    # Twice: the second time by the plan that the first has made.
+    # Twice: the second time with the cached plan.
     assert list(map(repr, row.decode(framed + framed))) == [repr(expected)] * 2
 
 

@@ -1,8 +1,8 @@
-"""Makes the face that blocks of the one whose calls are awaited, so that the two never differ.
+"""Generates the sync API from the async one, so that the two never differ.
 
     python tools/make_sync.py
 
-A test holds the files of the repository to what this makes.
+A test compares the files of the repository with the output.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "bobak"
 FILES = ("session.py", "table.py")
 
 REPLACED = (
-    (r"; their calls are awaited\.", "."),
-    (r", whose calls are awaited\.", "."),
+    (r", for async code\.", "."),
+    (r"\bthis task\b", "this thread"),
     (r"\basync (def|with|for) ", r"\1 "),
     (r"\bawait ", ""),
     (r"\bconnect_async\b", "connect"),
@@ -29,7 +29,7 @@ REPLACED = (
 
 
 def made(text: str) -> str:
-    """The text of the face that blocks."""
+    """The source of the sync API."""
     for found, instead in REPLACED:
         text = re.sub(found, instead, text)
     return text

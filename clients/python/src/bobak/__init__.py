@@ -14,8 +14,7 @@
         key = people.insert(Person(0, "Ada"))
         print(people.get(key))
 
-:func:`connect` gives a database whose calls block, :func:`connect_async` one whose calls are
-awaited.
+:func:`connect` opens a database with blocking calls, :func:`connect_async` one for async code.
 """
 
 from ._async.session import AsyncDatabase, AsyncTransaction, connect_async

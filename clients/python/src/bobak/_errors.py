@@ -6,7 +6,7 @@ import enum
 
 
 class ErrorKind(str, enum.Enum):
-    """Why a call failed. Match on this; show the :class:`Error` itself to people."""
+    """The reason of an error. Match on it, and show the :class:`Error` itself to people."""
 
     NOT_FOUND = "NotFound"
     DUPLICATE = "Duplicate"
@@ -40,10 +40,10 @@ RETRYABLE = frozenset(
 
 
 class Error(Exception):
-    """What every failing call raises.
+    """The error that every failing call raises.
 
     ``row`` is the number in its batch, from 0; ``code`` the engine's own code, for SQLite its
-    extended result code; ``detail`` the engine's own words.
+    extended result code; ``detail`` the engine's own message.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Error(Exception):
 
     @property
     def is_retryable(self) -> bool:
-        """Whether the same call, or transaction from its beginning, may succeed if made again."""
+        """Whether the same call, or the transaction from its beginning, may succeed if repeated."""
         return self.kind in RETRYABLE
 
     def __str__(self) -> str:

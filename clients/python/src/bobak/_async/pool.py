@@ -1,4 +1,4 @@
-"""The connections of a database: a pool, or one that all tasks share."""
+"""The connections of a database: a pool, or one connection that all tasks share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class Connection:
-    """A link and what carries its bytes."""
+    """A link, and the stream that transports its bytes."""
 
     def __init__(self, target: Target) -> None:
         self.link = Link()
@@ -35,8 +35,8 @@ class Connection:
             raise
 
     async def run(self, steps: Steps[R]) -> R:
-        """Runs an operation to its end. A task that is cancelled meanwhile leaves the connection
-        whole: the server is told, and its answer passed over."""
+        """Runs an operation to its end. If the task is cancelled, the connection stays usable: it
+        cancels the request, and skips the response."""
         stream = self._stream
         assert stream is not None
         try:
@@ -47,7 +47,7 @@ class Connection:
                     self._send(stream)
                     return end.value  # type: ignore[no-any-return]
                 except Error:
-                    # What ends a failed batch, for one.
+                    # For example the end of a failed batch.
                     self._send(stream)
                     raise
                 self._send(stream)
@@ -61,7 +61,7 @@ class Connection:
             raise
 
     def undo(self) -> None:
-        """Has the server undo a transaction that was not ended."""
+        """Rolls back a transaction that was not ended."""
         if self._stream is not None and self._stream.is_alive:
             self.link.undo()
             self._send(self._stream)
@@ -73,7 +73,7 @@ class Connection:
 
     @property
     def is_usable(self) -> bool:
-        return self._stream is not None and self._stream.is_alive and self.link.is_quiet
+        return self._stream is not None and self._stream.is_alive and self.link.is_reusable
 
     async def close(self) -> None:
         self.link.break_off()
@@ -81,11 +81,11 @@ class Connection:
             await self._stream.close()
 
 
-class Places:
-    """So many may be taken; who comes then waits for a turn.
+class FairSemaphore:
+    """A semaphore that serves waiters in order.
 
-    asyncio's own semaphore with ``wait_for`` around it makes a task for each call, and loses,
-    before Python 3.12, a cancellation that comes at the moment of the turn.
+    asyncio's own semaphore with ``wait_for`` makes a task for each call, and before Python 3.12
+    loses a cancellation that happens at the moment of the release.
     """
 
     def __init__(self, places: int) -> None:
@@ -93,7 +93,7 @@ class Places:
         self._waiting: deque[asyncio.Future[bool]] = deque()
 
     async def take(self, timeout: float) -> bool:
-        """Takes a place; False where none came free in time."""
+        """Acquires a place; False if none was released in time."""
         if self._free > 0:
             self._free -= 1
             return True
@@ -111,7 +111,7 @@ class Places:
             timer.cancel()
 
     def give(self) -> None:
-        """Gives a place back, to who waits longest."""
+        """Releases a place, to the waiter that waits longest."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -126,29 +126,29 @@ def _end(turn: asyncio.Future[bool]) -> None:
 
 
 class Pool:
-    """Hands connections out, and takes them back. Over pipes there is one."""
+    """A connection pool. Over pipes it has one connection."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
         self._most = 1 if target.is_shared else target.connections
         self._rested: list[Connection] = []
-        self._places = Places(self._most)
+        self._limit = FairSemaphore(self._most)
         self._is_closed = False
-        #: Tasks that have a connection out, each with how many.
+        #: The number of connections that each task uses.
         self._holders: dict[object, int] = {}
 
     async def take(self) -> tuple[Connection, bool]:
-        """A connection; whether it was used before, and may have broken unnoticed."""
+        """A connection, and whether it was used before: then it may have broken unnoticed."""
         me = asyncio.current_task()
         if self._is_closed:
             raise Error(ErrorKind.MISUSE, "the database is closed")
         if self._holders.get(me, 0) >= self._most:
             raise Error(
                 ErrorKind.BUSY,
-                "this task holds every connection that there is, in a transaction, a batch or an "
-                "iterator: it would wait for itself",
+                "this task uses all connections, in a transaction, a batch or an iterator: it "
+                "would wait for itself",
             )
-        if not await self._places.take(self.target.timeout or 60.0):
+        if not await self._limit.take(self.target.timeout or 60.0):
             message = f"all {self._most} connections to the server are in use"
             raise Error(ErrorKind.BUSY, message)
         try:
@@ -158,20 +158,20 @@ class Pool:
                     self._count(me, 1)
                     return found, True
                 await found.close()
-            made = await self._connect()
+            opened = await self._connect()
         except BaseException:
-            self._places.give()
+            self._limit.give()
             raise
         self._count(me, 1)
-        return made, False
+        return opened, False
 
     async def replace(self, connection: Connection) -> Connection:
-        """A new connection in the place of one that broke."""
+        """Replaces a broken connection."""
         await connection.close()
         return await self._connect()
 
     async def give(self, connection: Connection) -> None:
-        """Takes a connection back; one that is of no use any more is closed."""
+        """Returns a connection to the pool, or closes it if it is broken."""
         self._count(asyncio.current_task(), -1)
         connection.undo()
         try:
@@ -180,7 +180,7 @@ class Pool:
             else:
                 await connection.close()
         finally:
-            self._places.give()
+            self._limit.give()
 
     async def close(self) -> None:
         self._is_closed = True
@@ -201,5 +201,5 @@ class Pool:
         if count > 0:
             self._holders[holder] = count
         else:
-            # An iterator may be ended by another task than began it.
+            # Another task may end an iterator.
             self._holders.pop(holder, None)

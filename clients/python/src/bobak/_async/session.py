@@ -1,4 +1,4 @@
-"""What databases and transactions have in common, and what each is; their calls are awaited."""
+"""Databases and transactions, for async code."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .._wire.frame import Kind
 from .._wire.schema import TableSchema
 from .pool import Connection, Pool
 from .table import AsyncBatch, AsyncTable
-from .transport import nap
+from .transport import sleep
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
 class AsyncSession:
-    """Tables and SQL: in a database, each call for itself, or in a transaction."""
+    """Tables and SQL: of a database, in which each call is a transaction, or of a transaction."""
 
     def __init__(self, known: dict[str, TableSchema]) -> None:
         self._known = known
@@ -38,7 +38,7 @@ class AsyncSession:
     @overload
     async def table(self, record: str) -> AsyncTable[dict[str, Any]]: ...
     async def table(self, record: type[T] | str) -> AsyncTable[Any]:
-        """The table of a dataclass, or one by its name, whose rows are dicts then."""
+        """The table of a dataclass, or the table with a name, whose rows are dicts."""
         plan = ops.plan_for(record, self._known)
         if plan is None:
             await self.tables()
@@ -48,14 +48,14 @@ class AsyncSession:
         return AsyncTable(self, plan)
 
     async def tables(self) -> list[TableSchema]:
-        """The tables that are there."""
+        """The existing tables."""
         found = await self._run(calls.tables())
         self._known.clear()
         self._known.update({schema.name.lower(): schema for schema in found})
         return found
 
     async def create(self, *classes: type) -> None:
-        """Makes the tables of these dataclasses that are not there."""
+        """Creates the missing tables of these dataclasses."""
         await self.tables()
         call = ops.creation(classes, self._known)
         if call is not None:
@@ -63,12 +63,12 @@ class AsyncSession:
             await self.tables()
 
     async def track(self, record: type | str, *, history: bool = False) -> None:
-        """Has the engine write down every change of a table, in the table ``bobak_log_NAME``;
-        ``history``: that log is indexed by the table's key."""
+        """Records every change of a table in the table ``bobak_log_NAME``. With ``history`` the log
+        has an index over the table's key."""
         await self._run(ops.tracking("track", await self._known_schema(record), history=history))
 
     async def untrack(self, record: type | str) -> None:
-        """Ends what :meth:`track` began, and takes the log away."""
+        """Ends the recording, and drops the log."""
         await self._run(ops.tracking("untrack", await self._known_schema(record), history=False))
 
     @overload
@@ -83,15 +83,15 @@ class AsyncSession:
         self, *records: type | str, since: int = 0, limit: int = feed.PAGE
     ) -> ChangePage[Any]:
         """The changes of these tracked tables with numbers above ``since``, in the order of their
-        commits, at most ``limit``; of all tracked tables, as dicts, where none is named.
+        commits, at most ``limit``; without names those of all tracked tables, as dicts.
 
-        Raises ``NOT_FOUND`` where changes after that number were taken out of the feed, ``SCHEMA``
-        for a table that is not tracked.
+        Raises ``NOT_FOUND`` if changes after that number were pruned, and ``SCHEMA`` for a table
+        that is not tracked.
         """
         return await self._run(feed.page(await self._tracked_plans(records), since, limit))
 
     async def last_change(self, *records: type | str) -> int:
-        """The number of the last change of these tracked tables, or of all; 0 for none."""
+        """The number of the last change of these tracked tables, or of all; 0 if there is none."""
         return await self._run(feed.last_id(await self._tracked_plans(records)))
 
     async def _tracked_plans(self, records: Sequence[type | str]) -> list[Plan]:
@@ -120,7 +120,7 @@ class AsyncSession:
         """All rows of an SQL statement, with ``?`` for each parameter.
 
         Rows are tuples of stored values (money as ten-thousandths, dates as days), or records of
-        the dataclass ``into``, by the names of the columns.
+        the dataclass ``into``, by column name.
         """
         ask = calls.of_sql(text, ops.parameters(parameters))
         columns, found = await self._run(calls.query(ask, lambda rows: rows, names=True))
@@ -131,19 +131,19 @@ class AsyncSession:
     async def sql_iter(
         self, text: str, parameters: Sequence[Any] = ()
     ) -> AsyncIterator[tuple[Any, ...]]:
-        """As :meth:`sql`, a part at a time: ten million rows take no more memory than ten."""
+        """As :meth:`sql`, in constant memory: the rows are fetched in blocks."""
         ask = calls.of_sql(text, ops.parameters(parameters))
         async for part in self._parts(calls.open_cursor(ask, writes=True)):
             for row in part:
                 yield tuple(row)
 
     async def execute(self, text: str, parameters: Sequence[Any] = ()) -> int:
-        """Runs an SQL statement whose rows are not wanted; gives the number of rows changed."""
+        """Runs an SQL statement, and returns the number of changed rows."""
         return await self._run(calls.execute(text, ops.parameters(parameters)))
 
     async def execute_many(self, text: str, parameters: Iterable[Sequence[Any]]) -> int:
-        """Runs a statement once for each, all or none, without waiting for one before the next is
-        sent; gives the number of rows changed."""
+        """Runs a statement once for each list of parameters, all or none, and returns the number of
+        changed rows. The requests are pipelined."""
         each = ((text, ops.parameters(values)) for values in parameters)
         async with self._atomic() as session:
             changed: int = await session._run(calls.execute_many(each))
@@ -151,10 +151,10 @@ class AsyncSession:
 
     @asynccontextmanager
     async def batch(self, *, on_error: str = "stop") -> AsyncIterator[AsyncBatch]:
-        """Many writes to one or several tables as one: sent in parts as they come, and at the end
-        of the ``with`` all there, or none.
+        """Many writes to one or several tables as one transaction: they are sent in parts, and at
+        the end of the ``with`` either all rows are written or none.
 
-        With ``on_error="continue"`` wrong rows are left out, and reported.
+        With ``on_error="continue"`` rows that the server rejects are skipped, and reported.
         """
         async with self._exclusive() as session:
             batch = AsyncBatch(session, on_error)
@@ -166,14 +166,14 @@ class AsyncSession:
             await batch._finish()
 
     async def _parts(self, opening: Call[Cursor]) -> AsyncIterator[list[Row]]:
-        """The rows of a cursor, as they come."""
+        """The rows of a cursor, in blocks."""
         async with self._held() as session:
             cursor = await session._run(opening)
             try:
                 while part := await session._run(calls.fetch(cursor)):
                     yield part
             finally:
-                # Where the connection broke the cursor is gone already.
+                # If the connection broke, the cursor is already closed.
                 with suppress(Error):
                     await session._run(calls.close_cursor(cursor))
 
@@ -182,29 +182,29 @@ class AsyncSession:
 
     @property
     def _link(self) -> Link:
-        """The connection of a session that has one for itself."""
+        """The link of a session with its own connection."""
         raise NotImplementedError
 
     def _held(self) -> Any:
-        """A session for a cursor, whose calls go over one connection."""
+        """A session for a cursor: all its calls use one connection."""
         raise NotImplementedError
 
     def _exclusive(self) -> Any:
-        """A session whose calls follow each other on one connection."""
+        """A session with its own connection."""
         raise NotImplementedError
 
     def _atomic(self) -> Any:
-        """A session whose calls happen together or not at all."""
+        """A session whose calls succeed together or not at all."""
         raise NotImplementedError
 
 
 class AsyncDatabase(AsyncSession):
-    """A database on a server; many may use it at once. Made by :func:`connect_async`."""
+    """A database on a server, for any number of users. Opened by :func:`connect_async`."""
 
     def __init__(self, target: Target) -> None:
         super().__init__({})
         self._pool = Pool(target)
-        #: The engine that keeps the database: ``sqlite``, ``memory``, …
+        #: The name of the database's engine: ``sqlite``, ``memory``, …
         self.engine = ""
         #: The server's program and version.
         self.server = ""
@@ -217,8 +217,7 @@ class AsyncDatabase(AsyncSession):
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncTransaction]:
-        """A transaction: committed at the end of the ``with``, undone where it is left by an
-        exception."""
+        """A transaction: committed at the end of the ``with``, and rolled back by an exception."""
         async with self._exclusive(calls.control("begin")) as session:
             transaction = AsyncTransaction(session._connection, self._known)
             try:
@@ -239,30 +238,30 @@ class AsyncDatabase(AsyncSession):
     async def follow(
         self, *records: type | str, since: int | None = None
     ) -> AsyncIterator[Change[Any]]:
-        """The changes of these tracked tables, or of all, as they happen: behind the number
-        ``since``, or from now on; it waits for more until the loop is left.
+        """The changes of these tracked tables, or of all, as they happen: after the number
+        ``since``, or from now on. It waits for more until the loop ends.
 
-        Whoever notes the ``id`` of the last change can go on behind it at any time. The database is
-        looked at every few milliseconds, ten times a second where little happens.
+        A program that stores the ``id`` of the last change can continue after it at any time. The
+        database is polled every few milliseconds, and ten times a second if there are no changes.
         """
         plans = await self._tracked_plans(records)
         since = await self._run(feed.last_id(plans)) if since is None else since
-        pause = feed.NAP
+        pause = feed.POLL_INTERVAL
         while True:
             page = await self._run(feed.page(plans, since, feed.PAGE))
             for change in page.changes:
                 yield change
             since = page.next
             if not page.changes:
-                await nap(pause)
-            pause = feed.NAP if page.changes else min(2 * pause, feed.LONGEST_NAP)
+                await sleep(pause)
+            pause = feed.POLL_INTERVAL if page.changes else min(2 * pause, feed.LONGEST_INTERVAL)
 
     async def flush(self) -> None:
-        """Makes all that was committed durable, where the engine has put that off."""
+        """Makes everything committed durable, if the engine defers that."""
         await self._run(calls.done(Kind.FLUSH, b"", writes=False))
 
     async def ping(self) -> None:
-        """Asks the server for a sign of life."""
+        """Checks that the server responds."""
         await self._run(calls.done(Kind.PING, b"", writes=False))
 
     async def close(self) -> None:
@@ -301,8 +300,8 @@ class AsyncDatabase(AsyncSession):
     async def _attempt(
         self, connection: Connection, rested: bool, call: Call[R]
     ) -> tuple[Connection, R]:
-        """Runs a call; a read once more, on a new connection, where the one that rested in the
-        pool had broken there."""
+        """Runs a call. If a pooled connection turns out to be broken, a read is repeated once on a
+        new one."""
         try:
             return connection, await connection.run(call.steps(connection.link))
         except Broken as broken:
@@ -320,7 +319,7 @@ class AsyncDatabase(AsyncSession):
             raise
 
     def _held(self) -> Any:
-        # Over pipes a cursor takes no connection away from others.
+        # Over pipes all share one connection.
         return _Shared(self) if self._pool.target.is_shared else self._exclusive()
 
     def _atomic(self) -> Any:
@@ -328,7 +327,7 @@ class AsyncDatabase(AsyncSession):
 
 
 class _Shared:
-    """A session that is lent to several."""
+    """A session that several users share."""
 
     def __init__(self, session: AsyncSession) -> None:
         self._session = session
@@ -340,7 +339,7 @@ class _Shared:
 
 
 class _Held(AsyncSession):
-    """A session with a connection of its own."""
+    """A session with its own connection."""
 
     def __init__(self, connection: Connection, known: dict[str, TableSchema]) -> None:
         super().__init__(known)
@@ -375,7 +374,7 @@ class _Held(AsyncSession):
 
     @asynccontextmanager
     async def savepoint(self, name: str) -> AsyncIterator[None]:
-        """A mark: where the ``with`` is left by an exception, what was done in it is undone."""
+        """A savepoint: an exception in the ``with`` undoes what was done in it."""
         await self._run(calls.control("savepoint", name))
         try:
             yield
@@ -388,23 +387,23 @@ class _Held(AsyncSession):
 
 
 class AsyncTransaction(_Held):
-    """A transaction, for one user at a time; made by :meth:`AsyncDatabase.transaction`."""
+    """A transaction, for one user at a time; begun by :meth:`AsyncDatabase.transaction`."""
 
     def __init__(self, connection: Connection, known: dict[str, TableSchema]) -> None:
         super().__init__(connection, known)
         self._is_over = False
 
     async def rollback(self) -> None:
-        """Undoes all of it, and ends it."""
+        """Rolls back and ends the transaction."""
         await self._end("rollback")
 
     async def commit(self) -> None:
-        """Ends it before its ``with`` does."""
+        """Commits before the end of the ``with``."""
         await self._end("commit")
 
     async def _run(self, call: Call[R]) -> R:
         if self._is_over:
-            raise misuse("the transaction is over")
+            raise misuse("the transaction has ended")
         return await super()._run(call)
 
     def _effect(self, call: Call[Any]) -> Effect:
@@ -434,7 +433,7 @@ class AsyncTransaction(_Held):
             if step == "commit":
                 raise broken.into_error(Effect.UNKNOWN) from broken
         except Error:
-            # The transaction is over all the same, and what led here says more.
+            # The transaction has ended anyway, and the first error says more.
             if step == "commit":
                 raise
         finally:
@@ -448,8 +447,8 @@ async def connect_async(url: str) -> AsyncDatabase:
     ``bobak+unix:/PATH/TO/SOCKET``, or ``bobak+stdio:bobak serve app.db --stdio``, which starts the
     server as a child process.
 
-    Raises :class:`Error`: ``UNREACHABLE``; ``DENIED`` where the server does not let the user in;
-    ``CONFIG`` for a URL or a database that is none.
+    Raises :class:`Error`: ``UNREACHABLE``; ``DENIED`` if the server rejects the credentials;
+    ``CONFIG`` for a wrong URL or an unknown database.
     """
     database = AsyncDatabase(parse(url))
     await database._greet()

@@ -1,4 +1,4 @@
-"""Tables, selections of their rows, and batches, whose calls are awaited."""
+"""Tables, selections of their rows, and batches, for async code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class AsyncSelection(Generic[T]):
-    """Some rows of a table, in some order: see :meth:`AsyncTable.where`."""
+    """Rows of a table, selected and ordered: see :meth:`AsyncTable.where`."""
 
     def __init__(self, session: AsyncSession, plan: Plan, query: Query) -> None:
         self._session = session
@@ -36,15 +36,15 @@ class AsyncSelection(Generic[T]):
         self._query = query
 
     def where(self, *conditions: Condition) -> AsyncSelection[T]:
-        """Only rows that keep all the conditions: ``where(col.age > 30)``."""
+        """Only rows that match all conditions: ``where(col.age > 30)``."""
         return self._with(self._query.filtered(conditions))
 
     def order_by(self, *columns: str) -> AsyncSelection[T]:
-        """In this order; ``"-age"`` descends. Rows that it leaves equal come by key."""
+        """In this order; ``"-age"`` is descending. Equal rows are ordered by key."""
         return self._with(replace(self._query, order=(*self._query.order, *columns)))
 
     def limit(self, rows: int, offset: int = 0) -> AsyncSelection[T]:
-        """At most so many rows, from ``offset`` on."""
+        """At most this number of rows, after skipping ``offset``."""
         return self._with(replace(self._query, limit=rows, offset=offset))
 
     def select(self, *columns: str | Expression) -> AsyncSelection[tuple[Any, ...]]:
@@ -56,7 +56,7 @@ class AsyncSelection(Generic[T]):
         return AsyncSelection(self._session, self._plan, query)
 
     def group_by(self, *columns: str) -> AsyncSelection[T]:
-        """One row for each group, of what was selected."""
+        """One row for each group."""
         return self._with(replace(self._query, group=columns))
 
     async def all(self) -> list[T]:
@@ -64,7 +64,7 @@ class AsyncSelection(Generic[T]):
         return await self._session._run(ops.rows_of(self._plan, self._query))
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        """The rows as they come, in constant memory; they are those of the first one's moment."""
+        """The rows in constant memory, as of one moment."""
         make = ops.maker(self._plan, self._query)
         async for part in self._session._parts(ops.cursor_of(self._plan, self._query)):
             for record in make(part):
@@ -76,27 +76,28 @@ class AsyncSelection(Generic[T]):
         return found[0] if found else None
 
     async def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(await self.value(count()))
 
     async def value(self, expression: Expression) -> Any:
-        """One number about the rows: ``value(col.amount.sum())``."""
+        """One aggregate of the rows: ``value(col.amount.sum())``."""
         return await self._session._run(ops.value_of(self._plan, self._query, expression))
 
     async def update(self, **values: Any) -> int:
-        """Assigns columns of all of them, :func:`bobak.add` adding; gives their number."""
+        """Assigns columns of all rows, or adds to them with :func:`bobak.add`; returns their
+        number."""
         return await self._session._run(ops.set_where(self._plan, self._query, values))
 
     async def delete(self) -> int:
-        """Deletes all of them; gives their number."""
+        """Deletes all rows, and returns their number."""
         return await self._session._run(ops.delete_where(self._plan, self._query))
 
     async def to_arrow(self) -> pyarrow.Table:
-        """The rows as columns of pyarrow."""
+        """The rows as a table of pyarrow."""
         return frames.arrow_of(*await self._columns())
 
     async def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a frame of pandas."""
+        """The rows as a data frame of pandas."""
         return frames.pandas_of(*await self._columns())
 
     async def _columns(self) -> tuple[list[str], list[Any], list[Any]]:
@@ -121,44 +122,52 @@ class AsyncTable(Generic[T]):
         return self._plan.schema
 
     async def insert(self, record: T) -> Any:
-        """Inserts a record, and gives its key.
+        """Inserts a record, and returns its key. It sets the key, the time stamps and the version
+        in the record, unless its class is frozen.
 
-        A key that is None, or that a dict leaves out, is made: by the engine, or as a UUID of
-        version 7. Where the class says that its key can't be None (``id: int``), one of 0, or nil,
-        is made. So it is by each call that may insert, ``upsert`` too. Creation and modification
-        times are filled; the record is not touched.
+        A key that is None, or missing in a dict, is generated: by the engine, or as a UUID of
+        version 7. If the key can't be None (``id: int``), 0 and the nil UUID request a new key.
+        This holds for each call that may insert, also for ``upsert``.
         """
         return await self._run(ops.insert(self._plan, record, "insert"))
 
     async def insert_or_ignore(self, record: T) -> Any:
-        """Inserts a record, unless its key or a unique value is there: then None."""
+        """Inserts a record; returns None if its key or a unique value exists."""
         return await self._run(ops.insert(self._plan, record, "insert_or_ignore"))
 
     async def insert_or_replace(self, record: T) -> Any:
-        """Inserts a record; rows with its key or its unique values are deleted first."""
+        """Inserts a record after deleting rows with its key or its unique values."""
         return await self._run(ops.insert(self._plan, record, "insert_or_replace"))
 
     async def upsert(self, record: T) -> Any:
-        """Inserts a record, or updates the one with its key; gives the key."""
+        """Inserts a record, or updates the row with its key; returns the key. It raises the version
+        without checking it: read the record again before you update it."""
         return await self._run(ops.insert(self._plan, record, "upsert"))
 
     async def update(self, record: T, *fields: str) -> None:
-        """Overwrites the record with this one's key: all fields, or the named ones; by a dict
-        those that it has.
+        """Overwrites the row with this record's key: all columns, or the named ones; of a dict
+        those that it has. It sets the modification time and the new version in the record.
 
-        Raises ``NOT_FOUND`` where there is none, ``CONFLICT`` where its version differs.
+        Raises ``NOT_FOUND`` if there is no such row, and ``CONFLICT`` if its version differs.
         """
         await self._run(ops.update(self._plan, record, fields or None))
 
     async def set(self, key: Any, **values: Any) -> bool:
-        """Assigns columns of the row with this key, in one step at the server; whether it is
-        there. ``set(1, visits=bobak.add(1))``."""
+        """Assigns columns of the row with this key, in one step on the server; returns whether the
+        row exists. ``set(1, visits=bobak.add(1))``."""
         return await self._run(ops.set_by_key(self._plan, key, values))
 
     async def delete(self, key: Any) -> bool:
-        """Deletes the row with this key; whether it was there. A key of several columns is a
-        tuple, here and everywhere."""
+        """Deletes the row with this key; returns whether it existed. A key of several columns is a
+        tuple, here and in other calls. The version is not checked: see :meth:`delete_record`."""
         return await self._run(ops.delete(self._plan, key))
+
+    async def delete_record(self, record: T) -> None:
+        """Deletes the row with this record's key, if its version is the record's.
+
+        Raises ``NOT_FOUND`` if there is no such row, and ``CONFLICT`` if its version differs.
+        """
+        await self._run(ops.delete_record(self._plan, record))
 
     async def get(self, key: Any) -> T | None:
         """The record with this key, or None."""
@@ -166,43 +175,44 @@ class AsyncTable(Generic[T]):
         return found
 
     async def require(self, key: Any) -> T:
-        """The record with this key; ``NOT_FOUND`` where there is none."""
+        """The record with this key; raises ``NOT_FOUND`` if there is none."""
         found: T = await self._run(ops.require(self._plan, key))
         return found
 
     async def get_many(self, keys: Iterable[Any]) -> list[T | None]:
-        """The records with these keys, in their order; requests are sent ahead."""
+        """The records with these keys, in their order. The requests are pipelined."""
         return await self._run(ops.get_many(self._plan, keys))
 
     async def history(self, key: Any) -> list[Change[T]]:
-        """The changes of the record with this key, in their order, as far back as the feed goes;
-        ``SCHEMA`` where the table is not tracked. ``track(…, history=True)`` makes it quick."""
+        """The changes of the record with this key, in their order, as far back as the log goes;
+        ``SCHEMA`` if the table is not tracked. ``track(…, history=True)`` makes it fast."""
         return await self._run(feed.history(self._plan, key))
 
     def where(self, *conditions: Condition) -> AsyncSelection[T]:
-        """Rows that keep all the conditions, or all: ``where(col.age > 30)``."""
+        """Rows that match all conditions, or all rows: ``where(col.age > 30)``."""
         return AsyncSelection(self._session, self._plan, Query().filtered(conditions))
 
     async def all(self) -> list[T]:
-        """All records, by key."""
+        """All records, ordered by key."""
         return await self.where().all()
 
     def __aiter__(self) -> AsyncIterator[T]:
-        """All records by key, as they come, in constant memory."""
+        """All records, ordered by key, in constant memory."""
         return aiter(self.where())
 
     async def count(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return await self.where().count()
 
     async def insert_many(
         self, records: Iterable[T], *, on_conflict: str = "fail", on_error: str = "stop"
     ) -> Report:
-        """Inserts all records, or none; they are sent in parts as they come.
+        """Inserts all records, or none. They are sent in parts, and do not change: the report has
+        their keys.
 
-        ``on_conflict`` is ``fail``, ``ignore``, ``replace`` or ``update``; with
-        ``on_error="continue"`` rows that the server refuses are left out, and reported; a value
-        that can't be sent, of another type than its column, raises all the same.
+        ``on_conflict`` is ``fail``, ``ignore``, ``replace`` or ``update``. With
+        ``on_error="continue"`` rows that the server rejects are skipped and reported, but a value
+        of a wrong type still raises.
         """
         verb = ops.verb_of(on_conflict)
         async with self._session.batch(on_error=on_error) as batch:
@@ -211,7 +221,7 @@ class AsyncTable(Generic[T]):
         return batch.report
 
     async def update_many(self, records: Iterable[T], *, on_error: str = "stop") -> Report:
-        """Overwrites all records that have these ones' keys, or none."""
+        """Overwrites the rows with the keys of these records, all or none."""
         async with self._session.batch(on_error=on_error) as batch:
             for record in records:
                 await batch.update(self, record)
@@ -225,8 +235,8 @@ class AsyncTable(Generic[T]):
         return batch.report
 
     async def insert_frame(self, frame: Any, *, on_conflict: str = "fail") -> Report:
-        """Inserts the rows of a frame of pandas, or of a table of pyarrow, by the names of their
-        columns. A missing value is NULL, a key that is missing is made."""
+        """Inserts the rows of a data frame of pandas, or of a table of pyarrow, by column name. A
+        missing value is NULL, and a missing key is generated."""
         table = AsyncTable[Any](self._session, Plan(self._plan.schema, None))
         return await table.insert_many(frames.rows_of(frame), on_conflict=on_conflict)
 
@@ -235,14 +245,14 @@ class AsyncTable(Generic[T]):
 
 
 class AsyncBatch:
-    """Writes that are collected and sent in parts; made by ``batch()`` of a database."""
+    """Writes that are collected and sent in parts; begun by ``batch()`` of a database."""
 
     def __init__(self, session: AsyncSession, on_error: str) -> None:
         if on_error not in ("stop", "continue"):
             raise Error(ErrorKind.CONFIG, f"on_error is stop or continue, not '{on_error}'")
         self._session = session
         self._writer = BatchWriter(session._link, stops=on_error == "stop")
-        #: What became of the rows, once the ``with`` has ended.
+        #: The result, after the ``with`` has ended.
         self.report = Report()
 
     async def insert(self, table: AsyncTable[T], record: T) -> None:
@@ -265,6 +275,6 @@ class AsyncBatch:
         self.report = await self._session._run(Call(self._writer.finish, writes=True))
 
     async def _abort(self) -> None:
-        # Where the connection broke the server undoes it by itself, and what led here says more.
+        # If the connection broke, the server undoes the batch, and the first error says more.
         with suppress(Error):
             await self._session._run(Call(self._writer.abort, writes=True))

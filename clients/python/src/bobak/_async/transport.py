@@ -1,5 +1,5 @@
-"""What carries the bytes: asyncio's transports. What comes goes straight into the link; a server
-sends no more than it has credit for, so nothing needs to be held back."""
+"""Transports of asyncio. Received bytes go directly into the link: the server sends no more than it
+has credit for, so reading never pauses."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from contextlib import suppress
 from typing import Any, cast
 
 from .._core.broken import Broken, ended, timed_out, unreachable
-from .._core.last_words import LastWords
+from .._core.error_tail import ErrorTail
 from .._core.link import Link
 from .._core.url import Target, Tcp, Unix
 
-#: How long a child process may take to end after its input has ended, before it is killed.
-_PATIENCE = 5.0
-#: How long one that has closed its output may take to end, and to say why.
-_FAREWELL = 0.5
+#: Seconds that a child process may take to end after its input has ended, before it is killed.
+_END_TIMEOUT = 5.0
+#: Seconds to wait for the exit status after a child process has closed its output.
+_REASON_TIMEOUT = 0.5
 
 
-async def nap(seconds: float) -> None:
-    """Waits for so long."""
+async def sleep(seconds: float) -> None:
+    """Waits."""
     await asyncio.sleep(seconds)
 
 
 class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
     """A connected stream of bytes, or the pipes of a child process."""
 
-    def __init__(self, link: Link, words: LastWords | None = None) -> None:
+    def __init__(self, link: Link, words: ErrorTail | None = None) -> None:
         self._link = link
-        #: Those of a child process.
+        #: The end of standard error of a child process.
         self._words = words
         self._transport: Any = None
         self._output: Any = None
@@ -45,12 +45,12 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
 
         Raises :class:`Broken`.
         """
-        # Not by `wait_for`: before Python 3.12 it loses a cancellation that comes as it is done.
+        # Before Python 3.12 `wait_for` loses a cancellation that happens as the future completes.
         making = asyncio.ensure_future(cls._connect(target, link))
         try:
             await asyncio.wait({making}, timeout=target.connect_timeout)
             if not making.done():
-                raise Broken(f"could not reach {target.place}: it did not answer in time")
+                raise Broken(f"could not reach {target.place}: it did not respond in time")
         except BaseException:
             making.cancel()
             making.add_done_callback(_drop)
@@ -62,17 +62,21 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
 
     @classmethod
     async def _connect(cls, target: Target, link: Link) -> Stream:
-        loop, door = asyncio.get_running_loop(), target.door
-        if isinstance(door, Tcp):
-            tls = ssl.create_default_context(cafile=target.ca) if door.tls else None
-            made = await loop.create_connection(lambda: cls(link), door.host, door.port, ssl=tls)
+        loop, transport = asyncio.get_running_loop(), target.transport
+        if isinstance(transport, Tcp):
+            tls = ssl.create_default_context(cafile=target.ca) if transport.tls else None
+            made = await loop.create_connection(
+                lambda: cls(link), transport.host, transport.port, ssl=tls
+            )
             return made[1]
-        if isinstance(door, Unix):
-            return (await loop.create_unix_connection(lambda: cls(link), door.path))[1]
-        child = await loop.subprocess_exec(lambda: cls(link, LastWords(door.words[0])), *door.words)
+        if isinstance(transport, Unix):
+            return (await loop.create_unix_connection(lambda: cls(link), transport.path))[1]
+        child = await loop.subprocess_exec(
+            lambda: cls(link, ErrorTail(transport.words[0])), *transport.words
+        )
         return child[1]
 
-    # What a connection does.
+    # Called by connections.
 
     def send(self, data: bytes) -> None:
         if self._broken is not None:
@@ -80,12 +84,12 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
         self._output.write(data)
 
     async def drain(self) -> None:
-        """Waits until the other end has taken most of what was sent."""
+        """Waits until the other end has received most of what was sent."""
         if self._writable is not None:
             await self._writable
 
     async def receive(self, timeout: float | None) -> None:
-        """Waits until something has come since the last time."""
+        """Waits until more bytes have been received."""
         loop = asyncio.get_running_loop()
         if self._broken is not None:
             raise self._broken
@@ -107,10 +111,10 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
         if self._output is self._transport:
             self._transport.close()
             return
-        # The end of its input tells the program to end.
+        # The program ends when its input ends.
         self._output.close()
         try:
-            await asyncio.wait({self._gone}, timeout=_PATIENCE)
+            await asyncio.wait({self._gone}, timeout=_END_TIMEOUT)
             if not self._gone.done():
                 self._transport.kill()
                 await self._gone
@@ -118,11 +122,11 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
             self._transport.close()
 
     def drop(self) -> None:
-        """Cuts the connection off."""
+        """Closes the connection without waiting."""
         self._break(ended())
         self._transport.close()
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -140,26 +144,26 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
         if fd != 2 or self._words is None:
             self.data_received(data)
             return
-        # It goes on to this process's standard error, and the end of it is kept.
+        # Standard error is copied to that of this process, and its end is stored.
         self._words.add(data)
         with suppress(OSError):
             os.write(2, data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        # Once all pipes are lost and its status is known, the connection is.
+        # connection_lost follows when all pipes are closed and the exit status is known.
         if fd != 2:
-            asyncio.get_running_loop().call_later(_FAREWELL, self._say_farewell)
+            asyncio.get_running_loop().call_later(_REASON_TIMEOUT, self._report_end)
 
     def process_exited(self) -> None:
         if not self._gone.done():
             self._gone.set_result(None)
 
-    def _say_farewell(self) -> None:
+    def _report_end(self) -> None:
         if self._broken is None and self._words is not None:
             self._break(ended(self._words.tell(self._transport.get_returncode())))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._say_farewell()
+        self._report_end()
         broken = ended() if exc is None else Broken(f"the connection to the server broke: {exc}")
         broken.__cause__ = exc
         self._break(broken)
@@ -186,6 +190,6 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
 
 
 def _drop(making: asyncio.Future[Stream]) -> None:
-    """Ends a connection that nobody waits for any more."""
+    """Closes a connection that is no longer needed."""
     if not making.cancelled() and making.exception() is None:
         making.result().drop()

@@ -1,12 +1,13 @@
-"""Everything that the two faces share, without I/O.
+"""Everything that the sync and the async API share, without I/O.
 
-link      one connection as bytes: requests go out, answers come in
-calls     operations, as steps that a face runs over its connection
-batch     many rows as one, in parts
-types     values as Python knows them, and as they are stored
-record    dataclasses as tables
-query     conditions, orders, expressions: plain values
-table     one table: which requests its operations are
-url       where the server is
-broken    what is lost with a connection
+link        the state of one connection: requests and responses as bytes
+calls       operations as steps, which run over a connection
+batch       many rows in one transaction, sent in parts
+types       conversion of values to their stored forms, and back
+record      dataclasses as tables
+query       conditions, orders, expressions: plain values
+table       the operations on one table
+url         URLs and their settings
+broken      errors of broken connections
+error_tail  the standard error of child processes
 """

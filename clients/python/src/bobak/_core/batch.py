@@ -1,4 +1,4 @@
-"""Batches: many rows as one, sent in parts while the outcomes of those before come in."""
+"""Batches: many rows in one transaction, sent in parts without waiting for the outcomes."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from .._wire.schema import TableSchema
 from .broken import Broken, misuse
 from .link import Link, Steps
 
-#: Bytes of rows in one part, about.
+#: The approximate number of bytes of rows in one part.
 PART = 1 << 19
 
 
 @dataclass
 class Report:
-    """What became of a batch's rows."""
+    """The result of a batch."""
 
-    #: How many rows there were.
+    #: The number of rows.
     rows: int = 0
     inserted: int = 0
     #: Rows updated, by upserts too, or deleted.
     changed: int = 0
     ignored: int = 0
-    #: Of the rows that were left out, each with its row number.
+    #: An error for each skipped row, with its row number.
     errors: list[Error] = field(default_factory=list)
     _groups: list[Group] = field(default_factory=list, repr=False)
-    #: Keys that this end made, by row.
+    #: Keys that this client generated, by row.
     _made: dict[int, object] = field(default_factory=dict, repr=False)
 
     def keys(self) -> Iterator[object]:
-        """For each row the key that it was given, by the engine or by this client; else None."""
+        """For each row the key that the engine or this client generated, or None."""
         row = 0
         for tag, rows, value in self._groups:
             for offset in range(rows):
@@ -66,7 +66,7 @@ class Report:
 
 @dataclass
 class _Run:
-    """Rows of one table and verb that follow each other."""
+    """Consecutive rows with the same table, verb and columns."""
 
     table: TableSchema
     verb: str
@@ -75,7 +75,7 @@ class _Run:
 
 
 class BatchWriter:
-    """Collects rows; once a part is full it is to be sent by ``send``, the rest by ``finish``."""
+    """Collects rows. The caller sends full parts with ``send``, and the rest with ``finish``."""
 
     def __init__(self, link: Link, *, stops: bool) -> None:
         self._stops = stops
@@ -87,15 +87,15 @@ class BatchWriter:
         self._sent = 0
         self._answered = 0
         self._number: int | None = None
-        #: Parts without their outcomes: the rows up to their end, and their bytes.
+        #: Parts without outcomes: the number of rows up to their end, and their bytes.
         self._under_way: deque[tuple[int, int]] = deque()
         self._report = Report()
         self._is_over = False
 
     def add(self, table: TableSchema, verb: str, sets: bytes, row: bytes) -> bool:
-        """Adds a framed row; whether a part is full."""
+        """Adds a framed row; returns whether a part is full."""
         if len(row) > self._longest:
-            message = f"the row is larger than the {self._longest} bytes that the server takes"
+            message = f"the row is larger than the {self._longest} bytes that the server accepts"
             raise Error(ErrorKind.OUT_OF_RANGE, message, table=table.name, row=self._added)
         runs = self._runs
         last = runs[-1] if runs else None
@@ -108,12 +108,12 @@ class BatchWriter:
         return self._size >= self._full
 
     def name_row(self, error: Error) -> None:
-        """Says of an error that it is of the row that was to be added next."""
+        """Sets the row number of an error of the next row."""
         if error.row is None:
             error.row = self._added
 
     def note_key(self, key: object) -> None:
-        """Says which key this end has made for the row that is added next."""
+        """Stores the key that this client has generated for the next row."""
         self._report._made[self._added] = key
 
     @property
@@ -122,7 +122,7 @@ class BatchWriter:
         return not self._runs
 
     def send(self, link: Link, *, more: bool = True) -> Steps[None]:
-        """Sends what was collected as a part."""
+        """Sends the collected rows as a part."""
         if self._is_over:
             raise misuse("the batch has failed, and is undone")
         heads = [
@@ -131,7 +131,7 @@ class BatchWriter:
         ]
         body = request.batch(self._stops, heads)
         self._runs, self._size = [], 0
-        # The server takes no more than its window while nobody reads what it says.
+        # While its responses are not read, the server reads no more than its window.
         while self._under_way and self._waiting() + len(body) > link.welcome.window:
             yield from self._receive(link)
         self._sent = self._added
@@ -142,7 +142,7 @@ class BatchWriter:
             link.put_part(self._number, body, more=more)
 
     def finish(self, link: Link) -> Steps[Report]:
-        """Sends the rest, and waits for all outcomes."""
+        """Sends the remaining rows, and waits for all outcomes."""
         if self._number is None and not self._runs:
             return self._report
         yield from self.send(link, more=False)
@@ -152,7 +152,7 @@ class BatchWriter:
         return self._report
 
     def abort(self, link: Link) -> Steps[None]:
-        """Undoes what was sent."""
+        """Undoes the batch."""
         if self._number is None or self._is_over:
             return
         link.put_cancel(self._number)
@@ -167,7 +167,7 @@ class BatchWriter:
         return sum(size for _, size in self._under_way)
 
     def _receive(self, link: Link) -> Steps[bool]:
-        """Takes the next outcomes in; whether more follow."""
+        """Reads the next outcomes; returns whether more follow."""
         assert self._number is not None
         try:
             found = yield from link.receive(self._number, Kind.OUTCOMES)
@@ -177,7 +177,7 @@ class BatchWriter:
             raise
         self._answered += self._report._take(link.read(answer.outcomes, found))
         if self._answered > self._sent or (not found.more and self._answered != self._sent):
-            raise Broken("the server sent another number of outcomes than of rows", garbled=True)
+            raise Broken("the number of outcomes is not the number of rows", garbled=True)
         while self._under_way and self._under_way[0][0] <= self._answered:
             self._under_way.popleft()
         return found.more

@@ -1,4 +1,4 @@
-"""What is lost with a connection that breaks under a call."""
+"""Errors of broken connections."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from .._errors import Error, ErrorKind
 
 
 class Effect(enum.Enum):
-    """What nobody knows any more."""
+    """What a broken connection means for the call that used it."""
 
-    #: Nothing: the call may be made again.
+    #: Nothing: the call may be repeated.
     NOTHING = ""
-    #: The transaction, whole.
+    #: The transaction is undone.
     TRANSACTION = "; the transaction is undone: run it again from its beginning"
     #: The call may have been committed.
-    UNKNOWN = "; what was to be written is there wholly or not at all"
+    UNKNOWN = "; the write happened completely or not at all"
 
 
 class Broken(Exception):
-    """The connection is of no use any more. ``closed`` is the server's word why, if it had one."""
+    """The connection cannot be used any more. ``closed`` is the server's reason, if it sent one."""
 
     def __init__(
         self,
@@ -47,14 +47,14 @@ class Broken(Exception):
 
 
 def timed_out() -> Broken:
-    return Broken("the server did not answer in time", timeout=True)
+    return Broken("the server did not respond in time", timeout=True)
 
 
 def ended(why: str = "") -> Broken:
     return Broken(f"the server closed the connection{': ' if why else ''}{why}")
 
 
-#: What OpenSSL calls an answer that is not TLS, from version to version.
+#: The reasons that versions of OpenSSL report if the response is not TLS.
 _NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
 
 
@@ -62,13 +62,13 @@ def unreachable(place: str, error: OSError) -> Broken:
     message = f"could not reach {place}: {error}"
     if getattr(error, "reason", None) not in _NOT_TLS:
         return Broken(message)
-    return wrong_door(
+    return wrong_protocol(
         f"{place} does not speak TLS: leave tls=on out, or start the server with a certificate"
     )
 
 
-def wrong_door(message: str) -> Broken:
-    """What was reached speaks something else than the URL says: no second try helps."""
+def wrong_protocol(message: str) -> Broken:
+    """The server speaks another protocol than the URL says: retrying does not help."""
     return Broken(message, closed=Error(ErrorKind.CONFIG, message))
 
 

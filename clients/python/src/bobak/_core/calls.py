@@ -1,4 +1,4 @@
-"""Operations: the steps of each, and what is lost where the connection breaks under it."""
+"""Operations: their steps, and whether they write."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from .link import Link, Steps
 R = TypeVar("R")
 S = TypeVar("S")
 Row = list[Stored]
-#: What puts a source together once the connection is known.
+#: Encodes a source once the connection is known.
 Ask = Callable[[Link], request.Source]
 
-#: Bytes of rows that a query may send before it is asked for more.
+#: Bytes of rows that the server may send before the client grants more.
 WINDOW = 1 << 20
-#: Requests that are sent ahead, and bytes of them.
+#: The number of pipelined requests, and their bytes.
 AHEAD = 256
 AHEAD_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Call(Generic[R]):
-    """An operation that a face runs: ``steps`` may be called again on a new connection."""
+    """An operation: ``steps`` may be called again with a new connection."""
 
     steps: Callable[[Link], Steps[R]]
-    #: Whether it changes something, so that it is not made again unasked.
+    #: Whether it writes: then it is never repeated automatically.
     writes: bool
 
     def then(self, make: Callable[[R], S]) -> Call[S]:
-        """The same operation, with something made of its result."""
+        """The same operation with a converted result."""
 
         def steps(link: Link) -> Steps[S]:
             return make((yield from self.steps(link)))
@@ -57,7 +57,7 @@ class Cursor:
 
 
 def done(kind: Kind, body: bytes, *, writes: bool) -> Call[None]:
-    """A request that is answered by ``Ok``."""
+    """A request whose response is ``Ok``."""
 
     def steps(link: Link) -> Steps[None]:
         yield from link.receive(link.put(kind, body), Kind.OK)
@@ -71,7 +71,7 @@ def control(step: str, name: str | None = None) -> Call[None]:
         return call
 
     def steps(link: Link) -> Steps[None]:
-        # So it stays where this is given up under way.
+        # Stays set if this is cancelled.
         link.may_be_inside = True
         try:
             yield from call.steps(link)
@@ -91,7 +91,7 @@ def write(table: TableSchema, verb: str, sets: bytes, row: bytes) -> Call[Group]
         found = yield from link.receive(link.put(Kind.WRITE, body), Kind.OUTCOMES)
         groups = link.read(answer.outcomes, found)
         if len(groups) != 1 or groups[0].rows != 1:
-            raise Broken("the server sent another number of outcomes than one", garbled=True)
+            raise Broken("the server did not send one outcome", garbled=True)
         if isinstance(groups[0].value, Error):
             raise groups[0].value
         return groups[0]
@@ -111,7 +111,7 @@ def change(
 
 
 def get_many(table: TableSchema, keys: Sequence[Sequence[Stored]]) -> Call[list[Row | None]]:
-    """Rows by their keys; several requests are under way at once."""
+    """Rows by their keys, with pipelined requests."""
 
     def steps(link: Link) -> Steps[list[Row | None]]:
         number = link.table(table)
@@ -120,10 +120,10 @@ def get_many(table: TableSchema, keys: Sequence[Sequence[Stored]]) -> Call[list[
         ahead = max(1, min(AHEAD, link.welcome.requests // 2))
         for start in range(0, len(keys), ahead):
             bodies = [request.get(number, key) for key in keys[start : start + ahead]]
-            # All are awaited, also behind one that failed: the connection goes on.
-            for asked in [link.put(Kind.GET, body) for body in bodies]:
+            # Reads all responses, also after a failure, so that the connection stays usable.
+            for request_id in [link.put(Kind.GET, body) for body in bodies]:
                 try:
-                    found = yield from link.receive(asked, Kind.ROWS)
+                    found = yield from link.receive(request_id, Kind.ROWS)
                     decoded = link.read(rows.decode, found)
                     results.append(decoded[0] if decoded else None)
                 except Error as error:
@@ -156,7 +156,7 @@ def of_sql(text: str, parameters: list[request.Parameter]) -> Ask:
 def query(
     ask: Ask, make: Callable[[list[Row]], list[R]], *, names: bool
 ) -> Call[tuple[list[ResultColumn], list[R]]]:
-    """All rows of a query, each part made into results as it comes. SQL has ``names``."""
+    """All rows of a query, converted block by block. SQL has ``names``."""
 
     def steps(link: Link) -> Steps[tuple[list[ResultColumn], list[R]]]:
         number = link.put(Kind.QUERY, request.query(WINDOW, names, ask(link)))
@@ -182,12 +182,12 @@ def query(
                 taken = 0
         return columns, results
 
-    # SQL may write: nobody knows whether it was committed where no row came.
+    # SQL may write: if the connection breaks, it is unknown whether it was committed.
     return Call(steps, writes=names)
 
 
 def _drain(link: Link, number: int) -> Steps[None]:
-    """Waits for the end of an answer that is not wanted any more."""
+    """Reads a cancelled response to its end."""
     try:
         while (yield from link.receive(number, Kind.ROWS)).more:
             pass
@@ -206,7 +206,7 @@ def open_cursor(ask: Ask, *, writes: bool) -> Call[Cursor]:
 
 
 def fetch(cursor: Cursor) -> Call[list[Row]]:
-    """The next rows; none where there are no more."""
+    """The next rows; none at the end."""
 
     def steps(link: Link) -> Steps[list[Row]]:
         if link.number != cursor.link:
@@ -230,10 +230,10 @@ def close_cursor(cursor: Cursor) -> Call[None]:
 
 
 def execute_many(statements: Iterable[tuple[str, list[request.Parameter]]]) -> Call[int]:
-    """Runs statements one after the other, sent ahead; gives the number of rows changed.
+    """Runs pipelined statements, and returns the number of changed rows.
 
-    The first error is raised, with the statement's number; the others have run all the same, so
-    this belongs in a transaction.
+    Raises the first error, with the statement's number. Others may have run, so this needs a
+    transaction.
     """
 
     def steps(link: Link) -> Steps[int]:

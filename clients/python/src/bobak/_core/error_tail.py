@@ -1,17 +1,17 @@
-"""What a child process said last on its standard error, and how it ended."""
+"""The end of the standard error of a child process, and how it ended."""
 
 from __future__ import annotations
 
 import signal
 
-#: Bytes that are kept, and lines and characters of them that an error shows.
+#: The number of stored bytes, and of the lines and characters that an error shows.
 _KEPT = 4096
 _LINES = 8
 _CHARACTERS = 800
 
 
-class LastWords:
-    """The end of what a program says on its standard error."""
+class ErrorTail:
+    """The end of a program's standard error."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -19,13 +19,13 @@ class LastWords:
         self._is_cut = False
 
     def add(self, data: bytes) -> None:
-        """Takes in what it says now."""
+        """Adds more output."""
         self._said += data
         self._is_cut |= len(self._said) > _KEPT
         del self._said[:-_KEPT]
 
     def tell(self, status: int | None) -> str:
-        """How it ended, by its status as :mod:`subprocess` has it, and its last words."""
+        """How the program ended, by its status of :mod:`subprocess`, and the end of its output."""
         end = "closed its output" if status is None else f"ended ({_name(status)})"
         said = self._lines()
         return f"{self._program} {end}, and said: {said}" if said else f"{self._program} {end}"
@@ -33,7 +33,7 @@ class LastWords:
     def _lines(self) -> str:
         lines = bytes(self._said).decode(errors="replace").splitlines()
         if self._is_cut and len(lines) > 1:
-            # Of the first there is but a part.
+            # The first line is incomplete.
             del lines[0]
         printed = ("".join(c if c.isprintable() else " " for c in line).strip() for line in lines)
         text = " | ".join([line for line in printed if line][-_LINES:])

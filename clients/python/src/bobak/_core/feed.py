@@ -1,7 +1,7 @@
-"""The change feed: every change of a tracked table, out of the log that its engine writes.
+"""The changes of tracked tables, from the logs that the engine writes.
 
-A log is read as any table is, by the description that its table gives it; so this needs no SQL, and
-no request of its own. docs/change-capture.md says what is promised of numbers, times and names.
+A log is read like any table, so this needs neither SQL nor a special request. docs/change-
+capture.md says what numbers, times and actors mean.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .table_plan import Plan
 
 T = TypeVar("T")
 
-#: How long a reader that waits for changes sleeps at first, and at most, in seconds.
-NAP = 0.002
-LONGEST_NAP = 0.1
-#: Changes of one page, unless another number is asked for.
+#: Seconds between two reads without changes: at first, and at most.
+POLL_INTERVAL = 0.002
+LONGEST_INTERVAL = 0.1
+#: The default number of changes in a page.
 PAGE = 1000
-#: Columns of a log before those of its table: the number, the time, who, the verb.
+#: Columns of a log before those of its table: number, time, actor, verb.
 _HEAD = 4
 _TRACKED = TableSchema(
     "bobak_tracked",
@@ -53,27 +53,27 @@ _KINDS = {1: ChangeKind.INSERT, 2: ChangeKind.UPDATE, 3: ChangeKind.DELETE}
 class Change(Generic[T]):
     """One change of one row of a tracked table."""
 
-    #: Larger than that of every change committed before, over all tracked tables.
+    #: Larger than that of every change committed before, in any tracked table.
     id: int
     #: The table's name.
     table: str
     kind: ChangeKind
-    #: When, in UTC; never before the change before it.
+    #: The time of the change, in UTC; it never decreases.
     at: dt.datetime
-    #: Who did it, where the server knows.
-    who: str | None
-    #: The record before; None for one that was inserted. A column that was added later is None.
+    #: Who made the change, if the server knows.
+    actor: str | None
+    #: The record before; None for an insert. A column that was added later is None.
     before: T | None
-    #: The record after; None for one that was deleted.
+    #: The record after; None for a delete.
     after: T | None
 
 
 @dataclass(frozen=True)
 class ChangePage(Generic[T]):
-    """Some changes, and where to go on."""
+    """Some changes, and where to continue."""
 
     changes: list[Change[T]]
-    #: What ``since`` is to be given for the next page.
+    #: The value of ``since`` for the next page.
     next: int
 
 
@@ -94,8 +94,8 @@ def page(plans: Sequence[Plan], since: int, limit: int) -> Call[ChangePage[Any]]
     limit = max(1, limit)
 
     def steps(link: Link) -> Steps[ChangePage[Any]]:
-        # Who has seen a number can read all smaller ones: so the largest is looked for first, and
-        # the logs, which are read one after the other, are read up to it.
+        # A reader that sees a number can read all smaller ones. So the largest number is read
+        # first, and then each log up to it.
         last = since
         for plan in plans:
             found = yield from _last(plan).steps(link)
@@ -104,12 +104,12 @@ def page(plans: Sequence[Plan], since: int, limit: int) -> Call[ChangePage[Any]]
         for plan in plans:
             between = wire.And((wire.Compare(0, ">", since), wire.Compare(0, "<=", last)))
             changes += yield from _changes(plan, between, limit).steps(link)
-        # What is taken out is noted in the same moment: nothing that was to be read is missing
-        # where nothing is noted now.
+        # Pruning records its number in the same transaction. If it is not recorded now, nothing was
+        # missing from what was read.
         pruned = yield from _pruned(plans).steps(link)
         if pruned > since:
-            message = f"changes up to {pruned} were taken out of the feed, and {since} is before "
-            raise Error(ErrorKind.NOT_FOUND, message + "that: begin with a copy")
+            message = f"changes up to {pruned} were pruned, and {since} is before that: begin with "
+            raise Error(ErrorKind.NOT_FOUND, message + "a copy")
         changes.sort(key=lambda change: change.id)
         if len(changes) >= limit:
             return ChangePage(changes[:limit], changes[limit - 1].id)
@@ -119,7 +119,7 @@ def page(plans: Sequence[Plan], since: int, limit: int) -> Call[ChangePage[Any]]
 
 
 def last_id(plans: Sequence[Plan]) -> Call[int]:
-    """The number of the last change of some tables, those taken out included; 0 for none."""
+    """The number of the last change of some tables, also if it was pruned; 0 if there is none."""
 
     def steps(link: Link) -> Steps[int]:
         last = yield from _pruned(plans).steps(link)
@@ -132,12 +132,12 @@ def last_id(plans: Sequence[Plan]) -> Call[int]:
 
 
 def tracked() -> Call[list[str]]:
-    """The names of the tables that are tracked; none where the database has no feed."""
+    """The names of the tracked tables."""
     return _tracked().then(lambda found: sorted(name for name, _ in found))
 
 
 def no_feed() -> Error:
-    return Error(ErrorKind.SCHEMA, "no table is tracked: ask for it with track")
+    return Error(ErrorKind.SCHEMA, "no table is tracked: use track")
 
 
 def _changes(plan: Plan, condition: Placed, limit: int | None) -> Call[list[Change[Any]]]:
@@ -155,7 +155,7 @@ def _changes(plan: Plan, condition: Placed, limit: int | None) -> Call[list[Chan
                 table=plan.schema.name,
                 kind=_kind(row[3]),
                 at=types.load_timestamp(row[1]),  # type: ignore[arg-type]
-                who=row[2],  # type: ignore[arg-type]
+                actor=row[2],  # type: ignore[arg-type]
                 before=next(befores) if row[3] != 1 else None,
                 after=next(afters) if row[3] != 3 else None,
             )
@@ -175,7 +175,7 @@ def _last(plan: Plan) -> Call[int]:
 
 
 def _pruned(plans: Sequence[Plan]) -> Call[int]:
-    """The largest number that was taken out of some tables' logs."""
+    """The largest number that was pruned from the logs of some tables."""
     wanted = {plan.schema.name.lower() for plan in plans}
     return _tracked().then(
         lambda found: max((number for name, number in found if name.lower() in wanted), default=0)
@@ -183,7 +183,7 @@ def _pruned(plans: Sequence[Plan]) -> Call[int]:
 
 
 def _tracked() -> Call[list[tuple[str, int]]]:
-    """The tracked tables, and the largest number that was taken out of the log of each."""
+    """The tracked tables, and the largest number that was pruned from each log."""
     ask = calls.of_select(_TRACKED, Select([("column", 1), ("column", 2)]))
     call = calls.query(ask, lambda found: found, names=False)
 
@@ -208,7 +208,7 @@ def _read(plan: Plan, log: TableSchema, select: Select) -> Call[list[Row]]:
         except Error as error:
             if error.kind is not ErrorKind.SCHEMA:
                 raise
-            message = "the table is not tracked, or its log is not for this user to read: track it"
+            message = "the table is not tracked, or this user may not read its log: use track"
             raise plan.error(ErrorKind.SCHEMA, message) from error
         return found
 
@@ -218,12 +218,12 @@ def _read(plan: Plan, log: TableSchema, select: Select) -> Call[list[Row]]:
 def _kind(verb: object) -> ChangeKind:
     if isinstance(verb, int) and verb in _KINDS:
         return _KINDS[verb]
-    raise Error(ErrorKind.CORRUPT, f"a change of kind {verb} is in the log: there are 1 to 3")
+    raise Error(ErrorKind.CORRUPT, f"the log has a change of kind {verb}; kinds are 1 to 3")
 
 
 @functools.lru_cache(maxsize=256)
 def _log(table: TableSchema) -> TableSchema:
-    """The log of a table, as the engine has made it."""
+    """The log of a table, as the engine creates it."""
     columns = [
         Column("seq", Type.I64),
         Column("at", Type.I64),

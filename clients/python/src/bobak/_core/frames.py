@@ -1,4 +1,4 @@
-"""Frames of pandas and tables of pyarrow, where those are installed: columns in and out."""
+"""Data frames of pandas and tables of pyarrow, if these are installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-#: Rows of a frame that are turned into Python's values at a time.
+#: How many rows of a data frame are converted together.
 _CHUNK = 10_000
 _PANDAS = {
     Type.BOOL: "boolean",
@@ -34,7 +34,7 @@ _PANDAS = {
 def arrow_of(
     names: Sequence[str], kinds: Sequence[Type | None], rows: Iterable[Any]
 ) -> pyarrow.Table:
-    """Rows as columns of pyarrow; money is ``decimal128(19, 4)``."""
+    """Rows as a table of pyarrow; money is ``decimal128(19, 4)``."""
     arrow = _module("pyarrow")
     columns = _columns(len(names), rows)
     arrays = [
@@ -46,7 +46,7 @@ def arrow_of(
 def pandas_of(
     names: Sequence[str], kinds: Sequence[Type | None], rows: Iterable[Any]
 ) -> pandas.DataFrame:
-    """Rows as a frame; integers that may be NULL stay integers, money is ``Decimal``."""
+    """Rows as a data frame; integers that may be NULL stay integers, money is ``Decimal``."""
     pandas = _module("pandas")
     columns = _columns(len(names), rows)
     series = {}
@@ -67,7 +67,7 @@ def _array(arrow: Any, name: str, kind: Type | None, values: Sequence[Any]) -> A
 
 
 def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
-    """The rows of a frame or of a table, as dicts of Python's values."""
+    """The rows of a data frame or table, as dicts of Python values."""
     if hasattr(frame, "to_batches"):
         _refuse_twins(frame.schema.names)
         for batch in frame.to_batches(max_chunksize=_CHUNK):
@@ -86,7 +86,7 @@ def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
 
 
 def _refuse_twins(names: Sequence[str]) -> None:
-    """A row has one value for a column: of two, one would be lost."""
+    """Rejects two columns with the same name: one of them would be lost."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
@@ -96,7 +96,7 @@ def _refuse_twins(names: Sequence[str]) -> None:
 
 
 def _values(pandas: Any, series: Any) -> list[Any]:
-    """A column's values as Python knows them: what is missing is None, a stamp a datetime."""
+    """A column's values as Python values: a missing one is None, a pandas Timestamp a datetime."""
     values = series.astype("object")
     values = values.where(series.notna(), None).tolist()
     return [

@@ -1,7 +1,8 @@
-"""One connection as bytes: requests go out, answers come in, tables and texts have numbers.
+"""The state of one connection: requests and responses as bytes, and the numbers of tables and
+texts.
 
-Nothing here does I/O. An operation is a generator; each of its yields means: send what waits, and
-feed what comes. So one text serves the face that blocks and the one that doesn't.
+Nothing here does I/O. An operation is a generator; each yield asks the caller to send the output
+and to feed the input. So the sync and the async API share the code.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from .._wire import answer, frame, request
 from .._wire.code import Garbled, Stored
 from .._wire.frame import Frame, Kind
 from .._wire.schema import TableSchema
-from .broken import Broken, wrong_door
+from .broken import Broken, wrong_protocol
 
 R = TypeVar("R")
-#: An operation under way.
+#: A running operation.
 Steps = Generator[None, None, R]
 
-#: Texts that are remembered, to give those a number that come again.
+#: How many SQL texts are remembered: repeated ones are prepared.
 _TEXTS = 256
 _numbers = itertools.count(1)
 
@@ -36,59 +37,57 @@ class Link:
         self._inbox = frame.Inbox()
         self._out = bytearray()
         self._next = 1
-        #: Requests whose answers have not come whole.
+        #: Requests without a complete response.
         self._pending: set[int] = set()
-        #: Those among them that nobody wants any more.
+        #: Those among them that were cancelled.
         self._abandoned: set[int] = set()
         self._is_broken = False
-        #: Whether a transaction is open, or may be: its beginning or its end was given up.
+        #: Whether a transaction is open, or may be: its begin or its end was cancelled.
         self.may_be_inside = False
-        #: The batch whose last part was not sent.
+        #: The batch whose last part is not sent yet.
         self._open_batch: int | None = None
         self._tables: dict[bytes, int] = {}
         self._texts: dict[str, int | None] = {}
 
-    # What the faces do.
+    # Called by connections.
 
     def take(self) -> bytes:
-        """What is to be sent now."""
+        """Takes the output."""
         out = bytes(self._out)
         self._out.clear()
         return out
 
     def feed(self, data: bytes | memoryview) -> None:
-        """Takes in what has come."""
+        """Adds received bytes to the input."""
         self._inbox.feed(data)
 
     @property
     def is_idle(self) -> bool:
-        """Whether it works, nothing is under way, and nothing has come unasked."""
+        """Whether the connection works, without outstanding requests and input."""
         busy = self._pending or self._out or self._is_broken
         return not busy and self._inbox.is_empty
 
     @property
-    def is_quiet(self) -> bool:
-        """As :attr:`is_idle`, but for answers that were given up, and will be passed over."""
+    def is_reusable(self) -> bool:
+        """As :attr:`is_idle`, except for cancelled responses, which will be skipped."""
         busy = self._pending - self._abandoned or self._out or self._is_broken
         return not busy and (bool(self._pending) or self._inbox.is_empty)
 
     def explain(self, broken: Broken) -> Broken:
-        """Why a greeting failed: what has answered it may speak another protocol."""
+        """Why the handshake failed: the server may speak another protocol."""
         first = self._inbox.first
         if frame.is_tls(first):
-            return wrong_door("the server speaks TLS there: say tls=on")
+            return wrong_protocol("the server speaks TLS: add tls=on to the URL")
         if first.startswith(b"HTTP/"):
-            return wrong_door(
-                "an HTTP server answers there: Bobak's own protocol has another door than HTTP"
-            )
+            return wrong_protocol("this is an HTTP listener: Bobak's own protocol has another port")
         return broken
 
     def break_off(self) -> None:
-        """Notes that the connection is of no use any more."""
+        """Marks the connection as broken."""
         self._is_broken = True
 
     def abandon(self) -> None:
-        """Gives up what is under way: its answers are passed over when they come."""
+        """Cancels the outstanding requests: their responses will be skipped."""
         if self._open_batch is not None:
             self.end_batch()
         for number in self._pending - self._abandoned:
@@ -96,12 +95,13 @@ class Link:
         self._abandoned |= self._pending
 
     def undo(self) -> None:
-        """Ends a transaction that may be open; where none is the server's error is passed over."""
+        """Rolls back a transaction that may be open. If none is open, the server's error is
+        skipped."""
         if self.may_be_inside:
             self.may_be_inside = False
             self._abandoned.add(self.put(Kind.CONTROL, request.control("rollback")))
 
-    # What operations do.
+    # Called by operations.
 
     def greet(self, hello: bytes) -> Steps[answer.Welcome]:
         number = self.put(Kind.HELLO, hello)
@@ -110,14 +110,14 @@ class Link:
         return self.welcome
 
     def put(self, kind: Kind, body: bytes, *, more: bool = False) -> int:
-        """Adds a request to those that are sent next; gives its number."""
+        """Adds a request to the output, and returns its number."""
         if len(body) > self.welcome.frame:
             raise Error(
                 ErrorKind.OUT_OF_RANGE,
-                f"a request of {len(body)} bytes: the server takes {self.welcome.frame}",
+                f"the request has {len(body)} bytes, and the server accepts {self.welcome.frame}",
             )
         number = self._next
-        # 0 is for what the server says unasked.
+        # 0 is for messages that answer no request.
         self._next = number + 1 if number < 0xFFFF_FFFF else 1
         self._out += frame.head(kind, more, number, len(body))
         self._out += body
@@ -135,7 +135,7 @@ class Link:
             self._open_batch = None
 
     def end_batch(self) -> None:
-        """Says that no part of a batch that failed follows."""
+        """Ends the message of a batch that failed."""
         if self._open_batch is not None:
             self.put_part(self._open_batch, request.batch(True, ()), more=False)
 
@@ -147,7 +147,7 @@ class Link:
         self._out += frame.head(Kind.CANCEL, False, number, 0)
 
     def receive(self, number: int, *kinds: Kind) -> Steps[Frame]:
-        """Waits for the next frame that answers this request; an error that it says is raised."""
+        """Waits for the next frame of a response; raises the error that it contains."""
         while True:
             found = self._next_frame()
             if found is None:
@@ -164,23 +164,23 @@ class Link:
             if found.kind is Kind.ERROR:
                 raise self.read(answer.error, found)
             if found.kind not in kinds:
-                raise _garbled(f"an answer of the kind {found.kind.name} where another was to come")
+                raise _garbled(f"a response of the unexpected kind {found.kind.name}")
             return found
 
     def read(self, read: Callable[[bytes], R], found: Frame) -> R:
-        """Reads a frame's body, the connection being broken where that can't be done."""
+        """Reads a frame's body; invalid bytes break the connection."""
         try:
             return read(found.body)
         except Garbled as error:
             raise _garbled(str(error)) from error
 
     def table(self, table: TableSchema) -> int:
-        """The number of a table; told to the server before its first use."""
+        """The number of a table, which is defined on the server before its first use."""
         described = table.describe()
         number = self._tables.get(described)
         if number is None:
             if len(self._tables) >= self.welcome.handles:
-                # A program that makes so many tables: the numbers begin anew.
+                # The server accepts no more definitions: start again with number 0.
                 self._tables.clear()
             number = len(self._tables)
             self.put(Kind.DEFINE, request.define(number, table))
@@ -188,7 +188,7 @@ class Link:
         return number
 
     def sql(self, text: str, parameters: list[request.Parameter]) -> request.Source:
-        """An SQL text as it is sent: one that comes again has a number."""
+        """An SQL text as a source. A repeated text is prepared, and then has a number."""
         if text not in self._texts:
             if len(self._texts) >= min(_TEXTS, self.welcome.handles):
                 self._texts.clear()
@@ -211,8 +211,8 @@ class Link:
         if found.id == 0 and found.kind is Kind.ERROR:
             error = self.read(answer.error, found)
             return Broken(f"the server closed the connection: {error.message}", closed=error)
-        return _garbled(f"an answer to a request {found.id} that was not made")
+        return _garbled(f"a response to the request {found.id}, which was not sent")
 
 
 def _garbled(message: str) -> Broken:
-    return Broken(f"the server sent what the protocol does not know: {message}", garbled=True)
+    return Broken(f"the server sent bytes that do not follow the protocol: {message}", garbled=True)

@@ -12,7 +12,8 @@ from .table_plan import Plan
 
 
 class Condition:
-    """Which rows: made by comparing columns, put together with ``&``, ``|`` and ``~``."""
+    """Selects rows. Compare columns to make one, and combine several with ``&``, ``|`` and
+    ``~``."""
 
     def __and__(self, other: Condition) -> Condition:
         return _Both(wire.And, (self, other))
@@ -27,13 +28,13 @@ class Condition:
         raise TypeError("a condition is neither true nor false: use &, | and ~, with parentheses")
 
     def place(self, plan: Plan) -> wire.Placed:
-        """The condition over a table's numbered columns, with stored values."""
+        """The condition over positions of columns and stored values."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """A column by its name; compare it, or sum it up."""
+    """A column by its name: compare it, or aggregate it."""
 
     name: str
 
@@ -65,14 +66,14 @@ class Field:
         return _Null(self)
 
     def like(self, pattern: str) -> Condition:
-        """``%`` stands for any run of characters, ``_`` for one."""
+        """``%`` stands for any sequence of characters, ``_`` for one."""
         return _Pattern(self, pattern, wire.Like)
 
     def starts_with(self, prefix: str) -> Condition:
         return _Pattern(self, prefix, wire.StartsWith)
 
     def count(self) -> Expression:
-        """How many rows have a value in it."""
+        """The number of rows whose column is not NULL."""
         return Expression("count_of", self.name)
 
     def sum(self) -> Expression:
@@ -85,7 +86,7 @@ class Field:
         return Expression("max", self.name)
 
     def avg(self) -> Expression:
-        """The average, a float; of money in units."""
+        """The average, a float; for money in whole units."""
         return Expression("avg", self.name)
 
 
@@ -107,7 +108,7 @@ col = Fields()
 
 @dataclass(frozen=True)
 class Expression:
-    """Something computed over many rows, or a column."""
+    """A column, or an aggregate."""
 
     what: str
     name: str = ""
@@ -117,28 +118,28 @@ class Expression:
 
 
 def count() -> Expression:
-    """How many rows, or how many of each group."""
+    """The number of rows, or of the rows of each group."""
     return Expression("count")
 
 
 @dataclass(frozen=True)
 class Add:
-    """What :func:`add` says."""
+    """See :func:`add`."""
 
     value: Any
 
 
 def add(value: Any) -> Add:
-    """Assigned to a column: adds to it, in one step at the server."""
+    """Assigned to a column: adds to it, in one step on the server."""
     return Add(value)
 
 
 @dataclass(frozen=True)
 class Query:
-    """Which rows, in which order, and what of them."""
+    """Which rows, in which order, and which columns."""
 
     where: Condition | None = None
-    #: Names; one with a ``-`` before it descends.
+    #: Names; a ``-`` before a name means descending.
     order: tuple[str, ...] = ()
     limit: int | None = None
     offset: int = 0
@@ -152,8 +153,8 @@ class Query:
         return replace(self, where=where)
 
     def select(self, plan: Plan) -> wire.Select:
-        """The query over a table's numbered columns. Its order ends with the key's, or with the
-        group's, so that it is the same on every engine."""
+        """The query over positions of columns. Its order ends with the key or the group, so that it
+        is the same on every engine."""
         expressions = self.columns
         if expressions is None:
             columns = [("column", place) for place in range(len(plan.schema.columns))]
@@ -172,7 +173,7 @@ class Query:
 
 
 def assignments(plan: Plan, values: dict[str, Any]) -> list[wire.Assign]:
-    """What is set, with the time of the change."""
+    """Assignments to positions of columns, with the modification time."""
     assigns = []
     for name, value in values.items():
         place, adds = plan.place(name), isinstance(value, Add)
@@ -201,7 +202,7 @@ class _Comparison(Condition):
         if isinstance(self.value, Field):
             return wire.CompareColumns(place, self.comparison, plan.place(self.value.name))
         if self.value is None:
-            raise Error(ErrorKind.MISUSE, "nothing is less or more than NULL: use is_null()")
+            raise Error(ErrorKind.MISUSE, "no value is less or greater than NULL: use is_null()")
         return wire.Compare(place, self.comparison, plan.store(place, self.value))
 
 

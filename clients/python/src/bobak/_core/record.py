@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import datetime as dt
+import enum
 import re
 import types
 import typing
@@ -12,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal, TypeVar, cast
 
 from .._errors import Error, ErrorKind
 from .._wire.schema import (
@@ -26,6 +28,8 @@ from .._wire.schema import (
     TableSchema,
     Type,
 )
+
+V = TypeVar("V")
 
 _OPTIONS = "bobak"
 _TYPES: dict[Any, Type] = {
@@ -53,39 +57,45 @@ class _Options:
     type: Type | None = None
     max_chars: int | None = None
     unique: bool = False
+    index: bool = False
     as_text: bool = False
     collation: Collation = Collation.BINARY
     role: Role = Role.PLAIN
     check: str | None = None
-    references: Reference | None = None
+    #: A dataclass, or ``table(column)``.
+    references: Any = None
+    on_delete: OnDelete = OnDelete.RESTRICT
 
 
 def column(
     *,
-    key: bool = False,
-    given: bool = False,
+    key: bool | Literal["given"] = False,
     name: str | None = None,
     type: Type | str | None = None,
-    max_chars: int | None = None,
+    max: int | None = None,
     unique: bool = False,
-    as_text: bool = False,
-    collation: Collation = Collation.BINARY,
+    index: bool = False,
     created_at: bool = False,
     modified_at: bool = False,
     version: bool = False,
+    collation: Literal["binary", "nocase", "unicode_nocase"] = "binary",
     check: str | None = None,
-    references: str | None = None,
-    on_delete: OnDelete = OnDelete.RESTRICT,
+    references: str | builtins.type | None = None,
+    on_delete: Literal["restrict", "cascade", "set_null"] | None = None,
+    store: Literal["text"] | None = None,
     **field: Any,
 ) -> Any:
-    """A field of a dataclass, with what its column is beyond its type.
+    """A field of a dataclass, with the options of its column.
 
-    ``key``: it is the key, or a part of it (by default the field ``id`` is); ``given``: and never
-    made by the engine or by Bobak. ``type``: ``"i32"``, ``"timestamp"``, … in place of what the
-    annotation says. ``as_text``: dates, times and UUIDs are kept as ISO texts. ``created_at`` and
-    ``modified_at``: Bobak fills it. ``version``: raised, and compared, at each update. ``check``: a
-    rule in SQL. ``references``: ``"table.column"``. All other arguments (``default``,
+    ``key``: it is the key, or a part of it (by default the field ``id`` is); ``key="given"``: the
+    program sets the key, even to 0. ``type``: ``"i32"``, ``"timestamp"``, … in place of the
+    annotation's type. ``max``: the maximum number of characters. ``created_at`` and
+    ``modified_at``: Bobak sets it. ``version``: each update checks and raises it. ``check``: a
+    constraint in SQL. ``references``: a dataclass, or ``"table(column)"``, with ``on_delete``.
+    ``store="text"``: dates, times and UUIDs as ISO text. Other arguments (``default``,
     ``default_factory``, …) are those of :func:`dataclasses.field`.
+
+    Raises :class:`Error` of the kind ``SCHEMA`` for a wrong option.
     """
     roles = {Role.CREATED_AT: created_at, Role.MODIFIED_AT: modified_at, Role.VERSION: version}
     role = next((role for role, wanted in roles.items() if wanted), Role.PLAIN)
@@ -93,32 +103,83 @@ def column(
         type = Type.TIMESTAMP
     if role is not Role.PLAIN and "default" not in field and "default_factory" not in field:
         field["default"] = 0 if version else None
-    reference = None
-    if references is not None:
-        table, _, referred = references.rpartition(".")
-        if not table or not referred:
-            raise _schema_error(f"'{references}' is not table.column")
-        reference = Reference(table, referred, on_delete)
+    if key not in (True, False, "given"):
+        raise _schema_error(f"key is True, False or 'given', not {key!r}")
+    if store not in (None, "text"):
+        raise _schema_error(f"store is 'text' or None, not {store!r}")
+    if references is None and on_delete is not None:
+        raise _schema_error("on_delete needs references")
     options = _Options(
-        key=key or given,
-        given=given,
+        key=bool(key),
+        given=key == "given",
         name=name,
         type=_type_named(type) if isinstance(type, str) else type,
-        max_chars=max_chars,
+        max_chars=max,
         unique=unique,
-        as_text=as_text,
-        collation=collation,
+        index=index,
+        as_text=store == "text",
+        collation=_one_of("collation", _COLLATIONS, collation),
         role=role,
         check=check,
-        references=reference,
+        references=_checked_reference(references),
+        on_delete=_one_of("on_delete", _ACTIONS, on_delete or "restrict"),
     )
     metadata = {**field.pop("metadata", {}), _OPTIONS: options}
-    return dataclasses.field(metadata=metadata, **field)
+    try:
+        return dataclasses.field(metadata=metadata, **field)
+    except TypeError as error:
+        raise _schema_error(f"a wrong option of a column: {error}") from error
+
+
+_COLLATIONS = {
+    "binary": Collation.BINARY,
+    "nocase": Collation.NO_CASE,
+    "unicode_nocase": Collation.UNICODE_NO_CASE,
+}
+_ACTIONS = {
+    "restrict": OnDelete.RESTRICT,
+    "cascade": OnDelete.CASCADE,
+    "set_null": OnDelete.SET_NULL,
+}
+_REFERENCE = re.compile(r"(?s)([^()]+)\(([^()]+)\)")
+
+
+def _one_of(option: str, values: dict[str, V], word: Any) -> V:
+    if isinstance(word, enum.Enum) and word in values.values():
+        return cast(V, word)
+    if not isinstance(word, str) or word not in values:
+        raise _schema_error(f"{option} is one of {', '.join(values)}, not {word!r}")
+    return values[word]
+
+
+def _checked_reference(references: Any) -> Any:
+    """A reference as given, if its form is right; a class is resolved later: it may not exist
+    yet."""
+    is_text = isinstance(references, str) and _REFERENCE.fullmatch(references) is not None
+    is_class = isinstance(references, type) and dataclasses.is_dataclass(references)
+    if references is None or is_text or is_class:
+        return references
+    message = f"references={references!r}: write references=Airline, which is a dataclass, or "
+    raise _schema_error(f"{message}references='airline(code)'")
+
+
+def _reference_of(options: _Options) -> Reference | None:
+    """The foreign key of a column."""
+    if options.references is None:
+        return None
+    if isinstance(options.references, str):
+        found = _REFERENCE.fullmatch(options.references)
+        assert found is not None
+        return Reference(found[1], found[2], options.on_delete)
+    schema = schema_of(options.references)
+    if len(schema.key) != 1:
+        raise _schema_error(f"{schema.name} has a key of several columns, which nothing references")
+    return Reference(schema.name, schema.columns[schema.key[0]].name, options.on_delete)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A dataclass: its fields, and the columns that they are kept in."""
+    """A dataclass: its fields, and the columns that store them."""
 
     cls: Callable[..., Any]
     name: str
@@ -127,19 +188,23 @@ class Shape:
     columns: list[str]
     #: None for a field of any type.
     types: list[Type | None]
+    #: The enum of a field that has one.
+    enums: list[builtins.type[enum.Enum] | None]
     #: Whether a field may be None, as its annotation says.
     optional: list[bool]
     by_keyword: bool
+    #: Whether its fields can't be set.
+    is_frozen: bool
     values: Callable[[Any], Sequence[Any]]
 
 
 def shape_of(cls: Any) -> Shape:
     """The shape of a dataclass.
 
-    Raises :class:`Error` of the kind ``SCHEMA`` where it is none, or has a field of a type that
+    Raises :class:`Error` of the kind ``SCHEMA`` if it is not a dataclass, or has a field whose type
     no column has.
     """
-    parts = _parts(cls)
+    parts, hints = _parts(cls), typing.get_type_hints(cls)
     names = [field.name for field, _, _ in parts]
     get = attrgetter(*names)
     single = len(names) == 1
@@ -150,8 +215,10 @@ def shape_of(cls: Any) -> Shape:
         fields=names,
         columns=[column.name for _, column, _ in parts],
         types=[None if column.type is Type.ANY else column.type for _, column, _ in parts],
+        enums=[_enum_of(hints[field.name]) for field, _, _ in parts],
         optional=[column.nullable for _, column, _ in parts],
         by_keyword=any(field.kw_only for field, _, _ in parts),
+        is_frozen=cls.__dataclass_params__.frozen,
         values=(lambda record: (get(record),)) if single else get,
     )
 
@@ -159,8 +226,8 @@ def shape_of(cls: Any) -> Shape:
 def schema_of(cls: Any) -> TableSchema:
     """The table that a dataclass describes.
 
-    Its name is that of the class in snake case, or ``__table__``; ``__indexes__`` is a list of
-    tuples of columns, and ``__unique__`` of those that no two rows may have the same.
+    Its name is the name of the class in snake case, or ``__table__``. ``__indexes__`` is a list of
+    tuples of columns, and ``__unique__`` the same for unique indexes.
     """
     parts = _parts(cls)
     columns = tuple(column for _, column, _ in parts)
@@ -169,9 +236,9 @@ def schema_of(cls: Any) -> TableSchema:
     if not key and "id" in places:
         key = (places["id"],)
     if not key:
-        raise _schema_error(f"{cls.__name__} has no key: name a field id, or say column(key=True)")
+        raise _schema_error(f"{cls.__name__} has no key: name a field id, or add column(key=True)")
     table = _table_name(cls)
-    # A key that is to be made is None in a record that is new; in the table it never is.
+    # A generated key is None in a new record, but never NULL in the table.
     columns = tuple(
         dataclasses.replace(column, nullable=False) if place in key else column
         for place, column in enumerate(columns)
@@ -181,13 +248,13 @@ def schema_of(cls: Any) -> TableSchema:
         columns=columns,
         key=key,
         keys_by=_keys_by(columns, key, any(options.given for _, _, options in parts)),
-        indexes=tuple(_indexes(cls, table, places)),
+        indexes=tuple(_indexes(cls, table, places, [options for _, _, options in parts])),
     )
 
 
 def _parts(cls: Any) -> list[tuple[dataclasses.Field[Any], Column, _Options]]:
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
-        raise _schema_error(f"{cls!r} is no dataclass")
+        raise _schema_error(f"{cls!r} is not a dataclass")
     hints = typing.get_type_hints(cls)
     parts = []
     for field in dataclasses.fields(cls):
@@ -196,8 +263,9 @@ def _parts(cls: Any) -> list[tuple[dataclasses.Field[Any], Column, _Options]]:
         options = field.metadata.get(_OPTIONS, _Options())
         kind, nullable = _type_of(hints[field.name], f"{cls.__name__}.{field.name}")
         kind = options.type if options.type is not None else kind
-        # Stamps and versions are None in a record that is new; in the table they never are.
+        # Time stamps and versions are None in a new record, but never NULL in the table.
         nullable = nullable and options.role is Role.PLAIN
+        reference = _reference_of(options)
         column = Column(
             name=options.name or field.name,
             type=kind,
@@ -208,8 +276,11 @@ def _parts(cls: Any) -> list[tuple[dataclasses.Field[Any], Column, _Options]]:
             role=options.role,
             max_chars=options.max_chars,
             check=options.check,
-            references=options.references,
+            references=reference,
         )
+        if reference and reference.on_delete is OnDelete.SET_NULL and not nullable:
+            message = f"{cls.__name__}.{field.name} can't be None: on_delete='set_null' needs that"
+            raise _schema_error(message)
         parts.append((field, column, options))
     return parts
 
@@ -223,10 +294,29 @@ def _type_of(hint: Any, where: str) -> tuple[Type, bool]:
             return _type_of(rest[0], where)[0], True
     if origin in (dict, list):
         return Type.JSON, False
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return _type_of_enum(hint), False
     kind = _TYPES.get(hint)
     if kind is None:
-        raise _schema_error(f"{where} is of a type that no column has: say column(type=…)")
+        raise _schema_error(f"no column has the type of {where}: name one with column(type=…)")
     return kind, hint is Any
+
+
+def _type_of_enum(cls: builtins.type[enum.Enum]) -> Type:
+    """The type of an enum's values, which are all texts or all integers."""
+    kinds = {type(member.value) for member in cls}
+    if kinds == {str}:
+        return Type.TEXT
+    if kinds == {int}:
+        return Type.I64
+    raise _schema_error(f"the values of {cls.__name__} must be all str or all int")
+
+
+def _enum_of(hint: Any) -> builtins.type[enum.Enum] | None:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        found = [_enum_of(part) for part in typing.get_args(hint) if part is not type(None)]
+        return found[0] if len(found) == 1 else None
+    return hint if isinstance(hint, type) and issubclass(hint, enum.Enum) else None
 
 
 def _keys_by(columns: tuple[Column, ...], key: tuple[int, ...], given: bool) -> KeysBy:
@@ -238,8 +328,12 @@ def _keys_by(columns: tuple[Column, ...], key: tuple[int, ...], given: bool) -> 
     return KeysBy.USER
 
 
-def _indexes(cls: Any, table: str, places: dict[str, int]) -> list[Index]:
-    indexes = []
+def _indexes(
+    cls: Any, table: str, places: dict[str, int], options: Sequence[_Options]
+) -> list[Index]:
+    names = list(places)
+    own = [place for place, one in enumerate(options) if one.index]
+    indexes = [Index(f"{table}_{names[place]}", (place,)) for place in own]
     for unique, listed in ((False, "__indexes__"), (True, "__unique__")):
         for names in getattr(cls, listed, ()):
             try:
@@ -260,7 +354,7 @@ def _type_named(name: str) -> Type:
     try:
         return Type[name.upper()]
     except KeyError:
-        raise _schema_error(f"'{name}' is no type") from None
+        raise _schema_error(f"'{name}' is not a type") from None
 
 
 def _schema_error(message: str) -> Error:

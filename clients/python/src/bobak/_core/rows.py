@@ -22,21 +22,21 @@ class Rows(Sequence[T]):
         self._rows = rows
 
     def dicts(self) -> list[dict[str, Any]]:
-        """Each row as a dict; two columns of one name are refused with ``MISUSE``."""
+        """Each row as a dict; raises ``MISUSE`` if two columns have the same name."""
         for name in self.columns:
             if self.columns.count(name) > 1:
-                message = f"two columns are named '{name}', and a dict has one: name them by AS"
+                message = f"two columns have the name '{name}': rename one with AS"
                 raise Error(ErrorKind.MISUSE, message)
         return [dict(zip(self.columns, row)) for row in self._rows]  # type: ignore[call-overload]
 
     def to_arrow(self) -> pyarrow.Table:
-        """The rows as columns of pyarrow."""
+        """The rows as a table of pyarrow."""
         from .frames import arrow_of
 
         return arrow_of(self.columns, [None] * len(self.columns), self._rows)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a frame of pandas."""
+        """The rows as a data frame of pandas."""
         from .frames import pandas_of
 
         return pandas_of(self.columns, [None] * len(self.columns), self._rows)

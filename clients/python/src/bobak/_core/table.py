@@ -1,4 +1,4 @@
-"""The operations on one table, as calls: which requests they are, and what is made of answers."""
+"""The operations on one table, as calls."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from .._wire import answer, request
 from .._wire import condition as wire
 from .._wire.answer import Group
 from .._wire.code import Stored
+from .._wire.condition import Placed
 from .._wire.frame import Kind
 from .._wire.request import Parameter
 from .._wire.schema import KeysBy, TableSchema, Type
 from . import calls, types
 from .batch import BatchWriter
 from .calls import Call, Row
+from .link import Link, Steps
 from .query import Expression, Query, assignments
 from .record import Shape, schema_of, shape_of
 from .table_plan import Plan
@@ -31,8 +33,8 @@ ON_CONFLICT = {
 
 
 def plan_for(record: Any, known: dict[str, TableSchema]) -> Plan | None:
-    """The plan for a dataclass, or for a table by its name; None where the server has no such
-    table, as far as is ``known``."""
+    """The plan for a dataclass, or for the table with a name; None if the table is not
+    ``known``."""
     shape: Shape | None = None if isinstance(record, str) else shape_of(record)
     name = record if shape is None else shape.table
     schema = known.get(name.lower())
@@ -45,12 +47,12 @@ def table_name(record: Any) -> str:
 
 def no_table(record: Any) -> Error:
     name = table_name(record)
-    cure = "" if isinstance(record, str) else f": create({record.__name__}) makes it"
-    return Error(ErrorKind.SCHEMA, f"the table is not there{cure}", table=name)
+    cure = "" if isinstance(record, str) else f": create it with create({record.__name__})"
+    return Error(ErrorKind.SCHEMA, f"the table does not exist{cure}", table=name)
 
 
 def creation(classes: Iterable[Any], known: dict[str, TableSchema]) -> Call[None] | None:
-    """What makes the tables that are missing; None where none is."""
+    """Creates the missing tables; None if none is missing."""
     schemas = [schema_of(cls) for cls in classes]
     missing = [schema for schema in schemas if schema.name.lower() not in known]
     if not missing:
@@ -65,28 +67,58 @@ def tracking(what: str, schema: TableSchema, *, history: bool) -> Call[None]:
 
 
 def insert(plan: Plan, record: Any, verb: str) -> Call[Any]:
-    """Gives the key; None where the row was ignored."""
+    """Returns the key, or None if the row was ignored, and sets the record's key and stamps."""
     values = plan.new_row(record)
 
-    def key(group: Group) -> Any:
+    def key_of(group: Group) -> Any:
         if group.tag == answer.INTEGER_KEYS:
             return group.value
         if group.tag == answer.KEY and isinstance(group.value, bytes):
             return uuid.UUID(bytes=group.value)
-        return None if group.tag == answer.IGNORED else plan.key_in(values)
+        return plan.key_in(values)
 
-    return calls.write(plan.schema, verb, _sets_of(plan, verb), plan.encode(values)).then(key)
+    def inserted(group: Group) -> Any:
+        if group.tag == answer.IGNORED:
+            return None
+        key = key_of(group)
+        plan.set_inserted(record, values, key, verb)
+        return key
+
+    return calls.write(plan.schema, verb, _sets_of(plan, verb), plan.encode(values)).then(inserted)
 
 
 def update(plan: Plan, record: Any, fields: Sequence[str] | None) -> Call[None]:
+    """Sets the record's modification time, and raises its version."""
     values = plan.changed_row(record)
     sets = plan.updated(record) if fields is None else plan.sets(fields)
-    return calls.write(plan.schema, "update", sets, plan.encode(values)).then(lambda _: None)
+    call = calls.write(plan.schema, "update", sets, plan.encode(values))
+    return call.then(lambda _: plan.set_updated(record, values))
 
 
 def delete(plan: Plan, key: Any) -> Call[bool]:
     call = calls.write(plan.schema, "delete", _NO_COLUMNS, plan.delete_row(key))
     return call.then(lambda group: group.value == 1)
+
+
+def delete_record(plan: Plan, record: Any) -> Call[None]:
+    """Deletes the row with a record's key if its version is the record's."""
+    key, version = plan.key_values(record), plan.version_of(record)
+    parts: list[Placed] = [
+        wire.Compare(place, "=", value) for place, value in zip(plan.schema.key, key)
+    ]
+    if plan.version is not None and version is not None:
+        parts.append(wire.Compare(plan.version, "=", version))
+    deletion = calls.change(plan.schema, wire.And(tuple(parts)), None)
+
+    def steps(link: Link) -> Steps[None]:
+        if (yield from deletion.steps(link)) > 0:
+            return
+        if (yield from calls.get(plan.schema, key).steps(link)) is None:
+            raise plan.error(ErrorKind.NOT_FOUND, "no row has the key of this record")
+        message = f"the row was changed since it was read: its version is not {version!r}"
+        raise plan.error(ErrorKind.CONFLICT, message)
+
+    return Call(steps, writes=True)
 
 
 def get(plan: Plan, key: Any) -> Call[Any]:
@@ -130,13 +162,13 @@ def delete_where(plan: Plan, query: Query) -> Call[int]:
 
 
 def rows_of(plan: Plan, query: Query) -> Call[list[Any]]:
-    """All rows of a query: records, or tuples where columns were chosen."""
+    """All rows of a query: records, or tuples if columns are selected."""
     ask = calls.of_select(plan.schema, query.select(plan))
     return calls.query(ask, maker(plan, query), names=False).then(lambda found: found[1])
 
 
 def values_of(plan: Plan, query: Query) -> Call[list[Any]]:
-    """All rows of a query as lists of Python's values: what frames are made of."""
+    """All rows of a query as lists of Python values, for data frames."""
     if query.columns is not None:
         return rows_of(plan, query)
 
@@ -153,16 +185,16 @@ def cursor_of(plan: Plan, query: Query) -> Call[calls.Cursor]:
 
 
 def value_of(plan: Plan, query: Query, expression: Expression) -> Call[Any]:
-    """One number about the rows of a query."""
+    """One aggregate of the rows of a query."""
     if query.limit is not None or query.offset or query.columns is not None:
-        message = "limits and chosen columns mean nothing to an aggregate"
+        message = "an aggregate has no limit and no selected columns"
         raise plan.error(ErrorKind.MISUSE, message)
     whole = Query(where=query.where, columns=(expression,))
     return rows_of(plan, whole).then(lambda found: found[0][0])
 
 
 def maker(plan: Plan, query: Query) -> Callable[[list[Row]], list[Any]]:
-    """What turns rows of stored values into what the program wants."""
+    """Returns a function that converts rows of stored values to records or tuples."""
     if query.columns is None:
         return plan.records
     kinds = result_types(plan, query)
@@ -176,7 +208,7 @@ def maker(plan: Plan, query: Query) -> Callable[[list[Row]], list[Any]]:
 
 
 def result_types(plan: Plan, query: Query) -> list[Type | None]:
-    """The types of a query's columns; None where values are taken as they are."""
+    """The types of a query's columns; None for values that are not converted."""
     if query.columns is None:
         return [column.type for column in plan.schema.columns]
     kinds: list[Type | None] = []
@@ -208,7 +240,7 @@ def result_names(plan: Plan, query: Query) -> list[str]:
 
 
 def add_new(plan: Plan, writer: BatchWriter, record: Any, verb: str) -> bool:
-    """Adds a new row to a batch; whether a part is full."""
+    """Adds a new row to a batch; returns whether a part is full."""
     try:
         values = plan.new_row(record)
         row = plan.encode(values)
@@ -250,22 +282,27 @@ def parameters(values: Sequence[Any]) -> list[Parameter]:
     """The parameters of an SQL text."""
     if isinstance(values, (str, bytes, Mapping, Set)):
         kind = type(values).__name__
-        message = f"parameters are a list or a tuple, in the order of their marks, not a {kind}"
+        message = (
+            f"parameters are a list or a tuple, in the order of the question marks, not a {kind}"
+        )
         raise Error(ErrorKind.MISUSE, message)
     return [types.parameter(value) for value in values]
 
 
 def into_records(cls: Any, names: list[str]) -> Callable[[list[Row]], list[Any]]:
-    """What makes records of the rows of SQL, by the names of their columns."""
+    """Returns a function that makes records from rows of SQL, by column name."""
     shape = shape_of(cls)
     lowered = [name.lower() for name in names]
     places = {name: place for place, name in enumerate(lowered)}
     for name in shape.columns:
         if lowered.count(name.lower()) > 1:
-            message = f"the result has two columns '{name}' for {shape.name}: name them by AS"
+            message = f"the result has two columns '{name}' for {shape.name}: rename one with AS"
             raise Error(ErrorKind.SCHEMA, message)
     try:
-        picks = [(places[name.lower()], kind) for name, kind in zip(shape.columns, shape.types)]
+        picks = [
+            (places[name.lower()], kind, None if cls is None else types.enum_loader(cls, None))
+            for name, kind, cls in zip(shape.columns, shape.types, shape.enums)
+        ]
     except KeyError as error:
         message = f"the result has no column {error} for {shape.name}"
         raise Error(ErrorKind.SCHEMA, message) from None
@@ -273,7 +310,10 @@ def into_records(cls: Any, names: list[str]) -> Callable[[list[Row]], list[Any]]
     def records(found: list[Row]) -> list[Any]:
         made = []
         for row in found:
-            values = [types.load_as(kind, row[place]) for place, kind in picks]
+            values = [types.load_as(kind, row[place]) for place, kind, _ in picks]
+            for place, (_, _, load) in enumerate(picks):
+                if load is not None and values[place] is not None:
+                    values[place] = load(values[place])
             made.append(shape.cls(**dict(zip(shape.fields, values))))
         return made
 
@@ -286,5 +326,5 @@ def _sets_of(plan: Plan, verb: str) -> bytes:
 
 def _refuse_limits(plan: Plan, query: Query) -> None:
     if query.limit is not None or query.offset:
-        message = "a change takes all rows that the condition keeps: it has no limit"
+        message = "update and delete change all rows that match: they accept no limit"
         raise plan.error(ErrorKind.MISUSE, message)

@@ -1,7 +1,8 @@
-"""How rows of one table are written and read: worked out once for each table."""
+"""How the rows of one table are written and read, computed once for each table."""
 
 from __future__ import annotations
 
+import enum
 import os
 import time
 import uuid
@@ -23,7 +24,7 @@ _SAME |= {Type(number): int for number in range(Type.I8, Type.U64 + 1)}
 
 
 class Plan:
-    """A table, and the shape that its rows have in the program."""
+    """A table, and the shape of its records."""
 
     def __init__(self, schema: TableSchema, shape: Shape | None) -> None:
         self.schema = schema
@@ -32,37 +33,45 @@ class Plan:
         self._places = {column.name.lower(): place for place, column in enumerate(columns)}
         self._store = [types.storer(column) for column in columns]
         self._load = [types.loader(column) for column in columns]
-        #: The class whose values are stored as they are.
+        for place, cls in [] if shape is None else self._enums(shape):
+            self._store[place] = types.enum_storer(cls, self._store[place])
+            self._load[place] = types.enum_loader(cls, self._load[place])
+        #: The class whose values are stored unchanged.
         self._same: list[type | None] = [
             None if column.as_text else _SAME.get(column.type) for column in columns
         ]
+        for place, _ in [] if shape is None else self._enums(shape):
+            self._same[place] = None
         self.created = self._role(Role.CREATED_AT)
         self.modified = self._role(Role.MODIFIED_AT)
         self.version = self._role(Role.VERSION)
-        #: What no update sets.
+        #: Columns that no update sets.
         self.fixed = {*schema.key} if self.version is None else {*schema.key, self.version}
         known = range(len(columns)) if shape is None else self._known(shape)
-        #: The key's place where it is made, and by which values a new row asks for that.
+        #: The position of a generated key, and the values that request one.
         self._made_key, self._unmade = self._made(shape)
         updated = [place for place in known if place not in self.fixed and place != self.created]
         if self.modified is not None and self.modified not in updated:
             updated.append(self.modified)
         self._updated = request.columns(updated)
-        #: For the names that dicts have: what an update by such a one sets.
+        #: The columns that an update sets, by the names in a dict.
         self._updated_by: dict[tuple[str, ...], bytes] = {}
         self._loads = [(place, load) for place, load in enumerate(self._load) if load is not None]
-        #: What columns get that a record does not have; a key that is made is not a default's.
+        #: The values of columns that a record does not have. A generated key has no default.
         made = () if schema.keys_by is KeysBy.USER else schema.key
         self._defaults: list[Stored] = [
             None if place in made else column.default for place, column in enumerate(columns)
         ]
+        self._field_names = (
+            None if shape is None else dict(zip(map(self.place, shape.columns), shape.fields))
+        )
         self.get_values = self._getter()
         self.make = self._maker()
 
     def place(self, name: str) -> int:
-        """A column's place.
+        """A column's position.
 
-        Raises :class:`Error` of the kind ``SCHEMA`` where there is none of this name.
+        Raises :class:`Error` of the kind ``SCHEMA`` if no column has this name.
         """
         place = self._places.get(name.lower())
         if place is None:
@@ -80,22 +89,22 @@ class Plan:
             raise
 
     def stamp(self, place: int, now: int | None = None) -> Stored:
-        """Now, as the column stores it."""
+        """The current time as the column stores it."""
         if now is None:
             now = time.time_ns() // 1000
         column = self.schema.columns[place]
         return types.storer(column)(types.load_timestamp(now)) if column.as_text else now
 
     def key_of(self, key: Any) -> list[Stored]:
-        """A key as the program gives it: a value, or a tuple of them."""
+        """The stored form of a key: a value, or a tuple."""
         parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(self.schema.key):
-            message = f"a key of {len(parts)} columns where there are {len(self.schema.key)}"
+            message = f"the key has {len(self.schema.key)} columns, not {len(parts)}"
             raise self.error(ErrorKind.MISUSE, message)
         return [self.store(place, part) for place, part in zip(self.schema.key, parts)]
 
     def new_row(self, record: Any) -> list[Stored]:
-        """The values of a new row: the key made, or left to the engine; stamps filled."""
+        """The values of a new row, with time stamps, and with a key or NULL for a generated one."""
         values = self._values(record)
         if self.version is not None and values[self.version] is None:
             values[self.version] = 0
@@ -115,18 +124,64 @@ class Plan:
         values = self._values(record)
         if self.modified is not None:
             values[self.modified] = self.stamp(self.modified)
-        # Never set, but of the right class all the same.
+        # It is not set, but needs a value of the right type.
         if self.created is not None and values[self.created] is None:
             values[self.created] = self.stamp(self.created)
         return values
 
+    def set_inserted(self, record: Any, values: Sequence[Stored], key: Any, verb: str) -> None:
+        """Sets in a record what an insert of these values has set in the row. An upsert keeps the
+        creation time and raises the version of a row that exists: neither is known."""
+        if self._made_key is not None:
+            self._set_field(record, self._made_key, key)
+        for place in (self.created, self.version) if verb != "upsert" else ():
+            if place is not None:
+                self._set_stored(record, place, values[place])
+        if self.modified is not None:
+            self._set_stored(record, self.modified, values[self.modified])
+
+    def set_updated(self, record: Any, values: Sequence[Stored]) -> None:
+        """Sets in a record what an update by these values has set in the row."""
+        if self.modified is not None:
+            self._set_stored(record, self.modified, values[self.modified])
+        if self.version is not None and isinstance(values[self.version], int):
+            self._set_stored(record, self.version, values[self.version] + 1)  # type: ignore[operator]
+
+    def version_of(self, record: Any) -> Stored:
+        """A record's version; None if it has none."""
+        if self.version is None:
+            return None
+        return self._values(record)[self.version]
+
+    def key_values(self, record: Any) -> list[Stored]:
+        """The key of a record in its stored form."""
+        values = self._values(record)
+        return [values[place] for place in self.schema.key]
+
+    def _set_stored(self, record: Any, place: int, value: Stored) -> None:
+        load = self._load[place]
+        known = value if load is None or value is None else load(value)
+        self._set_field(record, place, known)
+
+    def _set_field(self, record: Any, place: int, value: Any) -> None:
+        if self._field_names is not None:
+            name = self._field_names.get(place)
+            if name is not None and self.shape is not None and not self.shape.is_frozen:
+                setattr(record, name, value)
+            return
+        name = self.schema.columns[place].name
+        if name not in record:
+            # A dict may write it in other letter case.
+            name = next((other for other in record if other.lower() == name.lower()), name)
+        record[name] = value
+
     @property
     def upserted(self) -> bytes:
-        """The columns that an upsert sets where the row is there: a row is given whole."""
+        """The columns that an upsert sets in an existing row."""
         return self._updated
 
     def updated(self, record: Any) -> bytes:
-        """The columns that an update by this record sets: of a dict, those that it names."""
+        """The columns that an update by this record sets; for a dict those that it has."""
         if self.shape is not None:
             return self._updated
         names = tuple(record)
@@ -138,7 +193,7 @@ class Plan:
         return sets
 
     def sets(self, names: Sequence[str]) -> bytes:
-        """The columns that an update of these sets."""
+        """The columns that an update of these columns sets."""
         places = [self.place(name) for name in names]
         if self.fixed.intersection(places):
             message = "a key or version can't be updated: delete the row and insert another"
@@ -148,7 +203,7 @@ class Plan:
         return request.columns(places)
 
     def key_in(self, values: Sequence[Stored]) -> Any:
-        """The key of a row of stored values, as the program knows it."""
+        """The key of a row of stored values, as Python values."""
         parts = []
         for place in self.schema.key:
             load, value = self._load[place], values[place]
@@ -156,7 +211,7 @@ class Plan:
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def encode(self, values: Sequence[Stored]) -> bytes:
-        """A row of all columns; an error names the one whose value can't be kept."""
+        """A row of all columns; an error names the column whose value cannot be stored."""
         try:
             return rows.encode(values)
         except Error as error:
@@ -173,12 +228,12 @@ class Plan:
         return rows.encode(self.key_of(key))
 
     def records(self, found: list[Row]) -> list[Any]:
-        """Rows as the program wants them."""
+        """Rows as records."""
         self.load_rows(found)
         return [self.make(row) for row in found]
 
     def load_rows(self, found: list[Row]) -> None:
-        """Turns stored values into Python's, in place."""
+        """Converts stored values to Python values, in place."""
         for place, load in self._loads:
             try:
                 for row in found:
@@ -202,11 +257,16 @@ class Plan:
         place = self.schema.key[0]
         fields = [] if shape is None else list(zip(shape.columns, shape.optional))
         if all(is_optional or self.place(name) != place for name, is_optional in fields):
-            # What can be left out, or be None, is a key like others where it is 0.
+            # If the key can be missing, 0 is an ordinary key.
             return place, (None,)
         if self.schema.keys_by is KeysBy.ENGINE:
             return place, (None, 0)
         return place, (None, self.store(place, uuid.UUID(int=0)))
+
+    def _enums(self, shape: Shape) -> list[tuple[int, type[enum.Enum]]]:
+        """The places of enums."""
+        pairs = zip(shape.columns, shape.enums)
+        return [(self.place(name), cls) for name, cls in pairs if cls is not None]
 
     def _known(self, shape: Shape) -> list[int]:
         """The places of a record's fields."""
@@ -215,13 +275,15 @@ class Plan:
             if place not in places and not (
                 column.nullable or column.default is not None or column.role is not Role.PLAIN
             ):
-                message = f"{shape.name} has no field for it, and it has no default"
+                message = (
+                    f"{shape.name} has no field for this column, and the column has no default"
+                )
                 raise Error(ErrorKind.SCHEMA, message, table=self.schema.name, column=column.name)
         for place, kind in zip(places, shape.types):
             column = self.schema.columns[place]
             if kind is not None and not _fits(kind, column.type):
-                message = f"its type is {column.type.name.lower()}, that of {shape.name}'s field "
-                message += kind.name.lower()
+                message = f"the column has the type {column.type.name.lower()}, and the field of "
+                message += f"{shape.name} the type {kind.name.lower()}"
                 raise Error(ErrorKind.SCHEMA, message, table=self.schema.name, column=column.name)
         return places
 
@@ -230,7 +292,7 @@ class Plan:
             given = self.get_values(record)
         except AttributeError as error:
             name = "a record" if self.shape is None else self.shape.name
-            message = f"{type(record).__name__} where {name} is expected: {error}"
+            message = f"expected {name}, found {type(record).__name__}: {error}"
             raise self.error(ErrorKind.MISMATCH, message) from error
         store, same = self._store, self._same
         if self.shape is None:
@@ -248,7 +310,7 @@ class Plan:
         return values
 
     def _getter(self) -> Callable[[Any], Sequence[Any]]:
-        """What takes a record apart."""
+        """Returns a function that returns the values of a record."""
         if self.shape is None:
             return self._values_of_dict
         self._field_places = [(self.place(name), name) for name in self.shape.columns]
@@ -256,9 +318,7 @@ class Plan:
 
     def _values_of_dict(self, record: Any) -> list[Stored]:
         if not isinstance(record, dict):
-            raise self.error(
-                ErrorKind.MISMATCH, f"{type(record).__name__} where a dict is expected"
-            )
+            raise self.error(ErrorKind.MISMATCH, f"expected a dict, found {type(record).__name__}")
         values = self._defaults.copy()
         for name, value in record.items():
             place = self.place(name)
@@ -266,7 +326,7 @@ class Plan:
         return values
 
     def _maker(self) -> Callable[[Row], Any]:
-        """What puts a record together, from a row of Python values."""
+        """Returns a function that makes a record from Python values."""
         shape = self.shape
         if shape is None:
             names = [column.name for column in self.schema.columns]
@@ -285,7 +345,7 @@ class Plan:
 
 
 def _fits(field: Type, column: Type) -> bool:
-    """Whether a field's values can be kept in a column, and read back as what they were."""
+    """Whether a column can store the values of a field."""
     integers = range(Type.I8, Type.U64 + 1)
     floats = (Type.F32, Type.F64)
     return (
@@ -301,10 +361,10 @@ _last = 0
 
 
 def new_uuid() -> uuid.UUID:
-    """A new key of version 7: it sorts after every one that this process made before."""
+    """A UUID of version 7, which sorts after every one that this process made before."""
     global _last
-    # 48 bits of milliseconds and 12 of a counter, which runs on into the milliseconds where more
-    # are made in one, or where the clock goes back.
+    # 48 bits of milliseconds and 12 bits of a counter. The counter overflows into the milliseconds
+    # if many are made in one millisecond, or if the clock goes back.
     _last = tick = max(_last + 1, time.time_ns() // 1_000_000 << 12)
     random = int.from_bytes(os.urandom(8), "big") >> 2
     return uuid.UUID(int=tick >> 12 << 80 | 7 << 76 | (tick & 0xFFF) << 64 | 2 << 62 | random)

@@ -1,4 +1,4 @@
-"""Values as Python knows them, and as they are stored.
+"""Conversion of Python values to their stored forms, and back.
 
 ==================  =========================  ===========================================
 column              Python                     stored
@@ -15,13 +15,15 @@ column              Python                     stored
 ``datetime``        ``datetime``, naive        integer: microseconds since 1970-01-01
 ``timestamp``       ``datetime``, aware        integer: microseconds since 1970-01-01 UTC
 ``json``            what ``json`` can write    text
-``any``             any of the above           as it is
+an ``Enum``         the enum                   its value, a text or an integer
+``any``             any of the above           unchanged
 ==================  =========================  ===========================================
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import enum
 import json
 import struct
 import uuid
@@ -34,7 +36,7 @@ from .._wire.code import Stored
 from .._wire.request import Parameter
 from .._wire.schema import Column, Type
 
-#: From a Python value to a stored one, and back; neither is called with None.
+#: Converts a Python value to its stored form, or back; never called with None.
 Store = Callable[[Any], Stored]
 Load = Callable[[Any], Any]
 
@@ -42,20 +44,20 @@ _DAY_ZERO = dt.date(1970, 1, 1).toordinal()
 _EPOCH = dt.datetime(1970, 1, 1)
 _EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _MICROS_PER_DAY = 86_400_000_000
-#: Enough digits for any amount, and then some: nothing is ever rounded in it.
+#: More digits than any amount has: nothing is rounded.
 _EXACT = Context(prec=60)
 _SINGLE = struct.Struct("<f")
 
 
 def storer(column: Column) -> Store:
-    """What makes a column's stored values."""
+    """The conversion of a column's values to their stored form."""
     if column.as_text:
         return _TEXT[column.type]
     return _STORE.get(column.type, store_any)
 
 
 def loader(column: Column) -> Load | None:
-    """What makes Python values of a column's stored ones; None where they are the same."""
+    """The conversion of a column's stored values to Python values; None if they are the same."""
     load = _LOAD.get(column.type)
     if load is None or not column.as_text:
         return load
@@ -63,7 +65,7 @@ def loader(column: Column) -> Load | None:
 
 
 def load_as(kind: Type | None, value: Stored) -> Any:
-    """A stored value of which only the field's type is known: a result of SQL."""
+    """A stored value from SQL, converted by the type of its field."""
     if value is None or kind is None:
         return value
     parse = _PARSE.get(kind) if isinstance(value, str) else None
@@ -75,12 +77,12 @@ def load_as(kind: Type | None, value: Stored) -> Any:
 
 
 def store_any(value: Any) -> Stored:
-    """The stored form of a value that no column says the type of."""
+    """The stored form of a value of any type."""
     return parameter(value).value
 
 
 def parameter(value: Any) -> Parameter:
-    """A parameter of an SQL text: numbers, texts and bytes are what they are, and have no type."""
+    """An SQL parameter with its type. Numbers, texts and bytes have no type."""
     if value is None or type(value) in (int, float, str, bytes):
         return Parameter(value, Type.ANY)
     for kind, store in _BY_CLASS:
@@ -116,9 +118,41 @@ def _bool(value: Any) -> Stored:
     raise _mismatch("a bool", value)
 
 
+def enum_storer(cls: type[enum.Enum], store: Store) -> Store:
+    """The conversion of an enum's members, or of their values, to their stored form."""
+
+    def stored(value: Any) -> Stored:
+        try:
+            return store(cls(value).value)
+        except ValueError:
+            raise _no_member(cls, value) from None
+
+    return stored
+
+
+def enum_loader(cls: type[enum.Enum], load: Load | None) -> Load:
+    """The conversion of stored values to an enum's members."""
+
+    def loaded(value: Any) -> Any:
+        try:
+            return cls(value if load is None else load(value))
+        except ValueError:
+            raise _no_member(cls, value) from None
+
+    return loaded
+
+
+def _no_member(cls: type[enum.Enum], value: Any) -> Error:
+    members = ", ".join(repr(member.value) for member in cls)
+    shown = value if isinstance(value, enum.Enum) else repr(value)
+    return Error(ErrorKind.MISMATCH, f"{shown} is not a {cls.__name__}: its values are {members}")
+
+
 def _int(value: Any) -> Stored:
     if type(value) is int:
         return value
+    if isinstance(value, enum.Enum):
+        return _int(value.value)
     if isinstance(value, float) or not hasattr(value, "__index__"):
         raise _mismatch("an integer", value)
     return int(value.__index__())
@@ -134,7 +168,7 @@ def _float(value: Any) -> Stored:
     except OverflowError:
         raise _out_of_range("a float", value) from None
     if isinstance(value, int) and int(number) != value:
-        raise Error(ErrorKind.OUT_OF_RANGE, f"{value} is no float exactly")
+        raise Error(ErrorKind.OUT_OF_RANGE, f"{value} has no exact float")
     return number
 
 
@@ -151,6 +185,8 @@ def _float32(value: Any) -> Stored:
 
 
 def _text(value: Any) -> Stored:
+    if isinstance(value, enum.Enum):
+        return _text(value.value)
     if isinstance(value, str):
         return value if type(value) is str else str(value)
     raise _mismatch("a text", value)
@@ -235,7 +271,7 @@ def store_json(value: Any) -> Stored:
 
 
 def load_currency(value: int) -> Decimal:
-    """The amount whose stored integer this is."""
+    """The amount of a stored integer."""
     return Decimal(value).scaleb(-4, _EXACT)
 
 
@@ -268,7 +304,7 @@ def load_timestamp(value: int) -> dt.datetime:
 
 def _load_uuid(value: bytes) -> uuid.UUID:
     if len(value) != 16:
-        raise Error(ErrorKind.MISMATCH, f"{len(value)} bytes where a UUID has 16")
+        raise Error(ErrorKind.MISMATCH, f"a UUID has 16 bytes, not {len(value)}")
     return uuid.UUID(bytes=value)
 
 
@@ -303,10 +339,10 @@ def _civil(text: str) -> dt.datetime:
 
 
 def _aware(text: str) -> dt.datetime:
-    # Before 3.11 `fromisoformat` knows no Z.
+    # Before Python 3.11 `fromisoformat` does not accept Z.
     value = _civil(text[:-1] + "+00:00" if text.endswith("Z") else text)
     if value.tzinfo is None:
-        raise ValueError("it has no zone")
+        raise ValueError("it has no time zone")
     return value.astimezone(dt.timezone.utc)
 
 
@@ -350,7 +386,7 @@ _LOAD: dict[Type, Load] = {
     Type.JSON: _load_json,
 }
 
-#: The text forms, of columns that are kept as text.
+#: The text forms, for columns that store text.
 _TEXT: dict[Type, Store] = {
     Type.UUID: lambda value: str(_load_uuid(_uuid(value))),  # type: ignore[arg-type]
     Type.DATE: lambda value: load_date(_date(value)).isoformat(),  # type: ignore[arg-type]
@@ -368,6 +404,7 @@ _PARSE: dict[Type, Load] = {
 }
 
 _BY_CLASS: tuple[tuple[Any, Callable[[Any], Parameter]], ...] = (
+    (enum.Enum, lambda value: parameter(value.value)),
     (bool, lambda value: Parameter(int(value), Type.BOOL)),
     (int, lambda value: Parameter(int(value), Type.ANY)),
     (float, lambda value: Parameter(float(value), Type.ANY)),
@@ -385,8 +422,8 @@ _BY_CLASS: tuple[tuple[Any, Callable[[Any], Parameter]], ...] = (
 def _mismatch(expected: str, value: Any) -> Error:
     shown = repr(value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    return Error(ErrorKind.MISMATCH, f"{shown} where {expected} is expected")
+    return Error(ErrorKind.MISMATCH, f"expected {expected}, found {shown}")
 
 
 def _out_of_range(what: str, value: Any) -> Error:
-    return Error(ErrorKind.OUT_OF_RANGE, f"{value} is not the number of {what}")
+    return Error(ErrorKind.OUT_OF_RANGE, f"{value} is out of the range of {what}")

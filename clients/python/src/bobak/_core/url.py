@@ -1,4 +1,4 @@
-"""Where the server is: URLs and their settings."""
+"""URLs and their settings."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Program:
 
 @dataclass(frozen=True)
 class Target:
-    """A server's door, and the settings to go through it. Times are in seconds."""
+    """A server's transport and address, with settings of connections. Times are in seconds."""
 
-    door: Tcp | Unix | Program
+    transport: Tcp | Unix | Program
     database: str = ""
     token: str | None = field(default=None, repr=False)
     user: tuple[str, str] | None = field(default=None, repr=False)
@@ -48,19 +48,19 @@ class Target:
 
     @property
     def is_shared(self) -> bool:
-        """Whether there is one connection for all."""
-        return isinstance(self.door, Program)
+        """Whether all users share one connection."""
+        return isinstance(self.transport, Program)
 
     @property
     def place(self) -> str:
-        """The door as messages show it."""
-        if isinstance(self.door, Tcp):
-            return f"{self.door.host}:{self.door.port}"
-        return self.door.path if isinstance(self.door, Unix) else self.door.words[0]
+        """The address as messages show it."""
+        if isinstance(self.transport, Tcp):
+            return f"{self.transport.host}:{self.transport.port}"
+        return self.transport.path if isinstance(self.transport, Unix) else self.transport.words[0]
 
 
 def parse(url: str) -> Target:
-    """Reads a URL; messages never show what is behind its question mark.
+    """Reads a URL. Messages never show what follows the question mark.
 
     Raises :class:`Error` of the kind ``CONFIG``.
     """
@@ -71,21 +71,21 @@ def parse(url: str) -> Target:
         return _tcp(rest, settings)
     if scheme == "bobak+unix" and colon:
         if not rest:
-            raise _config("no socket; write bobak+unix:/PATH/TO/SOCKET")
+            raise _config("the URL has no socket; write bobak+unix:/PATH/TO/SOCKET")
         return _target(Unix(unquote(rest)), settings.pop("db", ""), settings)
     if scheme == "bobak+stdio" and colon:
         words = tuple(_word(word) for word in rest.split())
         if not words:
-            raise _config("no program; write bobak+stdio:bobak serve --stdio app.db")
+            raise _config("the URL has no program; write bobak+stdio:bobak serve --stdio app.db")
         return _target(Program(words), settings.pop("db", ""), settings)
     raise _config(
-        f"'{scheme}' is no door to a server; there are: bobak://HOST:PORT/DATABASE, "
+        f"'{scheme}' is not a transport; the URLs are: bobak://HOST:PORT/DATABASE, "
         "bobak+unix:PATH, bobak+stdio:PROGRAM ARGUMENTS"
     )
 
 
 def _word(word: str) -> str:
-    # There is no shell: what it would take for one word would name another file here.
+    # Without a shell a quoted word would name another file.
     if word.startswith(('"', "'")):
         raise _config(f"the word {word} begins with a quote; write a space as %20, without quotes")
     return unquote(word)
@@ -98,22 +98,22 @@ def _tcp(rest: str, settings: dict[str, str]) -> Target:
     if colon and port.isascii() and port.isdigit() and int(port) < 1 << 16:
         host, number = name, int(port)
     if not host:
-        raise _config("no host; write bobak://HOST:PORT/DATABASE")
+        raise _config("the URL has no host; write bobak://HOST:PORT/DATABASE")
     tls = settings.pop("tls", "off")
     if tls not in ("on", "off"):
         raise _config(f"tls is one of on, off, not '{tls}'")
-    door = Tcp(host.removeprefix("[").removesuffix("]"), number, tls == "on")
-    return _target(door, database, settings)
+    transport = Tcp(host.removeprefix("[").removesuffix("]"), number, tls == "on")
+    return _target(transport, database, settings)
 
 
-def _target(door: Tcp | Unix | Program, database: str, settings: dict[str, str]) -> Target:
+def _target(transport: Tcp | Unix | Program, database: str, settings: dict[str, str]) -> Target:
     user, password = settings.pop("user", None), settings.pop("password", None)
     if (user is None) != (password is None):
-        raise _config("user and password go together")
+        raise _config("user and password are required together")
     timeout = _number(settings, "timeout", 60_000) / 1000
     ca = settings.pop("ca", None)
     target = Target(
-        door=door,
+        transport=transport,
         database=database,
         token=settings.pop("token", None),
         user=(user, password) if user is not None and password is not None else None,
@@ -124,7 +124,9 @@ def _target(door: Tcp | Unix | Program, database: str, settings: dict[str, str])
     )
     if settings:
         known = "token, user, password, timeout, connect_timeout, connections, ca"
-        raise _config(f"unknown setting '{next(iter(settings))}'; there are: {known}, db, tls")
+        raise _config(
+            f"unknown setting '{next(iter(settings))}'; the settings are: {known}, db, tls"
+        )
     return target
 
 
@@ -133,7 +135,7 @@ def _settings(query: str) -> dict[str, str]:
     for part in filter(None, query.split("&")):
         name, equals, value = part.partition("=")
         if not equals or name in settings:
-            raise _config(f"'{name}' has no value, or is there twice")
+            raise _config(f"'{name}' has no value, or occurs twice")
         settings[name] = unquote(value)
     return settings
 

@@ -1,4 +1,4 @@
-"""The connections of a database: a pool, or one that all share."""
+"""The connections of a database: a pool, or one connection that all threads share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from . import transport
 
 R = TypeVar("R")
 
-#: A connection that rested for longer is looked at before it is used again.
+#: Seconds after which an idle connection is tested before it is used.
 _RESTED = 0.2
 
 
 class Connection:
-    """A link and what carries its bytes."""
+    """A link, and the transport of its bytes."""
 
     def __init__(self, target: Target) -> None:
         self.link = Link()
@@ -43,7 +43,7 @@ class Connection:
                 self._send()
                 return end.value  # type: ignore[no-any-return]
             except Error:
-                # What ends a failed batch, for one.
+                # For example the end of a failed batch.
                 self._send()
                 raise
             self._send()
@@ -66,7 +66,7 @@ class Connection:
 
 
 class Pool:
-    """Hands connections out, and takes them back. Over pipes there is one."""
+    """A connection pool. Over pipes it has one connection."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -75,11 +75,11 @@ class Pool:
         self._open = 0
         self._closed = False
         self._changed = threading.Condition()
-        #: Threads that have a connection out, each with how many.
+        #: The number of connections that each thread uses.
         self._holders: dict[int, int] = {}
 
     def take(self) -> tuple[Connection, bool]:
-        """A connection; whether it was used before, and may have broken unnoticed."""
+        """A connection, and whether it was used before: then it may have broken unnoticed."""
         me = threading.get_ident()
         with self._changed:
             deadline = time.monotonic() + (self.target.timeout or 60.0)
@@ -113,12 +113,12 @@ class Pool:
             raise
 
     def replace(self, connection: Connection) -> Connection:
-        """A new connection in the place of one that broke."""
+        """Replaces a broken connection."""
         connection.close()
         return self._connect()
 
     def give(self, connection: Connection) -> None:
-        """Takes a connection back; one with something under way is closed."""
+        """Returns a connection to the pool, or closes it if it has outstanding requests."""
         connection.rest()
         if not connection.link.is_idle or connection.link.may_be_inside or self._closed:
             connection.close()
@@ -155,5 +155,5 @@ class Pool:
         if count > 0:
             self._holders[holder] = count
         else:
-            # An iterator may be ended by another thread than began it.
+            # Another thread may end an iterator.
             self._holders.pop(holder, None)

@@ -1,4 +1,4 @@
-"""What databases and transactions have in common, and what each is."""
+"""Databases and transactions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .._wire.frame import Kind
 from .._wire.schema import TableSchema
 from .pool import Connection, Pool
 from .table import Batch, Table
-from .transport import nap
+from .transport import sleep
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
 class Session:
-    """Tables and SQL: in a database, each call for itself, or in a transaction."""
+    """Tables and SQL: of a database, in which each call is a transaction, or of a transaction."""
 
     def __init__(self, known: dict[str, TableSchema]) -> None:
         self._known = known
@@ -38,7 +38,7 @@ class Session:
     @overload
     def table(self, record: str) -> Table[dict[str, Any]]: ...
     def table(self, record: type[T] | str) -> Table[Any]:
-        """The table of a dataclass, or one by its name, whose rows are dicts then."""
+        """The table of a dataclass, or the table with a name, whose rows are dicts."""
         plan = ops.plan_for(record, self._known)
         if plan is None:
             self.tables()
@@ -48,14 +48,14 @@ class Session:
         return Table(self, plan)
 
     def tables(self) -> list[TableSchema]:
-        """The tables that are there."""
+        """The existing tables."""
         found = self._run(calls.tables())
         self._known.clear()
         self._known.update({schema.name.lower(): schema for schema in found})
         return found
 
     def create(self, *classes: type) -> None:
-        """Makes the tables of these dataclasses that are not there."""
+        """Creates the missing tables of these dataclasses."""
         self.tables()
         call = ops.creation(classes, self._known)
         if call is not None:
@@ -63,12 +63,12 @@ class Session:
             self.tables()
 
     def track(self, record: type | str, *, history: bool = False) -> None:
-        """Has the engine write down every change of a table, in the table ``bobak_log_NAME``;
-        ``history``: that log is indexed by the table's key."""
+        """Records every change of a table in the table ``bobak_log_NAME``. With ``history`` the log
+        has an index over the table's key."""
         self._run(ops.tracking("track", self._known_schema(record), history=history))
 
     def untrack(self, record: type | str) -> None:
-        """Ends what :meth:`track` began, and takes the log away."""
+        """Ends the recording, and drops the log."""
         self._run(ops.tracking("untrack", self._known_schema(record), history=False))
 
     @overload
@@ -83,15 +83,15 @@ class Session:
         self, *records: type | str, since: int = 0, limit: int = feed.PAGE
     ) -> ChangePage[Any]:
         """The changes of these tracked tables with numbers above ``since``, in the order of their
-        commits, at most ``limit``; of all tracked tables, as dicts, where none is named.
+        commits, at most ``limit``; without names those of all tracked tables, as dicts.
 
-        Raises ``NOT_FOUND`` where changes after that number were taken out of the feed, ``SCHEMA``
-        for a table that is not tracked.
+        Raises ``NOT_FOUND`` if changes after that number were pruned, and ``SCHEMA`` for a table
+        that is not tracked.
         """
         return self._run(feed.page(self._tracked_plans(records), since, limit))
 
     def last_change(self, *records: type | str) -> int:
-        """The number of the last change of these tracked tables, or of all; 0 for none."""
+        """The number of the last change of these tracked tables, or of all; 0 if there is none."""
         return self._run(feed.last_id(self._tracked_plans(records)))
 
     def _tracked_plans(self, records: Sequence[type | str]) -> list[Plan]:
@@ -120,7 +120,7 @@ class Session:
         """All rows of an SQL statement, with ``?`` for each parameter.
 
         Rows are tuples of stored values (money as ten-thousandths, dates as days), or records of
-        the dataclass ``into``, by the names of the columns.
+        the dataclass ``into``, by column name.
         """
         ask = calls.of_sql(text, ops.parameters(parameters))
         columns, found = self._run(calls.query(ask, lambda rows: rows, names=True))
@@ -131,19 +131,19 @@ class Session:
     def sql_iter(
         self, text: str, parameters: Sequence[Any] = ()
     ) -> Iterator[tuple[Any, ...]]:
-        """As :meth:`sql`, a part at a time: ten million rows take no more memory than ten."""
+        """As :meth:`sql`, in constant memory: the rows are fetched in blocks."""
         ask = calls.of_sql(text, ops.parameters(parameters))
         for part in self._parts(calls.open_cursor(ask, writes=True)):
             for row in part:
                 yield tuple(row)
 
     def execute(self, text: str, parameters: Sequence[Any] = ()) -> int:
-        """Runs an SQL statement whose rows are not wanted; gives the number of rows changed."""
+        """Runs an SQL statement, and returns the number of changed rows."""
         return self._run(calls.execute(text, ops.parameters(parameters)))
 
     def execute_many(self, text: str, parameters: Iterable[Sequence[Any]]) -> int:
-        """Runs a statement once for each, all or none, without waiting for one before the next is
-        sent; gives the number of rows changed."""
+        """Runs a statement once for each list of parameters, all or none, and returns the number of
+        changed rows. The requests are pipelined."""
         each = ((text, ops.parameters(values)) for values in parameters)
         with self._atomic() as session:
             changed: int = session._run(calls.execute_many(each))
@@ -151,10 +151,10 @@ class Session:
 
     @contextmanager
     def batch(self, *, on_error: str = "stop") -> Iterator[Batch]:
-        """Many writes to one or several tables as one: sent in parts as they come, and at the end
-        of the ``with`` all there, or none.
+        """Many writes to one or several tables as one transaction: they are sent in parts, and at
+        the end of the ``with`` either all rows are written or none.
 
-        With ``on_error="continue"`` wrong rows are left out, and reported.
+        With ``on_error="continue"`` rows that the server rejects are skipped, and reported.
         """
         with self._exclusive() as session:
             batch = Batch(session, on_error)
@@ -166,14 +166,14 @@ class Session:
             batch._finish()
 
     def _parts(self, opening: Call[Cursor]) -> Iterator[list[Row]]:
-        """The rows of a cursor, as they come."""
+        """The rows of a cursor, in blocks."""
         with self._held() as session:
             cursor = session._run(opening)
             try:
                 while part := session._run(calls.fetch(cursor)):
                     yield part
             finally:
-                # Where the connection broke the cursor is gone already.
+                # If the connection broke, the cursor is already closed.
                 with suppress(Error):
                     session._run(calls.close_cursor(cursor))
 
@@ -182,29 +182,29 @@ class Session:
 
     @property
     def _link(self) -> Link:
-        """The connection of a session that has one for itself."""
+        """The link of a session with its own connection."""
         raise NotImplementedError
 
     def _held(self) -> Any:
-        """A session for a cursor, whose calls go over one connection."""
+        """A session for a cursor: all its calls use one connection."""
         raise NotImplementedError
 
     def _exclusive(self) -> Any:
-        """A session whose calls follow each other on one connection."""
+        """A session with its own connection."""
         raise NotImplementedError
 
     def _atomic(self) -> Any:
-        """A session whose calls happen together or not at all."""
+        """A session whose calls succeed together or not at all."""
         raise NotImplementedError
 
 
 class Database(Session):
-    """A database on a server; many may use it at once. Made by :func:`connect`."""
+    """A database on a server, for any number of users. Opened by :func:`connect`."""
 
     def __init__(self, target: Target) -> None:
         super().__init__({})
         self._pool = Pool(target)
-        #: The engine that keeps the database: ``sqlite``, ``memory``, …
+        #: The name of the database's engine: ``sqlite``, ``memory``, …
         self.engine = ""
         #: The server's program and version.
         self.server = ""
@@ -217,8 +217,7 @@ class Database(Session):
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """A transaction: committed at the end of the ``with``, undone where it is left by an
-        exception."""
+        """A transaction: committed at the end of the ``with``, and rolled back by an exception."""
         with self._exclusive(calls.control("begin")) as session:
             transaction = Transaction(session._connection, self._known)
             try:
@@ -239,30 +238,30 @@ class Database(Session):
     def follow(
         self, *records: type | str, since: int | None = None
     ) -> Iterator[Change[Any]]:
-        """The changes of these tracked tables, or of all, as they happen: behind the number
-        ``since``, or from now on; it waits for more until the loop is left.
+        """The changes of these tracked tables, or of all, as they happen: after the number
+        ``since``, or from now on. It waits for more until the loop ends.
 
-        Whoever notes the ``id`` of the last change can go on behind it at any time. The database is
-        looked at every few milliseconds, ten times a second where little happens.
+        A program that stores the ``id`` of the last change can continue after it at any time. The
+        database is polled every few milliseconds, and ten times a second if there are no changes.
         """
         plans = self._tracked_plans(records)
         since = self._run(feed.last_id(plans)) if since is None else since
-        pause = feed.NAP
+        pause = feed.POLL_INTERVAL
         while True:
             page = self._run(feed.page(plans, since, feed.PAGE))
             for change in page.changes:
                 yield change
             since = page.next
             if not page.changes:
-                nap(pause)
-            pause = feed.NAP if page.changes else min(2 * pause, feed.LONGEST_NAP)
+                sleep(pause)
+            pause = feed.POLL_INTERVAL if page.changes else min(2 * pause, feed.LONGEST_INTERVAL)
 
     def flush(self) -> None:
-        """Makes all that was committed durable, where the engine has put that off."""
+        """Makes everything committed durable, if the engine defers that."""
         self._run(calls.done(Kind.FLUSH, b"", writes=False))
 
     def ping(self) -> None:
-        """Asks the server for a sign of life."""
+        """Checks that the server responds."""
         self._run(calls.done(Kind.PING, b"", writes=False))
 
     def close(self) -> None:
@@ -301,8 +300,8 @@ class Database(Session):
     def _attempt(
         self, connection: Connection, rested: bool, call: Call[R]
     ) -> tuple[Connection, R]:
-        """Runs a call; a read once more, on a new connection, where the one that rested in the
-        pool had broken there."""
+        """Runs a call. If a pooled connection turns out to be broken, a read is repeated once on a
+        new one."""
         try:
             return connection, connection.run(call.steps(connection.link))
         except Broken as broken:
@@ -320,7 +319,7 @@ class Database(Session):
             raise
 
     def _held(self) -> Any:
-        # Over pipes a cursor takes no connection away from others.
+        # Over pipes all share one connection.
         return _Shared(self) if self._pool.target.is_shared else self._exclusive()
 
     def _atomic(self) -> Any:
@@ -328,7 +327,7 @@ class Database(Session):
 
 
 class _Shared:
-    """A session that is lent to several."""
+    """A session that several users share."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -340,7 +339,7 @@ class _Shared:
 
 
 class _Held(Session):
-    """A session with a connection of its own."""
+    """A session with its own connection."""
 
     def __init__(self, connection: Connection, known: dict[str, TableSchema]) -> None:
         super().__init__(known)
@@ -375,7 +374,7 @@ class _Held(Session):
 
     @contextmanager
     def savepoint(self, name: str) -> Iterator[None]:
-        """A mark: where the ``with`` is left by an exception, what was done in it is undone."""
+        """A savepoint: an exception in the ``with`` undoes what was done in it."""
         self._run(calls.control("savepoint", name))
         try:
             yield
@@ -388,23 +387,23 @@ class _Held(Session):
 
 
 class Transaction(_Held):
-    """A transaction, for one user at a time; made by :meth:`Database.transaction`."""
+    """A transaction, for one user at a time; begun by :meth:`Database.transaction`."""
 
     def __init__(self, connection: Connection, known: dict[str, TableSchema]) -> None:
         super().__init__(connection, known)
         self._is_over = False
 
     def rollback(self) -> None:
-        """Undoes all of it, and ends it."""
+        """Rolls back and ends the transaction."""
         self._end("rollback")
 
     def commit(self) -> None:
-        """Ends it before its ``with`` does."""
+        """Commits before the end of the ``with``."""
         self._end("commit")
 
     def _run(self, call: Call[R]) -> R:
         if self._is_over:
-            raise misuse("the transaction is over")
+            raise misuse("the transaction has ended")
         return super()._run(call)
 
     def _effect(self, call: Call[Any]) -> Effect:
@@ -434,7 +433,7 @@ class Transaction(_Held):
             if step == "commit":
                 raise broken.into_error(Effect.UNKNOWN) from broken
         except Error:
-            # The transaction is over all the same, and what led here says more.
+            # The transaction has ended anyway, and the first error says more.
             if step == "commit":
                 raise
         finally:
@@ -448,8 +447,8 @@ def connect(url: str) -> Database:
     ``bobak+unix:/PATH/TO/SOCKET``, or ``bobak+stdio:bobak serve app.db --stdio``, which starts the
     server as a child process.
 
-    Raises :class:`Error`: ``UNREACHABLE``; ``DENIED`` where the server does not let the user in;
-    ``CONFIG`` for a URL or a database that is none.
+    Raises :class:`Error`: ``UNREACHABLE``; ``DENIED`` if the server rejects the credentials;
+    ``CONFIG`` for a wrong URL or an unknown database.
     """
     database = Database(parse(url))
     database._greet()

@@ -1,4 +1,4 @@
-"""What carries the bytes: a socket, with or without TLS, or the pipes of a child process."""
+"""Transports: a socket, with or without TLS, or pipes to a child process."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from contextlib import suppress
 from typing import Protocol
 
 from .._core.broken import Broken, ended, timed_out, unreachable
-from .._core.last_words import LastWords
+from .._core.error_tail import ErrorTail
 from .._core.link import Link
 from .._core.url import Program, Target, Tcp, Unix
 
 _BUFFER = 1 << 18
-#: How long a child process may take to end after its input has ended, before it is killed.
-_PATIENCE = 5.0
-#: How long one that has closed its output may take to end, and to say why.
-_FAREWELL = 0.5
+#: Seconds that a child process may take to end after its input has ended, before it is killed.
+_END_TIMEOUT = 5.0
+#: Seconds to wait for the exit status after a child process has closed its output.
+_REASON_TIMEOUT = 0.5
 
 
 class Transport(Protocol):
@@ -31,16 +31,16 @@ class Transport(Protocol):
         """Sends all of it."""
 
     def receive(self, link: Link) -> None:
-        """Waits until something comes, and feeds it."""
+        """Waits until bytes are received, and passes them to the link."""
 
     def is_alive(self) -> bool:
-        """Whether the other end is there, and has said nothing unasked."""
+        """Whether the other end is connected and has sent nothing."""
 
     def close(self) -> None: ...
 
 
-def nap(seconds: float) -> None:
-    """Waits for so long."""
+def sleep(seconds: float) -> None:
+    """Waits."""
     time.sleep(seconds)
 
 
@@ -49,33 +49,33 @@ def connect(target: Target) -> Transport:
 
     Raises :class:`Broken`.
     """
-    door = target.door
+    transport = target.transport
     try:
-        if isinstance(door, Tcp):
-            return _Socket(_tcp(door, target), target.timeout)
-        if isinstance(door, Unix):
+        if isinstance(transport, Tcp):
+            return _Socket(_tcp(transport, target), target.timeout)
+        if isinstance(transport, Unix):
             stream = socket.socket(socket.AF_UNIX)
             try:
                 stream.settimeout(target.connect_timeout)
-                stream.connect(door.path)
+                stream.connect(transport.path)
             except BaseException:
                 stream.close()
                 raise
             return _Socket(stream, target.timeout)
-        return _Pipes(door, target.timeout)
+        return _Pipes(transport, target.timeout)
     except OSError as error:
         raise unreachable(target.place, error) from error
 
 
-def _tcp(door: Tcp, target: Target) -> socket.socket:
-    stream = socket.create_connection((door.host, door.port), target.connect_timeout)
+def _tcp(transport: Tcp, target: Target) -> socket.socket:
+    stream = socket.create_connection((transport.host, transport.port), target.connect_timeout)
     try:
-        # Requests are written whole: there is nothing to wait for.
+        # Requests are written completely: delaying small packets only costs time.
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if not door.tls:
+        if not transport.tls:
             return stream
         context = ssl.create_default_context(cafile=target.ca)
-        return context.wrap_socket(stream, server_hostname=door.host)
+        return context.wrap_socket(stream, server_hostname=transport.host)
     except BaseException:
         stream.close()
         raise
@@ -131,7 +131,7 @@ class _Pipes:
         assert self._child.stdin is not None and self._child.stdout is not None
         self._input, self._output = self._child.stdin, self._child.stdout
         self._timeout = timeout
-        self._words = LastWords(program.words[0])
+        self._words = ErrorTail(program.words[0])
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
@@ -141,7 +141,7 @@ class _Pipes:
             while rest:
                 rest = rest[self._input.write(rest) :]
         except BrokenPipeError as error:
-            raise self._farewell() from error
+            raise self._end_reason() from error
         except (OSError, ValueError) as error:
             raise Broken(f"the connection to the server broke: {error}") from error
 
@@ -153,11 +153,11 @@ class _Pipes:
         except (OSError, ValueError) as error:
             raise Broken(f"the connection to the server broke: {error}") from error
         if not data:
-            raise self._farewell()
+            raise self._end_reason()
         link.feed(data)
 
     def _listen(self) -> None:
-        """Hands on what it says on standard error to this process's, and keeps the end of it."""
+        """Copies standard error to that of this process, and stores its end."""
         assert self._child.stderr is not None
         with self._child.stderr as said:
             while data := said.read(_BUFFER):
@@ -165,12 +165,12 @@ class _Pipes:
                 with suppress(OSError):
                     os.write(2, data)
 
-    def _farewell(self) -> Broken:
+    def _end_reason(self) -> Broken:
         try:
-            self._child.wait(_FAREWELL)
+            self._child.wait(_REASON_TIMEOUT)
         except subprocess.TimeoutExpired:
             return ended(self._words.tell(None))
-        self._listener.join(_FAREWELL)
+        self._listener.join(_REASON_TIMEOUT)
         return ended(self._words.tell(self._child.returncode))
 
     def _is_readable(self, timeout: float) -> bool:
@@ -184,10 +184,10 @@ class _Pipes:
         return self._child.poll() is None
 
     def close(self) -> None:
-        # The end of its input tells the program to end.
+        # The program ends when its input ends.
         self._input.close()
         try:
-            self._child.wait(_PATIENCE)
+            self._child.wait(_END_TIMEOUT)
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()

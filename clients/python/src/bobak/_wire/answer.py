@@ -1,4 +1,4 @@
-"""Answers: each function reads the body of a frame."""
+"""Responses: each function reads the body of a frame."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .schema import TableSchema, Type
 
 _KINDS = tuple(ErrorKind)
 
-#: What the groups of outcomes are, by their numbers.
+#: The kinds of outcomes, by their numbers.
 INTEGER_KEYS, INSERTED, KEY, CHANGED, IGNORED, FAILED = range(6)
 
 
 class Welcome(NamedTuple):
-    """What a server says to a client that it lets in."""
+    """The response to an authenticated client."""
 
     version: int
     frame: int
@@ -29,7 +29,7 @@ class Welcome(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Outcomes of several rows: ``value`` is the first key, the count, or the error."""
+    """The outcome of consecutive rows: ``value`` is the first key, the count, or the error."""
 
     tag: int
     rows: int
@@ -37,7 +37,7 @@ class Group(NamedTuple):
 
 
 class ResultColumn(NamedTuple):
-    """A column of a result; its type is ``ANY`` where each value says its own."""
+    """A column of a result; its type is ``ANY`` if the server does not know it."""
 
     name: str
     type: Type
@@ -62,7 +62,7 @@ def error(body: bytes) -> Error:
 
 def _read_error(reader: Reader) -> Error:
     number = reader.u8()
-    # A kind that is newer than this client is some error all the same.
+    # A kind that is newer than this client is an error of the engine.
     kind = _KINDS[number - 1] if 1 <= number <= len(_KINDS) else ErrorKind.ENGINE
     message = reader.text()
     table, column = reader.option(reader.text), reader.option(reader.text)
@@ -97,7 +97,7 @@ def outcomes(body: bytes) -> list[Group]:
         elif tag == FAILED:
             value = _read_error(reader)
         elif tag not in (INSERTED, IGNORED):
-            raise Garbled(f"{tag} is no outcome")
+            raise Garbled(f"{tag} is not an outcome")
         groups.append(Group(tag, rows, value))
     return groups
 
@@ -110,7 +110,7 @@ def columns(body: bytes) -> tuple[int, list[ResultColumn]]:
     for _ in range(reader.u16()):
         name, number = reader.text(), reader.u8()
         if number > Type.DECIMAL:
-            raise Garbled(f"{number} is no type")
+            raise Garbled(f"{number} is not a type")
         found.append(ResultColumn(name, Type(number)))
     reader.finish()
     return cursor, found

@@ -23,7 +23,7 @@ F64 = struct.Struct("<d")
 
 
 class Garbled(Exception):
-    """Bytes that the protocol does not know: the connection is of no use any more."""
+    """Bytes that do not follow the protocol: the connection cannot be used any more."""
 
 
 class Writer:
@@ -67,7 +67,7 @@ class Writer:
             self.u16(place)
 
     def value(self, value: Stored) -> None:
-        """A single value, with its class before it."""
+        """A single value, with its storage class before it."""
         if value is None:
             self.u8(0)
         elif isinstance(value, int):
@@ -90,7 +90,7 @@ class Writer:
 
 
 class Reader:
-    """Takes from the front of a buffer; what is too short is :class:`Garbled`."""
+    """Decodes a buffer from its beginning; raises :class:`Garbled` if it is too short."""
 
     __slots__ = ("at", "data")
 
@@ -112,7 +112,7 @@ class Reader:
     def bool(self) -> bool:
         value = self.u8()
         if value > 1:
-            raise Garbled(f"{value} is neither yes nor no")
+            raise Garbled(f"{value} is not a bool")
         return value == 1
 
     def u16(self) -> int:
@@ -134,7 +134,7 @@ class Reader:
         try:
             return self.bytes().decode()
         except UnicodeDecodeError as error:
-            raise Garbled("a text that is no UTF-8") from error
+            raise Garbled("a text that is not UTF-8") from error
 
     def option(self, read: Callable[[], T]) -> T | None:
         return read() if self.bool() else None
@@ -154,7 +154,7 @@ class Reader:
             return self.text()
         if kind == 4:
             return self.bytes()
-        raise Garbled(f"{kind} is no class of values")
+        raise Garbled(f"{kind} is not a storage class")
 
     def finish(self) -> None:
         if self.at != len(self.data):
@@ -166,13 +166,13 @@ def encode_text(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise Error(
-            ErrorKind.MISMATCH, f"a text with half a character can't be stored: {error}"
+            ErrorKind.MISMATCH, f"a text with a lone surrogate cannot be stored: {error}"
         ) from error
 
 
 def too_large(value: int) -> Error:
-    return Error(ErrorKind.OUT_OF_RANGE, f"{value} does not fit 64 bits")
+    return Error(ErrorKind.OUT_OF_RANGE, f"{value} does not fit in 64 bits")
 
 
 def not_a_number() -> Error:
-    return Error(ErrorKind.OUT_OF_RANGE, "NaN can't be stored")
+    return Error(ErrorKind.OUT_OF_RANGE, "NaN cannot be stored")

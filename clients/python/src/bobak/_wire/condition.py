@@ -1,4 +1,4 @@
-"""Conditions, assignments and queries over numbered columns, as they are sent."""
+"""Conditions, assignments and queries over positions of columns, as they are sent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .._errors import Error, ErrorKind
 from .code import Stored, Writer
 
-#: How deep conditions nest.
+#: The maximum depth of a condition.
 DEPTH = 200
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 EXPRESSIONS = ("column", "count", "count_of", "sum", "min", "max", "avg")
@@ -66,13 +66,13 @@ class Not:
     part: Placed
 
 
-#: A condition whose columns are numbers and whose values are stored ones.
+#: A condition over positions of columns and stored values.
 Placed = Compare | CompareColumns | In | Like | StartsWith | IsNull | And | Or | Not
 
 
 @dataclass(frozen=True)
 class Assign:
-    """A column is set, or something is added to it."""
+    """Sets a column, or adds to it."""
 
     place: int
     value: Stored
@@ -83,11 +83,11 @@ class Assign:
 class Select:
     """A query over one table."""
 
-    #: Each an expression, by its name, and a column's place.
+    #: Expressions by name, each with the position of a column.
     columns: Sequence[tuple[str, int]]
     condition: Placed | None = None
     group: Sequence[int] = ()
-    #: Places, and whether descending.
+    #: Positions, and whether descending.
     order: Sequence[tuple[int, bool]] = ()
     limit: int | None = None
     offset: int = 0

@@ -46,14 +46,14 @@ class Kind(enum.IntEnum):
 
 
 KINDS = {int(kind): kind for kind in Kind}
-#: Those that the server never answers.
+#: Kinds without a response.
 UNANSWERED = frozenset(
     {Kind.DEFINE, Kind.PREPARE, Kind.FORGET, Kind.CLOSE, Kind.CANCEL, Kind.CREDIT}
 )
 
 
 class Frame(NamedTuple):
-    """One frame; ``more`` says that others of the same message follow."""
+    """One frame; ``more`` is set if others of the same message follow."""
 
     kind: Kind
     more: bool
@@ -66,13 +66,13 @@ def head(kind: Kind, more: bool, number: int, length: int) -> bytes:
 
 
 def is_tls(first: bytes) -> bool:
-    """Whether a connection's first bytes are an alert of TLS, or a greeting. No first frame begins
-    so: it would be longer than one may be."""
+    """Whether a connection's first bytes are TLS. No frame begins with these bytes: it would be too
+    long."""
     return len(first) > 2 and 0x14 <= first[0] <= 0x17 and first[1] == 3 and 1 <= first[2] <= 4
 
 
 class Inbox:
-    """Collects bytes, and gives out the frames in them."""
+    """Collects bytes, and returns the frames in them."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -88,7 +88,7 @@ class Inbox:
         self._buffer += data
 
     def next(self) -> Frame | None:
-        """The next frame, or None where it is not whole yet."""
+        """The next frame, or None if it is not complete."""
         start = self._at + HEAD.size
         if len(self._buffer) < start:
             return None
@@ -106,7 +106,7 @@ class Inbox:
 
     @property
     def first(self) -> bytes:
-        """The first bytes that wait."""
+        """The first bytes of the input."""
         return bytes(self._buffer[self._at : self._at + HEAD.size])
 
     @property

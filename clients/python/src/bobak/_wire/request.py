@@ -1,4 +1,4 @@
-"""Requests: each function gives the body of a frame."""
+"""Requests: each function returns the body of a frame."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def columns(places: Iterable[int]) -> bytes:
 
 
 def run_head(table: int, verb: str, sets: bytes) -> bytes:
-    """What is before the rows of a write, and of a run of a batch."""
+    """What precedes the rows of a write, or of a run of a batch."""
     return U32.pack(table) + bytes([VERBS.index(verb)]) + sets
 
 
@@ -148,8 +148,8 @@ SCHEMA_CHANGES = ("create_table", "add_column", "add_index", "track", "untrack")
 
 
 def alter(changes: Sequence[tuple[str, TableSchema, int]]) -> bytes:
-    """Each change: one of ``SCHEMA_CHANGES``, the table, the place: for ``track`` 1 where the log
-    is to be indexed by key."""
+    """Each change is one of ``SCHEMA_CHANGES``, the table, and a position; for ``track`` the
+    position is 1 if the log has an index over the key."""
     writer = Writer()
     writer.u16(len(changes))
     for what, table, place in changes:

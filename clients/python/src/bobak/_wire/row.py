@@ -16,7 +16,7 @@ NULL, INT, FLOAT, TEXT, BYTES = range(5)
 _CODES = {NULL: "Q", INT: "q", FLOAT: "d", TEXT: "Q", BYTES: "Q"}
 _TAGS: dict[type, int] = {type(None): NULL, int: INT, float: FLOAT, str: TEXT, bytes: BYTES}
 _HEAD = struct.Struct("<IH")
-#: Plans that are kept: more shapes than that are of a program that makes tables without end.
+#: The number of cached plans; only a program that creates many tables needs more.
 _MOST = 4096
 
 
@@ -25,7 +25,7 @@ class _Plan(NamedTuple):
     slots: struct.Struct
     nulls: tuple[int, ...]
     floats: tuple[int, ...]
-    #: The places with a share in the heap, and whether it is text.
+    #: The positions of texts and bytes, and whether each is a text.
     heap: tuple[tuple[int, bool], ...]
 
 

@@ -9,7 +9,7 @@ from .code import Garbled, Reader, Stored, Writer
 
 
 class Type(enum.IntEnum):
-    """What a column holds; the numbers are those of the protocol."""
+    """A column's type; the numbers are those of the protocol."""
 
     BOOL = 0
     I8 = 1
@@ -44,7 +44,7 @@ class Collation(enum.IntEnum):
 
 
 class Role(enum.IntEnum):
-    """Who fills a column."""
+    """The role of a column that Bobak sets."""
 
     PLAIN = 0
     CREATED_AT = 1
@@ -53,7 +53,7 @@ class Role(enum.IntEnum):
 
 
 class KeysBy(enum.IntEnum):
-    """Who makes keys."""
+    """What generates keys: the engine, the client, or neither."""
 
     ENGINE = 0
     CLIENT = 1
@@ -61,7 +61,7 @@ class KeysBy(enum.IntEnum):
 
 
 class OnDelete(enum.IntEnum):
-    """What happens to a row when the one that it refers to is deleted."""
+    """What a delete of the referenced row does."""
 
     RESTRICT = 0
     CASCADE = 1
@@ -96,7 +96,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Index:
-    """An index over columns, by their places."""
+    """An index over columns, by their positions."""
 
     name: str
     columns: tuple[int, ...]
@@ -105,14 +105,14 @@ class Index:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table: its columns in order, the places of its key's columns, its indexes."""
+    """A table: its columns in order, the positions of its key's columns, its indexes."""
 
     name: str
     columns: tuple[Column, ...]
     key: tuple[int, ...]
     keys_by: KeysBy = KeysBy.ENGINE
     indexes: tuple[Index, ...] = ()
-    #: The description as it came from a server; sent back unchanged.
+    #: The description as the server sent it; it is sent back unchanged.
     described: bytes | None = field(default=None, compare=False, repr=False)
 
     def describe(self) -> bytes:
@@ -137,7 +137,7 @@ class TableSchema:
     def parse(cls, described: bytes) -> TableSchema:
         """Reads a description.
 
-        Raises :class:`Garbled` where the bytes are none.
+        Raises :class:`Garbled` for invalid bytes.
         """
         reader = Reader(described)
         try:
@@ -151,7 +151,7 @@ class TableSchema:
         reader.finish()
         places = {place for index in indexes for place in index.columns} | set(key)
         if not key or any(place >= len(columns) for place in places):
-            raise Garbled("a key or index over a column that the table has not")
+            raise Garbled("a key or index over a column that does not exist")
         return cls(name, columns, key, keys_by, indexes, described)
 
 
@@ -178,7 +178,7 @@ def _read_column(reader: Reader) -> Column:
     kind = Type(reader.u8())
     flags = reader.u8()
     if flags > 7:
-        raise Garbled(f"{flags} are no flags of a column")
+        raise Garbled(f"{flags} are not flags of a column")
     return Column(
         name=name,
         type=kind,
