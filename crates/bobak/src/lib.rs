@@ -37,6 +37,7 @@ mod dynamic;
 mod handle;
 mod parameters;
 pub mod pipeline;
+mod record_arg;
 mod retry;
 mod router;
 mod rows;
@@ -74,6 +75,7 @@ pub mod query {
 
 /// The types of fields and keys, besides those of the standard library.
 pub mod types {
+    pub use crate::record_arg::RecordArg;
     pub use bobak_core::{
         Currency, Date, DateTime, Field, IntoStored, Json, Key, Time, Timestamp, Uuid,
     };

@@ -48,6 +48,16 @@ pub trait Record: Sized + 'static {
     /// # Errors
     /// As [`read`](Record::read); fields before the failing one are overwritten.
     fn read_from(&mut self, row: &dyn Row) -> Result<()>;
+
+    /// Sets the field of a column to a value that a write has set in the row: a generated key, a time stamp or the
+    /// version. Other columns are ignored.
+    ///
+    /// # Errors
+    /// As [`Field::from_value`].
+    fn set_written(&mut self, column: usize, value: ValueRef<'_>) -> Result<()> {
+        let _ = (column, value);
+        Ok(())
+    }
 }
 
 /// The type of a query's rows: a struct with `#[derive(FromRow)]` (columns by name), a tuple (columns by

@@ -95,6 +95,62 @@ fn bobak_fills_keys_stamps_and_versions() {
 }
 
 #[test]
+fn writes_keep_a_mutable_record_current() {
+    on_each(|place| {
+        let db = place.people();
+        let (people, notes) = (db.table::<Person>().unwrap(), db.table::<Note>().unwrap());
+        let mut ada = person("ada", 36);
+        assert_eq!(people.insert(&mut ada).unwrap(), ada.id);
+        assert_eq!(people.require(ada.id).unwrap(), ada);
+        let mut one = note(ada.id, "one");
+        notes.insert(&mut one).unwrap();
+        assert_eq!(notes.require(one.id).unwrap(), one);
+        let stale = one.clone();
+        for text in ["two", "three"] {
+            one.text = text.into();
+            notes.update(&mut one).unwrap();
+            assert_eq!(notes.require(one.id).unwrap(), one);
+        }
+        notes.update_fields(&mut one, [Note::TEXT.into()]).unwrap();
+        assert_eq!((notes.require(one.id).unwrap(), one.version), (one.clone(), 3));
+        assert_eq!(notes.update(&stale).unwrap_err().kind(), ErrorKind::Conflict);
+        let before = one.clone();
+        assert_eq!(notes.insert_or_ignore(&mut one).unwrap(), None);
+        assert_eq!(one, before);
+        notes.insert_or_replace(&mut one).unwrap();
+        assert_eq!(notes.require(one.id).unwrap(), one);
+        one.text = "four".into();
+        notes.upsert(&mut one).unwrap();
+        let stored = notes.require(one.id).unwrap();
+        assert_eq!((stored.modified, &stored.text), (one.modified, &one.text));
+        assert!(stored.version > one.version);
+        let mut new = note(ada.id, "new");
+        notes.upsert(&mut new).unwrap();
+        assert!(notes.exists(new.id).unwrap());
+    });
+}
+
+#[test]
+fn a_delete_of_a_record_checks_its_version() {
+    on_each(|place| {
+        let db = place.people();
+        let (people, notes) = (db.table::<Person>().unwrap(), db.table::<Note>().unwrap());
+        let mut ada = person("ada", 36);
+        people.insert(&mut ada).unwrap();
+        let mut one = note(ada.id, "one");
+        notes.insert(&mut one).unwrap();
+        let stale = one.clone();
+        notes.update(&mut one).unwrap();
+        let error = notes.delete_record(&stale).unwrap_err();
+        assert_eq!((error.kind(), error.table()), (ErrorKind::Conflict, Some("note")));
+        notes.delete_record(&one).unwrap();
+        assert_eq!(notes.delete_record(&one).unwrap_err().kind(), ErrorKind::NotFound);
+        people.delete_record(&ada).unwrap();
+        assert_eq!(people.delete_record(&ada).unwrap_err().kind(), ErrorKind::NotFound);
+    });
+}
+
+#[test]
 fn references_cascade() {
     on_each(|place| {
         let db = place.people();

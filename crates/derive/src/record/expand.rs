@@ -16,7 +16,7 @@ pub fn expand(table: &Table<'_>) -> TokenStream {
     let (key_type, key) = key(table);
     let key_column = table.key_columns().next().map(|column| &column.name);
     let (values, encode, from_row) = (values(table), encode(table), from_row(table));
-    let (read, read_from) = (read(table), read_from(table));
+    let (read, read_from, set_written) = (read(table), read_from(table), set_written(table));
     let assertions = assertions(table);
     quote! {
         #[allow(dead_code, deprecated, unused_qualifications)]
@@ -35,6 +35,7 @@ pub fn expand(table: &Table<'_>) -> TokenStream {
                 #encode
                 #read
                 #read_from
+                #set_written
             }
             #from_row
             #assertions
@@ -223,6 +224,38 @@ fn read_from(table: &Table<'_>) -> TokenStream {
             ::core::result::Result::Ok(())
         }
     }
+}
+
+/// Sets the fields that a write sets; nothing for a record without such fields.
+fn set_written(table: &Table<'_>) -> Option<TokenStream> {
+    let has_key = !table.given_key && table.key_columns().count() == 1;
+    let is_key =
+        |column: &Column<'_>| has_key && table.key_columns().any(|key| std::ptr::eq(key, column));
+    let arms: Vec<_> = table
+        .places()
+        .filter(|(_, column)| !column.attrs.roles.is_empty() || is_key(column))
+        .map(|(place, column)| {
+            let field = column.ident;
+            let set = quote_spanned!(column.ty.span()=>
+                __bobak::Field::read_from(&mut self.#field, value)
+            );
+            quote!(#place => #set,)
+        })
+        .collect();
+    (!arms.is_empty()).then(|| {
+        quote! {
+            fn set_written(
+                &mut self,
+                column: usize,
+                value: __bobak::ValueRef<'_>,
+            ) -> __bobak::Result<()> {
+                match column {
+                    #(#arms)*
+                    _ => ::core::result::Result::Ok(()),
+                }
+            }
+        }
+    })
 }
 
 fn from_row(table: &Table<'_>) -> TokenStream {
