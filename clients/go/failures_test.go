@@ -149,7 +149,7 @@ func TestTheErrorHasTheReasonOfAnEndedChild(t *testing.T) {
 		shell("kill -9 $$"):                   `: sh ended \(signal: killed\)$`,
 		shell("echo hm; echo hm >&2; exit 3"): `: sh ended \(exit status 3\), and said: hm$`,
 		// The process continues; the client waits only a moment.
-		shell("exec >&-; echo hm >&2; read x"):             `: sh closed its output, and said: hm$`,
+		shell("exec >&-; echo hm >&2; read x"):              `: sh closed its output, and said: hm$`,
 		shell(loop + "; printf '\\033[1mlast' >&2; exit 3"): `line 1999 \| \[1mlast$`,
 	} {
 		_, err := Open(url)

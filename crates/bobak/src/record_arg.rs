@@ -1,7 +1,7 @@
 //! What a write sets in the caller's record.
 
 use bobak_core::{
-    GeneratedKey, KeyGeneration, Outcome, Record, Result, TableSchema, Value, ValueRef, Verb,
+    GeneratedKey, Key, KeyGeneration, Outcome, Record, Result, TableSchema, Value, ValueRef, Verb,
 };
 
 /// A record passed to a write: `&record`, or `&mut record`.
@@ -133,4 +133,15 @@ impl Written {
 fn copy(values: &[Value<'_>], column: Option<usize>) -> Option<(usize, Value<'static>)> {
     let column = column?;
     Some((column, values.get(column)?.clone().into_owned()))
+}
+
+/// The key of a record whose values were prepared: the one that Bobak generated, or the record's own if the engine will
+/// generate one.
+pub(crate) fn key_of<T: Record>(record: &T, values: &[Value<'_>]) -> Result<T::Key> {
+    let value = |&column: &usize| values.get(column).map_or(ValueRef::Null, Value::as_ref);
+    let key: Vec<ValueRef<'_>> = T::schema().key().iter().map(value).collect();
+    match &key[..] {
+        [ValueRef::Null] => Ok(record.key()),
+        key => T::Key::from_values(key),
+    }
 }

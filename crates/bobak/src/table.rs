@@ -2,7 +2,7 @@
 
 use crate::access::TableAccess;
 use crate::handle::SessionSource;
-use crate::record_arg::{RecordArg, Written};
+use crate::record_arg::{RecordArg, Written, key_of};
 use crate::rows::Rows;
 use bobak_core::{
     AnyColumn, Assignment, Column, Comparison, Condition, Error, ErrorKind, Field, FieldSet,
@@ -491,16 +491,5 @@ impl<'a, T: Record> Table<'a, T> {
     /// As [`list`](Table::list); `Schema` for a column that the record does not have.
     pub fn list_as<R: FromRow>(&self, query: impl Into<Query<T>>) -> Result<Vec<R>> {
         self.access.list_as(&query.into())
-    }
-}
-
-/// The key of a record whose values were prepared: the one that Bobak generated, or the record's own if the engine will
-/// generate one.
-pub(crate) fn key_of<T: Record>(record: &T, values: &[Value<'_>]) -> Result<T::Key> {
-    let value = |&column: &usize| values.get(column).map_or(ValueRef::Null, Value::as_ref);
-    let key: Vec<ValueRef<'_>> = T::schema().key().iter().map(value).collect();
-    match &key[..] {
-        [ValueRef::Null] => Ok(record.key()),
-        key => T::Key::from_values(key),
     }
 }

@@ -5,7 +5,7 @@ use super::group::GroupedWrite;
 use super::workers::Workers;
 use super::write_queue::WriteQueue;
 use crate::Db;
-use crate::table::key_of;
+use crate::record_arg::key_of;
 use bobak_core::{
     Batch, Error, FieldSet, GeneratedKey, Key, Outcome, Record, Result, ValueRef, Verb, Write,
     prepare_batched,

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from .._errors import Error, ErrorKind
 from .._wire import answer, frame, request
-from .._wire.code import Garbled, Stored
+from .._wire.code import Garbled
 from .._wire.frame import Frame, Kind
 from .._wire.schema import TableSchema
 from .broken import Broken, wrong_protocol

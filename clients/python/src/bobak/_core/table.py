@@ -10,7 +10,6 @@ from .._errors import Error, ErrorKind
 from .._wire import answer, request
 from .._wire import condition as wire
 from .._wire.answer import Group
-from .._wire.code import Stored
 from .._wire.condition import Placed
 from .._wire.frame import Kind
 from .._wire.request import Parameter
