@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
@@ -55,7 +56,7 @@ func (r *sqlRows) ColumnTypeScanType(place int) reflect.Type {
 		return uuidType
 	case "BOOL":
 		return reflect.TypeOf(false)
-	case "TEXT", "JSON":
+	case "TEXT", "JSON", "DECIMAL":
 		return reflect.TypeOf("")
 	case "BYTES", "BLOB":
 		return bytesType
@@ -114,10 +115,18 @@ func (r *sqlRows) Next(into []driver.Value) error {
 	return nil
 }
 
-// driverValue returns a stored value as database/sql expects it: a time if the column has one.
+// driverValue returns a stored value as database/sql expects it: a time if the column has one. Text that is
+// not a time, in the table of another program, stays text.
 func driverValue(stored any, column wire.Type) (driver.Value, error) {
 	switch column {
 	case wire.TypeDate, wire.TypeDateTime, wire.TypeTimestamp:
+		if text, ok := stored.(string); ok {
+			at := time.Time{}
+			if (timeScanner{&at}).parse(text) != nil {
+				return text, nil
+			}
+			return at, nil
+		}
 		return natural(stored, column)
 	case wire.TypeBool:
 		if number, ok := stored.(int64); ok {
