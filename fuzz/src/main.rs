@@ -21,10 +21,10 @@ fuzz_target!(
     }
 );
 
-/// Does what is asked, and ends; or chooses the target and lets libFuzzer go on.
+/// Runs the requested action and exits, or chooses the target and lets libFuzzer continue.
 fn begin() {
-    let asked = std::env::var("BOBAK_FUZZ").unwrap_or_default();
-    let mut words = asked.splitn(3, ':');
+    let request = std::env::var("BOBAK_FUZZ").unwrap_or_default();
+    let mut words = request.splitn(3, ':');
     let (verb, name, folder) = (words.next(), words.next(), words.next());
     let target = name.and_then(find);
     match (verb, target, folder) {
@@ -40,7 +40,7 @@ fn begin() {
             let _ = TARGET.set(target);
         }
         _ => {
-            eprintln!("`{asked}` names no target: use `cargo xtask fuzz`");
+            eprintln!("`{request}` names no target: use `cargo xtask fuzz`");
             exit(2);
         }
     }

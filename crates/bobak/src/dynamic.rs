@@ -20,16 +20,16 @@ use std::sync::Arc;
 /// let planes = db.create_table(
 ///     TableSchema::builder("plane")
 ///         .column(ColumnSchema::of::<String>("tailnum"))
-///         .column(ColumnSchema::of::<Option<i32>>("seats"))
+///         .column(ColumnSchema::of::<Option<i32>>("capacity"))
 ///         .key(["tailnum"])
 ///         .build()?,
 /// )?;
 /// let mut row = DynRow::new();
 /// row.set("tailnum", "N10156")?;
-/// row.set("seats", 55)?;
+/// row.set("capacity", 55)?;
 /// planes.insert(&row)?;
-/// let seats = planes.column("seats")?;
-/// let large = planes.list(Query::filter(seats.gt(50)).order_by(seats.desc()))?;
+/// let capacity = planes.column("capacity")?;
+/// let large = planes.list(Query::filter(capacity.gt(50)).order_by(capacity.desc()))?;
 /// assert_eq!(large[0].get::<String>("tailnum")?, "N10156");
 /// # Ok::<(), Error>(())
 /// ```

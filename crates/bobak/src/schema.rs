@@ -23,7 +23,7 @@ pub enum Difference {
     ExtraColumn(String, String),
     /// The column is of another type: the model's, the table's.
     ColumnType(String, String, Type, Type),
-    /// The column may be NULL in one of the two only; true where it may in the table.
+    /// The column may be NULL in one of the two only; `true` if it may in the table.
     Nullable(String, String, bool),
     /// Another rule of the column differs: which, the model's, the table's.
     Rule(String, String, &'static str, String, String),
@@ -160,7 +160,7 @@ fn compare_columns(
     rule("foreign key", reference(model), reference(stored));
 }
 
-/// The constraint's text in its canonical spelling: engines give it back in different ones.
+/// The constraint's text in its canonical spelling: engines return it in different ones.
 fn canonical_check(table: &TableSchema, text: &str) -> String {
     let parsed = CheckExpression::parse(text, table);
     parsed.map_or_else(|_| text.to_owned(), |check| check.to_text(table))
@@ -199,7 +199,7 @@ fn compare_indexes(
 /// The changes that add what a database lacks, and a line of words for each.
 ///
 /// # Errors
-/// `Schema` where a new column is part of the key: no row that is there has one.
+/// `Schema` if a new column is part of the key: existing rows have no value for it.
 pub(crate) fn missing(
     wanted: &[Arc<TableSchema>],
     stored: &[TableSchema],
@@ -234,7 +234,7 @@ pub(crate) fn missing(
     Ok((changes, words))
 }
 
-/// Refuses a table that a record cannot be kept in: the first reason, and what to do.
+/// Rejects a table that cannot store a record: the first reason, and what to do.
 ///
 /// # Errors
 /// `Schema`.
@@ -270,7 +270,7 @@ pub(crate) fn check_usable(model: &TableSchema, stored: Option<&TableSchema>) ->
     Ok(())
 }
 
-/// Tables after those that they refer to, as far as references go in no circle.
+/// Tables after those that they refer to, unless references are circular.
 fn in_order_of_references(tables: &[Arc<TableSchema>]) -> Vec<Arc<TableSchema>> {
     let mut waiting: Vec<_> = tables.to_vec();
     let mut ordered = Vec::with_capacity(waiting.len());
@@ -286,7 +286,7 @@ fn in_order_of_references(tables: &[Arc<TableSchema>]) -> Vec<Arc<TableSchema>> 
         let ready = |table: &Arc<TableSchema>| {
             waiting.iter().all(|other| Arc::ptr_eq(table, other) || !needs(table, other))
         };
-        // In a circle none is ready: the first goes first.
+        // In a cycle no table is ready: the first one goes first.
         let place = waiting.iter().position(ready).unwrap_or(0);
         ordered.push(waiting.remove(place));
     }

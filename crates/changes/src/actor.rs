@@ -12,14 +12,14 @@ use std::sync::Arc;
 /// A write outside a transaction gets a transaction of its own, in which the actor is set.
 pub struct ActorEngine {
     engine: Arc<dyn Engine>,
-    who: Arc<str>,
+    actor: Arc<str>,
     /// Whether an SQL statement writes rows.
     changes_rows: fn(&str) -> bool,
     /// Whether the actor has to be set; called before each write or transaction.
-    is_wanted: Wanted,
+    is_wanted: WantedCallback,
 }
 
-type Wanted = Box<dyn Fn(&dyn Session) -> bool + Send + Sync>;
+type WantedCallback = Box<dyn Fn(&dyn Session) -> bool + Send + Sync>;
 
 impl ActorEngine {
     /// An engine for the named actor.
@@ -29,11 +29,11 @@ impl ActorEngine {
     /// useful: it fails if no table is [tracked](crate::tracked).
     pub fn new(
         engine: Arc<dyn Engine>,
-        who: &str,
+        actor: &str,
         changes_rows: fn(&str) -> bool,
         is_wanted: impl Fn(&dyn Session) -> bool + Send + Sync + 'static,
     ) -> Self {
-        Self { engine, who: Arc::from(who), changes_rows, is_wanted: Box::new(is_wanted) }
+        Self { engine, actor: Arc::from(actor), changes_rows, is_wanted: Box::new(is_wanted) }
     }
 }
 
@@ -96,7 +96,7 @@ impl ActorSession<'_> {
 
     fn begin(&self, named: bool) -> Result<()> {
         self.inner.control(TransactionControl::Begin)?;
-        if named && let Err(error) = self.inner.set_actor(Some(&self.engine.who)) {
+        if named && let Err(error) = self.inner.set_actor(Some(&self.engine.actor)) {
             self.inner.control(TransactionControl::Rollback)?;
             return Err(error);
         }
@@ -164,9 +164,9 @@ impl SessionLayer for ActorSession<'_> {
         self.writing_text(sql, || self.inner.execute(sql, parameters))
     }
 
-    fn set_actor(&self, who: Option<&str>) -> Result<()> {
+    fn set_actor(&self, actor: Option<&str>) -> Result<()> {
         // `None` restores this engine's own actor.
-        let own = self.named.get().then_some(&*self.engine.who);
-        self.inner.set_actor(who.or(own))
+        let own = self.named.get().then_some(&*self.engine.actor);
+        self.inner.set_actor(actor.or(own))
     }
 }

@@ -35,7 +35,7 @@ impl ChangeLog {
     ///
     /// # Errors
     /// As [`log_schema`].
-    pub fn of(table: Arc<TableSchema>) -> Result<Self> {
+    pub fn new(table: Arc<TableSchema>) -> Result<Self> {
         let schema = Arc::new(log_schema(&table, false)?);
         let columns = Arc::new(ResultColumn::of_table(&table));
         Ok(Self { table, schema, columns })
@@ -183,7 +183,7 @@ pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
         Error::new(ErrorKind::Schema, message).in_table(table)
     })?;
     let none = compare_number(SEQ, Comparison::Less, 0);
-    match ChangeLog::of(Arc::new(found))?.list(session, none, Some(1)) {
+    match ChangeLog::new(Arc::new(found))?.list(session, none, Some(1)) {
         Err(error) if error.kind() == ErrorKind::Schema => Ok(false),
         listed => listed.map(|_| true),
     }
@@ -212,7 +212,7 @@ pub fn logs_in(session: &dyn Session) -> Result<Vec<ChangeLog>> {
     let mut tables: Vec<_> = session.tables()?.into_iter().filter(is_tracked).collect();
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     check_capture(session, &tables)?;
-    tables.into_iter().map(|table| ChangeLog::of(Arc::new(table))).collect()
+    tables.into_iter().map(|table| ChangeLog::new(Arc::new(table))).collect()
 }
 
 /// Checks that the changes of tracked tables are captured.
@@ -229,8 +229,8 @@ pub fn check_capture<'t>(
         return Ok(());
     };
     let message = "the table is tracked, but its triggers are gone, as where SQL drops a table and makes \
-                   it anew: changes since then were not written down. Track it again, and begin \
-                   followers and archives anew";
+                   it again: changes since then were not captured. Track it again, and recreate \
+                   replicas and archives";
     Err(Error::new(ErrorKind::Schema, message).in_table(table.name()))
 }
 

@@ -1,6 +1,6 @@
 //! Pages of changes: the logs of several tables, merged in the order of commits.
 //!
-//! Numbers are assigned in the order of commits, so whoever sees a change sees all changes with
+//! Numbers are assigned in the order of commits, so a reader that sees a change sees all changes with
 //! smaller numbers. A page first reads the largest number, then only changes up to it: so reads of
 //! different logs fit together although they happen at different moments.
 
@@ -81,7 +81,7 @@ pub fn page(
     let pruned = pruned(session, wanted)?;
     if pruned > since {
         let message = format!(
-            "changes up to {pruned} were taken out of the feed, and {since} is before that: begin \
+            "changes up to {pruned} were pruned from the change log, and {since} is before that: begin \
              with a copy"
         );
         return Err(Error::new(ErrorKind::NotFound, message));

@@ -127,7 +127,7 @@ impl AtomicFile {
 
     /// Makes [`commit`](AtomicFile::commit) add no permissions to those that the temporary file has,
     /// whatever the old file allows: for a copy of a file with these permissions. The owner then stays
-    /// the user who wrote it.
+    /// the user that created the new file.
     #[must_use]
     pub fn restrict_permissions(mut self) -> Self {
         self.restricted = true;
@@ -233,7 +233,7 @@ fn remove_if_abandoned(folder: &Path, name: &OsStr) -> bool {
         return false;
     }
     let main = name.to_str().map_or(name, |name| OsStr::new(without_journal(name)));
-    // Holds the lock until the file is removed, so that whoever opens it meanwhile notices.
+    // Holds the lock until the file is removed, so that a process that opens it meanwhile notices.
     let file = match File::open(folder.join(main)) {
         Ok(file) if file.try_lock().is_ok() => Some(file),
         // The main file was removed before its journal.

@@ -10,7 +10,7 @@ pub struct BackupJob<'a> {
     pub file: &'a Path,
     /// The path to which the caller will rename the file. `Misuse` if that is the database's own
     /// file.
-    pub place: &'a Path,
+    pub target: &'a Path,
     /// Whether to pause between steps, so that other sessions keep their speed. If `false`, the
     /// backup runs as fast as it can.
     pub pauses: bool,

@@ -114,10 +114,10 @@ impl ErrorKind {
 ///     "41 characters where 40 are allowed (table person, column first_name, row 7)",
 /// );
 /// ```
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorData>);
 
 #[derive(Debug)]
-struct Inner {
+struct ErrorData {
     kind: ErrorKind,
     message: String,
     table: Option<String>,
@@ -131,7 +131,7 @@ impl Error {
     /// An error of `kind` with a sentence in lower case.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorData {
             kind,
             message: message.into(),
             table: None,
@@ -256,7 +256,7 @@ impl Error {
         self
     }
 
-    /// Removes the row: for a caller who wrote one record that was batched with others.
+    /// Removes the row number, if the caller wrote a single record that was batched with others.
     #[must_use]
     pub fn without_row(mut self) -> Self {
         self.0.row = None;

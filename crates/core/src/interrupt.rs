@@ -26,10 +26,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// It belongs to the calling thread and not to a session, so layers between the caller and the engine
 /// need no code for it.
 #[derive(Clone, Default)]
-pub struct Interrupt(Arc<Inner>);
+pub struct Interrupt(Arc<InterruptState>);
 
 #[derive(Default)]
-struct Inner {
+struct InterruptState {
     interrupted: AtomicBool,
     /// Interrupts the current call, if the engine does not check the flag.
     stop: Mutex<Option<Stop>>,
@@ -90,7 +90,7 @@ impl Interrupt {
 
     /// For engines: whether the current call on this thread can be interrupted.
     #[must_use]
-    pub fn is_heeded() -> bool {
+    pub fn is_enabled() -> bool {
         CURRENT.with_borrow(Option::is_some)
     }
 
@@ -150,7 +150,7 @@ impl Drop for Interruptible {
     }
 }
 
-impl Inner {
+impl InterruptState {
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Stop>> {
         self.stop.lock().unwrap_or_else(PoisonError::into_inner)
     }

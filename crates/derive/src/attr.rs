@@ -17,11 +17,11 @@ pub struct At<T> {
 /// One part of an attribute: `unique`, `max = 40`, `index(a, b)`.
 pub struct Item {
     pub name: Ident,
-    given: Given,
+    given: ItemValue,
     tokens: TokenStream,
 }
 
-enum Given {
+enum ItemValue {
     Nothing,
     Value(TokenStream),
     List(TokenStream),
@@ -85,7 +85,7 @@ impl Item {
 
     /// Whether it stands alone; with a value it is a mistake, and counts all the same.
     pub fn flag(&self, errors: &mut Errors) -> At<()> {
-        if !matches!(self.given, Given::Nothing) {
+        if !matches!(self.given, ItemValue::Nothing) {
             errors.at(&self.tokens, format!("`{0}` takes no value: write `{0}` alone", self.name));
         }
         self.at(())
@@ -93,13 +93,13 @@ impl Item {
 
     /// Whether it stands alone, without a word about it.
     pub fn is_flag(&self) -> bool {
-        matches!(self.given, Given::Nothing)
+        matches!(self.given, ItemValue::Nothing)
     }
 
     /// The parts in its parentheses.
     pub fn list(&self, example: &str, errors: &mut Errors) -> Option<Vec<Self>> {
         match &self.given {
-            Given::List(tokens) => Some(split(tokens.clone(), errors)),
+            ItemValue::List(tokens) => Some(split(tokens.clone(), errors)),
             _ => {
                 errors.at(&self.tokens, format!("`{}` takes a list: write `{example}`", self.name));
                 None
@@ -119,7 +119,7 @@ impl Item {
         example: &str,
         errors: &mut Errors,
     ) -> Option<T> {
-        if let Given::Value(tokens) = &self.given
+        if let ItemValue::Value(tokens) = &self.given
             && let Ok(value) = parser.parse2(tokens.clone())
         {
             return Some(value);
@@ -159,7 +159,7 @@ impl Item {
         }
     }
 
-    /// One of some words; gives what stands beside it.
+    /// One of some words; returns the value that is listed with it.
     pub fn one_of<T: Copy>(&self, words: &[(&str, T)], errors: &mut Errors) -> Option<At<T>> {
         let allowed: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
         let example = words.first().map_or("", |(word, _)| word);
@@ -233,12 +233,12 @@ fn item(part: Vec<TokenTree>) -> Result<Item> {
         return Err(wrong());
     };
     let given = match part.next() {
-        None => Given::Nothing,
-        Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => Given::Value(part.collect()),
+        None => ItemValue::Nothing,
+        Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => ItemValue::Value(part.collect()),
         Some(TokenTree::Group(group))
             if group.delimiter() == Delimiter::Parenthesis && part.next().is_none() =>
         {
-            Given::List(group.stream())
+            ItemValue::List(group.stream())
         }
         Some(_) => return Err(wrong()),
     };

@@ -20,8 +20,8 @@ impl Errors {
         self.0.push(error);
     }
 
-    /// The expansion where there is no mistake and something to expand; else the mistakes alone,
-    /// so that what follows from them is not reported too.
+    /// The expansion if there is no mistake; otherwise only the mistakes, so that the errors that follow from them are not
+    /// reported too.
     pub fn or_expand<T>(
         self,
         parsed: Option<T>,

@@ -1,10 +1,10 @@
 //! The derive macros of Bobak: [`Record`](macro@Record), [`FromRow`](macro@FromRow) and
-//! [`Field`](macro@Field). Use them from the crate `bobak`, which has the traits beside them.
+//! [`Field`](macro@Field). Use them from the crate `bobak`, which also has the traits.
 //!
-//! Every mistake in the attributes is reported at once, at its place, with what to write instead.
-//! What is expanded is data and thin calls: about a hundred lines for a record of four fields.
+//! Every mistake in the attributes is reported at once, at its location, with what to write instead.
+//! The expansion is data and thin calls: about a hundred lines for a record of four fields.
 //!
-//! The code is in three steps: `attr` reads attributes, the `Table` of `record::ast` puts them
+//! There are three steps: `attr` reads attributes, the `Table` of `record::ast` puts them
 //! together, `record::check` looks for mistakes; only a table without any reaches
 //! `record::expand`.
 
@@ -94,10 +94,10 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `check = "amount >= 0"` | a rule in SQL that each row keeps | none |
 /// | `references = Airline` | the value is the key of a row of this record, `Self` included | none |
 /// | `references = "airline(code)"` | the same, for a table and its column | none |
-/// | `on_delete = "restrict"` | what a delete of that row does: `"restrict"` refuses it, `"cascade"` deletes this row too, `"set_null"` makes the field NULL | `"restrict"` |
+/// | `on_delete = "restrict"` | what a delete of that row does: `"restrict"` rejects it, `"cascade"` deletes this row too, `"set_null"` makes the field NULL | `"restrict"` |
 /// | `store = "text"` | dates, times and UUIDs are kept as text | in their short form |
 ///
-/// What cannot be is refused when the program is compiled: two columns of one name (letter case
+/// What cannot be is rejected when the program is compiled: two columns of one name (letter case
 /// does not count), no key or one that may be NULL, an attribute on a field whose type it does not
 /// fit, `set_null` on a field that is no `Option`, more than 256 columns, and so on.
 ///

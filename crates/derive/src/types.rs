@@ -24,7 +24,7 @@ pub enum Plain {
     Float,
     Text,
     /// No field can have it; what to take in its place.
-    Refused(&'static str),
+    Rejected(&'static str),
     Unknown,
 }
 
@@ -33,7 +33,7 @@ impl Shape {
     pub fn of(ty: &Type) -> Self {
         if let Some(inner) = option(ty) {
             let plain = if option(inner).is_some() {
-                Plain::Refused("one Option: a column has one NULL")
+                Plain::Rejected("one Option: a column has one NULL")
             } else {
                 plain(inner)
             };
@@ -48,7 +48,7 @@ impl Shape {
 impl Plain {
     /// Whether it is known not to be what `is` says.
     pub fn is_not(self, is: impl FnOnce(Self) -> bool) -> bool {
-        !matches!(self, Self::Unknown | Self::Refused(_)) && !is(self)
+        !matches!(self, Self::Unknown | Self::Rejected(_)) && !is(self)
     }
 }
 
@@ -69,9 +69,11 @@ fn option(ty: &Type) -> Option<&Type> {
 fn plain(ty: &Type) -> Plain {
     let path = match bare(ty) {
         Type::Path(path) if path.qself.is_none() => &path.path,
-        Type::Reference(_) => return Plain::Refused("a type that owns its value: String, Vec<u8>"),
-        Type::Array(_) | Type::Slice(_) => return Plain::Refused("Vec<u8>, or Json<…>"),
-        Type::Tuple(_) => return Plain::Refused("a field for each part, or Json<…>"),
+        Type::Reference(_) => {
+            return Plain::Rejected("a type that owns its value: String, Vec<u8>");
+        }
+        Type::Array(_) | Type::Slice(_) => return Plain::Rejected("Vec<u8>, or Json<…>"),
+        Type::Tuple(_) => return Plain::Rejected("a field for each part, or Json<…>"),
         _ => return Plain::Unknown,
     };
     if path.is_ident("String") {
@@ -91,9 +93,9 @@ fn plain(ty: &Type) -> Plain {
         "u16" => Plain::Integer("u16", 0, u16::MAX.into()),
         "u32" => Plain::Integer("u32", 0, u32::MAX.into()),
         "u64" => Plain::Integer("u64", 0, i64::MAX),
-        "usize" | "u128" => Plain::Refused("u32 or u64"),
-        "isize" | "i128" => Plain::Refused("i32 or i64"),
-        "char" | "str" => Plain::Refused("String"),
+        "usize" | "u128" => Plain::Rejected("u32 or u64"),
+        "isize" | "i128" => Plain::Rejected("i32 or i64"),
+        "char" | "str" => Plain::Rejected("String"),
         _ => Plain::Unknown,
     }
 }

@@ -5,7 +5,7 @@
 //! are pushed down to it. SQLite does the rest, and checks every row again, except for an offset
 //! that the engine has applied.
 //!
-//! The path of a read: `table` (the columns that SQLite is told of) → `best_index` (which conditions
+//! The path of a read: `table` (the columns that are declared to SQLite) → `best_index` (which conditions
 //! go to the engine) → `plan` (kept by SQLite with the statement) → `cursor` → `coercion` (values as
 //! their column compares them) → the engine. `inner_loop`, `lookup` and `lookahead` replace many
 //! lookups in the inner loop of a join by few batched ones. Writes go through `write`; `sessions`

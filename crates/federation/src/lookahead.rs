@@ -63,7 +63,7 @@ pub(crate) struct KeySet {
 pub(crate) enum KeyBlock {
     /// Its rows are loaded.
     Loaded(Arc<LoadedRows>),
-    /// Its rows are to be loaded: the address to store them at, and conditions that they satisfy.
+    /// Its rows must be loaded: the address to store them at, and conditions that they satisfy.
     NotLoaded(BlockAddress, Vec<Condition>),
 }
 

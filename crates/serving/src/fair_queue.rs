@@ -62,7 +62,7 @@ impl<W> FairQueue<W> {
         granted
     }
 
-    /// Whether somebody waits for what this principal uses.
+    /// Whether a request waits for what this principal uses.
     #[must_use]
     pub fn is_contended(&self, principal: &Principal) -> bool {
         principal.scopes().any(|scope| self.queues.contains_key(&scope))

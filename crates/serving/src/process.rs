@@ -8,7 +8,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 pub fn raise_file_limit() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // If the system refuses, the server accepts fewer clients.
+    // If the system rejects, the server accepts fewer clients.
     let _ = setrlimit(Resource::Nofile, limit);
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }

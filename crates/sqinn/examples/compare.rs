@@ -134,7 +134,7 @@ struct Server {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     request: Vec<u8>,
-    answer: Vec<u8>,
+    response: Vec<u8>,
 }
 
 impl Server {
@@ -146,7 +146,7 @@ impl Server {
             .spawn()?;
         let input = child.stdin.take().ok_or("no input")?;
         let output = BufReader::with_capacity(256 * 1024, child.stdout.take().ok_or("no output")?);
-        Ok(Self { child, input, output, request: Vec::new(), answer: Vec::new() })
+        Ok(Self { child, input, output, request: Vec::new(), response: Vec::new() })
     }
 
     /// Sends the runs in frames of one mebibyte, as Sqinn's own client does.
@@ -162,7 +162,7 @@ impl Server {
         }
         self.send()?;
         self.frame()?;
-        if self.answer == [1] { Ok(()) } else { Err(format!("{:?}", self.answer).into()) }
+        if self.response == [1] { Ok(()) } else { Err(format!("{:?}", self.response).into()) }
     }
 
     /// Returns the number of rows and of their bytes.
@@ -182,20 +182,20 @@ impl Server {
         loop {
             self.frame()?;
             let mut at = 0;
-            size += self.answer.len();
-            while at < self.answer.len() {
-                if self.answer[at] == 0 {
+            size += self.response.len();
+            while at < self.response.len() {
+                if self.response[at] == 0 {
                     return Ok((rows, size));
                 }
                 rows += 1;
                 at += 1;
                 for _ in columns {
-                    at += match self.answer[at] {
+                    at += match self.response[at] {
                         0 => 1,
                         1 => 5,
                         2 | 3 => 9,
                         _ => {
-                            let length = self.answer[at + 1..at + 5].try_into()?;
+                            let length = self.response[at + 1..at + 5].try_into()?;
                             5 + i32::from_be_bytes(length) as usize
                         }
                     };
@@ -245,8 +245,8 @@ impl Server {
         self.request.clear();
         let mut length = [0; 4];
         self.output.read_exact(&mut length)?;
-        self.answer.resize(i32::from_be_bytes(length) as usize, 0);
-        self.output.read_exact(&mut self.answer)?;
+        self.response.resize(i32::from_be_bytes(length) as usize, 0);
+        self.output.read_exact(&mut self.response)?;
         Ok(())
     }
 }

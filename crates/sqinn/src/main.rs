@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// The capacity of pipes, where it can be set. With 256 KiB instead of 64, a minimal client reads 1 M rows a tenth
+/// The capacity of pipes, on systems that can set it. With 256 KiB instead of 64, a minimal client reads 1 M rows a tenth
 /// faster. One mebibyte gains little more, and 32 processes would exhaust the kernel's limit per user.
 #[cfg(target_os = "linux")]
 const PIPE_CAPACITY: usize = 256 * 1024;

@@ -43,7 +43,7 @@ fn push_assign<'a>(writer: &mut Writer<'a>, table: &TableSchema, assign: &'a Ass
     }
 }
 
-/// `"a" + ?`; an error where that is no value of the column.
+/// `"a" + ?`; an error if the result is no value of the column.
 fn push_sum<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, value: &'a Value<'a>) {
     if value.is_null() {
         writer.literal(ValueRef::Null);
@@ -81,7 +81,7 @@ fn push_postgres_sum<'a>(
         (Storage::Int, Value::Int(_)) | (Storage::Float, Value::Float(_) | Value::Int(_))
     );
     if !fits {
-        push_refusal(writer, table, column, "");
+        push_rejection(writer, table, column, "");
         return;
     }
     if schema.storage == Storage::Float {
@@ -114,11 +114,11 @@ fn push_postgres_sum<'a>(
     writer.raw(before);
     sum(writer);
     writer.raw(after);
-    push_refusal(writer, table, column, " ");
+    push_rejection(writer, table, column, " ");
     writer.raw(" END");
 }
 
-/// Beyond the largest float comes infinity, as elsewhere; infinities that cancel out are refused.
+/// Beyond the largest float comes infinity, as elsewhere; infinities that cancel out are rejected.
 fn push_postgres_float_sum<'a>(
     writer: &mut Writer<'a>,
     table: &TableSchema,
@@ -139,8 +139,8 @@ fn push_postgres_float_sum<'a>(
     added(writer);
     writer.raw(" THEN '-Infinity'::float8 WHEN ").column(table, column).raw("::float8 + ");
     added(writer);
-    let refusal = writer.dialect.overflow();
-    writer.raw(" = 'NaN'::float8 THEN ").raw(refusal);
+    let rejection = writer.dialect.overflow();
+    writer.raw(" = 'NaN'::float8 THEN ").raw(rejection);
     writer.raw(" ELSE ").column(table, column).raw("::float8 + ");
     added(writer);
     writer.raw(" END");
@@ -148,7 +148,7 @@ fn push_postgres_float_sum<'a>(
 
 /// What fails where the column holds a value, and is NULL where it is; with `" "` as the rest of a
 /// CASE that has begun.
-fn push_refusal(writer: &mut Writer<'_>, table: &TableSchema, column: usize, begun: &str) {
+fn push_rejection(writer: &mut Writer<'_>, table: &TableSchema, column: usize, begun: &str) {
     writer.raw(if begun.is_empty() { "CASE WHEN " } else { " WHEN " });
     writer.column(table, column).raw(" IS NOT NULL THEN CASE WHEN ");
     writer.raw(writer.dialect.overflow()).raw(" > 0 THEN ").column(table, column).raw(" END");

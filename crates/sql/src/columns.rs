@@ -14,7 +14,7 @@ pub(crate) fn push_mysql(
     right: usize,
 ) {
     let (Some(a), Some(b)) = (table.columns().get(left), table.columns().get(right)) else {
-        // The engine refuses the name.
+        // The engine rejects the name.
         writer.column(table, left).raw(operator).column(table, right);
         return;
     };

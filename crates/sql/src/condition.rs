@@ -6,10 +6,10 @@ use crate::writer::Writer;
 use bobak_core::{Collation, Comparison, Condition, Storage, TableSchema, Type, Value, ValueRef};
 
 /// How many parts of an `And` or `Or` are written side by side. Parsers make a tree of them that
-/// leans to one side; SQLite refuses one that is 1,000 deep. Longer lists are halved in parentheses.
+/// leans to one side; SQLite rejects one that is 1,000 deep. Longer lists are halved in parentheses.
 const SIDE_BY_SIDE: usize = 64;
 
-/// ` WHERE …`, where there is a condition.
+/// ` WHERE …`, if there is a condition.
 pub(crate) fn push_where<'a>(
     writer: &mut Writer<'a>,
     table: &TableSchema,

@@ -61,7 +61,7 @@ pub struct DeclaredType {
     pub role: Role,
 }
 
-/// The type that a column is declared with; empty where it has none.
+/// The declared type of a column; empty if it has none.
 ///
 /// ```
 /// use bobak_core::ColumnSchema;
@@ -92,9 +92,8 @@ pub fn declared_type(dialect: Dialect, column: &ColumnSchema) -> String {
     }
 }
 
-/// PostgreSQL's types have values of their own, in which other programs see what they expect: money
-/// in units, dates as dates. What they do not say (a narrower range, a role) stands in a comment
-/// beside the column: see [`remark`](crate::remark).
+/// PostgreSQL's types have their own values, so that other programs see what they expect: money in units, dates as dates.
+/// What they cannot express (a narrower range, a role) is in the column's metadata comment: see [`remark`](crate::remark).
 fn postgres_type(column: &ColumnSchema) -> String {
     let name = match (column.ty, column.is_kept_as_text(), column.max_chars) {
         (Type::Text, _, Some(max)) => return format!("varchar({max})"),
@@ -114,7 +113,7 @@ fn postgres_type(column: &ColumnSchema) -> String {
         (Type::Timestamp, ..) => "timestamptz",
         // Not jsonb, which keeps the value but not the text.
         (Type::Json, ..) => "json",
-        // A type that it has not: refused before.
+        // A type that it has not: rejected before.
         _ => "any",
     };
     name.to_owned()
@@ -194,12 +193,12 @@ fn money_holds(declared: &str) -> bool {
     matches!((precision, scale), (Some(Ok(p)), Ok(s)) if s <= 4 && p.saturating_sub(s) <= 15)
 }
 
-/// MariaDB's and MySQL's types; `_` where a length is. What a type does not say (an instant or a
-/// time without a zone, JSON, a version, …) is in the column's comment.
+/// The types of MariaDB and MySQL; `_` stands for a length. What a type cannot express (an instant or a time without a zone,
+/// JSON, a version, …) is in the column's comment.
 ///
-/// UUIDs are BINARY(16), not MariaDB's own type, which sorts by other bytes first; JSON is a text,
-/// since MySQL's own type writes documents anew; moments are DATETIME(6), in UTC, since TIMESTAMP
-/// ends in 2038 or 2106 and is turned into each session's zone.
+/// UUIDs are BINARY(16), because MariaDB's own type sorts by other bytes first. JSON is a text, because MySQL's own type
+/// rewrites documents. Instants are DATETIME(6) in UTC, because TIMESTAMP ends in 2038 or 2106 and is converted to each
+/// session's time zone.
 const MYSQL: &[(Type, &str)] = &[
     (Type::Bool, "TINYINT(1)"),
     (Type::I8, "TINYINT"),
@@ -210,7 +209,7 @@ const MYSQL: &[(Type, &str)] = &[
     (Type::U16, "SMALLINT UNSIGNED"),
     (Type::U32, "INT UNSIGNED"),
     (Type::U64, "BIGINT UNSIGNED"),
-    // FLOAT is printed with six digits only where statements are not prepared.
+    // FLOAT has only six digits in the text protocol, which unprepared statements use.
     (Type::F32, "DOUBLE"),
     (Type::F64, "DOUBLE"),
     (Type::Text, "LONGTEXT"),

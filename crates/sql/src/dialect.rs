@@ -63,12 +63,11 @@ impl Dialect {
         }
     }
 
-    /// What stands before and after a column, and a value that it is compared with, so that they
-    /// compare, sort and group as Bobak's own values do.
+    /// The text before and after a column, or a value compared with it, that makes it compare, sort and group as Bobak's own
+    /// values do.
     ///
-    /// PostgreSQL: letters are made small by hand, since its own collations that ignore case follow
-    /// other rules. Of ICU's small letters two differ from those that each character has by itself:
-    /// they depend on what stands beside them, or take two characters.
+    /// PostgreSQL: letters are folded explicitly, because its own case-insensitive collations have other rules. Two of ICU's
+    /// lower-case mappings differ from those of single characters: they depend on their neighbours, or take two characters.
     pub(crate) fn compared(self, column: &ColumnSchema) -> (&'static str, &'static str) {
         match (self, column.ty, column.collation) {
             // MySQL: another column compares, see `mysql`.
@@ -87,8 +86,8 @@ impl Dialect {
         }
     }
 
-    /// The cast of a parameter that stands beside a column: where the server would take the
-    /// column's type, which may be too narrow for the value.
+    /// The cast of a parameter that is used with a column, if the server would otherwise give it the column's type, which may
+    /// be too narrow for the value.
     pub(crate) fn cast(self, column: &ColumnSchema) -> &'static str {
         match (self, column.ty) {
             (Self::Sqlite | Self::MariaDb | Self::MySql, _) => "",

@@ -1,10 +1,10 @@
-//! Statements that have a table's changes written down: see [`bobak_core::change_log`].
+//! Statements for change capture: see [`bobak_core::change_log`].
 //!
-//! All by triggers, so that SQL of any program is caught, and what foreign keys do. A change is
-//! numbered when it is made; numbers are in the order of commits since whoever has taken one holds
-//! a lock until its transaction ends. SQLite has but one writer; in MariaDB and MySQL it is the
-//! counter's row; PostgreSQL takes an advisory lock before a statement's first row, and numbers
-//! come from a sequence: two transactions that update one row would clash there.
+//! Triggers capture the changes, so that SQL of any program and the effects of foreign keys are captured, too. A change is
+//! numbered when it is made. Numbers are in commit order, because the transaction that takes one holds a lock until it ends.
+//! SQLite has one writer anyway. In MariaDB and MySQL the lock is the counter's row. PostgreSQL takes an advisory lock before
+//! a statement's first row, and numbers come from a sequence: with a counter row, two transactions that update one row would
+//! conflict there.
 
 use crate::dialect::quote;
 use crate::writer::Writer;
@@ -27,7 +27,7 @@ pub fn track(
     log: Option<&TableSchema>,
     history: bool,
 ) -> Result<Vec<String>> {
-    refuse_unseen(dialect, table)?;
+    reject_unseen(dialect, table)?;
     let wanted = log_schema(table, history && log.is_none())?;
     let mut texts = Vec::new();
     match log {
@@ -63,14 +63,14 @@ pub fn track(
     Ok(texts)
 }
 
-/// What notes, before a table is tracked again whose triggers were gone, that nobody knows its changes up
-/// to now: who has read the feed up to an earlier one is told so when he goes on.
+/// Statements to run before a table is tracked again whose triggers were dropped. They record that its changes up to now are
+/// unknown, so that readers positioned before get `NotFound`.
 #[must_use]
 pub fn note_gap(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     let name = |name: &str| quote(dialect, name);
     let (feed, seq) = (name(COUNTER_TABLE), name("seq"));
     let (mut texts, number) = match dialect {
-        // The lock first, as who writes takes it.
+        // The lock first, as writers take it.
         Dialect::Postgres => (
             vec![format!("SELECT pg_advisory_xact_lock({LOCK})")],
             "nextval('bobak_feed_seq')".to_owned(),
@@ -130,8 +130,8 @@ pub fn untrack(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     texts
 }
 
-/// Refuses a table some of whose changes set off no trigger.
-fn refuse_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
+/// Rejects a table some of whose changes set off no trigger.
+fn reject_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
     let follows = |column: &&bobak_core::ColumnSchema| {
         column.reference.as_ref().is_some_and(|to| to.on_delete != OnDelete::Restrict)
     };
@@ -197,12 +197,12 @@ fn triggers(dialect: Dialect, table: &TableSchema, log: &TableSchema) -> Vec<Str
         let create = format!(
             "CREATE TRIGGER {trigger} AFTER {verb} ON {table}{row} BEGIN \
              UPDATE {feed} SET {seq} = {seq} + 1, {at} = {latest}; \
-             INSERT INTO {log} ({seq}, {at}, {who}, {kind}, {columns}) \
-             SELECT {seq}, {at}, {who}, {number}, {values} FROM {feed}; END",
+             INSERT INTO {log} ({seq}, {at}, {actor}, {kind}, {columns}) \
+             SELECT {seq}, {at}, {actor}, {number}, {values} FROM {feed}; END",
             trigger = trigger_name(dialect, table, verb),
             table = name(table.name()),
             log = name(log.name()),
-            who = name("who"),
+            actor = name("who"),
             kind = name("verb"),
         );
         [drop_trigger(dialect, table, verb), create]
@@ -231,7 +231,7 @@ fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
     let dialect = Dialect::Postgres;
     let (name, log_name) = (quote(dialect, table.name()), quote(dialect, log.name()));
     let mut texts = untrack(dialect, table);
-    // The triggers and the function are made anew; the log stays.
+    // The triggers and the function are created again; the log stays.
     texts.truncate(4);
     texts.push(format!(
         "CREATE OR REPLACE FUNCTION bobak_feed_lock() RETURNS trigger LANGUAGE plpgsql AS \
@@ -240,7 +240,7 @@ fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
     texts.push(
         "CREATE OR REPLACE FUNCTION bobak_feed_whole() RETURNS trigger LANGUAGE plpgsql AS \
          $bobak$ BEGIN RAISE EXCEPTION 'the table is tracked: delete its rows, TRUNCATE would \
-         not be written down' USING ERRCODE = 'feature_not_supported'; END $bobak$"
+         not be captured' USING ERRCODE = 'feature_not_supported'; END $bobak$"
             .to_owned(),
     );
     let insert = |(verb, number): (&str, u8)| {
@@ -255,7 +255,7 @@ fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
         "DECLARE \
          moment int8 := (extract(epoch FROM clock_timestamp()) * 1000000)::int8; \
          known int8; number int8; \
-         caller text := coalesce(nullif(current_setting('bobak.who', true), ''), \
+         caller text := coalesce(nullif(current_setting('bobak.actor', true), ''), \
          (SELECT who FROM {COUNTER_TABLE})); \
          BEGIN SELECT last_value INTO known FROM bobak_feed_at; \
          IF known < moment THEN PERFORM setval('bobak_feed_at', moment); \
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_without_triggers_for_cascades_refuse() {
+    fn servers_without_triggers_for_cascades_reject() {
         let table = TableSchema::builder("street")
             .column(ColumnSchema::new("id", Type::I64))
             .column(ColumnSchema::new("city", Type::I64).references(

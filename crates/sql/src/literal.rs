@@ -43,7 +43,7 @@ pub(crate) fn push_literal_of(
 
 fn push_float(dialect: Dialect, text: &mut String, float: f64) {
     match dialect {
-        // There is no word for infinity, but what is too large for a float becomes one.
+        // There is no literal for infinity, but a literal too large for a float becomes one.
         Dialect::Sqlite if float == f64::INFINITY => text.push_str("9e999"),
         Dialect::Sqlite if float == f64::NEG_INFINITY => text.push_str("-9e999"),
         // The shortest digits that give the float back, always with a point or an exponent.
@@ -53,7 +53,7 @@ fn push_float(dialect: Dialect, text: &mut String, float: f64) {
         }
         Dialect::Postgres => push_display(text, format_args!("'{float:?}'::float8")),
         // Always with an exponent: without one it would be an exact decimal number. Infinities are
-        // refused by the server: it has no value for them.
+        // rejected by the server: it has no value for them.
         Dialect::MariaDb | Dialect::MySql => push_display(text, format_args!("{float:e}")),
     }
 }

@@ -1,9 +1,9 @@
-//! What only MariaDB's and MySQL's language needs: texts that compare as Bobak's collations do, and
-//! richer types than the stored integers.
+//! Parts of SQL that only MariaDB and MySQL need: texts that compare as Bobak's collations do, and richer types than the
+//! stored integers.
 //!
-//! Every text column compares by its bytes. One of another collation has a generated column beside
-//! it with its folded text, and what compares, sorts, groups or must be unique is that: neither
-//! server has a collation that folds A–Z alone, and those that fold all letters fold some more.
+//! Every text column compares by its bytes. A column with another collation has an additional generated column with the
+//! folded text, which is used for comparing, sorting, grouping and uniqueness: neither server has a collation that folds
+//! only A–Z, and those that fold all letters fold some more.
 //!
 //! Money is DECIMAL, dates and times are the server's own types. Values go to them as text in a CAST,
 //! since a bare parameter would be compared as a float.
@@ -55,13 +55,13 @@ pub fn folded(dialect: Dialect, collation: Collation, text: &str) -> String {
     }
 }
 
-/// Whether the column has a generated one beside it.
+/// Whether the column has an additional column with its folded text.
 pub(crate) fn is_folded(dialect: Dialect, column: &ColumnSchema) -> bool {
     dialect.is_mysql() && column.collation != Collation::Binary
 }
 
 impl<'a> Writer<'a> {
-    /// The column as it compares and sorts: the one with the folded text where there is one.
+    /// The column by which values compare and sort: the one with the folded text, if it exists.
     pub fn sorted(&mut self, table: &TableSchema, place: usize) -> &mut Self {
         match table.columns().get(place) {
             Some(column) if is_folded(self.dialect, column) => {
@@ -83,7 +83,7 @@ impl<'a> Writer<'a> {
         if let (ValueRef::Float(float), true) = (value, self.dialect.is_mysql())
             && float.is_infinite()
         {
-            // No row has one, and there is no word for it.
+            // No stored value equals it, and there is no literal for it.
             let (operator, limit) = beyond(operator, float);
             self.sorted(table, place).raw(operator).literal(ValueRef::Float(limit));
             return;

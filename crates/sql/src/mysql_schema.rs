@@ -5,7 +5,7 @@
 //!
 //! An index's row has 3,072 bytes at most, so a text or bytes in one need a length. In a key, a
 //! unique index or a foreign key, one without a limit of its own is a VARCHAR or VARBINARY as long
-//! as fits: a longer value is refused with `TooLong`. Of an index that is not unique it is only the
+//! as fits: a longer value is rejected with `TooLong`. Of an index that is not unique it is only the
 //! beginning that is in it.
 
 use crate::check::push_check;
@@ -19,7 +19,7 @@ use bobak_core::{
     ColumnSchema, IndexSchema, KeyGeneration, Result, Storage, TableSchema, Type, ValueRef,
 };
 
-/// The unique index over a key's folded texts, where it has some.
+/// The unique index over a key's folded texts, if it has any.
 pub const FOLDED_KEY: &str = "bobak_folded_key";
 
 /// The most bytes of an index's row, with some to spare for lengths and NULLs.
@@ -210,7 +210,7 @@ fn is_endless(table: &TableSchema, place: usize) -> bool {
     table.columns().get(place).is_some_and(|column| size(column).is_none())
 }
 
-/// The most bytes of a value in an index; `None` where there is no limit.
+/// The maximum number of bytes of a value in an index; `None` if there is no limit.
 fn size(column: &ColumnSchema) -> Option<u32> {
     match (column.storage, column.ty) {
         (Storage::Text, _) if column.is_kept_as_text() => Some(160),

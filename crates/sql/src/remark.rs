@@ -1,7 +1,7 @@
-//! What stands in a comment beside a column, on engines whose SQL types do not say it.
+//! Metadata comments on columns, for engines whose SQL types do not express everything.
 //!
-//! `bobak: u8`, `bobak: timestamp text created`, `bobak: text nocase; check=cents >= 0`. After the
-//! words come, each behind `; `, the check and at last the default, as they were given.
+//! `bobak: u8`, `bobak: timestamp text created`, `bobak: text nocase; check=cents >= 0`. After the words follow the check and
+//! the default, each after `; `, as they were given.
 
 use bobak_core::{Collation, ColumnSchema, Role, Type, Value, ValueRef};
 
@@ -9,20 +9,20 @@ const BEGIN: &str = "bobak: ";
 const CHECK: &str = "; check=";
 const DEFAULT: &str = "; default=";
 
-/// What a remark says.
+/// The content of a metadata comment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetadataComment {
     /// The type.
     pub ty: Type,
-    /// Whether values are kept as text though the type has another form.
+    /// Whether values are stored as text although the type has another form.
     pub as_text: bool,
-    /// How texts compare.
+    /// The collation of texts.
     pub collation: Collation,
-    /// Whether Bobak fills the column.
+    /// The role: whether Bobak fills the column.
     pub role: Role,
-    /// Whether it is a key that the user gives, though it could be made.
+    /// Whether it is a key that the program gives, although it could be generated.
     pub given: bool,
-    /// The most characters, where the SQL type does not say it.
+    /// The maximum number of characters, if the SQL type does not express it.
     pub max_chars: Option<u32>,
     /// The check, as it was given.
     pub check: Option<String>,
@@ -81,7 +81,7 @@ pub(crate) fn write(column: &ColumnSchema, given: bool) -> Option<String> {
     Some(text)
 }
 
-/// Reads a remark; `None` for a comment that is somebody else's.
+/// Reads a remark; `None` for any other comment.
 ///
 /// ```
 /// let remark = bobak_sql::parse_metadata_comment("bobak: u8; check=a > 1; default=i7").unwrap();

@@ -38,10 +38,9 @@ pub fn create_table(dialect: Dialect, table: &TableSchema) -> Result<Vec<String>
             table.columns().get(place).is_some_and(|column| dialect.compared(column) != ("", ""))
         });
     if !integer_key && !key_is_index {
-        // A plain rowid table, also where the key is a text or has several columns: WITHOUT ROWID
-        // would keep whole rows in the key's tree, where long rows, and keys that do not arrive in
-        // order, split pages over and over; and it would take the rowid from those who read it.
-        // Its keys are NOT NULL, which SQLite does not see to by itself.
+        // A plain rowid table, even if the key is a text or has several columns: WITHOUT ROWID would store whole rows in the
+        // key's tree, where long rows and unordered keys split pages often, and readers could not use the rowid. SQLite does
+        // not make such keys NOT NULL by itself.
         let primary_key = if dialect == Dialect::Sqlite { primary_key } else { "PRIMARY KEY" };
         writer.raw(", ").raw(primary_key).raw(" (");
         writer.columns(table, table.key().iter().copied());
@@ -90,7 +89,7 @@ pub(crate) fn places(places: &[usize]) -> String {
     places.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The statement that writes down, beside the column, what its SQL type does not say.
+/// The statement that writes the metadata comment of a column, if its SQL type does not express everything.
 fn comment(dialect: Dialect, table: &TableSchema, place: usize) -> Option<String> {
     let column = table.columns().get(place)?;
     let given = is_given_though_makable(table) && table.key() == [place];
@@ -147,7 +146,7 @@ pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Resul
     Ok(statements)
 }
 
-/// Creates the index at this place; the empty text where there is none.
+/// Creates the index with this number; an empty text if there is none.
 ///
 /// # Errors
 /// As [`create_table`]: on MariaDB and MySQL a unique index can redefine a column.
@@ -180,8 +179,7 @@ pub fn add_index(dialect: Dialect, table: &TableSchema, index: usize) -> Result<
     writer.into_result()
 }
 
-/// The statement that says which columns an index is over, where its text does not; `None` where
-/// it does.
+/// The statement that records the columns of an index, if the index itself does not show them; otherwise `None`.
 #[must_use]
 pub fn index_remark(dialect: Dialect, table: &TableSchema, index: usize) -> Option<String> {
     let index = table.indexes().get(index)?;

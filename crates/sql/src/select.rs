@@ -7,10 +7,9 @@ use bobak_core::{Collation, Currency, Expr, Select, Storage, TableSchema, Type, 
 
 /// A query: its rows have the values of `select.columns`, in their order.
 ///
-/// Where equal values look different (texts under a collation, 1 and 1.0 where any class may be), a
-/// group, a smallest and a largest value show the one of the first row by key. Sums are the
-/// engine's own: SQLite corrects those of floats as it goes (Kahan and Babuška), and reports one of
-/// integers as too large also where later values would have brought it back.
+/// If equal values look different (texts under a collation, 1 and 1.0 in a column of any type), a group, a minimum and a
+/// maximum show the value of the first row by key. Sums are the engine's own: SQLite compensates float sums (Kahan-Babuška),
+/// and reports an integer overflow even if later values would have reduced the sum again.
 #[must_use]
 pub fn select<'a>(dialect: Dialect, select: &'a Select) -> Statement<'a> {
     let mut writer = Writer::new(dialect);
@@ -55,7 +54,7 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         _ => push_expr(writer, table, expr, &name),
     });
     if !select.columns.is_empty() && select.columns.iter().all(|&expr| alone(expr)) {
-        // Beside a table, subqueries alone would make a row for each of its rows.
+        // With the table in FROM, a statement of subqueries would return one row for each of its rows.
         return;
     }
     writer.raw(" FROM ").name(table.name());
@@ -100,7 +99,7 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     let name = |writer: &mut Writer<'a>, place: usize| {
         writer.name(&format!("c{place}"));
     };
-    // Groups by what compares, where that is another column.
+    // Groups by the column that compares, which may be another one.
     let sorted = |writer: &mut Writer<'a>, place: usize| {
         let own = writer.dialect.is_mysql() && looks_differ(table, place);
         writer.name(&format!("{}{place}", if own { "k" } else { "c" }));

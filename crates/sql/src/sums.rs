@@ -3,8 +3,8 @@
 use crate::writer::Writer;
 use bobak_core::{Currency, Storage, TableSchema, Type, Value, ValueRef};
 
-/// `a + ?`; an error where that is no value of the column. In strict mode a sum beyond the column's
-/// own type is one by itself; where the type reaches further than Bobak's, the range is looked at.
+/// `a + ?`; an error if the result is no value of the column. In strict mode the server rejects a sum beyond the column's
+/// type; if that type has a larger range than Bobak's, the statement checks the range.
 pub(crate) fn push_mysql<'a>(
     writer: &mut Writer<'a>,
     table: &TableSchema,
@@ -12,7 +12,7 @@ pub(crate) fn push_mysql<'a>(
     value: &'a Value<'a>,
 ) {
     let Some(schema) = table.columns().get(column) else {
-        // The engine refuses the name.
+        // The engine rejects the name.
         writer.column(table, column);
         return;
     };

@@ -79,8 +79,8 @@ pub(crate) fn push_on_conflict(
     fields: FieldSet,
 ) {
     if writer.dialect.is_mysql() {
-        // IGNORE swallows other errors too, and ON DUPLICATE KEY looks at every unique rule: what
-        // becomes of a row that is there is the engine's to decide, by the error.
+        // IGNORE swallows other errors too, and ON DUPLICATE KEY checks every unique index.
+        // The engine handles an existing row by its error instead.
         return;
     }
     match verb {
@@ -130,9 +130,8 @@ pub(crate) fn push_returning(
     }
 }
 
-/// Deletes the rows that have the new row's key, or its value of a unique index: what goes before
-/// an `InsertOrReplace` where the dialect has none. Gives the text, and the columns of its
-/// parameters in their order. `None` where there is nothing that could be in the way.
+/// Deletes the rows that conflict with a new row by the key or by a unique index, for `InsertOrReplace` in dialects without
+/// it. Returns the text, and the columns of its parameters in their order; `None` if no row can conflict.
 #[must_use]
 pub fn delete_in_the_way(
     dialect: Dialect,
@@ -215,8 +214,8 @@ pub fn get(dialect: Dialect, table: &TableSchema) -> String {
     writer.into_text()
 }
 
-/// `"a" = …, "b" = …`, and the version raised. Where that is nothing, a column set to itself: the
-/// row is still looked for, and counted.
+/// `"a" = …, "b" = …`, with the version raised. If no field is set, assigns a column to itself, so that the row is still
+/// found and counted.
 pub(crate) fn set(
     writer: &mut Writer<'_>,
     table: &TableSchema,
@@ -267,8 +266,8 @@ fn where_key(writer: &mut Writer<'_>, table: &TableSchema) {
     });
 }
 
-/// The keys, and the versions where there are some, of the rows with one of so many keys, which are
-/// locked until the transaction ends. Parameters: each key in key order, one after the other.
+/// The keys, and the versions if the table has them, of the rows with one of so many keys, locked until the transaction
+/// ends. Parameters: each key in key order, one after the other.
 #[must_use]
 pub fn lock_keys(dialect: Dialect, table: &TableSchema, keys: usize) -> String {
     let mut writer = Writer::new(dialect);
@@ -280,8 +279,8 @@ pub fn lock_keys(dialect: Dialect, table: &TableSchema, keys: usize) -> String {
     writer.into_text()
 }
 
-/// Deletes the rows with one of so many keys; hands out the keys of those that were there, where
-/// the dialect can. Parameters as of [`lock_keys`].
+/// Deletes the rows with one of so many keys. If the dialect can, the statement returns the keys of the deleted rows.
+/// Parameters as of [`lock_keys`].
 #[must_use]
 pub fn delete_keys(dialect: Dialect, table: &TableSchema, keys: usize) -> String {
     let mut writer = Writer::new(dialect);

@@ -45,7 +45,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A column's name. For a place that the table has not, a name that no column has: the engine
-    /// refuses it.
+    /// rejects it.
     pub fn column(&mut self, table: &TableSchema, place: usize) -> &mut Self {
         let column = table.columns().get(place);
         self.name(column.map_or("", |column| column.name.as_ref()))
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// What stands for a column's value, as it is compared.
+    /// The expression by which a column's value is compared.
     pub fn around(
         &mut self,
         table: &TableSchema,

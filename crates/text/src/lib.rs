@@ -1,8 +1,8 @@
-//! The values of Bobak as text, one form for all who write or read it: CSV files, JSON over HTTP
-//! and in files, tables on a terminal, arguments of a command.
+//! Bobak's values as text, in one form for CSV files, JSON over HTTP and in files, tables on a terminal, and arguments of
+//! commands.
 //!
-//! [`mod@write`] makes the text, [`read`] takes it back, [`json`] is the form inside JSON. What a text
-//! is without being told ([`number`], [`time`]) is for those who guess the types of a file.
+//! [`mod@write`] formats values, [`read`] parses them, and [`json`] is the form inside JSON. [`number`] and [`time`]
+//! recognize texts of unknown type, for inferring the types of a file.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -24,7 +24,7 @@ pub fn integer(text: &[u8]) -> Option<i64> {
         _ if digits.len() > 19 => return None,
         _ => {}
     }
-    // 19 digits fit a u64, so only the sign's range is to be checked.
+    // 19 digits fit a u64, so only the range with its sign must be checked.
     let mut magnitude = 0_u64;
     for &digit in digits {
         let digit = digit.wrapping_sub(b'0');
@@ -50,8 +50,8 @@ pub fn is_float(text: &[u8]) -> bool {
     Digits::of(text).is_some_and(|digits| digits.are_surely_kept()) || float(text).is_some()
 }
 
-/// The integer that a JSON number is in any of its forms: `5`, `5.0`, `-0.0`, `50e-1`. `None` where
-/// it has a fraction or does not fit an `i64`.
+/// The integer that a JSON number represents in any notation: `5`, `5.0`, `-0.0`, `50e-1`. `None` if it has a fraction or
+/// does not fit an `i64`.
 #[must_use]
 pub fn whole(text: &[u8]) -> Option<i64> {
     if let Some(integer) = integer(text) {
@@ -198,7 +198,7 @@ fn count_digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// The exponent at the end of a number: 0 where there is none.
+/// The exponent at the end of a number; 0 if there is none.
 fn exponent(text: &[u8]) -> Option<i32> {
     let digits = match text {
         [] => return Some(0),

@@ -6,15 +6,14 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak_core::{Currency, Date, DateTime, Field, Time, Timestamp, Type, Uuid, Value, ValueRef};
 use serde::de::IgnoredAny;
 
-/// Reads `text` as a value of type `ty`; borrows where it can.
+/// Reads `text` as a value of type `ty`; borrows it if possible.
 ///
-/// What was guessed to be of the type is always read. A type that was given is more generous, as
-/// long as nothing is lost: integers may have a `+` and leading zeros, booleans may be `0`, `1`,
-/// `t`, `f`, `yes`, `no` in either case, date-times any ISO 8601 form that jiff knows. Bytes are
-/// read as base64.
+/// A text whose type was inferred to be `ty` is always accepted. In addition, if nothing is lost, integers may have a `+`
+/// and leading zeros, booleans may be `0`, `1`, `t`, `f`, `yes`, `no` in either case, and date-times may have any ISO 8601
+/// form that jiff knows. Bytes are read as base64.
 ///
 /// # Errors
-/// The reason in words, to stand behind the name of the column: `"x" is not an i64`.
+/// The reason in words, to be appended to the name of the column: `"x" is not an i64`.
 #[inline]
 pub fn parse(ty: Type, text: &[u8]) -> Result<Value<'_>, String> {
     let value = match ty {
@@ -141,8 +140,8 @@ fn with_article(ty: Type) -> String {
 mod tests {
     use super::*;
 
-    fn refused(ty: Type, text: &str) -> String {
-        parse(ty, text.as_bytes()).expect_err("refused")
+    fn rejected(ty: Type, text: &str) -> String {
+        parse(ty, text.as_bytes()).expect_err("rejected")
     }
 
     #[test]
@@ -164,7 +163,7 @@ mod tests {
         assert_eq!(parse(Type::F64, b"-inf"), Ok(Value::Float(f64::NEG_INFINITY)));
         assert_eq!(parse(Type::F32, b"inf"), Ok(Value::Float(f64::INFINITY)));
         assert_eq!(parse(Type::Any, b"inf"), Ok(Value::from("inf")));
-        assert_eq!(refused(Type::F32, "1e39"), "\"1e39\" is not an f32");
+        assert_eq!(rejected(Type::F32, "1e39"), "\"1e39\" is not an f32");
         assert_eq!(parse(Type::Bool, b"Yes"), Ok(Value::Int(1)));
         assert_eq!(parse(Type::DateTime, b"1970-01-01 00:00:01"), Ok(Value::Int(1_000_000)));
         assert_eq!(parse(Type::Timestamp, b"1970-01-01T01:00:00+01:00"), Ok(Value::Int(0)));
@@ -177,27 +176,27 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_would_lose_is_refused_in_words() {
-        assert_eq!(refused(Type::I64, "abc"), "\"abc\" is not an i64");
-        assert_eq!(refused(Type::U8, "256"), "\"256\" is not a u8");
-        assert_eq!(refused(Type::Bool, "maybe"), "\"maybe\" is not a bool");
+    fn what_a_type_would_lose_is_rejected_in_words() {
+        assert_eq!(rejected(Type::I64, "abc"), "\"abc\" is not an i64");
+        assert_eq!(rejected(Type::U8, "256"), "\"256\" is not a u8");
+        assert_eq!(rejected(Type::Bool, "maybe"), "\"maybe\" is not a bool");
         assert_eq!(
-            refused(Type::Date, "2013-01-01T10:00:00"),
+            rejected(Type::Date, "2013-01-01T10:00:00"),
             "\"2013-01-01T10:00:00\" is not a date"
         );
-        assert_eq!(refused(Type::Json, "{"), "\"{\" is not JSON");
-        assert!(refused(Type::DateTime, "2013-01-01T10:00:00+01:00").contains("not a datetime"));
+        assert_eq!(rejected(Type::Json, "{"), "\"{\" is not JSON");
+        assert!(rejected(Type::DateTime, "2013-01-01T10:00:00+01:00").contains("not a datetime"));
         assert!(
-            refused(Type::Timestamp, "2013-01-01T10:00:00.1234567Z").contains("not a timestamp")
+            rejected(Type::Timestamp, "2013-01-01T10:00:00.1234567Z").contains("not a timestamp")
         );
-        assert!(refused(Type::Timestamp, "2013-01-01T10:00:00").contains("not a timestamp"));
-        assert!(refused(Type::F64, "1e400").contains("not an f64"));
-        assert!(refused(Type::F64, "NaN").contains("not an f64"));
-        assert!(refused(Type::F64, "1e-400").contains("not an f64"));
-        assert!(refused(Type::F64, "9007199254740993").contains("not an f64"));
-        assert!(refused(Type::F32, "1e-60").contains("not an f32"));
-        assert!(refused(Type::Currency, "0.00001").contains("at most 4 decimals"));
+        assert!(rejected(Type::Timestamp, "2013-01-01T10:00:00").contains("not a timestamp"));
+        assert!(rejected(Type::F64, "1e400").contains("not an f64"));
+        assert!(rejected(Type::F64, "NaN").contains("not an f64"));
+        assert!(rejected(Type::F64, "1e-400").contains("not an f64"));
+        assert!(rejected(Type::F64, "9007199254740993").contains("not an f64"));
+        assert!(rejected(Type::F32, "1e-60").contains("not an f32"));
+        assert!(rejected(Type::Currency, "0.00001").contains("at most 4 decimals"));
         assert!(parse(Type::Text, b"caf\xe9").expect_err("latin 1").contains("is not UTF-8"));
-        assert!(refused(Type::I64, &"x".repeat(100)).contains("…"), "a long text is cut");
+        assert!(rejected(Type::I64, &"x".repeat(100)).contains("…"), "a long text is cut");
     }
 }

@@ -9,7 +9,7 @@ use bobak_core::{
 };
 use bobak_engine_common::{
     EachRow, HeldWriteLock, RowStore, StoredTable, TableAdditions, WriteLock, check_columns,
-    encode_row, missing_table, refuse_references, run_select, table_exists, write_row,
+    encode_row, missing_table, reject_references, run_select, table_exists, write_row,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ struct Table {
 
 impl Table {
     fn new(schema: Arc<TableSchema>) -> Result<Self> {
-        refuse_references(NAME, &schema)?;
+        reject_references(NAME, &schema)?;
         let unique = vec![BTreeMap::new(); schema.indexes().len()];
         Ok(Self { stored: Arc::new(StoredTable::new(schema)?), rows: BTreeMap::new(), unique })
     }

@@ -25,8 +25,8 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let mut arguments = std::env::args_os().skip(1);
-    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
-    let folder = arguments.next().map_or_else(|| PathBuf::from(shipped), PathBuf::from);
+    let bundled = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let folder = arguments.next().map_or_else(|| PathBuf::from(bundled), PathBuf::from);
     let file = arguments.next().map_or_else(|| PathBuf::from("flights.db"), PathBuf::from);
     if file.exists() {
         let message = format!("{} is there already: move it away, or name another", file.display());
@@ -40,19 +40,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_day_is_told_to_its_end() {
+    fn the_bundled_day_is_printed_completely() {
         let folder = tempfile::tempdir().unwrap();
         let data = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/data"));
-        let mut told = Vec::new();
-        story::tell(&data, &folder.path().join("flights.db"), &mut told).unwrap();
-        let told = String::from_utf8(told).unwrap();
+        let mut output = Vec::new();
+        story::tell(&data, &folder.path().join("flights.db"), &mut output).unwrap();
+        let output = String::from_utf8(output).unwrap();
         for expected in [
             "842 flights",
             "UA  United Air Lines Inc.",
             "every flight of the file is there",
             "nothing of it stayed",
         ] {
-            assert!(told.contains(expected), "'{expected}' is not in:\n{told}");
+            assert!(output.contains(expected), "'{expected}' is not in:\n{output}");
         }
     }
 }

@@ -10,7 +10,7 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// An engine whose lookups by key are answered from memory where they can be.
+/// An engine whose lookups by key are answered from caches if possible.
 pub(crate) struct CachedEngine {
     engine: Arc<dyn Engine>,
     caches: EngineCaches,
@@ -37,7 +37,7 @@ impl EngineLayer for CachedEngine {
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         self.caches.writing(
-            |touch, touched| touch.by_write(write, touched),
+            |stale, pending| stale.by_write(write, pending),
             || {
                 let done = self.engine.write(write);
                 self.caches.inserted(write, &done);
@@ -56,41 +56,41 @@ impl EngineLayer for CachedEngine {
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        let touched = self.caches.all();
+        let pending = self.caches.all();
         let done = self.engine.alter(changes);
         self.caches.watch().forget();
-        drop(touched);
+        drop(pending);
         done
     }
 }
 
-/// A lookup: answered from the cache, or by whom is asked, whose row is then kept.
+/// Looks a row up in the cache, or else in `source`, whose row is then cached.
 pub(super) fn get(
     caches: &EngineCaches,
-    asked: RowSource<'_>,
+    source: RowSource<'_>,
     table: &Arc<TableSchema>,
     key: &[Value<'_>],
     row: &mut dyn FnMut(&dyn Row) -> Result<()>,
 ) -> Result<bool> {
     let (Some(store), Some(own)) = (caches.of(table), CacheKey::of(key)) else {
-        return asked.get(table, key, row);
+        return source.get(table, key, row);
     };
-    if !caches.watch().is_fresh(asked) {
-        return asked.get(table, key, row);
+    if !caches.watch().is_fresh(source) {
+        return source.get(table, key, row);
     }
     if let Some(kept) = store.get(&own) {
         return row(&EncodedRow::new(&kept)).map(|()| true);
     }
-    let Some(note) = store.note(&own) else {
-        return asked.get(table, key, row);
+    let Some(version) = store.version(&own) else {
+        return source.get(table, key, row);
     };
     let mut bytes = Vec::new();
-    let found = asked.get(table, key, &mut |found| {
+    let found = source.get(table, key, &mut |found| {
         encode(&mut bytes, found)?;
         row(found)
     })?;
     if let Some(bytes) = bytes.get(FRAME..).filter(|_| found) {
-        store.keep(own, bytes, note);
+        store.keep(own, bytes, version);
     }
     Ok(found)
 }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_hold_before_a_cache() {
+    fn permissions_are_checked_before_the_cache() {
         let text = |name: &'static str| ColumnSchema::of::<String>(name);
         let table = TableSchema::builder("orders").column(ColumnSchema::of::<i64>("id"));
         let table = Arc::new(table.column(text("owner")).key(["id"]).build().unwrap());
@@ -141,26 +141,26 @@ mod tests {
 
         let own = "read on orders where owner = :user";
         let (ada, bob) = (theirs("ada", own), theirs("bob", own));
-        // What one's lookup has filled is not the other's, and a lookup that finds nothing fills nothing.
+        // A row that one client's lookup cached is hidden from the other, and a lookup that finds nothing caches nothing.
         for _ in 0..2 {
             assert_eq!(found(&*ada, &table).ok(), Some(2));
             assert_eq!(found(&*bob, &table).ok(), Some(0));
         }
-        assert!(store.stats().hits > 0, "the cache was asked");
+        assert!(store.stats().hits > 0, "the cache was used");
         assert!(found(&*theirs("eve", "read on others"), &table).is_err());
 
-        // SQL is asked about behind the cache.
+        // The permission layer also checks SQL, which bypasses the cache.
         let sql = |grants: &str, text: &str| {
             let engine = theirs("ada", grants);
             let session = engine.session()?;
             session.query(&Source::Sql { text, parameters: &[] }, &mut |_| Ok(true))
         };
         assert!(sql("read, sql on orders", "SELECT * FROM orders").is_ok());
-        let refused =
+        let rejected =
             sql("read, sql on orders", "DELETE FROM orders").map_err(|error| error.kind());
-        assert_eq!(refused, Err(ErrorKind::Denied));
-        let refused = sql("read, sql on others", "SELECT * FROM orders");
-        assert!(refused.is_err());
+        assert_eq!(rejected, Err(ErrorKind::Denied));
+        let rejected = sql("read, sql on others", "SELECT * FROM orders");
+        assert!(rejected.is_err());
         assert_eq!(found(&*ada, &table).ok(), Some(2), "it is there still");
     }
 }

@@ -1,4 +1,4 @@
-//! A session whose writes make caches forget.
+//! A session whose writes remove cached rows.
 
 use super::cached_engine::get;
 use super::fill;
@@ -12,15 +12,15 @@ use bobak_sql::{changes_rows, only_reads};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// A session of an engine with caches. In a transaction it asks the engine alone, and what it
-/// writes there is kept by nobody until the transaction is over.
+/// A session of an engine with caches. Inside a transaction it bypasses the caches; rows written there are not cached
+/// until the transaction ends.
 pub(super) struct CachedSession<'e> {
-    // Dropped first: what it rolls back then is forgotten until it has.
+    // Dropped first, so that rows are not cached until its rollback is done.
     inner: Box<dyn Session + 'e>,
     caches: &'e EngineCaches,
-    /// Whether a query of it hands out a row: it is not to be called then, and says so itself.
+    /// Whether a query is in its row callback. The session then accepts no call, and reports that itself.
     handing_out: Cell<bool>,
-    touched: RefCell<Vec<PendingWrite>>,
+    pending: RefCell<Vec<PendingWrite>>,
     /// Whether the open transaction has changed the schema.
     altered: Cell<bool>,
 }
@@ -31,33 +31,32 @@ impl<'e> CachedSession<'e> {
             inner,
             caches,
             handing_out: Cell::new(false),
-            touched: RefCell::default(),
+            pending: RefCell::default(),
             altered: Cell::new(false),
         }
     }
 
-    /// Runs a write that makes stale what `touch` names; until the transaction ends where one is
-    /// open, else until the write is done.
+    /// Runs a write. What `stale` names is stale until the transaction ends, or without one, until the write is done.
     fn writing<R>(
         &self,
-        touch: impl FnOnce(&Staleness<'_>, &mut Vec<PendingWrite>),
+        stale: impl FnOnce(&Staleness<'_>, &mut Vec<PendingWrite>),
         write: impl FnOnce() -> R,
     ) -> R {
         if !self.inner.in_transaction() {
-            return self.caches.writing(touch, write);
+            return self.caches.writing(stale, write);
         }
-        let mut touched = self.caches.touched(touch);
+        let mut pending = self.caches.pending(stale);
         let done = write();
-        self.touched.borrow_mut().append(&mut touched);
+        self.pending.borrow_mut().append(&mut pending);
         done
     }
 
-    /// Runs what may write anything, and, where it `alters`, change the schema.
+    /// Runs something that may write anything. `alters` says whether it may also change the schema.
     fn writing_all<R>(&self, alters: bool, write: impl FnOnce() -> R) -> R {
-        let mut touched = self.caches.all();
+        let mut pending = self.caches.all();
         let done = write();
         if self.inner.in_transaction() {
-            self.touched.borrow_mut().append(&mut touched);
+            self.pending.borrow_mut().append(&mut pending);
             self.altered.set(self.altered.get() || alters);
         } else if alters {
             self.caches.watch().forget();
@@ -82,20 +81,20 @@ impl SessionLayer for CachedSession<'_> {
 
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         let done = self.inner.control(step);
-        // A step that does not fit ends nothing, but there is nothing to end then.
+        // A control step that fails ended no transaction, so nothing is pending then.
         if matches!(step, TransactionControl::Commit | TransactionControl::Rollback) {
-            // Not before others see it.
+            // Not before the change is visible to others.
             if self.altered.take() {
                 self.caches.watch().forget();
             }
-            self.touched.borrow_mut().clear();
+            self.pending.borrow_mut().clear();
         }
         done
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         self.writing(
-            |touch, touched| touch.by_write(write, touched),
+            |stale, pending| stale.by_write(write, pending),
             || {
                 let done = self.inner.write(write);
                 self.caches.inserted(write, &done);
@@ -107,7 +106,7 @@ impl SessionLayer for CachedSession<'_> {
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let deletes = change.assign.is_none();
         self.writing(
-            |touch, touched| touch.by_change(change.table, deletes, touched),
+            |stale, pending| stale.by_change(change.table, deletes, pending),
             || self.inner.change(change),
         )
     }
@@ -119,11 +118,11 @@ impl SessionLayer for CachedSession<'_> {
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
         self.writing(
-            |touch, touched| touch.by_batch(batch, touched),
+            |stale, pending| stale.by_batch(batch, pending),
             || {
-                let growing = self.caches.growing(batch);
+                let tables = self.caches.tables_with_inserts(batch);
                 let done = self.inner.batch(batch, on_error, &mut |outcome| {
-                    EngineCaches::given(&growing, &outcome);
+                    EngineCaches::generated(&tables, &outcome);
                     each(outcome);
                 });
                 self.caches.inserted_by_batch(batch);

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// How many counters there are; threads share them in turns.
+/// The number of counters. Threads are assigned to them round-robin.
 const STRIPES: usize = 16;
 
-/// Counters of a cache. One that all threads raised would travel between processors with each hit,
-/// which takes longer than the rest of the lookup.
+/// Counters of a cache. A single counter raised by all threads would move between CPU caches with each hit, which takes
+/// longer than the rest of the lookup.
 #[derive(Debug, Default)]
 pub(super) struct HitCounters([CounterStripe; STRIPES]);
 
-/// As long as what processors pass to each other, twice, since they fetch two.
+/// Two cache lines, since processors fetch them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct CounterStripe {
@@ -43,7 +43,7 @@ impl HitCounters {
         thread_local! {
             static PLACE: usize = THREADS.fetch_add(1, Ordering::Relaxed) % STRIPES;
         }
-        // A thread that is ending has none any more.
+        // A thread that is ending no longer has its thread-local value.
         &self.0[PLACE.try_with(|place| *place).unwrap_or(0)]
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of queries that caches keep.
+//! Caching the rows of queries.
 
 use super::record_cache::CacheKey;
 use super::staleness::EngineCaches;
@@ -6,10 +6,10 @@ use super::watcher::RowSource;
 use bobak_core::codec::{FRAME, encode};
 use bobak_core::{Expr, Result, Row, Select, Session, Source};
 
-/// So many rows of a query are kept, the first: more would drive out what is asked for by key.
+/// At most so many rows of a query are cached: more would evict rows that are looked up by key.
 const MOST: usize = 1_000;
 
-/// Runs a query outside of a transaction, and keeps its rows where they are whole records.
+/// Runs a query outside of a transaction, and caches its rows if they are whole records.
 pub(super) fn query(
     caches: &EngineCaches,
     session: &dyn Session,
@@ -21,18 +21,18 @@ pub(super) fn query(
     let Some(store) = store.filter(|_| caches.watch().is_fresh(RowSource::Session(session))) else {
         return session.query(&source, row);
     };
-    // Before the engine is asked: whoever begins to write a row later keeps it from being kept.
-    let notes = store.note_all();
+    // Before the query: a writer that starts later raises the version, so its row is not cached.
+    let versions = store.versions();
     let (mut kept, mut bytes) = (0, Vec::new());
     session.query(&source, &mut |found| {
         if kept < MOST
             && let Some(key) = CacheKey::in_row(&store.table, found)
-            && let Some(note) = notes.of(store.stripe(&key))
+            && let Some(version) = versions.of(store.stripe(&key))
         {
             kept += 1;
             bytes.clear();
             encode(&mut bytes, found)?;
-            store.keep(key, bytes.get(FRAME..).unwrap_or_default(), note);
+            store.keep(key, bytes.get(FRAME..).unwrap_or_default(), version);
         }
         row(found)
     })

@@ -1,4 +1,4 @@
-//! One table's rows by key, and the word of those who are writing.
+//! The cached rows of one table by key, and the versions that keep stale rows out.
 
 use super::counters::HitCounters;
 use super::{CacheOptions, CacheStats};
@@ -9,25 +9,25 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many stripes the keys are parted in: a row is not kept while one of its stripe is written.
+/// The number of stripes of keys. A row is not cached while a row of its stripe is being written.
 const STRIPES: usize = 64;
 
 /// A table's cache.
 #[derive(Debug)]
 pub(crate) struct RecordCache {
     pub table: Arc<TableSchema>,
-    /// How often the feed is looked at.
+    /// The interval between checks of the change log.
     pub watch: Duration,
     rows: Cache<CacheKey, CachedRow, RowWeighter>,
     stripes: [Mutex<StripeWriters>; STRIPES],
-    /// Whether keys that differ may be the same to the engine: those of texts without case, and of any class.
+    /// Whether different encoded keys may be equal to the engine: case-insensitive texts, and columns of any type.
     folds: bool,
     hasher: RandomState,
     time_to_live: Option<Duration>,
     counts: HitCounters,
 }
 
-/// A row's key: an integer, or what the codec makes of others.
+/// A row's key: an integer, or other values as encoded by the row codec.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CacheKey {
     Int(i64),
@@ -40,24 +40,24 @@ struct CachedRow {
     until: Option<Instant>,
 }
 
-/// Weighs bytes, and at least as many as give every entry its share: so one number bounds both.
+/// Weighs a row by its bytes, but at least by an entry's share of the limit, so that one limit bounds bytes and entries.
 #[derive(Clone, Debug)]
 struct RowWeighter {
     least: u64,
 }
 
-/// Who writes rows of a stripe.
+/// Counts the writers of a stripe: running now, and ever.
 #[derive(Debug, Default)]
 struct StripeWriters {
     now: u32,
     ever: u64,
 }
 
-/// How many writers a key's stripe had ever had before the engine was asked.
+/// How many writers a stripe had ever had when a lookup began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StripeVersion(u64);
 
-/// The notes of all stripes; none of one that is being written.
+/// The versions of all stripes; `None` for a stripe that is being written.
 pub(crate) struct StripeVersions([Option<StripeVersion>; STRIPES]);
 
 impl RecordCache {
@@ -66,7 +66,7 @@ impl RecordCache {
         let weigh = RowWeighter { least: (options.bytes / options.entries).max(1) };
         let folds = |&place: &usize| {
             let same = |column: &ColumnSchema| {
-                // Where any class may be, 1 and 1.0 are one key.
+                // In a column of any type, 1 and 1.0 are one key.
                 column.collation != Collation::Binary || column.ty.storage() == Storage::Any
             };
             table.columns().get(place).is_some_and(same)
@@ -83,7 +83,7 @@ impl RecordCache {
         }
     }
 
-    /// The row with this key, in the codec's bytes.
+    /// The row with this key, encoded by the row codec.
     #[inline]
     pub(crate) fn get(&self, key: &CacheKey) -> Option<Arc<[u8]>> {
         let Some(kept) = self.rows.get(key) else {
@@ -99,31 +99,30 @@ impl RecordCache {
         Some(kept.row)
     }
 
-    /// To be called before the engine is asked for a row that is to be kept; `None` while it is
-    /// being written.
-    pub(crate) fn note(&self, key: &CacheKey) -> Option<StripeVersion> {
-        lock(&self.stripes[self.stripe(key)]).note()
+    /// Call this before reading a row in order to cache it. `None` while a row of its stripe is being written.
+    pub(crate) fn version(&self, key: &CacheKey) -> Option<StripeVersion> {
+        lock(&self.stripes[self.stripe(key)]).version()
     }
 
-    /// As [`note`](Self::note), where the keys are not known yet.
-    pub(crate) fn note_all(&self) -> StripeVersions {
-        StripeVersions(std::array::from_fn(|stripe| lock(&self.stripes[stripe]).note()))
+    /// As [`version`](Self::version), for all stripes, if the keys are not known yet.
+    pub(crate) fn versions(&self) -> StripeVersions {
+        StripeVersions(std::array::from_fn(|stripe| lock(&self.stripes[stripe]).version()))
     }
 
-    /// Keeps a row, unless somebody began to write it since the note was taken.
-    pub(crate) fn keep(&self, key: CacheKey, row: &[u8], note: StripeVersion) {
-        // A time beyond what the clock counts is for ever.
+    /// Caches a row, unless a writer of its stripe started after `version` was read.
+    pub(crate) fn keep(&self, key: CacheKey, row: &[u8], version: StripeVersion) {
+        // A time beyond the clock's range means no limit.
         let until = self.time_to_live.and_then(|time| Instant::now().checked_add(time));
         let kept = CachedRow { row: Arc::from(row), until };
-        // Locked until it is there: whoever begins to write later finds it, and takes it out; and
-        // nobody sees it where a writer came before.
+        // The stripe stays locked until the row is inserted: a writer that starts later removes it again, and no reader
+        // sees it if a writer came first.
         let writers = lock(&self.stripes[self.stripe(&key)]);
-        if writers.ever == note.0 {
+        if writers.ever == version.0 {
             self.rows.insert(key, kept);
         }
     }
 
-    /// Whether a key stands for its row alone, and is the only one that does.
+    /// Whether each key has exactly one encoded form.
     pub(crate) fn has_plain_keys(&self) -> bool {
         !self.folds
     }
@@ -151,7 +150,7 @@ impl RecordCache {
         CacheStats { hits, misses, entries: self.rows.len() as u64 }
     }
 
-    /// Where the writers of a key's row are counted.
+    /// The stripe that counts the writers of this key.
     pub(crate) fn stripe(&self, key: &CacheKey) -> usize {
         let place = match key {
             CacheKey::Int(key) => key.cast_unsigned(),
@@ -168,7 +167,7 @@ impl StripeVersions {
 }
 
 impl StripeWriters {
-    fn note(&self) -> Option<StripeVersion> {
+    fn version(&self) -> Option<StripeVersion> {
         (self.now == 0).then_some(StripeVersion(self.ever))
     }
 
@@ -184,19 +183,19 @@ fn is_zero(value: &Value<'_>) -> bool {
 }
 
 fn lock(stripe: &Mutex<StripeWriters>) -> MutexGuard<'_, StripeWriters> {
-    // Numbers are whole whatever panicked.
+    // Each change is a single number, so a panic leaves it valid.
     stripe.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl CacheKey {
-    /// The key of values in key order; `None` where they can be none.
+    /// The key with these values in key order; `None` if they cannot be encoded.
     #[inline]
     pub(crate) fn of(values: &[Value<'_>]) -> Option<Self> {
         if let [Value::Int(key)] = values {
             return Some(Self::Int(*key));
         }
         let mut bytes = Vec::new();
-        // The two zeros are one key to every engine.
+        // Engines treat both zeros as one key.
         if values.iter().any(is_zero) {
             let zero = |value: &_| is_zero(value).then_some(Value::Float(0.0));
             let values: Vec<Value<'_>> =
@@ -208,14 +207,14 @@ impl CacheKey {
         Some(Self::Encoded(bytes.into()))
     }
 
-    /// The key among the values of a whole row.
+    /// The key of a whole row.
     pub(crate) fn in_row(table: &TableSchema, row: &dyn Row) -> Option<Self> {
         let values: Vec<Value<'_>> =
             table.key().iter().map(|&place| Value::from(row.get(place))).collect();
         Self::of(&values)
     }
 
-    /// The key of a row that holds nothing else, in key order.
+    /// The key of a row that consists of the key columns alone, in key order.
     pub(crate) fn in_key_row(row: EncodedRow<'_>) -> Option<Self> {
         let values: Vec<Value<'_>> =
             (0..row.len()).map(|place| Value::from(row.value(place))).collect();

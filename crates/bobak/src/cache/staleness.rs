@@ -1,4 +1,4 @@
-//! What a write makes stale: a row, or all of a table's, or all.
+//! Which cached rows a write makes stale: one row, all rows of a table, or everything.
 
 use super::RecordCache;
 use super::record_cache::CacheKey;
@@ -17,27 +17,27 @@ pub(crate) struct EngineCaches {
     watch: Arc<ChangeWatcher>,
 }
 
-/// Tells what a write makes stale, where it is known what writes do besides.
+/// Finds what a write makes stale. Requires the write's known side effects.
 pub(super) struct Staleness<'c> {
     stores: &'c [Arc<RecordCache>],
     effects: &'c SideEffects,
 }
 
-/// Something that is being written: nothing of it is kept until this is dropped.
+/// Rows that are being written. The caches store none of them until this is dropped.
 #[derive(Debug)]
 pub(crate) struct PendingWrite {
     store: Arc<RecordCache>,
-    /// RecordCaches rows where there is none.
+    /// `None` for all rows of the table.
     key: Option<CacheKey>,
 }
 
 impl PendingWrite {
-    /// RecordCaches rows of a table.
+    /// All rows of a table.
     pub(crate) fn all(store: &Arc<RecordCache>) -> Self {
         Self::row(store, None)
     }
 
-    /// The row with this key; all rows where there is none.
+    /// The row with this key, or all rows if the key is `None`.
     pub(super) fn row(store: &Arc<RecordCache>, key: Option<CacheKey>) -> Self {
         let key = key.filter(|_| store.has_plain_keys());
         match &key {
@@ -62,80 +62,79 @@ impl EngineCaches {
         Self { watch: Arc::new(ChangeWatcher::new(stores.clone())), stores }
     }
 
-    /// What looks at what others write.
+    /// Watches the change log for writes of others.
     pub(crate) fn watch(&self) -> &Arc<ChangeWatcher> {
         &self.watch
     }
 
-    /// The cache of a table that is read as this schema has it.
+    /// The cache of a table, if it was built for this very schema.
     #[inline]
     pub(crate) fn of(&self, table: &TableSchema) -> Option<&Arc<RecordCache>> {
         self.stores.iter().find(|store| store.table.id() == table.id())
     }
 
-    /// Everything: before SQL that may write.
+    /// Marks all rows of all tables, for SQL that may write anything.
     pub(crate) fn all(&self) -> Vec<PendingWrite> {
         self.stores.iter().map(PendingWrite::all).collect()
     }
 
-    /// Runs a write outside of a transaction, which makes stale what `touch` names.
+    /// Runs a write outside of a transaction. `mark` collects what the write makes stale.
     ///
-    /// Where nobody has asked yet what writes do besides, there is nothing in the caches that is
-    /// handed out before somebody has: and whoever asks meanwhile is found behind it.
+    /// If the side effects are not known yet, nothing is marked: no cached row is returned before they are known, and
+    /// learning them raises the version, which is compared after the write.
     pub(super) fn writing<R>(
         &self,
-        touch: impl FnOnce(&Staleness<'_>, &mut Vec<PendingWrite>),
+        mark: impl FnOnce(&Staleness<'_>, &mut Vec<PendingWrite>),
         write: impl FnOnce() -> R,
     ) -> R {
-        let (known, mut touched) = (self.watch.known(), Vec::new());
+        let (known, mut pending) = (self.watch.known(), Vec::new());
         if let Some(effects) = &known.effects {
-            touch(&Staleness { stores: &self.stores, effects }, &mut touched);
+            mark(&Staleness { stores: &self.stores, effects }, &mut pending);
         }
         let done = write();
         if self.watch.known().version != known.version {
-            touched.extend(self.all());
+            pending.extend(self.all());
         }
         done
     }
 
-    /// What a write inside a transaction makes stale, until that is over.
-    pub(super) fn touched(
+    /// What a write inside a transaction makes stale until the transaction ends.
+    pub(super) fn pending(
         &self,
-        touch: impl FnOnce(&Staleness<'_>, &mut Vec<PendingWrite>),
+        mark: impl FnOnce(&Staleness<'_>, &mut Vec<PendingWrite>),
     ) -> Vec<PendingWrite> {
         let known = self.watch.known();
         let Some(effects) = &known.effects else { return self.all() };
-        let mut touched = Vec::new();
-        touch(&Staleness { stores: &self.stores, effects }, &mut touched);
-        touched
+        let mut pending = Vec::new();
+        mark(&Staleness { stores: &self.stores, effects }, &mut pending);
+        pending
     }
 
-    /// To be called behind a write: the rows that are new are forgotten, which others may have taken out
-    /// without a word.
+    /// Call this after an insert: removes new rows that another connection may have deleted without this cache seeing it.
     ///
-    /// Behind it, since the engine gives keys; and not until a transaction's end, since before that there
-    /// is no row of these keys that somebody else could read.
+    /// After the insert, because the engine generates keys. Not delayed until the transaction ends, because nobody else
+    /// can read rows with these keys before that.
     pub(super) fn inserted(&self, write: &Write<'_>, done: &Result<Outcome>) {
         if is_insert(write.verb)
             && let Ok(outcome) = done
         {
             for store in named(&self.stores, write.table.name()) {
                 drop(PendingWrite::row(store, CacheKey::in_row(write.table, &write.values)));
-                forget_given(store, outcome);
+                forget_generated(store, outcome);
             }
         }
     }
 
-    /// As [`inserted`](Self::inserted), for a row of a batch that was given its key: the stores are
-    /// those of the tables that get rows.
-    pub(super) fn given(stores: &[&Arc<RecordCache>], done: &Result<Outcome>) {
+    /// As [`inserted`](Self::inserted), for one row of a batch whose key was generated. `stores` are the caches of the
+    /// tables that get new rows.
+    pub(super) fn generated(stores: &[&Arc<RecordCache>], done: &Result<Outcome>) {
         if let Ok(outcome) = done {
-            stores.iter().for_each(|store| forget_given(store, outcome));
+            stores.iter().for_each(|store| forget_generated(store, outcome));
         }
     }
 
-    /// The caches of the tables that a batch may have new rows for.
-    pub(super) fn growing(&self, batch: &Batch) -> Vec<&Arc<RecordCache>> {
+    /// The caches of the tables into which a batch may insert rows.
+    pub(super) fn tables_with_inserts(&self, batch: &Batch) -> Vec<&Arc<RecordCache>> {
         let grows = |store: &&Arc<RecordCache>| {
             let own = |table: &TableSchema| store.table.name().eq_ignore_ascii_case(table.name());
             batch
@@ -145,7 +144,7 @@ impl EngineCaches {
         self.stores.iter().filter(grows).collect()
     }
 
-    /// As [`inserted`](Self::inserted), for the rows of a batch that came with their keys.
+    /// As [`inserted`](Self::inserted), for the rows of a batch that have their keys already.
     pub(super) fn inserted_by_batch(&self, batch: &Batch) {
         for run in batch.runs().filter(|run| is_insert(run.verb)) {
             for store in named(&self.stores, run.table.name()) {
@@ -163,32 +162,32 @@ impl EngineCaches {
 
 impl Staleness<'_> {
     /// What one write makes stale.
-    pub(super) fn by_write(&self, write: &Write<'_>, touched: &mut Vec<PendingWrite>) {
+    pub(super) fn by_write(&self, write: &Write<'_>, pending: &mut Vec<PendingWrite>) {
         let table = write.table;
-        if self.by_effects(table, write.verb, touched) {
+        if self.by_effects(table, write.verb, pending) {
             return;
         }
-        self.by_row(table, write.verb, touched, || match write.verb {
+        self.by_row(table, write.verb, pending, || match write.verb {
             Verb::Delete => CacheKey::of(write.values),
             _ => CacheKey::in_row(table, &write.values),
         });
     }
 
     /// What a batch makes stale.
-    pub(super) fn by_batch(&self, batch: &Batch, touched: &mut Vec<PendingWrite>) {
+    pub(super) fn by_batch(&self, batch: &Batch, pending: &mut Vec<PendingWrite>) {
         for run in batch.runs() {
-            if self.by_effects(run.table, run.verb, touched) {
+            if self.by_effects(run.table, run.verb, pending) {
                 return;
             }
             if run.rows > MANY && !is_insert(run.verb) {
-                touched.extend(named(self.stores, run.table.name()).map(PendingWrite::all));
+                pending.extend(named(self.stores, run.table.name()).map(PendingWrite::all));
                 continue;
             }
             let key = |row: EncodedRow<'_>| match run.verb {
                 Verb::Delete => CacheKey::in_key_row(row),
                 _ => CacheKey::in_row(run.table, &row),
             };
-            run.iter().for_each(|row| self.by_row(run.table, run.verb, touched, || key(row)));
+            run.iter().for_each(|row| self.by_row(run.table, run.verb, pending, || key(row)));
         }
     }
 
@@ -197,19 +196,20 @@ impl Staleness<'_> {
         &self,
         table: &TableSchema,
         deletes: bool,
-        touched: &mut Vec<PendingWrite>,
+        pending: &mut Vec<PendingWrite>,
     ) {
         let verb = if deletes { Verb::Delete } else { Verb::Update };
-        if !self.by_effects(table, verb, touched) {
-            touched.extend(named(self.stores, table.name()).map(PendingWrite::all));
+        if !self.by_effects(table, verb, pending) {
+            pending.extend(named(self.stores, table.name()).map(PendingWrite::all));
         }
     }
 
-    /// What the database changes besides: which rows only it knows. `true` where that is everything.
-    fn by_effects(&self, table: &TableSchema, verb: Verb, touched: &mut Vec<PendingWrite>) -> bool {
+    /// Marks everything if the write has side effects, since only the database knows which rows they change. Returns
+    /// whether it has.
+    fn by_effects(&self, table: &TableSchema, verb: Verb, pending: &mut Vec<PendingWrite>) -> bool {
         let everything = self.effects.has(table.name(), verb);
         if everything {
-            touched.extend(self.stores.iter().map(PendingWrite::all));
+            pending.extend(self.stores.iter().map(PendingWrite::all));
         }
         everything
     }
@@ -218,19 +218,19 @@ impl Staleness<'_> {
         &self,
         table: &TableSchema,
         verb: Verb,
-        touched: &mut Vec<PendingWrite>,
+        pending: &mut Vec<PendingWrite>,
         key: impl FnOnce() -> Option<CacheKey>,
     ) {
         let mut stores = named(self.stores, table.name()).peekable();
         match verb {
-            // There is nothing to keep before it is there.
+            // A new row is not cached yet.
             Verb::Insert | Verb::InsertOrIgnore => {}
-            // Rows with its unique values go too.
-            Verb::InsertOrReplace => touched.extend(stores.map(PendingWrite::all)),
+            // Rows with the same unique values are deleted, too.
+            Verb::InsertOrReplace => pending.extend(stores.map(PendingWrite::all)),
             Verb::Upsert | Verb::Update | Verb::Delete if stores.peek().is_some() => {
-                // Without a key it is all rows.
+                // Without a plain key, all rows.
                 let key = key();
-                touched.extend(stores.map(|store| PendingWrite::row(store, key.clone())));
+                pending.extend(stores.map(|store| PendingWrite::row(store, key.clone())));
             }
             Verb::Upsert | Verb::Update | Verb::Delete => {}
         }
@@ -248,8 +248,8 @@ const fn is_insert(verb: Verb) -> bool {
     matches!(verb, Verb::Insert | Verb::InsertOrIgnore)
 }
 
-/// Forgets the row that has the key that the engine gave.
-fn forget_given(store: &Arc<RecordCache>, outcome: &Outcome) {
+/// Removes the row with the key that the engine generated.
+fn forget_generated(store: &Arc<RecordCache>, outcome: &Outcome) {
     if let Outcome::Inserted(Some(GeneratedKey::Int(key))) = outcome {
         drop(PendingWrite::row(store, Some(CacheKey::Int(*key))));
     }

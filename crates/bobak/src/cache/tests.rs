@@ -13,7 +13,7 @@ use std::time::Duration;
 
 type Tables = Vec<Arc<TableSchema>>;
 
-/// Asks for rows by the schemas that have caches. The suite makes its schemas anew in each case,
+/// Asks for rows by the schemas that have caches. The suite builds new schemas in each case,
 /// where a program has one for each record type.
 struct FixedSchemas {
     engine: CachedEngine,

@@ -1,9 +1,8 @@
-//! Writes of others (other processes, other handles on the same database), seen through the change
-//! feed.
+//! Notices writes of others (other processes, other handles on the same database) through the change log.
 //!
-//! There is no thread that looks: who asks a cache for a row does, where the last look is older than
-//! the interval. Meanwhile others ask the engine. So nothing is handed out that was written over
-//! longer than that ago. Tables of which nothing is written down cost no look and no clock.
+//! There is no polling thread. A caller that looks up a row reads the change log if the last check is older than the
+//! interval; other callers update the engine meanwhile. A row that was overwritten longer ago than the interval is never
+//! returned. Tables that are not tracked cost no query and no clock read.
 
 use super::record_cache::{CacheKey, RecordCache};
 use super::staleness::PendingWrite;
@@ -17,12 +16,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-/// Where more rows of a table than this have changed its cache is emptied, which costs less.
+/// If more rows of a table than this have changed, its cache is emptied, which costs less.
 const MANY: u64 = 1_000;
-/// Never: nothing is tracked.
+/// No check is ever due: no table is tracked.
 const NEVER: u64 = u64::MAX;
 
-/// Who is asked for rows that no cache has.
+/// Where a row comes from that is not cached.
 #[derive(Clone, Copy)]
 pub(super) enum RowSource<'a> {
     Engine(&'a dyn Engine),
@@ -30,44 +29,44 @@ pub(super) enum RowSource<'a> {
     Session(&'a dyn Session),
 }
 
-/// What looks at the feed for an engine's caches.
+/// Reads the change log for an engine's caches.
 #[derive(Debug)]
 pub(crate) struct ChangeWatcher {
     stores: Vec<Arc<RecordCache>>,
     interval: Duration,
     begin: Instant,
-    /// When the next look is due, in nanoseconds since `begin`.
+    /// When the next check is due, in nanoseconds since `begin`.
     due: AtomicU64,
-    /// Whether changes of a table go unseen, as the last look found: no cache may answer then.
-    blind: AtomicBool,
+    /// Whether the last check found that changes of a tracked table are not captured. The caches are not used then.
+    capture_lost: AtomicBool,
     state: Mutex<WatchState>,
     known: Mutex<KnownEffects>,
 }
 
-/// What writes change beside the rows that they name.
+/// Side effects of writes: triggers and foreign keys that change other rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownEffects {
-    /// Another each time that something else is known.
+    /// Raised each time the known effects change.
     pub version: u64,
-    /// Unknown at first, and when the schema was changed.
+    /// `None` until they are read, and after a change of the schema.
     pub effects: Option<Arc<SideEffects>>,
 }
 
-/// What is known of the feed.
+/// The state of reading the change log.
 #[derive(Debug, Default)]
 struct WatchState {
-    /// The logs of the caches' tables that are tracked; unknown at first.
+    /// The change logs of the cached tables that are tracked; `None` until they are read.
     logs: Option<Vec<WatchedTable>>,
-    /// The number of the last change that was seen.
+    /// The id of the last change that was processed.
     since: u64,
 }
 
-/// A table's log, and the cache that it empties.
+/// A table's change log, and the cache whose rows it removes.
 #[derive(Debug)]
 struct WatchedTable {
     store: Arc<RecordCache>,
     log: ChangeLog,
-    /// The places of the key's columns in the table.
+    /// The positions of the key columns in the table.
     key: Vec<usize>,
 }
 
@@ -96,25 +95,25 @@ impl ChangeWatcher {
     pub(super) fn new(stores: Vec<Arc<RecordCache>>) -> Self {
         let interval = stores.iter().map(|store| store.watch).min().unwrap_or(Duration::MAX);
         let (state, known) = (Mutex::default(), Mutex::default());
-        let (due, blind) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self { stores, interval, begin: Instant::now(), due, blind, state, known }
+        let (due, capture_lost) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { stores, interval, begin: Instant::now(), due, capture_lost, state, known }
     }
 
-    /// Whether caches may answer: all that others wrote an interval ago was seen. Looks at the feed
-    /// where that is due.
+    /// Whether the caches may be used: all writes of others older than the interval were processed. Checks the change log
+    /// if a check is due.
     #[inline]
-    pub(super) fn is_fresh(&self, asked: RowSource<'_>) -> bool {
+    pub(super) fn is_fresh(&self, source: RowSource<'_>) -> bool {
         let due = self.due.load(Ordering::Acquire);
-        due == NEVER || if self.now() < due { self.sees() } else { self.look(asked) }
+        due == NEVER || if self.now() < due { self.is_captured() } else { self.check(source) }
     }
 
     #[inline]
-    fn sees(&self) -> bool {
-        !self.blind.load(Ordering::Acquire)
+    fn is_captured(&self) -> bool {
+        !self.capture_lost.load(Ordering::Acquire)
     }
 
-    /// To be called when the schema was changed: a table may be tracked now, or have triggers. What
-    /// the change has [`PendingWrite`] is to be held still.
+    /// Call this after a change of the schema, while its [`PendingWrite`]s are still held: a table may be tracked now, or
+    /// have triggers.
     pub(super) fn forget(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.logs = None;
@@ -122,7 +121,7 @@ impl ChangeWatcher {
         self.due.store(0, Ordering::Release);
     }
 
-    /// What writes change besides, as far as somebody has asked.
+    /// The side effects, as far as they are known.
     pub(super) fn known(&self) -> KnownEffects {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -132,41 +131,41 @@ impl ChangeWatcher {
         *known = KnownEffects { version: known.version + 1, effects: effects.map(Arc::new) };
     }
 
-    /// Asks what writes change besides where nobody knows, and then for what others wrote.
-    fn ask(&self, state: &mut WatchState, session: &dyn Session) -> Result<bool> {
+    /// Reads the side effects unless they are known, then the changes that others made.
+    fn update(&self, state: &mut WatchState, session: &dyn Session) -> Result<bool> {
         if self.known().effects.is_none() {
-            // KnownEffects before the caches begin anew, so that none has a row of before.
+            // The effects are set before the caches are emptied, so that no older row remains.
             self.know(Some(session.side_effects()?));
             state.logs = None;
         }
-        state.look(session, &self.stores)
+        state.check(session, &self.stores)
     }
 
     #[cold]
-    fn look(&self, asked: RowSource<'_>) -> bool {
+    fn check(&self, source: RowSource<'_>) -> bool {
         let mut state: MutexGuard<'_, WatchState> = match self.state.try_lock() {
             Ok(state) => state,
-            // What it knows is changed last, when all else is done.
+            // The shared state is changed last, so a panic before that leaves it valid.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return false,
         };
         let now = self.now();
         if now < self.due.load(Ordering::Acquire) {
-            return self.sees();
+            return self.is_captured();
         }
-        let looked = asked.with_session(|session| self.ask(&mut state, session));
-        let blind = looked.as_ref().is_err_and(|error| error.kind() == ErrorKind::Schema);
-        // Where it fails nobody knows what others wrote, and the engine says why when it is asked.
-        if looked.is_err() && !blind {
+        let checked = source.with_session(|session| self.update(&mut state, session));
+        let capture_lost = checked.as_ref().is_err_and(|error| error.kind() == ErrorKind::Schema);
+        // If the check fails, the writes of others are unknown. The engine reports the error when the caller asks it.
+        if checked.is_err() && !capture_lost {
             return false;
         }
         let next = now.saturating_add(nanoseconds(self.interval)).min(NEVER - 1);
-        self.blind.store(blind, Ordering::Release);
+        self.capture_lost.store(capture_lost, Ordering::Release);
         self.due.store(
-            if looked.is_ok_and(|watched| !watched) { NEVER } else { next },
+            if checked.is_ok_and(|watched| !watched) { NEVER } else { next },
             Ordering::Release,
         );
-        !blind
+        !capture_lost
     }
 
     fn now(&self) -> u64 {
@@ -175,12 +174,12 @@ impl ChangeWatcher {
 }
 
 impl WatchState {
-    /// Has caches forget what changed since the last look; `false` where no table is tracked.
+    /// Removes rows that changed since the last check from the caches; `false` if no table is tracked.
     ///
     /// # Errors
-    /// `Schema` where changes of a tracked table go unseen, as where SQL dropped it and made it anew;
-    /// the caches are empty then.
-    fn look(&mut self, session: &dyn Session, stores: &[Arc<RecordCache>]) -> Result<bool> {
+    /// `Schema` if changes of a tracked table are not captured, as after SQL that dropped and recreated it. The caches are
+    /// empty then.
+    fn check(&mut self, session: &dyn Session, stores: &[Arc<RecordCache>]) -> Result<bool> {
         let tracked = bobak_changes::tracked(session)?;
         let fits = |logs: &Vec<WatchedTable>| {
             stores.iter().all(|store| {
@@ -195,13 +194,13 @@ impl WatchState {
         let Some(logs) = &self.logs else {
             return Ok(false);
         };
-        let seen = must_all_be_watched(session, logs);
-        match seen.and_then(|()| forget_changes(session, logs, &tracked, self.since)) {
+        let seen = check_all_captured(session, logs);
+        match seen.and_then(|()| remove_changed_rows(session, logs, &tracked, self.since)) {
             Ok(last) => {
                 self.since = last;
                 Ok(!logs.is_empty())
             }
-            // A table or a log was made anew, or has other columns now.
+            // A table or a change log was recreated, or its columns changed.
             Err(error) if error.kind() == ErrorKind::Schema => {
                 self.logs = None;
                 self.begin(session, stores, &tracked)
@@ -210,7 +209,7 @@ impl WatchState {
         }
     }
 
-    /// Finds the logs, and begins behind the last change with empty caches.
+    /// Finds the change logs, empties the caches, and starts after the last change.
     fn begin(
         &mut self,
         session: &dyn Session,
@@ -224,13 +223,13 @@ impl WatchState {
         let mut logs = Vec::new();
         for store in stores.iter().filter(|store| find(tracked, store).is_some()) {
             let same = |table: &&TableSchema| is_named(table.name(), store);
-            // Dropped by SQL, and tracked still: there is nothing to keep either.
+            // SQL dropped the table, and it is still registered as tracked: there is nothing to cache.
             let Some(table) = tables.iter().find(same) else { continue };
             logs.push(WatchedTable::new(store, table)?);
         }
-        let seen = must_all_be_watched(session, &logs);
+        let seen = check_all_captured(session, &logs);
         let last = last_id(session, &logs, tracked);
-        // Also of tables that were tracked and are no longer.
+        // Also the caches of tables that are no longer tracked.
         stores.iter().for_each(|store| drop(PendingWrite::all(store)));
         seen?;
         let last = last?;
@@ -247,12 +246,12 @@ impl WatchedTable {
             table.column(name)
         };
         let key = store.table.key().iter().map(own).collect::<Result<_>>()?;
-        let log = ChangeLog::of(Arc::new(table.clone()))?;
+        let log = ChangeLog::new(Arc::new(table.clone()))?;
         Ok(Self { store: Arc::clone(store), log, key })
     }
 
-    /// Has the cache forget the rows that changed.
-    fn forget_changes(&self, session: &dyn Session, above: u64, to: u64) -> Result<()> {
+    /// Removes the rows that changed from the cache.
+    fn remove_changed_rows(&self, session: &dyn Session, above: u64, to: u64) -> Result<()> {
         let condition = Condition::And(vec![
             compare_number(SEQ, Comparison::Greater, above),
             compare_number(SEQ, Comparison::LessOrEqual, to),
@@ -269,7 +268,7 @@ impl WatchedTable {
             let values: Vec<Value<'_>> =
                 (0..row.len()).map(|place| Value::from(row.get(place))).collect();
             for key in values.chunks(self.key.len().max(1)) {
-                // A row that was not there on this side.
+                // An insert has no row before, a delete none after.
                 if key.iter().all(|value| *value == Value::Null) {
                     continue;
                 }
@@ -285,16 +284,16 @@ impl WatchedTable {
     }
 }
 
-/// Refuses tables whose changes are not written down any more.
-fn must_all_be_watched(session: &dyn Session, logs: &[WatchedTable]) -> Result<()> {
+/// Rejects tables whose changes are no longer captured.
+fn check_all_captured(session: &dyn Session, logs: &[WatchedTable]) -> Result<()> {
     match logs {
         [] => Ok(()),
         logs => check_capture(session, logs.iter().map(|watched| &*watched.log.table)),
     }
 }
 
-/// Has caches forget what changed behind a number; gives the last change's.
-fn forget_changes(
+/// Removes rows that changed after `since` from the caches; returns the id of the last change.
+fn remove_changed_rows(
     session: &dyn Session,
     logs: &[WatchedTable],
     tracked: &[TrackedTable],
@@ -303,17 +302,17 @@ fn forget_changes(
     let last = last_id(session, logs, tracked)?;
     for watched in logs {
         let pruned = find(tracked, &watched.store).map_or(0, |tracked| tracked.pruned);
-        // Changes were taken out before they were seen; or an older database is in the place.
+        // Changes were pruned before they were read, or the database was replaced by an older one.
         if pruned > since || last < since {
             drop(PendingWrite::all(&watched.store));
         } else if last > since {
-            watched.forget_changes(session, since, last)?;
+            watched.remove_changed_rows(session, since, last)?;
         }
     }
     Ok(last)
 }
 
-/// The largest number of a change, of those taken out too.
+/// The largest id of a change, pruned ones included.
 fn last_id(session: &dyn Session, logs: &[WatchedTable], tracked: &[TrackedTable]) -> Result<u64> {
     let mut last = 0;
     for watched in logs {

@@ -24,7 +24,7 @@ pub(crate) struct Catalog {
     router: Router,
     /// How often a transaction is repeated after a serialization failure.
     pub(crate) retries: u32,
-    /// The record types whose changes are to be recorded.
+    /// The record types whose changes will be recorded.
     pub(crate) tracked: Vec<TrackedRecord>,
     #[cfg(feature = "cache")]
     pub(crate) caches: crate::cache::RecordCaches,

@@ -16,7 +16,7 @@ pub struct Revision<T> {
     /// When it was made.
     pub at: Timestamp,
     /// Who made it, if an actor was set.
-    pub who: Option<String>,
+    pub actor: Option<String>,
     /// The record before the change; `None` for an insert.
     pub before: Option<T>,
     /// The record after the change; `None` for a delete.
@@ -38,7 +38,7 @@ impl<T: Record> Table<'_, T> {
     /// db.table::<City>()?.set(id, [City::PEOPLE.set(200)])?;
     ///
     /// let history = db.table::<City>()?.history(id)?;
-    /// assert_eq!(history[0].who.as_deref(), Some("ann"));
+    /// assert_eq!(history[0].actor.as_deref(), Some("ann"));
     /// assert_eq!(history[1].before, Some(City { id, people: 100 }));
     /// # Ok::<(), Error>(())
     /// ```
@@ -75,7 +75,7 @@ impl<T: Record> Table<'_, T> {
     }
 
     fn changes_of(&self, key: &[Value<'_>]) -> Result<(ChangeLog, Vec<Change>)> {
-        let log = ChangeLog::of(Arc::clone(&self.access.schema))?;
+        let log = ChangeLog::new(Arc::clone(&self.access.schema))?;
         let listed = self.access.source.with(|session| {
             let (changes, _) = log.list_row(session, key, 0, None, usize::MAX)?;
             check_capture(session, [&*log.table]).map(|()| changes)
@@ -90,7 +90,7 @@ fn revision<T: Record>(change: Change) -> Result<Revision<T>> {
         id: change.id,
         kind: change.kind,
         at: change.at,
-        who: change.actor,
+        actor: change.actor,
         before,
         after,
     })

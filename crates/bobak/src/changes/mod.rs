@@ -1,7 +1,7 @@
 //! Change capture: every change of a tracked table, in commit order.
 //!
 //! Track a table with [`DbBuilder::track`](crate::DbBuilder::track) or [`Db::track_table`](crate::Db::track_table). From
-//! then on its engine records each row that is inserted, updated or deleted, in the same transaction, whoever changes it
+//! then on its engine records each row that is inserted, updated or deleted, in the same transaction, whatever program changes it
 //! and however: also by SQL, foreign keys and triggers. Tracking is a property of the database, not of the program: it
 //! lasts until [`Db::untrack_table`](crate::Db::untrack_table).
 //!

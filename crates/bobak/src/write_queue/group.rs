@@ -15,7 +15,7 @@ pub(crate) struct GroupOutcomes<'b> {
 }
 
 /// Writes a batch in one transaction, and repeats it up to `retries` times after a conflict. A panic of the engine
-/// becomes an error: those who wait must get a result.
+/// becomes an error: every waiter must get a result.
 pub(crate) fn write_group<'b>(
     engine: &dyn Engine,
     batch: &'b mut Batch,

@@ -1,4 +1,4 @@
-//! The async face, under a runtime and without one.
+//! The async API, with and without a runtime.
 
 use crate::engines::{Note, Person, Place, note, on_each, person};
 use bobak::aio::{AsyncDb, DbFuture, Workers};
@@ -19,26 +19,26 @@ fn people(place: &Place) -> AsyncDb {
 }
 
 /// Polls all of them until each has its result.
-async fn all<R>(answers: Vec<DbFuture<R>>) -> Vec<R> {
-    let mut answers: Vec<_> = answers.into_iter().map(|answer| (Some(answer), None)).collect();
+async fn all<R>(futures: Vec<DbFuture<R>>) -> Vec<R> {
+    let mut futures: Vec<_> = futures.into_iter().map(|future| (Some(future), None)).collect();
     std::future::poll_fn(move |context| {
-        for (answer, result) in &mut answers {
-            if let Some(waiting) = answer
+        for (future, result) in &mut futures {
+            if let Some(waiting) = future
                 && let Poll::Ready(done) = Pin::new(waiting).poll(context)
             {
-                (*answer, *result) = (None, Some(done));
+                (*future, *result) = (None, Some(done));
             }
         }
-        if answers.iter().any(|(answer, _)| answer.is_some()) {
+        if futures.iter().any(|(future, _)| future.is_some()) {
             return Poll::Pending;
         }
-        Poll::Ready(answers.iter_mut().filter_map(|(_, result)| result.take()).collect())
+        Poll::Ready(futures.iter_mut().filter_map(|(_, result)| result.take()).collect())
     })
     .await
 }
 
 #[test]
-fn what_a_table_does() {
+fn tables_have_async_methods() {
     on_each(|place| {
         let db = people(place);
         runtime().block_on(async {
@@ -74,14 +74,14 @@ fn what_a_table_does() {
 }
 
 #[test]
-fn writes_in_flight_have_each_their_own_result() {
+fn each_write_in_flight_has_its_own_result() {
     on_each(|place| {
         let db = people(place);
         let people = db.table::<Person>();
         runtime().block_on(async {
             let mut writes = Vec::new();
             for number in 0..500 {
-                // Each tenth has the e-mail address of the one before, each eleventh is too long.
+                // Each tenth has the e-mail address of its predecessor, each eleventh is too long.
                 let same = if number % 10 == 9 { number - 1 } else { number };
                 let name = if number % 11 == 10 { "n".repeat(50) } else { format!("n{same}") };
                 let email = Some(format!("{same}@example.org"));
@@ -92,7 +92,7 @@ fn writes_in_flight_have_each_their_own_result() {
                 let wrong = result.as_ref().err().map(|error| (error.kind(), error.row()));
                 let expected = match number {
                     n if n % 11 == 10 => Some((ErrorKind::TooLong, None)),
-                    // The one before it may be too long itself, or come later.
+                    // Its predecessor may be too long itself, or written later.
                     n if n % 10 >= 8 => continue,
                     _ => None,
                 };
@@ -113,7 +113,7 @@ fn writes_in_flight_have_each_their_own_result() {
 }
 
 #[test]
-fn keys_and_versions_of_writes_that_meet() {
+fn concurrent_writes_get_distinct_keys_and_version_conflicts() {
     on_each(|place| {
         let db = people(place);
         runtime().block_on(async {
@@ -125,7 +125,7 @@ fn keys_and_versions_of_writes_that_meet() {
             let stored: Vec<Note> = stored.into_iter().map(Result::unwrap).collect();
             assert!(stored.iter().enumerate().all(|(n, note)| note.text == n.to_string()));
             assert!(stored.iter().all(|note| note.created.as_microsecond() > 0));
-            // Of two updates of one version one is refused.
+            // Of two updates of one version, one is rejected.
             let twice = stored.iter().chain(&stored).cloned();
             let updated = all(twice.map(|note| notes.update(note)).collect()).await;
             let conflicts = updated.iter().filter_map(|r| r.as_ref().err()).map(Error::kind);
@@ -149,7 +149,7 @@ fn transactions_batches_and_sql() {
                 (0..100).try_for_each(|n| batch.insert(&person(&format!("n{n}"), n)))
             });
             assert_eq!(filled.await.unwrap().inserted, 100);
-            // Writers of all kinds at once: each waits for its turn, none for ever.
+            // Writers of all kinds at once: each gets its turn.
             let many = (0..40).map(|_| {
                 db.transaction(|transaction| {
                     transaction.table::<Person>()?.set(1, [Person::AGE.add(1)])
@@ -169,7 +169,7 @@ fn transactions_batches_and_sql() {
 }
 
 #[test]
-fn a_stream_has_the_rows_of_its_beginning() {
+fn a_stream_sees_the_rows_of_its_start() {
     on_each(|place| {
         let db = people(place);
         let fill = |batch: &mut Batch<'_>| {
@@ -192,7 +192,7 @@ fn a_stream_has_the_rows_of_its_beginning() {
             }
             assert_eq!(seen, 4_000);
             assert!(stream.next().await.is_none(), "it stays at its end");
-            // Left in the middle, and never polled.
+            // Dropped in the middle, or never polled.
             db.batch(BatchOptions::new(), fill).await.unwrap();
             let mut left = people.stream(Query::all());
             left.next().await.unwrap().unwrap();
@@ -203,7 +203,7 @@ fn a_stream_has_the_rows_of_its_beginning() {
 }
 
 #[test]
-fn errors_come_with_the_answer() {
+fn errors_are_returned_by_the_future() {
     let db = AsyncDb::new(Db::open("memory:").unwrap()).unwrap();
     runtime().block_on(async {
         let people = db.table::<Person>();
@@ -220,7 +220,7 @@ fn errors_come_with_the_answer() {
     });
 }
 
-/// Counts how often it is woken.
+/// Counts its wake-ups.
 #[derive(Default)]
 struct Count(AtomicUsize);
 
@@ -231,7 +231,7 @@ impl Wake for Count {
 }
 
 #[test]
-fn what_is_dropped_before_its_turn_does_not_happen() {
+fn dropping_a_queued_write_cancels_it() {
     let workers = Workers::new(1).unwrap();
     let db = Db::builder().record::<Person>().open("memory:").unwrap();
     db.create_missing_tables().unwrap();
@@ -259,12 +259,12 @@ fn what_is_dropped_before_its_turn_does_not_happen() {
     });
 }
 
-/// It ends when it is ended, and not before.
+/// A statement that runs until it is interrupted.
 const FOR_EVER: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
 
 #[test]
-fn what_is_dropped_later_is_ended() {
+fn dropping_a_running_future_interrupts_it() {
     on_each(|place| {
         if place.is_memory_engine() {
             return;
@@ -280,7 +280,7 @@ fn what_is_dropped_later_is_ended() {
                 inner.table::<Person>()?.count(Query::all())
             })
         });
-        // Between two statements, too: the second one is refused.
+        // Also between two statements: the second one is rejected.
         let (held, hold) = mpsc::channel::<()>();
         let mut context = Context::from_waker(Waker::noop());
         let (begin, begun) = mpsc::channel();
@@ -306,14 +306,14 @@ fn for_ever(db: &Db, begun: &mpsc::Sender<()>) -> Result<(), Error> {
     db.sql::<(i64,)>(FOR_EVER, ()).map(drop)
 }
 
-/// Drops an answer once its work has begun, and sees that the only thread is free again.
+/// Drops a future once its work has started, and checks that the only thread becomes free.
 fn ends_when_dropped<R>(db: &AsyncDb, work: impl FnOnce(mpsc::Sender<()>) -> DbFuture<R>) {
     let mut context = Context::from_waker(Waker::noop());
     let (begin, begun) = mpsc::channel();
-    let mut answer = work(begin);
-    assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
+    let mut future = work(begin);
+    assert!(Pin::new(&mut future).poll(&mut context).is_pending());
     begun.recv().unwrap();
-    drop(answer);
+    drop(future);
     let (done, free) = mpsc::channel();
     let mut next = db.workers().run(move || done.send(()));
     assert!(Pin::new(&mut next).poll(&mut context).is_pending());
@@ -321,22 +321,22 @@ fn ends_when_dropped<R>(db: &AsyncDb, work: impl FnOnce(mpsc::Sender<()>) -> DbF
 }
 
 #[test]
-fn an_answer_wakes_its_task_once() {
+fn a_future_wakes_its_task_once() {
     let workers = Workers::new(1).unwrap();
     let count = Arc::new(Count::default());
     let waker = Waker::from(Arc::clone(&count));
-    let mut answer = workers.run(|| 7);
+    let mut future = workers.run(|| 7);
     let mut context = Context::from_waker(&waker);
-    assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
+    assert!(Pin::new(&mut future).poll(&mut context).is_pending());
     while count.0.load(Ordering::SeqCst) == 0 {
         std::thread::yield_now();
     }
-    assert_eq!(Pin::new(&mut answer).poll(&mut context), Poll::Ready(7));
+    assert_eq!(Pin::new(&mut future).poll(&mut context), Poll::Ready(7));
     assert_eq!(count.0.load(Ordering::SeqCst), 1);
 }
 
 #[test]
-fn a_panic_comes_out_where_it_is_awaited() {
+fn a_panic_is_raised_where_the_future_is_awaited() {
     let db = AsyncDb::with_workers(Db::open("memory:").unwrap(), &Workers::new(1).unwrap());
     let runtime = runtime();
     let bad = db.run(|_| -> Result<(), Error> { panic!("on purpose") });
@@ -346,7 +346,7 @@ fn a_panic_comes_out_where_it_is_awaited() {
 }
 
 #[test]
-fn threads_work_beside_each_other() {
+fn worker_threads_run_in_parallel() {
     let workers = Workers::new(3).unwrap();
     let all_three = Arc::new(Barrier::new(3));
     runtime().block_on(async {

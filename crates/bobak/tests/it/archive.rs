@@ -1,7 +1,7 @@
-//! Changes shipped to a folder, and made again behind a backup.
+//! Changes archived to a folder, and replayed on a backup.
 
 use crate::engines::{Note, Person, person};
-use crate::follow::disturb;
+use crate::replication::disturb;
 use bobak::archive::Archive;
 use bobak::backup::BackupOptions;
 use bobak::changes::{Keep, TrackOptions};
@@ -22,7 +22,7 @@ impl Place {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("app.db").display());
-        let db = crate::feed::tracked().open(&url).unwrap();
+        let db = crate::change_capture::tracked().open(&url).unwrap();
         db.create_missing_tables().unwrap();
         Self { folder, db }
     }
@@ -39,7 +39,7 @@ impl Place {
         self.db.backup(self.path(name), &BackupOptions::new(), |_| Ok(())).unwrap();
     }
 
-    /// The backup, put back and carried on.
+    /// The restored backup, with the changes replayed.
     fn restored(&self, backup: &str, until: RecoveryTarget) -> Result<Db, Error> {
         let url = self.url("restored.db");
         Db::restore(self.path(backup), &url, &RestoreOptions::new().overwrite(true))?;
@@ -49,8 +49,8 @@ impl Place {
     }
 }
 
-/// What a database has that is to be replaced.
-fn old(url: &str) {
+/// Creates a database that a restore will replace.
+fn create_old_database(url: &str) {
     let db = Db::builder().record::<Person>().open(url).unwrap();
     db.create_missing_tables().unwrap();
     db.table().unwrap().insert(&person("old", 1)).unwrap();
@@ -76,7 +76,7 @@ fn dump(db: &Db) -> (Vec<Person>, Vec<Note>, Vec<String>) {
 }
 
 #[test]
-fn a_backup_is_carried_on_to_any_moment() {
+fn a_backup_is_replayed_to_any_moment() {
     let place = Place::new();
     let mut archive = place.db.archive_to(place.path("changes")).unwrap().segment_bytes(4_000);
     let mut moments = Vec::new();
@@ -87,12 +87,12 @@ fn a_backup_is_carried_on_to_any_moment() {
         if seed == 3 {
             place.backup("backup.db");
         }
-        // What comes next has a later time.
+        // Later changes get a later time.
         std::thread::sleep(Duration::from_millis(3));
         moments.push((place.db.changes().unwrap().last_id().unwrap(), dump(&place.db)));
     }
     let span = Archive::check(place.path("changes")).unwrap();
-    assert_eq!((span.from, span.to), (0, archive.place()));
+    assert_eq!((span.from, span.to), (0, archive.position()));
     assert!(span.files > 5, "{span:?}");
     for (id, expected) in moments.iter().skip(3) {
         let db = place.restored("backup.db", RecoveryTarget::Change(*id)).unwrap();
@@ -105,14 +105,14 @@ fn a_backup_is_carried_on_to_any_moment() {
     let db = place.restored("backup.db", RecoveryTarget::End).unwrap();
     assert_eq!(dump(&db), moments.last().unwrap().1);
     let again = db.replay(place.path("changes"), RecoveryTarget::End).unwrap();
-    assert_eq!((again.changes, again.place), (0, archive.place()), "nothing is made twice");
-    // It goes on as the source would: numbers, keys, foreign keys.
+    assert_eq!((again.changes, again.position), (0, archive.position()), "nothing is made twice");
+    // The database continues as the source would: change numbers, keys, foreign keys.
     let id = db.table().unwrap().insert(&person("next", 1)).unwrap();
     let orphan = db.table().unwrap().insert(&crate::engines::note(id + 1_000, "nobody's"));
     assert_eq!(orphan.unwrap_err().kind(), ErrorKind::Constraint);
-    assert_eq!(db.changes().unwrap().last_id().unwrap(), archive.place() + 1);
+    assert_eq!(db.changes().unwrap().last_id().unwrap(), archive.position() + 1);
     drop(db);
-    // Before the backup nothing can be reached with it.
+    // A moment before the backup cannot be reached.
     let error = place.restored("backup.db", RecoveryTarget::Change(moments[1].0)).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
     let error =
@@ -120,9 +120,9 @@ fn a_backup_is_carried_on_to_any_moment() {
     assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
 }
 
-/// The changes are made before the database gets into its place: whatever is wrong with them, what was there stays.
+/// Changes are replayed before the database is put in place: if anything is wrong with them, the create_old_database database stays.
 #[test]
-fn a_database_is_replaced_when_the_changes_are_made() {
+fn a_database_is_replaced_after_the_replay() {
     let place = Place::new();
     let changes = place.path("changes");
     let mut archive = place.db.archive_to(&changes).unwrap().segment_bytes(2_000);
@@ -135,8 +135,8 @@ fn a_database_is_replaced_when_the_changes_are_made() {
     }
     drop(archive);
     let (keep, empty) = (place.url("keep.db"), place.url("empty.db"));
-    old(&keep);
-    let refused = |folder: &Path, until: RecoveryTarget, kind: ErrorKind| {
+    create_old_database(&keep);
+    let rejected = |folder: &Path, until: RecoveryTarget, kind: ErrorKind| {
         for url in [&keep, &empty] {
             let options = RestoreOptions::new().overwrite(true).changes(folder, until);
             let error = Db::restore(place.path("backup.db"), url, &options).unwrap_err();
@@ -145,10 +145,10 @@ fn a_database_is_replaced_when_the_changes_are_made() {
         assert_eq!(names(&keep), ["old"]);
         assert!(!place.path("empty.db").exists());
     };
-    refused(&changes, RecoveryTarget::Moment(Timestamp::UNIX_EPOCH), ErrorKind::OutOfRange);
-    refused(&changes, RecoveryTarget::Change(1), ErrorKind::OutOfRange);
-    refused(&place.path("nowhere"), RecoveryTarget::End, ErrorKind::Io);
-    // Another database's.
+    rejected(&changes, RecoveryTarget::Moment(Timestamp::UNIX_EPOCH), ErrorKind::OutOfRange);
+    rejected(&changes, RecoveryTarget::Change(1), ErrorKind::OutOfRange);
+    rejected(&place.path("nowhere"), RecoveryTarget::End, ErrorKind::Io);
+    // The archive of another database.
     let other = Db::open("sqlite::memory:").unwrap();
     other.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, other TEXT)", ()).unwrap();
     other.track_table("person", TrackOptions::new()).unwrap();
@@ -156,8 +156,8 @@ fn a_database_is_replaced_when_the_changes_are_made() {
                 INSERT INTO person (other) SELECT 'x' FROM n";
     other.execute(rows, ()).unwrap();
     ship(&mut other.archive_to(place.path("others")).unwrap());
-    refused(&place.path("others"), RecoveryTarget::End, ErrorKind::Conflict);
-    // One that begins behind the backup, and a damaged one.
+    rejected(&place.path("others"), RecoveryTarget::End, ErrorKind::Conflict);
+    // An archive that starts after the backup, and a damaged one.
     let first = changes.join(FIRST);
     let bytes = fs::read(&first).unwrap();
     fs::remove_file(&first).unwrap();
@@ -165,23 +165,23 @@ fn a_database_is_replaced_when_the_changes_are_made() {
     assert!(behind > 0);
     fs::write(&first, [&bytes[..bytes.len() / 2], b"x", &bytes[bytes.len() / 2 + 1..]].concat())
         .unwrap();
-    refused(&changes, RecoveryTarget::End, ErrorKind::Corrupt);
+    rejected(&changes, RecoveryTarget::End, ErrorKind::Corrupt);
     fs::write(&first, bytes).unwrap();
 
     let options = RestoreOptions::new().overwrite(true).changes(&changes, RecoveryTarget::End);
     let report = Db::restore(place.path("backup.db"), &keep, &options).unwrap();
     let last = place.db.changes().unwrap().last_id().unwrap();
-    assert_eq!(report.replayed.map(|made| made.place), Some(last));
-    let db = crate::feed::tracked().open(&keep).unwrap();
+    assert_eq!(report.replayed.map(|made| made.position), Some(last));
+    let db = crate::change_capture::tracked().open(&keep).unwrap();
     assert_eq!(dump(&db), dump(&place.db));
     let files = fs::read_dir(place.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(files.into_iter().all(|file| !file.to_string_lossy().contains(".new")));
 }
 
-/// The process that is killed: puts a backup and its changes in a database's place.
+/// Run in a process that is killed: restore_until_killed a backup and its changes over a database.
 #[test]
 #[ignore = "run by the test below, in a process of its own"]
-fn restores() {
+fn restore_until_killed() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let options =
         RestoreOptions::new().overwrite(true).changes(folder.join("changes"), RecoveryTarget::End);
@@ -191,7 +191,7 @@ fn restores() {
 }
 
 #[test]
-fn a_killed_restore_leaves_the_old_one_or_the_last_state() {
+fn a_killed_restore_leaves_the_old_database_or_the_restored_one() {
     let place = Place::new();
     let mut archive = place.db.archive_to(place.path("changes")).unwrap();
     disturb(&place.db, 1);
@@ -207,9 +207,9 @@ fn a_killed_restore_leaves_the_old_one_or_the_last_state() {
     for moment in 0..12 {
         let (file, url) = (place.path("keep.db"), place.url("keep.db?journal=delete"));
         let _ = fs::remove_file(&file);
-        old(&url);
+        create_old_database(&url);
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "archive::restores", "--ignored", "--nocapture"])
+            .args(["--exact", "archive::restore_until_killed", "--ignored", "--nocapture"])
             .env(FILE, &url)
             .env(FOLDER, place.folder.path())
             .stdout(Stdio::piped())
@@ -230,14 +230,14 @@ fn a_killed_restore_leaves_the_old_one_or_the_last_state() {
 }
 
 #[test]
-fn what_a_kill_or_a_full_disk_leaves_is_cut_off() {
+fn a_torn_end_after_a_kill_or_a_full_disk_is_cut_off() {
     let place = Place::new();
     let folder = place.path("changes");
     let mut archive = place.db.archive_to(&folder).unwrap();
     disturb(&place.db, 1);
     ship(&mut archive);
     let (file, whole) = (last_file(&folder), fs::metadata(last_file(&folder)).unwrap().len());
-    let before = archive.place();
+    let before = archive.position();
     disturb(&place.db, 2);
     ship(&mut archive);
     drop(archive);
@@ -247,23 +247,23 @@ fn what_a_kill_or_a_full_disk_leaves_is_cut_off() {
         fs::write(&file, &bytes[..length as usize]).unwrap();
         assert_eq!(Archive::check(&folder).unwrap().to, before, "cut to {length}");
         let mut archive = place.db.archive_to(&folder).unwrap();
-        assert_eq!(archive.place(), before);
+        assert_eq!(archive.position(), before);
         ship(&mut archive);
         drop(archive);
-        // The same again, but for the time of reading.
+        // The result is the same but for the time of reading.
         assert_eq!(fs::metadata(&file).unwrap().len(), bytes.len() as u64, "cut to {length}");
     }
-    // Bytes that were never written, though the file had grown.
+    // Zeros: the file had grown, but the bytes were never written.
     let mut zeros = bytes.clone();
     zeros[whole as usize + 8..].fill(0);
     fs::write(&file, &zeros).unwrap();
-    assert_eq!(place.db.archive_to(&folder).unwrap().place(), before);
-    // A file that has no whole head is begun anew.
+    assert_eq!(place.db.archive_to(&folder).unwrap().position(), before);
+    // A file without a complete header is started again.
     fs::write(&file, &bytes[..20]).unwrap();
     let mut archive = place.db.archive_to(&folder).unwrap();
-    assert_eq!(archive.place(), 0);
+    assert_eq!(archive.position(), 0);
     ship(&mut archive);
-    assert_eq!(Archive::check(&folder).unwrap().to, archive.place());
+    assert_eq!(Archive::check(&folder).unwrap().to, archive.position());
 }
 
 pub fn last_file(folder: &Path) -> PathBuf {
@@ -272,7 +272,7 @@ pub fn last_file(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn damage_gaps_and_strangers_are_refused() {
+fn damage_gaps_and_files_of_other_archives_are_rejected() {
     let place = Place::new();
     let folder = place.path("changes");
     let check = |kind: ErrorKind, words: &str| {
@@ -291,7 +291,7 @@ fn damage_gaps_and_strangers_are_refused() {
     place.backup("backup.db");
     drop(archive);
 
-    // Each flipped byte of a file that others follow is found.
+    // Each flipped byte is found in a file that is not the last.
     let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some());
     files.sort();
@@ -304,32 +304,32 @@ fn damage_gaps_and_strangers_are_refused() {
         assert!(matches!(kind, ErrorKind::Corrupt | ErrorKind::Unsupported), "{at}: {kind:?}");
     }
     fs::write(&files[1], &bytes).unwrap();
-    let aside = place.path("aside");
-    fs::rename(&files[1], &aside).unwrap();
+    let moved = place.path("moved");
+    fs::rename(&files[1], &moved).unwrap();
     check(ErrorKind::Corrupt, "where the one before ends");
-    fs::rename(&aside, &files[1]).unwrap();
-    fs::rename(&files[0], &aside).unwrap();
+    fs::rename(&moved, &files[1]).unwrap();
+    fs::rename(&files[0], &moved).unwrap();
     let other = Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
     other.create_missing_tables().unwrap();
     let error = other.replay(&folder, RecoveryTarget::End).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-    fs::rename(&aside, &files[0]).unwrap();
+    fs::rename(&moved, &files[0]).unwrap();
     let error = other.archive_to(&folder).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     let error = other.replay(&folder, RecoveryTarget::End).unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("note")), "{error}");
 
-    // What was taken out of the feed before it was shipped.
+    // Changes that were pruned before they were archived.
     disturb(&place.db, 9);
     place.db.prune_changes(Keep::Last(1)).unwrap();
     let error = place.db.archive_to(&folder).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     let began = place.db.archive_to(place.path("new")).unwrap();
-    assert_eq!(began.place(), place.db.changes().unwrap().last_id().unwrap() - 1);
+    assert_eq!(began.position(), place.db.changes().unwrap().last_id().unwrap() - 1);
 }
 
 #[test]
-fn a_snapshot_is_carried_on_where_nothing_refers_to_anything() {
+fn a_memory_snapshot_is_replayed_if_no_table_has_references() {
     let folder = tempfile::tempdir().unwrap();
     let open = |name: &str| {
         let url = format!("memory:{}", folder.path().join(name).display());
@@ -345,10 +345,10 @@ fn a_snapshot_is_carried_on_where_nothing_refers_to_anything() {
     ship(&mut archive);
     let restored = open("backup.bobak");
     let replayed = restored.replay(folder.path().join("changes"), RecoveryTarget::End).unwrap();
-    assert_eq!((replayed.changes, replayed.place), (1, 2));
+    assert_eq!((replayed.changes, replayed.position), (1, 2));
     assert_eq!(restored.table::<Person>().unwrap().require(id).unwrap().age, 2);
 
-    let linked = crate::feed::tracked().open("memory:").unwrap();
+    let linked = crate::change_capture::tracked().open("memory:").unwrap();
     linked.create_missing_tables().unwrap();
     let error = linked.replay(folder.path().join("changes"), RecoveryTarget::End).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
@@ -357,25 +357,25 @@ fn a_snapshot_is_carried_on_where_nothing_refers_to_anything() {
 const FILE: &str = "BOBAK_TEST_ARCHIVE_FILE";
 const FOLDER: &str = "BOBAK_TEST_ARCHIVE_FOLDER";
 
-/// The process that is killed: ships for ever.
+/// Run in a process that is killed: archives without end.
 #[test]
 #[ignore = "run by the test below, in a process of its own"]
-fn ships() {
+fn archive_until_killed() {
     let db = Db::open(&std::env::var(FILE).unwrap()).unwrap();
     let archive = db.archive_to(std::env::var(FOLDER).unwrap()).unwrap();
     let mut archive = archive.segment_bytes(20_000);
     loop {
-        println!("\nat {}", archive.step(Duration::from_millis(1)).unwrap().place);
+        println!("\nat {}", archive.step(Duration::from_millis(1)).unwrap().position);
     }
 }
 
 #[test]
-fn what_a_killed_process_said_to_have_shipped_is_there() {
+fn changes_that_a_killed_process_reported_as_archived_are_there() {
     let place = Place::new();
     place.backup("backup.db");
     for round in 0..5 {
         let mut other = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "archive::ships", "--ignored", "--nocapture"])
+            .args(["--exact", "archive::archive_until_killed", "--ignored", "--nocapture"])
             .env(FILE, place.url("app.db"))
             .env(FOLDER, place.path("changes"))
             .stdout(Stdio::piped())
@@ -399,13 +399,13 @@ fn what_a_killed_process_said_to_have_shipped_is_there() {
     assert_eq!(dump(&db), dump(&place.db));
 }
 
-/// The databases with a feed, and the archives, that released versions have made.
+/// The tracked databases and archives of released versions.
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/testkit/tests/fixtures");
-/// The file of an archive that begins with the first change.
+/// The archive file that starts with the first change.
 const FIRST: &str = "00000000000000000000.changes";
 
-/// What is in them: a person who comes, changes twice and goes, beside one who stays; the backups
-/// were taken behind the first change.
+/// Their content: one person is inserted, changed twice and deleted, another one stays. The backups were taken after the
+/// first change.
 fn live(db: &Db, behind_the_first: impl FnOnce()) {
     let ada = db.table().unwrap().insert(&person("ada", 1)).unwrap();
     behind_the_first();
@@ -416,17 +416,17 @@ fn live(db: &Db, behind_the_first: impl FnOnce()) {
     db.table::<Person>().unwrap().delete(ada).unwrap();
 }
 
-/// Makes those of this version.
+/// Makes the fixtures of this version.
 #[test]
 #[ignore = "run by `cargo xtask fixtures`, before a release"]
 fn make_fixtures() {
     let folder = PathBuf::from(std::env::var_os("BOBAK_FIXTURES").unwrap());
-    let aside = tempfile::tempdir().unwrap();
+    let moved = tempfile::tempdir().unwrap();
     for (name, url) in [("feed.backup", "sqlite::memory:"), ("feed.bobak", "memory:")] {
         let db =
             Db::builder().track::<Person>(TrackOptions::new().history(true)).open(url).unwrap();
         db.create_missing_tables().unwrap();
-        let changes = aside.path().join(name);
+        let changes = moved.path().join(name);
         let mut archive = db.archive_to(&changes).unwrap();
         let options = BackupOptions::new();
         live(&db, || drop(db.backup(folder.join(name), &options, |_| Ok(())).unwrap()));
@@ -436,7 +436,7 @@ fn make_fixtures() {
 }
 
 #[test]
-fn old_feeds_and_archives_are_carried_on() {
+fn tracked_databases_and_archives_of_older_versions_are_replayed() {
     let mut files = 0;
     for version in fs::read_dir(FIXTURES).unwrap().map(|entry| entry.unwrap().path()) {
         for (name, scheme) in [("feed.backup", "sqlite"), ("feed.bobak", "memory")] {
@@ -453,12 +453,12 @@ fn old_feeds_and_archives_are_carried_on() {
             assert_eq!(db.tracked_tables().unwrap(), ["person"]);
             assert_eq!(db.changes().unwrap().last_id().unwrap(), 1);
             let is_old = version.ends_with("0.1.0-without-borders");
-            // A page without borders may be cut anywhere.
+            // A page without transaction boundaries may be cut anywhere.
             let inside = db.replay(&changes, RecoveryTarget::Change(3));
-            assert_eq!(inside.is_ok_and(|made| made.place == 3 && !made.whole), is_old);
+            assert_eq!(inside.is_ok_and(|made| made.position == 3 && !made.whole), is_old);
             let replayed = db.replay(&changes, RecoveryTarget::End).unwrap();
             let left = if is_old { 2 } else { 4 };
-            assert_eq!((replayed.changes, replayed.place), (left, 5), "{name} of {version:?}");
+            assert_eq!((replayed.changes, replayed.position), (left, 5), "{name} of {version:?}");
             assert_eq!(replayed.whole, !is_old);
             let people = db.table::<Person>().unwrap();
             let names: Vec<_> = people.list(Query::all()).unwrap();
@@ -466,13 +466,13 @@ fn old_feeds_and_archives_are_carried_on() {
             let history = people.history(1).unwrap();
             let ages: Vec<_> = history.iter().map(|r| r.after.as_ref().map(|p| p.age)).collect();
             assert_eq!(ages, [Some(1), Some(2), Some(4), None]);
-            assert_eq!(history[1].who.as_deref(), Some("ann"));
-            // It goes on, and so does the archive.
+            assert_eq!(history[1].actor.as_deref(), Some("ann"));
+            // Capture and archive continue.
             people.set(2, [Person::AGE.set(5)]).unwrap();
             let mut archive = db.archive_to(&changes).unwrap();
-            assert_eq!(archive.place(), 5);
+            assert_eq!(archive.position(), 5);
             ship(&mut archive);
-            assert_eq!((archive.place(), Archive::check(&changes).unwrap().changes), (6, 6));
+            assert_eq!((archive.position(), Archive::check(&changes).unwrap().changes), (6, 6));
             files += 1;
         }
     }

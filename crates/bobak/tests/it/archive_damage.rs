@@ -1,4 +1,4 @@
-//! What is no folder of changes, or is damaged where only its end could be unfinished.
+//! Folders that are not archives, and damage that is not just an unfinished end.
 
 use crate::archive::{last_file, ship};
 use crate::engines::{Person, person};
@@ -17,7 +17,7 @@ fn source(folder: &Path) -> Db {
     db
 }
 
-/// The places of frames in a file.
+/// The offsets of the frames in a file.
 fn frames(bytes: &[u8]) -> Vec<usize> {
     let (mut at, mut places) = (24, Vec::new());
     while at < bytes.len() {
@@ -27,9 +27,9 @@ fn frames(bytes: &[u8]) -> Vec<usize> {
     places
 }
 
-/// No checksum covers a length, and a wrong one points past what follows, or past the end.
+/// No checksum covers a length, and a wrong one points beyond the next frame or the end of the file.
 #[test]
-fn a_wrong_length_is_damage_and_cuts_nothing() {
+fn a_wrong_length_is_damage_and_nothing_is_cut() {
     let folder = tempfile::tempdir().unwrap();
     let db = source(folder.path());
     let changes = folder.path().join("changes");
@@ -64,7 +64,7 @@ fn a_wrong_length_is_damage_and_cuts_nothing() {
 }
 
 #[test]
-fn an_unfinished_end_is_told_and_stays_until_all_is_checked() {
+fn an_unfinished_end_is_reported_and_cut_only_after_all_checks() {
     let folder = tempfile::tempdir().unwrap();
     let db = source(folder.path());
     let changes = folder.path().join("changes");
@@ -82,7 +82,7 @@ fn an_unfinished_end_is_told_and_stays_until_all_is_checked() {
     let last = frames(&bytes).pop().unwrap();
     let span = Archive::check(&changes).unwrap();
     assert_eq!((span.to, span.unfinished), (1, (torn.len() - last) as u64));
-    // An older state of the database: refused, and nothing is cut.
+    // An older state of the database: rejected, and nothing is cut.
     let empty = Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
     empty.create_missing_tables().unwrap();
     let error = empty.archive_to(&changes).unwrap_err();
@@ -93,7 +93,7 @@ fn an_unfinished_end_is_told_and_stays_until_all_is_checked() {
 }
 
 #[test]
-fn a_file_is_no_folder() {
+fn a_file_is_not_an_archive_folder() {
     let folder = tempfile::tempdir().unwrap();
     let db = source(folder.path());
     let file = folder.path().join("app.db");
@@ -103,47 +103,47 @@ fn a_file_is_no_folder() {
     }
 }
 
-/// Nobody would find what is written to a file without a name.
+/// Otherwise the archive would write to a file that has been removed.
 #[cfg(unix)]
 #[test]
-fn a_folder_that_is_gone_is_told_at_the_next_step() {
+fn a_removed_folder_is_reported_at_the_next_step() {
     let folder = tempfile::tempdir().unwrap();
     let (db, changes) = (source(folder.path()), folder.path().join("changes"));
     let people = db.table().unwrap();
     people.insert(&person("kept", 1)).unwrap();
     let mut archive = db.archive_to(&changes).unwrap();
     ship(&mut archive);
-    let is_told = |archive: &mut Archive| {
+    let is_reported = |archive: &mut Archive| {
         let error = archive.step(std::time::Duration::ZERO).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
         assert!(error.message().contains(changes.to_str().unwrap()), "{error}");
     };
-    // Moved away, and put back.
-    let aside = folder.path().join("aside");
-    fs::rename(&changes, &aside).unwrap();
-    is_told(&mut archive);
+    // Moved away, and back.
+    let moved = folder.path().join("moved");
+    fs::rename(&changes, &moved).unwrap();
+    is_reported(&mut archive);
     people.insert(&person("later", 1)).unwrap();
-    is_told(&mut archive);
-    // Nor is another folder in its place the same.
+    is_reported(&mut archive);
+    // Another folder in its place is not the same one.
     fs::create_dir(&changes).unwrap();
-    fs::copy(last_file(&aside), changes.join(last_file(&aside).file_name().unwrap())).unwrap();
-    is_told(&mut archive);
+    fs::copy(last_file(&moved), changes.join(last_file(&moved).file_name().unwrap())).unwrap();
+    is_reported(&mut archive);
     fs::remove_dir_all(&changes).unwrap();
-    fs::rename(&aside, &changes).unwrap();
+    fs::rename(&moved, &changes).unwrap();
     ship(&mut archive);
     assert_eq!(Archive::check(&changes).unwrap().changes, 2);
-    // Removed, and begun anew with all that the feed has.
+    // Removed: a new archive starts with the whole change log.
     fs::remove_dir_all(&changes).unwrap();
-    is_told(&mut archive);
+    is_reported(&mut archive);
     drop(archive);
     ship(&mut db.archive_to(&changes).unwrap());
     let span = Archive::check(&changes).unwrap();
     assert_eq!((span.from, span.changes), (0, 2));
 }
 
-/// Two databases that were one, each of which went on by itself: their numbers are the same.
+/// Two databases that were one and then diverged: their change numbers are the same.
 #[test]
-fn another_history_is_no_way_to_go_on() {
+fn an_archive_of_a_diverged_database_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let db = source(folder.path());
     let url = format!("sqlite:{}", folder.path().join("app.db").display());
@@ -160,7 +160,7 @@ fn another_history_is_no_way_to_go_on() {
         Db::restore(&backup, &url, &options.clone().overwrite(true)).unwrap();
         Db::open(&url).unwrap()
     };
-    // With all of the changes it is the same one, and goes on.
+    // With all changes replayed the history is the same, and the archive continues.
     let db = restore(&RestoreOptions::new().changes(&changes, RecoveryTarget::End));
     db.table().unwrap().insert(&person("goes on", 1)).unwrap();
     ship(&mut db.archive_to(&changes).unwrap());
@@ -168,14 +168,14 @@ fn another_history_is_no_way_to_go_on() {
     drop(db);
     let db = restore(&RestoreOptions::new());
     for name in ["second", "third", "fourth"] {
-        // Later than what the folder has.
+        // Later than the last change in the folder.
         std::thread::sleep(std::time::Duration::from_millis(2));
         db.table().unwrap().insert(&person(name, 1)).unwrap();
     }
-    let mut follower = db.replicate_to(&target, &[]).unwrap();
+    let mut replica = db.replicate_to(&target, &[]).unwrap();
     let errors = [
         db.archive_to(&changes).unwrap_err(),
-        follower.step(std::time::Duration::ZERO).unwrap_err(),
+        replica.step(std::time::Duration::ZERO).unwrap_err(),
     ];
     for error in errors {
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
@@ -183,9 +183,9 @@ fn another_history_is_no_way_to_go_on() {
     }
 }
 
-/// A backup of one database, and the changes of another one, or of what it was before an older state was restored.
+/// A backup of one database with the changes of another, or with those from before an older state was restored.
 #[test]
-fn a_backup_is_not_carried_on_by_the_changes_of_another_history() {
+fn changes_of_another_history_are_not_replayed_on_a_backup() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     for (name, rows) in [("one", 3), ("two", 5)] {
@@ -204,8 +204,8 @@ fn a_backup_is_not_carried_on_by_the_changes_of_another_history() {
         let options = RestoreOptions::new().changes(path(changes), RecoveryTarget::End);
         Db::restore(path(backup), &url, &options)
     };
-    let refused = restore("one.bak", "two.changes").unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
+    let rejected = restore("one.bak", "two.changes").unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Conflict, "{rejected}");
     assert!(!place.exists(), "nothing was put there");
     restore("two.bak", "two.changes").unwrap();
     assert_eq!(Db::open(&url).unwrap().sql::<i64>("SELECT count(*) FROM person", ()).unwrap(), [5]);

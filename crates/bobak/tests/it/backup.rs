@@ -1,4 +1,4 @@
-//! Backups of databases that are being written.
+//! Backups of databases while they are written.
 
 use bobak::backup::{BackupOptions, BackupPhase, Checksum, Compression};
 use bobak::prelude::*;
@@ -36,7 +36,7 @@ pub(crate) fn url(path: &Path, settings: &str) -> String {
     format!("sqlite:{}{settings}", path.display())
 }
 
-/// Moves money until it is told to stop, so that the sum is the same at every moment; tells when it has begun.
+/// Moves money until `stop` is set, so that the sum is the same at every moment; reports its start to `begun`.
 fn move_money(db: &Db, stop: &AtomicBool, begun: mpsc::Sender<()>) {
     for moved in 0.. {
         if stop.load(Ordering::Relaxed) {
@@ -52,7 +52,7 @@ fn move_money(db: &Db, stop: &AtomicBool, begun: mpsc::Sender<()>) {
             Ok(())
         })
         .unwrap();
-        // Nobody hears it but the first time.
+        // Only the first message has a receiver.
         let _ = begun.send(());
     }
 }
@@ -63,9 +63,9 @@ pub(crate) fn check(url: &str) {
     assert_eq!(sum, [(ACCOUNTS, 100 * ACCOUNTS)]);
 }
 
-/// In every mode of SQLite: the backup is of one moment, and the writers went on, none of which was refused.
+/// In every journal mode: the backup is of one moment, and no writer is rejected.
 #[test]
-fn while_others_write() {
+fn a_backup_during_writes_is_of_one_moment() {
     for settings in [
         "?synchronous=normal",
         "?journal=delete&synchronous=off",
@@ -96,7 +96,7 @@ fn while_others_write() {
             assert_eq!(report.tables, [("account".to_owned(), ACCOUNTS as u64)]);
             assert!(report.compared && report.bytes > 100_000, "{report:?}");
         });
-        // A file that needs no other beside it, and that only its owner's readers read.
+        // A single file, which only its owner can read.
         let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let names: Vec<_> =
             names.filter(|name| name.to_string_lossy().contains("backup")).collect();
@@ -107,7 +107,7 @@ fn while_others_write() {
 }
 
 #[test]
-fn compressed_and_restored() {
+fn a_compressed_backup_is_restored() {
     let folder = tempfile::tempdir().unwrap();
     let db = open("sqlite::memory:");
     fill(&db);
@@ -136,10 +136,10 @@ fn compressed_and_restored() {
     }
 }
 
-/// A backup with any byte changed, or cut off anywhere, is refused, and harms nothing.
+/// A backup with any byte changed, or truncated anywhere, is rejected and changes nothing.
 #[test]
 #[cfg(feature = "compress")]
-fn damaged_backups_are_refused() {
+fn damaged_backups_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::open("sqlite::memory:").unwrap();
     db.execute("CREATE TABLE t AS SELECT 1 AS a, 'text' AS b", ()).unwrap();
@@ -152,7 +152,7 @@ fn damaged_backups_are_refused() {
         let packed = BackupOptions::new().compression(compression);
         db.backup_to(&mut good, &packed, |_| Ok(())).unwrap();
         let file = folder.path().join("wrong");
-        let refused = |bytes: &[u8], what: &str| {
+        let rejected = |bytes: &[u8], what: &str| {
             fs::write(&file, bytes).unwrap();
             let error = Db::restore(&file, &url(&place, ""), &options).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
@@ -163,19 +163,19 @@ fn damaged_backups_are_refused() {
             let mut wrong = good.clone();
             wrong[place] ^= 0x10;
             fs::write(&file, &wrong).unwrap();
-            // The time in a gzip, and the bits that fill its last byte, mean nothing.
+            // The time in a gzip header and the padding of its last byte have no meaning.
             if compression == Compression::Gzip && Db::check_backup(&file).is_ok() {
                 harmless += 1;
                 continue;
             }
-            refused(&wrong, &format!("{compression:?}, byte {place}"));
+            rejected(&wrong, &format!("{compression:?}, byte {place}"));
         }
         assert!(harmless < 5, "{harmless}");
         for length in [0, 1, 20, good.len() / 2, good.len() - 1] {
-            refused(&good[..length], &format!("{compression:?}, {length} bytes"));
+            rejected(&good[..length], &format!("{compression:?}, {length} bytes"));
         }
-        refused(&[&good[..], b"x"].concat(), "more behind");
-        refused(&[&good[..], &good[..]].concat(), "twice");
+        rejected(&[&good[..], b"x"].concat(), "more behind");
+        rejected(&[&good[..], &good[..]].concat(), "twice");
     }
     assert_eq!(fs::read(&place).unwrap(), before);
     let names: Vec<_> =
@@ -183,13 +183,13 @@ fn damaged_backups_are_refused() {
     assert_eq!(names.len(), 2, "{names:?}");
 }
 
-/// The number of bytes of a file's pages, as its head has it.
+/// The number of bytes of a file's pages, according to its header.
 fn pages(file: &[u8]) -> usize {
     let number = |at: usize| u32::from_be_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     number(28) * 4096
 }
 
-/// A plain backup is a database with a checksum behind it: any changed byte, any cut, and whatever is added, is found.
+/// A plain backup is a database followed by a checksum: any changed byte, truncation or addition is found.
 #[test]
 fn plain_backups_are_checked() {
     let folder = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn plain_backups_are_checked() {
     assert_eq!((report.bytes, report.stored), (pages(&good) as u64, good.len() as u64));
     assert_eq!(Db::check_backup(&file).unwrap(), report);
     assert_eq!((report.checksum, report.compared), (Checksum::Same, true));
-    let refused = |bytes: &[u8], what: &str| {
+    let rejected = |bytes: &[u8], what: &str| {
         fs::write(&file, bytes).unwrap();
         let error = Db::restore(&file, &url(&to, ""), &RestoreOptions::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
@@ -212,29 +212,29 @@ fn plain_backups_are_checked() {
     for at in (0..good.len()).step_by(971).chain(head).chain(end.step_by(7)) {
         let mut wrong = good.clone();
         wrong[at] ^= 0x10;
-        refused(&wrong, &format!("byte {at}"));
+        rejected(&wrong, &format!("byte {at}"));
     }
     let plain = &good[..pages(&good)];
     for cut in [0, 1, 70, 100, 4096, plain.len() - 1, plain.len() + 1, good.len() - 1] {
-        refused(&good[..cut], &format!("cut to {cut}"));
+        rejected(&good[..cut], &format!("cut to {cut}"));
     }
-    // A page of an index, where there is no checksum, and lengths that are not those of the pages.
+    // A page of an index, in a file without a checksum, and lengths that do not match the pages.
     let mut wrong = plain.to_vec();
     wrong[plain.len() - 4096..][..400].fill(0xee);
-    refused(&wrong, "a page");
+    rejected(&wrong, "a page");
     for bytes in [&good[..], plain] {
-        refused(&[bytes, b"x"].concat(), "a byte more");
-        refused(&[bytes, &[0; 4096][..]].concat(), "a page more");
-        refused(&[bytes, bytes].concat(), "twice");
+        rejected(&[bytes, b"x"].concat(), "a byte more");
+        rejected(&[bytes, &[0; 4096][..]].concat(), "a page more");
+        rejected(&[bytes, bytes].concat(), "twice");
     }
-    // As older versions made them.
+    // Older versions wrote no checksum.
     fs::write(&file, plain).unwrap();
     let old = Db::restore(&file, &url(&to, ""), &RestoreOptions::new()).unwrap();
     assert_eq!((old.checksum, old.compared), (Checksum::Missing, false));
     check(&url(&to, ""));
 }
 
-/// It opens, and takes writes, in every mode; and then it says of itself that it was written to.
+/// It opens and accepts writes in every mode, and afterwards reports that it was modified.
 #[test]
 fn a_plain_backup_stays_a_database() {
     for settings in ["", "?journal=delete", "?journal=persist", "?journal=off&locking=exclusive"] {
@@ -276,9 +276,9 @@ fn a_plain_backup_stays_a_database() {
     }
 }
 
-/// One that is being written has a part of it elsewhere.
+/// Part of a database that is being written may be in its WAL.
 #[test]
-fn a_backup_that_somebody_writes_to_is_refused() {
+fn a_backup_that_is_open_for_writing_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup.db");
     let db = open("sqlite::memory:");
@@ -296,7 +296,7 @@ fn a_backup_that_somebody_writes_to_is_refused() {
 }
 
 #[test]
-fn what_is_refused() {
+fn invalid_targets_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("app.db");
     let db = open(&url(&place, ""));
@@ -305,7 +305,7 @@ fn what_is_refused() {
     let kind = |file: &Path| db.backup(file, &options, |_| Ok(())).unwrap_err().kind();
     assert_eq!(kind(&place), ErrorKind::Misuse);
     assert_eq!(kind(&folder.path().join("app.db-wal")), ErrorKind::Misuse);
-    // Also in other words, where it is not there now.
+    // Also by another spelling of the path, even if the file does not exist now.
     let other_words = folder.path().join(".").join("app.db-journal");
     assert!(!other_words.exists());
     assert_eq!(kind(&other_words), ErrorKind::Misuse);
@@ -321,40 +321,40 @@ fn what_is_refused() {
         db.backup(folder.path().join("b"), &options, |_| panic!("of the caller's"))
     }));
     assert!(panicked.is_err());
-    // Nothing is left of any, and the database goes on.
+    // No failed backup leaves a file, and the database still works.
     let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| name.to_string_lossy().starts_with("app.db")));
     db.execute("UPDATE account SET balance = 100", ()).unwrap();
 }
 
-/// A backup's own connection would open another's file by the name.
+/// A backup opens its own connection by name, and so would open the file that has that name now.
 #[test]
 #[cfg(unix)]
-fn a_file_that_was_replaced_is_not_backed_up_in_the_place_of_the_open_one() {
+fn a_replaced_file_is_not_backed_up_instead_of_the_open_one() {
     let folder = tempfile::tempdir().unwrap();
-    let [place, aside, other, file] =
-        ["app.db", "aside.db", "other.db", "backup.db"].map(|name| folder.path().join(name));
+    let [place, moved, other, file] =
+        ["app.db", "moved.db", "other.db", "backup.db"].map(|name| folder.path().join(name));
     drop(open(&url(&other, "?journal=delete")));
     let db = open(&url(&place, ""));
     fill(&db);
-    let refused = || {
+    let rejected = || {
         let error = db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
         assert!(error.message().contains(place.to_str().unwrap()), "{error}");
         assert!(!file.exists());
     };
-    fs::rename(&place, &aside).unwrap();
-    refused();
+    fs::rename(&place, &moved).unwrap();
+    rejected();
     fs::rename(&other, &place).unwrap();
-    refused();
-    fs::rename(&aside, &place).unwrap();
+    rejected();
+    fs::rename(&moved, &place).unwrap();
     db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
     check(&url(&file, ""));
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_leaves_the_old_backup() {
+fn a_full_disk_keeps_the_old_backup() {
     let folder = tempfile::tempdir().unwrap();
     let db = open("sqlite::memory:");
     fill(&db);
@@ -363,16 +363,16 @@ fn a_full_disk_leaves_the_old_backup() {
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Full);
     let file = folder.path().join("backup.db");
     db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
-    let mut rights = fs::metadata(&file).unwrap().permissions();
-    rights.set_readonly(true);
-    fs::set_permissions(&file, rights).unwrap();
+    let mut permissions = fs::metadata(&file).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&file, permissions).unwrap();
     let again = db.backup(&file, &BackupOptions::new().overwrite(true), |_| Ok(()));
     assert_eq!(again.unwrap_err().kind(), ErrorKind::ReadOnly);
     check(&url(&file, "?mode=ro&journal=delete"));
 }
 
 #[test]
-fn the_memory_engine() {
+fn the_memory_engine_is_backed_up_and_restored() {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("own");
     let place = format!("memory:{}", own.display());
@@ -408,10 +408,10 @@ fn the_memory_engine() {
 
 const FOLDER: &str = "BOBAK_TEST_BACKUP_FOLDER";
 
-/// The process that is killed: takes backups of a database, and restores them, for ever.
+/// Run in a process that is killed: backs up and restores without end.
 #[test]
 #[ignore = "run by the test below, in a process of its own"]
-fn backs_up_and_restores() {
+fn run_until_killed() {
     let folder = std::path::PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let db = open(&url(&folder.join("app.db"), "?mode=ro"));
     let (file, place) = (folder.join("backup"), folder.join("restored.db"));
@@ -428,9 +428,9 @@ fn backs_up_and_restores() {
     }
 }
 
-/// Killed at many moments it leaves whole files, and what it was writing is removed by the next one.
+/// Killed at many moments, it leaves whole files, and the next run removes its temporary files.
 #[test]
-fn killed_backups_and_restores() {
+fn killed_backups_and_restores_leave_whole_files() {
     use std::io::{BufRead, BufReader};
     let folder = tempfile::tempdir().unwrap();
     let db = open(&url(&folder.path().join("app.db"), ""));
@@ -443,7 +443,7 @@ fn killed_backups_and_restores() {
     let mut most = 0;
     for moment in 0..12 {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "backup::backs_up_and_restores", "--ignored", "--nocapture"])
+            .args(["--exact", "backup::run_until_killed", "--ignored", "--nocapture"])
             .env(FOLDER, folder.path())
             .stdout(std::process::Stdio::piped())
             .spawn()
@@ -451,7 +451,7 @@ fn killed_backups_and_restores() {
         let said = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut rounds = said.map_while(Result::ok).filter(|line| line.starts_with("round"));
         assert!(rounds.next().is_some(), "it began");
-        // At some moment of a round, and so of either kind.
+        // At some moment of a round, so during a backup or a restore.
         std::thread::sleep(std::time::Duration::from_millis(moment * 3));
         child.kill().unwrap();
         rounds.for_each(drop);
@@ -467,10 +467,10 @@ fn killed_backups_and_restores() {
     assert_eq!(left(), 0, "of {most} that were left none is there");
 }
 
-/// The backups that released versions have made, beside their other files.
+/// The backups of released versions, in one folder with their other fixtures.
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/testkit/tests/fixtures");
 
-/// Makes those of this version.
+/// Makes the fixtures of this version.
 #[test]
 #[ignore = "run by `cargo xtask fixtures`, before a release"]
 fn make_fixtures() {
@@ -494,7 +494,7 @@ fn old_backups_are_restored() {
     let mut files = 0;
     for version in fs::read_dir(FIXTURES).unwrap().map(|entry| entry.unwrap().path()) {
         let folder = tempfile::tempdir().unwrap();
-        // Plain ones had no checksum at first.
+        // Plain backups of the first versions have no checksum.
         for (name, checksum) in [
             ("backup.db", Checksum::Missing),
             ("summed.db", Checksum::Same),
@@ -518,18 +518,18 @@ fn old_backups_are_restored() {
     assert!(files >= 4, "{files}");
 }
 
-/// What others speak through is not taken away under them.
+/// Other processes may be using a pipe or a socket by its name.
 #[test]
 #[cfg(unix)]
-fn what_is_no_regular_file_is_not_replaced() {
+fn only_regular_files_are_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     let db = open("sqlite::memory:");
     let options = BackupOptions::new().overwrite(true);
-    let refused = db.backup(&socket, &options, |_| Ok(())).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Config, "{refused}");
+    let rejected = db.backup(&socket, &options, |_| Ok(())).unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Config, "{rejected}");
     assert!(std::os::unix::net::UnixStream::connect(&socket).is_ok());
-    let refused = Db::check_backup(&socket).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Io, "{refused}");
+    let rejected = Db::check_backup(&socket).unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Io, "{rejected}");
 }

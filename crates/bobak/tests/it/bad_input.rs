@@ -1,4 +1,4 @@
-//! Each mistake gives one error of the right kind, naming where it is, and nothing half-written.
+//! Each mistake gives one error of the right kind that names its location, and nothing is half written.
 
 use crate::engines::{Person, on_each, person};
 use bobak::prelude::*;
@@ -11,7 +11,7 @@ fn place(error: &Error) -> (ErrorKind, Option<&str>, Option<&str>, Option<u64>) 
 }
 
 #[test]
-fn wrong_type_in_a_column() {
+fn a_wrong_type_in_a_column_is_named() {
     let db = Db::open("sqlite::memory:").unwrap();
     db.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, size BIGINT NOT NULL)", ()).unwrap();
     db.execute("INSERT INTO item VALUES (1, 'large')", ()).unwrap();
@@ -47,7 +47,7 @@ fn text_too_long_counts_characters_before_any_io() {
 }
 
 #[test]
-fn null_where_none_may_be() {
+fn null_in_a_required_column_is_rejected() {
     on_each(|at| {
         let db = at.people();
         let table = db.dynamic("person").unwrap();
@@ -67,7 +67,7 @@ fn null_where_none_may_be() {
 }
 
 #[test]
-fn duplicate_of_a_unique_field_or_key() {
+fn a_duplicate_unique_field_or_key_is_rejected() {
     on_each(|at| {
         let db = at.people();
         let people = db.table::<Person>().unwrap();
@@ -83,7 +83,7 @@ fn duplicate_of_a_unique_field_or_key() {
 }
 
 #[test]
-fn a_check_that_fails() {
+fn a_failing_check_is_rejected() {
     on_each(|at| {
         let db = at.people();
         let people = db.table::<Person>().unwrap();
@@ -99,7 +99,7 @@ fn a_check_that_fails() {
 }
 
 #[test]
-fn unknown_table_or_column() {
+fn an_unknown_table_or_column_is_named() {
     on_each(|at| {
         let db = Db::open(&at.url).unwrap();
         let error = db.table::<Person>().err().unwrap();
@@ -125,7 +125,7 @@ fn unknown_table_or_column() {
 }
 
 #[test]
-fn key_not_found() {
+fn updating_a_missing_key_is_not_found() {
     on_each(|at| {
         let db = at.people();
         let people = db.table::<Person>().unwrap();
@@ -138,7 +138,7 @@ fn key_not_found() {
 }
 
 #[test]
-fn a_file_that_is_not_a_database() {
+fn a_file_that_is_not_a_database_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("letter.txt");
     let text = "Dear reader, this is not a database, whatever its name says.\n".repeat(40);
@@ -152,7 +152,7 @@ fn a_file_that_is_not_a_database() {
 }
 
 #[test]
-fn a_folder_that_is_missing() {
+fn a_missing_folder_is_an_error() {
     for url in ["sqlite:/nonexistent/app.db", "sqlite:/nonexistent/app.db?mode=ro"] {
         let error = Db::open(url).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Io, "{error}");
@@ -161,7 +161,7 @@ fn a_folder_that_is_missing() {
 }
 
 #[test]
-fn a_read_only_file() {
+fn writing_a_read_only_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let url = format!("sqlite:{}", path.display());
@@ -178,12 +178,12 @@ fn a_read_only_file() {
     assert_eq!(people.count(Query::all()).unwrap(), 1);
 }
 
-/// A database whose file may not grow: what a full disk does to SQLite, without the disk.
+/// A database whose file may not grow, which is how SQLite sees a full disk.
 fn small_database(path: &Path) -> Db {
     let url = format!("sqlite:{}", path.display());
     let db = Db::builder().record::<Person>().open(&url).unwrap();
     db.create_missing_tables().unwrap();
-    // In a transaction, so that it reaches the connection that writes.
+    // In a transaction, so that the limit is set on the writing connection.
     let limit =
         |transaction: &Transaction<'_>| transaction.execute("PRAGMA max_page_count = 24", ());
     db.transaction(limit).unwrap();
@@ -220,7 +220,7 @@ fn a_full_disk_keeps_what_was_acknowledged() {
 }
 
 #[test]
-fn values_that_do_not_fit() {
+fn values_out_of_range_are_rejected() {
     #[derive(Record, Debug, PartialEq)]
     struct Reading {
         id: i64,
@@ -246,7 +246,7 @@ fn values_that_do_not_fit() {
         let expected = (ErrorKind::OutOfRange, Some("reading"), Some("large"), None);
         assert_eq!(place(&error), expected, "{error}");
     });
-    // A value that another program stored, too large for the field.
+    // A value that another program stored and that is too large for the field.
     let db = Db::open("sqlite::memory:").unwrap();
     db.execute("CREATE TABLE small (id INTEGER PRIMARY KEY, n TINYINT NOT NULL)", ()).unwrap();
     db.execute("INSERT INTO small VALUES (1, 300)", ()).unwrap();
@@ -263,7 +263,7 @@ fn values_that_do_not_fit() {
 }
 
 #[test]
-fn a_sum_that_overflows() {
+fn an_overflowing_sum_is_an_error() {
     #[derive(Record)]
     struct Big {
         id: i64,
@@ -284,7 +284,7 @@ fn a_sum_that_overflows() {
 }
 
 #[test]
-fn one_table_for_two_record_types() {
+fn two_record_types_for_one_table_are_rejected() {
     #[derive(Record)]
     #[record(table = "person")]
     struct Other {
@@ -304,7 +304,7 @@ fn one_table_for_two_record_types() {
 }
 
 #[test]
-fn malformed_urls() {
+fn malformed_urls_are_rejected() {
     for url in
         ["", "people.db", "sqlite:", "sqlite:a.db?synchronous=maybe", "sqlite:a.db?x", "oracle:x"]
     {
@@ -319,7 +319,7 @@ fn malformed_urls() {
 }
 
 #[test]
-fn wrong_values_in_queries() {
+fn wrong_values_in_queries_are_rejected() {
     on_each(|at| {
         let db = at.people();
         let table = db.dynamic("person").unwrap();
@@ -337,7 +337,7 @@ fn wrong_values_in_queries() {
 }
 
 #[test]
-fn tables_on_two_engines_in_one_transaction_or_batch() {
+fn a_transaction_or_batch_over_two_engines_is_rejected() {
     #[derive(Record)]
     struct Visit {
         id: i64,
@@ -364,7 +364,7 @@ fn tables_on_two_engines_in_one_transaction_or_batch() {
 }
 
 #[test]
-fn schemas_that_do_not_fit_together() {
+fn contradictory_schemas_are_rejected() {
     let build = |builder: bobak::schema::TableSchemaBuilder| builder.build().unwrap_err();
     let id = || ColumnSchema::of::<i64>("id");
     for error in [

@@ -5,7 +5,7 @@ use bobak::batch::{OnConflict, OnError, Outcome};
 use bobak::prelude::*;
 
 #[test]
-fn several_types_and_verbs_in_one_send() {
+fn a_batch_has_several_types_and_verbs() {
     on_each(|place| {
         let db = place.people();
         let people = db.table::<Person>().unwrap();
@@ -33,7 +33,7 @@ fn several_types_and_verbs_in_one_send() {
 }
 
 #[test]
-fn an_error_stops_and_undoes_since_the_last_commit() {
+fn an_error_stops_the_batch_and_rolls_back_to_the_last_commit() {
     on_each(|place| {
         let db = place.people();
         let people = db.table::<Person>().unwrap();
@@ -62,7 +62,7 @@ fn an_error_stops_and_undoes_since_the_last_commit() {
 }
 
 #[test]
-fn going_on_leaves_only_the_wrong_rows_out() {
+fn continuing_after_errors_skips_only_the_failed_rows() {
     on_each(|place| {
         let db = place.people();
         let people = db.table::<Person>().unwrap();
@@ -74,7 +74,7 @@ fn going_on_leaves_only_the_wrong_rows_out() {
         let negative = Currency::from_scaled(-1);
         batch.insert(&Person { balance: negative, ..person("poor", 1) }).unwrap();
         let long = batch.insert(&person(&"x".repeat(41), 1)).unwrap_err();
-        assert_eq!(long.kind(), ErrorKind::TooLong, "refused before it is added");
+        assert_eq!(long.kind(), ErrorKind::TooLong, "rejected before it is added");
         batch.insert(&person("last", 1)).unwrap();
         let report = batch.finish().unwrap();
         assert_eq!((report.inserted, report.failed), (51, 11));
@@ -107,7 +107,7 @@ fn conflicts_are_ignored_or_replaced() {
 }
 
 #[test]
-fn a_long_batch_commits_as_it_goes_and_keeps_only_counts() {
+fn a_long_batch_commits_in_parts_and_keeps_only_counts() {
     on_each(|place| {
         let db = place.people();
         let mut batch = db.batch(BatchOptions::new().keep_outcomes(false));
@@ -124,7 +124,7 @@ fn a_long_batch_commits_as_it_goes_and_keeps_only_counts() {
 }
 
 #[test]
-fn a_batch_in_a_transaction_goes_with_it() {
+fn a_batch_in_a_transaction_is_rolled_back_with_it() {
     on_each(|place| {
         let db = place.people();
         let transaction = db.begin().unwrap();

@@ -1,4 +1,4 @@
-//! Records kept in front of an engine: never older than the last write that has returned.
+//! Cached records are never older than the last acknowledged write.
 
 use crate::engines::{Person, person};
 use bobak::cache::{CacheOptions, CacheStats};
@@ -21,7 +21,7 @@ fn stats(db: &Db) -> CacheStats {
 }
 
 #[test]
-fn every_write_makes_it_forget() {
+fn every_write_removes_the_cached_row() {
     for url in ["memory:", "sqlite::memory:"] {
         let db = open(url, CacheOptions::new());
         let people = db.table::<Person>().unwrap();
@@ -54,7 +54,7 @@ fn every_write_makes_it_forget() {
         for (number, write) in writes.iter().enumerate() {
             let (_, before) = (name(), stats(&db).hits);
             name();
-            assert_eq!(stats(&db).hits, before + 1, "{url} {number}: it was kept");
+            assert_eq!(stats(&db).hits, before + 1, "{url} {number}: it was cached");
             write(&format!("name {number}"));
             assert_eq!(name(), Some(format!("name {number}")), "{url} {number}");
         }
@@ -64,7 +64,7 @@ fn every_write_makes_it_forget() {
 }
 
 #[test]
-fn sql_makes_it_forget_everything() {
+fn sql_empties_the_cache() {
     let db = open("sqlite::memory:", CacheOptions::new());
     let people = db.table::<Person>().unwrap();
     let id = people.insert(&person("ada", 1)).unwrap();
@@ -77,7 +77,7 @@ fn sql_makes_it_forget_everything() {
 }
 
 #[test]
-fn what_is_rolled_back_was_never_kept() {
+fn rolled_back_rows_are_never_cached() {
     let db = open("sqlite::memory:", CacheOptions::new());
     let people = db.table::<Person>().unwrap();
     let id = people.insert(&person("ada", 1)).unwrap();
@@ -91,9 +91,9 @@ fn what_is_rolled_back_was_never_kept() {
     assert_eq!(people.require(id).unwrap().name, "ada");
 }
 
-/// What SQL writes to an attached engine inside a transaction is read from the engine until it is over.
+/// Rows that SQL writes to an attached engine inside a transaction are read from the engine until the transaction ends.
 #[test]
-fn sql_of_an_open_transaction_is_not_kept_as_it_was() {
+fn rows_written_by_sql_in_an_open_transaction_are_not_cached() {
     let (_folder, main) = file();
     for attached in ["memory:", "sqlite::memory:"] {
         let builder = Db::builder().attach("other", attached).record_on::<Person>("other");
@@ -106,17 +106,17 @@ fn sql_of_an_open_transaction_is_not_kept_as_it_was() {
             let transaction = db.begin().unwrap();
             let sql = "UPDATE other.person SET age = ?";
             assert_eq!(transaction.execute(sql, (number,)).unwrap(), 1);
-            // Whatever others see meanwhile, or whether they wait in vain, is not kept.
+            // Whatever other threads read meanwhile, or if they time out, is not cached.
             let _ = std::thread::scope(|scope| scope.spawn(|| people.get(id)).join()).unwrap();
             if commits { transaction.commit() } else { transaction.rollback() }.unwrap();
             assert_eq!(age(), 2, "{attached}");
         }
         let hits = stats(&db).hits;
-        assert_eq!((age(), stats(&db).hits), (2, hits + 1), "it is kept again");
+        assert_eq!((age(), stats(&db).hits), (2, hits + 1), "it is cached again");
     }
 }
 
-/// The two zeros are one key to engines.
+/// Engines treat both zeros as one key.
 #[test]
 fn zeros_of_both_signs_are_one_key() {
     #[derive(Record, Debug, PartialEq)]
@@ -144,7 +144,7 @@ fn zeros_of_both_signs_are_one_key() {
 }
 
 #[test]
-fn it_is_bounded_in_number_bytes_and_time() {
+fn the_cache_is_bounded_in_entries_bytes_and_time() {
     let fill = |options: CacheOptions| {
         let db = open("memory:", options);
         let people = db.table::<Person>().unwrap();
@@ -172,12 +172,12 @@ fn it_is_bounded_in_number_bytes_and_time() {
     for _ in 0..3 {
         people.get(id).unwrap();
     }
-    assert_eq!(stats(&db).hits, 2, "for ever");
+    assert_eq!(stats(&db).hits, 2, "no time limit");
 }
 
-/// What another handle wrote to a table that is not tracked is seen when the time is over.
+/// If a table is not tracked, writes of another handle become visible after the time to live.
 #[test]
-fn what_was_kept_for_its_time_is_read_again() {
+fn a_record_is_read_again_after_its_time_to_live() {
     let (_folder, url) = file();
     let time = Duration::from_millis(300);
     let db = open(&url, CacheOptions::new().time_to_live(time));
@@ -188,14 +188,14 @@ fn what_was_kept_for_its_time_is_read_again() {
     people.get(id).unwrap();
     other.table::<Person>().unwrap().set(id, [Person::AGE.set(2)]).unwrap();
     let seen = people.require(id).unwrap().age;
-    // On a machine that stood still in between it is over already.
+    // If the machine stood still in between, the time is over already.
     assert!(seen == 1 || begun.elapsed() >= time);
     std::thread::sleep(time);
     assert_eq!(people.require(id).unwrap().age, 2);
 }
 
 #[test]
-fn queries_fill_it() {
+fn queries_fill_the_cache() {
     for url in ["memory:", "sqlite::memory:"] {
         let db = open(url, CacheOptions::new());
         let people = db.table::<Person>().unwrap();
@@ -206,7 +206,7 @@ fn queries_fill_it() {
         people.count(Query::all()).unwrap();
         people.select(Query::all(), (Person::NAME,)).unwrap();
         assert_eq!(people.iter(Query::all()).unwrap().count(), 1_200);
-        assert_eq!(entries(), 0, "{url}: those give no whole records, or as they are asked for");
+        assert_eq!(entries(), 0, "{url}: these queries return no whole records");
         assert_eq!(people.list(Query::all().limit(10)).unwrap().len(), 10);
         assert_eq!(entries(), 10);
         let hits = stats(&db).hits;
@@ -215,7 +215,7 @@ fn queries_fill_it() {
         assert_eq!(stats(&db).hits, hits + 1);
         assert_eq!(people.list(Query::all()).unwrap().len(), 1_200);
         assert_eq!(entries(), 1_000, "the first thousand");
-        // What is written between two rows is not kept as it was.
+        // A row that is written between two rows of the query is not cached in its old state.
         let write = || people.set_where(Person::ID.gt(0), [Person::AGE.set(2)]).map(drop);
         write().unwrap();
         assert_eq!(entries(), 0);
@@ -226,10 +226,9 @@ fn queries_fill_it() {
     }
 }
 
-/// Readers list and get while a writer counts up: a list leaves nothing behind that is older than
-/// what was written when it began.
+/// Readers list and get while a writer counts up. A list caches nothing older than what was written before it began.
 #[test]
-fn lists_leave_nothing_old() {
+fn lists_cache_no_stale_rows() {
     let (_folder, url) = file();
     let db = open(&format!("{url}?synchronous=off"), CacheOptions::new());
     let people = db.table::<Person>().unwrap();
@@ -238,46 +237,46 @@ fn lists_leave_nothing_old() {
     count_up(&db, id, 500, list, |number| people.set(id, [Person::AGE.set(number)]).unwrap());
 }
 
-/// Keys of several columns and of other types than numbers.
+/// Keys of several columns, and of types other than integers.
 #[test]
-fn it_keeps_rows_of_any_key() {
+fn rows_with_keys_of_any_type_are_cached() {
     #[derive(Record, Clone, Debug, PartialEq)]
-    struct Seat {
+    struct Bay {
         #[record(key)]
         row: String,
         #[record(key)]
         number: i32,
-        taken: bool,
+        occupied: bool,
     }
     #[derive(Record, Clone, Debug, PartialEq)]
     struct Token {
         id: Uuid,
         name: String,
     }
-    let builder = Db::builder().record::<Seat>().record::<Token>();
+    let builder = Db::builder().record::<Bay>().record::<Token>();
     let options = CacheOptions::new;
-    let db = builder.cache::<Seat>(options()).cache::<Token>(options()).open("memory:").unwrap();
+    let db = builder.cache::<Bay>(options()).cache::<Token>(options()).open("memory:").unwrap();
     db.create_missing_tables().unwrap();
-    let (seats, tokens) = (db.table::<Seat>().unwrap(), db.table::<Token>().unwrap());
-    let seat = Seat { row: "a".into(), number: 1, taken: false };
-    seats.insert(&seat).unwrap();
-    seats.insert(&Seat { number: 11, ..seat.clone() }).unwrap();
+    let (bays, tokens) = (db.table::<Bay>().unwrap(), db.table::<Token>().unwrap());
+    let bay = Bay { row: "a".into(), number: 1, occupied: false };
+    bays.insert(&bay).unwrap();
+    bays.insert(&Bay { number: 11, ..bay.clone() }).unwrap();
     let id = tokens.insert(&Token { id: Uuid::nil(), name: "x".into() }).unwrap();
     for _ in 0..2 {
-        assert_eq!(seats.get(("a".to_owned(), 1)).unwrap().as_ref(), Some(&seat));
+        assert_eq!(bays.get(("a".to_owned(), 1)).unwrap().as_ref(), Some(&bay));
         assert_eq!(tokens.require(id).unwrap().name, "x");
     }
-    seats.update(&Seat { taken: true, ..seat }).unwrap();
+    bays.update(&Bay { occupied: true, ..bay }).unwrap();
     tokens.update(&Token { id, name: "y".into() }).unwrap();
-    assert!(seats.get(("a".to_owned(), 1)).unwrap().unwrap().taken);
+    assert!(bays.get(("a".to_owned(), 1)).unwrap().unwrap().occupied);
     assert_eq!(tokens.require(id).unwrap().name, "y");
-    assert_eq!(db.cache_stats::<Seat>().unwrap().hits, 1);
+    assert_eq!(db.cache_stats::<Bay>().unwrap().hits, 1);
     assert_eq!(db.cache_stats::<Token>().unwrap().hits, 1);
 }
 
-/// Readers never see a number go back, while a writer counts up.
+/// Readers never see a number decrease while a writer counts up.
 #[test]
-fn readers_never_see_what_was_before() {
+fn readers_never_see_an_older_value() {
     for url in ["memory:", "sqlite::memory:"] {
         let db = open(url, CacheOptions::new());
         let people = db.table::<Person>().unwrap();
@@ -292,8 +291,8 @@ fn readers_never_see_what_was_before() {
     }
 }
 
-/// Counts a record's number up by `write`, while three threads read it through the cache, each time after `before`: none of
-/// them misses what was acknowledged.
+/// Counts a record's number up by `write`, while three threads read it through the cache, each time after `before`. None
+/// of them misses an acknowledged write.
 fn count_up(db: &Db, id: i64, most: i32, before: impl Fn() + Sync, write: impl Fn(i32) -> bool) {
     let (written, done) = (AtomicI32::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -316,9 +315,9 @@ fn count_up(db: &Db, id: i64, most: i32, before: impl Fn() + Sync, write: impl F
     });
 }
 
-/// A key that other spellings find too is forgotten with all of them.
+/// A key that other spellings also match is removed together with all of them.
 #[test]
-fn other_spellings_of_a_key_are_not_left_behind() {
+fn all_spellings_of_a_key_are_removed() {
     #[derive(Record, Debug, PartialEq)]
     struct Word {
         #[record(key, collation = "nocase")]
@@ -335,7 +334,7 @@ fn other_spellings_of_a_key_are_not_left_behind() {
     assert_eq!(words.require("ADA").unwrap().count, 2);
 }
 
-/// Two handles on one database: one with a cache that looks each time, and one that writes.
+/// Two handles on one database: one with a cache that checks the change log each time, and one that writes.
 fn two_handles(url: &str) -> (Db, Db) {
     let builder = || Db::builder().track::<Person>(TrackOptions::new());
     let other = builder().open(url).unwrap();
@@ -352,34 +351,34 @@ fn file() -> (tempfile::TempDir, String) {
 }
 
 #[test]
-fn writes_of_another_handle_are_seen_through_the_feed() {
+fn writes_of_another_handle_are_seen_through_the_change_log() {
     let (_folder, url) = file();
     let (db, other) = two_handles(&url);
     let (people, theirs) = (db.table::<Person>().unwrap(), other.table::<Person>().unwrap());
     let ada = people.insert(&person("ada", 1)).unwrap();
     let bob = people.insert(&person("bob", 1)).unwrap();
     let age = |id: i64| people.get(id).unwrap().map(|person| person.age);
-    let is_kept = |id: i64| {
+    let is_cached = |id: i64| {
         age(id);
         let before = stats(&db).hits;
         age(id);
         stats(&db).hits > before
     };
-    assert!(is_kept(ada) && is_kept(bob));
+    assert!(is_cached(ada) && is_cached(bob));
     theirs.set(ada, [Person::AGE.set(2)]).unwrap();
     let hits = stats(&db).hits;
     assert_eq!((age(bob), stats(&db).hits), (Some(1), hits + 1), "others stay");
     assert_eq!((age(ada), stats(&db).hits), (Some(2), hits + 1), "it was forgotten");
-    assert!(is_kept(ada));
+    assert!(is_cached(ada));
     other.execute("UPDATE person SET age = 3", ()).unwrap();
     assert_eq!((age(ada), age(bob)), (Some(3), Some(3)));
-    assert!(is_kept(ada));
-    // Taken out of the feed before it was looked at.
+    assert!(is_cached(ada));
+    // Pruned before the cache read the change.
     theirs.set(ada, [Person::AGE.set(4)]).unwrap();
     other.prune_changes(Keep::Last(0)).unwrap();
     assert_eq!(age(ada), Some(4));
-    assert!(is_kept(ada));
-    // More than is looked at one by one.
+    assert!(is_cached(ada));
+    // More changes than the cache removes row by row.
     let mut batch = other.batch(BatchOptions::new());
     (0..1_200).for_each(|n| batch.insert(&person(&format!("p{n}"), 1)).unwrap());
     batch.finish().unwrap();
@@ -387,7 +386,7 @@ fn writes_of_another_handle_are_seen_through_the_feed() {
     assert_eq!(age(bob), Some(5));
     theirs.delete(ada).unwrap();
     assert_eq!(age(ada), None);
-    assert!(is_kept(bob));
+    assert!(is_cached(bob));
 }
 
 #[test]
@@ -403,12 +402,12 @@ fn tables_are_watched_from_when_they_are_tracked() {
     let age = || people.require(ada).unwrap().age;
     age();
     theirs.set(ada, [Person::AGE.set(2)]).unwrap();
-    assert_eq!(age(), 1, "nothing is written down, and it may be kept for ever");
+    assert_eq!(age(), 1, "no change is captured, so the record stays cached");
     db.track_table("person", TrackOptions::new()).unwrap();
     assert_eq!(age(), 2);
     theirs.set(ada, [Person::AGE.set(3)]).unwrap();
     assert_eq!(age(), 3);
-    // The other one adds a column to the table and its log, then ends the feed.
+    // The other handle adds a column to the table and its change log, then stops tracking.
     other.execute("ALTER TABLE person ADD COLUMN more", ()).unwrap();
     other.track_table("person", TrackOptions::new()).unwrap();
     theirs.set(ada, [Person::AGE.set(4)]).unwrap();
@@ -418,9 +417,9 @@ fn tables_are_watched_from_when_they_are_tracked() {
     assert_eq!(age(), 5, "what ends it is seen, and all is forgotten");
 }
 
-/// A table that SQL drops and makes anew has no triggers: nobody writes down what is done to it.
+/// A table that SQL drops and recreates has no triggers, so its changes are not captured.
 #[test]
-fn a_table_made_anew_by_another_is_not_answered_from_before() {
+fn a_table_recreated_by_another_handle_is_not_read_from_the_cache() {
     let (_folder, url) = file();
     let (db, other) = two_handles(&url);
     let people = db.table::<Person>().unwrap();
@@ -435,8 +434,8 @@ fn a_table_made_anew_by_another_is_not_answered_from_before() {
     other.execute("UPDATE person SET age = 3", ()).unwrap();
     let hits = stats(&db).hits;
     assert_eq!((age(), age()), (3, 3));
-    assert_eq!(stats(&db).hits, hits, "nothing is kept of what goes unseen");
-    // Another handle that begins only now sees as little.
+    assert_eq!(stats(&db).hits, hits, "rows without change capture are not cached");
+    // A handle that is opened only now caches nothing either.
     let options = CacheOptions::new().watch(Duration::ZERO);
     let late = Db::builder().cache::<Person>(options).open(&url).unwrap();
     let theirs = late.table::<Person>().unwrap();
@@ -444,15 +443,15 @@ fn a_table_made_anew_by_another_is_not_answered_from_before() {
     assert_eq!(stats(&late).hits, 0);
     other.track_table("person", TrackOptions::new()).unwrap();
     assert_eq!((age(), age()), (3, 3));
-    assert!(stats(&db).hits > hits, "it is kept again");
+    assert!(stats(&db).hits > hits, "it is cached again");
     other.execute("UPDATE person SET age = 4", ()).unwrap();
     assert_eq!((age(), theirs.require(ada).unwrap().age), (4, 4));
 }
 
-/// The cache's process reads while another handle counts up, with every look and with looks that
-/// collide: what was acknowledged before is never missed.
+/// The cache's process reads while another handle counts up, checking each time or with checks that collide: no
+/// acknowledged write is missed.
 #[test]
-fn nothing_older_than_the_interval_is_handed_out() {
+fn no_record_older_than_the_interval_is_returned() {
     let (_folder, url) = file();
     let (db, other) = two_handles(&format!("{url}?synchronous=off"));
     let theirs = other.table::<Person>().unwrap();
@@ -460,10 +459,10 @@ fn nothing_older_than_the_interval_is_handed_out() {
     count_up(&db, id, 300, || {}, |number| theirs.set(id, [Person::AGE.set(number)]).unwrap());
 }
 
-/// The other process: writes once.
+/// Run in another process: writes once.
 #[test]
 #[ignore = "run by the test below, in a process of its own"]
-fn writes_once() {
+fn write_once() {
     let db = Db::builder().record::<Person>().open(&std::env::var(FILE).unwrap()).unwrap();
     let people = db.table::<Person>().unwrap();
     people.set_where(Person::ID.ge(0), [Person::AGE.add(1)]).unwrap();
@@ -480,7 +479,7 @@ fn writes_of_another_process_are_seen_within_the_interval() {
     let id = people.insert(&person("ada", 1)).unwrap();
     assert_eq!(people.require(id).unwrap().age, 1);
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "cache::writes_once", "--ignored", "--nocapture"])
+        .args(["--exact", "cache::write_once", "--ignored", "--nocapture"])
         .env(FILE, &url)
         .status()
         .unwrap();
@@ -489,10 +488,10 @@ fn writes_of_another_process_are_seen_within_the_interval() {
     assert_eq!(people.require(id).unwrap().age, 2);
     let hits = stats(&db).hits;
     people.get(id).unwrap();
-    assert_eq!(stats(&db).hits, hits + 1, "it is kept again");
+    assert_eq!(stats(&db).hits, hits + 1, "it is cached again");
 }
 
-/// A record of the tests of what the database does besides.
+/// A record of the tests of side effects.
 #[derive(Record, Clone, Debug, PartialEq)]
 #[record(table = "note")]
 struct Note {
@@ -526,7 +525,7 @@ fn note(id: i64, text: &str) -> Note {
 }
 
 #[test]
-fn what_triggers_write_is_seen() {
+fn rows_that_triggers_write_are_removed() {
     let db = notes("sqlite::memory:");
     let (notes, others) = (db.table::<Note>().unwrap(), db.table::<Other>().unwrap());
     let first = notes.insert(&note(0, "old")).unwrap();
@@ -557,7 +556,7 @@ fn what_triggers_write_is_seen() {
     text();
     notes.insert(&note(0, "second")).unwrap();
     assert_eq!(text(), "x");
-    // Without one, a write to another table leaves what is kept.
+    // Without a trigger, a write to another table keeps the cached rows.
     db.execute("DROP TRIGGER t", ()).unwrap();
     text();
     let hits = db.cache_stats::<Note>().unwrap().hits;
@@ -565,9 +564,9 @@ fn what_triggers_write_is_seen() {
     assert_eq!((text(), db.cache_stats::<Note>().unwrap().hits), ("x".to_owned(), hits + 1));
 }
 
-/// A trigger that is made while a transaction is open, and one that the transaction itself makes.
+/// A trigger that is created while a transaction is open, and one that the transaction itself creates.
 #[test]
-fn triggers_made_in_a_transaction_are_known_behind_it() {
+fn triggers_created_in_a_transaction_are_known_after_it() {
     let db = notes("sqlite::memory:");
     let (notes, others) = (db.table::<Note>().unwrap(), db.table::<Other>().unwrap());
     let first = notes.insert(&note(0, "old")).unwrap();
@@ -585,7 +584,7 @@ fn triggers_made_in_a_transaction_are_known_behind_it() {
 }
 
 #[test]
-fn own_inserts_take_the_place_of_what_others_deleted() {
+fn own_inserts_replace_rows_that_others_deleted() {
     let (_folder, url) = file();
     let db = notes(&url);
     let other = Db::builder().record::<Note>().open(&url).unwrap();
@@ -599,7 +598,7 @@ fn own_inserts_take_the_place_of_what_others_deleted() {
     };
     let inserts: Vec<Insert<'_>> = vec![
         Box::new(|text| assert_eq!(notes.insert(&note(7, text)).unwrap(), 7)),
-        // The key that the engine gives: one more than the largest.
+        // The key that the engine generates: one more than the largest.
         Box::new(|text| assert_eq!(notes.insert(&note(0, text)).unwrap(), 7)),
         Box::new(|text| by_batch(&note(7, text))),
         Box::new(|text| by_batch(&note(0, text))),
@@ -618,9 +617,9 @@ fn own_inserts_take_the_place_of_what_others_deleted() {
     }
 }
 
-/// Foreign keys that the database has, and the records do not tell of.
+/// Foreign keys that the database has and the records do not declare.
 #[test]
-fn what_foreign_keys_do_is_asked_of_the_database() {
+fn foreign_keys_are_read_from_the_database() {
     for (action, left) in [("CASCADE", None), ("SET NULL", Some(None))] {
         let builder = Db::builder().record::<Note>().record::<Reply>();
         let db = builder.cache::<Reply>(CacheOptions::new()).open("sqlite::memory:").unwrap();
@@ -640,10 +639,10 @@ fn what_foreign_keys_do_is_asked_of_the_database() {
     }
 }
 
-/// The same of servers, where foreign keys are added behind.
+/// The same on servers, where foreign keys are added later.
 #[test]
 #[cfg(all(feature = "postgres", feature = "mysql"))]
-fn what_foreign_keys_do_is_asked_of_servers() {
+fn foreign_keys_are_read_from_servers() {
     if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
         println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
         return;

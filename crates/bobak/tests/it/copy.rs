@@ -78,18 +78,18 @@ fn every_value_arrives_with_its_table() {
                 seen.push((at.table.to_owned(), at.checking, at.rows, at.of));
             })
             .unwrap();
-        let told: Vec<_> = reports
+        let summary: Vec<_> = reports
             .iter()
             .map(|r| (r.table.as_str(), r.created, r.found, r.copied, r.checksum.is_some()))
             .collect();
-        // What others refer to goes first.
-        assert_eq!(told, [("kind", true, 0, 1, true), ("thing", true, 0, 25, true)]);
+        // Referenced tables are copied first.
+        assert_eq!(summary, [("kind", true, 0, 1, true), ("thing", true, 0, 25, true)]);
         let thing = |rows| ("thing".to_owned(), false, rows, 25);
         assert_eq!(seen, [("kind".into(), false, 1, 1), thing(10), thing(20), thing(25)]);
         assert_eq!(all(&to), all(&from));
         let table = |db: &Db| db.dynamic("thing").unwrap().schema().as_ref().clone();
         assert!(table(&to).same_as(&table(&from)), "{:#?}", table(&to));
-        // Keys go on behind those that were copied, and rules hold.
+        // Generated keys continue after the copied ones, and constraints hold.
         let mut next = all(&from)[0].clone();
         next.id = 0;
         next.name = "another".into();
@@ -101,8 +101,8 @@ fn every_value_arrives_with_its_table() {
     }
 }
 
-/// A copy that ends in the middle, after its first batch.
-fn break_off(from: &Db, to: &Db, table: &str) {
+/// A copy that fails in the middle, after its first batch.
+fn interrupt(from: &Db, to: &Db, table: &str) {
     let broken = catch_unwind(AssertUnwindSafe(|| {
         from.copy_to(to, &[table], &OPTIONS, |_| std::panic::resume_unwind(Box::new("off")))
     }));
@@ -111,26 +111,26 @@ fn break_off(from: &Db, to: &Db, table: &str) {
 }
 
 #[test]
-fn a_copy_that_was_broken_off_goes_on() {
+fn an_interrupted_copy_is_resumed() {
     let from = source(25);
     for url in ["memory:", "sqlite::memory:"] {
         let to = Db::open(url).unwrap();
         from.copy_to(&to, &["kind"], &OPTIONS, |_| {}).unwrap();
-        break_off(&from, &to, "thing");
+        interrupt(&from, &to, "thing");
         let error = from.copy_to(&to, &["thing"], &OPTIONS, |_| {}).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);
         assert!(error.to_string().contains("10 rows already"), "{error}");
         let reports = from.copy_to(&to, &["thing"], &OPTIONS.resume(true), |_| {}).unwrap();
         assert_eq!((reports[0].found, reports[0].copied), (10, 15));
         assert_eq!(all(&to), all(&from));
-        // Once more: nothing is left to do.
+        // Once more: nothing is left to copy.
         let reports = from.copy_to(&to, &[], &OPTIONS.resume(true), |_| {}).unwrap();
         assert_eq!((reports[1].found, reports[1].copied), (25, 0));
     }
 }
 
 #[test]
-fn keys_of_several_columns_and_texts_go_on_too() {
+fn copies_of_tables_with_composite_and_text_keys_are_resumed() {
     let from = Db::open("sqlite::memory:").unwrap();
     let schema = TableSchema::builder("place")
         .column(ColumnSchema::new("name", Type::Text))
@@ -148,13 +148,13 @@ fn keys_of_several_columns_and_texts_go_on_too() {
         places.insert(&row).unwrap();
     }
     let to = Db::open("memory:").unwrap();
-    break_off(&from, &to, "place");
+    interrupt(&from, &to, "place");
     let reports = from.copy_to(&to, &[], &OPTIONS.resume(true), |_| {}).unwrap();
     assert_eq!((reports[0].found, reports[0].copied), (10, 20));
 }
 
 #[test]
-fn a_table_that_is_not_the_beginning_is_left_alone() {
+fn a_target_table_with_other_rows_is_rejected() {
     let from = source(25);
     let to = Db::open("memory:").unwrap();
     from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
@@ -165,7 +165,7 @@ fn a_table_that_is_not_the_beginning_is_left_alone() {
 }
 
 #[test]
-fn a_changed_value_shows_in_the_checksum_only() {
+fn a_changed_value_changes_the_checksum() {
     let from = source(12);
     let to = Db::open("memory:").unwrap();
     from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
@@ -182,7 +182,7 @@ fn a_changed_value_shows_in_the_checksum_only() {
 }
 
 #[test]
-fn columns_are_found_by_name_and_take_another_form() {
+fn columns_are_matched_by_name_and_converted() {
     let from = Db::open("sqlite::memory:").unwrap();
     from.execute(
         "CREATE TABLE t (k INTEGER PRIMARY KEY, day DATE_TEXT NOT NULL, n SMALLINT NOT NULL)",
@@ -222,7 +222,7 @@ fn columns_are_found_by_name_and_take_another_form() {
 }
 
 #[test]
-fn a_table_without_a_key_keeps_the_numbers_of_its_rows() {
+fn a_table_without_a_key_keeps_its_row_ids() {
     let from = Db::open("sqlite::memory:").unwrap();
     from.execute("CREATE TABLE log (line TEXT NOT NULL)", ()).unwrap();
     from.execute("INSERT INTO log VALUES ('b'), ('a'), ('b')", ()).unwrap();
@@ -236,7 +236,7 @@ fn a_table_without_a_key_keeps_the_numbers_of_its_rows() {
 }
 
 #[test]
-fn unknown_names_are_refused_before_anything_is_made() {
+fn unknown_names_are_rejected_before_anything_is_created() {
     let (from, to) = (source(1), Db::open("memory:").unwrap());
     let error = from.copy_to(&to, &["kind", "thin"], &OPTIONS, |_| {}).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Schema);
@@ -244,7 +244,7 @@ fn unknown_names_are_refused_before_anything_is_made() {
     assert_eq!(to.tables().unwrap().len(), 0);
 }
 
-/// From a file to PostgreSQL, on to MariaDB, and into memory: the last is as the first.
+/// From a file to PostgreSQL, on to MariaDB, and into memory: the last equals the first.
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 #[test]
 fn servers_keep_every_value_too() {
@@ -256,7 +256,7 @@ fn servers_keep_every_value_too() {
     let mariadb = bobak_servers::MariaDb::start().unwrap();
     let first = source(0);
     let things = first.table::<Thing>().unwrap();
-    // Without the NUL that PostgreSQL's texts can't have.
+    // Without NUL characters, which PostgreSQL's texts cannot contain.
     for thing in all(&source(25)) {
         let mut batch = first.batch(BatchOptions::new());
         batch.insert(&Thing { name: thing.name.replace('\0', ""), ..thing }).unwrap();
@@ -267,10 +267,10 @@ fn servers_keep_every_value_too() {
     for url in [postgres.url(), mariadb.url(), "memory:".to_owned()] {
         let to = Db::open(&url).unwrap();
         from.copy_to(&to, &["kind"], &OPTIONS, |_| {}).unwrap();
-        break_off(&from, &to, "thing");
+        interrupt(&from, &to, "thing");
         let reports = from.copy_to(&to, &["thing"], &OPTIONS.resume(true), |_| {}).unwrap();
         assert_eq!((reports[0].found, reports[0].copied), (10, 15), "{url}");
-        // A key that the engine gives next is none of those that were copied.
+        // The next generated key is none of the copied ones.
         let mut next = all(&to).remove(0);
         (next.id, next.name) = (0, "next".into());
         let id = to.table::<Thing>().unwrap().insert(&next).unwrap();

@@ -25,7 +25,7 @@ fn row(tailnum: &str, year: Option<i32>) -> DynRow {
 }
 
 #[test]
-fn rows_with_named_values() {
+fn rows_are_written_and_read_by_column_name() {
     on_each(|place| {
         let db = Db::open(&place.url).unwrap();
         let table = db.create_table(planes()).unwrap();
@@ -68,7 +68,7 @@ fn rows_with_named_values() {
 }
 
 #[test]
-fn batches_and_transactions_take_them_too() {
+fn batches_and_transactions_accept_dynamic_rows() {
     on_each(|place| {
         let db = Db::open(&place.url).unwrap();
         let table = db.create_table(planes()).unwrap();
@@ -94,7 +94,7 @@ fn batches_and_transactions_take_them_too() {
 }
 
 #[test]
-fn tables_that_others_made() {
+fn tables_of_other_programs_are_usable() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("other.db").display());
     let db = Db::open(&url).unwrap();
@@ -132,7 +132,7 @@ fn tables_that_others_made() {
 }
 
 #[test]
-fn columns_that_a_row_lacks_get_defaults_that_are_computed() {
+fn missing_columns_get_computed_defaults() {
     let db = Db::open("sqlite::memory:").unwrap();
     let sql = "CREATE TABLE memo (id INTEGER PRIMARY KEY, made TEXT DEFAULT CURRENT_TIMESTAMP,
                kept TEXT NOT NULL DEFAULT CURRENT_DATE)";
@@ -155,7 +155,7 @@ fn columns_that_a_row_lacks_get_defaults_that_are_computed() {
 }
 
 #[test]
-fn a_key_that_a_row_names_is_kept_where_it_is_0_too() {
+fn a_given_key_of_0_is_kept() {
     on_each(|place| {
         let db = Db::open(&place.url).unwrap();
         let schema = TableSchema::builder("port")

@@ -1,9 +1,9 @@
-//! Encrypted files: nothing of their content is to be found, whatever happens.
+//! Encrypted files: no plain content in any file, whatever happens.
 
-mod kept; // by a file that gets another key
+mod key_changes;
 #[cfg(target_os = "linux")]
 mod memory;
-mod others;
+mod open_files;
 mod page_sizes;
 
 use bobak::backup::{BackupOptions, Checksum, Compression};
@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What no file may have.
+/// A text that no file may contain.
 const MARKER: &str = "marmota-bobak-marker";
 const FOLDER: &str = "BOBAK_TEST_ENCRYPTED_FOLDER";
 const WHAT: &str = "BOBAK_TEST_ENCRYPTED_WHAT";
@@ -32,7 +32,7 @@ fn old() -> Key {
     Key::bytes([1; 32])
 }
 
-/// As quick as `old`: making a key of a password takes its time.
+/// Has the same cost as `old`: deriving a key from a password takes time.
 fn other() -> Key {
     Key::bytes([2; 32])
 }
@@ -58,7 +58,7 @@ fn count(db: &Db) -> u64 {
     db.table::<Secret>().unwrap().count(Query::all()).unwrap()
 }
 
-/// Looks through every file of a folder.
+/// Searches every file of a folder.
 fn is_nowhere(marker: &str, folder: &Path) {
     let mut files = 0;
     for file in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -70,7 +70,7 @@ fn is_nowhere(marker: &str, folder: &Path) {
     assert!(files > 0);
 }
 
-/// This test's own program in another process, which does one thing of [`in_another_process`].
+/// Runs this test program as another process, which does what [`in_another_process`] has for `what`.
 fn another(folder: &Path, what: &str) -> Child {
     command(folder, what).spawn().unwrap()
 }
@@ -106,12 +106,12 @@ fn in_another_process() {
             })
             .unwrap();
         }
-        what if what.starts_with("hold ") => others::hold(&path, &what["hold ".len()..]),
+        what if what.starts_with("hold ") => open_files::hold(&path, &what["hold ".len()..]),
         what => {
             let (journal, page_size) = what.split_once(' ').unwrap_or((what, "4096"));
             let builder = Sqlite::builder().journal_mode(journal.parse().unwrap()).key(old());
             let builder = builder.page_size(page_size.parse().unwrap());
-            // Too little for a transaction: pages go to the file, and their old content to the journal.
+            // A cache too small for the transaction: SQLite writes pages to the file, and their old content to the journal.
             let engine = builder.cache_bytes(64 << 10).open(&path).unwrap();
             let db = Db::builder().record::<Secret>().open_engine(engine).unwrap();
             fill(&db, 3_000);
@@ -127,12 +127,12 @@ fn in_another_process() {
     }
 }
 
-/// Has another process change all rows, and kills it before it commits; `meanwhile` it is looked at.
+/// Another process changes all rows and is killed before it commits. `meanwhile` runs while the transaction is open.
 fn kill_in_a_transaction(folder: &Path, what: &str, meanwhile: impl FnOnce()) {
     let mut child = another(folder, what);
     let said = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut changed = said.map_while(Result::ok).filter(|line| line.starts_with("changed"));
-    // What it says is read on: else it would end by itself.
+    // Read on, or the process would end because of the closed pipe.
     assert_eq!(changed.by_ref().take(2).count(), 2);
     meanwhile();
     child.kill().unwrap();
@@ -141,7 +141,7 @@ fn kill_in_a_transaction(folder: &Path, what: &str, meanwhile: impl FnOnce()) {
 }
 
 #[test]
-fn no_text_is_found_while_it_runs_and_after_a_kill() {
+fn no_plain_text_is_in_the_files_during_a_transaction_or_after_a_kill() {
     for journal in ["wal", "delete", "truncate"] {
         let folder = tempfile::tempdir().unwrap();
         kill_in_a_transaction(folder.path(), journal, || is_nowhere(MARKER, folder.path()));
@@ -158,7 +158,7 @@ fn no_text_is_found_while_it_runs_and_after_a_kill() {
 }
 
 #[test]
-fn a_wrong_key_is_one_error() {
+fn a_wrong_key_gives_one_kind_of_error() {
     let folder = tempfile::tempdir().unwrap();
     let (path, plain) = (folder.path().join("app.db"), folder.path().join("plain.db"));
     fill(&open(&path, new()).unwrap(), 10);
@@ -185,7 +185,7 @@ fn a_wrong_key_is_one_error() {
 }
 
 #[test]
-fn keys_in_urls_are_named_and_not_shown() {
+fn urls_with_keys_are_opened_and_redacted() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     fs::write(path("key"), "0123456789abcdef".repeat(4)).unwrap();
@@ -209,13 +209,13 @@ fn keys_in_urls_are_named_and_not_shown() {
     }
 }
 
-/// Its rows may have other numbers in the new file, and its log has the old ones.
+/// Row ids may differ in the new file, while the change log has the old ones.
 #[test]
-fn a_file_that_tracks_rows_without_a_key_keeps_its_key() {
+fn changing_the_key_is_rejected_if_a_tracked_table_has_no_primary_key() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let open = || Db::open(&format!("sqlite:{}", path.display())).unwrap();
-    crate::rebuilt::track_hidden(&open());
+    crate::recreated_tables::track_hidden(&open());
     let error = Sqlite::builder().change_key(&path, Some(&old())).unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Unsupported, Some("loose")), "{error}");
     open().untrack_table("loose").unwrap();
@@ -223,7 +223,7 @@ fn a_file_that_tracks_rows_without_a_key_keeps_its_key() {
 }
 
 #[test]
-fn files_get_other_keys() {
+fn the_key_of_a_file_can_be_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let plain = Sqlite::builder().journal_mode(bobak::engine::sqlite::JournalMode::Delete);
@@ -255,10 +255,10 @@ fn files_get_other_keys() {
     assert_eq!(names, ["app.db"]);
 }
 
-/// A change of keys is killed at many moments: the file then opens with the one or the other.
+/// A process is killed at many moments of a key change. The file then opens with the old key or the new one.
 #[test]
 #[cfg(unix)]
-fn a_killed_change_of_keys() {
+fn a_killed_key_change_leaves_the_old_or_the_new_key() {
     use std::os::unix::fs::MetadataExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
@@ -279,7 +279,7 @@ fn a_killed_change_of_keys() {
     };
     let (mut with_old, mut with_new) = (0, 0);
     for what in ["rekey", "encrypt"] {
-        // At each moment when something new is to be seen in the folder, some between, and when the new
+        // At each moment when the folder changes, at some between, and when the new
         // one is in its place.
         for moment in 0..=12 {
             prepare((what == "rekey").then(old));
@@ -329,10 +329,10 @@ fn a_killed_change_of_keys() {
     assert_eq!(with_new + with_old, 26);
 }
 
-/// The power is cut at each step by which the file with the new key gets into its place.
+/// The power is cut at each step of replacing the file by the one with the new key.
 #[test]
 #[cfg(unix)]
-fn a_change_of_keys_and_a_power_cut() {
+fn a_power_cut_during_a_key_change_leaves_the_old_or_the_new_key() {
     use bobak::engine::sqlite::JournalMode;
     use bobak_testkit::crash::files::{cut_at_each_step, fail_step};
     let open = |path: &Path, key: Key| {
@@ -347,7 +347,7 @@ fn a_change_of_keys_and_a_power_cut() {
         (std::io::ErrorKind::StorageFull, ErrorKind::Full),
         (std::io::ErrorKind::Other, ErrorKind::Io),
     ] {
-        // Before the rename it has the old key still.
+        // Before the rename the file has the old key.
         for step in [0, 1] {
             assert!(fail_step(step, kind, || assert_eq!(change().unwrap_err().kind(), expected)));
             assert_eq!(count(&open(&path, old()).unwrap()), 50);
@@ -391,11 +391,11 @@ fn backups_are_encrypted_too() {
         );
         is_nowhere(MARKER, folder.path());
         let packed = BackupOptions::new().compression(Compression::Zstd);
-        // Before anything is copied.
-        let watch = |_| panic!("it has begun");
-        let refused = db.backup(place("packed"), &packed, watch).unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
-        assert_eq!(db.backup_to(Vec::new(), &packed, watch).unwrap_err().kind(), refused.kind());
+        // Rejected before anything is copied.
+        let watch = |_| panic!("the copy has begun");
+        let rejected = db.backup(place("packed"), &packed, watch).unwrap_err();
+        assert_eq!(rejected.kind(), ErrorKind::Unsupported, "{rejected}");
+        assert_eq!(db.backup_to(Vec::new(), &packed, watch).unwrap_err().kind(), rejected.kind());
         let opened = place("opened");
         fs::copy(&backup, &opened).unwrap();
         assert_eq!(count(&open(&opened, key).unwrap()), 400);
@@ -412,7 +412,7 @@ fn backups_are_encrypted_too() {
     let checked = Db::check_backup_for(&backup, &with("restored.db", "wrong")).unwrap_err();
     for error in [error.unwrap_err(), checked] {
         assert_eq!(error.kind(), ErrorKind::Denied);
-        // It names the backup, and no copy of it.
+        // The error names the backup, not a temporary copy of it.
         let said = error.to_string();
         assert_eq!(said.matches("password.backup").count(), 1, "{said}");
         assert!(!said.contains(".new") && said.matches('/').count() <= 5, "{said}");
@@ -425,9 +425,9 @@ fn backups_are_encrypted_too() {
     is_nowhere(MARKER, folder.path());
 }
 
-/// An encrypted backup has a checksum too, and names no table in it.
+/// An encrypted backup has a checksum too, and no table names in it.
 #[test]
-fn damaged_encrypted_backups_are_refused() {
+fn damaged_encrypted_backups_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name);
     fs::write(place("key"), "01".repeat(32)).unwrap();
@@ -444,7 +444,7 @@ fn damaged_encrypted_backups_are_refused() {
     assert_eq!(check().unwrap().checksum, Checksum::Same);
     let good = fs::read(&backup).unwrap();
     let plain = &good[..usize::try_from(check().unwrap().bytes).unwrap()];
-    let refused = |bytes: &[u8], what: &str| {
+    let rejected = |bytes: &[u8], what: &str| {
         fs::write(&backup, bytes).unwrap();
         let error = Db::restore(&backup, &url("new.db"), &RestoreOptions::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
@@ -454,14 +454,14 @@ fn damaged_encrypted_backups_are_refused() {
     {
         let mut wrong = good.clone();
         wrong[at] ^= 1;
-        refused(&wrong, &format!("byte {at}"));
+        rejected(&wrong, &format!("byte {at}"));
     }
     for cut in [plain.len() - 1, plain.len() + 1, good.len() - 1] {
-        refused(&good[..cut], &format!("cut to {cut}"));
+        rejected(&good[..cut], &format!("cut to {cut}"));
     }
     for bytes in [&good[..], plain] {
-        refused(&[bytes, b"x"].concat(), "a byte more");
-        refused(&[bytes, bytes].concat(), "twice");
+        rejected(&[bytes, b"x"].concat(), "a byte more");
+        rejected(&[bytes, bytes].concat(), "twice");
     }
     fs::write(&backup, plain).unwrap();
     assert_eq!(check().unwrap().checksum, Checksum::Missing);
@@ -473,7 +473,7 @@ fn damaged_encrypted_backups_are_refused() {
     assert!(written.checksum != Checksum::Same && written.rows() == 100, "{written:?}");
 }
 
-/// What a process was told to be committed is there after it was killed.
+/// Every commit that was acknowledged before a kill is still there.
 #[test]
 fn commits_survive_a_kill() {
     for (journal, commits) in [("wal", 40), ("wal", 300), ("delete", 40)] {
@@ -483,7 +483,7 @@ fn commits_survive_a_kill() {
         let mut numbers = said.filter_map(|line| line.strip_prefix("commit ")?.parse::<u64>().ok());
         let last = numbers.by_ref().take(commits).last().unwrap();
         child.kill().unwrap();
-        // What it said before it died counts too.
+        // Lines printed before the kill count too.
         let last = numbers.last().unwrap_or(last);
         assert!(child.wait().unwrap().code().is_none(), "it was killed");
         let engine = Sqlite::builder().key(old()).open(folder.path().join("app.db")).unwrap();
@@ -492,9 +492,9 @@ fn commits_survive_a_kill() {
     }
 }
 
-/// Changes are not shipped to a folder, which is not encrypted, unasked.
+/// Archives are not encrypted, so archiving an encrypted database needs explicit permission.
 #[test]
-fn changes_are_not_written_down_plain_unasked() {
+fn changes_are_not_archived_in_plain_text_unless_allowed() {
     use bobak::archive::Archive;
     use bobak::changes::TrackOptions;
     let folder = tempfile::tempdir().unwrap();
@@ -509,10 +509,10 @@ fn changes_are_not_written_down_plain_unasked() {
     assert_eq!(archive.step(std::time::Duration::ZERO).unwrap().changes, 1);
 }
 
-/// The encrypted files that released versions have made, beside their other files.
+/// The encrypted files of released versions, in one folder with their other fixtures.
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/testkit/tests/fixtures");
 
-/// Makes those of this version.
+/// Makes the fixtures of this version.
 #[test]
 #[ignore = "run by `cargo xtask fixtures`, before a release"]
 fn make_fixtures() {
@@ -543,7 +543,7 @@ fn old_files_are_opened() {
     assert!(files >= 2, "{files}");
 }
 
-/// The suite that every engine passes.
+/// The conformance suite.
 mod suite {
     use bobak::engine::sqlite::{Key, Sqlite, Synchronous};
     use bobak_testkit::Fixture;

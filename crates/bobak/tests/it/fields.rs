@@ -155,7 +155,7 @@ fn highest() -> Everything {
 }
 
 #[test]
-fn extremes_come_back_one_by_one_and_in_batches() {
+fn extreme_values_survive_single_writes_and_batches() {
     on_each(|place| {
         let db = place.open(Db::builder().record::<Everything>());
         let table = db.table::<Everything>().unwrap();
@@ -178,7 +178,7 @@ fn extremes_come_back_one_by_one_and_in_batches() {
 }
 
 #[test]
-fn typed_columns_find_what_they_stored() {
+fn typed_columns_find_the_stored_values() {
     on_each(|place| {
         let db = place.open(Db::builder().record::<Everything>());
         let table = db.table::<Everything>().unwrap();
@@ -205,7 +205,7 @@ fn typed_columns_find_what_they_stored() {
 }
 
 #[test]
-fn keys_of_every_kind() {
+fn keys_of_every_type_are_stored_and_found() {
     #[derive(Record, Debug, PartialEq, Clone)]
     struct Word {
         #[record(key, collation = "unicode_nocase")]
@@ -213,12 +213,12 @@ fn keys_of_every_kind() {
         n: i32,
     }
     #[derive(Record, Debug, PartialEq, Clone)]
-    struct Seat {
+    struct Bay {
         #[record(key)]
         row: i32,
         #[record(key)]
         letter: String,
-        taken: bool,
+        occupied: bool,
     }
     #[derive(Record, Debug, PartialEq, Clone)]
     struct Given {
@@ -227,23 +227,23 @@ fn keys_of_every_kind() {
         n: i32,
     }
     on_each(|place| {
-        let db = place.open(Db::builder().record::<Word>().record::<Seat>().record::<Given>());
+        let db = place.open(Db::builder().record::<Word>().record::<Bay>().record::<Given>());
         let words = db.table::<Word>().unwrap();
         assert_eq!(words.insert(&Word { word: "Été".into(), n: 1 }).unwrap(), "Été");
         let error = words.insert(&Word { word: "ÉTÉ".into(), n: 2 }).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Duplicate);
         assert_eq!(words.require("été").unwrap().n, 1);
-        let seats = db.table::<Seat>().unwrap();
+        let bays = db.table::<Bay>().unwrap();
         for (row, letter) in [(2, "A"), (1, "B"), (1, "A")] {
-            let seat = Seat { row, letter: letter.into(), taken: false };
-            assert_eq!(seats.insert(&seat).unwrap(), (row, letter.to_owned()));
+            let bay = Bay { row, letter: letter.into(), occupied: false };
+            assert_eq!(bays.insert(&bay).unwrap(), (row, letter.to_owned()));
         }
-        seats.set((1, "B".to_owned()), [Seat::TAKEN.set(true)]).unwrap();
+        bays.set((1, "B".to_owned()), [Bay::OCCUPIED.set(true)]).unwrap();
         let order: Vec<_> =
-            seats.list(Query::all()).unwrap().iter().map(|s| (s.row, s.letter.clone())).collect();
+            bays.list(Query::all()).unwrap().iter().map(|s| (s.row, s.letter.clone())).collect();
         assert_eq!(order, [(1, "A".into()), (1, "B".into()), (2, "A".into())]);
-        let after = seats.list(Query::all().after((1, "A".to_owned()))).unwrap();
-        assert_eq!((after.len(), after[0].taken), (2, true));
+        let after = bays.list(Query::all().after((1, "A".to_owned()))).unwrap();
+        assert_eq!((after.len(), after[0].occupied), (2, true));
         let given = db.table::<Given>().unwrap();
         assert_eq!(given.insert(&Given { id: 0, n: 5 }).unwrap(), 0);
         assert_eq!(given.insert(&Given { id: 0, n: 6 }).unwrap_err().kind(), ErrorKind::Duplicate);

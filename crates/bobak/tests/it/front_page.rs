@@ -1,4 +1,4 @@
-//! The first program is one text, in the README and in the docs, and it runs.
+//! The first program is the same text in the README and in the docs, and it runs.
 
 const PROGRAM: &str = include_str!("first_program.rs");
 
@@ -15,14 +15,14 @@ fn the_first_program_is_short_and_runs() {
     assert!(PROGRAM.lines().count() <= 15, "at most 15 lines");
     assert_eq!(PROGRAM.lines().filter(|line| line.starts_with("use ")).count(), 1);
     let folder = tempfile::tempdir().unwrap();
-    // It names its file without a folder; no other test reads a relative path.
+    // The program names its file without a folder. No other test uses a relative path.
     std::env::set_current_dir(folder.path()).unwrap();
     program::run().unwrap();
     assert!(folder.path().join("people.db").exists());
 }
 
 #[test]
-fn the_readme_shows_it_on_its_first_screen() {
+fn the_readme_shows_the_first_program_on_its_first_screen() {
     let readme = include_str!("../../../../README.md");
     let (before, _) =
         readme.split_once(PROGRAM).expect("the README has the program, letter by letter");

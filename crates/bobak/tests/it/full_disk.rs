@@ -1,4 +1,4 @@
-//! What is said where a backup, or what is made of one, finds no room: names that the caller knows.
+//! Errors of backups and restores on a full disk name the files that the caller knows.
 
 use crate::backup::{fill, open, url};
 use bobak::backup::{BackupOptions, Compression};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const FOLDER: &str = "BOBAK_TEST_FULL_FOLDER";
 
-/// The process whose files can't get longer than some pages: tells each error.
+/// Run in a process whose files cannot grow beyond some pages: prints each error.
 #[test]
 #[ignore = "run by the test below, in a process of its own"]
 fn without_room() {
@@ -17,7 +17,7 @@ fn without_room() {
     let to = url(&folder.join("restored.db"), "");
     let tell = |what: &str, result: Result<bobak::backup::BackupReport, Error>| {
         let error = result.unwrap_err();
-        println!("\ntold {what}: {:?}: {error}", error.kind());
+        println!("\nerror {what}: {:?}: {error}", error.kind());
     };
     for name in ["plain", "packed"].into_iter().filter(|name| folder.join(name).exists()) {
         let backup = folder.join(name);
@@ -49,7 +49,7 @@ fn errors_name_what_the_caller_knows() {
     }
     drop(db);
     let temporary = tempfile::tempdir().unwrap();
-    // A write beyond the limit is an error, and not the end of the process.
+    // With SIGXFSZ ignored, a write beyond the limit is an error instead of the end of the process.
     let limited = "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\"";
     let said = Command::new("sh")
         .args(["-c", limited])
@@ -61,10 +61,10 @@ fn errors_name_what_the_caller_knows() {
         .unwrap();
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     let said = String::from_utf8_lossy(&said.stdout);
-    let told: Vec<_> = said.lines().filter_map(|line| line.strip_prefix("told ")).collect();
-    assert_eq!(told.len(), if cfg!(feature = "compress") { 8 } else { 4 }, "{said}");
+    let errors: Vec<_> = said.lines().filter_map(|line| line.strip_prefix("error ")).collect();
+    assert_eq!(errors.len(), if cfg!(feature = "compress") { 8 } else { 4 }, "{said}");
     let (own, temporary) = (folder.path().to_str().unwrap(), temporary.path().to_str().unwrap());
-    for line in told {
+    for line in errors {
         assert!(!line.contains(".new") && !line.contains("bobak."), "{line}");
         let names: &[&str] = match line.split_once(':').unwrap().0 {
             "restore" => &[&format!("{own}/restored.db from {own}/p"), &format!("room in {own},")],
@@ -78,19 +78,19 @@ fn errors_name_what_the_caller_knows() {
     assert!(names.into_iter().all(|name| name != "restored.db" && name != "again"));
 }
 
-/// The process that may write no more than a page to any file: a database with a log needs more to be read.
+/// Run in a process that may write one page to any file: reading a database with a WAL needs more.
 #[test]
 #[ignore = "run by the test below, in a process of its own"]
 fn opens_without_room() {
     let folder = std::path::PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let opened = Db::open(&url(&folder.join("app.db"), ""));
     let counted = opened.and_then(|db| db.sql::<i64>("SELECT count(*) FROM item", ()));
-    println!("\ntold {:?}", counted.map_err(|error| error.kind()));
+    println!("\nerror {:?}", counted.map_err(|error| error.kind()));
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_database_that_has_no_room_to_be_opened_says_so() {
+fn opening_a_database_on_a_full_disk_names_the_cause() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(&url(&folder.path().join("app.db"), "")));
     let said = Command::new("sh")
@@ -101,5 +101,5 @@ fn a_database_that_has_no_room_to_be_opened_says_so() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&said.stdout);
-    assert!(said.contains("told Err(Full)"), "{said}");
+    assert!(said.contains("error Err(Full)"), "{said}");
 }

@@ -1,5 +1,5 @@
-//! A Galera cluster of three MariaDB nodes: what one node has written another reads, and a client goes on with another
-//! node when its own is killed.
+//! A Galera cluster of three MariaDB nodes: a row written on one node is read on another, and a client continues on
+//! another node if its own is killed.
 
 use bobak::prelude::*;
 use bobak_servers::Galera;
@@ -22,7 +22,7 @@ struct Event {
     part: i64,
 }
 
-/// How many rows are acknowledged at once.
+/// How many rows are acknowledged together.
 const PART: i64 = 500;
 
 #[test]
@@ -34,7 +34,7 @@ fn three_nodes_are_one_database_and_a_killed_one_loses_nothing() {
     let cluster = Galera::start().unwrap();
     let hosts: Vec<String> =
         cluster.nodes().iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
-    // The first node, and the others when it is gone; reads wait for what other nodes have written.
+    // The first node, and the others after it is killed. Reads wait for the writes of other nodes.
     let open = |hosts: &[String]| {
         let url = format!("mysql://bobak@{}/bobak?wsrep_sync_wait=1", hosts.join(","));
         Db::builder().record::<Order>().record::<Event>().open(&url).unwrap()
@@ -42,11 +42,11 @@ fn three_nodes_are_one_database_and_a_killed_one_loses_nothing() {
     let (first, second, third) = (open(&hosts), open(&hosts[1..]), open(&hosts[2..]));
     first.create_missing_tables().unwrap();
     reads_at_once(&first, &third);
-    clashes(&first, &second);
+    conflicts(&first, &second);
     survives_a_kill(&cluster, &first, &second);
 }
 
-/// Keys that a node gives are neither dense nor counted: each row is where its key says.
+/// Generated keys are neither dense nor in order: each row is found by its key.
 fn reads_at_once(writer: &Db, reader: &Db) {
     let order = |number: i64| Order {
         id: 0,
@@ -63,15 +63,15 @@ fn reads_at_once(writer: &Db, reader: &Db) {
         let id = report.generated_key::<i64>(number).unwrap();
         assert_eq!(orders.require(id).unwrap(), Order { id, ..order(number as i64) });
     }
-    // One after the other, each read elsewhere at once.
+    // One after the other, each read immediately on another node.
     for number in 0..50 {
         let id = writer.table::<Order>().unwrap().insert(&order(number)).unwrap();
         assert!(orders.get(id).unwrap().is_some(), "order {id} is not there yet");
     }
 }
 
-/// Two nodes change a row at the same time: the later commit is refused, and may be run again.
-fn clashes(first: &Db, second: &Db) {
+/// Two nodes change a row at the same time: the later commit is rejected, and may be retried.
+fn conflicts(first: &Db, second: &Db) {
     let row = first.table::<Order>().unwrap().list(Query::all().limit(1)).unwrap().remove(0);
     let change = |price| Order { price: Currency::from_scaled(price), ..row.clone() };
     let slow = first.begin().unwrap();
@@ -87,9 +87,9 @@ fn clashes(first: &Db, second: &Db) {
 /// Parts of a batch that were sent while a node was killed.
 #[derive(Default)]
 struct Sent {
-    /// `finish` gave `Ok`.
+    /// `finish` returned `Ok`.
     acknowledged: BTreeSet<i64>,
-    /// Nobody can say.
+    /// The outcome is unknown.
     unknown: BTreeSet<i64>,
 }
 
@@ -110,15 +110,15 @@ fn survives_a_kill(cluster: &Galera, writer: &Db, reader: &Db) {
     for part in &parts {
         assert!(sent.acknowledged.contains(part) || sent.unknown.contains(part), "part {part}");
     }
-    // What was missed meanwhile comes with the node.
+    // The node catches up when it rejoins.
     cluster.rejoin(0).unwrap();
     let url = format!("{}?wsrep_sync_wait=1", cluster.nodes()[0].url());
     let back = Db::builder().record::<Event>().open(&url).unwrap();
     assert_eq!(parts_of(&back), parts);
 }
 
-/// Writes part after part, until thirty are acknowledged. One that failed with nothing committed is sent again, one
-/// whose fate is unknown is not.
+/// Writes part after part until thirty are acknowledged. A part that failed with nothing committed is sent again, one
+/// with an unknown outcome is not.
 fn write_parts(db: &Db, acknowledged: &AtomicUsize) -> Sent {
     let mut sent = Sent::default();
     let (mut part, mut failures) = (0, 0);
@@ -136,7 +136,7 @@ fn write_parts(db: &Db, acknowledged: &AtomicUsize) -> Sent {
                 acknowledged.store(sent.acknowledged.len(), Ordering::Relaxed);
             }
             Err(error) if error.is_retryable() => {
-                // The cluster takes seconds to miss a node; two minutes are an error.
+                // The cluster takes seconds to notice a missing node. After two minutes it is an error.
                 failures += 1;
                 assert!(failures < 600, "{error}");
                 std::thread::sleep(Duration::from_millis(200));
@@ -152,7 +152,7 @@ fn write_parts(db: &Db, acknowledged: &AtomicUsize) -> Sent {
     sent
 }
 
-/// The parts that are there, each of which must be whole.
+/// The stored parts, each of which must be whole.
 fn parts_of(db: &Db) -> BTreeSet<i64> {
     let events = db.table::<Event>().unwrap();
     let query = Query::all().group_by(Event::PART);

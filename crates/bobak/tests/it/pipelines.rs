@@ -1,4 +1,4 @@
-//! Writes that are fetched later.
+//! Pipelines: writes whose results are fetched later.
 
 use crate::engines::{Note, Person, note, on_each, person};
 use bobak::engine::memory::Memory;
@@ -43,7 +43,7 @@ fn writes_happen_in_order_and_each_ticket_gets_its_own_result() {
         let pipeline = db.pipeline(OPTIONS);
         let mut tickets = Vec::new();
         for number in 0..500 {
-            // Every tenth has the name of the one before.
+            // Every tenth has the name of its predecessor.
             let name = if number % 10 == 9 { number - 1 } else { number };
             tickets.push(pipeline.insert(&person(&format!("p{name}"), number)).unwrap());
         }
@@ -101,7 +101,7 @@ fn tickets_are_futures() {
 }
 
 #[test]
-fn what_nobody_waited_for_is_written_and_its_error_kept() {
+fn writes_without_a_waiter_are_written_and_their_error_is_kept() {
     on_each(|place| {
         let db = place.people();
         let pipeline = db.pipeline(OPTIONS);
@@ -119,7 +119,7 @@ fn what_nobody_waited_for_is_written_and_its_error_kept() {
 }
 
 #[test]
-fn threads_share_one() {
+fn threads_share_a_pipeline() {
     on_each(|place| {
         let db = place.people();
         let pipeline: &Pipeline = &db.pipeline(OPTIONS.rows(7));
@@ -145,7 +145,7 @@ fn threads_share_one() {
 }
 
 #[test]
-fn a_full_one_is_busy_and_goes_on() {
+fn a_full_pipeline_is_busy_and_continues() {
     on_each(|place| {
         let db = place.people();
         let pipeline = db.pipeline(OPTIONS.rows(1).full_timeout(Duration::from_millis(20)));
@@ -193,7 +193,7 @@ struct Glass {
 }
 
 #[test]
-fn a_field_that_panics_harms_nobody_else() {
+fn a_panicking_field_fails_only_its_own_write() {
     on_each(|place| {
         let db = place.open(Db::builder().record::<Glass>());
         let pipeline = db.pipeline(OPTIONS);
@@ -210,7 +210,7 @@ fn a_field_that_panics_harms_nobody_else() {
 }
 
 #[test]
-fn a_commit_that_fails_fails_its_writes_and_no_others() {
+fn a_failed_commit_fails_only_its_own_writes() {
     let engine = FaultyEngine::new(Box::new(Memory::new()));
     let faults = engine.faults();
     let db = Db::builder().record::<Person>().open_engine(engine).unwrap();
@@ -221,7 +221,7 @@ fn a_commit_that_fails_fails_its_writes_and_no_others() {
     faults.fail_commit(1, ErrorKind::Full);
     assert_eq!(insert("bob").unwrap_err().kind(), ErrorKind::Full);
     faults.fail_commit(1, ErrorKind::Serialization);
-    insert("bob").expect("what clashed is written again");
+    insert("bob").expect("the conflicting row is written again");
     faults.fail_operation(1, ErrorKind::Unreachable);
     assert_eq!(insert("cas").unwrap_err().kind(), ErrorKind::Unreachable);
     insert("cas").expect("the thread goes on");

@@ -9,10 +9,10 @@ use std::process::{Command, Stdio};
 
 const FILE: &str = "BOBAK_TEST_FILE";
 
-/// The other process: begins a transaction, says so, and commits when it is told to.
+/// Run in another process: begins a transaction, prints a line, and commits when a byte arrives on stdin.
 #[test]
 #[ignore = "run by the test below, in a process of its own"]
-fn holds_a_transaction() {
+fn hold_a_transaction() {
     let db = Db::builder().record::<Person>().open(&std::env::var(FILE).unwrap()).unwrap();
     let transaction = db.begin().unwrap();
     transaction.table::<Person>().unwrap().insert(&person("theirs", 1)).unwrap();
@@ -22,7 +22,7 @@ fn holds_a_transaction() {
 }
 
 #[test]
-fn another_process_keeps_a_writer_waiting_for_the_busy_timeout_only() {
+fn a_writer_waits_for_another_process_until_the_busy_timeout() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}?busy_timeout=50", folder.path().join("app.db").display());
     let db = Db::builder().record::<Person>().open(&url).unwrap();
@@ -30,7 +30,7 @@ fn another_process_keeps_a_writer_waiting_for_the_busy_timeout_only() {
     let people = db.table::<Person>().unwrap();
 
     let mut other = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "processes::holds_a_transaction", "--ignored", "--nocapture"])
+        .args(["--exact", "processes::hold_a_transaction", "--ignored", "--nocapture"])
         .env(FILE, &url)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -50,8 +50,8 @@ fn another_process_keeps_a_writer_waiting_for_the_busy_timeout_only() {
     assert_eq!(people.count(Query::all()).unwrap(), 2);
 }
 
-/// The system drops a process's locks on a file when it closes any handle of it. Another program that opens and closes
-/// the database then takes itself for the last, and removes the log with the commits in it.
+/// The system drops a process's locks on a file when it closes any handle of it. Another program that opens and closes the
+/// database then assumes that it is the last one, and removes the WAL with the commits in it.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_open_database_that_is_read_as_a_file_keeps_its_locks() {
@@ -77,8 +77,8 @@ fn an_open_database_that_is_read_as_a_file_keeps_its_locks() {
     drop(Db::restore(&file, &copy, &RestoreOptions::new()));
     assert_eq!(locks(), before);
     let over = RestoreOptions::new().overwrite(true);
-    let refused = Db::restore(&backup, &url, &over).unwrap_err();
-    assert_eq!((refused.kind(), locks()), (ErrorKind::Busy, before), "{refused}");
-    let refused = Db::open(&format!("memory:{}", file.display())).map(drop).unwrap_err();
-    assert_eq!((refused.kind(), locks()), (ErrorKind::Corrupt, before), "{refused}");
+    let rejected = Db::restore(&backup, &url, &over).unwrap_err();
+    assert_eq!((rejected.kind(), locks()), (ErrorKind::Busy, before), "{rejected}");
+    let rejected = Db::open(&format!("memory:{}", file.display())).map(drop).unwrap_err();
+    assert_eq!((rejected.kind(), locks()), (ErrorKind::Corrupt, before), "{rejected}");
 }

@@ -85,7 +85,7 @@ fn aggregates_and_groups() {
 }
 
 #[test]
-fn smaller_records_and_tuples() {
+fn queries_return_partial_records_and_tuples() {
     #[derive(FromRow, Debug, PartialEq)]
     struct Contact {
         email: Option<String>,
@@ -105,7 +105,7 @@ fn smaller_records_and_tuples() {
 }
 
 #[test]
-fn readers_reuse_borrow_and_stop() {
+fn reads_can_reuse_a_buffer_borrow_rows_and_stop() {
     on_each(|place| {
         let db = place.people();
         filled(&db);
@@ -137,7 +137,7 @@ fn readers_reuse_borrow_and_stop() {
 }
 
 #[test]
-fn an_iterator_sees_its_beginning_whatever_is_written() {
+fn an_iterator_sees_the_state_of_its_start() {
     on_each(|place| {
         let db = place.people();
         filled(&db);

@@ -1,4 +1,4 @@
-//! What acts on rows by itself, and what is beyond a folder, where changes are made again.
+//! Replays of changes: triggers, keys, and change numbers outside of the archive.
 
 use crate::archive::ship;
 use bobak::backup::BackupOptions;
@@ -7,7 +7,7 @@ use bobak::prelude::*;
 use bobak::restore::{RecoveryTarget, RestoreOptions};
 use std::path::Path;
 
-/// A database of this SQL, with these tables tracked, its backup, and a folder with what `live` does then.
+/// A database made by `schema`, with tracked tables, a backup of it, and an archive of what `live` did afterwards.
 fn restored(folder: &Path, schema: &[&str], tracked: &[&str], live: &[&str]) -> (Db, Db) {
     let url = |name: &str| format!("sqlite:{}", folder.join(name).display());
     let db = Db::open(&url("app.db")).unwrap();
@@ -33,7 +33,7 @@ const TRIGGERS: [&str; 5] = [
 ];
 
 #[test]
-fn triggers_keep_still_while_changes_are_made_again() {
+fn triggers_do_not_run_during_a_replay() {
     let live = ["UPDATE a SET n = 'changed' WHERE id = 1", "INSERT INTO a VALUES (2, 'new')"];
     let log = |db: &Db| db.sql::<String>("SELECT w FROM log ORDER BY id", ()).unwrap();
     let triggers = |db: &Db| -> Vec<String> {
@@ -43,19 +43,19 @@ fn triggers_keep_still_while_changes_are_made_again() {
         let folder = tempfile::tempdir().unwrap();
         let (db, again) = restored(folder.path(), &TRIGGERS, tracked, &live);
         assert_eq!(log(&db), ["up", "in new"]);
-        // What is not tracked stays as it is in the backup.
+        // An untracked table stays as it is in the backup.
         assert_eq!(log(&again), expected);
         assert_eq!(triggers(&again), triggers(&db));
         let count = |db: &Db| db.changes().unwrap().iter().count();
         assert_eq!(count(&again), count(&db));
-        // They act again from then on.
+        // Triggers run again afterwards.
         again.execute("INSERT INTO a VALUES (3, 'later')", ()).unwrap();
         assert_eq!(log(&again).last().map(String::as_str), Some("in later"));
     }
 }
 
 #[test]
-fn no_key_is_given_twice() {
+fn no_key_is_generated_twice() {
     let folder = tempfile::tempdir().unwrap();
     let schema = ["CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, n TEXT UNIQUE)"];
     let live = [
@@ -72,9 +72,9 @@ fn no_key_is_given_twice() {
     }
 }
 
-/// SQLite allows NULL in a key, of several rows too.
+/// SQLite allows NULL in a key, even in several rows.
 #[test]
-fn a_change_of_a_row_without_a_key_is_not_made_again() {
+fn a_change_of_a_row_with_a_null_key_is_not_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
     let db = Db::open(&url("app.db")).unwrap();
@@ -105,7 +105,7 @@ fn a_change_of_a_row_without_a_key_is_not_made_again() {
     assert_eq!(place, (ErrorKind::Constraint, Some("t"), Some("n")), "{error}");
     assert!(error.message().contains("change 2 is of a row with NULL in its key"), "{error}");
     assert!(!folder.path().join("restored.db").exists());
-    // Nothing hinders what is before it, nor what is behind.
+    // Changes before it and after it are replayed.
     for (backup, until, rows) in
         [(&early, RecoveryTarget::Change(1), 3), (&late, RecoveryTarget::End, 4)]
     {
@@ -113,19 +113,19 @@ fn a_change_of_a_row_without_a_key_is_not_made_again() {
         let again = Db::open(&url("restored.db")).unwrap();
         assert_eq!(again.sql::<i64>("SELECT count(*) FROM t", ()).unwrap(), [rows]);
     }
-    // A follower refuses it likewise.
+    // A replica rejects it, too.
     run("UPDATE t SET n = 0 WHERE n IS NULL AND v = 'one'");
     run("DELETE FROM t WHERE n IS NULL");
     let target = Db::open("memory:").unwrap();
-    let mut follower = db.replicate_to(&target, &[]).unwrap();
-    follower.begin(|_| {}).unwrap();
+    let mut replica = db.replicate_to(&target, &[]).unwrap();
+    replica.begin(|_| {}).unwrap();
     run("INSERT INTO t VALUES ('d', NULL, 'five')");
-    let error = follower.step(std::time::Duration::ZERO).unwrap_err();
+    let error = replica.step(std::time::Duration::ZERO).unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Constraint, Some("t")), "{error}");
 }
 
 #[test]
-fn a_number_beyond_the_folder_is_refused() {
+fn a_change_number_outside_of_the_archive_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let schema = ["CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT)"];
     let live = ["INSERT INTO t (n) VALUES ('one'), ('two')"];

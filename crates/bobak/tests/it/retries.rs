@@ -1,4 +1,4 @@
-//! Transactions that clash, and are run again.
+//! Transactions that conflict and are retried.
 
 use crate::engines::{Person, person};
 use bobak::prelude::*;
@@ -25,7 +25,7 @@ fn runs(kind: ErrorKind, failures: u64, retries: Option<u32>) -> (u32, bobak::Re
 }
 
 #[test]
-fn a_clash_is_tried_again_within_a_bound() {
+fn a_conflict_is_retried_up_to_the_limit() {
     let (ran, done, rows) = runs(ErrorKind::Serialization, 3, None);
     assert_eq!((ran, done.is_ok(), rows), (4, true, 1));
     let (ran, done, rows) = runs(ErrorKind::Serialization, 3, Some(2));
@@ -33,7 +33,7 @@ fn a_clash_is_tried_again_within_a_bound() {
 }
 
 #[test]
-fn nothing_else_is_tried_again() {
+fn other_errors_are_not_retried() {
     for kind in [ErrorKind::Unknown, ErrorKind::Unreachable, ErrorKind::Busy, ErrorKind::Timeout] {
         let (ran, done, rows) = runs(kind, 1, None);
         assert_eq!((ran, done.unwrap_err().kind(), rows), (1, kind, 0));
@@ -70,12 +70,12 @@ fn closures_with_their_own_errors_are_retried_on_any_engine() {
     });
     assert!(done.is_ok(), "{done:?}");
     assert_eq!(ran.get(), 2);
-    let refused: Result<(), _> = db.transaction_on("other", |transaction| {
+    let rejected: Result<(), _> = db.transaction_on("other", |transaction| {
         ran.set(ran.get() + 1);
         transaction.table::<Person>()?.insert(&person("bob", 2))?;
         Err(OwnError::Poor)
     });
-    assert!(matches!(refused, Err(OwnError::Poor)));
+    assert!(matches!(rejected, Err(OwnError::Poor)));
     assert_eq!((ran.get(), db.table::<Person>().unwrap().count(Query::all()).unwrap()), (3, 1));
     let missing: Result<(), _> = db.transaction_on("nowhere", |_| Err(OwnError::Poor));
     assert!(matches!(missing, Err(OwnError::Database(error)) if error.kind() == ErrorKind::Config));

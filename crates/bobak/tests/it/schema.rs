@@ -1,4 +1,4 @@
-//! Tables made, extended and compared.
+//! Creating, extending and comparing tables.
 
 use crate::engines::{Person, on_each, person};
 use bobak::prelude::*;
@@ -18,7 +18,7 @@ fn missing_tables_are_created_once() {
 mod later {
     use bobak::prelude::*;
 
-    /// The person of `engines`, some months on.
+    /// The person of `engines`, some months later.
     #[derive(Record, Debug, PartialEq)]
     #[record(table = "person", index(name, age))]
     pub struct Person {
@@ -77,7 +77,7 @@ fn columns_and_indexes_are_added_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_table_with_more_than_the_record_is_used_and_never_dropped() {
+fn extra_columns_and_tables_are_never_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("app.db").display());
     let db = Db::builder().record::<later::Person>().open(&url).unwrap();
@@ -91,7 +91,7 @@ fn a_table_with_more_than_the_record_is_used_and_never_dropped() {
 }
 
 #[test]
-fn other_types_and_keys_are_named_in_words() {
+fn differing_types_and_keys_are_described() {
     #[derive(Record)]
     #[record(table = "person")]
     struct Changed {

@@ -19,7 +19,7 @@ struct Event {
     part: i64,
 }
 
-/// How many rows are acknowledged at once.
+/// How many rows are acknowledged together.
 const PART: i64 = 100;
 
 #[test]
@@ -29,7 +29,7 @@ fn three_shards_are_one_table_and_a_killed_one_loses_nothing_acknowledged() {
         return;
     }
     let cluster = ShardedPostgres::start(3).unwrap();
-    // Arrays are four times as quick as COPY here.
+    // Arrays are four times as fast as COPY here.
     let url = format!("{}?copy=off", cluster.coordinator().url());
     let open = || Db::builder().record::<Reading>().record::<Event>().open(&url).unwrap();
     open().create_missing_tables().unwrap();
@@ -98,12 +98,12 @@ fn survives_a_kill(cluster: &ShardedPostgres, db: &Db) {
     }
     let shard = &cluster.shards()[1];
     shard.kill().unwrap();
-    // The commit over several shards is not atomic, so nothing is said about the parts that fail.
+    // The commit over several shards is not atomic, so the outcome of failed parts is unspecified.
     for part in 10..13 {
         assert!(write(db, part).is_err(), "a shard is missing");
     }
     shard.restart().unwrap();
-    // Connections that the coordinator still has to the killed shard fail once.
+    // Connections of the coordinator to the killed shard fail once.
     let mut part = 13;
     while acknowledged.len() < 20 {
         if write(db, part).is_ok() {

@@ -13,7 +13,7 @@ fn db() -> Db {
 }
 
 #[test]
-fn tuples_structs_records_values_and_dynamic_rows() {
+fn sql_rows_become_tuples_structs_records_values_and_dynamic_rows() {
     #[derive(FromRow, Debug, PartialEq)]
     struct Count {
         n: i64,
@@ -40,7 +40,7 @@ fn tuples_structs_records_values_and_dynamic_rows() {
 }
 
 #[test]
-fn missing_columns_and_too_few_are_told() {
+fn missing_columns_are_named() {
     #[derive(FromRow, Debug)]
     struct Wanted {
         #[allow(dead_code)]

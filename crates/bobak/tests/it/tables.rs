@@ -48,7 +48,7 @@ fn upsert_ignore_and_replace() {
 }
 
 #[test]
-fn chosen_fields_and_increments() {
+fn chosen_fields_are_set_and_incremented() {
     on_each(|place| {
         let db = place.people();
         let people = db.table::<Person>().unwrap();
@@ -70,7 +70,7 @@ fn chosen_fields_and_increments() {
 }
 
 #[test]
-fn bobak_fills_keys_stamps_and_versions() {
+fn keys_time_stamps_and_versions_are_filled() {
     on_each(|place| {
         let db = place.people();
         let person = db.table::<Person>().unwrap().insert(&person("ada", 36)).unwrap();
@@ -151,7 +151,7 @@ fn a_delete_of_a_record_checks_its_version() {
 }
 
 #[test]
-fn references_cascade() {
+fn deleting_a_referenced_row_cascades() {
     on_each(|place| {
         let db = place.people();
         let people = db.table::<Person>().unwrap();
@@ -186,7 +186,7 @@ fn a_database_is_used_from_many_threads() {
 }
 
 #[test]
-fn a_file_keeps_its_records() {
+fn records_survive_closing_the_file() {
     for url in ["sqlite:{}/app.db", "memory:{}/app.bobak", "memory:{}/app.json?format=json"] {
         let folder = tempfile::tempdir().unwrap();
         let url = url.replace("{}", folder.path().to_str().unwrap());

@@ -4,7 +4,7 @@ use crate::engines::{Person, on_each, person};
 use bobak::prelude::*;
 
 #[test]
-fn all_or_nothing() {
+fn a_transaction_commits_all_or_nothing() {
     on_each(|place| {
         let db = place.people();
         let people = db.table::<Person>().unwrap();
@@ -29,7 +29,7 @@ fn all_or_nothing() {
 }
 
 #[test]
-fn savepoints_undo_their_part() {
+fn savepoints_roll_back_their_part() {
     on_each(|place| {
         let db = place.people();
         let transaction = db.begin().unwrap();
@@ -58,10 +58,10 @@ fn savepoints_undo_their_part() {
 }
 
 #[test]
-fn others_do_not_see_it_before_its_end() {
+fn a_transaction_is_invisible_until_its_commit() {
     on_each(|place| {
         if place.url.contains("exclusive") || place.url.contains(":memory:") {
-            // One connection: readers wait for the transaction's end.
+            // One connection: readers wait until the transaction ends.
             return;
         }
         if place.url.contains("journal=delete") {
@@ -79,7 +79,7 @@ fn others_do_not_see_it_before_its_end() {
 }
 
 #[test]
-fn a_thread_does_not_wait_for_itself() {
+fn a_thread_that_would_wait_for_itself_gets_an_error() {
     on_each(|place| {
         let db = place.people();
         let people = db.table::<Person>().unwrap();
@@ -94,7 +94,7 @@ fn a_thread_does_not_wait_for_itself() {
 }
 
 #[test]
-fn writers_take_turns_and_none_is_lost() {
+fn concurrent_writers_lose_no_update() {
     on_each(|place| {
         let db = place.people();
         let people = db.table::<Person>().unwrap();
@@ -119,7 +119,7 @@ fn writers_take_turns_and_none_is_lost() {
 }
 
 #[test]
-fn handles_cross_threads() {
+fn handles_can_be_sent_to_other_threads() {
     fn shared<T: Clone + Send + Sync>() {}
     fn sent<T: Send>() {}
     shared::<Db>();
@@ -129,7 +129,7 @@ fn handles_cross_threads() {
 }
 
 #[test]
-fn a_transaction_makes_tables_and_they_go_with_it() {
+fn tables_created_in_a_transaction_are_rolled_back_with_it() {
     use bobak::schema::{ColumnSchema, TableSchema};
     on_each(|place| {
         let db = Db::open(&place.url).unwrap();

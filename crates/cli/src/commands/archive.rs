@@ -101,11 +101,11 @@ impl ArchiveChanges {
             }
             _ => error.into(),
         })?;
-        screen.note(format_args!("resuming after change {}", archive.place()));
+        screen.note(format_args!("resuming after change {}", archive.position()));
         loop {
             let step = archive.step(if self.once { Duration::ZERO } else { WAIT })?;
             if step.changes > 0 {
-                screen.note(format_args!("{} changes, up to {}", step.changes, step.place));
+                screen.note(format_args!("{} changes, up to {}", step.changes, step.position));
             } else if self.once {
                 return Ok(());
             }

@@ -197,7 +197,7 @@ impl Bench {
     }
 }
 
-/// Writes the reports that were asked for, and the text where none took standard output.
+/// Writes the requested reports, and the text unless one of them went to standard output.
 fn write_all(files: &[(&Option<PathBuf>, String)], text: &str) -> Result<()> {
     let mut standard_output_taken = false;
     for (path, text) in files {

@@ -112,7 +112,7 @@ impl DatabaseArchiver {
             Ok(archive) => {
                 // After a failure, the recovery is announced once a step succeeds.
                 if self.last_problem.is_none() {
-                    self.announce(archive.place());
+                    self.announce(archive.position());
                 }
                 Ok(Some(archive))
             }
@@ -132,7 +132,7 @@ impl DatabaseArchiver {
                 Some(archive) => match archive.step(WAIT) {
                     Ok(step) => {
                         if self.last_problem.take().is_some() {
-                            self.announce(step.place);
+                            self.announce(step.position);
                         }
                         Ok(())
                     }

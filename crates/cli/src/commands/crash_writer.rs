@@ -38,7 +38,7 @@ impl CrashWriter {
     /// Runs the command until it is killed or its output is closed.
     ///
     /// # Errors
-    /// Where nothing is called so, and those of the engine.
+    /// If there is no store with this name; those of the engine.
     pub fn run(&self) -> Result<()> {
         let mut out = std::io::stdout();
         bobak_bench::crash::write_until_killed(&self.store, &self.place, &mut out)

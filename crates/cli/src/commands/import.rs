@@ -150,7 +150,7 @@ impl Import {
         }
     }
 
-    /// The plan for appending to an existing table; `None` if the table is to be created.
+    /// The plan for appending to an existing table; `None` if the table does not exist.
     fn existing_table(
         &self,
         name: &str,

@@ -86,7 +86,7 @@ impl Replicate {
         loop {
             let step = replica.step(if self.once { Duration::ZERO } else { WAIT })?;
             if step.changes > 0 {
-                screen.note(format_args!("{} changes, up to {}", step.changes, step.place));
+                screen.note(format_args!("{} changes, up to {}", step.changes, step.position));
                 unsaved = true;
                 continue;
             }
@@ -101,7 +101,7 @@ impl Replicate {
     }
 
     fn begin(replica: &mut Replica, screen: &Terminal) -> Result<()> {
-        if let Some(place) = replica.place() {
+        if let Some(place) = replica.position() {
             screen.note(format_args!("resuming after change {place}"));
             return Ok(());
         }

@@ -94,7 +94,7 @@ impl Restore {
 
     fn report_replay(&self, replay: &ReplayReport, screen: &Terminal) {
         let when = replay.at.map(|at| format!(", at {at}")).unwrap_or_default();
-        let (changes, place) = (replay.changes, replay.place);
+        let (changes, place) = (replay.changes, replay.position);
         screen.note(format_args!("replayed {changes} changes, up to {place}{when}"));
         if replay.left_out > 0 {
             let left_out = replay.left_out;

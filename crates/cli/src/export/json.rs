@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn duplicate_column_names_are_rejected() {
-        let error = json(false, &[("a", Type::I64), ("a", Type::I64)], &[]).expect_err("refused");
+        let error = json(false, &[("a", Type::I64), ("a", Type::I64)], &[]).expect_err("rejected");
         assert!(error.to_string().contains("rename one with AS"), "{error}");
     }
 

@@ -71,7 +71,7 @@ impl Output {
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let file = beside(folder.unwrap_or(Path::new("."))).map_err(|error| {
-            Error::io(format_args!("make a file beside {}", path.display()), &error)
+            Error::io(format_args!("create a file next to {}", path.display()), &error)
         })?;
         Ok(Self::File(BufWriter::with_capacity(64 * 1024, file), path.to_owned()))
     }

@@ -229,7 +229,7 @@ pub struct Plane {
     }
 
     #[test]
-    fn keys_say_who_gives_them() {
+    fn given_keys_have_an_attribute() {
         let table = |given: bool| {
             let table =
                 TableSchema::builder("t").column(ColumnSchema::new("id", Type::I64)).key(["id"]);

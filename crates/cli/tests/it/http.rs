@@ -39,9 +39,9 @@ impl Server {
              authorization: Bearer 0123456789abcdef\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         stream.write_all(request.as_bytes()).expect("sends");
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).expect("answers");
-        String::from_utf8_lossy(&answer).into_owned()
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).expect("a response");
+        String::from_utf8_lossy(&response).into_owned()
     }
 }
 
@@ -104,11 +104,11 @@ fn http_over_tls() {
     let agent = ureq::Agent::config_builder().tls_config(tls).build().new_agent();
     let ask = |path: &str| {
         let url = format!("https://localhost:{port}{path}");
-        let mut answer =
+        let mut response =
             agent.get(url).header("authorization", "Bearer 0123456789abcdef").call()?;
-        answer.body_mut().read_to_string()
+        response.body_mut().read_to_string()
     };
-    assert_eq!(ask("/tables").expect("answers"), "{\"tables\":[]}\n");
+    assert_eq!(ask("/tables").expect("a response"), "{\"tables\":[]}\n");
     assert!(matches!(ask("/tables/x"), Err(ureq::Error::StatusCode(404))));
     let plain = server.ask("GET /health", "");
     assert!(!plain.starts_with("HTTP/1.1 200"), "{plain}");
@@ -169,13 +169,13 @@ fn with_stdio_the_port_is_printed_on_standard_error() {
     let (wire, http) = (place(), place());
     let address = http.strip_prefix("http://").expect("is that of HTTP").to_owned();
     let server = Server { child, address };
-    let answer = server.ask("GET /tables", "");
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let response = server.ask("GET /tables", "");
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     let url = format!("bobak://{wire}/?token=0123456789abcdef");
     assert!(bobak::Db::open(&url).is_ok());
     let mut server = server;
     drop(server.child.stdin.take());
-    let mut told = String::new();
-    server.child.stdout.take().expect("is piped").read_to_string(&mut told).expect("ends");
-    assert_eq!(told, "", "nobody has asked there");
+    let mut output = String::new();
+    server.child.stdout.take().expect("is piped").read_to_string(&mut output).expect("ends");
+    assert_eq!(output, "", "no request arrived there");
 }

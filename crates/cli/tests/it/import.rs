@@ -121,14 +121,14 @@ fn rejects_file_collects_invalid_lines() {
     let more = ["--key", "a", "--type", "b=i64", "--rejects", "bad.csv"];
     let run = program.run(&[&["import", DATABASE, "t.csv", "--table", "t"][..], &more].concat());
     assert_eq!(run.code, 0, "{}", run.err);
-    for told in [
+    for expected in [
         "line 3: 1 field, expected 2 columns",
         "line 4: column b: \"x\" is not an i64",
         "line 5: column b: \"6\\n7\" is not an i64",
         "line 7: ",
         "rejected lines in bad.csv: 4",
     ] {
-        assert!(run.err.contains(told), "{told}: {}", run.err);
+        assert!(run.err.contains(expected), "{expected}: {}", run.err);
     }
     assert_eq!(program.text("bad.csv"), "a,b\n3\n4,x\n5,\"6\n7\"\n1,8\n");
     assert_eq!(export(&program, &[]), "a,b\n1,2\n9,10\n");

@@ -2,7 +2,7 @@
 
 mod program; // how a test runs it
 
-mod backup; // taken, checked, put back
+mod backup; // written, checked, restored
 mod bad_input; // each mistake: its exit code and its sentence
 mod bench; // a small run, and its reports
 #[cfg(unix)]
@@ -12,7 +12,7 @@ mod copy; // from one database to another
 mod encryption; // keys by flags; run by themselves
 mod export; // the forms of output
 #[cfg(unix)]
-mod http; // its HTTP door
+mod http; // its HTTP listener
 mod import; // types, invalid lines, compression
 #[cfg(unix)]
 mod permissions; // roles of a server's access file
@@ -21,6 +21,6 @@ mod replicate; // one database kept as another is
 mod round_trip; // real data in and out without a loss
 mod schema; // tables in words and in Rust
 #[cfg(unix)]
-mod serve; // its doors from other processes, its end
+mod serve; // its listeners, and its shutdown
 #[cfg(unix)]
-mod user; // passwords from pipes and at a terminal; when somebody ends
+mod user; // passwords from pipes and at a terminal; when a user is removed

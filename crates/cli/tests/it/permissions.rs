@@ -65,8 +65,8 @@ fn running_server_applies_edits() {
     program.file("access", program.text("access") + &made.out);
     let file = format!("sqlite:{}", program.path("app.db").display());
     Db::open(&file).unwrap().execute("CREATE TABLE item (id INTEGER PRIMARY KEY)", ()).unwrap();
-    let doors = ["app.db", "--listen", "127.0.0.1:0", "--access-file", "access"];
-    let server = Server::start(&program, &doors);
+    let options = ["app.db", "--listen", "127.0.0.1:0", "--access-file", "access"];
+    let server = Server::start(&program, &options);
     let url = format!("bobak://{}/app?token={}", server.place, made.err.trim());
     let seen = |wanted: Result<(), ErrorKind>| {
         let look = || {

@@ -119,7 +119,7 @@ fn tcp_requires_authentication() {
     let program = Program::new();
     program.fails(1, "needs authentication", &["serve", "app.db", "--listen", "127.0.0.1:0"]);
     program.fails(1, "--token-file", &["serve"]);
-    assert!(!program.path("bobak.db").exists(), "what is refused leaves nothing behind");
+    assert!(!program.path("bobak.db").exists(), "what is rejected leaves nothing behind");
     program.file("tokens", "# ours\n\n0123456789abcdef\n");
     let elsewhere = ["serve", "app.db", "--listen", "0.0.0.0:0", "--token-file", "tokens"];
     program.fails(1, "TLS", &elsewhere);
@@ -130,15 +130,15 @@ fn tcp_requires_authentication() {
     assert!(token.starts_with("bobak_") && !made.out.contains(token), "{}", made.out);
     let role = "role reader\nread on main.item\n";
     program.file("access", format!("{role}{line}{}", made.out));
-    let doors = ["--listen", "127.0.0.1:0", "--token-file", "tokens", "--access-file", "access"];
+    let options = ["--listen", "127.0.0.1:0", "--token-file", "tokens", "--access-file", "access"];
     let databases = ["main=app.db", "cache=memory:"];
-    let server = Server::start(&program, &[&databases[..], &doors[..]].concat());
+    let server = Server::start(&program, &[&databases[..], &options[..]].concat());
     let url = |rest: &str| format!("bobak://{}/{rest}", server.place);
-    let refused = |rest: &str| Db::open(&url(rest)).err().map(|error| error.kind());
+    let rejected = |rest: &str| Db::open(&url(rest)).err().map(|error| error.kind());
     for rest in ["main", "main?token=0123456789abcdeF", "main?user=ada&password=Secret"] {
-        assert_eq!(refused(rest), Some(ErrorKind::Denied), "{rest}");
+        assert_eq!(rejected(rest), Some(ErrorKind::Denied), "{rest}");
     }
-    assert_eq!(refused("other?token=0123456789abcdef"), Some(ErrorKind::Config));
+    assert_eq!(rejected("other?token=0123456789abcdef"), Some(ErrorKind::Config));
     let shown = Db::open(&url("main?token=0123456789abcdef&x=1")).err().unwrap().to_string();
     assert!(!shown.contains("0123456789"), "{shown}");
     let db = open(&url("?token=0123456789abcdef"));
@@ -146,7 +146,7 @@ fn tcp_requires_authentication() {
     let same = open(&url("main?user=ada&password=secret"));
     assert_eq!(same.table::<Item>().unwrap().count(Query::all()).unwrap(), 1);
     // A client with read permission on one table sees nothing else and can't write.
-    assert_eq!(refused(&format!("cache?token={token}")), Some(ErrorKind::Config));
+    assert_eq!(rejected(&format!("cache?token={token}")), Some(ErrorKind::Config));
     let till = Db::builder().record::<Item>().open(&url(&format!("main?token={token}"))).unwrap();
     let items = till.table::<Item>().unwrap();
     assert_eq!(items.count(Query::all()).unwrap(), 1);
@@ -264,7 +264,7 @@ fn scheduled_backups_are_taken_and_pruned() {
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    assert!(!backups().is_empty(), "it is made again");
+    assert!(!backups().is_empty(), "the backup is taken again");
     server.signal("-TERM");
     let mut server = server;
     assert!(server.child.wait().unwrap().success());

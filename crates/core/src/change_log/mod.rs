@@ -98,21 +98,21 @@ pub fn is_change_log_table(table: &str) -> bool {
 /// `Unsupported` for a table with more than 126 columns, because its log would have too many; for a
 /// table of the change log; for a table without a primary key, whose rows cannot be identified.
 pub fn log_schema(table: &TableSchema, history: bool) -> Result<TableSchema> {
-    let refuse = |message: &str| {
+    let reject = |message: &str| {
         Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
     };
     if is_change_log_table(table.name()) {
-        return refuse("the tables of the change log cannot be tracked");
+        return reject("the tables of the change log cannot be tracked");
     }
     if table.has_hidden_key() {
-        return refuse(
+        return reject(
             "the table has no primary key: SQLite may renumber its rows, in a VACUUM or with another \
              key of the file, and the change log would identify others. Declare one, such as id INTEGER PRIMARY \
              KEY; where the table was tracked by an earlier version, untrack it first",
         );
     }
     if old_column(table.columns().len()) > crate::FieldSet::MAX {
-        return refuse("a table with more than 126 columns cannot be tracked");
+        return reject("a table with more than 126 columns cannot be tracked");
     }
     let mut log = TableSchema::builder(format!("{LOG_PREFIX}{}", table.name()))
         .column(ColumnSchema::new("seq", Type::I64))

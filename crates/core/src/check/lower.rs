@@ -16,9 +16,9 @@ const MAX_TOKENS: usize = 1000;
 /// What the literals of the text are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The record's own values: `1.50` beside money, `'2026-01-31'` beside a date.
+    /// The record's own values: `1.50` for money, `'2026-01-31'` for a date.
     Record,
-    /// Stored values: `15000` beside money, `20484` beside a date.
+    /// Stored values: `15000` for money, `20484` for a date.
     Stored,
 }
 

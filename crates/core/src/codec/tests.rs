@@ -29,9 +29,9 @@ fn decoding_returns_the_encoded_values() {
     let kept = sample();
     let raw: Vec<_> = kept.iter().map(|v| RawValue::from(v.as_ref())).collect();
     let passed: Vec<_> = row.raw_values().collect();
-    let mut told = Vec::new();
-    row.for_each_raw(|place, value| told.push((place, value)));
-    assert_eq!(told, passed.iter().copied().enumerate().collect::<Vec<_>>());
+    let mut seen = Vec::new();
+    row.for_each_raw(|place, value| seen.push((place, value)));
+    assert_eq!(seen, passed.iter().copied().enumerate().collect::<Vec<_>>());
     assert_eq!(format!("{passed:?}"), format!("{raw:?}"));
     let single: Vec<_> = (0..row.len()).map(|i| row.raw_value(i)).collect();
     assert_eq!(format!("{single:?}"), format!("{raw:?}"));

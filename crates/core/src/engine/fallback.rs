@@ -143,7 +143,7 @@ pub fn open<S: Session + ?Sized>(session: &S, source: &Source<'_>) -> Result<Cur
 }
 
 /// Rejects a replay into tables that foreign keys concern: they would act a second time.
-pub(super) fn refuse_foreign_keys(all: &[TableSchema], replayed: &[&str]) -> Result<()> {
+pub(super) fn reject_foreign_keys(all: &[TableSchema], replayed: &[&str]) -> Result<()> {
     let is_replayed = |name: &str| replayed.contains(&name);
     let refers = |table: &&TableSchema| {
         table.columns().iter().any(|column| {

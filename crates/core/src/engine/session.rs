@@ -164,7 +164,7 @@ pub trait Session: Send {
     /// # Errors
     /// As [`TransactionControl::Begin`]; `Unsupported` if the engine cannot disable them.
     fn begin_replay(&self, tables: &[&str]) -> Result<()> {
-        fallback::refuse_foreign_keys(&self.tables()?, tables)?;
+        fallback::reject_foreign_keys(&self.tables()?, tables)?;
         self.control(TransactionControl::Begin)
     }
 

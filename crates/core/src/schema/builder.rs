@@ -1,7 +1,7 @@
 //! Building a [`TableSchema`], and the checks at the end.
 
-use super::fit::Fit;
-use super::table::{Checked, Roles};
+use super::fit::AcceptedValues;
+use super::table::{CheckedColumn, Roles};
 use super::{ColumnSchema, IndexSchema, KeyGeneration, Role, TableSchema};
 use crate::{Error, ErrorKind, FieldSet, Result, Type};
 use std::borrow::Cow;
@@ -130,15 +130,15 @@ impl TableSchemaBuilder {
         let checked = self.columns.iter().enumerate().filter_map(|(place, column)| {
             let as_text = column.is_kept_as_text();
             let short = column.max_chars.filter(|_| !as_text);
-            (as_text || short.is_some()).then_some(Checked { place, short })
+            (as_text || short.is_some()).then_some(CheckedColumn { place, short })
         });
         let checked: Vec<_> = checked.collect();
-        let texts = checked.iter().any(|checked: &Checked| checked.short.is_none());
+        let texts = checked.iter().any(|checked: &CheckedColumn| checked.short.is_none());
         let plain = !texts && generation != KeyGeneration::Uuid;
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, columns) = (self.name, self.columns);
-        let fits = columns.iter().map(Fit::of).collect();
+        let fits = columns.iter().map(AcceptedValues::of).collect();
         let hidden_key = self.hidden;
         Ok(TableSchema {
             id,

@@ -309,7 +309,7 @@ impl ColumnSchema {
         if stored.is_finite() == float.is_finite() && (stored == 0.0) == (float == 0.0) {
             return Ok(Value::Float(stored));
         }
-        Err(self.refuse_stored(ValueRef::Float(float)))
+        Err(self.reject_stored(ValueRef::Float(float)))
     }
 
     /// Whether the column can store the float as it is.
@@ -327,12 +327,12 @@ impl ColumnSchema {
     pub fn check_stored(&self, value: ValueRef<'_>) -> Result<()> {
         let fits = match (self.storage, value) {
             (_, ValueRef::Null) => return Ok(()),
-            (_, ValueRef::Float(f)) if f.is_nan() => Err(self.refuse_stored(value)),
+            (_, ValueRef::Float(f)) if f.is_nan() => Err(self.reject_stored(value)),
             (Storage::Int, ValueRef::Int(i)) if self.is_in_range(i) => Ok(()),
             (Storage::Text, ValueRef::Text(text)) => self.check_text(text),
             (Storage::Float, ValueRef::Float(float)) if self.is_exact_float(float) => Ok(()),
             (Storage::Bytes, ValueRef::Bytes(_)) | (Storage::Any, _) => Ok(()),
-            _ => Err(self.refuse_stored(value)),
+            _ => Err(self.reject_stored(value)),
         };
         fits.map_err(|error| error.in_column(self.name.clone()))
     }
@@ -344,7 +344,7 @@ impl ColumnSchema {
     }
 
     #[cold]
-    fn refuse_stored(&self, value: ValueRef<'_>) -> Error {
+    fn reject_stored(&self, value: ValueRef<'_>) -> Error {
         match (self.storage, value) {
             (Storage::Int, ValueRef::Int(i)) => {
                 Error::new(ErrorKind::OutOfRange, format!("{i} does not fit {}", self.ty.name()))

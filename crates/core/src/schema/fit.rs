@@ -10,7 +10,7 @@ use crate::{Storage, Type};
 
 /// What a column accepts.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fit {
+pub(super) enum AcceptedValues {
     /// Integers in a range.
     Int(i64, i64),
     Float,
@@ -23,7 +23,7 @@ pub(super) enum Fit {
     Other,
 }
 
-impl Fit {
+impl AcceptedValues {
     pub fn of(column: &ColumnSchema) -> Self {
         match column.storage {
             Storage::Int => {
@@ -50,7 +50,10 @@ impl TableSchema {
     pub fn check_encoded<'a>(&self, key_only: bool, bytes: &'a [u8]) -> Result<EncodedRow<'a>> {
         let row = EncodedRow::new(bytes);
         let fits = if key_only {
-            let key = self.key.iter().map(|place| self.fits.get(*place).unwrap_or(&Fit::Other));
+            let key = self
+                .key
+                .iter()
+                .map(|place| self.fits.get(*place).unwrap_or(&AcceptedValues::Other));
             row.len() == key.len() && are_plain(bytes, key)
         } else {
             row.len() == self.fits.len() && are_plain(bytes, self.fits.iter())
@@ -69,7 +72,7 @@ impl TableSchema {
 
 /// Whether a row's bytes are valid and each value obviously fits.
 #[inline]
-fn are_plain<'f>(bytes: &[u8], fits: impl ExactSizeIterator<Item = &'f Fit>) -> bool {
+fn are_plain<'f>(bytes: &[u8], fits: impl ExactSizeIterator<Item = &'f AcceptedValues>) -> bool {
     let columns = fits.len();
     let Some((head, heap)) = bytes.split_at_checked(2 + columns * 9) else { return false };
     let Some((tags, slots)) = head.split_at_checked(2 + columns) else { return false };
@@ -79,8 +82,8 @@ fn are_plain<'f>(bytes: &[u8], fits: impl ExactSizeIterator<Item = &'f Fit>) -> 
         let slot = u64::from_le_bytes(*slot);
         let (start, length) = ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize);
         let fits = match (*tag, fit) {
-            (INT, Fit::Int(low, high)) => (*low..=*high).contains(&slot.cast_signed()),
-            (TEXT, Fit::Text(most)) => {
+            (INT, AcceptedValues::Int(low, high)) => (*low..=*high).contains(&slot.cast_signed()),
+            (TEXT, AcceptedValues::Text(most)) => {
                 // All texts are validated together below, so none may start inside a character.
                 texts &= heap.get(start).is_none_or(|first| first & 0xc0 != 0x80);
                 let fits = start == end && length <= *most;
@@ -88,12 +91,12 @@ fn are_plain<'f>(bytes: &[u8], fits: impl ExactSizeIterator<Item = &'f Fit>) -> 
                 fits
             }
             (NULL, _) => slot == 0,
-            (FLOAT, Fit::Float) => !f64::from_bits(slot).is_nan(),
-            (FLOAT, Fit::Float32) => {
+            (FLOAT, AcceptedValues::Float) => !f64::from_bits(slot).is_nan(),
+            (FLOAT, AcceptedValues::Float32) => {
                 let float = f64::from_bits(slot);
                 f64::from(float as f32) == float
             }
-            (BYTES, Fit::Bytes) => {
+            (BYTES, AcceptedValues::Bytes) => {
                 others |= length > 0;
                 let fits = start == end;
                 end = start.saturating_add(length);

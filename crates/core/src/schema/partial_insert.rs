@@ -52,14 +52,14 @@ impl PartialInsert {
         if self.made.is_empty() {
             return Arc::clone(&self.table);
         }
-        let lacking: FieldSet = self.made.iter().filter(|place| !given.contains(*place)).collect();
-        if lacking.is_empty() {
+        let missing: FieldSet = self.made.iter().filter(|place| !given.contains(*place)).collect();
+        if missing.is_empty() {
             return Arc::clone(&self.table);
         }
         let find = |known: &[(FieldSet, Arc<TableSchema>)]| {
             known
                 .iter()
-                .find(|(columns, _)| *columns == lacking)
+                .find(|(columns, _)| *columns == missing)
                 .map(|(_, table)| Arc::clone(table))
         };
         if let Some(table) = find(&self.known.read().unwrap_or_else(PoisonError::into_inner)) {
@@ -69,18 +69,18 @@ impl PartialInsert {
         if let Some(table) = find(&known) {
             return table;
         }
-        let table = self.describe(lacking);
+        let table = self.describe(missing);
         if known.len() == MOST {
             known.remove(0);
         }
-        known.push((lacking, Arc::clone(&table)));
+        known.push((missing, Arc::clone(&table)));
         table
     }
 
-    fn describe(&self, lacking: FieldSet) -> Arc<TableSchema> {
+    fn describe(&self, missing: FieldSet) -> Arc<TableSchema> {
         let mut place = 0;
         let described = TableSchema::clone(&self.table).map_columns(|column| {
-            let nullable = column.nullable && !lacking.contains(place);
+            let nullable = column.nullable && !missing.contains(place);
             place += 1;
             column.nullable(nullable)
         });

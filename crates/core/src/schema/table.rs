@@ -1,6 +1,6 @@
 //! The schema of a table, checked once and shared.
 
-use super::fit::Fit;
+use super::fit::AcceptedValues;
 use super::{ColumnSchema, Role, TableSchemaBuilder};
 use crate::codec::{EncodedRow, RawValue};
 use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
@@ -19,18 +19,18 @@ pub struct TableSchema {
     pub(super) indexes: Vec<IndexSchema>,
     pub(super) roles: Roles,
     /// The columns whose values are checked before each write.
-    pub(super) checked: Vec<Checked>,
+    pub(super) checked: Vec<CheckedColumn>,
     /// See [`is_stored_plainly`](TableSchema::is_stored_plainly).
     pub(super) plain: bool,
     /// What each column accepts.
-    pub(super) fits: Vec<Fit>,
+    pub(super) fits: Vec<AcceptedValues>,
     /// See [`has_hidden_key`](TableSchema::has_hidden_key).
     pub(super) hidden_key: bool,
 }
 
 /// A column whose values are checked before each write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedColumn {
     pub place: usize,
     /// Texts with at most this number of bytes are short enough: they have no more characters.
     pub short: Option<u32>,
@@ -146,7 +146,7 @@ impl TableSchema {
 
     /// The columns whose values are checked or converted before each write: length limits and text forms.
     #[must_use]
-    pub(crate) fn checked(&self) -> &[Checked] {
+    pub(crate) fn checked(&self) -> &[CheckedColumn] {
         &self.checked
     }
 

@@ -27,7 +27,7 @@ mod scan;
 mod tests;
 
 pub use self::decode::number;
-use self::scan::Scanned;
+use self::scan::ScannedToken;
 use std::ops::Range;
 
 /// The database whose lexical rules apply.
@@ -154,13 +154,13 @@ impl<'a> SqlTokenizer<'a> {
     }
 
     /// Recognises the marks of executable comments, which open and close across tokens.
-    fn executable_mark(&mut self, rest: &[u8]) -> Option<Scanned> {
+    fn executable_mark(&mut self, rest: &[u8]) -> Option<ScannedToken> {
         if !matches!(self.syntax, SqlSyntax::MySql { .. }) {
             return None;
         }
         if self.in_executable_comment && rest.starts_with(b"*/") {
             self.in_executable_comment = false;
-            return Some(Scanned::new(SqlTokenKind::Operator, 2));
+            return Some(ScannedToken::new(SqlTokenKind::Operator, 2));
         }
         let mark = match rest {
             [b'/', b'*', b'!', ..] => 3,
@@ -170,7 +170,7 @@ impl<'a> SqlTokenizer<'a> {
         self.in_executable_comment = true;
         // The server's version from which on the content is executed.
         let version = rest.iter().skip(mark).take_while(|byte| byte.is_ascii_digit()).count();
-        Some(Scanned::new(SqlTokenKind::Operator, mark + version))
+        Some(ScannedToken::new(SqlTokenKind::Operator, mark + version))
     }
 }
 

@@ -4,13 +4,13 @@ use super::{SqlSyntax, SqlTokenKind, operator};
 
 /// The kind and length of a token.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scanned {
+pub(super) struct ScannedToken {
     pub kind: SqlTokenKind,
     pub length: usize,
     pub is_terminated: bool,
 }
 
-impl Scanned {
+impl ScannedToken {
     pub const fn new(kind: SqlTokenKind, length: usize) -> Self {
         Self { kind, length, is_terminated: true }
     }
@@ -27,11 +27,11 @@ impl Scanned {
 }
 
 /// The token that `rest`, which is not empty, starts with.
-pub(super) fn token(syntax: SqlSyntax, rest: &[u8]) -> Scanned {
+pub(super) fn token(syntax: SqlSyntax, rest: &[u8]) -> ScannedToken {
     let first = rest.first().copied().unwrap_or_default();
     let blanks = whitespace(syntax, rest);
     if blanks > 0 {
-        return Scanned::new(SqlTokenKind::Whitespace, blanks);
+        return ScannedToken::new(SqlTokenKind::Whitespace, blanks);
     }
     let special = match first {
         b'-' | b'/' | b'#' => comment(syntax, rest),
@@ -44,9 +44,9 @@ pub(super) fn token(syntax: SqlSyntax, rest: &[u8]) -> Scanned {
     };
     special.or_else(|| parameter(syntax, rest)).unwrap_or_else(|| {
         if is_word_start(syntax, first) {
-            Scanned::new(SqlTokenKind::Word, count(rest, is_word_byte))
+            ScannedToken::new(SqlTokenKind::Word, count(rest, is_word_byte))
         } else {
-            Scanned::new(SqlTokenKind::Operator, operator::length(rest))
+            ScannedToken::new(SqlTokenKind::Operator, operator::length(rest))
         }
     })
 }
@@ -59,7 +59,7 @@ fn whitespace(syntax: SqlSyntax, rest: &[u8]) -> usize {
     }
 }
 
-fn comment(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
+fn comment(syntax: SqlSyntax, rest: &[u8]) -> Option<ScannedToken> {
     let is_mysql = matches!(syntax, SqlSyntax::MySql { .. });
     let line = match rest {
         [b'#', ..] => is_mysql,
@@ -71,7 +71,7 @@ fn comment(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
     if line {
         // PostgreSQL ends the comment at a carriage return, too.
         let ends = |byte: u8| byte == b'\n' || byte == b'\r' && syntax == SqlSyntax::Postgres;
-        return Some(Scanned::new(SqlTokenKind::Comment, count(rest, |byte| !ends(byte))));
+        return Some(ScannedToken::new(SqlTokenKind::Comment, count(rest, |byte| !ends(byte))));
     }
     if !rest.starts_with(b"/*") {
         return None;
@@ -82,7 +82,7 @@ fn comment(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
         // The star that opens the comment does not close it.
         find(rest, 2, b"*/").map(|end| end + 2)
     };
-    Some(Scanned::delimited(SqlTokenKind::Comment, length, rest))
+    Some(ScannedToken::delimited(SqlTokenKind::Comment, length, rest))
 }
 
 fn nested_comment(rest: &[u8]) -> Option<usize> {
@@ -104,7 +104,7 @@ fn nested_comment(rest: &[u8]) -> Option<usize> {
 }
 
 /// A string or a name in quotes.
-fn quoted(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
+fn quoted(syntax: SqlSyntax, rest: &[u8]) -> Option<ScannedToken> {
     let escapes = syntax == SqlSyntax::MySql { backslash_escapes: true };
     let (kind, length) = match (rest.first()?, syntax) {
         (b'\'', _) => (SqlTokenKind::Text, to_quote(rest, b'\'', escapes)),
@@ -118,11 +118,11 @@ fn quoted(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
         }
         _ => return None,
     };
-    Some(Scanned::delimited(kind, length, rest))
+    Some(ScannedToken::delimited(kind, length, rest))
 }
 
 /// A string after letters that say how it is written: `x'00'`, `E'\n'`, `N'a'`, `U&'a'`, `U&"a"`.
-fn prefixed_string(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
+fn prefixed_string(syntax: SqlSyntax, rest: &[u8]) -> Option<ScannedToken> {
     let is_postgres = syntax == SqlSyntax::Postgres;
     let text = match rest {
         [b'u' | b'U', b'&', quote @ (b'\'' | b'"'), ..] if is_postgres => {
@@ -130,7 +130,7 @@ fn prefixed_string(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
             let is_name = *quote == b'"';
             let kind = if is_name { SqlTokenKind::QuotedName } else { SqlTokenKind::Text };
             return Some(
-                Scanned::delimited(kind, to_quote(text, *quote, false), text).after_prefix(2),
+                ScannedToken::delimited(kind, to_quote(text, *quote, false), text).after_prefix(2),
             );
         }
         [_, b'\'', ..] => rest.get(1..)?,
@@ -144,10 +144,10 @@ fn prefixed_string(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
         b'e' if is_postgres => (SqlTokenKind::Text, true),
         _ => return None,
     };
-    Some(Scanned::delimited(kind, to_quote(text, b'\'', escapes), text).after_prefix(1))
+    Some(ScannedToken::delimited(kind, to_quote(text, b'\'', escapes), text).after_prefix(1))
 }
 
-fn number(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
+fn number(syntax: SqlSyntax, rest: &[u8]) -> Option<ScannedToken> {
     let digits = |from: usize| {
         let digits = rest.get(from..).unwrap_or_default();
         from + count(digits, |byte| byte.is_ascii_digit() || byte == b'_')
@@ -174,11 +174,11 @@ fn number(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
         && letters > 0
         && !matches!(rest, [b'0', b'x' | b'X' | b'b' | b'B', ..]);
     let kind = if is_name { SqlTokenKind::Word } else { SqlTokenKind::Number };
-    Some(Scanned::new(kind, end + letters))
+    Some(ScannedToken::new(kind, end + letters))
 }
 
-fn parameter(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
-    let found = |length| Some(Scanned::new(SqlTokenKind::Parameter, length));
+fn parameter(syntax: SqlSyntax, rest: &[u8]) -> Option<ScannedToken> {
+    let found = |length| Some(ScannedToken::new(SqlTokenKind::Parameter, length));
     let digits = || count(rest.get(1..).unwrap_or_default(), |byte| byte.is_ascii_digit());
     match (syntax, rest.first()?) {
         (SqlSyntax::Sqlite, b'?') => found(1 + digits()),
@@ -201,7 +201,7 @@ fn parameter(syntax: SqlSyntax, rest: &[u8]) -> Option<Scanned> {
 }
 
 /// `:a`, and Tcl's `$a::b(any 'thing)`, whose brackets contain what elsewhere are quotes.
-fn sqlite_variable(rest: &[u8]) -> Scanned {
+fn sqlite_variable(rest: &[u8]) -> ScannedToken {
     let (mut at, mut is_named) = (1, false);
     while let Some(&byte) = rest.get(at) {
         match byte {
@@ -217,18 +217,18 @@ fn sqlite_variable(rest: &[u8]) -> Scanned {
         }
         at += 1;
     }
-    Scanned::new(if is_named { SqlTokenKind::Parameter } else { SqlTokenKind::Operator }, at)
+    ScannedToken::new(if is_named { SqlTokenKind::Parameter } else { SqlTokenKind::Operator }, at)
 }
 
 /// `$$a$$` or `$tag$a$tag$`.
-fn dollar_quoted(rest: &[u8]) -> Option<Scanned> {
+fn dollar_quoted(rest: &[u8]) -> Option<ScannedToken> {
     let tag = count(rest.get(1..)?, |byte| is_word_byte(byte) && byte != b'$');
     if rest.get(tag + 1) != Some(&b'$') {
         return None;
     }
     let mark = rest.get(..tag + 2)?;
     let length = find(rest, mark.len(), mark).map(|end| end + mark.len());
-    Some(Scanned::delimited(SqlTokenKind::Text, length, rest))
+    Some(ScannedToken::delimited(SqlTokenKind::Text, length, rest))
 }
 
 /// The length up to and with the closing quote; a doubled quote stands for itself.

@@ -262,8 +262,8 @@ mod tests {
             }
         }
         for beyond in [i64::MIN, range.0 - 1, range.1 + 1, i64::MAX] {
-            let refused = T::from_value(ValueRef::Int(beyond)).unwrap_err();
-            assert_eq!(refused.kind(), ErrorKind::OutOfRange, "{beyond}");
+            let rejected = T::from_value(ValueRef::Int(beyond)).unwrap_err();
+            assert_eq!(rejected.kind(), ErrorKind::OutOfRange, "{beyond}");
             assert!(to_text(T::TYPE, ValueRef::Int(beyond)).is_err());
             assert!(to_storage(T::TYPE, ValueRef::Int(beyond)).is_err());
         }

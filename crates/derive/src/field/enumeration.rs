@@ -12,10 +12,10 @@ pub struct Enumeration<'a> {
     ident: &'a Ident,
     krate: TokenStream,
     variants: &'a DataEnum,
-    stored: Stored,
+    stored: StoredValues,
 }
 
-enum Stored {
+enum StoredValues {
     Text(Vec<String>),
     Integer(Vec<i64>),
 }
@@ -51,10 +51,10 @@ impl<'a> Enumeration<'a> {
             errors.at(&variant.fields, message);
         }
         let stored = match attrs.store {
-            Some(Store::Text) => Stored::Text(texts(data, attrs.rename_all, errors)),
+            Some(Store::Text) => StoredValues::Text(texts(data, attrs.rename_all, errors)),
             Some(Store::Integer) => {
-                refuse_renames(data, attrs.rename_all, errors);
-                Stored::Integer(integers(data, errors))
+                reject_renames(data, attrs.rename_all, errors);
+                StoredValues::Integer(integers(data, errors))
             }
             None => {
                 texts(data, attrs.rename_all, errors);
@@ -70,11 +70,11 @@ impl<'a> Enumeration<'a> {
         let variants: Vec<_> =
             self.variants.variants.iter().map(|variant| &variant.ident).collect();
         let (ty, class, stored, allowed) = match &self.stored {
-            Stored::Text(texts) => {
+            StoredValues::Text(texts) => {
                 let allowed = texts.iter().map(|text| format!("'{text}'"));
                 ("Text", "Text", quote_all(texts), list(allowed))
             }
-            Stored::Integer(numbers) => {
+            StoredValues::Integer(numbers) => {
                 ("I64", "Int", quote_all(numbers), list(numbers.iter().map(i64::to_string)))
             }
         };
@@ -208,7 +208,7 @@ fn integer(expression: &Expr) -> Option<i64> {
     }
 }
 
-fn refuse_renames(data: &DataEnum, rename_all: Option<At<Case>>, errors: &mut Errors) {
+fn reject_renames(data: &DataEnum, rename_all: Option<At<Case>>, errors: &mut Errors) {
     let message = "names are not stored with `store = \"integer\"`: take it away";
     if let Some(rename_all) = rename_all {
         errors.at(rename_all.at, message);

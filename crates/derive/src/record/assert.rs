@@ -1,6 +1,7 @@
-//! What only the compiler knows of types, as constant assertions in the expansion.
+//! Facts about types that only the compiler knows, as constant assertions in the expansion.
 //!
-//! Each is a constant of its own, so that the compiler reports them all. Emitted only where the type's text leaves a doubt: most records have none.
+//! Each is a constant of its own, so that the compiler reports all of them. They are emitted only if the type's text leaves
+//! a doubt: most records have none.
 
 use crate::names::{ident, plain};
 use crate::record::ast::{Column, Table};

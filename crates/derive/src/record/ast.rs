@@ -14,7 +14,7 @@ pub struct Table<'a> {
     pub krate: TokenStream,
     pub name: String,
     pub columns: Vec<Column<'a>>,
-    pub skipped: Vec<Skipped<'a>>,
+    pub skipped: Vec<SkippedField<'a>>,
     /// The places of the key's columns.
     pub key: Vec<usize>,
     pub given_key: bool,
@@ -33,7 +33,7 @@ pub struct Column<'a> {
 }
 
 /// A field that is not stored.
-pub struct Skipped<'a> {
+pub struct SkippedField<'a> {
     pub ident: &'a Ident,
     pub attrs: FieldAttrs,
 }
@@ -62,7 +62,7 @@ impl<'a> Table<'a> {
             let Some(ident) = &field.ident else { continue };
             let attrs = FieldAttrs::parse(&field.attrs, errors);
             if attrs.skip.is_some() {
-                skipped.push(Skipped { ident, attrs });
+                skipped.push(SkippedField { ident, attrs });
                 continue;
             }
             let name =

@@ -1,6 +1,6 @@
 //! The rules of a table, as far as names and the text of types show them.
 //!
-//! What `TableSchemaBuilder::build` refuses is refused here, at its place. What only the compiler
+//! What `TableSchemaBuilder::build` rejects is rejected here, at its place. What only the compiler
 //! knows of types is left to `assert`.
 
 use crate::errors::Errors;
@@ -142,7 +142,7 @@ fn check_roles(table: &Table<'_>, errors: &mut Errors) {
 
 fn check_type(column: &Column<'_>, errors: &mut Errors) {
     let plain = column.shape.plain;
-    if let Plain::Refused(instead) = plain {
+    if let Plain::Rejected(instead) = plain {
         errors.at(column.ty, format!("no column holds this type: write {instead}"));
     }
     let Some(default) = &column.attrs.default else {
@@ -183,7 +183,7 @@ fn check_reference(column: &Column<'_>, errors: &mut Errors) {
     };
     if column.attrs.references.is_none() {
         let message = format!(
-            "`on_delete` says what becomes of a reference: add `references = Type` to `{}`",
+            "`on_delete` defines what happens to a reference: add `references = Type` to `{}`",
             plain(column.ident)
         );
         errors.at(&on_delete.at, message);

@@ -27,7 +27,7 @@ impl Default {
     /// Whether a column of this type is known not to hold it; then what is wrong.
     pub fn misfit(&self, plain: Plain) -> Option<String> {
         let fits = match (self, plain) {
-            (_, Plain::Unknown | Plain::Refused(_))
+            (_, Plain::Unknown | Plain::Rejected(_))
             | (Self::Bool(_), Plain::Bool)
             | (Self::Int(_) | Self::Float(_), Plain::Float)
             | (Self::Text(_), Plain::Text) => true,

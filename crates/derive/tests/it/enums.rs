@@ -22,7 +22,7 @@ enum Level {
 }
 
 #[test]
-fn texts_are_the_names_in_the_case_asked_for() {
+fn texts_are_the_variant_names_in_the_requested_case() {
     assert_eq!((Status::TYPE, Status::NULLABLE), (Type::Text, false));
     for (status, text) in
         [(Status::Active, "active"), (Status::OnHold, "on-hold"), (Status::Left, "gone {away}")]
@@ -42,7 +42,7 @@ fn integers_are_the_discriminants() {
 }
 
 #[test]
-fn an_unknown_value_is_refused_with_those_allowed() {
+fn an_unknown_value_is_rejected_with_those_allowed() {
     let long = "x".repeat(1000);
     for (value, message) in [
         (

@@ -1,9 +1,9 @@
-//! The derives from outside: what they accept, what they make, what they refuse.
+//! The derives from outside: what they accept, what they make, what they reject.
 
+mod compile_fail; // every mistake, with its message
 mod enums; // #[derive(Field)] on enums
 mod newtypes; // #[derive(Field)] on newtypes
 mod record; // #[derive(Record)]: values, keys, reads
-mod refused; // every mistake, with its message
 mod rows; // #[derive(FromRow)]
 mod schema; // #[derive(Record)]: the table described
 

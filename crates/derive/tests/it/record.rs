@@ -146,7 +146,7 @@ mod hostile {
 
     #[derive(bobak_derive::Field)]
     #[field(crate = "crate::shim", store = "text")]
-    pub enum Answer {
+    pub enum Reply {
         Ok,
         None,
         Type,

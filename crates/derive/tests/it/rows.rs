@@ -44,7 +44,7 @@ fn errors_name_the_column() {
 }
 
 #[test]
-fn a_row_that_is_too_short_is_refused() {
+fn a_row_that_is_too_short_is_rejected() {
     let row = [Value::from("UA")];
     let error = Count::from_row(&row.as_slice()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch);

@@ -152,23 +152,23 @@ mod composite {
 
     #[derive(Record)]
     #[record(crate = "crate::shim")]
-    pub struct Seat {
+    pub struct Booking {
         pub row: String,
         #[record(key)]
         pub flight: i64,
         #[record(key, column = "number")]
-        pub seat: u16,
+        pub place: u16,
     }
 }
 
 #[test]
 fn several_key_fields_are_a_key_in_their_order() {
-    let table = composite::Seat::schema();
+    let table = composite::Booking::schema();
     assert_eq!(table.key(), [1, 2]);
     assert_eq!(table.key_generation(), KeyGeneration::Given);
-    assert_eq!(composite::Seat::KEY_COLUMN, "flight");
-    let seat = composite::Seat { row: "A".to_owned(), flight: 7, seat: 12 };
-    assert_eq!(seat.key(), (7, 12));
+    assert_eq!(composite::Booking::KEY_COLUMN, "flight");
+    let place = composite::Booking { row: "A".to_owned(), flight: 7, place: 12 };
+    assert_eq!(place.key(), (7, 12));
 }
 
 #[derive(Record)]
@@ -197,6 +197,6 @@ fn keys_of_other_types() {
 
 #[test]
 fn the_derive_and_the_core_agree_on_the_most_columns() {
-    // `record_too_wide` is refused with one more.
+    // `record_too_wide` is rejected with one more.
     assert_eq!(bobak_core::FieldSet::MAX, 256);
 }

@@ -1,8 +1,8 @@
-//! Groups and what is computed over them.
+//! Groups and their aggregates.
 //!
-//! Rows are in one group where their values are equal under the columns' collations; the group then
-//! shows those of its first row by key. Sums of floats are compensated as SQLite's are (Kahan's
-//! method in Neumaier's form), so that both give the same float for rows in the same order.
+//! Rows belong to one group if their values are equal under the columns' collations; the group's values are those of
+//! its first row by key. Sums of floats are compensated as in SQLite (Kahan-Neumaier), so that both engines compute the
+//! same float for rows in the same order.
 
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
@@ -23,7 +23,7 @@ pub struct Groups<'s> {
     select: &'s Select,
     groups: Vec<Group>,
     /// The group of each identity.
-    places: HashMap<Vec<u8>, usize>,
+    positions: HashMap<Vec<u8>, usize>,
     identity: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl<'s> Groups<'s> {
         if select.group.is_empty() {
             groups.push(Group::new(select, None));
         }
-        Self { schema, select, groups, places: HashMap::new(), identity: Vec::new() }
+        Self { schema, select, groups, positions: HashMap::new(), identity: Vec::new() }
     }
 
     /// Whether the result depends on which row of a group comes first: equal values of a column that
@@ -62,21 +62,21 @@ impl<'s> Groups<'s> {
     /// `Mismatch` if what is summed is not a number.
     pub fn add(&mut self, row: EncodedRow<'_>) -> Result<()> {
         let (schema, select) = (self.schema, self.select);
-        let place = if select.group.is_empty() {
+        let position = if select.group.is_empty() {
             0
         } else {
             identify(schema, select, row, &mut self.identity);
-            match self.places.get(&self.identity) {
-                Some(place) => *place,
+            match self.positions.get(&self.identity) {
+                Some(position) => *position,
                 None => {
                     self.groups.push(Group::new(select, Some(row)));
-                    let place = self.groups.len() - 1;
-                    self.places.insert(self.identity.clone(), place);
-                    place
+                    let position = self.groups.len() - 1;
+                    self.positions.insert(self.identity.clone(), position);
+                    position
                 }
             }
         };
-        match self.groups.get_mut(place) {
+        match self.groups.get_mut(position) {
             Some(group) => group.add(schema, select, row),
             None => Ok(()),
         }
@@ -93,12 +93,12 @@ impl<'s> Groups<'s> {
     }
 }
 
-/// The rows of one group, as far as they were looked at.
+/// The state of one group.
 #[derive(Debug)]
 struct Group {
     /// The values of the columns that rows are grouped by.
     values: Vec<Value<'static>>,
-    /// For each expression of the query, what it needs.
+    /// The state of each expression of the query.
     parts: Vec<AggregateState>,
 }
 
@@ -120,7 +120,7 @@ struct Sum {
     /// Whether a float was among them.
     inexact: bool,
     float: f64,
-    /// What rounding took from `float`.
+    /// The compensation: what rounding removed from `float`.
     lost: f64,
 }
 
@@ -129,9 +129,9 @@ impl Group {
         let value = |c: &usize| first.map_or(Value::Null, |row| row.value(*c).to_owned());
         let part = |expr: &Expr| match expr {
             Expr::Column(column) => {
-                let place = select.group.iter().position(|c| c == column);
-                // `to_select` refuses others.
-                place.map_or(AggregateState::Extreme(Value::Null), AggregateState::Value)
+                let position = select.group.iter().position(|c| c == column);
+                // `to_select` rejects others.
+                position.map_or(AggregateState::Extreme(Value::Null), AggregateState::Value)
             }
             Expr::Count | Expr::CountOf(_) => AggregateState::Count(0),
             Expr::Sum(_) | Expr::Avg(_) => AggregateState::Sum(Sum::default()),
@@ -178,10 +178,10 @@ impl Group {
 
     fn compare(&self, other: &Self, schema: &TableSchema, select: &Select) -> Ordering {
         for step in &select.order {
-            let Some(place) = select.group.iter().position(|c| *c == step.column) else {
+            let Some(position) = select.group.iter().position(|c| *c == step.column) else {
                 continue;
             };
-            let value = |group: &Self| group.values.get(place).cloned().unwrap_or_default();
+            let value = |group: &Self| group.values.get(position).cloned().unwrap_or_default();
             let (a, b) = (value(self), value(other));
             let ordering = compare_in_column(schema, step.column, a.as_ref(), b.as_ref());
             if ordering.is_ne() {
@@ -198,8 +198,8 @@ impl Group {
             .map(|(part, expr)| {
                 let column = expr.column().unwrap_or_default();
                 match (part, expr) {
-                    (AggregateState::Value(place), _) => {
-                        Ok(values.get(place).cloned().unwrap_or_default())
+                    (AggregateState::Value(position), _) => {
+                        Ok(values.get(position).cloned().unwrap_or_default())
                     }
                     (AggregateState::Count(count), _) => Ok(Value::Int(count)),
                     (AggregateState::Extreme(value), _) => Ok(value),
@@ -219,7 +219,7 @@ impl Sum {
             ValueRef::Int(i) if !self.inexact => self.integers += i128::from(i),
             ValueRef::Int(i) if i.unsigned_abs() < 1 << 52 => self.step(i as f64),
             ValueRef::Int(i) => {
-                // In two steps each of which a float holds exactly.
+                // In two steps, each of which is exact in a float.
                 let small = i % 16_384;
                 self.step((i - small) as f64);
                 self.step(small as f64);
@@ -251,7 +251,7 @@ impl Sum {
         match (self.inexact, self.lost.is_finite()) {
             (false, _) => self.integers as f64,
             (true, true) => self.float + self.lost,
-            // An infinity among the values makes what was lost meaningless.
+            // With an infinite value the compensation is meaningless.
             (true, false) => self.float,
         }
     }
@@ -278,7 +278,7 @@ impl Sum {
     }
 }
 
-/// As in SQLite, what is no number is NULL.
+/// As in SQLite, NaN is NULL.
 fn not_nan(float: f64) -> Value<'static> {
     if float.is_nan() { Value::Null } else { Value::Float(float) }
 }
@@ -291,7 +291,7 @@ fn name(error: Error, schema: &TableSchema, column: usize) -> Error {
     }
 }
 
-/// Bytes that are the same for just the rows of one group.
+/// Appends bytes that are equal exactly for the rows of one group.
 fn identify(schema: &TableSchema, select: &Select, row: EncodedRow<'_>, identity: &mut Vec<u8>) {
     identity.clear();
     for &column in &select.group {

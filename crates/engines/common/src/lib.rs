@@ -38,7 +38,7 @@ pub use select::{EachRow, run_select};
 pub use sort_key::{push_sort_key, sort_key};
 pub use write::{
     RowStore, StoredTable, check_columns, check_version, duplicate_error, encode_row,
-    missing_table, no_key_left, no_such_row, raised_version, refuse_references, table_exists,
+    missing_table, no_key_left, no_such_row, raised_version, reject_references, table_exists,
     write_row,
 };
 pub use write_lock::{HeldWriteLock, WriteLock, WritePass};

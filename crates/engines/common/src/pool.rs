@@ -1,7 +1,7 @@
 //! The connection pool.
 //!
 //! The most recently used connection is reused first, so that a quiet program keeps few connections
-//! busy and the others reach their idle time-out. Connections are opened, checked and closed outside of
+//! busy and the others reach their idle timeout. Connections are opened, checked and closed outside of
 //! the pool's lock: all of these can wait for the network.
 
 use bobak_core::{Error, ErrorKind, Result};
@@ -34,7 +34,7 @@ pub struct PoolSettings {
     pub max_connections: usize,
     /// How long to wait for a connection if all are in use.
     pub acquire_timeout: Duration,
-    /// How long a connection may be idle before the pool closes it; `None` for ever.
+    /// How long a connection may be idle before the pool closes it; `None` for no limit.
     pub idle_timeout: Option<Duration>,
 }
 
@@ -183,7 +183,7 @@ impl<C: Connector> Pool<C> {
         self.available.notify_all();
     }
 
-    /// Has all who wait in [`acquire_if`](Self::acquire_if) try again.
+    /// Wakes all waiters in [`acquire_if`](Self::acquire_if), which try again.
     pub fn wake_waiters(&self) {
         // Without the lock, a thread between its check and its wait would miss the notification.
         drop(self.lock());
@@ -261,12 +261,12 @@ where
         self.connection = None;
     }
 
-    /// Takes the connection out, to be put back by [`attach`](Self::attach). `None` if it is out already.
+    /// Removes the connection, which [`attach`](Self::attach) restores. `None` if it is removed already.
     pub const fn detach(&mut self) -> Option<Box<C::Connection>> {
         self.connection.take()
     }
 
-    /// Puts a connection back that [`detach`](Self::detach) took out.
+    /// Restores a connection that [`detach`](Self::detach) removed.
     pub fn attach(&mut self, connection: Box<C::Connection>) {
         self.connection = Some(connection);
     }

@@ -61,11 +61,11 @@ impl TableAdditions {
 
     fn of<'a>(all: &'a mut Vec<Self>, table: &Arc<TableSchema>) -> &'a mut Self {
         let same = |other: &Self| other.table.name().eq_ignore_ascii_case(table.name());
-        let place = all.iter().position(same).unwrap_or_else(|| {
+        let position = all.iter().position(same).unwrap_or_else(|| {
             all.push(Self::of_columns(Arc::clone(table), Vec::new()));
             all.len() - 1
         });
-        let found = all.get_mut(place).expect("found or pushed just now");
+        let found = all.get_mut(position).expect("found or pushed just now");
         // If each change shows the table one step further, the last shows it whole.
         found.table = Arc::clone(table);
         found
@@ -92,15 +92,15 @@ impl TableAdditions {
         Ok(TableRebuild { schema: self.with_old_indexes(old)?, sources })
     }
 
-    /// For each column of the new table, where its values come from.
+    /// The source of each column's values.
     fn sources(&self, old: &TableSchema) -> Result<Vec<Source>> {
-        let refuse = |column: &str, message: &str| {
+        let reject = |column: &str, message: &str| {
             Error::new(ErrorKind::Schema, message).in_table(old.name()).in_column(column)
         };
         for column in old.columns() {
             if self.table.column(&column.name).is_err() {
                 let message = "the table has this column, and it may not be lost";
-                return Err(refuse(&column.name, message));
+                return Err(reject(&column.name, message));
             }
         }
         for index in &self.indexes {
@@ -111,8 +111,10 @@ impl TableAdditions {
         }
         let key_names = |table: &TableSchema| -> Vec<String> {
             let key = table.key().iter();
-            key.filter_map(|place| Some(table.columns().get(*place)?.name.to_ascii_lowercase()))
-                .collect()
+            key.filter_map(|position| {
+                Some(table.columns().get(*position)?.name.to_ascii_lowercase())
+            })
+            .collect()
         };
         if key_names(old) != key_names(&self.table) {
             let message = "the key of a table that is there can't be changed";
@@ -121,21 +123,21 @@ impl TableAdditions {
         let source = |column: &ColumnSchema| {
             let added = self.columns.iter().any(|name| *name == column.name);
             match old.column(&column.name) {
-                Ok(_) if added => Err(refuse(&column.name, "the column is there already")),
-                Ok(place) => match old.columns().get(place) {
+                Ok(_) if added => Err(reject(&column.name, "the column is there already")),
+                Ok(position) => match old.columns().get(position) {
                     Some(old) if old.storage != column.storage => {
-                        Err(refuse(&column.name, "the column is stored otherwise"))
+                        Err(reject(&column.name, "the column is stored otherwise"))
                     }
-                    _ => Ok(Source::Old(place)),
+                    _ => Ok(Source::Old(position)),
                 },
                 Err(_) if added => filling(column).map(Source::New),
-                Err(_) => Err(refuse(&column.name, "the stored table has no such column")),
+                Err(_) => Err(reject(&column.name, "the stored table has no such column")),
             }
         };
         self.table.columns().iter().map(source).collect()
     }
 
-    /// The table's new description; an index that only the old one has stays.
+    /// The table's new schema. Indexes that only the old schema has are kept.
     fn with_old_indexes(&self, old: &TableSchema) -> Result<Arc<TableSchema>> {
         let table = &self.table;
         let missing = |index: &&IndexSchema| {
@@ -149,7 +151,7 @@ impl TableAdditions {
         let mut indexes: Vec<_> = table.indexes().iter().map(|i| named(table, i)).collect();
         indexes.extend(kept);
         let key = table.key().iter();
-        let key = key.filter_map(|place| Some(table.columns().get(*place)?.name.to_string()));
+        let key = key.filter_map(|position| Some(table.columns().get(*position)?.name.to_string()));
         let (columns, generation) = (table.columns().to_vec(), table.key_generation());
         assemble(table.name(), columns, key.collect(), generation, &indexes).map(Arc::new)
     }
@@ -159,14 +161,14 @@ impl TableRebuild {
     /// Whether rows stay as they are: only indexes are added.
     #[must_use]
     pub fn keeps_rows(&self) -> bool {
-        self.sources.iter().enumerate().all(|(place, source)| *source == Source::Old(place))
+        self.sources.iter().enumerate().all(|(position, source)| *source == Source::Old(position))
     }
 
     /// The value of a column in the new form of a row.
     #[must_use]
     pub fn value<'v>(&'v self, old: EncodedRow<'v>, column: usize) -> ValueRef<'v> {
         match self.sources.get(column) {
-            Some(Source::Old(place)) => old.value(*place),
+            Some(Source::Old(position)) => old.value(*position),
             Some(Source::New(value)) => value.as_ref(),
             None => ValueRef::Null,
         }
@@ -227,6 +229,7 @@ pub(crate) fn assemble(
 /// An index with its columns' names.
 pub(crate) fn named(table: &TableSchema, index: &IndexSchema) -> (String, Vec<String>, bool) {
     let columns = index.columns.iter();
-    let names = columns.filter_map(|place| Some(table.columns().get(*place)?.name.to_string()));
+    let names =
+        columns.filter_map(|position| Some(table.columns().get(*position)?.name.to_string()));
     (index.name.to_string(), names.collect(), index.unique)
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 #[must_use]
 pub fn table_to_json(table: &TableSchema) -> Json {
     let key = table.key().iter();
-    let key = key.filter_map(|place| Some(table.columns().get(*place)?.name.as_ref()));
+    let key = key.filter_map(|position| Some(table.columns().get(*position)?.name.as_ref()));
     let indexes = table.indexes().iter().map(|index| {
         let (name, columns, unique) = named(table, index);
         json!({ "name": name, "columns": columns, "unique": unique })

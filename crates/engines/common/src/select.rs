@@ -140,7 +140,7 @@ impl Row for ProjectedRow<'_> {
     }
 
     fn get(&self, column: usize) -> ValueRef<'_> {
-        let place = self.columns.get(column);
-        place.map_or(ValueRef::Null, |place| self.row.value(*place))
+        let position = self.columns.get(column);
+        position.map_or(ValueRef::Null, |position| self.row.value(*position))
     }
 }

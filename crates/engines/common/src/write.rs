@@ -184,7 +184,7 @@ fn insert(store: &mut dyn RowStore, table: &StoredTable, write: &Write<'_>) -> R
         _ => None,
     };
     let row = table.encode(|column| match generated {
-        Some((place, key)) if place == column => ValueRef::Int(key),
+        Some((position, key)) if position == column => ValueRef::Int(key),
         _ => value_at(write, column),
     })?;
     let row = EncodedRow::new(&row);
@@ -250,7 +250,7 @@ fn set_fields(
 ) -> Result<Outcome> {
     let version = raised_version(&table.schema, old, write.table.version())?;
     let new = table.encode(|column| match version {
-        Some((place, version)) if place == column => ValueRef::Int(version),
+        Some((position, version)) if position == column => ValueRef::Int(version),
         _ if write.fields.contains(column) => value_at(write, column),
         _ => old.value(column),
     })?;
@@ -322,7 +322,7 @@ pub fn duplicate_error(schema: &TableSchema, index: usize) -> Error {
     };
     let names: Vec<&str> = columns
         .iter()
-        .filter_map(|place| schema.columns().get(*place))
+        .filter_map(|position| schema.columns().get(*position))
         .map(|column| column.name.as_ref())
         .collect();
     let what = if index == 0 { "key" } else { "value" };
@@ -356,7 +356,7 @@ pub fn table_exists(schema: &TableSchema) -> Error {
 ///
 /// # Errors
 /// `Unsupported`, naming the first foreign key's column.
-pub fn refuse_references(engine: &str, schema: &TableSchema) -> Result<()> {
+pub fn reject_references(engine: &str, schema: &TableSchema) -> Result<()> {
     match schema.columns().iter().find(|column| column.reference.is_some()) {
         None => Ok(()),
         Some(column) => {
@@ -372,14 +372,14 @@ pub fn refuse_references(engine: &str, schema: &TableSchema) -> Result<()> {
 /// `Schema`, naming the first difference.
 pub fn check_columns(given: &TableSchema, stored: &TableSchema) -> Result<()> {
     let error = |message: String| Error::new(ErrorKind::Schema, message).in_table(given.name());
-    for (place, column) in given.columns().iter().enumerate() {
-        let Some(other) = stored.columns().get(place) else {
+    for (position, column) in given.columns().iter().enumerate() {
+        let Some(other) = stored.columns().get(position) else {
             let message = "the stored table has no such column: add it first".to_owned();
             return Err(error(message).in_column(column.name.clone()));
         };
         if !column.name.eq_ignore_ascii_case(&other.name) {
             let message = format!(
-                "column {place} is '{}' in the stored table: keep the order of the columns",
+                "column {position} is '{}' in the stored table: keep the order of the columns",
                 other.name
             );
             return Err(error(message).in_column(column.name.clone()));

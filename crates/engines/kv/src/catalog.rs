@@ -7,7 +7,7 @@ use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
 use bobak_engine_common::{
     RowStore, StoredTable, TableAdditions, check_columns, encode_row, missing_table,
-    refuse_references, table_exists, table_from_json, table_to_json,
+    reject_references, table_exists, table_from_json, table_to_json,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl TableCatalog {
 
     /// Gives a table the next number.
     fn number(&self, schema: Arc<TableSchema>) -> Result<KvTable> {
-        refuse_references(NAME, &schema)?;
+        reject_references(NAME, &schema)?;
         let id = self.tables.iter().map(|table| table.id).max().unwrap_or(SCHEMAS) + 1;
         Ok(KvTable { id, stored: StoredTable::new(schema)? })
     }

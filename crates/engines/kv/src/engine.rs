@@ -67,7 +67,7 @@ impl Kv {
         Self::builder().open(path)
     }
 
-    /// Begins the settings of an engine.
+    /// Returns the default settings.
     pub const fn builder() -> KvBuilder {
         KvBuilder {
             busy_timeout: Duration::from_secs(5),

@@ -19,7 +19,7 @@ pub(super) fn failed(doing: &str, error: impl Into<redb::Error>) -> Error {
     Error::new(kind, format!("could not {doing}: {}", one_line(&error))).with_source(error)
 }
 
-/// The error of a failed commit. If the disk failed, nobody knows whether it has the transaction.
+/// The error of a failed commit. If the disk failed, it is unknown whether it has the transaction.
 #[cold]
 pub(super) fn commit_failed(error: redb::CommitError) -> Error {
     let kind = match &error {

@@ -109,15 +109,15 @@ impl<'e> WriteTransaction<'e> {
                 catalog: Arc::clone(&self.catalog),
             }),
             TransactionControl::Release(name) => {
-                let place = self.find(name)?;
-                self.savepoints.truncate(place);
+                let position = self.find(name)?;
+                self.savepoints.truncate(position);
                 if self.savepoints.is_empty() {
                     self.undo.clear();
                 }
             }
             TransactionControl::RollbackTo(name) => {
-                let place = self.find(name)?;
-                self.savepoints.truncate(place + 1);
+                let position = self.find(name)?;
+                self.savepoints.truncate(position + 1);
                 if let Some(savepoint) = self.savepoints.last() {
                     self.catalog = Arc::clone(&savepoint.catalog);
                     let changes = self.undo.split_off(savepoint.undo);
@@ -152,8 +152,8 @@ impl<'e> WriteTransaction<'e> {
     }
 
     fn find(&self, name: &str) -> Result<usize> {
-        let place = self.savepoints.iter().rposition(|savepoint| savepoint.name == name);
-        place
+        let position = self.savepoints.iter().rposition(|savepoint| savepoint.name == name);
+        position
             .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")))
     }
 }

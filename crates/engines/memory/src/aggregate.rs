@@ -30,7 +30,7 @@ pub(super) fn run(table: Arc<TableState>, select: &Select) -> Result<Vec<Vec<Val
     groups.finish()
 }
 
-/// Whether a query asks for the number of all rows and for nothing else.
+/// Whether a query asks for nothing but the number of all rows.
 fn is_count_of_all(select: &Select) -> bool {
     select.condition.is_none()
         && select.group.is_empty()

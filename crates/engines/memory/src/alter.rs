@@ -1,9 +1,9 @@
-//! Changes of the schema: all of them, or none.
+//! Schema changes: all of them, or none.
 
 use crate::foreign::check_out;
 use crate::log;
 use crate::rows::encode;
-use crate::state::State;
+use crate::state::DatabaseState;
 use crate::table::TableState;
 use bobak_core::change_log;
 use bobak_core::codec::EncodedRow;
@@ -11,18 +11,17 @@ use bobak_core::{Error, Result, SchemaChange};
 use bobak_engine_common::{TableAdditions, missing_table, table_exists};
 use std::sync::Arc;
 
-/// The state with the changes made.
+/// The state after the changes.
 ///
 /// # Errors
-/// As [`Engine::alter`](bobak_core::Engine::alter); `Duplicate` or `Constraint` where rows that are there
-/// break a new rule.
-pub(super) fn alter(state: &State, changes: &[SchemaChange]) -> Result<State> {
+/// As [`Engine::alter`](bobak_core::Engine::alter); `Duplicate` or `Constraint` if existing rows break a new rule.
+pub(super) fn alter(state: &DatabaseState, changes: &[SchemaChange]) -> Result<DatabaseState> {
     let mut state = state.clone();
     let additions = TableAdditions::collect(changes)?;
     for change in changes {
         match change {
             SchemaChange::CreateTable(table) => {
-                if state.place(table.name()).is_some() {
+                if state.position(table.name()).is_some() {
                     return Err(table_exists(table));
                 }
                 let table = TableState::new(Arc::clone(table))?;
@@ -36,40 +35,40 @@ pub(super) fn alter(state: &State, changes: &[SchemaChange]) -> Result<State> {
     }
     for addition in &additions {
         let table = addition.table();
-        let place = state.place(table.name()).ok_or_else(|| missing_table(table))?;
-        let rebuilt = rebuilt(addition, state.table(place))?;
-        *state.table_mut(place) = rebuilt;
+        let position = state.position(table.name()).ok_or_else(|| missing_table(table))?;
+        let rebuilt = rebuilt(addition, state.table(position))?;
+        *state.table_mut(position) = rebuilt;
         widen_log(addition, &mut state)?;
     }
     state.known = Arc::default();
     state.link()?;
     for addition in &additions {
-        if let Some(place) = state.place(addition.table().name()) {
-            check_references(&state, place)?;
+        if let Some(position) = state.position(addition.table().name()) {
+            check_references(&state, position)?;
         }
     }
     Ok(state)
 }
 
-/// Checks that all rows of a table refer to rows that are there.
+/// Checks that all rows of a table refer to existing rows.
 ///
 /// # Errors
 /// `Constraint`.
-pub(super) fn check_references(state: &State, place: usize) -> Result<()> {
-    if state.links(place).out.is_empty() {
+pub(super) fn check_references(state: &DatabaseState, position: usize) -> Result<()> {
+    if state.links(position).out.is_empty() {
         return Ok(());
     }
-    let table = state.table(place);
+    let table = state.table(position);
     let mut at = table.key().order.start();
     while let Some(slot) = table.key().order.next(&mut at) {
         if let Some(row) = table.row(slot) {
-            check_out(state, place, row)?;
+            check_out(state, position, row)?;
         }
     }
     Ok(())
 }
 
-/// Adds a row of a file or of an older form of the table, with all checks but foreign keys.
+/// Adds a row of a file or of an older form of the table, with all checks except foreign keys.
 ///
 /// # Errors
 /// `Constraint`, `Mismatch`, `Duplicate`, `Full`.
@@ -100,17 +99,17 @@ fn rebuilt(addition: &TableAdditions, old: &TableState) -> Result<TableState> {
     Ok(new)
 }
 
-/// Gives the table's log, if it has one, the new columns too.
-fn widen_log(addition: &TableAdditions, state: &mut State) -> Result<()> {
+/// Adds the new columns to the table's change log, if it has one.
+fn widen_log(addition: &TableAdditions, state: &mut DatabaseState) -> Result<()> {
     let table = addition.table();
-    let place = state.place(&format!("{}{}", change_log::LOG_PREFIX, table.name()));
-    let Some(place) = place.filter(|_| !addition.columns().is_empty()) else {
+    let position = state.position(&format!("{}{}", change_log::LOG_PREFIX, table.name()));
+    let Some(position) = position.filter(|_| !addition.columns().is_empty()) else {
         return Ok(());
     };
     let columns = addition.columns().iter().flat_map(|c| [format!("old_{c}"), format!("new_{c}")]);
     let log = Arc::new(change_log::log_schema(table, false)?);
     let log = TableAdditions::of_columns(log, columns.collect());
-    let rebuilt = rebuilt(&log, state.table(place))?;
-    *state.table_mut(place) = rebuilt;
+    let rebuilt = rebuilt(&log, state.table(position))?;
+    *state.table_mut(position) = rebuilt;
     Ok(())
 }

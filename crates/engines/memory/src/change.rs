@@ -3,8 +3,8 @@
 use crate::foreign;
 use crate::rows::encode;
 use crate::scan::Scan;
-use crate::state::State;
-use crate::statement::{Done, Statement};
+use crate::state::DatabaseState;
+use crate::statement::{Statement, UndoStep};
 use crate::table::TableState;
 use crate::write::{check_links, check_update};
 use bobak_core::codec::EncodedRow;
@@ -12,7 +12,7 @@ use bobak_core::{Assign, Condition, Order, Result, TableSchema, Value, ValueRef}
 use bobak_engine_common::raised_version;
 use std::sync::Arc;
 
-/// The slots of the rows that the condition keeps, by key.
+/// The slots of the rows that match the condition, by key.
 pub(super) fn concerned(table: Arc<TableState>, condition: Option<&Condition>) -> Vec<u32> {
     let ascending = |&column: &usize| Order { column, descending: false };
     let by_key: Vec<Order> = table.schema.key().iter().map(ascending).collect();
@@ -20,28 +20,28 @@ pub(super) fn concerned(table: Arc<TableState>, condition: Option<&Condition>) -
     std::iter::from_fn(|| scan.next_slot()).collect()
 }
 
-/// Deletes rows; gives how many were there.
+/// Deletes rows; returns how many existed.
 ///
 /// # Errors
 /// `Constraint`; nothing is changed then.
-pub(super) fn delete(state: &mut State, place: usize, slots: &[u32]) -> Result<u64> {
+pub(super) fn delete(state: &mut DatabaseState, position: usize, slots: &[u32]) -> Result<u64> {
     Statement::run(state, |statement| {
         let mut deleted = 0;
         for &slot in slots {
-            // A row may have gone with one before it.
-            deleted += u64::from(foreign::delete(statement, place, slot)?);
+            // A cascade may have deleted the row already.
+            deleted += u64::from(foreign::delete(statement, position, slot)?);
         }
         Ok(deleted)
     })
 }
 
-/// Updates rows one after the other; gives their number.
+/// Updates rows one after the other; returns their number.
 ///
 /// # Errors
 /// As [`Session::change`](bobak_core::Session::change); nothing is changed then.
 pub(super) fn update(
-    state: &mut State,
-    place: usize,
+    state: &mut DatabaseState,
+    position: usize,
     given: &TableSchema,
     slots: &[u32],
     assign: &[Assign],
@@ -49,21 +49,21 @@ pub(super) fn update(
     let mut buffer = Vec::new();
     Statement::run(state, |statement| {
         for &slot in slots {
-            let table = statement.state().table(place);
+            let table = statement.state().table(position);
             let Some(old) = table.row(slot) else { continue };
             let new = assigned(table, old, given.version(), assign, &mut buffer)?;
             check_update(table, slot, &new)?;
-            statement.replace(place, slot, &new);
+            statement.replace(position, slot, &new);
         }
         // Foreign keys hold at the end of the statement, not after each row.
         let state = statement.state();
-        let links = state.links(place);
+        let links = state.links(position);
         if !links.out.is_empty() || !links.into.is_empty() {
             for done in statement.done() {
-                if let Done::Replaced { place, slot, old } = done
-                    && let Some(new) = state.table(*place).bytes(*slot)
+                if let UndoStep::Replaced { position, slot, old } = done
+                    && let Some(new) = state.table(*position).bytes(*slot)
                 {
-                    check_links(state, *place, Some(old), new)?;
+                    check_links(state, *position, Some(old), new)?;
                 }
             }
         }
@@ -71,7 +71,7 @@ pub(super) fn update(
     })
 }
 
-/// The row with the assignments made, and its version raised.
+/// The row after the assignments, with its version raised.
 fn assigned(
     table: &TableState,
     old: EncodedRow<'_>,
@@ -86,8 +86,8 @@ fn assigned(
         assigned.push((column, step.apply(&table.schema, old.value(column))?));
     }
     encode(buffer, &table.schema, |column| {
-        if let Some((place, version)) = version
-            && place == column
+        if let Some((position, version)) = version
+            && position == column
         {
             return ValueRef::Int(version);
         }

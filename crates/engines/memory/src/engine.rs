@@ -1,9 +1,9 @@
 //! The engine: settings, snapshots and backups.
 
 use crate::session::{self, MemorySession};
-use crate::shared::{NAME, Shared};
+use crate::shared::{NAME, SharedState};
 use crate::snapshot::{self, SnapshotFormat};
-use crate::state::State;
+use crate::state::DatabaseState;
 use crate::table::TableState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
 pub struct Memory {
-    pub(crate) shared: Shared,
+    pub(crate) shared: SharedState,
     path: Option<PathBuf>,
     format: SnapshotFormat,
     /// Held while the snapshot is written.
@@ -45,13 +45,13 @@ pub struct MemoryBuilder {
 }
 
 impl Memory {
-    /// An engine without tables and without a file: what is in it goes with it.
+    /// An engine without tables and without a file. Its content is lost when it is dropped.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(State::default(), Self::builder())
+        Self::with(DatabaseState::default(), Self::builder())
     }
 
-    /// Begins the settings of an engine.
+    /// Returns the default settings.
     pub const fn builder() -> MemoryBuilder {
         MemoryBuilder {
             busy_timeout: Duration::from_secs(5),
@@ -60,10 +60,10 @@ impl Memory {
         }
     }
 
-    /// Reads a snapshot wholly, and says what is in it.
+    /// Reads a whole snapshot and returns its tables with their row counts.
     ///
     /// # Errors
-    /// As [`MemoryBuilder::open`]; `Io` where it is not there.
+    /// As [`MemoryBuilder::open`]; `Io` if the file does not exist.
     pub fn check_file(path: &Path) -> Result<BackupContent> {
         let doing = || format!("read {}", path.display());
         let file = std::fs::metadata(path).map_err(|error| Error::io(&doing(), error))?;
@@ -76,8 +76,8 @@ impl Memory {
         })
     }
 
-    fn with(state: State, settings: MemoryBuilder) -> Self {
-        let shared = Shared {
+    fn with(state: DatabaseState, settings: MemoryBuilder) -> Self {
+        let shared = SharedState {
             published: RwLock::new(Arc::new(state)),
             writer: WriteLock::new(settings.busy_timeout),
         };
@@ -99,21 +99,20 @@ impl std::fmt::Debug for Memory {
 }
 
 impl MemoryBuilder {
-    /// How long a writer waits for another's transaction to end before it gives up with `Busy`.
-    /// Five seconds unless set.
+    /// How long a writer waits for another transaction before it fails with `Busy`. Default: five seconds.
     pub const fn busy_timeout(mut self, time: Duration) -> Self {
         self.busy_timeout = time;
         self
     }
 
-    /// Keeps the tables in a file: read when the engine is opened, if it is there, and written by
-    /// [`Engine::flush`], and only then.
+    /// Keeps the tables in a snapshot file. It is read when the engine is opened, if it exists, and written only by
+    /// [`Engine::flush`].
     pub fn snapshot(mut self, path: impl Into<PathBuf>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// How the snapshot is written. [`SnapshotFormat::Binary`] unless set.
+    /// The format of the snapshot. Default: [`SnapshotFormat::Binary`].
     pub const fn format(mut self, format: SnapshotFormat) -> Self {
         self.format = format;
         self
@@ -122,8 +121,8 @@ impl MemoryBuilder {
     /// Opens the engine.
     ///
     /// # Errors
-    /// `Corrupt` for a file that is damaged or no snapshot, `Unsupported` for one of a newer
-    /// version, `Io`; the file is left as it is.
+    /// `Corrupt` for a file that is damaged or no snapshot, `Unsupported` for one of a newer version, `Io`. The file is not
+    /// changed.
     pub fn open(self) -> Result<Memory> {
         let state = match &self.path {
             Some(path) => snapshot::load(path)?,
@@ -163,14 +162,14 @@ impl Engine for Memory {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        // No lock is held while the row is handed out: it may be used to write.
+        // No lock is held while the callback runs: it may write.
         let found = self.shared.read().get(table, key)?;
         found.map_or(Ok(false), |bytes| row(&EncodedRow::new(&bytes)).map(|()| true))
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {
         let state = self.shared.read();
-        let found = state.place(table.name()).and_then(|place| state.tables.get(place));
+        let found = state.position(table.name()).and_then(|position| state.tables.get(position));
         Estimate { rows: Some(found.map_or(0, |table| table.len() as u64)), call: 2, row: 1 }
     }
 
@@ -183,26 +182,26 @@ impl Engine for Memory {
         snapshot::save(path, self.format, &state)
     }
 
-    /// The tables are in memory, and copied nowhere: writers do not notice it.
+    /// The backup reads the state at its start, without copying it, and does not disturb writers.
     fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
         let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if self.path.as_deref().is_some_and(|own| full(own) == full(job.place)) {
+        if self.path.as_deref().is_some_and(|own| full(own) == full(job.target)) {
             let message =
-                format!("{} is the database itself: name another file", job.place.display());
+                format!("{} is the database itself: name another file", job.target.display());
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         let state = Arc::clone(&self.shared.read());
         let step = |phase, done, of| BackupProgress { phase, done, of };
         (job.watch)(step(BackupPhase::Copy, 0, 1))?;
         snapshot::write_to(job.file, &state)?;
-        // To be read by nobody who could not read the database.
+        // Readable only by those who can read the database.
         #[cfg(unix)]
         if let Some(own) = self.path.as_ref().and_then(|own| std::fs::metadata(own).ok()) {
             use std::os::unix::fs::PermissionsExt;
             let mode = own.permissions().mode() & 0o777 | 0o600;
             let doing = |error| Error::io(&format!("write {}", job.file.display()), error);
-            let rights = std::fs::Permissions::from_mode(mode);
-            std::fs::set_permissions(job.file, rights).map_err(doing)?;
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(job.file, permissions).map_err(doing)?;
         }
         (job.watch)(step(BackupPhase::Check, 1, 1))?;
         let content = Self::check_file(job.file)?;
@@ -214,8 +213,8 @@ impl Engine for Memory {
     }
 }
 
-/// The tables with the numbers of their rows, by name.
-fn count(state: &State) -> Vec<(String, u64)> {
+/// The tables and their row counts, by name.
+fn count(state: &DatabaseState) -> Vec<(String, u64)> {
     let named = |table: &Arc<TableState>| (table.schema.name().to_owned(), table.len() as u64);
     let mut tables: Vec<_> = state.tables.iter().map(named).collect();
     tables.sort();

@@ -1,23 +1,23 @@
-//! Foreign keys: what must be there, and what goes with a deleted row.
+//! Foreign keys: checks that parents exist, and cascades deletes.
 //!
-//! The row referred to is found by hash. Those that refer to a deleted row are found by an index that
-//! begins with their column, and without one by a look at all rows, as in SQLite.
+//! The parent row is found by hash. Child rows of a deleted row are found by an index that begins with their column, or
+//! else by a scan of all rows, as in SQLite.
 
 use crate::order::{compare_rows, prefix};
 use crate::rows::RowBytes;
-use crate::state::{Incoming, State};
+use crate::state::{ChildReference, DatabaseState};
 use crate::statement::Statement;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
 use bobak_core::{Error, ErrorKind, OnDelete, Result, ValueRef};
 use std::sync::Arc;
 
-/// Checks that the rows that a row refers to are there.
+/// Checks that the parents of a row exist.
 ///
 /// # Errors
 /// `Constraint`, naming table and column.
-pub(super) fn check_out(state: &State, place: usize, row: EncodedRow<'_>) -> Result<()> {
-    for link in &state.links(place).out {
+pub(super) fn check_out(state: &DatabaseState, position: usize, row: EncodedRow<'_>) -> Result<()> {
+    for link in &state.links(position).out {
         let value = row.value(link.column);
         if value.is_null() {
             continue;
@@ -26,67 +26,67 @@ pub(super) fn check_out(state: &State, place: usize, row: EncodedRow<'_>) -> Res
         let index = parent.indexes().get(link.index);
         if index.and_then(|index| parent.find(index, |_| value)).is_none() {
             let message = format!("no row of {} has this value", parent.schema.name());
-            return Err(constraint(state, place, link.column, message));
+            return Err(constraint(state, position, link.column, message));
         }
     }
     Ok(())
 }
 
-/// Checks that no row refers to a value that went with an update.
+/// Checks that no row refers to a value that an update removed.
 ///
 /// # Errors
 /// `Constraint`, naming the table and column that was updated.
 pub(super) fn check_into(
-    state: &State,
-    place: usize,
+    state: &DatabaseState,
+    position: usize,
     old: EncodedRow<'_>,
     new: EncodedRow<'_>,
 ) -> Result<()> {
-    let table = state.table(place);
-    for link in &state.links(place).into {
+    let table = state.table(position);
+    for link in &state.links(position).into {
         let value = old.value(link.column);
         if value.is_null() || compare_rows(&table.schema, &[link.column], old, new).is_eq() {
             continue;
         }
-        // Another row may have taken the value.
+        // Another row may have the value now.
         let index = table.indexes().get(link.index);
         if index.and_then(|index| table.find(index, |_| value)).is_some() {
             continue;
         }
-        if !children(state, place, link, value, true).is_empty() {
+        if !children(state, position, link, value, true).is_empty() {
             let child = state.table(link.child).schema.name();
             let message = format!("rows of {child} refer to the value that it had");
-            return Err(constraint(state, place, link.column, message));
+            return Err(constraint(state, position, link.column, message));
         }
     }
     Ok(())
 }
 
-/// Deletes a row, and what must go with it; gives whether it was there.
+/// Deletes a row, and the rows that its foreign keys cascade to; returns whether it existed.
 ///
 /// # Errors
-/// `Constraint` where a row refers to it that must not, or can't become NULL.
-pub(super) fn delete(statement: &mut Statement<'_>, place: usize, slot: u32) -> Result<bool> {
+/// `Constraint` if a row refers to it and the foreign key does not allow the delete, or its column cannot be NULL.
+pub(super) fn delete(statement: &mut Statement<'_>, position: usize, slot: u32) -> Result<bool> {
     let links = Arc::clone(&statement.state().links);
     let mut there = None;
-    let mut waiting = vec![(place, slot)];
-    while let Some((place, slot)) = waiting.pop() {
-        let old = statement.remove(place, slot);
+    let mut waiting = vec![(position, slot)];
+    while let Some((position, slot)) = waiting.pop() {
+        let old = statement.remove(position, slot);
         there.get_or_insert(old.is_some());
         let Some(old) = old else { continue };
-        for link in links.get(place).map_or(&[][..], |links| &links.into) {
+        for link in links.get(position).map_or(&[][..], |links| &links.into) {
             let value = EncodedRow::new(&old).value(link.column);
             if value.is_null() {
                 continue;
             }
             let restricts = link.on_delete == OnDelete::Restrict;
-            let children = children(statement.state(), place, link, value, restricts);
+            let children = children(statement.state(), position, link, value, restricts);
             match link.on_delete {
                 _ if children.is_empty() => {}
                 OnDelete::Restrict => {
                     let child = statement.state().table(link.child).schema.name();
                     let message = format!("the row can't be deleted: rows of {child} refer to it");
-                    return Err(constraint(statement.state(), place, link.column, message));
+                    return Err(constraint(statement.state(), position, link.column, message));
                 }
                 OnDelete::Cascade => {
                     waiting.extend(children.into_iter().map(|slot| (link.child, slot)));
@@ -102,7 +102,7 @@ pub(super) fn delete(statement: &mut Statement<'_>, place: usize, slot: u32) -> 
     Ok(there == Some(true))
 }
 
-fn set_null(statement: &mut Statement<'_>, link: &Incoming, slot: u32) -> Result<()> {
+fn set_null(statement: &mut Statement<'_>, link: &ChildReference, slot: u32) -> Result<()> {
     let table = statement.state().table(link.child);
     let Some(old) = table.bytes(slot).map(Arc::clone) else {
         return Ok(());
@@ -116,16 +116,15 @@ fn set_null(statement: &mut Statement<'_>, link: &Incoming, slot: u32) -> Result
     check_into(statement.state(), link.child, before, EncodedRow::new(&new))
 }
 
-/// The rows that refer to a value of the table at `place`; one of them is enough where
-/// `only_one`.
+/// The rows that refer to a value of the table at `position`, or with `only_one` just the first.
 fn children(
-    state: &State,
-    place: usize,
-    link: &Incoming,
+    state: &DatabaseState,
+    position: usize,
+    link: &ChildReference,
     value: ValueRef<'_>,
     only_one: bool,
 ) -> Vec<u32> {
-    let parent = &state.table(place).schema;
+    let parent = &state.table(position).schema;
     let table = state.table(link.child);
     let compare = |slot: u32| {
         let found = table.row(slot).map_or(ValueRef::Null, |row| row.value(link.child_column));
@@ -134,7 +133,7 @@ fn children(
     let collation = |schema: &bobak_core::TableSchema, column: usize| {
         schema.columns().get(column).map(|c| c.collation)
     };
-    // The index must sort as the parent's column compares.
+    // The index is usable only if it sorts as the parent's column compares.
     let alike = collation(parent, link.column) == collation(&table.schema, link.child_column);
     let usable =
         |index: &&crate::table::Index| alike && index.columns.first() == Some(&link.child_column);
@@ -159,8 +158,8 @@ fn children(
 }
 
 #[cold]
-fn constraint(state: &State, place: usize, column: usize, message: String) -> Error {
-    let schema = &state.table(place).schema;
+fn constraint(state: &DatabaseState, position: usize, column: usize, message: String) -> Error {
+    let schema = &state.table(position).schema;
     let error = Error::new(ErrorKind::Constraint, message).in_table(schema.name());
     match schema.columns().get(column) {
         Some(column) => error.in_column(column.name.clone()),

@@ -1,8 +1,8 @@
 //! A hash index: from a key's or a unique index's values to the row's slot.
 //!
-//! It keeps no values, only slots and parts of their hashes; the rows themselves say whether a
-//! candidate is the one. It is cut in 256 shards, shared between clones until they are changed. The
-//! hash is keyed at random, so that no one can choose keys that collide.
+//! It stores slots and parts of their hashes, no values: the caller compares candidates with their rows. It has 256
+//! shards, which clones share until one of them is changed. The hash has a random key, so that nobody can choose keys that
+//! collide.
 
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, RandomState};
@@ -19,7 +19,7 @@ pub(super) struct HashIndex {
 
 #[derive(Clone, Copy)]
 struct Entry {
-    /// The hash's lower half; the shard knows its upper bits.
+    /// The lower half of the hash; the shard's position has its upper bits.
     hash: u32,
     slot: u32,
 }
@@ -30,12 +30,12 @@ impl HashIndex {
         Self { shards: Vec::new(), state: RandomState::new() }
     }
 
-    /// What hashes the values.
+    /// The hasher for the values.
     pub fn hasher(&self) -> <RandomState as BuildHasher>::Hasher {
         self.state.build_hasher()
     }
 
-    /// The slot with this hash that `is_it` takes.
+    /// The slot with this hash for which `is_it` is true.
     #[inline]
     pub fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let shard = self.shards.get(shard(hash))?.as_ref()?;
@@ -61,7 +61,7 @@ impl HashIndex {
         }
     }
 
-    /// Takes a slot out.
+    /// Removes a slot.
     pub fn remove(&mut self, hash: u64, slot: u32) {
         if let Some(Some(shard)) = self.shards.get_mut(shard(hash)) {
             let found =
@@ -77,7 +77,7 @@ const fn shard(hash: u64) -> usize {
     (hash >> 56) as usize
 }
 
-/// A hash of 64 bits from the kept half: the table takes its bits from both ends.
+/// A hash of 64 bits from the stored half: the table uses bits from both ends.
 const fn spread(half: u32) -> u64 {
     (half as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -1,16 +1,15 @@
 //! The memory engine: tables in this process, with snapshots in a file.
 //!
-//! It runs no SQL, and needs none: what a [`Query`](bobak_core::Query) can say it does itself, and
-//! gives the same rows in the same order as the other engines. It is their reference.
+//! It runs no SQL: it evaluates a [`Query`](bobak_core::Query) itself, and returns the same rows in the same order as the
+//! other engines. It is their reference.
 //!
-//! Rows lie in the codec's bytes, one allocation each. A key or a unique value is found by hash,
-//! or, where it is a single integer, by its place in a list; ranges and orders are walked in sorted
-//! lists. All of it is copied only where it is changed, and only where someone still reads it: so
-//! readers never wait for a transaction, nor it for them.
+//! Rows are stored encoded by the row codec, one allocation each. A key or a unique value is found by hash, or for a single
+//! integer by its position in a sorted list; ranges and orders are scans of sorted lists. A part is copied only if it is
+//! changed while a reader still uses it, so readers never wait for a transaction, nor transactions for readers.
 //!
-//! The way of an insert: `session` (locks, transactions) → `write` (what a verb does) → `table`
-//! (checks, then rows and indexes) → `rows`, `sorted`, `hash_index`. The way of a query: `session`
-//! → `select` → `scan` → `plan` (which index) → `sorted`; groups come from `aggregate`.
+//! An insert runs through `session` (locks, transactions) → `write` (the verb) → `table` (checks, then rows and indexes) →
+//! `rows`, `sorted`, `hash_index`. A query runs through `session` → `select` → `scan` → `plan` (which index) → `sorted`;
+//! `aggregate` computes groups.
 
 mod aggregate;
 mod alter;

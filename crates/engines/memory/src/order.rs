@@ -6,7 +6,7 @@ use bobak_engine_common::exact_integer;
 use std::cmp::Ordering;
 use std::hash::Hasher;
 
-/// How two rows compare in some columns.
+/// Compares two rows by some columns.
 #[inline]
 pub(super) fn compare_rows(
     table: &TableSchema,
@@ -23,9 +23,8 @@ pub(super) fn compare_rows(
     Ordering::Equal
 }
 
-/// The value's first bytes as a number that sorts as the column does: a smaller value never has a
-/// larger prefix. Two values with one prefix may differ, but in a column of integers that is never
-/// NULL.
+/// The value's first bytes as a number that sorts as the column does: a smaller value never has a larger prefix. Two
+/// different values may have the same prefix, except in a column of integers that cannot be NULL.
 #[inline]
 pub(super) fn prefix(table: &TableSchema, column: usize, value: ValueRef<'_>) -> u64 {
     let schema = table.columns().get(column);
@@ -33,14 +32,14 @@ pub(super) fn prefix(table: &TableSchema, column: usize, value: ValueRef<'_>) ->
         return match value {
             ValueRef::Int(i) => integer_prefix(i),
             ValueRef::Null => 0,
-            // What a condition may compare the column with, but never has in it.
+            // A condition may compare the column with a float, but the column has none.
             ValueRef::Float(f) => integer_prefix(f as i64),
             ValueRef::Text(_) | ValueRef::Bytes(_) => u64::MAX,
         };
     }
     let (class, bits) = match value {
         ValueRef::Null => (0, 0),
-        // Rounding keeps the order, though not all of the difference.
+        // Rounding keeps the order, but not every difference.
         ValueRef::Int(i) => (1, float_bits(i as f64)),
         ValueRef::Float(f) => (1, float_bits(f)),
         ValueRef::Text(text) => {
@@ -95,11 +94,11 @@ fn first_eight(bytes: &[u8]) -> u64 {
 
 fn first_eight_of(bytes: impl Iterator<Item = u8>) -> u64 {
     let mut first = [0; 8];
-    first.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+    first.iter_mut().zip(bytes).for_each(|(position, byte)| *position = byte);
     u64::from_be_bytes(first)
 }
 
-/// Hashes a value: equal values of a column hash alike, the integer 1 and the float 1.0 too.
+/// Hashes a value. Equal values of a column have equal hashes, also the integer 1 and the float 1.0.
 pub(super) fn hash_value(
     table: &TableSchema,
     column: usize,

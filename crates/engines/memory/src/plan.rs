@@ -1,45 +1,44 @@
-//! Which rows a query must look at: by hash, by a range of an index, or all of them.
+//! Which rows a query reads: by hash, by a range of an index, or all of them.
 //!
-//! A path gives a superset of the rows wanted; the condition is decided for each of them again.
+//! A path returns a superset of the matching rows; the scan evaluates the condition for each of them.
 
 use crate::order::{compare_rows, prefix};
-use crate::sorted::Place;
+use crate::sorted::Position;
 use crate::table::{Index, TableState};
 use bobak_core::compare_in_column;
 use bobak_core::{Collation, Comparison, Condition, Order, TableSchema, Value, ValueRef};
 use std::cmp::Ordering;
 
-/// How to come to the rows.
+/// How to find the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Path {
-    /// Just these, in no order; each once.
+    /// These slots, in no order, each once.
     Slots(Vec<u32>),
     /// A range of an index, in its order.
-    Range { index: usize, from: Place, to: Place },
+    Range { index: usize, from: Position, to: Position },
 }
 
-/// In which direction a range is walked.
+/// The direction in which a range is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Walk {
     Forward,
     Backward,
-    /// Backward by the first so many of the index's columns, forward among rows that agree in
-    /// these.
+    /// Backward by the first so many columns of the index, and forward among rows that are equal in these.
     Runs(usize),
 }
 
-/// A path, and whether it gives the order that was asked for.
+/// A path, and whether it returns the rows in the requested order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan {
     pub path: Path,
-    /// How to walk the range for the order; `None` where the rows must be sorted.
+    /// How to read the range in the requested order; `None` if the rows must be sorted.
     pub walk: Option<Walk>,
 }
 
-/// How much of the condition an index answers; the more the later.
+/// How much of the condition an index covers; later variants cover more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
-    /// Nothing: all rows are looked at.
+    /// Nothing: a full scan.
     Nothing,
     /// A range of its first column.
     Half,
@@ -51,7 +50,7 @@ enum Worth {
     Keys,
 }
 
-/// What a condition says of one column: where its value must lie.
+/// The interval to which a condition restricts one column.
 #[derive(Clone, Debug)]
 struct Interval<'c> {
     low: Option<(Value<'c>, bool)>,
@@ -59,7 +58,7 @@ struct Interval<'c> {
 }
 
 impl Plan {
-    /// The best way to the rows that the condition keeps, in this order (none: in any order).
+    /// The best path to the rows that match the condition, in this order (or in any, if it is empty).
     pub fn new(table: &TableState, condition: Option<&Condition>, steps: &[Order]) -> Self {
         if condition.is_some_and(is_never) {
             return Self::few(Vec::new());
@@ -98,7 +97,7 @@ impl Plan {
                 Path::Slots(slots) => (slots.len() < 2).then_some(Walk::Forward),
                 Path::Range { .. } => walk(table, index, fixed, steps),
             };
-            // Of two alike the one that spares the sorting; else the first: the key's.
+            // Of two equal indexes, the one that avoids sorting; else the first, which is the key.
             let worth = (worth, walk.is_some());
             if best.as_ref().is_none_or(|(other, _)| worth > *other) {
                 best = Some((worth, Self { path, walk }));
@@ -112,14 +111,13 @@ impl Plan {
     }
 }
 
-/// The first place of an index that is not before the values of its first columns; or that is
-/// after them.
+/// The first position of an index that is not before the values of its first columns, or is after them.
 pub(super) fn seek(
     table: &TableState,
     index: &Index,
     values: &[ValueRef<'_>],
     after: bool,
-) -> Place {
+) -> Position {
     let schema = &table.schema;
     let Some(&first) = values.first() else {
         return if after { index.order.end() } else { index.order.start() };
@@ -138,8 +136,8 @@ pub(super) fn seek(
     })
 }
 
-/// The start of the run of rows that agree in the index's first `columns` columns with a row.
-pub(super) fn run_start(table: &TableState, index: &Index, columns: usize, slot: u32) -> Place {
+/// The start of the run of rows that equal a row in the first `columns` columns of the index.
+pub(super) fn run_start(table: &TableState, index: &Index, columns: usize, slot: u32) -> Position {
     let Some(row) = table.row(slot) else {
         return index.order.start();
     };
@@ -152,8 +150,8 @@ pub(super) fn run_start(table: &TableState, index: &Index, columns: usize, slot:
     })
 }
 
-/// What the condition says of the index's columns, of as many as it says something about; and how
-/// many of them have just one value.
+/// The intervals of the index's leading columns, as far as the condition restricts them, and how many of them are single
+/// values.
 fn intervals<'c>(
     table: &TableState,
     index: &Index,
@@ -174,8 +172,8 @@ fn intervals<'c>(
     (intervals, points)
 }
 
-/// The one row, or none, that has one value in each column of a unique index; `None` where one of
-/// the values is NULL, which many rows may have.
+/// The only row with these values in all columns of a unique index. `None` if a value is NULL, which several rows may
+/// have.
 fn only_one(table: &TableState, index: &Index, intervals: &[Interval<'_>]) -> Option<Option<u32>> {
     let values: Vec<ValueRef<'_>> = intervals
         .iter()
@@ -216,7 +214,7 @@ fn range(
     Path::Range { index: number, from, to }
 }
 
-/// The rows that have one of the values in the index's first column.
+/// The rows with one of the values in the first column of the index.
 fn list(table: &TableState, index: &Index, values: &[Value<'static>]) -> Vec<u32> {
     let mut slots = Vec::new();
     for value in values {
@@ -225,20 +223,19 @@ fn list(table: &TableState, index: &Index, values: &[Value<'static>]) -> Vec<u32
             slots.extend(table.find(index, |_| value[0]));
             continue;
         }
-        let mut place = seek(table, index, &value, false);
+        let mut position = seek(table, index, &value, false);
         let to = seek(table, index, &value, true);
-        while place < to {
-            slots.extend(index.order.next(&mut place));
+        while position < to {
+            slots.extend(index.order.next(&mut position));
         }
     }
-    // The list may have a value twice, or two that are equal under the collation.
+    // The list may have duplicates, or values that are equal under the collation.
     slots.sort_unstable();
     slots.dedup();
     slots
 }
 
-/// How to walk the index so that rows come in the order asked for. `fixed` are columns in which
-/// all of them agree.
+/// How to read the index in the requested order. All rows are equal in the `fixed` columns.
 fn walk(table: &TableState, index: &Index, fixed: &[usize], steps: &[Order]) -> Option<Walk> {
     let mut natural = index.all_columns().iter().filter(|c| !fixed.contains(c));
     let mut key_left: Vec<usize> = table.schema.key().to_vec();
@@ -246,7 +243,7 @@ fn walk(table: &TableState, index: &Index, fixed: &[usize], steps: &[Order]) -> 
     let mut forward = 0;
     let mut backward = 0;
     for step in steps.iter().filter(|step| !fixed.contains(&step.column)) {
-        // Once the key is settled nothing is left to be ordered.
+        // Once the whole key is fixed, no order remains.
         if key_left.is_empty() {
             break;
         }
@@ -263,13 +260,13 @@ fn walk(table: &TableState, index: &Index, fixed: &[usize], steps: &[Order]) -> 
     Some(match (forward, backward) {
         (_, 0) => Walk::Forward,
         (0, _) => Walk::Backward,
-        // The fixed columns are the index's first.
+        // The fixed columns are the first of the index.
         (_, backward) => Walk::Runs(fixed.len() + backward),
     })
 }
 
-/// Where the column's value lies in all rows that the condition keeps; `None` where it says nothing
-/// that an index can use.
+/// The interval of the column in all rows that match the condition; `None` if the condition gives none that an index can
+/// use.
 fn interval<'c>(
     table: &TableSchema,
     column: usize,
@@ -300,7 +297,7 @@ fn interval<'c>(
     }
 }
 
-/// The list of an IN that every row must keep.
+/// The list of an IN condition that every matching row satisfies.
 fn listed(condition: &Condition, column: usize) -> Option<&[Value<'static>]> {
     match condition {
         Condition::In { column: c, values } if *c == column => Some(values),
@@ -309,7 +306,7 @@ fn listed(condition: &Condition, column: usize) -> Option<&[Value<'static>]> {
     }
 }
 
-/// Whether a condition is true for no row, whatever is in it.
+/// Whether a condition is false for every possible row.
 fn is_never(condition: &Condition) -> bool {
     match condition {
         Condition::And(parts) => parts.iter().any(is_never),
@@ -345,7 +342,7 @@ impl<'c> Interval<'c> {
         }
     }
 
-    /// Whether it holds just one value.
+    /// Whether it contains just one value.
     fn is_point(&self, table: &TableSchema, column: usize) -> bool {
         match (&self.low, &self.high) {
             (Some((low, true)), Some((high, true))) => {
@@ -355,7 +352,7 @@ impl<'c> Interval<'c> {
         }
     }
 
-    /// What lies in both.
+    /// The intersection of two intervals.
     fn both(self, other: Self, table: &TableSchema, column: usize) -> Self {
         let later =
             |a: &Value<'_>, b: &Value<'_>| compare_in_column(table, column, a.as_ref(), b.as_ref());
@@ -364,7 +361,7 @@ impl<'c> Interval<'c> {
         Self { low, high }
     }
 
-    /// What lies in one of them or between them.
+    /// The smallest interval that contains both.
     fn hull(self, other: Self, table: &TableSchema, column: usize) -> Self {
         let later =
             |a: &Value<'_>, b: &Value<'_>| compare_in_column(table, column, a.as_ref(), b.as_ref());
@@ -376,8 +373,8 @@ impl<'c> Interval<'c> {
 
 type End<'c> = Option<(Value<'c>, bool)>;
 
-/// The end that `compare` puts last. Narrowing, an open end gives way to any other, and of two
-/// equal ends the one that leaves its value out stays; widening, it is the other way round.
+/// The end that `compare` sorts last. An intersection prefers bounded and exclusive ends, a hull unbounded and inclusive
+/// ones.
 fn pick<'c>(
     a: End<'c>,
     b: End<'c>,
@@ -396,12 +393,12 @@ fn pick<'c>(
     }
 }
 
-/// The least text that is greater than every text with this prefix; `None` where there is none.
+/// The least text greater than every text with this prefix; `None` if there is none.
 fn successor(prefix: &str) -> Option<String> {
     let mut chars: Vec<char> = prefix.chars().collect();
     while let Some(last) = chars.pop() {
         let next = match last {
-            // Between these lie the surrogates, which are no characters.
+            // The surrogates between these are not characters.
             '\u{d7ff}' => Some('\u{e000}'),
             _ => char::from_u32(u32::from(last) + 1),
         };

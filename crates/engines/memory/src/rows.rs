@@ -1,7 +1,7 @@
-//! Where rows lie: slots in a tree of three levels, cheap to clone and cheap to change.
+//! Storage of rows: slots in a tree of three levels, cheap to clone and cheap to change.
 //!
-//! A clone shares everything but the top; a change then copies one node of 64 on each level. So a
-//! transaction pays for the rows that it touches, not for those of the table.
+//! A clone shares everything but the root. A change copies one node of 64 children on each level, so a transaction pays
+//! for the rows that it changes, not for the whole table.
 
 use bobak_core::codec::{self, FRAME};
 use bobak_core::{Error, ErrorKind, Result, TableSchema, ValueRef};
@@ -25,10 +25,10 @@ pub(super) fn encode<'v>(
     Ok(Arc::from(buffer.get(FRAME..).unwrap_or_default()))
 }
 
-/// How many children a node has; a power of two.
+/// The number of children of a node; a power of two.
 const FAN: usize = 64;
 const BITS: u32 = FAN.ilog2();
-/// How many free slots one shared part of the free list holds.
+/// The number of free slots in one shared part of the free list.
 const FREE_PART: usize = 1024;
 
 type Leaf = [Option<RowBytes>; FAN];
@@ -44,7 +44,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -52,14 +52,14 @@ impl Rows {
     /// The row in a slot.
     #[inline]
     pub fn get(&self, slot: u32) -> Option<&RowBytes> {
-        let (top, middle, leaf) = places(slot);
+        let (top, middle, leaf) = positions(slot);
         self.top.get(top)?[middle].as_ref()?[leaf].as_ref()
     }
 
-    /// Puts a row into a free slot.
+    /// Stores a row in a free slot.
     ///
     /// # Errors
-    /// `Full` where the table has 2³² rows.
+    /// `Full` if the table has 2³² rows.
     #[inline]
     pub fn add(&mut self, row: RowBytes) -> Result<u32> {
         let slot = match self.take_free() {
@@ -77,10 +77,10 @@ impl Rows {
         Ok(slot)
     }
 
-    /// Puts a row into a slot, and gives the row that was there.
+    /// Stores a row in a slot, and returns the row that was there.
     #[inline]
     pub fn set(&mut self, slot: u32, row: Option<RowBytes>) -> Option<RowBytes> {
-        let (top, middle, leaf) = places(slot);
+        let (top, middle, leaf) = positions(slot);
         while self.top.len() <= top {
             self.top.push(Arc::new(std::array::from_fn(|_| None)));
         }
@@ -92,7 +92,7 @@ impl Rows {
         old
     }
 
-    /// Lets an emptied slot be used again.
+    /// Makes an emptied slot available again.
     pub fn free(&mut self, slot: u32) {
         match self.free.last_mut() {
             Some(part) if part.len() < FREE_PART => Arc::make_mut(part).push(slot),
@@ -112,7 +112,7 @@ impl Rows {
 }
 
 #[inline]
-fn places(slot: u32) -> (usize, usize, usize) {
+fn positions(slot: u32) -> (usize, usize, usize) {
     let mask = FAN - 1;
     let slot = slot as usize;
     (slot >> (2 * BITS), (slot >> BITS) & mask, slot & mask)

@@ -1,7 +1,7 @@
-//! Walks a plan's rows, one by one, over a state that no one changes.
+//! Reads the rows of a plan, one by one, from an immutable state.
 
 use crate::plan::{Path, Plan, Walk, run_start};
-use crate::sorted::Place;
+use crate::sorted::Position;
 use crate::table::{Index, TableState};
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
@@ -9,20 +9,20 @@ use bobak_core::{Condition, Interrupt, Order, TableSchema, Value, ValueRef};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A walk over the rows that a condition keeps, in an order. It holds what it walks over.
+/// A scan of the rows that match a condition, in an order. It keeps its state alive.
 pub(super) struct Scan {
     table: Arc<TableState>,
-    /// Nothing where the rows were chosen before.
+    /// `None` if the rows were selected before.
     condition: Option<Condition>,
     /// The long lists of the condition, sorted: looking through a list for each row would cost the product of both.
     lists: Vec<SortedList>,
     steps: Steps,
-    /// How many rows were passed: now and then it is looked whether the call is to end.
+    /// The number of rows read. The scan checks for an interrupt at intervals.
     passed: u32,
 }
 
-/// After so many rows.
-const LOOK: u32 = 1_024;
+/// The number of rows between checks for an interrupt.
+const INTERRUPT_CHECK_ROWS: u32 = 1_024;
 
 /// Shorter lists are searched from the start.
 const LONG_LIST: usize = 8;
@@ -34,22 +34,29 @@ struct SortedList {
     values: Vec<Value<'static>>,
 }
 
-/// Where the walk stands.
+/// The state of the scan.
 enum Steps {
     /// In a list of slots.
     Listed { slots: Vec<u32>, next: usize },
-    /// In an index, from one place to another.
-    Forward { index: usize, at: Place, to: Place },
+    /// In an index, forward from one position to another.
+    Forward { index: usize, at: Position, to: Position },
     /// In an index, back to a place.
-    Backward { index: usize, from: Place, at: Place },
+    Backward { index: usize, from: Position, at: Position },
     /// In an index, back to a place by runs: the present run goes from `at` to `end`, what is
     /// before `start` is still to come.
-    Runs { index: usize, columns: usize, from: Place, start: Place, at: Place, end: Place },
+    Runs {
+        index: usize,
+        columns: usize,
+        from: Position,
+        start: Position,
+        at: Position,
+        end: Position,
+    },
 }
 
 impl Scan {
-    /// The rows that the condition keeps, in the order (with none: in any). `most` is how many of
-    /// them are wanted at most.
+    /// The rows that match the condition, in the order (or in any, if it is empty). `most` is the maximum number of rows that
+    /// the caller reads.
     pub fn new(
         table: Arc<TableState>,
         condition: Option<&Condition>,
@@ -70,13 +77,13 @@ impl Scan {
         scan
     }
 
-    /// The slot of the next row. An [`Interrupt`] ends the rows, too: whoever has come to their end looks.
+    /// The slot of the next row. An [`Interrupt`] also ends the rows, so callers check for it at the end.
     #[inline]
     pub fn next_slot(&mut self) -> Option<u32> {
         loop {
             let slot = self.steps.next(&self.table)?;
             self.passed = self.passed.wrapping_add(1);
-            if self.passed.is_multiple_of(LOOK) && Interrupt::is_now() {
+            if self.passed.is_multiple_of(INTERRUPT_CHECK_ROWS) && Interrupt::is_now() {
                 self.steps = Steps::Listed { slots: Vec::new(), next: 0 };
                 return None;
             }
@@ -100,12 +107,12 @@ impl Scan {
         self.table.row(slot)
     }
 
-    /// All rows left, sorted; the first `most` of them.
+    /// All remaining rows, sorted; the first `most` of them.
     fn sorted(&mut self, steps: &[Order], most: Option<u64>) -> Vec<u32> {
         let Some(first) = steps.first() else {
             return std::iter::from_fn(|| self.next_slot()).collect();
         };
-        // The prefix of the first column beside the slot spares most looks at the rows.
+        // The prefix of the first column, stored with the slot, avoids most reads of rows.
         let mut keyed = Vec::new();
         while let Some(slot) = self.next_slot() {
             let value = self.table.row(slot).map_or(ValueRef::Null, |row| row.value(first.column));
@@ -165,7 +172,7 @@ impl Steps {
     fn new(path: Path, walk: Walk) -> Self {
         match (path, walk) {
             (Path::Slots(slots), _) => Self::Listed { slots, next: 0 },
-            // Contradictory bounds may cross.
+            // Contradictory bounds may be in the wrong order.
             (Path::Range { from, to, .. }, _) if to <= from => {
                 Self::Listed { slots: Vec::new(), next: 0 }
             }
@@ -220,7 +227,7 @@ impl Steps {
     }
 }
 
-/// How the rows in two slots compare by the steps of an order.
+/// Compares the rows in two slots by the steps of an order.
 pub(super) fn compare_slots(table: &TableState, steps: &[Order], a: u32, b: u32) -> Ordering {
     let (Some(a), Some(b)) = (table.row(a), table.row(b)) else {
         return Ordering::Equal;

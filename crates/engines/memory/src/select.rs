@@ -1,4 +1,4 @@
-//! Runs a [`Select`]: rows as they are stored, chosen columns, or groups.
+//! Runs a [`Select`]: whole rows, selected columns, or groups.
 
 use crate::aggregate;
 use crate::scan::Scan;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 /// The rows of a query, one by one.
 pub(super) struct Results {
     rows: Rows,
-    /// How many rows may still be handed out.
+    /// How many more rows may be returned.
     left: u64,
 }
 
 enum Rows {
-    /// Rows of the table, as they are or in part.
+    /// Rows of the table, whole or in part.
     Stored { scan: Scan, chosen: Option<Vec<usize>> },
-    /// Rows that were computed.
+    /// Computed rows.
     Made(std::vec::IntoIter<Vec<Value<'static>>>),
 }
 
@@ -29,7 +29,7 @@ struct Chosen<'a> {
 
 /// A row of a query's result.
 pub(super) enum ResultRow<'a> {
-    /// Just as it is stored.
+    /// As stored.
     Whole(EncodedRow<'a>),
     /// Any other.
     Other(&'a dyn Row),
@@ -39,7 +39,7 @@ impl Results {
     /// Runs the query over the table.
     ///
     /// # Errors
-    /// `OutOfRange` where a sum overflows, `Mismatch` where what is summed is no number, `Interrupted`.
+    /// `OutOfRange` if a sum overflows, `Mismatch` if a summed value is no number, `Interrupted`.
     pub fn new(table: Arc<TableState>, select: &Select) -> Result<Self> {
         let left = select.limit.unwrap_or(u64::MAX);
         if select.is_grouped() {
@@ -64,7 +64,7 @@ impl Results {
         Ok(Self { rows, left })
     }
 
-    /// Hands the next row to `row`; `None` where there is none.
+    /// Passes the next row to `row`; `None` if there is none.
     ///
     /// # Errors
     /// Those of `row`; `Interrupted`.
@@ -94,7 +94,7 @@ impl Results {
 }
 
 impl ResultRow<'_> {
-    /// The row as all engines lend it.
+    /// The row as a trait object.
     #[inline]
     pub fn as_row(&self) -> &dyn Row {
         match self {
@@ -111,8 +111,8 @@ impl Row for Chosen<'_> {
 
     #[inline]
     fn get(&self, column: usize) -> ValueRef<'_> {
-        let place = self.columns.get(column);
-        place.map_or(ValueRef::Null, |place| self.row.value(*place))
+        let position = self.columns.get(column);
+        position.map_or(ValueRef::Null, |position| self.row.value(*position))
     }
 }
 

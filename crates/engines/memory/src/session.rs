@@ -1,13 +1,12 @@
 //! Sessions: operations and transactions over the shared state.
 //!
-//! A transaction works on a copy of the state, which shares everything with the published one but
-//! what it changed itself; its commit publishes the copy. A savepoint is one more such copy.
-//! Outside a transaction a write of one row changes the published state in place: readers that
-//! still hold it keep the parts that they see.
+//! A transaction works on a copy of the state, which shares everything unchanged with the published one. Commit
+//! publishes the copy. A savepoint is another such copy. Outside a transaction, a write of one row changes the published
+//! state in place: readers that still hold the old state keep the parts that they see.
 
 use crate::select::{ResultRow, Results};
-use crate::shared::{NAME, Shared};
-use crate::state::State;
+use crate::shared::{NAME, SharedState};
+use crate::state::DatabaseState;
 use crate::table::TableState;
 use crate::write::Writer;
 use crate::{alter, change};
@@ -21,22 +20,22 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How many bytes a cursor hands out at a time, about.
+/// The approximate number of bytes per block of a cursor.
 const PART: usize = 64 * 1024;
-/// Up to so many rows are changed in place; more of them in a copy, so that readers need not wait.
+/// Up to so many rows are changed in place; more are changed in a copy, so that readers do not wait.
 const FEW: usize = 64;
 
 /// A session of the memory engine.
 pub(super) struct MemorySession<'e> {
-    shared: &'e Shared,
+    shared: &'e SharedState,
     /// Borrowed as long as a call runs: so a call from inside a row's closure is found out.
-    inner: RefCell<Inner<'e>>,
+    inner: RefCell<SessionState<'e>>,
     in_transaction: Cell<bool>,
 }
 
-struct Inner<'e> {
+struct SessionState<'e> {
     transaction: Option<Transaction<'e>>,
-    /// Scratch memory for rows.
+    /// A reusable buffer for rows.
     buffer: Vec<u8>,
     row: Vec<u8>,
     cursors: BTreeMap<CursorId, Results>,
@@ -44,15 +43,15 @@ struct Inner<'e> {
 }
 
 struct Transaction<'e> {
-    state: Arc<State>,
-    savepoints: Vec<(String, Arc<State>)>,
+    state: Arc<DatabaseState>,
+    savepoints: Vec<(String, Arc<DatabaseState>)>,
     /// Other writers wait until it is dropped.
     _lock: HeldWriteLock<'e>,
 }
 
 impl<'e> MemorySession<'e> {
-    pub fn new(shared: &'e Shared) -> Self {
-        let inner = Inner {
+    pub fn new(shared: &'e SharedState) -> Self {
+        let inner = SessionState {
             transaction: None,
             buffer: Vec::new(),
             row: Vec::new(),
@@ -63,30 +62,30 @@ impl<'e> MemorySession<'e> {
     }
 
     #[inline]
-    fn enter(&self) -> Result<RefMut<'_, Inner<'e>>> {
+    fn enter(&self) -> Result<RefMut<'_, SessionState<'e>>> {
         self.inner.try_borrow_mut().map_err(|_| {
             let message = "the session is handing out rows: use another, or a cursor";
             Error::new(ErrorKind::Misuse, message)
         })
     }
 
-    /// The table that a read sees, held until the result is dropped.
-    fn read(&self, inner: &mut Inner<'e>, schema: &TableSchema) -> Result<Arc<TableState>> {
+    /// The table as a read sees it; the result keeps it alive.
+    fn read(&self, inner: &mut SessionState<'e>, schema: &TableSchema) -> Result<Arc<TableState>> {
         let published;
-        let state: &State = match &inner.transaction {
+        let state: &DatabaseState = match &inner.transaction {
             Some(transaction) => &transaction.state,
             None => {
                 published = self.shared.read();
                 &published
             }
         };
-        let place = state.find(schema)?;
-        state.tables.get(place).map(Arc::clone).ok_or_else(|| {
+        let position = state.find(schema)?;
+        state.tables.get(position).map(Arc::clone).ok_or_else(|| {
             Error::new(ErrorKind::Schema, "the table is not there").in_table(schema.name())
         })
     }
 
-    fn results(&self, inner: &mut Inner<'e>, source: &Source<'_>) -> Result<Results> {
+    fn results(&self, inner: &mut SessionState<'e>, source: &Source<'_>) -> Result<Results> {
         let select = source.as_select(NAME)?;
         Results::new(self.read(inner, &select.table)?, select)
     }
@@ -151,12 +150,12 @@ impl Session for MemorySession<'_> {
                 transaction.savepoints.push((name.to_owned(), mark));
             }
             TransactionControl::Release(name) => {
-                let place = transaction.savepoint(name)?;
-                transaction.savepoints.truncate(place);
+                let position = transaction.savepoint(name)?;
+                transaction.savepoints.truncate(position);
             }
             TransactionControl::RollbackTo(name) => {
-                let place = transaction.savepoint(name)?;
-                transaction.savepoints.truncate(place + 1);
+                let position = transaction.savepoint(name)?;
+                transaction.savepoints.truncate(position + 1);
                 if let Some((_, mark)) = transaction.savepoints.last() {
                     transaction.state = Arc::clone(mark);
                 }
@@ -197,12 +196,12 @@ impl Session for MemorySession<'_> {
             change::concerned(table, change.condition)
         };
         Interrupt::check()?;
-        let run = |state: &mut Arc<State>| {
-            let place = state.find(change.table)?;
+        let run = |state: &mut Arc<DatabaseState>| {
+            let position = state.find(change.table)?;
             let state = Arc::make_mut(state);
             match change.assign {
-                Some(assign) => change::update(state, place, change.table, &slots, assign),
-                None => change::delete(state, place, &slots),
+                Some(assign) => change::update(state, position, change.table, &slots, assign),
+                None => change::delete(state, position, &slots),
             }
         };
         match &mut inner.transaction {
@@ -310,7 +309,7 @@ impl Session for MemorySession<'_> {
 }
 
 impl Transaction<'_> {
-    /// The place of the latest savepoint with this name.
+    /// The position of the latest savepoint with this name.
     fn savepoint(&self, name: &str) -> Result<usize> {
         let found = self.savepoints.iter().rposition(|(other, _)| other == name);
         found
@@ -320,18 +319,18 @@ impl Transaction<'_> {
 
 #[inline]
 fn write_row(
-    state: &mut Arc<State>,
+    state: &mut Arc<DatabaseState>,
     write: &Write<'_>,
     row: EncodedRow<'_>,
     buffer: &mut Vec<u8>,
 ) -> Result<Outcome> {
-    let place = state.find(write.table)?;
-    let writer = Writer::new(place, write.table, write.verb, write.fields);
+    let position = state.find(write.table)?;
+    let writer = Writer::new(position, write.table, write.verb, write.fields);
     writer.write(Arc::make_mut(state), row, buffer)
 }
 
-/// Writes one row by itself, for who has no session.
-pub(super) fn write_one(shared: &Shared, write: &Write<'_>) -> Result<Outcome> {
+/// Writes one row without a session.
+pub(super) fn write_one(shared: &SharedState, write: &Write<'_>) -> Result<Outcome> {
     let mut row = Vec::new();
     codec::encode_slice(&mut row, write.values)
         .map_err(|error| error.in_table(write.table.name()))?;
@@ -341,15 +340,16 @@ pub(super) fn write_one(shared: &Shared, write: &Write<'_>) -> Result<Outcome> {
 }
 
 fn run_batch(
-    state: &mut Arc<State>,
+    state: &mut Arc<DatabaseState>,
     buffer: &mut Vec<u8>,
     batch: &Batch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
     for run in batch.runs() {
-        let writer =
-            state.find(run.table).map(|place| Writer::new(place, run.table, run.verb, run.fields));
+        let writer = state
+            .find(run.table)
+            .map(|position| Writer::new(position, run.table, run.verb, run.fields));
         let writer = match (writer, on_error) {
             (Ok(writer), _) => writer,
             (Err(error), OnError::Stop) => return Err(error.at_row(run.first)),
@@ -363,7 +363,7 @@ fn run_batch(
         };
         let state = Arc::make_mut(state);
         for (row, number) in run.iter().zip(run.first..) {
-            // Where wrong rows are left out the right ones stay, so there is no way back.
+            // With `Continue`, rows before an error stay, so the batch cannot be interrupted.
             if number % 256 == 0 && on_error == OnError::Stop {
                 Interrupt::check()?;
             }

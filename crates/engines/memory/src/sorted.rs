@@ -1,55 +1,54 @@
-//! An ordered list of slots: what ordered scans, ranges and sorted results walk along.
+//! An ordered list of slots, used by ordered scans, ranges and sorted results.
 //!
-//! Each entry has, beside its slot, the first eight bytes of its first column in a form that sorts
-//! as the column does (see [`prefix`](crate::order::prefix)). Most comparisons end there, in one
-//! array, without a look at a row. The list is cut in parts of up to [`PART`] entries, shared
-//! between clones until they are changed.
+//! Each entry has its slot and the first eight bytes of its first column, in a form that sorts as the column does (see
+//! [`prefix`](crate::order::prefix)). Most comparisons need only this array and read no row. The list is split into parts of
+//! up to [`PART`] entries, which clones share until one of them is changed.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The most entries of one part.
+/// The maximum number of entries of a part.
 const PART: usize = 1024;
-/// Two neighbours of together so many entries become one.
+/// Two neighbouring parts with so many entries in total are merged.
 const MERGE: usize = PART / 4;
 
 /// Slots in order.
 #[derive(Clone, Default)]
-pub(super) struct Sorted {
+pub(super) struct SortedSlots {
     /// The prefix of each part's first entry.
     heads: Vec<u64>,
-    parts: Vec<Arc<Part>>,
+    parts: Vec<Arc<Segment>>,
     len: usize,
 }
 
 #[derive(Clone, Default)]
-struct Part {
+struct Segment {
     prefixes: Vec<u64>,
     slots: Vec<u32>,
 }
 
-/// A place in the list: before an entry, or at the end.
+/// A position in the list: before an entry, or at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Position {
     part: usize,
     at: usize,
 }
 
-impl Sorted {
+impl SortedSlots {
     /// How many entries there are.
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The first place.
-    pub const fn start(&self) -> Place {
-        Place { part: 0, at: 0 }
+    /// The first position.
+    pub const fn start(&self) -> Position {
+        Position { part: 0, at: 0 }
     }
 
-    /// The place after the last entry.
-    pub fn end(&self) -> Place {
-        Place { part: self.parts.len(), at: 0 }
+    /// The position after the last entry.
+    pub fn end(&self) -> Position {
+        Position { part: self.parts.len(), at: 0 }
     }
 
     /// The last entry: its prefix and its slot.
@@ -59,43 +58,44 @@ impl Sorted {
         Some((*part.prefixes.last()?, *part.slots.last()?))
     }
 
-    /// The slot at a place, and the place moves on; `None` at the end.
+    /// The slot at a position, which then moves forward; `None` at the end.
     #[inline]
-    pub fn next(&self, place: &mut Place) -> Option<u32> {
-        let part = self.parts.get(place.part)?;
-        let slot = part.slots.get(place.at).copied();
-        place.at += 1;
-        if place.at >= part.slots.len() {
-            *place = Place { part: place.part + 1, at: 0 };
+    pub fn next(&self, position: &mut Position) -> Option<u32> {
+        let part = self.parts.get(position.part)?;
+        let slot = part.slots.get(position.at).copied();
+        position.at += 1;
+        if position.at >= part.slots.len() {
+            *position = Position { part: position.part + 1, at: 0 };
         }
         slot
     }
 
-    /// The slot before a place, and the place moves back; `None` at the start.
+    /// The slot before a position, which then moves back; `None` at the start.
     #[inline]
-    pub fn previous(&self, place: &mut Place) -> Option<u32> {
-        if place.at == 0 {
-            place.part = place.part.checked_sub(1)?;
-            place.at = self.parts.get(place.part)?.slots.len();
+    pub fn previous(&self, position: &mut Position) -> Option<u32> {
+        if position.at == 0 {
+            position.part = position.part.checked_sub(1)?;
+            position.at = self.parts.get(position.part)?.slots.len();
         }
-        place.at = place.at.checked_sub(1)?;
-        self.parts.get(place.part)?.slots.get(place.at).copied()
+        position.at = position.at.checked_sub(1)?;
+        self.parts.get(position.part)?.slots.get(position.at).copied()
     }
 
-    /// The first place whose entry is not before the probe. `before` decides for entries whose
-    /// prefix is the probe's.
+    /// The first position whose entry is not before the probe. `before` decides for entries with the probe's prefix.
     #[inline]
-    pub fn bound(&self, prefix: u64, before: impl FnMut(u32) -> bool) -> Place {
-        let place = self.position(prefix, before);
-        match self.parts.get(place.part) {
-            Some(part) if place.at >= part.slots.len() => Place { part: place.part + 1, at: 0 },
-            _ => place,
+    pub fn bound(&self, prefix: u64, before: impl FnMut(u32) -> bool) -> Position {
+        let position = self.find_position(prefix, before);
+        match self.parts.get(position.part) {
+            Some(part) if position.at >= part.slots.len() => {
+                Position { part: position.part + 1, at: 0 }
+            }
+            _ => position,
         }
     }
 
-    /// As [`bound`](Self::bound), but it may be the end of a part where that is the next's start.
+    /// As [`bound`](Self::bound), but possibly the end of a part instead of the start of the next one.
     #[inline]
-    fn position(&self, prefix: u64, mut before: impl FnMut(u32) -> bool) -> Place {
+    fn find_position(&self, prefix: u64, mut before: impl FnMut(u32) -> bool) -> Position {
         let heads_before =
             search(&self.heads, prefix, |part| self.first_slot(part).is_some_and(&mut before));
         let Some(number) = heads_before.checked_sub(1) else {
@@ -107,22 +107,21 @@ impl Sorted {
         let at = search(&part.prefixes, prefix, |at| {
             part.slots.get(at).copied().is_some_and(&mut before)
         });
-        Place { part: number, at }
+        Position { part: number, at }
     }
 
-    /// The slot of the entry that is equal to the probe; `compare` says how an entry with the
-    /// probe's prefix compares with it.
+    /// The slot of the entry that equals the probe; `compare` compares an entry that has the probe's prefix with it.
     #[inline]
     pub fn find(&self, prefix: u64, mut compare: impl FnMut(u32) -> Ordering) -> Option<u32> {
-        let mut place = self.bound(prefix, |slot| compare(slot).is_lt());
-        let part = self.parts.get(place.part)?;
-        if *part.prefixes.get(place.at)? != prefix {
+        let mut position = self.bound(prefix, |slot| compare(slot).is_lt());
+        let part = self.parts.get(position.part)?;
+        if *part.prefixes.get(position.at)? != prefix {
             return None;
         }
-        self.next(&mut place).filter(|slot| compare(*slot).is_eq())
+        self.next(&mut position).filter(|slot| compare(*slot).is_eq())
     }
 
-    /// Adds an entry before the first that is not before it.
+    /// Adds an entry before the first one that is not before it.
     #[inline]
     pub fn insert(&mut self, prefix: u64, slot: u32, mut before: impl FnMut(u32) -> bool) {
         self.len += 1;
@@ -133,50 +132,50 @@ impl Sorted {
         if follows {
             return self.append(prefix, slot);
         }
-        let place = self.position(prefix, before);
-        let Some(part) = self.parts.get_mut(place.part).map(Arc::make_mut) else {
+        let position = self.find_position(prefix, before);
+        let Some(part) = self.parts.get_mut(position.part).map(Arc::make_mut) else {
             return self.append(prefix, slot);
         };
-        part.prefixes.insert(place.at, prefix);
-        part.slots.insert(place.at, slot);
+        part.prefixes.insert(position.at, prefix);
+        part.slots.insert(position.at, slot);
         if part.slots.len() > PART {
-            let rest = Part {
+            let rest = Segment {
                 prefixes: part.prefixes.split_off(PART / 2),
                 slots: part.slots.split_off(PART / 2),
             };
             let head = rest.prefixes.first().copied().unwrap_or(prefix);
-            self.parts.insert(place.part + 1, Arc::new(rest));
-            self.heads.insert(place.part + 1, head);
+            self.parts.insert(position.part + 1, Arc::new(rest));
+            self.heads.insert(position.part + 1, head);
         }
-        if place.at == 0
-            && let Some(head) = self.heads.get_mut(place.part)
+        if position.at == 0
+            && let Some(head) = self.heads.get_mut(position.part)
         {
             *head = prefix;
         }
     }
 
-    /// Takes out the entry with this prefix and slot; `before` is as in [`bound`](Self::bound).
+    /// Removes the entry with this prefix and slot; `before` is as in [`bound`](Self::bound).
     pub fn remove(&mut self, prefix: u64, slot: u32, before: impl FnMut(u32) -> bool) -> bool {
-        let place = self.bound(prefix, before);
-        let Some(part) = self.parts.get_mut(place.part) else {
+        let position = self.bound(prefix, before);
+        let Some(part) = self.parts.get_mut(position.part) else {
             return false;
         };
-        if part.slots.get(place.at) != Some(&slot) {
+        if part.slots.get(position.at) != Some(&slot) {
             return false;
         }
         let part = Arc::make_mut(part);
-        part.prefixes.remove(place.at);
-        part.slots.remove(place.at);
+        part.prefixes.remove(position.at);
+        part.slots.remove(position.at);
         let head = part.prefixes.first().copied();
         self.len -= 1;
-        match (head, self.heads.get_mut(place.part)) {
+        match (head, self.heads.get_mut(position.part)) {
             (Some(head), Some(old)) => {
                 *old = head;
-                self.merge(place.part);
+                self.merge(position.part);
             }
             _ => {
-                self.parts.remove(place.part);
-                self.heads.remove(place.part);
+                self.parts.remove(position.part);
+                self.heads.remove(position.part);
             }
         }
         true
@@ -192,12 +191,12 @@ impl Sorted {
             }
             _ => {
                 self.heads.push(prefix);
-                self.parts.push(Arc::new(Part { prefixes: vec![prefix], slots: vec![slot] }));
+                self.parts.push(Arc::new(Segment { prefixes: vec![prefix], slots: vec![slot] }));
             }
         }
     }
 
-    /// Joins a part with the next where both have become small.
+    /// Merges a part with the next one if both have become small.
     fn merge(&mut self, at: usize) {
         let small = match (self.parts.get(at), self.parts.get(at + 1)) {
             (Some(a), Some(b)) => a.slots.len() + b.slots.len() <= MERGE,
@@ -219,12 +218,12 @@ impl Sorted {
     }
 }
 
-/// How many of the entries are before the probe.
+/// The number of entries before the probe.
 #[inline]
 fn search(prefixes: &[u64], prefix: u64, mut before: impl FnMut(usize) -> bool) -> usize {
     let low = lower(prefixes, prefix);
     let mut high = low;
-    // Nearly always none or one has the very prefix.
+    // Nearly always at most one entry has this prefix.
     match prefixes.get(low..) {
         Some([first, ..]) if *first != prefix => return low,
         Some([_, second, ..]) if *second == prefix => {
@@ -245,7 +244,7 @@ fn search(prefixes: &[u64], prefix: u64, mut before: impl FnMut(usize) -> bool) 
     low
 }
 
-/// How many prefixes are less. Keys given in sequence are found at once.
+/// The number of smaller prefixes. Fast for keys in ascending sequence.
 #[inline]
 fn lower(prefixes: &[u64], prefix: u64) -> usize {
     let guess = match prefixes.first() {
@@ -268,9 +267,9 @@ fn lower(prefixes: &[u64], prefix: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// Values by slot; the prefix is the value without its last digit, so that there are ties.
+    /// Values by slot. The prefix is the value without its last digit, so that there are ties.
     fn check(values: &[u64], removed: &[usize]) {
-        let mut sorted = Sorted::default();
+        let mut sorted = SortedSlots::default();
         let mut model: Vec<(u64, u32)> = Vec::new();
         let value = |slot: u32| values[slot as usize];
         for (slot, &v) in values.iter().enumerate() {
@@ -286,18 +285,18 @@ mod tests {
             assert_eq!(gone, there);
             model.retain(|entry| *entry != (v, slot));
         }
-        let mut place = sorted.start();
-        let walked: Vec<_> = std::iter::from_fn(|| sorted.next(&mut place)).collect();
+        let mut position = sorted.start();
+        let walked: Vec<_> = std::iter::from_fn(|| sorted.next(&mut position)).collect();
         assert_eq!(walked, model.iter().map(|e| e.1).collect::<Vec<_>>());
         assert_eq!(sorted.len(), model.len());
-        let mut place = sorted.end();
-        let mut back: Vec<_> = std::iter::from_fn(|| sorted.previous(&mut place)).collect();
+        let mut position = sorted.end();
+        let mut back: Vec<_> = std::iter::from_fn(|| sorted.previous(&mut position)).collect();
         back.reverse();
         assert_eq!(walked, back);
         for probe in (0..values.len() as u64 * 2).step_by(37) {
-            let mut place = sorted.bound(probe / 10, |slot| value(slot) < probe);
+            let mut position = sorted.bound(probe / 10, |slot| value(slot) < probe);
             let expected = model.iter().find(|e| e.0 >= probe).map(|e| e.1);
-            assert_eq!(sorted.next(&mut place), expected, "from {probe}");
+            assert_eq!(sorted.next(&mut position), expected, "from {probe}");
             let found = sorted.find(probe / 10, |slot| value(slot).cmp(&probe));
             let expected = model.iter().find(|e| e.0 == probe).map(|e| e.1);
             assert_eq!(found, expected, "find {probe}");
@@ -321,7 +320,7 @@ mod tests {
 
     #[test]
     fn clones_do_not_see_later_changes() {
-        let mut sorted = Sorted::default();
+        let mut sorted = SortedSlots::default();
         (0..3_000u32).for_each(|slot| sorted.insert(u64::from(slot), slot, |_| true));
         let before = sorted.clone();
         (0..3_000u32).for_each(|slot| {

@@ -8,29 +8,29 @@ use bobak_engine_common::{check_columns, missing_table};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Everything that is stored. A clone costs one count for each table.
+/// All stored data. A clone increments one count per table.
 #[derive(Clone, Default)]
-pub(super) struct State {
+pub(super) struct DatabaseState {
     pub tables: Vec<Arc<TableState>>,
-    /// For each table its foreign keys, both ways, and its log.
+    /// For each table, its foreign keys in both directions and its change log.
     pub links: Arc<Vec<Links>>,
-    /// The schemas that were compared with their tables; new after each change of the schema.
-    pub known: Arc<Known>,
+    /// The schemas that were compared with their tables; replaced after each schema change.
+    pub known: Arc<TablePositions>,
 }
 
-/// Where the tables of some schemas are, which is looked up once for each and not for each
-/// operation. Without a lock: an entry is one number, the schema's and its table's place.
+/// The table positions of some schemas, so that each is looked up once instead of in each operation. Lock-free: an entry
+/// is one number, made of the schema's id and its table's position.
 #[derive(Default)]
-pub(super) struct Known([AtomicU64; 16]);
+pub(super) struct TablePositions([AtomicU64; 16]);
 
 /// The foreign keys of one table, and its log.
 #[derive(Clone, Default)]
 pub(super) struct Links {
-    /// From its columns.
-    pub out: Vec<Outgoing>,
+    /// The foreign keys of its own columns.
+    pub out: Vec<ParentReference>,
     /// To its columns.
-    pub into: Vec<Incoming>,
-    /// Where its changes are written down, if they are.
+    pub into: Vec<ChildReference>,
+    /// Where its changes are captured, if it is tracked.
     pub log: Option<LogTables>,
 }
 
@@ -41,56 +41,56 @@ pub(super) struct LogTables {
     pub counter: usize,
 }
 
-/// A foreign key, seen from the table that has it.
+/// A foreign key, seen from the child table.
 #[derive(Clone)]
-pub(super) struct Outgoing {
+pub(super) struct ParentReference {
     pub column: usize,
-    /// The table referred to.
+    /// The position of the parent table.
     pub parent: usize,
-    /// The number of its unique index with the column referred to.
+    /// The number of the parent's unique index with the referenced column.
     pub index: usize,
 }
 
-/// A foreign key, seen from the table referred to.
+/// A foreign key, seen from the parent table.
 #[derive(Clone)]
-pub(super) struct Incoming {
+pub(super) struct ChildReference {
     /// The column referred to.
     pub column: usize,
     /// The number of its unique index.
     pub index: usize,
-    /// The table that has the foreign key.
+    /// The position of the child table.
     pub child: usize,
     pub child_column: usize,
     pub on_delete: OnDelete,
 }
 
-/// Places are found by name in the same state, and tables are never dropped.
-const PLACE: &str = "a table's place is in its state";
+/// Positions are looked up by name in the same state, and tables are never dropped.
+const POSITION: &str = "a table's position is valid in its state";
 
-impl State {
+impl DatabaseState {
     /// The place of the table with this name; names are compared without regard to ASCII case.
-    pub fn place(&self, name: &str) -> Option<usize> {
+    pub fn position(&self, name: &str) -> Option<usize> {
         self.tables.iter().position(|table| table.schema.name().eq_ignore_ascii_case(name))
     }
 
-    /// The place of the schema's table.
+    /// The position of the schema's table.
     ///
     /// # Errors
-    /// `Schema` where it is missing, or has other columns.
+    /// `Schema` if it is missing or has other columns.
     #[inline]
     pub fn find(&self, schema: &TableSchema) -> Result<usize> {
         match self.known.get(schema.id()) {
-            Some(place) => Ok(place),
+            Some(position) => Ok(position),
             None => self.look_up(schema),
         }
     }
 
     #[cold]
     fn look_up(&self, schema: &TableSchema) -> Result<usize> {
-        let place = self.place(schema.name()).ok_or_else(|| missing_table(schema))?;
-        check_columns(schema, &self.table(place).schema)?;
-        self.known.put(schema.id(), place);
-        Ok(place)
+        let position = self.position(schema.name()).ok_or_else(|| missing_table(schema))?;
+        check_columns(schema, &self.table(position).schema)?;
+        self.known.put(schema.id(), position);
+        Ok(position)
     }
 
     /// The row of the schema's table with this key.
@@ -105,34 +105,34 @@ impl State {
         Ok(slot.and_then(|slot| table.bytes(slot)).map(Arc::clone))
     }
 
-    /// The table at a place.
+    /// The table at a position.
     #[inline]
-    pub fn table(&self, place: usize) -> &TableState {
-        self.tables.get(place).expect(PLACE)
+    pub fn table(&self, position: usize) -> &TableState {
+        self.tables.get(position).expect(POSITION)
     }
 
-    /// The table at a place, to be changed: what others share of it is copied as it is changed.
+    /// The table at a position, to be changed. Parts that other states share are copied when they change.
     #[inline]
-    pub fn table_mut(&mut self, place: usize) -> &mut TableState {
-        Arc::make_mut(self.tables.get_mut(place).expect(PLACE))
+    pub fn table_mut(&mut self, position: usize) -> &mut TableState {
+        Arc::make_mut(self.tables.get_mut(position).expect(POSITION))
     }
 
-    /// The foreign keys of the table at a place.
+    /// The foreign keys of the table at a position.
     #[inline]
-    pub fn links(&self, place: usize) -> &Links {
-        self.links.get(place).expect(PLACE)
+    pub fn links(&self, position: usize) -> &Links {
+        self.links.get(position).expect(POSITION)
     }
 
     /// The tables in which a table's changes are recorded; `None` if it is not tracked.
     fn log_tables(&self, table: &str) -> Option<LogTables> {
-        let log = self.place(&format!("{LOG_PREFIX}{table}"))?;
-        Some(LogTables { log, counter: self.place(COUNTER_TABLE)? })
+        let log = self.position(&format!("{LOG_PREFIX}{table}"))?;
+        Some(LogTables { log, counter: self.position(COUNTER_TABLE)? })
     }
 
-    /// Finds the two ends of each foreign key, and the logs, after a change of the schema.
+    /// Resolves both ends of each foreign key, and the change logs, after a schema change.
     ///
     /// # Errors
-    /// `Schema` for a table or a column that is missing, or a column that is not unique.
+    /// `Schema` if a table or column is missing, or a referenced column is not unique.
     pub fn link(&mut self) -> Result<()> {
         let mut links = vec![Links::default(); self.tables.len()];
         for (child, table) in self.tables.iter().enumerate() {
@@ -141,31 +141,37 @@ impl State {
                 let Some(reference) = &column.reference else {
                     continue;
                 };
-                let refuse = |message: String| {
+                let reject = |message: String| {
                     Error::new(ErrorKind::Schema, message)
                         .in_table(schema.name())
                         .in_column(column.name.clone())
                 };
-                let parent = self.place(&reference.table).ok_or_else(|| {
+                let parent = self.position(&reference.table).ok_or_else(|| {
                     let name = &reference.table;
-                    refuse(format!("the table '{name}' that it refers to is not there"))
+                    reject(format!("the table '{name}' that it refers to is not there"))
                 })?;
                 let parent_table = self.table(parent);
                 let column = parent_table.schema.column(&reference.column);
-                let column = column.map_err(|error| refuse(error.to_string()))?;
+                let column = column.map_err(|error| reject(error.to_string()))?;
                 let unique =
                     |index: &crate::table::Index| index.unique && index.columns == [column];
                 let index = parent_table.indexes().iter().position(unique);
                 let index = index.ok_or_else(|| {
                     let (table, name) = (&reference.table, &reference.column);
-                    refuse(format!("it refers to {table}.{name}, which is not unique"))
+                    reject(format!("it refers to {table}.{name}, which is not unique"))
                 })?;
                 let on_delete = reference.on_delete;
                 if let Some(links) = links.get_mut(child) {
-                    links.out.push(Outgoing { column: child_column, parent, index });
+                    links.out.push(ParentReference { column: child_column, parent, index });
                 }
                 if let Some(links) = links.get_mut(parent) {
-                    links.into.push(Incoming { column, index, child, child_column, on_delete });
+                    links.into.push(ChildReference {
+                        column,
+                        index,
+                        child,
+                        child_column,
+                        on_delete,
+                    });
                 }
             }
         }
@@ -178,17 +184,16 @@ impl State {
 }
 
 impl Links {
-    /// Whether a change of a row stays alone: nothing is to be written down, nothing refers to it,
-    /// and it refers to nothing.
+    /// Whether a change of a row affects no other table: it has no change log, and no foreign keys in either direction.
     #[inline]
-    pub fn none(&self) -> bool {
+    pub fn is_isolated(&self) -> bool {
         self.out.is_empty() && self.into.is_empty() && self.log.is_none()
     }
 }
 
-impl Known {
+impl TablePositions {
     /// The places that an entry has room for.
-    const PLACES: u64 = 1 << 16;
+    const POSITIONS: u64 = 1 << 16;
 
     fn entry(&self, schema: u64) -> &AtomicU64 {
         &self.0[schema as usize % self.0.len()]
@@ -196,14 +201,14 @@ impl Known {
 
     #[inline]
     fn get(&self, schema: u64) -> Option<usize> {
-        // Nothing else is published by it: a place is valid in every state that shares it.
+        // Relaxed is enough: a position is valid in every state that shares these entries.
         let entry = self.entry(schema).load(Ordering::Relaxed);
-        (entry / Self::PLACES == schema).then_some((entry % Self::PLACES) as usize)
+        (entry / Self::POSITIONS == schema).then_some((entry % Self::POSITIONS) as usize)
     }
 
-    fn put(&self, schema: u64, place: usize) {
-        if (place as u64) < Self::PLACES && schema < u64::MAX / Self::PLACES {
-            self.entry(schema).store(schema * Self::PLACES + place as u64, Ordering::Relaxed);
+    fn put(&self, schema: u64, position: usize) {
+        if (position as u64) < Self::POSITIONS && schema < u64::MAX / Self::POSITIONS {
+            self.entry(schema).store(schema * Self::POSITIONS + position as u64, Ordering::Relaxed);
         }
     }
 }

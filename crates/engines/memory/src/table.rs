@@ -1,9 +1,9 @@
-//! One table: its rows and the indexes over them, kept in step.
+//! One table: its rows and their indexes.
 
 use crate::hash_index::HashIndex;
 use crate::order::{compare_rows, hash_value, integer_prefix, prefix, prefix_integer};
 use crate::rows::{RowBytes, Rows};
-use crate::sorted::Sorted;
+use crate::sorted::SortedSlots;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
 use bobak_core::{Error, IndexSchema, Result, Storage, TableSchema, ValueRef};
@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-/// A table's content at one moment. A clone shares nearly all of it.
+/// A table's content at one moment. Clones share nearly all of it.
 #[derive(Clone)]
 pub(super) struct TableState {
     pub schema: Arc<TableSchema>,
@@ -22,19 +22,19 @@ pub(super) struct TableState {
     indexes: Vec<Index>,
 }
 
-/// An index over the rows of one table, the key's own among them.
+/// An index of a table. The key has one, too.
 #[derive(Clone)]
 pub(super) struct Index {
-    /// Its columns' places.
+    /// The positions of its columns.
     pub columns: Vec<usize>,
-    /// Whether no two rows may agree in all columns, none being NULL.
+    /// Whether no two rows may be equal in all columns, unless one of them is NULL.
     pub unique: bool,
-    /// Its columns, then those of the key: no two rows agree in all of these.
+    /// Its columns, followed by those of the key: no two rows are equal in all of these.
     all_columns: Vec<usize>,
-    /// Whether a prefix says all: a key of one column of integers.
+    /// Whether a prefix is the whole value: a key of one integer column.
     exact: bool,
     /// The slots in order.
-    pub order: Sorted,
+    pub order: SortedSlots,
     /// For unique indexes, unless they are exact.
     hash: Option<HashIndex>,
 }
@@ -43,7 +43,7 @@ impl TableState {
     /// An empty table.
     ///
     /// # Errors
-    /// `Unsupported` for a rule that is not known, `Schema` where one names an unknown column.
+    /// `Unsupported` for an unknown rule, `Schema` if a rule names an unknown column.
     pub fn new(schema: Arc<TableSchema>) -> Result<Self> {
         let rules = RowRules::new(&schema)?;
         let key = IndexSchema { name: "key".into(), columns: schema.key().to_vec(), unique: true };
@@ -54,7 +54,7 @@ impl TableState {
         Ok(Self { schema, rules: Arc::new(rules), rows: Rows::default(), indexes })
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -82,13 +82,13 @@ impl TableState {
         &self.indexes
     }
 
-    /// The slot of the row that has these values in the columns of a unique index, in its order.
+    /// The slot of the row with these values in the columns of a unique index, in the index's order.
     #[inline]
     pub fn find<'v>(&self, index: &Index, value: impl Fn(usize) -> ValueRef<'v>) -> Option<u32> {
         index.find(self, value)
     }
 
-    /// Another row with the row's values in a unique index: the index's number and the slot.
+    /// Another row with the same values in a unique index: the number of the index, and the slot.
     #[inline]
     pub fn conflict(&self, row: EncodedRow<'_>, own: Option<u32>) -> Option<(usize, u32)> {
         self.indexes.iter().enumerate().find_map(|(number, index)| {
@@ -106,7 +106,7 @@ impl TableState {
     /// One more than the largest key, 1 in an empty table.
     ///
     /// # Errors
-    /// `Full` where the largest key is `i64::MAX`.
+    /// `Full` if the largest key is `i64::MAX`.
     #[inline]
     pub fn next_key(&self) -> Result<i64> {
         match self.key().order.last() {
@@ -117,7 +117,7 @@ impl TableState {
         }
     }
 
-    /// Checks a row's columns, NOT NULL and CHECK.
+    /// Checks a row's column types, NOT NULL and CHECK.
     ///
     /// # Errors
     /// `Constraint`, `Mismatch`, naming table and column.
@@ -126,7 +126,7 @@ impl TableState {
         self.rules.check(&self.schema, row)
     }
 
-    /// Adds a row that was checked and conflicts with none; gives its slot.
+    /// Adds a row that was checked and has no conflict; returns its slot.
     ///
     /// # Errors
     /// `Full`.
@@ -143,8 +143,7 @@ impl TableState {
         Ok(slot)
     }
 
-    /// Takes a row out of the table and its indexes. Its slot is not used again before
-    /// [`free`](Self::free).
+    /// Removes a row from the table and its indexes. Its slot is not reused before [`free`](Self::free).
     pub fn remove(&mut self, slot: u32) -> Option<RowBytes> {
         let bytes = Arc::clone(self.rows.get(slot)?);
         let row = EncodedRow::new(&bytes);
@@ -154,12 +153,12 @@ impl TableState {
         self.rows.set(slot, None)
     }
 
-    /// Lets the slot of a removed row be used again.
+    /// Makes the slot of a removed row available again.
     pub fn free(&mut self, slot: u32) {
         self.rows.free(slot);
     }
 
-    /// Puts a removed row back in its slot, which was not freed.
+    /// Restores a removed row in its slot, which was not freed.
     pub fn put_back(&mut self, slot: u32, bytes: &RowBytes) {
         self.rows.set(slot, Some(Arc::clone(bytes)));
         let row = EncodedRow::new(bytes);
@@ -168,7 +167,7 @@ impl TableState {
         }
     }
 
-    /// Puts another row in a row's place, which was checked and conflicts with none; gives the old.
+    /// Replaces a row by one that was checked and has no conflict; returns the old one.
     pub fn replace(&mut self, slot: u32, bytes: &RowBytes) -> Option<RowBytes> {
         let old = Arc::clone(self.rows.get(slot)?);
         let (before, after) = (EncodedRow::new(&old), EncodedRow::new(bytes));
@@ -194,13 +193,13 @@ impl TableState {
 
 impl Index {
     fn new(schema: &TableSchema, index: &IndexSchema) -> Self {
-        let storage = |place: usize| schema.columns().get(place).map(|c| c.storage);
+        let storage = |position: usize| schema.columns().get(position).map(|c| c.storage);
         let exact = index.columns == schema.key()
-            && matches!(index.columns[..], [place] if storage(place) == Some(Storage::Int));
+            && matches!(index.columns[..], [position] if storage(position) == Some(Storage::Int));
         let mut all_columns = index.columns.clone();
-        for &place in schema.key() {
-            if !all_columns.contains(&place) {
-                all_columns.push(place);
+        for &position in schema.key() {
+            if !all_columns.contains(&position) {
+                all_columns.push(position);
             }
         }
         Self {
@@ -208,12 +207,12 @@ impl Index {
             unique: index.unique,
             all_columns,
             exact,
-            order: Sorted::default(),
+            order: SortedSlots::default(),
             hash: (index.unique && !exact).then(HashIndex::new),
         }
     }
 
-    /// Its columns, then those of the key that are not among them: what its order is by.
+    /// Its columns, followed by the other key columns: the sort order.
     pub fn all_columns(&self) -> &[usize] {
         &self.all_columns
     }
@@ -253,7 +252,7 @@ impl Index {
         }
         if self.exact {
             let prefix = prefix(&table.schema, self.first_column(), row.value(self.first_column()));
-            // Keys mostly come in ascending order.
+            // Keys usually arrive in ascending order.
             if self.order.last().is_none_or(|(last, _)| last < prefix) {
                 return None;
             }
@@ -300,7 +299,7 @@ impl Index {
         })
     }
 
-    /// The hash of values in the index's order; `None` where one is NULL: it equals no other.
+    /// The hash of values in the index's order; `None` if one is NULL, which equals no other value.
     #[inline]
     fn hash_of<'v>(
         &self,

@@ -25,8 +25,8 @@ impl MySqlBuilder {
     /// Connects once, so that wrong settings show here.
     ///
     /// # Errors
-    /// `Unreachable`, `Denied`, `Timeout`; `Schema` where the database is missing; `Unsupported`
-    /// where the server has no TLS and it is asked for; `Config` where this program has none.
+    /// `Unreachable`, `Denied`, `Timeout`; `Schema` if the database is missing; `Unsupported` if TLS is requested and the
+    /// server has none; `Config` if this program was built without TLS.
     pub fn connect(self) -> Result<MySql> {
         if self.settings.tls != Tls::Off && !cfg!(feature = "tls") {
             let message = "this program was built without TLS for MariaDB and MySQL: \

@@ -17,7 +17,7 @@ pub(crate) enum Phase {
     Commit,
 }
 
-/// Whether the connection is of no use after this error.
+/// Whether the connection is unusable after this error.
 pub(crate) fn is_fatal(error: &mysql::Error) -> bool {
     match error {
         // Shut down; a node that has left its cluster; killed; lines that the server gave up.
@@ -149,7 +149,7 @@ pub(crate) fn connecting(error: mysql::Error, host: &str) -> Error {
     let message = match &error {
         mysql::Error::MySqlError(server) => lower(&server.message),
         mysql::Error::DriverError(DriverError::TlsNotSupported) => {
-            "the server has no TLS, which was asked for".to_owned()
+            "the server has no TLS, which the settings request".to_owned()
         }
         mysql::Error::DriverError(DriverError::CouldNotConnect(Some((_, text, _)))) => lower(text),
         other => lower(&other.to_string()),
@@ -197,7 +197,7 @@ fn sentence(kind: ErrorKind, server: &MySqlError) -> String {
             "the largest key is taken: there is no next one".to_owned()
         }
         (ErrorKind::Serialization, _) => {
-            format!("the transaction clashed with another and was rolled back: {message}")
+            format!("the transaction conflicted with another one and was rolled back: {message}")
         }
         (ErrorKind::Busy, 1205) => "another transaction held a lock for too long".to_owned(),
         (ErrorKind::Timeout, _) => "the statement ran for too long and was ended".to_owned(),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_their_kind_and_place() {
+    fn errors_have_kind_table_and_column() {
         let table = bobak_core::TableSchema::builder("person")
             .column(ColumnSchema::of::<i64>("id"))
             .column(ColumnSchema::of::<String>("email").unique())
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_line_says_what_is_known() {
+    fn a_broken_connection_reports_whether_the_outcome_is_known() {
         let io = |kind| mysql::Error::IoError(io::Error::from(kind));
         for (phase, kind, expected) in [
             (Phase::Read, io::ErrorKind::TimedOut, ErrorKind::Timeout),

@@ -31,7 +31,7 @@ pub(crate) fn push_key(
     Ok(())
 }
 
-/// A key whose values come in key order, as parameters.
+/// A key whose values are in key order, as parameters.
 pub(crate) fn push_bare_key(
     table: &TableSchema,
     key: &dyn Row,
@@ -74,7 +74,7 @@ pub(crate) fn needs_key(table: &TableSchema, row: &dyn Row) -> bool {
         && table.key().first().is_some_and(|&place| row.get(place).is_null())
 }
 
-/// Refuses a row that has not a value for each column: the statement would get too few.
+/// Rejects a row that has not a value for each column: the statement would get too few.
 pub(crate) fn check_count(table: &TableSchema, row: &dyn Row) -> Result<()> {
     match (row.len(), table.columns().len()) {
         (given, wanted) if given == wanted => Ok(()),

@@ -1,4 +1,4 @@
-//! One row written, and what became of it.
+//! Writes one row and returns its outcome.
 
 use crate::connection::Connection;
 use crate::keys::{check_count, needs_key, push_bare_key, push_key};
@@ -82,7 +82,7 @@ fn upsert(
     if needs_key(table, row) {
         return insert(connection, sql_texts, table, Verb::Insert, row);
     }
-    refuse_null(table, row)?;
+    reject_null(table, row)?;
     // Not ON DUPLICATE KEY UPDATE, which would take any unique rule for the key.
     if overwrite(connection, sql_texts, table, fields, row)? {
         return Ok(Outcome::Changed(1));
@@ -99,7 +99,7 @@ fn upsert(
     }
 }
 
-/// Sets the fields of the row with this key; `false` where there is none.
+/// Sets the fields of the row with this key; `false` if there is no such row.
 fn overwrite(
     connection: &mut Connection,
     sql_texts: &SqlTexts,
@@ -179,8 +179,8 @@ fn delete(
     Ok(Outcome::Changed(done.affected.min(1)))
 }
 
-/// Refuses a required value is NULL, before an update could go round it: it sets some fields only.
-pub(crate) fn refuse_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
+/// Rejects a required value is NULL, before an update could go round it: it sets some fields only.
+pub(crate) fn reject_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
     for (place, column) in table.columns().iter().enumerate() {
         if !column.nullable && row.get(place).is_null() {
             return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")

@@ -2,7 +2,7 @@
 
 use crate::error::ServerError;
 use crate::protocol::row::{Column, ValueSpans};
-use crate::protocol::value::Kind;
+use crate::protocol::value::ColumnFormat;
 use bobak_core::{Error, Row, Value};
 
 /// Reads a row whose columns are of these types, each with its modifier.
@@ -11,7 +11,7 @@ pub fn row(types: &[(u32, i32)], body: &[u8]) -> Vec<Value<'static>> {
     let column = |&(oid, modifier): &(u32, i32)| Column {
         name: String::new(),
         oid,
-        kind: Kind::of(oid, modifier),
+        kind: ColumnFormat::of(oid, modifier),
     };
     let columns: Vec<Column> = types.iter().map(column).collect();
     let mut spans = ValueSpans::default();

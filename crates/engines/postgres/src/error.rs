@@ -22,7 +22,7 @@ impl ServerError {
         &self.code
     }
 
-    /// The constraint or index that refused, where one did.
+    /// The constraint or index that rejected, where one did.
     #[must_use]
     pub fn constraint(&self) -> Option<&str> {
         self.constraint.as_deref()

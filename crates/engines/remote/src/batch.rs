@@ -1,16 +1,16 @@
-//! Batches: sent in parts, while the outcomes of those before come in.
+//! Batches: sent in parts, while the outcomes of earlier parts arrive.
 
-use crate::broken::{Broken, Failed};
+use crate::broken::{Broken, CallError};
 use crate::link::{Link, unexpected};
 use bobak_core::codec::{self, FRAME};
 use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Run};
 use bobak_wire::{Response, encode_request};
 use std::collections::VecDeque;
 
-/// Bytes of rows in one part, about: the server begins when it has the first, and works in its
-/// processor's cache.
+/// The approximate size of a part: the server starts with the first part early, and a part fits into its processor's
+/// cache.
 const PART: usize = 256 << 10;
-/// Most rows of a part; a power of two, since engines cut it into statements of such sizes.
+/// The maximum number of rows of a part; a power of two, since engines split it into statements of such sizes.
 const PART_ROWS: u64 = 1_024;
 
 /// Some rows of a run.
@@ -22,14 +22,14 @@ struct Piece<'a> {
 }
 
 /// The state of a batch that is being sent.
-struct Sending<'a> {
+struct BatchSender<'a> {
     link: &'a mut Link,
     id: u32,
     each: &'a mut dyn FnMut(Result<Outcome>),
-    /// Parts without their outcomes: how many rows there were up to their end, and their bytes.
-    unanswered: VecDeque<(u64, usize)>,
+    /// Parts without outcomes: the number of rows up to their end, and their bytes.
+    pending: VecDeque<(u64, usize)>,
     sent: u64,
-    answered: u64,
+    finished: u64,
     /// Whether the last part was sent.
     whole: bool,
 }
@@ -39,7 +39,7 @@ pub(crate) fn send(
     batch: &Batch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
-) -> Result<(), Failed> {
+) -> Result<(), CallError> {
     check_rows(link, batch)?;
     let mut pieces = Vec::new();
     for run in batch.runs() {
@@ -51,8 +51,8 @@ pub(crate) fn send(
     let more = parts.peek().is_some();
     let id = link.put(|out, id| put_part(out, id, more, on_error, first))?;
     link.send()?;
-    let (unanswered, sent, answered) = Default::default();
-    let mut sending = Sending { link, id, each, unanswered, sent, answered, whole: !more };
+    let (pending, sent, finished) = Default::default();
+    let mut sending = BatchSender { link, id, each, pending, sent, finished, whole: !more };
     sending.note(first);
     while let Some(part) = parts.next() {
         if !sending.make_way(size(part))? {
@@ -68,7 +68,7 @@ pub(crate) fn send(
     Ok(())
 }
 
-/// A row that the server would not take is refused here, where its number is known.
+/// Rejects rows that the server would not accept here, where their number is known.
 fn check_rows(link: &Link, batch: &Batch) -> Result<()> {
     let limit = link.welcome().limits.row as usize;
     if batch.bytes() <= limit {
@@ -77,7 +77,8 @@ fn check_rows(link: &Link, batch: &Batch) -> Result<()> {
     for run in batch.runs() {
         let long = |row: &codec::EncodedRow<'_>| row.as_bytes().len() > limit;
         if let Some(place) = run.iter().position(|row| long(&row)) {
-            let message = format!("the row is larger than the {limit} bytes that the server takes");
+            let message =
+                format!("the row is larger than the {limit} bytes that the server accepts");
             return Err(Error::new(ErrorKind::OutOfRange, message)
                 .in_table(run.table.name())
                 .at_row(run.first + place as u64));
@@ -86,7 +87,7 @@ fn check_rows(link: &Link, batch: &Batch) -> Result<()> {
     Ok(())
 }
 
-/// Cuts a run into pieces that fit a part, between rows.
+/// Splits a run into pieces that fit a part, between rows.
 fn cut<'a>(run: Run<'a>, handle: u32, pieces: &mut Vec<Piece<'a>>) {
     let bytes = run.as_bytes();
     if bytes.len() <= PART && run.rows <= PART_ROWS {
@@ -107,7 +108,7 @@ fn cut<'a>(run: Run<'a>, handle: u32, pieces: &mut Vec<Piece<'a>>) {
     pieces.push(Piece { run, handle, bytes, rows });
 }
 
-/// Pieces put together to parts of about a size.
+/// Combines pieces to parts of about the same size.
 fn parts<'p, 'a>(pieces: &'p [Piece<'a>]) -> impl Iterator<Item = &'p [Piece<'a>]> {
     let mut rest = pieces;
     std::iter::from_fn(move || {
@@ -143,20 +144,20 @@ fn size(part: &[Piece<'_>]) -> usize {
     part.iter().map(|piece| piece.bytes.len()).sum()
 }
 
-impl Sending<'_> {
+impl BatchSender<'_> {
     fn note(&mut self, part: &[Piece<'_>]) {
         self.sent += part.iter().map(|piece| piece.rows).sum::<u64>();
-        self.unanswered.push_back((self.sent, size(part)));
+        self.pending.push_back((self.sent, size(part)));
     }
 
-    /// Takes outcomes in until the server has room for so many bytes more: it takes no more than
-    /// its window while nobody reads what it says. `false` where the answer has ended.
-    fn make_way(&mut self, bytes: usize) -> Result<bool, Failed> {
+    /// Receives outcomes until the server has room for so many more bytes. The server does not read beyond its window
+    /// while its replies are unread. `false` if the reply has ended.
+    fn make_way(&mut self, bytes: usize) -> Result<bool, CallError> {
         let window = self.link.welcome().limits.window as usize;
-        let under_way = |unanswered: &VecDeque<(u64, usize)>| -> usize {
-            unanswered.iter().map(|(_, size)| size).sum()
+        let under_way = |pending: &VecDeque<(u64, usize)>| -> usize {
+            pending.iter().map(|(_, size)| size).sum()
         };
-        while !self.unanswered.is_empty() && under_way(&self.unanswered) + bytes > window {
+        while !self.pending.is_empty() && under_way(&self.pending) + bytes > window {
             if !self.receive()? {
                 return Ok(false);
             }
@@ -164,10 +165,10 @@ impl Sending<'_> {
         Ok(true)
     }
 
-    /// Takes the next outcomes in; `false` where they were the last.
-    fn receive(&mut self) -> Result<bool, Failed> {
+    /// Receives the next outcomes; `false` if they were the last.
+    fn receive(&mut self) -> Result<bool, CallError> {
         let head = self.link.receive(self.id)?;
-        let outcomes = match self.link.answer(head) {
+        let outcomes = match self.link.response(head) {
             Ok(Response::Outcomes(outcomes)) => outcomes,
             Ok(other) => return Err(unexpected(&other)),
             Err(failed) => {
@@ -177,16 +178,16 @@ impl Sending<'_> {
         };
         for outcome in outcomes {
             (self.each)(outcome.map_err(Broken::Garbled)?);
-            self.answered += 1;
+            self.finished += 1;
         }
-        while self.unanswered.front().is_some_and(|(end, _)| *end <= self.answered) {
-            self.unanswered.pop_front();
+        while self.pending.front().is_some_and(|(end, _)| *end <= self.finished) {
+            self.pending.pop_front();
         }
         Ok(head.more)
     }
 
-    /// Says that no part of a batch that failed follows.
-    fn end(&mut self) -> Result<(), Failed> {
+    /// Tells the server that no further part of a failed batch follows.
+    fn end(&mut self) -> Result<(), CallError> {
         let id = self.id;
         if self.whole {
             return Ok(());

@@ -1,46 +1,46 @@
-//! How calls fail: by the server's word, or because the connection broke.
+//! How calls fail: the server rejects them, or the connection breaks.
 
 use bobak_core::{Error, ErrorKind};
 use std::io;
 
 /// Why a call failed.
 #[derive(Debug)]
-pub(crate) enum Failed {
-    /// The server, or this end before anything was sent, said no. The connection is as it was.
-    Said(Error),
-    /// The connection is of no use any more.
+pub(crate) enum CallError {
+    /// The server, or this client before it sent anything, rejected the call. The connection is usable.
+    Rejected(Error),
+    /// The connection is no longer usable.
     Broken(Broken),
 }
 
-/// Why a connection is of no use.
+/// Why a connection is not usable.
 #[derive(Debug)]
 pub(crate) enum Broken {
-    /// The operating system says so.
+    /// An error of the operating system.
     Io(io::Error),
-    /// The other end said something that the protocol does not know.
+    /// The peer sent something that the protocol does not define.
     Garbled(Error),
-    /// The server closes the connection, and says why; or what answers is no such server.
+    /// The server closed the connection and sent a reason, or the peer is no Bobak server.
     Closed(Error),
 }
 
-/// What is lost with a connection that breaks under a call.
+/// What is lost when a connection breaks during a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Nothing: the call may be made again.
+    /// Nothing: the call can be repeated.
     Nothing,
-    /// The transaction, whole.
+    /// The whole transaction.
     Transaction,
-    /// Nobody knows: the call may have been committed.
+    /// The call may have been committed.
     Unknown,
 }
 
-impl From<Error> for Failed {
+impl From<Error> for CallError {
     fn from(error: Error) -> Self {
-        Self::Said(error)
+        Self::Rejected(error)
     }
 }
 
-impl From<Broken> for Failed {
+impl From<Broken> for CallError {
     fn from(broken: Broken) -> Self {
         Self::Broken(broken)
     }
@@ -48,13 +48,13 @@ impl From<Broken> for Failed {
 
 impl From<io::Error> for Broken {
     fn from(error: io::Error) -> Self {
-        // A stream that knows more than the operating system says so in Bobak's words.
+        // TLS reports its own errors, which say more than those of the operating system.
         error.downcast().map_or_else(Self::Io, Self::Closed)
     }
 }
 
 impl Broken {
-    /// The error for the user.
+    /// The error for the caller.
     #[cold]
     pub fn into_error(self, effect: Effect) -> Error {
         let kind = match (effect, self.is_timeout()) {
@@ -65,7 +65,7 @@ impl Broken {
         let lost = match effect {
             Effect::Nothing => "",
             Effect::Transaction => "; the transaction is undone: run it again from its beginning",
-            Effect::Unknown => "; what was to be written is there wholly or not at all",
+            Effect::Unknown => "; the write was done completely or not at all",
         };
         match self {
             Self::Io(error) if is_timeout(&error) => {
@@ -80,7 +80,7 @@ impl Broken {
                 let message = format!("the server sent what the protocol does not know{lost}");
                 Error::new(kind, message).with_source(error)
             }
-            // Refused before anything was done: its own kind says more.
+            // Rejected before anything was done: its own kind says more.
             Self::Closed(error) if effect == Effect::Nothing => error,
             Self::Closed(error) => {
                 let message =
@@ -95,7 +95,7 @@ impl Broken {
     }
 }
 
-/// Sockets say either when their time-out has passed.
+/// Whether a timeout has passed. Systems report it by either kind.
 fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Settings to reach a server with; all have defaults. See [`Remote::builder`].
+/// Settings of a remote engine; all have defaults. See [`Remote::builder`].
 #[derive(Clone, Debug)]
 pub struct RemoteBuilder {
     database: String,
@@ -39,50 +39,50 @@ impl Default for RemoteBuilder {
 }
 
 impl RemoteBuilder {
-    /// Which of the server's databases. Default: its first.
+    /// The name of the database on the server. Default: the server's first.
     #[must_use]
     pub fn database(mut self, name: impl Into<String>) -> Self {
         self.database = name.into();
         self
     }
 
-    /// Shows an access token.
+    /// Authenticates with an access token.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.credentials = Credentials::Token(token.into());
         self
     }
 
-    /// Shows a user's name and password.
+    /// Authenticates with a user name and password.
     #[must_use]
     pub fn user(mut self, name: impl Into<String>, password: impl Into<String>) -> Self {
         self.credentials = Credentials::User { name: name.into(), password: password.into() };
         self
     }
 
-    /// How long each of a server's addresses may take to be reached. Default: 10 s.
+    /// The timeout for connecting to each of the server's addresses. Default: 10 s.
     #[must_use]
     pub const fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// How long the server may be silent while an answer is awaited, over sockets; `None` for
-    /// ever. A statement that takes longer fails with `Timeout` or `Unknown`. Default: 60 s.
+    /// The timeout for each reply, over sockets; `None` waits without limit. A statement that takes longer fails with
+    /// `Timeout` or `Unknown`. Default: 60 s.
     #[must_use]
     pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The most connections over sockets, at least 1. Default: 64.
+    /// The maximum number of connections over sockets, at least 1. Default: 64.
     #[must_use]
     pub const fn connections(mut self, most: usize) -> Self {
         self.connections = most;
         self
     }
 
-    /// A PEM file with the certificates that are trusted, instead of the system's.
+    /// A PEM file with trusted certificates, instead of the system's.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn trust(mut self, file: impl Into<PathBuf>) -> Self {
@@ -93,8 +93,8 @@ impl RemoteBuilder {
     /// Opens a database over TCP, at `host:port`.
     ///
     /// # Errors
-    /// `Unreachable`; `Denied` where the server does not let the user in; `Config` where it has
-    /// no such database; `Unsupported` where it speaks another version.
+    /// `Unreachable`; `Denied` if authentication fails; `Config` if the server has no such database; `Unsupported` if it
+    /// speaks another version of the protocol.
     pub fn open_tcp(self, address: impl Into<String>) -> Result<Remote> {
         self.open(Transport::Tcp(address.into()))
     }
@@ -104,7 +104,7 @@ impl RemoteBuilder {
     ///
     /// # Errors
     /// As [`open_tcp`](Self::open_tcp); `Unreachable` for a certificate that is not trusted;
-    /// `Config` where there is none to trust.
+    /// `Config` if there is no trusted certificate at all.
     #[cfg(feature = "tls")]
     pub fn open_tls(self, address: impl Into<String>) -> Result<Remote> {
         let trust = crate::tls::trust(self.authorities.as_deref())?;
@@ -120,8 +120,8 @@ impl RemoteBuilder {
         self.open(Transport::Unix(path.as_ref().to_owned()))
     }
 
-    /// Starts a program, and speaks to it through its standard input and output. It ends when the
-    /// engine is dropped.
+    /// Starts a program, and speaks to it through its standard input and output. The program ends when the engine is
+    /// dropped.
     ///
     /// # Errors
     /// As [`open_tcp`](Self::open_tcp).
@@ -134,7 +134,7 @@ impl RemoteBuilder {
         self.open(Transport::Program(std::iter::once(program.into()).chain(arguments).collect()))
     }
 
-    /// Speaks to a server through two streams that are connected to it. It can't connect again.
+    /// Speaks to a server through two connected streams. The engine cannot reconnect.
     ///
     /// # Errors
     /// As [`open_tcp`](Self::open_tcp).

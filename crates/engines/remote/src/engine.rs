@@ -1,4 +1,4 @@
-//! The engine: its connections, and what its server said about itself.
+//! The engine: its connections, and what the server reported about itself.
 
 use crate::RemoteBuilder;
 use crate::broken::Effect;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A database on a Bobak server. Cheap to clone; its connections close when the last clone is gone.
+/// A database on a Bobak server. Cheap to clone; its connections close when the last clone is dropped.
 #[derive(Clone)]
 pub struct Remote {
-    inner: Arc<Inner>,
+    inner: Arc<RemoteState>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct RemoteState {
     pub pool: LinkPool,
     capabilities: Capabilities,
     server: String,
@@ -26,19 +26,19 @@ pub(crate) struct Inner {
 }
 
 impl Remote {
-    /// Settings to reach a server with.
+    /// Returns the settings, to be changed before connecting.
     #[must_use]
     pub fn builder() -> RemoteBuilder {
         RemoteBuilder::default()
     }
 
-    /// The name and version of the server's program.
+    /// The name and version of the server program.
     #[must_use]
     pub fn server(&self) -> &str {
         &self.inner.server
     }
 
-    /// The name of the engine that keeps the database: `sqlite`, `memory`.
+    /// The name of the engine that stores the database: `sqlite`, `memory`.
     #[must_use]
     pub fn engine(&self) -> &str {
         &self.inner.engine
@@ -52,16 +52,16 @@ impl Remote {
         let pool = LinkPool::new(connector, connections, acquire_timeout);
         let welcome = pool.acquire(0, Purpose::Operation)?.welcome().clone();
         let mut capabilities = welcome.capabilities;
-        // While the server writes a part nothing is made ready of the next.
+        // The client does not prepare the next part while the server writes one.
         capabilities.large_batches = true;
         if pool.is_shared() {
-            // A transaction has the one connection for itself.
+            // A transaction has the only connection to itself.
             capabilities.concurrent_readers = false;
             capabilities.concurrent_writers = false;
         }
         let (server, engine) = (welcome.server, welcome.engine);
         let next_session = AtomicU64::new(1);
-        let inner = Inner { pool, capabilities, server, engine, next_session };
+        let inner = RemoteState { pool, capabilities, server, engine, next_session };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -1,8 +1,8 @@
-//! The engine of Bobak that keeps records on a Bobak server, over its binary protocol.
+//! The engine that stores records on a Bobak server, over its binary protocol.
 //!
-//! A [`Remote`] reaches a database of a server over TCP, TLS, a Unix socket, or the pipes of a
-//! program that it starts. Over sockets it has a pool of connections, one for each session that is
-//! at work; over pipes there is one, which sessions share an operation at a time.
+//! A [`Remote`] reaches a database of a server over TCP, TLS, a Unix socket, or the pipes of a program that it starts.
+//! Over sockets it has a pool of connections, one for each active session. Over pipes there is one connection, which
+//! sessions share operation by operation.
 //!
 //! ```no_run
 //! use bobak_core::Engine;
@@ -15,10 +15,9 @@
 //!
 //! # When a connection breaks
 //!
-//! A read, or the begin of a transaction, is made once more on a new connection. Inside a
-//! transaction every call fails with `Unreachable`: nothing of it is there. Where the connection broke
-//! under a commit, or under a write outside a transaction, nobody can say what became of it:
-//! `Unknown`.
+//! A read, or the start of a transaction, is repeated once on a new connection. Inside a transaction every call fails
+//! with `Unreachable`, and nothing of the transaction is stored. If the connection breaks during a commit, or during a
+//! write outside a transaction, the outcome is not known: `Unknown`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,6 +1,6 @@
-//! One connection: requests go out, answers come in, tables and texts have numbers.
+//! One connection: sends requests, receives responses, and numbers tables and SQL texts.
 
-use crate::broken::{Broken, Failed};
+use crate::broken::{Broken, CallError};
 use crate::stream::{Second, Stream};
 use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Parameter, Result, TableSchema};
 use bobak_wire::{
@@ -13,15 +13,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-/// Texts that are remembered, to give those a number that come again.
+/// The number of remembered texts. A text that is sent again gets a number.
 const TEXTS: usize = 256;
 
 /// A connection.
 pub(crate) struct Link {
-    /// No other connection of this process has this number.
+    /// Unique among the connections of this process.
     number: u64,
     stream: Box<dyn Stream>,
-    /// For who takes a request back; made when it is needed first.
+    /// Writes cancellation requests; created when first needed.
     second: Option<Second>,
     inbox: Inbox,
     spin: AdaptiveSpin,
@@ -36,7 +36,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Says hello over a new stream.
+    /// Sends the hello message over a new stream.
     pub fn open(stream: Box<dyn Stream>, hello: &Hello) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let welcome = Welcome {
@@ -64,30 +64,30 @@ impl Link {
                 link.welcome = welcome;
                 Ok(link)
             }
-            Err(Failed::Said(error)) => Err(error),
-            Err(Failed::Broken(broken)) => {
-                let broken = link.foreign().unwrap_or(broken);
+            Err(CallError::Rejected(error)) => Err(error),
+            Err(CallError::Broken(broken)) => {
+                let broken = link.other_protocol().unwrap_or(broken);
                 Err(broken.into_error(crate::broken::Effect::Nothing))
             }
         }
     }
 
-    fn greet(&mut self, hello: &Hello) -> Result<Welcome, Failed> {
+    fn greet(&mut self, hello: &Hello) -> Result<Welcome, CallError> {
         let id = self.put(|out, id| hello.encode(out, id))?;
         self.send()?;
         let head = self.receive(id)?;
-        match self.answer(head)? {
+        match self.response(head)? {
             Response::Welcome(welcome) => Ok(*welcome),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// What has answered the greeting, where that is another protocol.
-    fn foreign(&self) -> Option<Broken> {
+    /// Detects a peer that speaks another protocol, by its first bytes.
+    fn other_protocol(&self) -> Option<Broken> {
         let message = match ForeignProtocol::of(self.inbox.waiting())? {
             ForeignProtocol::Tls => "the server speaks TLS there: say tls=on",
             ForeignProtocol::Http => {
-                "an HTTP server answers there: Bobak's own protocol has another door than HTTP"
+                "this is an HTTP server: connect to the port of Bobak's own protocol"
             }
         };
         Some(Broken::Closed(Error::new(ErrorKind::Config, message)))
@@ -101,7 +101,7 @@ impl Link {
         &self.welcome
     }
 
-    /// Adds a request, whose number it gives, to those that are sent next.
+    /// Queues a request to be sent, and returns its number.
     #[inline]
     pub fn put(&mut self, put: impl FnOnce(&mut Vec<u8>, u32) -> Result<()>) -> Result<u32> {
         let id = self.next_id;
@@ -114,17 +114,17 @@ impl Link {
             let message = format!("a request of {size} bytes: the server takes {limit}");
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
-        // 0 is for what the server says unasked.
+        // 0 is for messages that the server sends without a request.
         self.next_id = id.checked_add(1).unwrap_or(1);
         Ok(id)
     }
 
-    /// Adds a further part of a request.
+    /// Queues a further part of a request.
     pub fn put_more(&mut self, put: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         put(&mut self.out)
     }
 
-    /// The number of a table; told to the server before its first use.
+    /// The number of a table, which is declared to the server before its first use.
     #[inline]
     pub fn table(&mut self, table: &TableSchema) -> Result<u32> {
         if self.last_table.0 == table.id() {
@@ -141,7 +141,7 @@ impl Link {
     #[cold]
     fn define(&mut self, table: &TableSchema) -> Result<u32> {
         if self.tables.len() >= self.welcome.limits.handles as usize {
-            // A program that makes so many tables: the numbers begin anew.
+            // A program that creates so many tables: the numbers start again.
             self.tables.clear();
         }
         let handle = self.tables.len() as u32;
@@ -150,7 +150,7 @@ impl Link {
         Ok(handle)
     }
 
-    /// What is asked, as it is sent: a text that comes again has a number.
+    /// A source as it is sent: a repeated text is sent as a number.
     pub fn source<'s>(&mut self, source: &bobak_core::Source<'s>) -> Result<RequestSource<'s>> {
         match *source {
             bobak_core::Source::Select(select) => {
@@ -160,7 +160,7 @@ impl Link {
         }
     }
 
-    /// An SQL text, as it is sent.
+    /// An SQL text as it is sent.
     pub fn text<'s>(
         &mut self,
         text: &'s str,
@@ -184,7 +184,7 @@ impl Link {
         }
     }
 
-    /// Sends the requests that were put.
+    /// Sends the queued requests.
     #[inline]
     pub fn send(&mut self) -> Result<(), Broken> {
         self.stream.write_all(&self.out)?;
@@ -196,7 +196,7 @@ impl Link {
         Ok(())
     }
 
-    /// Waits for the next frame, which answers the request with this number.
+    /// Waits for the next frame, which must respond to the request with this number.
     #[inline]
     pub fn receive(&mut self, id: u32) -> Result<FrameHeader, Broken> {
         let mut stoppable = None;
@@ -207,18 +207,18 @@ impl Link {
                 }
                 return Err(self.unasked(head));
             }
-            if stoppable.is_none() && Interrupt::is_heeded() {
+            if stoppable.is_none() && Interrupt::is_enabled() {
                 stoppable = self.stoppable(id);
             }
             let begun = Instant::now();
-            if !self.look()? {
+            if !self.poll()? {
                 self.read()?;
             }
             self.spin.record_wait(begun.elapsed());
         }
     }
 
-    /// Has an [`Interrupt`] of this thread take a request back, for as long as the answer is kept.
+    /// Makes an [`Interrupt`] of this thread cancel the request, as long as the result is kept.
     fn stoppable(&mut self, id: u32) -> Option<Interruptible> {
         if self.second.is_none() {
             self.second = self.stream.second();
@@ -228,7 +228,7 @@ impl Link {
             let mut bytes = Vec::new();
             encode_request::cancel(&mut bytes, id);
             let mut second = second.lock().unwrap_or_else(PoisonError::into_inner);
-            // It does not block while the answer is looked for. Where it can't be said, the request comes to its end.
+            // The stream does not block while the reader polls. If the cancellation cannot be sent, the request runs to its end.
             while matches!(second.write_all(&bytes), Err(e) if e.kind() == io::ErrorKind::WouldBlock)
             {
                 std::thread::yield_now();
@@ -237,8 +237,8 @@ impl Link {
         }))
     }
 
-    /// Reads what has come, or comes soon; `false` where that is nothing.
-    fn look(&mut self) -> io::Result<bool> {
+    /// Polls for bytes for a short time; `false` if there are none.
+    fn poll(&mut self) -> io::Result<bool> {
         if !self.spin.is_worthwhile() || !self.stream.set_blocking(false)? {
             return Ok(false);
         }
@@ -275,37 +275,37 @@ impl Link {
         }
     }
 
-    /// What the frame that came last says.
+    /// Decodes the frame that was received last.
     #[inline]
-    pub fn answer(&self, head: FrameHeader) -> Result<Response<'_>, Failed> {
+    pub fn response(&self, head: FrameHeader) -> Result<Response<'_>, CallError> {
         match Response::decode(head, self.inbox.body()) {
-            Ok(Response::Error(error)) => Err(Failed::Said(error)),
-            Ok(answer) => Ok(answer),
+            Ok(Response::Error(error)) => Err(CallError::Rejected(error)),
+            Ok(response) => Ok(response),
             Err(error) => Err(Broken::Garbled(error).into()),
         }
     }
 
-    /// Waits for the end of an answer that is not wanted any more.
+    /// Reads to the end of a response that is no longer wanted.
     pub fn drain(&mut self, id: u32) -> Result<(), Broken> {
         while self.receive(id)?.more {}
         Ok(())
     }
 
-    /// Bytes of the body of the frame that came last.
+    /// The length of the body of the frame that was received last.
     pub fn body_len(&self) -> usize {
         self.inbox.body().len()
     }
 
-    /// Whether it can be used again. The socket is checked unless it `was_active` a moment ago.
+    /// Whether the connection can be used again. Checks the socket unless the connection `was_active` a moment ago.
     pub fn is_usable(&mut self, was_active: bool) -> bool {
         self.inbox.is_empty() && (was_active || self.stream.is_alive())
     }
 }
 
-/// An answer that does not fit its request.
+/// The error for a response that does not match its request.
 #[cold]
-pub(crate) fn unexpected(answer: &Response<'_>) -> Failed {
-    let kind = match answer {
+pub(crate) fn unexpected(response: &Response<'_>) -> CallError {
+    let kind = match response {
         Response::Ok => FrameKind::Ok,
         Response::Welcome(_) => FrameKind::Welcome,
         Response::Count(_) => FrameKind::Count,

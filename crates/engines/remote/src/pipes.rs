@@ -1,4 +1,4 @@
-//! The pipes of a program that was started, or any other two streams.
+//! The pipes of a started program, or any other pair of streams.
 
 use crate::stream::{Second, Stream};
 use bobak_core::{Error, ErrorKind};
@@ -7,14 +7,14 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a program may take to end after its input has ended, before it is killed.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long one that has closed its output may take to end.
-const FAREWELL: Duration = Duration::from_millis(500);
-/// How often it is looked whether it has.
-const GLANCE: Duration = Duration::from_millis(2);
+/// How long a program may run after its input was closed, before it is killed.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a program that closed its output may take to end.
+const CLOSED_EXIT_TIMEOUT: Duration = Duration::from_millis(500);
+/// The interval between checks whether it has ended.
+const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Two streams, and the program behind them where there is one.
+/// Two streams, and the program behind them if one was started.
 pub(crate) struct Pipes {
     reader: Box<dyn Read + Send>,
     writer: Arc<Mutex<Writer>>,
@@ -27,7 +27,7 @@ struct Program {
     child: Child,
 }
 
-/// The end that is written to, until it is closed.
+/// The stream to the program, until it is closed.
 struct Writer(Option<Box<dyn Write + Send>>);
 
 impl Pipes {
@@ -35,7 +35,7 @@ impl Pipes {
         Self { reader, writer: Arc::new(Mutex::new(Writer(Some(writer)))), child: None }
     }
 
-    /// Starts a program. What it says on standard error goes to this process's.
+    /// Starts a program. Its standard error is that of this process.
     pub fn start(program: &[String]) -> io::Result<Self> {
         let (name, arguments) =
             program.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
@@ -62,7 +62,7 @@ impl Read for Pipes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match (self.reader.read(buffer), &mut self.child) {
             (Ok(0), Some(program)) if !buffer.is_empty() => {
-                Err(io::Error::other(program.farewell()))
+                Err(io::Error::other(program.end_reason()))
             }
             (read, _) => read,
         }
@@ -70,20 +70,20 @@ impl Read for Pipes {
 }
 
 impl Program {
-    /// How it ended, after `patience` at most; `None` where it has not.
-    fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
+    /// The exit status, after `timeout` at most; `None` if the program still runs.
+    fn wait(&mut self, timeout: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
         loop {
             match self.child.try_wait() {
-                Ok(None) if begun.elapsed() < patience => std::thread::sleep(GLANCE),
+                Ok(None) if begun.elapsed() < timeout => std::thread::sleep(EXIT_CHECK_INTERVAL),
                 ended => return ended.ok().flatten(),
             }
         }
     }
 
-    /// Why no more comes. What it said on standard error, everybody could read.
-    fn farewell(&mut self) -> Error {
-        let end = match self.wait(FAREWELL) {
+    /// Why the stream ended. The program's standard error was passed on already.
+    fn end_reason(&mut self) -> Error {
+        let end = match self.wait(CLOSED_EXIT_TIMEOUT) {
             Some(status) => format!("ended ({status}); its standard error may say why"),
             None => "closed its output".to_owned(),
         };
@@ -97,7 +97,7 @@ impl Write for Pipes {
         let written = self.writer().write(bytes);
         match (written, &mut self.child) {
             (Err(error), Some(program)) if error.kind() == io::ErrorKind::BrokenPipe => {
-                Err(io::Error::other(program.farewell()))
+                Err(io::Error::other(program.end_reason()))
             }
             (written, _) => written,
         }
@@ -133,11 +133,11 @@ impl Stream for Pipes {
 
 impl Drop for Pipes {
     fn drop(&mut self) {
-        // The end of its input tells the program to end.
+        // Closing its input tells the program to end.
         self.writer().0 = None;
         let Some(program) = &mut self.child else { return };
-        if program.wait(PATIENCE).is_none() {
-            // It may have ended this moment: either way it is gone.
+        if program.wait(EXIT_TIMEOUT).is_none() {
+            // The program may have ended this moment, which is fine.
             let _ = program.child.kill();
             let _ = program.child.wait();
         }

@@ -1,4 +1,4 @@
-//! Rows of SQL text, which know the names and types of their columns.
+//! Rows of SQL texts, which carry the names and types of their columns.
 
 use bobak_core::codec::EncodedRow;
 use bobak_core::{ResultColumn, Row, Type, ValueRef};

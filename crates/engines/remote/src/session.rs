@@ -1,8 +1,8 @@
-//! Sessions: which connection an operation runs on, and what becomes of it where that breaks.
+//! Sessions: which connection runs an operation, and what happens if it breaks.
 
 use crate::batch;
-use crate::broken::{Broken, Effect, Failed};
-use crate::engine::Inner;
+use crate::broken::{Broken, CallError, Effect};
+use crate::engine::RemoteState;
 use crate::link::{Link, unexpected};
 use crate::pool::{PooledLink, Purpose};
 use crate::row::NamedRow;
@@ -15,12 +15,12 @@ use bobak_wire::{FrameHeader, Response, encode_request};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// Bytes of rows that a query may send before it is asked for more.
+/// How many bytes of rows the server may send before the client requests more.
 const WINDOW: u32 = 1 << 20;
 
-/// A session. It takes a connection at its first operation, and keeps it, unless all share one.
+/// A session. It acquires a connection at its first operation and keeps it, unless all sessions share one.
 pub(crate) struct RemoteSession<'e> {
-    engine: &'e Inner,
+    engine: &'e RemoteState,
     number: u64,
     link: Cell<SessionLink<'e>>,
     transaction: Cell<Transaction>,
@@ -28,13 +28,13 @@ pub(crate) struct RemoteSession<'e> {
     next_cursor: Cell<u64>,
 }
 
-/// Where the session's connection is.
+/// The state of the session's connection.
 enum SessionLink<'e> {
-    /// With the others.
+    /// In the pool.
     None,
-    /// Here.
+    /// Kept by this session.
     Kept(PooledLink<'e>),
-    /// In an operation, further up in the stack.
+    /// In use by an operation further up the stack.
     Lent,
 }
 
@@ -42,11 +42,11 @@ enum SessionLink<'e> {
 enum Transaction {
     None,
     Open,
-    /// The connection broke, and the transaction with it.
+    /// The connection broke, and its transaction is lost.
     Lost,
 }
 
-/// A cursor lives on the connection that it was opened on.
+/// A cursor, bound to the connection that opened it.
 #[derive(Clone, Copy, Debug)]
 struct OpenCursor {
     id: u64,
@@ -54,7 +54,7 @@ struct OpenCursor {
     number: u64,
 }
 
-/// A connection in use by one operation; afterwards the session is as before.
+/// A connection in use by one operation. Dropping it restores the session's state.
 struct LinkUse<'s, 'e> {
     session: &'s RemoteSession<'e>,
     link: Option<PooledLink<'e>>,
@@ -62,11 +62,11 @@ struct LinkUse<'s, 'e> {
     is_reused: bool,
 }
 
-/// Adds a request to a connection's next ones; gives its number. May be called twice.
+/// Queues a request on a connection; returns its number. May be called twice.
 type Request<'r> = &'r dyn Fn(&mut Link) -> Result<u32>;
 
 impl<'e> RemoteSession<'e> {
-    pub fn new(engine: &'e Inner, number: u64) -> Self {
+    pub fn new(engine: &'e RemoteState, number: u64) -> Self {
         Self {
             engine,
             number,
@@ -77,7 +77,7 @@ impl<'e> RemoteSession<'e> {
         }
     }
 
-    /// Runs a request that is answered by `Ok`.
+    /// Runs a request whose response is `Ok`.
     pub fn done(
         &self,
         effect: Effect,
@@ -86,13 +86,13 @@ impl<'e> RemoteSession<'e> {
         self.call(effect, &|link| link.put(put), |link, _, head| ok(link, head))
     }
 
-    /// Runs a request: `put` writes it, `read` takes its first answer and those that follow.
+    /// Runs a request: `put` queues it, `read` reads the first response and those that follow.
     #[inline]
     fn call<R>(
         &self,
         effect: Effect,
         put: Request<'_>,
-        read: impl FnOnce(&mut Link, u32, FrameHeader) -> Result<R, Failed>,
+        read: impl FnOnce(&mut Link, u32, FrameHeader) -> Result<R, CallError>,
     ) -> Result<R> {
         Interrupt::check()?;
         let mut using = self.enter(Purpose::Operation)?;
@@ -124,7 +124,7 @@ impl<'e> RemoteSession<'e> {
         Ok(using)
     }
 
-    /// What is lost where the connection breaks under a write.
+    /// What is lost if the connection breaks during a write.
     fn effect_of_write(&self) -> Effect {
         match self.transaction.get() {
             Transaction::None => Effect::Unknown,
@@ -156,7 +156,7 @@ impl<'e> RemoteSession<'e> {
             Err(failed) => Err(failed),
         };
         using.finish(Effect::Nothing, begun)?;
-        // Before the connection goes back to the others.
+        // Before the connection is returned to the pool.
         self.set_transaction(Transaction::Open);
         Ok(())
     }
@@ -170,9 +170,9 @@ impl<'e> RemoteSession<'e> {
             _ => self.step(step, Effect::Nothing),
         };
         match ended {
-            // Called from inside a callback: nothing has happened.
+            // Called inside a callback: nothing has happened.
             Err(error) if error.kind() == ErrorKind::Misuse && self.is_lent() => Err(error),
-            // Whatever came, the transaction is over.
+            // Whatever the response, the transaction has ended.
             ended => {
                 self.set_transaction(Transaction::None);
                 ended
@@ -209,24 +209,24 @@ impl<'e> RemoteSession<'e> {
             let source = link.source(source)?;
             link.put(|out, id| encode_request::query(out, id, WINDOW, named, source))
         };
-        // SQL may write: nobody knows whether it was committed where no row came.
+        // SQL may write. Without a row it is unknown whether it was committed.
         let effect = if named { self.effect_of_write() } else { self.effect_of_read() };
         self.call(effect, &put, |link, id, head| hand_out(link, id, head, row))
     }
 }
 
-/// Hands out the rows of an answer as they come.
+/// Passes the rows of a response on as they arrive.
 fn hand_out(
     link: &mut Link,
     id: u32,
     mut head: FrameHeader,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-) -> Result<(), Failed> {
+) -> Result<(), CallError> {
     let mut names = Vec::new();
     let mut taken = 0;
     loop {
         let mut stopped = Ok(true);
-        match link.answer(head)? {
+        match link.response(head)? {
             Response::Columns { columns, .. } => names = columns,
             Response::Rows(rows) => {
                 for found in rows {
@@ -244,7 +244,7 @@ fn hand_out(
             other => return Err(unexpected(&other)),
         }
         if !head.more {
-            return stopped.map(drop).map_err(Failed::Said);
+            return stopped.map(drop).map_err(CallError::Rejected);
         }
         if !matches!(stopped, Ok(true)) {
             link.put_more(|out| {
@@ -253,7 +253,7 @@ fn hand_out(
             })?;
             link.send()?;
             link.drain(id)?;
-            return stopped.map(drop).map_err(Failed::Said);
+            return stopped.map(drop).map_err(CallError::Rejected);
         }
         taken += link.body_len();
         if taken >= WINDOW as usize / 2 {
@@ -271,7 +271,7 @@ fn hand_out(
 
 impl Session for RemoteSession<'_> {
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
-        // What begins and ends transactions is not to be ended itself.
+        // Statements that begin and end transactions must not be interrupted.
         Interrupt::hold_off(|| match step {
             TransactionControl::Begin => self.begin(),
             TransactionControl::Commit | TransactionControl::Rollback => self.end(step),
@@ -292,9 +292,9 @@ impl Session for RemoteSession<'_> {
             let what = (write.verb, write.fields);
             link.put(|out, id| encode_request::write(out, id, handle, what, write.values))
         };
-        self.call(self.effect_of_write(), &put, |link, _, head| match link.answer(head)? {
+        self.call(self.effect_of_write(), &put, |link, _, head| match link.response(head)? {
             Response::Outcomes(mut outcomes) => match outcomes.next() {
-                Some(Ok(outcome)) => outcome.map_err(Failed::Said),
+                Some(Ok(outcome)) => outcome.map_err(CallError::Rejected),
                 Some(Err(error)) => Err(Broken::Garbled(error).into()),
                 None => Err(unexpected(&Response::Ok)),
             },
@@ -334,9 +334,9 @@ impl Session for RemoteSession<'_> {
             let handle = link.table(table)?;
             link.put(|out, id| encode_request::get(out, id, handle, key))
         };
-        self.call(self.effect_of_read(), &put, |link, _, head| match link.answer(head)? {
+        self.call(self.effect_of_read(), &put, |link, _, head| match link.response(head)? {
             Response::Rows(mut rows) => match rows.next() {
-                Some(Ok(found)) => row(&found).map(|()| true).map_err(Failed::Said),
+                Some(Ok(found)) => row(&found).map(|()| true).map_err(CallError::Rejected),
                 Some(Err(error)) => Err(Broken::Garbled(error).into()),
                 None => Ok(false),
             },
@@ -362,7 +362,7 @@ impl Session for RemoteSession<'_> {
             Source::Sql { .. } => self.effect_of_write(),
         };
         let (link, number, columns) =
-            self.call(effect, &put, |link, _, head| match link.answer(head)? {
+            self.call(effect, &put, |link, _, head| match link.response(head)? {
                 Response::Columns { cursor, columns } => Ok((link.number(), cursor, columns)),
                 other => Err(unexpected(&other)),
             })?;
@@ -388,7 +388,7 @@ impl Session for RemoteSession<'_> {
             let id = link.put(put)?;
             link.send()?;
             let head = link.receive(id)?;
-            match link.answer(head)? {
+            match link.response(head)? {
                 Response::Rows(found) => {
                     rows.push_framed(found.as_bytes()).map_err(|e| Broken::Garbled(e).into())
                 }
@@ -401,7 +401,7 @@ impl Session for RemoteSession<'_> {
     fn close(&self, cursor: &mut Cursor) {
         let Some(open) = cursor.id().ok().and_then(|id| self.cursor(id)) else { return };
         self.cursors.borrow_mut().retain(|other| other.id != open.id);
-        // Where the session is lent, or the connection is broken, the cursor goes with the connection.
+        // If the session is in use, or the connection is broken, the cursor ends with its connection.
         if let Ok(mut using) = self.enter(Purpose::Cursor) {
             let closed = using.link().and_then(|link| close(link, &[open]));
             let _ = using.finish(self.effect_of_read(), closed);
@@ -415,7 +415,7 @@ impl Session for RemoteSession<'_> {
                 Ok(())
             })
         };
-        self.call(self.effect_of_read(), &put, |link, _, head| match link.answer(head)? {
+        self.call(self.effect_of_read(), &put, |link, _, head| match link.response(head)? {
             Response::Schemas(tables) => Ok(tables),
             other => Err(unexpected(&other)),
         })
@@ -434,22 +434,22 @@ impl Session for RemoteSession<'_> {
     }
 }
 
-fn ok(link: &mut Link, head: FrameHeader) -> Result<(), Failed> {
-    match link.answer(head)? {
+fn ok(link: &mut Link, head: FrameHeader) -> Result<(), CallError> {
+    match link.response(head)? {
         Response::Ok => Ok(()),
         other => Err(unexpected(&other)),
     }
 }
 
-fn count(link: &mut Link, _: u32, head: FrameHeader) -> Result<u64, Failed> {
-    match link.answer(head)? {
+fn count(link: &mut Link, _: u32, head: FrameHeader) -> Result<u64, CallError> {
+    match link.response(head)? {
         Response::Count(rows) => Ok(rows),
         other => Err(unexpected(&other)),
     }
 }
 
-/// Closes cursors of this connection; there is no answer.
-fn close(link: &mut Link, cursors: &[OpenCursor]) -> Result<(), Failed> {
+/// Closes cursors of this connection; the server sends no response.
+fn close(link: &mut Link, cursors: &[OpenCursor]) -> Result<(), CallError> {
     let number = link.number();
     for open in cursors.iter().filter(|open| open.link == number) {
         link.put(|out, id| {
@@ -462,16 +462,16 @@ fn close(link: &mut Link, cursors: &[OpenCursor]) -> Result<(), Failed> {
 
 impl LinkUse<'_, '_> {
     #[inline]
-    fn link(&mut self) -> Result<&mut Link, Failed> {
+    fn link(&mut self) -> Result<&mut Link, CallError> {
         self.link.as_deref_mut().ok_or_else(|| misuse("the session has no connection").into())
     }
 
-    /// Sends a request and waits for the first answer. A connection that rested, and has broken
-    /// meanwhile, is replaced by a new one where the request may be made again.
+    /// Sends a request and waits for the first response. An idle connection that turns out to be broken is replaced by a
+    /// new one if the request can be repeated.
     #[inline]
-    fn begin(&mut self, effect: Effect, put: Request<'_>) -> Result<(u32, FrameHeader), Failed> {
+    fn begin(&mut self, effect: Effect, put: Request<'_>) -> Result<(u32, FrameHeader), CallError> {
         match exchange(self.link()?, put) {
-            Err(Failed::Broken(Broken::Io(_) | Broken::Closed(_)))
+            Err(CallError::Broken(Broken::Io(_) | Broken::Closed(_)))
                 if effect == Effect::Nothing && self.is_reused =>
             {
                 self.is_reused = false;
@@ -485,13 +485,13 @@ impl LinkUse<'_, '_> {
         }
     }
 
-    /// Leaves the session behind as the call's end says.
+    /// Sets the session's state according to the result of the call.
     #[inline]
-    fn finish<R>(&mut self, effect: Effect, result: Result<R, Failed>) -> Result<R> {
+    fn finish<R>(&mut self, effect: Effect, result: Result<R, CallError>) -> Result<R> {
         match result {
             Ok(result) => Ok(result),
-            Err(Failed::Said(error)) => Err(error),
-            Err(Failed::Broken(broken)) => {
+            Err(CallError::Rejected(error)) => Err(error),
+            Err(CallError::Broken(broken)) => {
                 if let Some(link) = self.link.take() {
                     link.discard();
                 }
@@ -505,7 +505,7 @@ impl LinkUse<'_, '_> {
 }
 
 #[inline]
-fn exchange(link: &mut Link, put: Request<'_>) -> Result<(u32, FrameHeader), Failed> {
+fn exchange(link: &mut Link, put: Request<'_>) -> Result<(u32, FrameHeader), CallError> {
     let id = put(link)?;
     link.send()?;
     Ok((id, link.receive(id)?))
@@ -531,7 +531,7 @@ impl Drop for RemoteSession<'_> {
             let _ = using.finish(self.effect_of_read(), closed);
         }
         if self.transaction.get() == Transaction::Open {
-            // Where it fails the connection is gone, and the server rolls back.
+            // If this fails, the connection is closed, and the server rolls back.
             let _ = self.end(TransactionControl::Rollback);
         }
     }

@@ -1,42 +1,41 @@
-//! What carries the bytes.
+//! Byte streams to a server.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A second way to write to the other end, for who ends a request whose answer is waited for.
+/// A second writer to the same server, used to cancel a request while a read waits.
 pub(crate) type Second = Arc<Mutex<dyn Write + Send>>;
 
-/// A connected stream, blocking, with its time-outs set.
+/// A connected, blocking stream, with its timeouts set.
 pub(crate) trait Stream: Read + Write + Send {
-    /// Whether the other end is still there and has said nothing unasked. For streams that waited
-    /// in the pool.
+    /// Whether the peer is still there and has sent nothing without a request. For streams that were idle in the pool.
     fn is_alive(&mut self) -> bool;
 
-    /// Another way to write to the other end, while this one waits in a read; `None` where it can't be had.
+    /// A second writer, while this stream waits in a read; `None` if the stream has none.
     fn second(&self) -> Option<Second>;
 
-    /// Whether reads wait from now on; `false` where they always do.
+    /// Sets whether reads block; `false` if the stream always blocks.
     fn set_blocking(&mut self, _blocking: bool) -> io::Result<bool> {
         Ok(false)
     }
 }
 
-/// Connects to the first of a name's addresses that answers in time.
+/// Connects to the first address of a name that responds in time.
 pub(crate) fn tcp(
     address: &str,
     connect: Duration,
-    answer: Option<Duration>,
+    read_timeout: Option<Duration>,
 ) -> io::Result<TcpStream> {
     let mut last = None;
     for address in address.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, connect) {
             Ok(stream) => {
-                // Requests are written whole: there is nothing to wait for.
+                // Requests are written at once, so Nagle's algorithm would only delay them.
                 stream.set_nodelay(true)?;
-                stream.set_read_timeout(answer)?;
-                stream.set_write_timeout(answer)?;
+                stream.set_read_timeout(read_timeout)?;
+                stream.set_write_timeout(read_timeout)?;
                 return Ok(stream);
             }
             Err(error) => last = Some(error),
@@ -51,8 +50,8 @@ impl Stream for TcpStream {
     }
 
     fn is_alive(&mut self) -> bool {
-        let quiet = self.set_nonblocking(true).is_ok() && is_quiet(self);
-        self.set_nonblocking(false).is_ok() && quiet
+        let idle = self.set_nonblocking(true).is_ok() && is_idle(self);
+        self.set_nonblocking(false).is_ok() && idle
     }
 
     fn set_blocking(&mut self, blocking: bool) -> io::Result<bool> {
@@ -67,8 +66,8 @@ impl Stream for std::os::unix::net::UnixStream {
     }
 
     fn is_alive(&mut self) -> bool {
-        let quiet = self.set_nonblocking(true).is_ok() && is_quiet(self);
-        self.set_nonblocking(false).is_ok() && quiet
+        let idle = self.set_nonblocking(true).is_ok() && is_idle(self);
+        self.set_nonblocking(false).is_ok() && idle
     }
 
     fn set_blocking(&mut self, blocking: bool) -> io::Result<bool> {
@@ -80,15 +79,15 @@ impl Stream for std::os::unix::net::UnixStream {
 #[cfg(unix)]
 pub(crate) fn unix(
     path: &std::path::Path,
-    answer: Option<Duration>,
+    read_timeout: Option<Duration>,
 ) -> io::Result<std::os::unix::net::UnixStream> {
     let stream = std::os::unix::net::UnixStream::connect(path)?;
-    stream.set_read_timeout(answer)?;
-    stream.set_write_timeout(answer)?;
+    stream.set_read_timeout(read_timeout)?;
+    stream.set_write_timeout(read_timeout)?;
     Ok(stream)
 }
 
-/// Whether a stream that does not block has nothing to read, not even its end.
-pub(crate) fn is_quiet(stream: &mut impl Read) -> bool {
+/// Whether a non-blocking stream has nothing to read, not even its end.
+pub(crate) fn is_idle(stream: &mut impl Read) -> bool {
     matches!(stream.read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }

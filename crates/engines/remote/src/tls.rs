@@ -1,6 +1,6 @@
 //! TLS over a TCP stream.
 
-use crate::stream::{Second, Stream, is_quiet};
+use crate::stream::{Second, Stream, is_idle};
 use bobak_core::{Error, ErrorKind, Result};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -10,23 +10,22 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Whom the client trusts: made once for all connections.
+/// The certificates that the client trusts: loaded once for all connections.
 pub(crate) type Trust = Arc<ClientConfig>;
 
-/// A stream under TLS. Nobody has its keys for himself while he waits: so a request can be taken back whose answer is
-/// waited for.
+/// A TLS stream. No thread holds the session keys while it waits, so another one can cancel its request.
 pub(crate) struct TlsStream {
-    sealed: Arc<Mutex<Sealed>>,
+    sealed: Arc<Mutex<TlsState>>,
     socket: Arc<TcpStream>,
 }
 
-/// The keys, and where sealed bytes go.
-struct Sealed {
+/// The session keys, and encrypted bytes that wait to be sent.
+struct TlsState {
     connection: ClientConnection,
     socket: Arc<TcpStream>,
 }
 
-/// Trusts the certificates of a PEM file, or else those that the system trusts.
+/// Trusts the certificates of a PEM file, or else those of the system.
 pub(crate) fn trust(authorities: Option<&Path>) -> Result<Trust> {
     let config = |message: String| Error::new(ErrorKind::Config, message);
     let mut roots = RootCertStore::empty();
@@ -41,7 +40,7 @@ pub(crate) fn trust(authorities: Option<&Path>) -> Result<Trust> {
             }
         }
         None => {
-            // Some that a system has may be malformed: the others do.
+            // Some certificates of a system may be malformed. The others count.
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
     }
@@ -57,28 +56,28 @@ pub(crate) fn trust(authorities: Option<&Path>) -> Result<Trust> {
     Ok(Arc::new(config))
 }
 
-/// Begins TLS with the server of this name. The handshake comes with the first bytes.
+/// Starts TLS with the server of this name. The handshake is done with the first bytes.
 pub(crate) fn begin(trust: &Trust, host: &str, stream: TcpStream) -> io::Result<TlsStream> {
     let name = ServerName::try_from(host.to_owned())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
     let connection = ClientConnection::new(Arc::clone(trust), name).map_err(io::Error::other)?;
     let socket = Arc::new(stream);
-    let sealed = Arc::new(Mutex::new(Sealed { connection, socket: Arc::clone(&socket) }));
+    let sealed = Arc::new(Mutex::new(TlsState { connection, socket: Arc::clone(&socket) }));
     Ok(TlsStream { sealed, socket })
 }
 
 impl TlsStream {
-    fn with<R>(&self, work: impl FnOnce(&mut Sealed) -> R) -> R {
+    fn with<R>(&self, work: impl FnOnce(&mut TlsState) -> R) -> R {
         work(&mut self.sealed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Sealed {
-    /// Takes in what has come; waits where nothing has.
+impl TlsState {
+    /// Reads encrypted bytes; blocks if there are none.
     fn take_in(&mut self) -> io::Result<()> {
         self.connection.read_tls(&mut &*self.socket)?;
         if let Err(error) = self.connection.process_new_packets() {
-            // The other end is told what is wrong, if it still listens.
+            // Sends the TLS alert, if the peer still reads.
             let _ = self.flush();
             if self.connection.is_handshaking() && matches!(error, rustls::Error::InvalidMessage(_))
             {
@@ -86,7 +85,7 @@ impl Sealed {
             }
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }
-        // Answers of the handshake.
+        // Replies of the handshake.
         self.flush()
     }
 }
@@ -97,7 +96,7 @@ fn not_tls(error: rustls::Error) -> Error {
     Error::new(ErrorKind::Config, message).with_source(error)
 }
 
-impl Write for Sealed {
+impl Write for TlsState {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.connection.writer().write(bytes)?;
         self.flush()?;
@@ -119,9 +118,9 @@ impl Read for TlsStream {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return read,
             }
-            // It is waited for without the keys.
+            // Wait without holding the keys.
             self.socket.peek(&mut [0])?;
-            self.with(Sealed::take_in)?;
+            self.with(TlsState::take_in)?;
         }
     }
 }
@@ -132,15 +131,15 @@ impl Write for TlsStream {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.with(Sealed::flush)
+        self.with(TlsState::flush)
     }
 }
 
 impl Stream for TlsStream {
     fn is_alive(&mut self) -> bool {
-        // Tickets for a later session may wait: they are read, and are no words of the server.
-        let quiet = self.socket.set_nonblocking(true).is_ok() && is_quiet(self);
-        self.socket.set_nonblocking(false).is_ok() && quiet
+        // Session tickets may be waiting: they are read, and are no message of the server.
+        let idle = self.socket.set_nonblocking(true).is_ok() && is_idle(self);
+        self.socket.set_nonblocking(false).is_ok() && idle
     }
 
     fn second(&self) -> Option<Second> {

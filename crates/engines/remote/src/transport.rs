@@ -24,7 +24,7 @@ pub(crate) enum Transport {
     Unix(std::path::PathBuf),
     /// The program to start, with its arguments.
     Program(Vec<String>),
-    /// Streams that are already connected: enough for one connection.
+    /// Connected streams: enough for one connection.
     Pipes(Mutex<Option<StreamPair>>),
 }
 

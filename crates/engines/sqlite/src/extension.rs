@@ -5,7 +5,7 @@
 //! [virtual tables](crate::virtual_table).
 
 use crate::connection::Connection;
-use crate::connection::refuse_transaction_steps;
+use crate::connection::reject_transaction_steps;
 use crate::error::translate;
 use crate::ffi::Module;
 use crate::functions::Function;
@@ -174,7 +174,7 @@ impl ExtendedConnection<'_> {
         parameters: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<u64> {
-        refuse_transaction_steps(sql)?;
+        reject_transaction_steps(sql)?;
         let before = self.0.db.total_changes();
         self.0.each_row(sql, parameters, None, row)?;
         let changed = self.0.db.total_changes() != before;

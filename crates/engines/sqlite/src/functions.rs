@@ -37,11 +37,11 @@ use std::sync::Arc;
 pub struct Function {
     name: String,
     arguments: Option<usize>,
-    kind: Kind,
+    kind: FunctionKind,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum FunctionKind {
     Scalar(Scalar),
     Aggregate(MakeAggregate),
     Table(Arc<Rows>),
@@ -78,7 +78,7 @@ impl Function {
         arguments: Option<usize>,
         function: impl Fn(&[ValueRef<'_>]) -> Result<Value<'static>> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), arguments, kind: Kind::Scalar(Arc::new(function)) }
+        Self { name: name.into(), arguments, kind: FunctionKind::Scalar(Arc::new(function)) }
     }
 
     /// A function of the rows of a group. `make` creates the state for each group.
@@ -87,8 +87,8 @@ impl Function {
         arguments: Option<usize>,
         make: impl Fn() -> A + Send + Sync + 'static,
     ) -> Self {
-        let make: MakeAggregate = Arc::new(move || Box::new(Gathered(make())));
-        Self { name: name.into(), arguments, kind: Kind::Aggregate(make) }
+        let make: MakeAggregate = Arc::new(move || Box::new(GatheredAggregate(make())));
+        Self { name: name.into(), arguments, kind: FunctionKind::Aggregate(make) }
     }
 
     /// A function that returns rows with these columns: `FROM name(…)`. Omitted arguments are
@@ -104,7 +104,7 @@ impl Function {
             columns: columns.into_iter().map(Into::into).collect(),
             give: Box::new(give),
         };
-        Self { name: name.into(), arguments: None, kind: Kind::Table(Arc::new(rows)) }
+        Self { name: name.into(), arguments: None, kind: FunctionKind::Table(Arc::new(rows)) }
     }
 
     /// The name in SQL.
@@ -117,9 +117,15 @@ impl Function {
     pub(crate) fn register(&self, db: &mut Connection) -> Result<()> {
         let count = self.arguments.map_or(-1, |count| i32::try_from(count).unwrap_or(i32::MAX));
         let registered = match &self.kind {
-            Kind::Scalar(function) => db.register_scalar(&self.name, count, Arc::clone(function)),
-            Kind::Aggregate(make) => db.register_aggregate(&self.name, count, Arc::clone(make)),
-            Kind::Table(rows) => db.register_module(&self.name, TableFunction(Arc::clone(rows))),
+            FunctionKind::Scalar(function) => {
+                db.register_scalar(&self.name, count, Arc::clone(function))
+            }
+            FunctionKind::Aggregate(make) => {
+                db.register_aggregate(&self.name, count, Arc::clone(make))
+            }
+            FunctionKind::Table(rows) => {
+                db.register_module(&self.name, TableFunction(Arc::clone(rows)))
+            }
         };
         registered.map_err(|failure| translate(failure, None))
     }
@@ -131,9 +137,9 @@ impl std::fmt::Debug for Function {
     }
 }
 
-struct Gathered<A>(A);
+struct GatheredAggregate<A>(A);
 
-impl<A: Aggregate> Gather for Gathered<A> {
+impl<A: Aggregate> Gather for GatheredAggregate<A> {
     fn step(&mut self, arguments: &[ValueRef<'_>]) -> Result<()> {
         self.0.step(arguments)
     }

@@ -18,7 +18,7 @@ const LONGEST_FILE: u64 = 4_096;
 /// The key of an encrypted file: 32 bytes, or a password. Its memory is cleared when the last clone is
 /// dropped, and no text shows it.
 ///
-/// From a password the key is made by Argon2id (version 19; 19 MiB, 2 passes, 1 lane) with the salt
+/// From a password the key is made by Argon2id (version 19; 19 MiB, 2 passes, one thread) with the salt
 /// that the file begins with, once for each [`Sqlite`](crate::Sqlite) that is opened.
 ///
 /// ```

@@ -3,7 +3,7 @@
 //! translated, values are those of SQLite.
 //!
 //! ```
-//! use bobak_sqlite::raw::{Access, Connection, Kind, Value};
+//! use bobak_sqlite::raw::{Access, Connection, Value, ValueKind};
 //!
 //! let mut db = Connection::open(c":memory:", Access::Create)?;
 //! let insert = db.prepare("CREATE TABLE t AS SELECT ?1 AS a")?.expect("a statement");
@@ -11,7 +11,7 @@
 //! let query = db.prepare("SELECT a FROM t")?.expect("a statement");
 //! let mut rows = db.query(query, std::iter::empty())?;
 //! let mut row = rows.next()?.expect("a row");
-//! row.read([Kind::Int].into_iter(), |value| assert_eq!(value, Value::Int(12)))?;
+//! row.read([ValueKind::Int].into_iter(), |value| assert_eq!(value, Value::Int(12)))?;
 //! # Ok::<(), bobak_sqlite::SqliteError>(())
 //! ```
 
@@ -22,7 +22,7 @@ use std::ffi::CStr;
 use std::iter::repeat_n;
 use std::time::Duration;
 
-pub use crate::ffi::{Kind, StatementId, version};
+pub use crate::ffi::{StatementId, ValueKind, version};
 /// A value that is bound or read. Texts are bytes, usually UTF-8.
 pub use bobak_core::codec::RawValue as Value;
 
@@ -198,7 +198,7 @@ impl Row<'_> {
     #[inline]
     pub fn read<'r>(
         &'r mut self,
-        kinds: impl Iterator<Item = Kind>,
+        kinds: impl Iterator<Item = ValueKind>,
         each: impl FnMut(Value<'r>),
     ) -> Result<(), SqliteError> {
         Ok(self.0.convert(kinds, each)?)

@@ -346,18 +346,18 @@ fn transaction_writes_to_one_engine_only() {
     run(engine, "CREATE TABLE main.own (n INTEGER PRIMARY KEY)").unwrap();
     assert_eq!(run(engine, "INSERT INTO own SELECT id FROM item").unwrap(), 6);
     let session = engine.session().unwrap();
-    let refused = |sql: &str| {
+    let rejected = |sql: &str| {
         let error = session.execute(sql, &[]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains("'g'"), "{error}");
     };
     session.control(TransactionControl::Begin).unwrap();
     session.execute("INSERT INTO own VALUES (100)", &[]).unwrap();
-    refused("DELETE FROM item");
+    rejected("DELETE FROM item");
     session.control(TransactionControl::Rollback).unwrap();
     session.control(TransactionControl::Begin).unwrap();
     session.execute("DELETE FROM item WHERE id IN (SELECT n FROM own WHERE n < 3)", &[]).unwrap();
-    refused("DELETE FROM own");
+    rejected("DELETE FROM own");
     session.control(TransactionControl::Commit).unwrap();
     let rows = ask(engine, "SELECT count(*) FROM item", &[]).unwrap();
     assert_eq!(rows, [[Value::Int(4)]]);

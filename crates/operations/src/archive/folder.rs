@@ -109,7 +109,7 @@ impl ArchiveFolder {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(doing)? {
             let path = entry.map_err(doing)?.path();
-            files.extend(place_in_name(&path).map(|place| (place, path)));
+            files.extend(place_in_name(&path).map(|position| (position, path)));
         }
         files.sort();
         Ok(files.into_iter().map(|(_, path)| path).collect())
@@ -148,7 +148,7 @@ impl ArchiveFolder {
                 let message = "its end is missing, though others follow";
                 return Err(in_file(Error::new(ErrorKind::Corrupt, message), path));
             }
-            end = Some(reader.place);
+            end = Some(reader.position);
         }
         match end {
             Some(_) => Ok(()),
@@ -188,7 +188,7 @@ impl ArchiveFolder {
                     span.changes += 1;
                 }
             }
-            (span.to, span.unfinished) = (reader.place, reader.unfinished());
+            (span.to, span.unfinished) = (reader.position, reader.unfinished());
             Ok(true)
         })?;
         span.last = at.map(|at| Timestamp::from_value(ValueRef::Int(at))).transpose()?;

@@ -70,7 +70,7 @@ pub(crate) fn head(from: u64) -> [u8; HEAD] {
     let parts = [&MAGIC[..], &VERSION.to_le_bytes(), &from.to_le_bytes()].concat();
     let sum = crc32fast::hash(&parts).to_le_bytes();
     let all = parts.iter().chain(&sum);
-    head.iter_mut().zip(all).for_each(|(place, byte)| *place = *byte);
+    head.iter_mut().zip(all).for_each(|(position, byte)| *position = *byte);
     head
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn head(from: u64) -> [u8; HEAD] {
 /// `Corrupt` if the bytes are no header, `Unsupported` for a newer version.
 pub(crate) fn read_head(head: &[u8; HEAD]) -> Result<u64> {
     let (parts, sum) = head.split_at(HEAD - 4);
-    let integer = |place: usize| parts.get(place..).and_then(<[u8]>::first_chunk).copied();
+    let integer = |position: usize| parts.get(position..).and_then(<[u8]>::first_chunk).copied();
     if !parts.starts_with(MAGIC) {
         return Err(damaged("it does not begin as one"));
     }
@@ -147,7 +147,7 @@ pub(crate) fn read_frame(head: &[u8; FRAME]) -> (usize, u32) {
 }
 
 /// Whether the bytes begin with a complete frame whose changes come after the one with this number.
-pub(crate) fn is_frame(bytes: &[u8], place: u64) -> bool {
+pub(crate) fn is_frame(bytes: &[u8], position: u64) -> bool {
     let Some((head, rest)) = bytes.split_first_chunk::<FRAME>() else { return false };
     let (length, sum) = read_frame(head);
     let Some(content) = rest.get(..length) else { return false };
@@ -159,7 +159,7 @@ pub(crate) fn is_frame(bytes: &[u8], place: u64) -> bool {
     }
     match read(content) {
         Ok(Frame::Table(_)) => true,
-        Ok(Frame::Page(page)) => page.next > place,
+        Ok(Frame::Page(page)) => page.next > position,
         Err(_) => false,
     }
 }
@@ -174,7 +174,8 @@ pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
     let mut rest = content.get(used..).unwrap_or_default();
     match integer(&row, 0)? {
         TABLE => {
-            let columns = (3..row.len()).map(|place| text(&row, place)).collect::<Result<_>>()?;
+            let columns =
+                (3..row.len()).map(|position| text(&row, position)).collect::<Result<_>>()?;
             Ok(Frame::Table(Table { number: integer(&row, 1)?, name: text(&row, 2)?, columns }))
         }
         PAGE => {
@@ -206,14 +207,14 @@ fn boundaries(row: &EncodedRow<'_>) -> Result<Option<Vec<TransactionBoundary>>> 
         return Err(damaged("a page does not have the number of boundaries that it states"));
     }
     let mut boundaries: Vec<TransactionBoundary> = Vec::new();
-    for place in (HEAD_VALUES + 1..row.len()).step_by(2) {
-        let id = integer(row, place)?.unsigned_abs();
+    for position in (HEAD_VALUES + 1..row.len()).step_by(2) {
+        let id = integer(row, position)?.unsigned_abs();
         if boundaries.last().is_some_and(|last| last.id >= id)
             || id > integer(row, 1)?.unsigned_abs()
         {
             return Err(damaged("a page has a boundary that is not among its changes"));
         }
-        let read = Timestamp::from_value(row.value(place + 1));
+        let read = Timestamp::from_value(row.value(position + 1));
         let read = read.map_err(|_| damaged("a boundary has no valid time"))?;
         boundaries.push(TransactionBoundary { id, read });
     }
@@ -252,15 +253,15 @@ impl Row for WithoutTable<'_> {
     }
 }
 
-fn integer(row: &EncodedRow<'_>, place: usize) -> Result<i64> {
-    match row.value(place) {
+fn integer(row: &EncodedRow<'_>, position: usize) -> Result<i64> {
+    match row.value(position) {
         ValueRef::Int(integer) => Ok(integer),
         _ => Err(damaged("a number is missing")),
     }
 }
 
-fn text(row: &EncodedRow<'_>, place: usize) -> Result<String> {
-    match row.value(place) {
+fn text(row: &EncodedRow<'_>, position: usize) -> Result<String> {
+    match row.value(position) {
         ValueRef::Text(text) => Ok(text.to_owned()),
         _ => Err(damaged("a name is missing")),
     }

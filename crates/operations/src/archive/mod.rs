@@ -44,7 +44,7 @@ pub struct ArchiveReport {
     /// How many changes were written; 0 if there was none in time.
     pub changes: usize,
     /// The number of the change up to which the folder has all changes, on disk.
-    pub place: u64,
+    pub position: u64,
 }
 
 impl Archive {
@@ -73,7 +73,7 @@ impl Archive {
     /// # Errors
     /// As [`open`](Self::open), except `Unsupported`.
     pub fn open_unencrypted(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
-        refuse_file(folder.as_ref())?;
+        reject_file(folder.as_ref())?;
         let mut changes = Changes::of(Arc::clone(&engine)).limit(PAGE);
         let (last, first) = (changes.last_id()?, changes.first_id()?);
         let folder = ArchiveFolder::to_write(folder.as_ref())?;
@@ -81,25 +81,25 @@ impl Archive {
             Some(segment) => SegmentWriter::append(&segment)?,
             None => SegmentWriter::create(&folder, first)?,
         };
-        let place = writer.place();
-        if place > last {
+        let position = writer.position();
+        if position > last {
             let message = format!(
-                "the folder has changes up to {place}, the database up to {last}: it is another \
+                "the folder has changes up to {position}, the database up to {last}: it is another \
                  one, or an older state of it"
             );
             return Err(Error::new(ErrorKind::Conflict, message));
         }
-        if place < first {
+        if position < first {
             let message = format!(
-                "the folder ends with change {place}, and those up to {first} were taken out of \
+                "the folder ends with change {position}, and those up to {first} were pruned from \
                  the feed: take a backup, and begin another folder"
             );
             return Err(Error::new(ErrorKind::NotFound, message));
         }
-        must_be_same(&*engine, place, writer.last())?;
+        must_be_same(&*engine, position, writer.last())?;
         // Only once the folder is known to be this database's.
         writer.cut()?;
-        let (changes, segment_bytes) = (changes.since(place), SEGMENT_BYTES);
+        let (changes, segment_bytes) = (changes.since(position), SEGMENT_BYTES);
         Ok(Self { changes, folder, writer, segment_bytes, boundaries: VecDeque::new() })
     }
 
@@ -118,9 +118,9 @@ impl Archive {
     pub fn step(&mut self, wait: Duration) -> Result<ArchiveReport> {
         self.writer.must_be_there()?;
         if self.writer.bytes() >= self.segment_bytes {
-            self.writer = SegmentWriter::create(&self.folder, self.writer.place())?;
+            self.writer = SegmentWriter::create(&self.folder, self.writer.position())?;
         }
-        let from = self.writer.place();
+        let from = self.writer.position();
         let mut changes = self.changes.clone().since(from);
         let page: ChangePage = changes.wait(wait)?;
         self.changes = changes;
@@ -135,7 +135,7 @@ impl Archive {
             // If the file was moved meanwhile, the changes went with it.
             self.writer.must_be_there()?;
         }
-        Ok(ArchiveReport { changes: page.changes.len(), place: self.writer.place() })
+        Ok(ArchiveReport { changes: page.changes.len(), position: self.writer.position() })
     }
 
     /// Keeps a boundary until the written changes reach it, so that boundaries are known even if the archive is behind.
@@ -149,8 +149,8 @@ impl Archive {
 
     /// The number of the change up to which the folder has all changes.
     #[must_use]
-    pub const fn place(&self) -> u64 {
-        self.writer.place()
+    pub const fn position(&self) -> u64 {
+        self.writer.position()
     }
 
     /// Reads a whole folder and reports what it contains. It may be written to meanwhile.
@@ -159,17 +159,17 @@ impl Archive {
     /// `Corrupt` for a damaged file, or a missing one in between; `NotFound` for a folder
     /// without files; `Misuse` for a file; `Io`.
     pub fn check(folder: impl AsRef<Path>) -> Result<ArchiveSpan> {
-        refuse_file(folder.as_ref())?;
+        reject_file(folder.as_ref())?;
         ArchiveFolder::to_read(folder.as_ref()).check()
     }
 }
 
 /// Rejects a database whose change with the number of the folder's last change differs, or that has earlier changes which
 /// the folder does not have.
-fn must_be_same(engine: &dyn Engine, place: u64, last: Option<(u64, i64)>) -> Result<()> {
+fn must_be_same(engine: &dyn Engine, position: u64, last: Option<(u64, i64)>) -> Result<()> {
     let Some((number, at)) = last else { return Ok(()) };
     let found =
-        bobak_changes::last_up_to(&*engine.session()?, &bobak_changes::logs(engine)?, place)?;
+        bobak_changes::last_up_to(&*engine.session()?, &bobak_changes::logs(engine)?, position)?;
     // The change may be gone: pruned, or of a table that is no longer tracked.
     let is_same = found.is_none_or(|found| found.0 < number || found == (number, at));
     if is_same {
@@ -182,7 +182,7 @@ fn must_be_same(engine: &dyn Engine, place: u64, last: Option<(u64, i64)>) -> Re
     Err(Error::new(ErrorKind::Conflict, message))
 }
 
-fn refuse_file(folder: &Path) -> Result<()> {
+fn reject_file(folder: &Path) -> Result<()> {
     if folder.is_file() {
         let message = format!("{} is a file: name a folder", folder.display());
         return Err(Error::new(ErrorKind::Misuse, message));

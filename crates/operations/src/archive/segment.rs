@@ -22,7 +22,7 @@ pub(crate) struct SegmentReader {
     /// The number of the change before its first one.
     pub from: u64,
     /// The number of the last change that was read.
-    pub place: u64,
+    pub position: u64,
     /// How many bytes of complete frames were read.
     pub bytes: u64,
     length: u64,
@@ -49,7 +49,7 @@ impl SegmentReader {
             Err(error) => return Err(in_file(error, path)),
         };
         let (path, content) = (path.to_owned(), Vec::new());
-        Ok(Some(Self { path, file, content, from, place: from, bytes: HEAD as u64, length }))
+        Ok(Some(Self { path, file, content, from, position: from, bytes: HEAD as u64, length }))
     }
 
     /// The next frame; `None` at the end, and if the last frame is incomplete after a kill or a power cut.
@@ -79,13 +79,15 @@ impl SegmentReader {
         self.bytes += whole;
         if let Frame::Page(page) = &frame {
             let first = page.boundaries.iter().flatten().next();
-            if page.next <= self.place || first.is_some_and(|boundary| boundary.id <= self.place) {
+            if page.next <= self.position
+                || first.is_some_and(|boundary| boundary.id <= self.position)
+            {
                 return Err(in_file(
                     damaged("a page does not continue the one before"),
                     &self.path,
                 ));
             }
-            self.place = page.next;
+            self.position = page.next;
         }
         Ok(Some(frame))
     }
@@ -97,15 +99,15 @@ impl SegmentReader {
     /// follows an incomplete one. Lengths have no checksum, so a wrong length may point anywhere: this looks for a next
     /// frame at each byte.
     fn must_be_unfinished(&mut self, sum: u32) -> Result<()> {
-        let place = self.bytes + FRAME as u64;
+        let position = self.bytes + FRAME as u64;
         let mut rest = Vec::new();
-        let read = self.file.seek(SeekFrom::Start(place)).and_then(|_| {
-            let left = self.length.saturating_sub(place);
+        let read = self.file.seek(SeekFrom::Start(position)).and_then(|_| {
+            let left = self.length.saturating_sub(position);
             self.file.by_ref().take(left).read_to_end(&mut rest)
         });
         read.map_err(|error| Error::io(&format!("read {}", self.path.display()), error))?;
         let is_last = !rest.is_empty() && crc32fast::hash(&rest) == sum;
-        let follows = |at| rest.get(at..).is_some_and(|rest| is_frame(rest, self.place));
+        let follows = |at| rest.get(at..).is_some_and(|rest| is_frame(rest, self.position));
         if is_last || (0..rest.len()).any(follows) {
             let message = format!("at byte {}, a length or a checksum is wrong", self.bytes);
             return Err(in_file(damaged(&message), &self.path));
@@ -131,7 +133,7 @@ pub(crate) struct SegmentWriter {
     path: PathBuf,
     file: File,
     bytes: u64,
-    place: u64,
+    position: u64,
     tables: HashMap<String, NamedTable>,
     out: Vec<u8>,
     /// Whether it may end with an incomplete frame.
@@ -173,9 +175,9 @@ impl SegmentWriter {
         }
         let mut file = OpenOptions::new().write(true).open(path).map_err(doing)?;
         file.seek(SeekFrom::Start(reader.bytes)).map_err(doing)?;
-        let (path, bytes, place) = (path.to_owned(), reader.bytes, reader.place);
+        let (path, bytes, position) = (path.to_owned(), reader.bytes, reader.position);
         let is_torn = reader.unfinished() > 0;
-        Ok(Self { path, file, bytes, place, tables, out: Vec::new(), is_torn, last })
+        Ok(Self { path, file, bytes, position, tables, out: Vec::new(), is_torn, last })
     }
 
     /// Removes an incomplete frame at the end. Call this before anything is written.
@@ -201,7 +203,7 @@ impl SegmentWriter {
             path,
             file,
             bytes: HEAD as u64,
-            place: from,
+            position: from,
             tables,
             out,
             is_torn: false,
@@ -210,8 +212,8 @@ impl SegmentWriter {
     }
 
     /// The number of the last change that was written.
-    pub const fn place(&self) -> u64 {
-        self.place
+    pub const fn position(&self) -> u64 {
+        self.position
     }
 
     /// The number of the last change that was found in the file, and its time in microseconds.
@@ -251,7 +253,7 @@ impl SegmentWriter {
         self.out.clear();
         frame::put_page(&mut self.out, page.next, boundaries, &changes)?;
         self.append_frame()?;
-        self.place = page.next;
+        self.position = page.next;
         Ok(())
     }
 

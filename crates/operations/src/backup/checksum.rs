@@ -1,28 +1,28 @@
-//! Copying with a checksum, and with rests.
+//! Copying with a checksum and with pauses.
 
 use bobak_core::{Error, Result};
 use crc32fast::Hasher;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-/// So much is copied in one go.
-const PIECE: usize = 1 << 18;
-/// So long is worked at least before a rest.
+/// The size of the blocks that are copied.
+const BLOCK: usize = 1 << 18;
+/// The minimum time of work between pauses.
 const WORK: Duration = Duration::from_millis(4);
 
-/// What was copied.
+/// The size and checksum of the copied bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Digest {
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
     /// Their CRC-32.
     pub checksum: u32,
 }
 
-/// Copies all that there is. `each` is told after each piece how many bytes that makes.
+/// Copies all bytes. Calls `each` after each block with the number of bytes so far.
 ///
 /// # Errors
-/// What `reading` and `writing` make of those of the two sides; those of `each`.
+/// The errors of both sides, as converted by `reading` and `writing`; those of `each`.
 pub(super) fn copy(
     reader: &mut impl Read,
     writer: &mut impl Write,
@@ -30,11 +30,11 @@ pub(super) fn copy(
     writing: impl Fn(io::Error) -> Error,
     mut each: impl FnMut(u64) -> Result<()>,
 ) -> Result<Digest> {
-    let mut piece = Vec::with_capacity(PIECE);
+    let mut piece = Vec::with_capacity(BLOCK);
     let (mut bytes, mut checksum) = (0, Hasher::new());
     loop {
         piece.clear();
-        reader.take(PIECE as u64).read_to_end(&mut piece).map_err(&reading)?;
+        reader.take(BLOCK as u64).read_to_end(&mut piece).map_err(&reading)?;
         if piece.is_empty() {
             writer.flush().map_err(writing)?;
             return Ok(Digest { bytes, checksum: checksum.finalize() });
@@ -46,21 +46,21 @@ pub(super) fn copy(
     }
 }
 
-/// Pacer of whoever works, so that others get on.
+/// Pauses between pieces of work, so that other work continues.
 #[derive(Debug)]
 pub(super) struct Pacer {
-    /// A rest is so many times as long as the work; none where it is 0.
+    /// A pause is so many times as long as the work before it; 0 for no pauses.
     times: u32,
     begun: Instant,
 }
 
 impl Pacer {
-    /// Where pauses are wanted a rest is so many times as long as the work before it.
+    /// With `pauses`, each pause is `times` as long as the work before it.
     pub(super) fn new(pauses: bool, times: u32) -> Self {
         Self { times: if pauses { times } else { 0 }, begun: Instant::now() }
     }
 
-    /// Pacer, if it is time.
+    /// Pauses if it is time.
     pub(super) fn take(&mut self) {
         let worked = self.begun.elapsed();
         if self.times > 0 && worked >= WORK {

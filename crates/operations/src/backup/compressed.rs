@@ -1,9 +1,9 @@
-//! Compressed backups: an ordinary `.zst` or `.gz` file, with a [`Trailer`] where their tools look past it.
+//! Compressed backups: an ordinary `.zst` or `.gz` file, with a [`Trailer`] that decompressors skip.
 
 use super::checksum::{Digest, Pacer, copy};
 use super::file_type::FileType;
 use super::source_file::SourceFile;
-use super::trailer::{Behind, FOOTER, Trailer, damaged};
+use super::trailer::{DatabaseForm, FOOTER, Trailer, damaged};
 use super::{BackupOptions, Compression};
 use bobak_core::{BackupContent, BackupPhase, BackupProgress, Error, ErrorKind, Result};
 use flate2::bufread::GzDecoder;
@@ -12,21 +12,21 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// A frame that Zstandard's decoders pass over, by its first four bytes.
+/// The first four bytes of a frame that Zstandard decoders skip.
 const SKIPPED_FRAME: [u8; 4] = 0x184d_2a5b_u32.to_le_bytes();
-/// An empty member of gzip with an extra field; the lengths of the field and of its one part follow.
+/// An empty gzip member with an extra field; the lengths of the field and of its one subfield follow.
 const EMPTY_MEMBER: [u8; 10] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255];
 /// Its end: an empty block, no checksum, no length.
 const EMPTY_MEMBER_END: [u8; 10] = [3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// The name of the part.
+/// The name of the subfield.
 const PART: &[u8; 2] = b"BB";
-/// What an extra field holds at most.
+/// The maximum size of a subfield.
 const LONGEST_PART: usize = 65_531;
 
-/// Compresses a file to a writer, which `doing` names; gives the number of bytes written.
+/// Compresses a file to a writer, which `doing` names; returns the number of bytes written.
 ///
 /// # Errors
-/// `Unsupported` where there are too many tables for gzip; `Full`, `Io`.
+/// `Unsupported` if there are too many tables for gzip; `Full`, `Io`.
 pub(super) fn write(
     file: &Path,
     writer: impl Write,
@@ -36,7 +36,7 @@ pub(super) fn write(
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<u64> {
     let of = content.bytes;
-    let mut out = Counted { writer: BufWriter::new(writer), bytes: 0 };
+    let mut out = CountingWriter { writer: BufWriter::new(writer), bytes: 0 };
     let doing = |error| Error::io(doing, error);
     let reading = |error| Error::io(&format!("read {}", file.display()), error);
     let mut source = File::open(file).map_err(reading)?;
@@ -58,17 +58,17 @@ pub(super) fn write(
         sum
     };
     let content = BackupContent { bytes, ..content.clone() };
-    let trailer = Trailer { content, checksum, behind: Behind::Packed }.encode(1);
+    let trailer = Trailer { content, checksum, preceding: DatabaseForm::Compressed }.encode(1);
     let wrapped = wrap(&trailer, options.compression)?;
     out.write_all(&wrapped).and_then(|()| out.flush()).map_err(doing)?;
     Ok(out.bytes)
 }
 
-/// Decompresses a file to a writer, for whose errors there is `writing`, and says what is in it.
+/// Decompresses a file to a writer, whose errors `writing` converts, and returns its content.
 ///
 /// # Errors
-/// `Corrupt` where it was cut off, is damaged, or is no backup; `Unsupported` for a newer version; `Io`; `Full` and
-/// others of the writer's.
+/// `Corrupt` if it is truncated, damaged, or not a backup; `Unsupported` for a newer version; `Io`; `Full` and other
+/// errors of the writer.
 pub(super) fn read(
     file: &Path,
     mut writer: impl Write,
@@ -110,7 +110,7 @@ pub(super) fn read(
     Ok(trailer.content)
 }
 
-/// The trailer in what its format passes over.
+/// The trailer, wrapped so that decompressors of its format skip it.
 fn wrap(trailer: &[u8], compression: Compression) -> Result<Vec<u8>> {
     if compression == Compression::Zstd {
         let length = u32::try_from(trailer.len()).unwrap_or(u32::MAX).to_le_bytes();
@@ -125,10 +125,10 @@ fn wrap(trailer: &[u8], compression: Compression) -> Result<Vec<u8>> {
     Ok([&EMPTY_MEMBER[..], &field, PART, &part, trailer, &EMPTY_MEMBER_END].concat())
 }
 
-/// The trailer, and the number of bytes before what it is wrapped in.
+/// The trailer, and the offset at which its wrapper begins.
 fn read_trailer(file: &mut SourceFile, kind: FileType) -> Result<(Trailer, u64)> {
     let doing = |error| Error::io("read its end", error);
-    let (before, behind, compression) = match kind {
+    let (before, preceding, compression) = match kind {
         FileType::Zstd => (SKIPPED_FRAME.len() + 4, 0, Compression::Zstd),
         _ => (EMPTY_MEMBER.len() + 6, EMPTY_MEMBER_END.len(), Compression::Gzip),
     };
@@ -139,10 +139,10 @@ fn read_trailer(file: &mut SourceFile, kind: FileType) -> Result<(Trailer, u64)>
     };
     let from_end = |bytes: usize| all.checked_sub(bytes as u64).ok_or_else(none);
     let mut footer = [0; FOOTER];
-    file.seek(SeekFrom::Start(from_end(FOOTER + behind)?)).map_err(doing)?;
+    file.seek(SeekFrom::Start(from_end(FOOTER + preceding)?)).map_err(doing)?;
     file.read_exact(&mut footer).map_err(doing)?;
     let length = Trailer::body_length(&footer).ok_or_else(none)?;
-    let start = from_end(before + length + FOOTER + behind)?;
+    let start = from_end(before + length + FOOTER + preceding)?;
     file.seek(SeekFrom::Start(start)).map_err(doing)?;
     let mut wrapped = Vec::new();
     file.read_to_end(&mut wrapped).map_err(doing)?;
@@ -153,13 +153,13 @@ fn read_trailer(file: &mut SourceFile, kind: FileType) -> Result<(Trailer, u64)>
     Ok((Trailer::decode(trailer)?, start))
 }
 
-/// A writer that counts.
-struct Counted<W> {
+/// A writer that counts bytes.
+struct CountingWriter<W> {
     writer: W,
     bytes: u64,
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.writer.write(bytes)?;
         self.bytes += written as u64;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_that_of_what_is_written() {
+    fn a_full_disk_is_an_error_of_the_target() {
         let folder = tempfile::tempdir().unwrap();
         let (plain, file) = (folder.path().join("plain"), folder.path().join("packed"));
         std::fs::write(&plain, [7; 5_000]).unwrap();

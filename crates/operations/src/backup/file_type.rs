@@ -1,24 +1,24 @@
-//! What a file is, by its first bytes.
+//! The type of a file, by its first bytes.
 
 use super::source_file::SourceFile;
 use bobak_core::{Error, Result};
 use std::io::Read;
 use std::path::Path;
 
-/// What a file seems to be. Nothing but its beginning is looked at.
+/// The type of a file, judged by its first bytes alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileType {
     /// An SQLite database.
     Sqlite,
     /// A snapshot of the memory engine.
     Snapshot,
-    /// The same in JSON, which has no checksum.
+    /// A snapshot in JSON, which has no checksum.
     Json,
     /// Compressed by Zstandard.
     Zstd,
     /// Compressed by gzip.
     Gzip,
-    /// Nothing that is known: encrypted, or no backup.
+    /// Unknown: encrypted, or no backup.
     Unknown,
 }
 
@@ -30,7 +30,7 @@ const BEGINNINGS: [(&[u8], FileType); 4] = [
 ];
 
 impl FileType {
-    /// Looks at a file, which may be a database that this process has open.
+    /// Detects the type of a file. It may be a database that this process has open.
     ///
     /// # Errors
     /// `Io`.
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_told_apart() {
+    fn file_types_are_detected() {
         assert_eq!(FileType::of_bytes(b"SQLite format 3\0\x10\0"), FileType::Sqlite);
         assert_eq!(FileType::of_bytes(b"\n{\"bobak\""), FileType::Json);
         assert_eq!(FileType::of_bytes(b"BOBAKMEM\x01"), FileType::Snapshot);

@@ -27,4 +27,4 @@ pub use write::{backup, backup_to, clear_abandoned};
 
 pub(crate) use staged::StagedCopy;
 pub(crate) use verify::unpack;
-pub(crate) use write::refuse_existing;
+pub(crate) use write::reject_existing;

@@ -1,27 +1,27 @@
-//! Plain backups: an SQLite file, with a [`Trailer`] behind its last page, where SQLite does not look.
+//! Plain backups: an SQLite file with a [`Trailer`] after its last page, where SQLite does not look.
 //!
-//! SQLite goes by the number of pages in the file's head. Whoever writes to the backup leaves another change counter
-//! there, and takes the trailer off when the file grows or is cut. It is of whole pages, since with a log SQLite lengthens
-//! a file to such.
+//! SQLite uses the number of pages in the file's header. A write to the backup changes the change counter there, and
+//! removes the trailer if the file grows or shrinks. The trailer's size is a multiple of the page size, because in WAL mode
+//! SQLite extends files to whole pages.
 
 use super::Checksum;
 use super::checksum::{Digest, Pacer, copy};
 use super::file_type::FileType;
 use super::source_file::SourceFile;
 use super::staged::StagedCopy;
-use super::trailer::{Behind, FOOTER, Trailer};
+use super::trailer::{DatabaseForm, FOOTER, Trailer};
 use bobak_core::{BackupContent, BackupPhase, BackupProgress, Error, ErrorKind, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Notes behind a new backup what is in it. A snapshot of the memory engine has checksums of its own.
+/// Appends a trailer to a new backup. A snapshot of the memory engine has checksums of its own.
 ///
 /// # Errors
 /// `Full`, `Io`; those of `progress`.
 pub(super) fn append_trailer(
     file: &Path,
-    place: &Path,
+    target: &Path,
     content: &BackupContent,
     pauses: bool,
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
@@ -30,7 +30,7 @@ pub(super) fn append_trailer(
     if !matches!(kind, FileType::Sqlite | FileType::Unknown) {
         return Ok(());
     }
-    let doing = |error| Error::io(&format!("write the backup {}", place.display()), error);
+    let doing = |error| Error::io(&format!("write the backup {}", target.display()), error);
     let mut database = OpenOptions::new().read(true).write(true).open(file).map_err(doing)?;
     let head = SqliteHeader::read(&mut database).map_err(doing)?;
     database.rewind().map_err(doing)?;
@@ -39,29 +39,29 @@ pub(super) fn append_trailer(
         rests.take();
         progress(BackupProgress { phase: BackupPhase::Check, done, of: content.bytes })
     })?;
-    let (behind, page) = match head {
-        Some(head) => (Behind::Plain { changes: head.changes }, head.page),
-        // Nobody knows the size of its pages, but that so many bytes are some of them.
-        None => (Behind::Encrypted, 1 << sum.bytes.trailing_zeros().min(16)),
+    let (preceding, page) = match head {
+        Some(head) => (DatabaseForm::Plain { changes: head.changes }, head.page),
+        // The page size of an encrypted file is unknown; this is one that divides its length.
+        None => (DatabaseForm::Encrypted, 1 << sum.bytes.trailing_zeros().min(16)),
     };
     let content = BackupContent { bytes: sum.bytes, ..content.clone() };
-    let trailer = Trailer { content, checksum: sum.checksum, behind }.encode(page);
+    let trailer = Trailer { content, checksum: sum.checksum, preceding }.encode(page);
     database.write_all(&trailer).map_err(doing)
 }
 
-/// What was found when a plain backup was copied.
+/// The result of copying a plain backup.
 pub(super) struct CopiedDatabase {
     pub checksum: Checksum,
-    /// What was noted in it, where that must still hold.
+    /// The content that the trailer lists, if it still applies.
     pub noted: Option<BackupContent>,
     /// The length of the database.
     pub bytes: u64,
 }
 
-/// Copies the database that a plain backup has.
+/// Copies the database that a plain backup contains.
 ///
 /// # Errors
-/// `Corrupt` where a byte is wrong or missing; `Busy` where somebody writes to it; `Io`, `Full`.
+/// `Corrupt` if a byte is wrong or missing; `Busy` if another process writes to the backup; `Io`, `Full`.
 pub(super) fn read(staged: StagedCopy<'_>, writer: &mut File) -> Result<CopiedDatabase> {
     let backup = staged.backup;
     let reading = |error| Error::io(&format!("read {}", backup.display()), error);
@@ -76,10 +76,10 @@ pub(super) fn read(staged: StagedCopy<'_>, writer: &mut File) -> Result<CopiedDa
     };
     let head = SqliteHeader::read(&mut file).map_err(reading)?;
     let expected = match (&trailer, head) {
-        (Some(Trailer { behind: Behind::Plain { changes }, .. }), Some(head))
+        (Some(Trailer { preceding: DatabaseForm::Plain { changes }, .. }), Some(head))
             if head.changes != *changes =>
         {
-            // What it has now was never summed.
+            // The database was modified after its checksum was computed.
             head.bytes
         }
         (Some(trailer), _) => trailer.content.bytes,
@@ -96,31 +96,31 @@ pub(super) fn read(staged: StagedCopy<'_>, writer: &mut File) -> Result<CopiedDa
         })?,
     };
     if checksum != Checksum::Same {
-        refuse_open(backup)?;
+        reject_open(backup)?;
     }
     let same = |trailer: &Trailer| {
-        checksum == Checksum::Same && matches!(trailer.behind, Behind::Plain { .. })
+        checksum == Checksum::Same && matches!(trailer.preceding, DatabaseForm::Plain { .. })
     };
     let noted = trailer.filter(same).map(|trailer| trailer.content);
     Ok(CopiedDatabase { checksum, noted, bytes: sum.bytes })
 }
 
-/// What the checksum says; `None` where it is another, and the database was not written to.
+/// The result of the checksum comparison; `None` if it differs and the database was not modified.
 fn compare(trailer: &Trailer, head: Option<SqliteHeader>, sum: Digest) -> Option<Checksum> {
-    match (trailer.behind, head) {
-        (Behind::Plain { changes }, Some(head)) if head.changes != changes => {
+    match (trailer.preceding, head) {
+        (DatabaseForm::Plain { changes }, Some(head)) if head.changes != changes => {
             Some(Checksum::Outdated)
         }
         _ if (trailer.content.bytes, trailer.checksum) == (sum.bytes, sum.checksum) => {
             Some(Checksum::Same)
         }
-        // Nobody without the key can change a page so that it is not noticed when it is read.
-        (Behind::Encrypted, None) => Some(Checksum::Outdated),
+        // Encrypted pages are authenticated: a wrong byte is found when the page is read.
+        (DatabaseForm::Encrypted, None) => Some(Checksum::Outdated),
         _ => None,
     }
 }
 
-/// The trailer, where there is one.
+/// The trailer, if there is one.
 fn trailer(file: &mut SourceFile) -> Result<Option<Trailer>> {
     let doing = |error| Error::io("read its end", error);
     let all = file.seek(SeekFrom::End(0)).map_err(doing)?;
@@ -141,13 +141,13 @@ fn trailer(file: &mut SourceFile) -> Result<Option<Trailer>> {
         ErrorKind::Corrupt => torn(),
         _ => error,
     })?;
-    if trailer.content.bytes != start || trailer.behind == Behind::Packed {
+    if trailer.content.bytes != start || trailer.preceding == DatabaseForm::Compressed {
         return Err(torn());
     }
     Ok(Some(trailer))
 }
 
-/// What the first page of an SQLite file says: <https://www.sqlite.org/fileformat2.html>.
+/// The header on the first page of an SQLite file: <https://www.sqlite.org/fileformat2.html>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SqliteHeader {
     /// The change counter.
@@ -159,7 +159,7 @@ struct SqliteHeader {
 }
 
 impl SqliteHeader {
-    /// Reads it; `None` where it is none, or does not fit itself.
+    /// Reads the header; `None` if it is no SQLite header, or inconsistent.
     fn read(file: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
         file.rewind()?;
         let mut first = Vec::new();
@@ -168,8 +168,8 @@ impl SqliteHeader {
     }
 
     fn of(first: &[u8]) -> Option<Self> {
-        let number = |place: usize| {
-            let bytes = first.get(place..)?.first_chunk::<4>()?;
+        let number = |offset: usize| {
+            let bytes = first.get(offset..)?.first_chunk::<4>()?;
             Some(u32::from_be_bytes(*bytes))
         };
         let page = match first.get(16..)?.first_chunk::<2>().map(|b| u16::from_be_bytes(*b))? {
@@ -177,20 +177,20 @@ impl SqliteHeader {
             size => usize::from(size),
         };
         let (changes, pages) = (number(24)?, number(28)?);
-        // Who writes the number of pages notes the counter a second time.
+        // SQLite writes the change counter a second time along with the number of pages.
         let fits = first.starts_with(b"SQLite format 3\0") && number(92)? == changes;
         fits.then(|| Self { changes, page, bytes: u64::from(pages) * page as u64 })
     }
 }
 
-/// Refuses a database with a log or a journal beside it, without which it is not whole.
-fn refuse_open(backup: &Path) -> Result<()> {
+/// Rejects a database that is incomplete without the WAL or journal next to it.
+fn reject_open(backup: &Path) -> Result<()> {
     for ending in ["-wal", "-journal"] {
         let mut path = backup.as_os_str().to_owned();
         path.push(ending);
         let mut first = Vec::new();
         let read = File::open(&path).and_then(|file| file.take(1).read_to_end(&mut first));
-        // A journal that has done its duty may begin with zeros.
+        // A finished journal may begin with zeros.
         if read.is_ok() && first.first().is_some_and(|byte| *byte != 0) {
             let path = Path::new(&path).display();
             let message =
@@ -210,12 +210,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_that_does_not_fit_itself_is_none() {
+    fn an_inconsistent_header_is_rejected() {
         let mut first = [0; 100];
         first[..16].copy_from_slice(b"SQLite format 3\0");
         first[16..18].copy_from_slice(&4096_u16.to_be_bytes());
-        for place in [24, 92] {
-            first[place..place + 4].copy_from_slice(&7_u32.to_be_bytes());
+        for offset in [24, 92] {
+            first[offset..offset + 4].copy_from_slice(&7_u32.to_be_bytes());
         }
         first[31] = 3;
         assert_eq!(

@@ -1,7 +1,7 @@
-//! A folder for files that nobody else may read, gone when it is dropped.
+//! A private temporary folder, deleted when it is dropped.
 //!
-//! Whoever has one has it locked, as who writes an [`AtomicFile`](bobak_core::AtomicFile) has that. So what was left by
-//! a process that was killed, which may be as large as a database, is known, and goes with the next.
+//! Its owner holds a lock on it, as the writer of an [`AtomicFile`](bobak_core::AtomicFile) does. So folders of killed
+//! processes, which may be as large as a database, are recognized, and the next process deletes them.
 
 use bobak_core::{Error, Result};
 use std::fs::{self, File};
@@ -9,19 +9,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What the names begin with; behind it stand the process and a number.
+/// The prefix of the names; the process id and a number follow.
 const NAME: &str = "bobak.";
 
-/// A private folder among the system's temporary files.
+/// A private folder in the system's temporary folder.
 #[derive(Debug)]
 pub(super) struct TempDir {
     path: PathBuf,
-    /// Kept for its lock; `None` where the system opens no folders.
+    /// Open to hold the lock; `None` if the system cannot open folders.
     _held: Option<File>,
 }
 
 impl TempDir {
-    /// Makes one.
+    /// Creates one.
     ///
     /// # Errors
     /// `Full`, `ReadOnly`, `Io`.
@@ -37,12 +37,12 @@ impl TempDir {
             let path = folder.join(format!("{NAME}{}.{number}", std::process::id()));
             match private_folder(&path) {
                 Ok(()) => {}
-                // An earlier process of this number left one, or somebody else was here first.
+                // A process with the same id left one, or another process created it first.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(Error::io(&format!("make {}", path.display()), error)),
             }
             let held = File::open(&path).ok();
-            // Another may have taken it for abandoned before it was locked.
+            // Another process may have deleted it as abandoned before it was locked.
             let is_own = held
                 .as_ref()
                 .is_none_or(|held| !matches!(held.try_lock(), Err(fs::TryLockError::WouldBlock)));
@@ -52,12 +52,12 @@ impl TempDir {
         }
     }
 
-    /// The path of a file in it.
+    /// The path of a file in the folder.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// An error that names such a file, which nobody knows: with what it is, and where.
+    /// Replaces the temporary file's name in an error by a description and the folder.
     pub(super) fn naming(&self, error: Error, name: &str) -> Error {
         let file = self.file(name).display().to_string();
         let copy = format!("the copy in {}", std::env::temp_dir().display());
@@ -71,7 +71,7 @@ impl Drop for TempDir {
     }
 }
 
-/// Removes what killed processes of this user have left. What can't be looked at or removed stays.
+/// Deletes folders that killed processes of this user left. Folders that cannot be opened or deleted stay.
 fn clear(folder: &Path) {
     if !cfg!(unix) {
         return;
@@ -81,7 +81,7 @@ fn clear(folder: &Path) {
         if !is_folder || !entry.file_name().to_str().is_some_and(is_name) {
             continue;
         }
-        // With the lock, until it is gone.
+        // The lock is held until the folder is gone.
         if let Ok(held) = File::open(entry.path())
             && held.try_lock().is_ok()
         {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_killed_processes_left_goes_and_nothing_else() {
+    fn only_folders_of_killed_processes_are_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in ["bobak.1.2", "bobak.1", "bobak.x.1", "other.1.2"] {

@@ -1,53 +1,53 @@
-//! What stands behind a backup: the length and the checksum of the database, and the numbers of its rows.
+//! The trailer after a backup: the length and checksum of the database, and its row counts.
 //!
-//! It is where others pass over it, SQLite or the tools of a compressed format: `docs/backup.md`.
+//! SQLite and the tools of a compressed format skip it. `docs/backup.md` describes the format.
 
 use bobak_core::{BackupContent, Error, ErrorKind, Result};
 
 /// The last bytes of a trailer.
 const END: &[u8; 8] = b"BOBAKBAK";
-/// Behind compressed databases.
-const PACKED: u16 = 1;
-/// Behind databases as they are.
+/// After a compressed database.
+const COMPRESSED: u16 = 1;
+/// After an uncompressed database.
 const PLAIN: u16 = 2;
-/// A flag: the numbers of rows were compared.
+/// A flag: the row counts were compared.
 const COMPARED: u16 = 1;
 /// A flag: the database is encrypted.
 const ENCRYPTED: u16 = 2;
 /// The length of the body, its checksum, and [`END`].
 pub(super) const FOOTER: usize = 16;
-/// No body is longer: millions of tables.
+/// The maximum length of a body: millions of tables.
 const LONGEST: usize = 64 << 20;
 
 /// The content of a trailer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Trailer {
-    /// What is in the database. Of an encrypted one the tables are left out: their names are nobody's business.
+    /// The content of the database. For an encrypted one the tables are omitted, to keep their names secret.
     pub content: BackupContent,
     /// CRC-32 of the database.
     pub checksum: u32,
-    /// What it stands behind.
-    pub behind: Behind,
+    /// What precedes the trailer.
+    pub preceding: DatabaseForm,
 }
 
-/// What a trailer stands behind.
+/// What precedes a trailer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Behind {
+pub(super) enum DatabaseForm {
     /// A compressed database.
-    Packed,
-    /// An SQLite file; its change counter, which says whether it was written to since.
+    Compressed,
+    /// An SQLite file, with its change counter, which shows whether the file was modified since.
     Plain { changes: u32 },
     /// An encrypted SQLite file.
     Encrypted,
 }
 
 impl Trailer {
-    /// Its bytes: body and footer, with zeros between them so that it is of whole pages of this size.
+    /// The bytes: body and footer, with zeros between them to fill whole pages of this size.
     pub(super) fn encode(&self, page: usize) -> Vec<u8> {
-        let (version, encrypted, changes) = match self.behind {
-            Behind::Packed => (PACKED, 0, None),
-            Behind::Plain { changes } => (PLAIN, 0, Some(changes)),
-            Behind::Encrypted => (PLAIN, ENCRYPTED, Some(0)),
+        let (version, encrypted, changes) = match self.preceding {
+            DatabaseForm::Compressed => (COMPRESSED, 0, None),
+            DatabaseForm::Plain { changes } => (PLAIN, 0, Some(changes)),
+            DatabaseForm::Encrypted => (PLAIN, ENCRYPTED, Some(0)),
         };
         let tables = if encrypted == 0 { &self.content.tables[..] } else { &[] };
         let mut body = Vec::new();
@@ -72,7 +72,7 @@ impl Trailer {
         body
     }
 
-    /// The length of the body that a footer stands behind; `None` where the bytes are no footer.
+    /// The length of the body before a footer; `None` if the bytes are no footer.
     pub(super) fn body_length(footer: &[u8; FOOTER]) -> Option<usize> {
         let (length, rest) = footer.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -82,7 +82,7 @@ impl Trailer {
     /// Reads body and footer.
     ///
     /// # Errors
-    /// `Corrupt` where a byte is wrong; `Unsupported` for a newer version.
+    /// `Corrupt` if a byte is wrong; `Unsupported` for a newer version.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
         let (body, footer) = bytes.split_last_chunk::<FOOTER>().ok_or_else(damaged)?;
         let checksum = footer.get(4..8).unwrap_or_default();
@@ -91,17 +91,17 @@ impl Trailer {
         }
         let mut rest = body;
         let version = u16::from_le_bytes(take(&mut rest)?);
-        if !matches!(version, PACKED | PLAIN) {
+        if !matches!(version, COMPRESSED | PLAIN) {
             let message = format!("the backup is of version {version}: a newer Bobak made it");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let flags = u16::from_le_bytes(take(&mut rest)?);
         let checksum = u32::from_le_bytes(take(&mut rest)?);
         let bytes = u64::from_le_bytes(take(&mut rest)?);
-        let behind = match (version, flags & ENCRYPTED) {
-            (PACKED, _) => Behind::Packed,
-            (_, 0) => Behind::Plain { changes: u32::from_le_bytes(take(&mut rest)?) },
-            _ => take::<4>(&mut rest).map(|_| Behind::Encrypted)?,
+        let preceding = match (version, flags & ENCRYPTED) {
+            (COMPRESSED, _) => DatabaseForm::Compressed,
+            (_, 0) => DatabaseForm::Plain { changes: u32::from_le_bytes(take(&mut rest)?) },
+            _ => take::<4>(&mut rest).map(|_| DatabaseForm::Encrypted)?,
         };
         let mut tables = Vec::new();
         for _ in 0..u32::from_le_bytes(take(&mut rest)?) {
@@ -114,7 +114,7 @@ impl Trailer {
         }
         let compared = flags & COMPARED != 0;
         let content = BackupContent { tables, compared, bytes, unverified: Vec::new() };
-        Ok(Self { content, checksum, behind })
+        Ok(Self { content, checksum, preceding })
     }
 }
 
@@ -123,12 +123,12 @@ fn count(number: usize) -> [u8; 4] {
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N]> {
-    let (taken, behind) = rest.split_first_chunk::<N>().ok_or_else(damaged)?;
-    *rest = behind;
+    let (taken, preceding) = rest.split_first_chunk::<N>().ok_or_else(damaged)?;
+    *rest = preceding;
     Ok(*taken)
 }
 
-/// A trailer that is not as it was written.
+/// The error for a damaged trailer.
 pub(super) fn damaged() -> Error {
     Error::new(ErrorKind::Corrupt, "the end of the backup is damaged")
 }
@@ -140,13 +140,16 @@ mod tests {
     #[test]
     fn every_flipped_bit_is_found() {
         let tables = vec![("a".to_owned(), 7), ("ü".to_owned(), u64::MAX)];
-        for behind in [Behind::Packed, Behind::Plain { changes: 77 }, Behind::Encrypted] {
-            let tables = if behind == Behind::Encrypted { Vec::new() } else { tables.clone() };
+        for preceding in
+            [DatabaseForm::Compressed, DatabaseForm::Plain { changes: 77 }, DatabaseForm::Encrypted]
+        {
+            let tables =
+                if preceding == DatabaseForm::Encrypted { Vec::new() } else { tables.clone() };
             let unverified = Vec::new();
             let content = BackupContent { tables, compared: true, bytes: 4096, unverified };
-            let trailer = Trailer { content, checksum: 0xdead_beef, behind };
-            let bytes = trailer.encode(if behind == Behind::Packed { 1 } else { 512 });
-            assert_eq!(bytes.len() == 512, behind != Behind::Packed);
+            let trailer = Trailer { content, checksum: 0xdead_beef, preceding };
+            let bytes = trailer.encode(if preceding == DatabaseForm::Compressed { 1 } else { 512 });
+            assert_eq!(bytes.len() == 512, preceding != DatabaseForm::Compressed);
             assert_eq!(Trailer::decode(&bytes).unwrap(), trailer);
             let footer = bytes.last_chunk().unwrap();
             assert_eq!(Trailer::body_length(footer), Some(bytes.len() - FOOTER));
@@ -162,10 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn names_of_an_encrypted_database_are_left_out() {
+    fn table_names_of_an_encrypted_database_are_omitted() {
         let tables = vec![("a".into(), 7)];
         let content = BackupContent { tables, compared: true, bytes: 1, unverified: Vec::new() };
-        let trailer = Trailer { content, checksum: 1, behind: Behind::Encrypted };
+        let trailer = Trailer { content, checksum: 1, preceding: DatabaseForm::Encrypted };
         assert_eq!(Trailer::decode(&trailer.encode(1)).unwrap().content.tables, []);
     }
 }

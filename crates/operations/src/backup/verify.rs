@@ -31,7 +31,7 @@ pub fn check_for(backup: &Path, database: &DatabaseFile) -> Result<BackupReport>
 
 fn check_with(backup: &Path, database: Option<&DatabaseFile>) -> Result<BackupReport> {
     let temp_dir = TempDir::new()?;
-    unpack(StagedCopy { backup, path: &temp_dir.file("backup"), place: None }, database)
+    unpack(StagedCopy { backup, path: &temp_dir.file("backup"), target: None }, database)
 }
 
 /// Copies a backup to a new file, decompressed, and checks it there.

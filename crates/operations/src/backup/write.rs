@@ -31,7 +31,7 @@ pub fn backup(
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupReport> {
     options.compression.must_suit(engine)?;
-    refuse_existing(file, options.overwrite)?;
+    reject_existing(file, options.overwrite)?;
     let plain = AtomicFile::create_private(file)?.restrict_permissions();
     let content = write_plain(engine, plain.path(), plain.target(), options, progress)
         .map_err(|error| plain.name_target(error))?;
@@ -40,7 +40,7 @@ pub fn backup(
     }
     let doing = format!("write the backup {}", file.display());
     let stored = fs::metadata(plain.path()).map_err(|error| Error::io(&doing, error))?.len();
-    refuse_existing(file, options.overwrite)?;
+    reject_existing(file, options.overwrite)?;
     match engine.name() {
         // An older backup may have a write-ahead log, which must not be applied to the new one.
         #[cfg(feature = "sqlite")]
@@ -106,14 +106,14 @@ fn compress(
 fn write_plain(
     engine: &dyn Engine,
     file: &Path,
-    place: &Path,
+    target: &Path,
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupContent> {
     let content =
-        engine.backup(BackupJob { file, place, pauses: options.pauses, watch: progress })?;
+        engine.backup(BackupJob { file, target, pauses: options.pauses, watch: progress })?;
     if options.compression == Compression::None {
-        plain::append_trailer(file, place, &content, options.pauses, progress)?;
+        plain::append_trailer(file, target, &content, options.pauses, progress)?;
     }
     Ok(content)
 }
@@ -157,7 +157,7 @@ fn check_compressed(
 }
 
 /// Rejects a path that is not a regular file's, and one that exists unless `overwrite` is on.
-pub(crate) fn refuse_existing(file: &Path, overwrite: bool) -> Result<()> {
+pub(crate) fn reject_existing(file: &Path, overwrite: bool) -> Result<()> {
     if file.is_dir() || file.file_name().is_none() {
         let message = format!("{} is a folder: name a file in it", file.display());
         return Err(Error::new(ErrorKind::Config, message));
@@ -175,7 +175,7 @@ pub(crate) fn refuse_existing(file: &Path, overwrite: bool) -> Result<()> {
 
 fn put(file: AtomicFile, overwrite: bool) -> Result<()> {
     // Another process may have created the file in the meantime.
-    refuse_existing(file.target(), overwrite)?;
+    reject_existing(file.target(), overwrite)?;
     let doing = format!("write the backup {}", file.target().display());
     file.commit().map_err(|error| Error::io(&doing, error))
 }

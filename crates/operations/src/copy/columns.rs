@@ -1,37 +1,38 @@
-//! Which column of the source becomes which of the target, and its values with it.
+//! Maps the source's columns to the target's, and converts values.
 
 use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Row, TableSchema, Type, Value};
 
-/// The way of a row from the source's columns to the target's.
+/// Converts rows of the source to rows of the target.
 #[derive(Debug)]
 pub(crate) struct Columns {
-    /// For each column of the target.
-    ways: Vec<Way>,
+    /// For each column of the target, the origin of its values.
+    origins: Vec<ColumnOrigin>,
 }
 
 #[derive(Debug)]
-enum Way {
-    /// The source's column at this place, as it is.
+enum ColumnOrigin {
+    /// The source's column at this position, unchanged.
     As(usize),
-    /// The same, into a column that keeps it in another form or has other rules.
+    /// The same, converted because the target stores another form or has other rules.
     Into(usize, Box<ColumnSchema>),
-    /// The target's own column.
+    /// A fixed value of the target.
     Own(Value<'static>),
 }
 
 impl Columns {
     /// # Errors
-    /// `Schema`, naming a column that one of the two lacks or that is of another type in the target; or the key.
+    /// `Schema`, naming a column that one side lacks or that has another type in the target; or the key.
     pub(crate) fn new(source: &TableSchema, target: &TableSchema) -> Result<Self> {
         for column in source.columns() {
             target.column(&column.name).map_err(|_| {
                 differs(format!("the target's table has no column '{}'", column.name))
             })?;
         }
-        let ways = target.columns().iter().map(|column| way(source, column));
-        let ways = ways.collect::<Result<_>>()?;
+        let origins = target.columns().iter().map(|column| way(source, column));
+        let origins = origins.collect::<Result<_>>()?;
         let names = |table: &TableSchema| {
-            let name = |&place: &usize| table.columns().get(place).map(|c| c.name.to_lowercase());
+            let name =
+                |&position: &usize| table.columns().get(position).map(|c| c.name.to_lowercase());
             table.key().iter().filter_map(name).collect::<Vec<_>>()
         };
         let (key, other) = (names(source), names(target));
@@ -39,26 +40,26 @@ impl Columns {
             let (key, other) = (key.join(", "), other.join(", "));
             return Err(differs(format!("the key is {key} in the source, {other} in the target")));
         }
-        Ok(Self { ways })
+        Ok(Self { origins })
     }
 
-    /// The target's values of a row of the source.
+    /// The target's values for a row of the source.
     ///
     /// # Errors
     /// As [`ColumnSchema::accept`].
     pub(crate) fn values<'r>(&self, row: &'r dyn Row, out: &mut Vec<Value<'r>>) -> Result<()> {
         out.clear();
-        for way in &self.ways {
+        for way in &self.origins {
             out.push(match way {
-                Way::As(place) => row.get(*place).into(),
-                Way::Into(place, column) => column.accept(row.get(*place).into())?,
-                Way::Own(value) => value.clone(),
+                ColumnOrigin::As(position) => row.get(*position).into(),
+                ColumnOrigin::Into(position, column) => column.accept(row.get(*position).into())?,
+                ColumnOrigin::Own(value) => value.clone(),
             });
         }
         Ok(())
     }
 
-    /// The target's values of a key of the source, in key order.
+    /// The target's values for a key of the source, in key order.
     ///
     /// # Errors
     /// As [`ColumnSchema::accept`].
@@ -68,36 +69,36 @@ impl Columns {
         target: &TableSchema,
         row: &dyn Row,
     ) -> Result<Vec<Value<'static>>> {
-        let value = |&place: &usize| {
-            let name = target.columns().get(place).map_or("", |column| &column.name);
+        let value = |&position: &usize| {
+            let name = target.columns().get(position).map_or("", |column| &column.name);
             let found = row.get(source.column(name)?);
-            match self.ways.get(place) {
-                Some(Way::Into(_, column)) => column.accept(found.into()),
+            match self.origins.get(position) {
+                Some(ColumnOrigin::Into(_, column)) => column.accept(found.into()),
                 _ => Ok(found.to_owned()),
             }
         };
         target.key().iter().map(value).collect()
     }
 
-    /// Whether the target's column at this place comes from the source.
-    pub(crate) fn is_copied(&self, place: usize) -> bool {
-        self.ways.get(place).is_some_and(|way| !matches!(way, Way::Own(_)))
+    /// Whether the target's column at this position is copied from the source.
+    pub(crate) fn is_copied(&self, position: usize) -> bool {
+        self.origins.get(position).is_some_and(|way| !matches!(way, ColumnOrigin::Own(_)))
     }
 }
 
-fn way(source: &TableSchema, column: &ColumnSchema) -> Result<Way> {
-    let Ok(place) = source.column(&column.name) else {
+fn way(source: &TableSchema, column: &ColumnSchema) -> Result<ColumnOrigin> {
+    let Ok(position) = source.column(&column.name) else {
         return match &column.default {
-            Some(value) => column.accept(value.clone()).map(Way::Own),
-            None if column.nullable => Ok(Way::Own(Value::Null)),
+            Some(value) => column.accept(value.clone()).map(ColumnOrigin::Own),
+            None if column.nullable => Ok(ColumnOrigin::Own(Value::Null)),
             None => {
                 let message = "the source has no such column, and it may not be NULL";
                 Err(differs(message).in_column(column.name.clone()))
             }
         };
     };
-    let Some(from) = source.columns().get(place) else {
-        return Err(differs(format!("there is no column number {place}")));
+    let Some(from) = source.columns().get(position) else {
+        return Err(differs(format!("there is no column number {position}")));
     };
     if !same_kind(from.ty, column.ty) {
         let message =
@@ -106,10 +107,14 @@ fn way(source: &TableSchema, column: &ColumnSchema) -> Result<Way> {
     }
     let as_it_is = (from.ty, from.storage, from.max_chars, from.nullable)
         == (column.ty, column.storage, column.max_chars, column.nullable);
-    Ok(if as_it_is { Way::As(place) } else { Way::Into(place, Box::new(column.clone())) })
+    Ok(if as_it_is {
+        ColumnOrigin::As(position)
+    } else {
+        ColumnOrigin::Into(position, Box::new(column.clone()))
+    })
 }
 
-/// Whether values of one type mean the same as values of the other: numbers of any width do.
+/// Whether values of both types have the same meaning: numbers of any width have.
 fn same_kind(a: Type, b: Type) -> bool {
     use Type::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     let class = |ty| match ty {

@@ -1,5 +1,5 @@
-//! Tables from one database to another, whatever their engines: in batches, each committed, so that a copy that was
-//! broken off can be taken up again.
+//! Copies tables between databases of any engine, in batches that are committed one by one, so that an interrupted copy
+//! can be resumed.
 
 mod columns;
 mod order;
@@ -12,7 +12,7 @@ use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange, TableSchema};
 use rows::Rows;
 use std::sync::Arc;
 
-/// How tables are copied.
+/// Options of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyOptions {
     batch_rows: u64,
@@ -27,23 +27,23 @@ impl CopyOptions {
         Self { batch_rows: 10_000, resume: false, checksum: false }
     }
 
-    /// How many rows are written and committed at once, 1 at least; of large rows fewer, some 4 MiB. Default: 10,000.
+    /// The number of rows written and committed together, at least 1; fewer if they exceed about 4 MiB. Default: 10,000.
     #[must_use]
     pub const fn batch_rows(mut self, rows: u64) -> Self {
         self.batch_rows = if rows == 0 { 1 } else { rows };
         self
     }
 
-    /// Takes a copy up again that was broken off: goes on after the largest key that is in the target's table, once
-    /// the source is seen to have as many rows up to that key. Default: a table that has rows is refused.
+    /// Resumes an interrupted copy: continues after the largest key in the target's table, after checking that the source
+    /// has as many rows up to that key. Default: no, a table with rows is rejected.
     #[must_use]
     pub const fn resume(mut self, resume: bool) -> Self {
         self.resume = resume;
         self
     }
 
-    /// Reads both tables again at the end and compares a checksum over all values. Default: only the numbers of rows
-    /// are compared.
+    /// Reads both tables again at the end, and compares a checksum over all values. Default: no, only the row counts are
+    /// compared.
     #[must_use]
     pub const fn checksum(mut self, checksum: bool) -> Self {
         self.checksum = checksum;
@@ -57,31 +57,31 @@ impl Default for CopyOptions {
     }
 }
 
-/// What became of one table.
+/// The result for one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyReport {
     /// The table.
     pub table: String,
-    /// Whether it was made in the target.
+    /// Whether it was created in the target.
     pub created: bool,
-    /// How many rows were there already.
+    /// The number of rows that existed before.
     pub found: u64,
-    /// How many rows were copied.
+    /// The number of copied rows.
     pub copied: u64,
-    /// The sum over all values, the same in both, where it was asked for. Another version of Bobak may count another.
+    /// The checksum over all values, equal in both tables, if it was requested. Other versions of Bobak may compute another.
     pub checksum: Option<u64>,
 }
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyProgress<'a> {
     /// The table.
     pub table: &'a str,
-    /// Whether its rows are being read again for the checksum, in both databases one after the other.
+    /// Whether the rows are being read again for the checksum, first in one database, then in the other.
     pub checking: bool,
-    /// How many rows are done, those that were found included.
+    /// The number of rows done, including those that existed before.
     pub rows: u64,
-    /// How many there are to do.
+    /// The number of rows to do.
     pub of: u64,
 }
 
@@ -115,12 +115,12 @@ pub fn copy_tables(
         let report = copy_table(from, to, schema, options, progress);
         reports.push(report.map_err(|error| error.in_table(name))?);
     }
-    // Closing the target would flush it too, but its owner may never get there.
+    // Closing the target would flush it too, but its owner may never close it.
     to.flush()?;
     Ok(reports)
 }
 
-/// The tables with these names, all where there is none.
+/// The tables with these names, or all if no name is given.
 fn choose(stored: Vec<TableSchema>, names: &[&str]) -> Result<Vec<TableSchema>> {
     if names.is_empty() {
         return Ok(stored);
@@ -150,7 +150,7 @@ fn copy_table(
     Ok(CopyReport { table: source.name().to_owned(), created, found: found.rows, copied, checksum })
 }
 
-/// Copies the rows of a table into an empty one, while both may be in use.
+/// Copies the rows of a table to an empty one, while both may be in use.
 pub(crate) fn fill(
     from: &dyn Engine,
     to: &dyn Engine,
@@ -163,7 +163,7 @@ pub(crate) fn fill(
     rows.copy(&found, CopyOptions::new().batch_rows, progress)
 }
 
-/// The table of the target, and whether it was made for that.
+/// The table of the target, and whether it was created for the copy.
 fn target_of(to: &dyn Engine, source: &Arc<TableSchema>) -> Result<(bool, Arc<TableSchema>)> {
     let find = |tables: Vec<TableSchema>| {
         tables.into_iter().find(|table| table.name().eq_ignore_ascii_case(source.name()))

@@ -1,9 +1,9 @@
-//! In which order tables are copied.
+//! The order in which tables are copied.
 
 use bobak_core::TableSchema;
 
-/// By name, but each after those that it refers to. Tables that refer to each other in a circle come last, as they are:
-/// whether their rows can be written one table after the other is for the engine to say.
+/// By name, but each table after those that it refers to. Tables with circular references come last, in their own order:
+/// the engine decides whether their rows can be written one table after the other.
 pub(super) fn by_reference(mut tables: Vec<TableSchema>) -> Vec<TableSchema> {
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     let mut ordered = Vec::with_capacity(tables.len());
@@ -14,7 +14,7 @@ pub(super) fn by_reference(mut tables: Vec<TableSchema>) -> Vec<TableSchema> {
     ordered
 }
 
-/// Whether a table refers to another one that is not yet copied.
+/// Whether a table refers to another one that is not copied yet.
 fn waits(table: &TableSchema, left: &[TableSchema]) -> bool {
     let referred = table.columns().iter().filter_map(|column| column.reference.as_ref());
     referred.into_iter().any(|reference| {
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn those_referred_to_come_first_and_circles_end() {
+    fn referenced_tables_come_first_and_cycles_terminate() {
         let tables = vec![
             table("a", &["c", "a"]),
             table("b", &[]),

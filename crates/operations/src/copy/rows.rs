@@ -1,4 +1,4 @@
-//! One table's rows: how far a copy had come, the copy itself, and the comparison at its end.
+//! The rows of one table: finding where an interrupted copy stopped, copying, and comparing.
 
 use super::CopyProgress;
 use super::columns::Columns;
@@ -9,10 +9,10 @@ use bobak_core::{
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
-/// Most rows' bytes of a batch.
+/// The maximum size of a batch in bytes of rows.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// A table in two databases.
+/// A table in both databases.
 pub(super) struct Rows<'a> {
     from: &'a dyn Engine,
     to: &'a dyn Engine,
@@ -21,17 +21,17 @@ pub(super) struct Rows<'a> {
     columns: Columns,
 }
 
-/// What is in the target before a copy begins.
-pub(super) struct Found {
-    /// How many rows.
+/// The content of the target before the copy.
+pub(super) struct TargetContent {
+    /// The number of rows.
     pub(super) rows: u64,
-    /// The largest key, in the source's form, where there is a row.
+    /// The largest key, in the source's form; `None` if there are no rows.
     key: Option<Vec<Value<'static>>>,
 }
 
 impl<'a> Rows<'a> {
     /// # Errors
-    /// `Schema` where the tables' columns differ.
+    /// `Schema` if the tables' columns differ.
     pub(super) fn new(
         from: &'a dyn Engine,
         to: &'a dyn Engine,
@@ -42,14 +42,14 @@ impl<'a> Rows<'a> {
         Ok(Self { from, to, source, target, columns })
     }
 
-    /// Looks at what the target has.
+    /// Reads what the target contains.
     ///
     /// # Errors
-    /// `Conflict` where it has rows and `resume` is off, or where it has other rows than the source's first.
-    pub(super) fn begin(&self, resume: bool) -> Result<Found> {
+    /// `Conflict` if it has rows and `resume` is off, or if its rows are not the first ones of the source.
+    pub(super) fn begin(&self, resume: bool) -> Result<TargetContent> {
         let rows = count(&*self.to.session()?, Select::all(&self.target))?;
         if rows == 0 {
-            return Ok(Found { rows, key: None });
+            return Ok(TargetContent { rows, key: None });
         }
         if !resume {
             let message = format!(
@@ -69,16 +69,16 @@ impl<'a> Rows<'a> {
             );
             return Err(Error::new(ErrorKind::Conflict, message));
         }
-        Ok(Found { rows, key: Some(key) })
+        Ok(TargetContent { rows, key: Some(key) })
     }
 
-    /// Copies the rows behind `found`; gives their number.
+    /// Copies the rows after `found`; returns their number.
     ///
     /// # Errors
-    /// Those of both engines; a refused row's has its number among the rows of this copy.
+    /// Those of both engines; the error of a rejected row has its number among the rows of this copy.
     pub(super) fn copy(
         &self,
-        found: &Found,
+        found: &TargetContent,
         batch_rows: u64,
         progress: &mut dyn FnMut(CopyProgress<'_>),
     ) -> Result<u64> {
@@ -116,7 +116,7 @@ impl<'a> Rows<'a> {
     }
 
     /// # Errors
-    /// `Conflict` where the two tables have different numbers of rows.
+    /// `Conflict` if the row counts differ.
     pub(super) fn check_count(&self) -> Result<()> {
         let source = count(&*self.from.session()?, Select::all(self.source))?;
         let target = count(&*self.to.session()?, Select::all(&self.target))?;
@@ -127,10 +127,10 @@ impl<'a> Rows<'a> {
         Err(Error::new(ErrorKind::Conflict, message))
     }
 
-    /// The sum over all values of all rows, the same in both.
+    /// The checksum over all values of all rows, equal in both tables.
     ///
     /// # Errors
-    /// `Conflict` where it is not the same.
+    /// `Conflict` if they differ.
     pub(super) fn check_sum(&self, progress: &mut dyn FnMut(CopyProgress<'_>)) -> Result<u64> {
         let reader = self.from.session()?;
         let rows = count(&*reader, Select::all(self.source))?;
@@ -172,24 +172,24 @@ impl<'a> Rows<'a> {
         batch.push(&Write { table, verb, fields, values: &values })
     }
 
-    /// The sum of one row in the target's form.
+    /// The checksum of one row in the target's form.
     fn sum(&self, row: &dyn Row) -> u64 {
         sum_row(&self.columns, row)
     }
 
     /// The key of the target's last row, in the source's form.
     fn largest_key(&self) -> Result<Vec<Value<'static>>> {
-        let places = self.target.key();
+        let columns = self.target.key();
         let select = Select {
-            columns: places.iter().map(|&place| Expr::Column(place)).collect(),
-            order: places.iter().map(|&column| Order { column, descending: true }).collect(),
+            columns: columns.iter().map(|&column| Expr::Column(column)).collect(),
+            order: columns.iter().map(|&column| Order { column, descending: true }).collect(),
             limit: Some(1),
             ..Select::all(&self.target)
         };
         let mut key = Vec::new();
         self.to.session()?.query(&Source::Select(&select), &mut |row| {
-            for (value, &place) in (0..row.len()).zip(self.source.key()) {
-                if let Some(column) = self.source.columns().get(place) {
+            for (value, &source) in (0..row.len()).zip(self.source.key()) {
+                if let Some(column) = self.source.columns().get(source) {
                     key.push(column.accept(row.get(value).into())?);
                 }
             }
@@ -199,11 +199,11 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The sum of one row in the target's form. The order of rows has no say in a table's sum.
+/// The checksum of one row in the target's form. The checksum of a table does not depend on the order of its rows.
 pub(crate) fn sum_row(columns: &Columns, row: &dyn Row) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for place in (0..row.len()).filter(|&place| columns.is_copied(place)) {
-        match row.get(place) {
+    for column in (0..row.len()).filter(|&column| columns.is_copied(column)) {
+        match row.get(column) {
             ValueRef::Null => hasher.write_u8(0),
             ValueRef::Int(value) => {
                 hasher.write_u8(1);
@@ -227,7 +227,7 @@ fn add_bytes(hasher: &mut DefaultHasher, tag: u8, bytes: &[u8]) {
     hasher.write(bytes);
 }
 
-/// How many rows a selection has.
+/// The number of rows of a selection.
 fn count(session: &dyn Session, select: Select) -> Result<u64> {
     let select = Select { columns: vec![Expr::Count], order: Vec::new(), ..select };
     let mut rows = 0;
@@ -240,7 +240,7 @@ fn count(session: &dyn Session, select: Select) -> Result<u64> {
     Ok(rows)
 }
 
-/// Hands rows out a part at a time, so that those who take long over one hold nothing up in the engine.
+/// Passes rows on in blocks, so that a slow caller blocks nothing in the engine.
 pub(crate) fn walk(
     session: &dyn Session,
     select: &Select,

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 /// After this many changes without a known transaction boundary, they are committed nevertheless.
 pub(crate) const MAX_CHANGES: usize = 100_000;
 
-/// The states that rows are to have.
+/// The final states of the changed rows.
 struct RowStates<'c> {
     /// By pair and encoded key.
     rows: HashMap<(usize, Vec<u8>), RowState<'c>>,
@@ -39,25 +39,25 @@ pub(super) fn apply(
     made: &mut CopyState,
     mut more: impl FnMut(u64) -> Result<ChangePage>,
 ) -> Result<ReplicationReport> {
-    let border = first.boundary.map(|border| border.id);
+    let boundary = first.boundary.map(|boundary| boundary.id);
     let (mut page, mut changes, mut now) = (first, 0, *made);
     let done = in_transaction(to, |session| {
         loop {
             // Changes after the boundary may be the first part of a transaction.
-            page.changes.retain(|change| border.is_none_or(|border| change.id <= border));
-            let place = border.map_or(page.next, |border| border.min(page.next));
+            page.changes.retain(|change| boundary.is_none_or(|boundary| change.id <= boundary));
+            let position = boundary.map_or(page.next, |boundary| boundary.min(page.next));
             apply_changes(session, pairs, &page.changes)?;
             changes += page.changes.len();
             let last = page.changes.last().map(|change| change.at.as_microsecond());
             now = now.map(|before| last.or(before));
-            let whole = border == Some(place);
-            let is_end = whole || border.is_none() || changes >= MAX_CHANGES;
-            let next = if is_end { None } else { Some(more(place)?) };
-            match next.filter(|next| next.next > place) {
+            let whole = boundary == Some(position);
+            let is_end = whole || boundary.is_none() || changes >= MAX_CHANGES;
+            let next = if is_end { None } else { Some(more(position)?) };
+            match next.filter(|next| next.next > position) {
                 Some(next) => page = next,
                 None => {
-                    position::write(session, (from, *made), (place, now))?;
-                    return Ok(ReplicationReport { changes, place, whole });
+                    position::write(session, (from, *made), (position, now))?;
+                    return Ok(ReplicationReport { changes, position, whole });
                 }
             }
         }
@@ -76,7 +76,7 @@ pub(crate) fn in_transaction<R>(
     match work(&*session) {
         Ok(done) => session.control(TransactionControl::Commit).map(|()| done),
         Err(error) => {
-            // The end of the session rolls back too.
+            // Dropping the session also rolls back.
             let _ = session.control(TransactionControl::Rollback);
             Err(error)
         }
@@ -122,14 +122,15 @@ impl<'c> RowStates<'c> {
 /// Rejects a row with NULL in its key, which SQLite allows: several rows may have that key, so it is unknown which of them
 /// was changed.
 fn must_have_key(change: &Change, row: &DynRow) -> Result<()> {
-    let is_null = |&&place: &&usize| row.values().get(place).is_none_or(|v| *v == Value::Null);
-    let Some(&place) = change.table.key().iter().find(is_null) else { return Ok(()) };
+    let is_null =
+        |&&position: &&usize| row.values().get(position).is_none_or(|v| *v == Value::Null);
+    let Some(&position) = change.table.key().iter().find(is_null) else { return Ok(()) };
     let message = format!(
         "change {} is of a row with NULL in its key, so that nothing tells which row it is: give each \
          row a key, and begin behind this change, with a later backup or a new copy",
         change.id
     );
-    let column = change.table.columns().get(place).map_or("", |column| &column.name);
+    let column = change.table.columns().get(position).map_or("", |column| &column.name);
     let error = Error::new(ErrorKind::Constraint, message).in_table(change.table.name());
     Err(error.in_column(column.to_owned()))
 }
@@ -138,7 +139,7 @@ fn batch(pairs: &[TablePair], states: &RowStates<'_>) -> Result<Batch> {
     let mut batch = Batch::new();
     // Rows of a table together, in the order of their encoded keys, so that the batch is deterministic.
     let mut rows: Vec<_> = states.rows.iter().collect();
-    rows.sort_by_key(|(place, _)| *place);
+    rows.sort_by_key(|(position, _)| *position);
     for ((number, _), state) in rows.iter().filter(|(_, state)| state.row.is_none()) {
         if let Some(pair) = pairs.get(*number) {
             let (table, verb) = (&pair.target, Verb::Delete);

@@ -9,7 +9,7 @@ use bobak_core::{Error, ErrorKind, Result, Select, Session, TransactionControl};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaCheck {
     /// The number of the change after which both were compared.
-    pub place: u64,
+    pub position: u64,
     /// The tables, in the order of their names.
     pub tables: Vec<CheckedTable>,
 }
@@ -48,23 +48,25 @@ impl Replica {
         let logs = bobak_changes::logs_in(source)?;
         let replicated = logs.iter().filter(|log| self.replicates(log.table.name()));
         let wanted: Vec<_> = replicated.cloned().collect();
-        let mut place = self.place.unwrap_or(0);
-        let more = |place| bobak_changes::page(source, &logs, &wanted, place, PAGE);
+        let mut position = self.position.unwrap_or(0);
+        let more = |position| bobak_changes::page(source, &logs, &wanted, position, PAGE);
         loop {
-            let page = more(place)?;
-            if page.next == place {
+            let page = more(position)?;
+            if page.next == position {
                 break;
             }
             let mut made = Some(self.made);
-            let done = super::apply::apply(&*self.to, &self.pairs, place, page, &mut made, more)?;
-            (place, self.place, self.made) = (done.place, Some(done.place), made.flatten());
+            let done =
+                super::apply::apply(&*self.to, &self.pairs, position, page, &mut made, more)?;
+            (position, self.position, self.made) =
+                (done.position, Some(done.position), made.flatten());
         }
         let target = self.to.session()?;
         let mut tables = Vec::with_capacity(self.pairs.len());
         for pair in &self.pairs {
             tables.push(compare(source, &*target, pair)?);
         }
-        Ok(ReplicaCheck { place, tables })
+        Ok(ReplicaCheck { position, tables })
     }
 
     fn replicates(&self, table: &str) -> bool {

@@ -36,7 +36,7 @@ pub struct Replica {
     names: Vec<String>,
     pairs: Vec<TablePair>,
     /// The change up to which the target has all changes; `None` before the first copy is complete.
-    place: Option<u64>,
+    position: Option<u64>,
     /// The time of the last applied change, in microseconds.
     made: Option<i64>,
 }
@@ -48,7 +48,7 @@ pub struct ReplicationReport {
     /// How many changes were applied; 0 if there was none in time.
     pub changes: usize,
     /// The number of the source's change up to which the target has all changes.
-    pub place: u64,
+    pub position: u64,
     /// Whether the target has the state of the source between two transactions: not while it is more than 100,000 changes
     /// behind.
     pub whole: bool,
@@ -64,12 +64,12 @@ impl Replica {
     pub fn new(source: Arc<dyn Engine>, target: Arc<dyn Engine>, tables: &[&str]) -> Result<Self> {
         let (from, to) = (source, target);
         let names = tables.iter().map(|name| (*name).to_owned()).collect();
-        let mut replica = Self { from, to, names, pairs: Vec::new(), place: None, made: None };
-        if let Some(place) = position::read(&*replica.to)? {
-            replica.must_replicate(&place.tables)?;
-            replica.names = place.tables;
-            replica.place = place.filled.then_some(place.at);
-            replica.made = place.made;
+        let mut replica = Self { from, to, names, pairs: Vec::new(), position: None, made: None };
+        if let Some(position) = position::read(&*replica.to)? {
+            replica.must_replicate(&position.tables)?;
+            replica.names = position.tables;
+            replica.position = position.filled.then_some(position.at);
+            replica.made = position.made;
         }
         replica.pair()?;
         Ok(replica)
@@ -83,8 +83,8 @@ impl Replica {
     /// # Errors
     /// `Conflict` if a table of the target has rows that are not the replica's; `Misuse` if the target is the source itself; as [`step`](Self::step).
     pub fn begin(&mut self, mut progress: impl FnMut(CopyProgress<'_>)) -> Result<u64> {
-        if let Some(place) = self.place {
-            return Ok(place);
+        if let Some(position) = self.position {
+            return Ok(position);
         }
         let first = self.changes().last_id()?;
         let begun_before = position::read(&*self.to)?.is_some();
@@ -103,13 +103,13 @@ impl Replica {
         let last = self.changes().last_id()?;
         let mut at = first;
         while at < last {
-            at = self.advance(at, Duration::ZERO, false)?.place;
+            at = self.advance(at, Duration::ZERO, false)?.position;
         }
         self.made = self.last_of_source(at)?;
         position::finish(&*self.to, at, self.made)?;
         self.to.flush()?;
         self.names = self.tables().into_iter().map(str::to_owned).collect();
-        self.place = Some(at);
+        self.position = Some(at);
         Ok(at)
     }
 
@@ -127,12 +127,12 @@ impl Replica {
     /// replica's position or differs there, since an older state was restored: begin again with an empty target; `Conflict`
     /// also if another replica writes to the target; those of both engines.
     pub fn step(&mut self, wait: Duration) -> Result<ReplicationReport> {
-        let Some(place) = self.place else {
+        let Some(position) = self.position else {
             let message = "the replica has no first copy yet: call begin first";
             return Err(Error::new(ErrorKind::Misuse, message));
         };
-        let step = self.advance(place, wait, true)?;
-        self.place = Some(step.place);
+        let step = self.advance(position, wait, true)?;
+        self.position = Some(step.position);
         Ok(step)
     }
 
@@ -144,8 +144,8 @@ impl Replica {
 
     /// The number of the source's change up to which the target has all changes; `None` before the first copy is complete.
     #[must_use]
-    pub const fn place(&self) -> Option<u64> {
-        self.place
+    pub const fn position(&self) -> Option<u64> {
+        self.position
     }
 
     fn advance(&mut self, from: u64, wait: Duration, filled: bool) -> Result<ReplicationReport> {
@@ -159,14 +159,18 @@ impl Replica {
         }
         let page = changes.wait(wait)?;
         if page.next <= from {
-            return Ok(ReplicationReport { changes: 0, place: page.next, whole: page.is_whole() });
+            return Ok(ReplicationReport {
+                changes: 0,
+                position: page.next,
+                whole: page.is_whole(),
+            });
         }
         self.pair()?;
         if filled {
             self.must_be_same(from)?;
         }
         let mut made = filled.then_some(self.made);
-        let more = |place| changes.clone().since(place).page();
+        let more = |position| changes.clone().since(position).page();
         let done = apply::apply(&*self.to, &self.pairs, from, page, &mut made, more)?;
         self.made = made.unwrap_or(self.made);
         Ok(done)
@@ -174,12 +178,12 @@ impl Replica {
 
     /// Rejects a source whose last change up to the replica's position differs from the one applied: it is another database,
     /// or a backup was restored over it.
-    fn must_be_same(&self, place: u64) -> Result<()> {
+    fn must_be_same(&self, position: u64) -> Result<()> {
         let Some(made) = self.made else { return Ok(()) };
-        match self.last_of_source(place)? {
+        match self.last_of_source(position)? {
             Some(found) if found != made => {
                 let message = format!(
-                    "the source's changes up to {place} differ from those that were replicated: it \
+                    "the source's changes up to {position} differ from those that were replicated: it \
                      is another database, or a backup was restored over it; begin again with an \
                      empty target"
                 );
@@ -210,13 +214,13 @@ impl Replica {
     }
 
     /// The time of the last change of the replicated tables up to a change.
-    fn last_of_source(&self, place: u64) -> Result<Option<i64>> {
+    fn last_of_source(&self, position: u64) -> Result<Option<i64>> {
         let mut logs = bobak_changes::logs(&*self.from)?;
         let is = |log: &bobak_changes::ChangeLog, pair: &TablePair| {
             log.table.name().eq_ignore_ascii_case(pair.source.name())
         };
         logs.retain(|log| self.pairs.iter().any(|pair| is(log, pair)));
-        let last = bobak_changes::last_up_to(&*self.from.session()?, &logs, place)?;
+        let last = bobak_changes::last_up_to(&*self.from.session()?, &logs, position)?;
         Ok(last.map(|(_, at)| at))
     }
 
@@ -259,7 +263,7 @@ impl std::fmt::Debug for Replica {
             .field("from", &self.from.name())
             .field("to", &self.to.name())
             .field("tables", &self.tables())
-            .field("place", &self.place)
+            .field("position", &self.position)
             .finish_non_exhaustive()
     }
 }

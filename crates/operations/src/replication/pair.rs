@@ -119,7 +119,8 @@ impl TablePair {
 
 /// The table as a replica has it, without foreign keys.
 fn without_references(table: &TableSchema) -> Result<TableSchema> {
-    let name = |place: &usize| table.columns().get(*place).map(|column| column.name.to_string());
+    let name =
+        |position: &usize| table.columns().get(*position).map(|column| column.name.to_string());
     let key: Vec<String> = table.key().iter().filter_map(name).collect();
     let mut builder: TableSchemaBuilder = TableSchema::builder(table.name().to_owned()).key(key);
     if table.key_generation() == bobak_core::KeyGeneration::Given {
@@ -132,7 +133,7 @@ fn without_references(table: &TableSchema) -> Result<TableSchema> {
     }
     for index in table.indexes() {
         let columns: Vec<String> = index.columns.iter().filter_map(name).collect();
-        let of_column = |place: &usize| table.columns().get(*place).is_some_and(|c| c.unique);
+        let of_column = |position: &usize| table.columns().get(*position).is_some_and(|c| c.unique);
         let own = format!("{}_unique", [table.name(), columns.first().map_or("", |c| c)].join("_"));
         let is_rule = index.unique && columns.len() == 1 && index.columns.iter().all(of_column);
         builder = match (is_rule && index.name == own, index.unique) {

@@ -24,14 +24,14 @@ pub(super) type CopyState = Option<Option<i64>>;
 
 /// The row; `None` in a database that is no replica yet.
 pub(super) fn read(to: &dyn Engine) -> Result<Option<Position>> {
-    let mut place = None;
+    let mut position = None;
     let select = Select::all(replica_schema());
     let read = to.session()?.query(&Source::Select(&select), &mut |row: &dyn Row| {
         if let (ValueRef::Int(at), ValueRef::Int(filled), ValueRef::Text(names)) =
             (row.get(1), row.get(2), row.get(3))
         {
             let tables = names.lines().map(str::to_owned).collect();
-            place = Some(Position {
+            position = Some(Position {
                 at: at.unsigned_abs(),
                 filled: filled != 0,
                 made: (filled > 1).then_some(filled),
@@ -42,7 +42,7 @@ pub(super) fn read(to: &dyn Engine) -> Result<Option<Position>> {
     });
     match read {
         Err(error) if error.kind() == ErrorKind::Schema => Ok(None),
-        read => read.map(|()| place),
+        read => read.map(|()| position),
     }
 }
 

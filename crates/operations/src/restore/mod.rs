@@ -13,7 +13,7 @@ pub use replay::{ReplayReport, replay};
 
 use crate::DatabaseFile;
 use crate::archive::ArchiveFolder;
-use crate::backup::{BackupReport, FileType, StagedCopy, refuse_existing, unpack};
+use crate::backup::{BackupReport, FileType, StagedCopy, reject_existing, unpack};
 use bobak_core::{AtomicFile, Error, ErrorKind, Result};
 use std::fs;
 use std::ops::Deref;
@@ -25,7 +25,7 @@ use std::path::Path;
 pub struct RestoreReport {
     /// What the backup contains.
     pub backup: BackupReport,
-    /// The changes that were replayed on top of it; `None` if none were asked for.
+    /// The changes that were replayed on top of it; `None` if the options request no replay.
     pub replayed: Option<ReplayReport>,
 }
 
@@ -52,19 +52,19 @@ pub fn restore(
     database: &DatabaseFile,
     options: &RestoreOptions,
 ) -> Result<RestoreReport> {
-    let place = database.path();
-    if is_same_file(backup, place) {
-        let message = format!("{} is the backup itself", place.display());
+    let position = database.path();
+    if is_same_file(backup, position) {
+        let message = format!("{} is the backup itself", position.display());
         return Err(Error::new(ErrorKind::Misuse, message));
     }
-    refuse_existing(place, options.overwrite)?;
+    reject_existing(position, options.overwrite)?;
     let changes = options.changes.as_ref();
     let changes = changes.map(|(folder, replay)| (ArchiveFolder::to_read(folder), *replay));
     if let Some((folder, _)) = &changes {
         folder.must_have_files()?;
     }
-    let file = AtomicFile::create_private(place)?;
-    let staged = StagedCopy { backup, path: file.path(), place: Some(file.target()) };
+    let file = AtomicFile::create_private(position)?;
+    let staged = StagedCopy { backup, path: file.path(), target: Some(file.target()) };
     let report = unpack(staged, Some(database))?;
     let file_type = FileType::of(file.path()).map_err(|error| staged.unusable(error))?;
     must_suit(backup, file_type, database)?;
@@ -90,7 +90,7 @@ fn must_suit(backup: &Path, file_type: FileType, database: &DatabaseFile) -> Res
         (DatabaseFile::Memory { .. }, FileType::Snapshot | FileType::Json) => Ok(()),
         #[cfg(feature = "sqlite")]
         (DatabaseFile::Sqlite { builder, .. }, FileType::Sqlite) if builder.has_key() => {
-            let message = "the backup is not encrypted, and the database is to be: restore it \
+            let message = "the backup is not encrypted, but the database must be: restore it \
                            without a key, and encrypt it then";
             Err(Error::new(ErrorKind::Unsupported, message))
         }

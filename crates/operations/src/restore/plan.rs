@@ -1,23 +1,23 @@
-//! Which of a folder's changes are made again: found before any of them is.
+//! Plans a replay: finds its end in the archive before any change is applied.
 //!
-//! A replay ends at a border, with which a transaction is known to end: else the database would be as it
-//! never was. The backup's own end is one.
+//! A replay ends at a transaction boundary, or the database would get a state that it never had. The end of the backup is
+//! one, too.
 
 use super::options::{RecoveryTarget, ReplayOptions};
 use crate::archive::ArchiveFolder;
 use crate::archive::frame::{Frame, LoggedChange, Page};
 use bobak_core::{Error, ErrorKind, Result, Timestamp};
 
-/// What a database has already.
+/// Where the restored database ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin {
     /// The number of its last change.
-    pub place: u64,
-    /// The last change that is written down in it, and when it was made, in microseconds.
+    pub position: u64,
+    /// The last change in its change log, and its time in microseconds.
     pub last: Option<(u64, i64)>,
 }
 
-/// What is made again.
+/// The changes to replay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     /// The changes up to this one.
@@ -30,7 +30,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Reads a folder wholly, for a database that has the changes of its beginning.
+    /// Reads the whole archive, for a database that has its first changes.
     ///
     /// # Errors
     /// As [`Db::replay`](replay()).
@@ -38,9 +38,9 @@ impl Plan {
         let mut scan = Scan::new(options.until, begin);
         folder.each(|reader| {
             if reader.from > scan.end {
-                let (from, place) = (reader.from, scan.end);
+                let (from, position) = (reader.from, scan.end);
                 let message = format!(
-                    "the changes begin behind {from}, and the backup ends with {place}: those in \
+                    "the changes begin behind {from}, and the backup ends with {position}: those in \
                      between are missing"
                 );
                 return Err(Error::new(ErrorKind::NotFound, message));
@@ -50,44 +50,44 @@ impl Plan {
                     scan.page(&page)?;
                 }
             }
-            scan.end = scan.end.max(reader.place);
+            scan.end = scan.end.max(reader.position);
             Ok(true)
         })?;
         scan.plan(options.partial)
     }
 }
 
-/// What is known of the changes that were read.
+/// The state of reading the archive.
 struct Scan {
     until: RecoveryTarget,
-    /// What the database has.
+    /// Where the database ends.
     begin: Begin,
-    /// The end of what was read.
+    /// The number of the last change that was read.
     end: u64,
-    /// The last border up to which no change is beyond `until`.
+    /// The last boundary before any change after `until`.
     cut: u64,
-    /// When that was read; `None` also where each change counts as a border.
+    /// When that boundary was read; `None` also if every change counts as a boundary.
     read: Option<Timestamp>,
-    is_border: bool,
-    /// The last change that is not beyond `until`, and how many there are behind the cut.
+    is_boundary: bool,
+    /// The last change not after `until`, and how many changes follow the cut.
     last: u64,
     behind: u64,
     is_beyond: bool,
-    /// The first border behind `until`.
+    /// The first boundary after `until`.
     next: Option<u64>,
 }
 
 impl Scan {
     const fn new(until: RecoveryTarget, begin: Begin) -> Self {
-        let place = begin.place;
+        let position = begin.position;
         Self {
             until,
             begin,
-            end: place,
-            cut: place,
+            end: position,
+            cut: position,
             read: None,
-            is_border: true,
-            last: place,
+            is_boundary: true,
+            last: position,
             behind: 0,
             is_beyond: false,
             next: None,
@@ -114,8 +114,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Refuses the changes of another database, or of a state of it that was given up for an older one: the database's last
-    /// change was made at another time than the one with its number here.
+    /// Rejects changes of another database, or of a state of it that was replaced by an older one: the database's last
+    /// change has another time than the change with its number in the archive.
     fn must_be_same(&self, change: &LoggedChange<'_>) -> Result<()> {
         if self.begin.last.is_none_or(|(id, at)| change.id != id || change.at == at) {
             return Ok(());
@@ -129,7 +129,7 @@ impl Scan {
     }
 
     fn change(&mut self, change: &LoggedChange<'_>) {
-        if change.id <= self.begin.place {
+        if change.id <= self.begin.position {
             return;
         }
         self.is_beyond |= match self.until {
@@ -148,24 +148,24 @@ impl Scan {
             self.next.get_or_insert(id);
         } else if id >= self.cut {
             (self.cut, self.read, self.behind) = (id, read, 0);
-            self.is_border = read.is_some();
+            self.is_boundary = read.is_some();
         }
     }
 
     fn plan(self, partial: bool) -> Result<Plan> {
         if let RecoveryTarget::Change(id) = self.until {
-            self.must_be_border(id, partial)?;
+            self.must_be_boundary(id, partial)?;
         }
         let is_end = !self.is_beyond;
         if partial && self.behind > 0 {
             let to = if is_end { self.end } else { self.last };
             return Ok(Plan { to, whole: false, read: None, left_out: 0, is_end });
         }
-        let (to, whole, read) = (self.cut, self.is_border, self.read);
+        let (to, whole, read) = (self.cut, self.is_boundary, self.read);
         Ok(Plan { to, whole, read, left_out: self.behind, is_end })
     }
 
-    fn must_be_border(&self, id: u64, partial: bool) -> Result<()> {
+    fn must_be_boundary(&self, id: u64, partial: bool) -> Result<()> {
         let message = if id > self.end {
             format!("the folder ends with change {}, before {id}", self.end)
         } else if self.behind > 0 && !partial {

@@ -1,8 +1,8 @@
-//! Making changes of a folder again, behind a backup.
+//! Replays the changes of an archive on a restored backup.
 //!
-//! The backup has the feed as it was, so it says itself with which change to begin. Rows get their
-//! last state page by page; what the triggers write down meanwhile is replaced by what is in the
-//! folder: the history, with its times and names, is then as it was.
+//! The backup contains the change log, so it determines the first change to replay. Rows get their last state page by
+//! page. The changes that triggers capture meanwhile are replaced by those of the archive, so that the history keeps its
+//! times and actors.
 
 use super::options::{RecoveryTarget, ReplayOptions};
 use super::plan::{Begin, Plan};
@@ -21,26 +21,26 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was made again.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayReport {
-    /// How many changes.
+    /// The number of replayed changes.
     pub changes: u64,
     /// The number of the last change that the database has now.
-    pub place: u64,
-    /// When the last of them was made; `None` where there was none.
+    pub position: u64,
+    /// The time of the last replayed change; `None` if there was none.
     pub at: Option<Timestamp>,
-    /// Whether the folder has no change beyond the moment or the number.
+    /// Whether the archive has no change after the target.
     pub is_end: bool,
-    /// Whether a transaction is known to end with `place`: not where a part was
-    /// [asked for](ReplayOptions::partial), or an earlier version wrote the folder.
+    /// Whether a transaction is known to end with `position`. Not if a [partial](ReplayOptions::partial) replay was
+    /// requested, or if an earlier version wrote the archive.
     pub whole: bool,
-    /// When the feed was seen to end there: as it is now, the database was at that moment. `None` where
-    /// the folder does not say it.
+    /// When the archiver read that boundary: the database had this state at that moment. `None` if the archive does not
+    /// know it.
     pub read: Option<Timestamp>,
-    /// How many changes behind `place` were left out though they are not beyond the moment: nothing tells
-    /// whether their transactions had ended by then. Many, where no archive ran for a while.
+    /// The number of changes after `position` that were left out although they are not after the target, because it is
+    /// unknown whether their transactions had ended by then. Large if no archive was running at that time.
     pub left_out: u64,
 }
 
@@ -71,9 +71,9 @@ pub(super) fn replay_folder(
     folder: &ArchiveFolder,
     options: ReplayOptions,
 ) -> Result<ReplayReport> {
-    let (logs, begin) = Replay::begins(engine, options.until)?;
+    let (logs, begin) = Replay::read_begin(engine, options.until)?;
     let plan = Plan::new(folder, begin, options)?;
-    let mut replay = Replay::new(engine, logs, begin.place, plan)?;
+    let mut replay = Replay::new(engine, logs, begin.position, plan)?;
     let done = folder.each(|reader| {
         let mut tables = HashMap::new();
         while let Some(frame) = reader.next()? {
@@ -96,36 +96,36 @@ struct Replay<'e> {
     logs: Vec<ChangeLog>,
     pairs: Vec<TablePair>,
     plan: Plan,
-    /// Up to where changes are made, committed or not.
-    place: u64,
-    /// What the database's counter says of it.
+    /// The number of the last applied change, committed or not.
+    position: u64,
+    /// The value of the database's change counter.
     counted: u64,
     open: Option<Open<'e>>,
     done: ReplayReport,
 }
 
-/// A transaction in which changes are made.
+/// A transaction that applies changes.
 struct Open<'e> {
     session: Box<dyn Session + 'e>,
     changes: usize,
 }
 
 impl<'e> Replay<'e> {
-    /// The logs of a database, and what it ends with.
-    fn begins(engine: &dyn Engine, until: RecoveryTarget) -> Result<(Vec<ChangeLog>, Begin)> {
+    /// The change logs of a database, and where they end.
+    fn read_begin(engine: &dyn Engine, until: RecoveryTarget) -> Result<(Vec<ChangeLog>, Begin)> {
         if !matches!(engine.name(), "sqlite" | "memory") {
             let message = format!("the {} engine takes no changes behind a backup", engine.name());
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let session = engine.session()?;
         let logs = logs_in(&*session)?;
-        let place = last_id(&*session, &logs)?;
+        let position = last_id(&*session, &logs)?;
         if logs.is_empty() {
             let message = "no table of the backup is tracked, so nothing says where to go on";
             return Err(Error::new(ErrorKind::Schema, message));
         }
         let behind = match until {
-            RecoveryTarget::Change(id) => id < place,
+            RecoveryTarget::Change(id) => id < position,
             RecoveryTarget::Moment(at) => logs.iter().try_fold(false, |behind, log| {
                 Ok::<_, Error>(behind || log.is_after(&*session, at)?)
             })?,
@@ -133,66 +133,71 @@ impl<'e> Replay<'e> {
         };
         if behind {
             let message = format!(
-                "the backup is of a later moment, behind change {place}: restore an older one"
+                "the backup is of a later moment, behind change {position}: restore an older one"
             );
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
-        let last = last_up_to(&*session, &logs, place)?;
-        Ok((logs, Begin { place, last }))
+        let last = last_up_to(&*session, &logs, position)?;
+        Ok((logs, Begin { position, last }))
     }
 
-    fn new(engine: &'e dyn Engine, logs: Vec<ChangeLog>, place: u64, plan: Plan) -> Result<Self> {
+    fn new(
+        engine: &'e dyn Engine,
+        logs: Vec<ChangeLog>,
+        position: u64,
+        plan: Plan,
+    ) -> Result<Self> {
         let pairs = logs.iter().map(|log| TablePair::same(&log.table)).collect::<Result<_>>()?;
         let Plan { whole, read, left_out, is_end, .. } = plan;
-        let done = ReplayReport { changes: 0, place, at: None, is_end, whole, read, left_out };
-        Ok(Self { engine, logs, pairs, plan, place, counted: place, open: None, done })
+        let done = ReplayReport { changes: 0, position, at: None, is_end, whole, read, left_out };
+        Ok(Self { engine, logs, pairs, plan, position, counted: position, open: None, done })
     }
 
-    /// Makes a page's changes, up to the plan's end; `false` where that is reached.
+    /// Applies a page's changes, up to the end of the plan; `false` once that is reached.
     fn page(&mut self, tables: &HashMap<i64, Table>, page: &Page<'_>) -> Result<bool> {
         let mut changes = Vec::new();
         for row in &page.changes {
             let logged = LoggedChange::of(*row)?;
-            if logged.id > self.place && logged.id <= self.plan.to {
+            if logged.id > self.position && logged.id <= self.plan.to {
                 changes.push(self.change(tables, &logged)?);
             }
         }
-        let place = page.next.min(self.plan.to).max(self.place);
+        let position = page.next.min(self.plan.to).max(self.position);
         if let Some(last) = changes.last() {
             let at = last.at;
             let mut open = self.take_open()?;
             let session = &*open.session;
             reserve_keys(session, &self.pairs, &changes)?;
             apply_changes(session, &self.pairs, &changes)?;
-            write_down(session, &self.logs, self.place, &changes)?;
-            count(session, place, Some(at.as_microsecond()))?;
+            replace_captured(session, &self.logs, self.position, &changes)?;
+            count(session, position, Some(at.as_microsecond()))?;
             open.changes += changes.len();
-            (self.counted, self.open) = (place, Some(open));
+            (self.counted, self.open) = (position, Some(open));
             self.done.changes += changes.len() as u64;
             self.done.at = Some(at);
         }
-        self.place = place;
-        let is_border = page.boundaries.as_ref().is_none_or(|boundaries| {
+        self.position = position;
+        let is_boundary = page.boundaries.as_ref().is_none_or(|boundaries| {
             boundaries.last().is_some_and(|boundary| boundary.id == page.next)
         });
-        if let Some(open) = self.open.take_if(|open| is_border || open.changes >= MAX_CHANGES) {
+        if let Some(open) = self.open.take_if(|open| is_boundary || open.changes >= MAX_CHANGES) {
             open.commit()?;
         }
         Ok(page.next < self.plan.to)
     }
 
     fn end(&mut self) -> Result<ReplayReport> {
-        if self.counted < self.place {
-            // Numbers that no change has are not given again.
+        if self.counted < self.position {
+            // The counter moves past numbers without a change.
             let open = self.take_open()?;
-            count(&*open.session, self.place, None)?;
+            count(&*open.session, self.position, None)?;
             self.open = Some(open);
         }
         self.open.take().map_or(Ok(()), Open::commit)?;
-        Ok(ReplayReport { place: self.place, ..self.done })
+        Ok(ReplayReport { position: self.position, ..self.done })
     }
 
-    /// The transaction that is open, or a new one.
+    /// The open transaction, or a new one.
     fn take_open(&mut self) -> Result<Open<'e>> {
         self.open.take().map_or_else(|| Open::begin(self.engine, &self.logs), Ok)
     }
@@ -219,7 +224,7 @@ impl<'e> Replay<'e> {
 impl<'e> Open<'e> {
     fn begin(engine: &'e dyn Engine, logs: &[ChangeLog]) -> Result<Self> {
         let session = engine.session()?;
-        // What triggers and foreign keys did is among the changes.
+        // The effects of triggers and foreign keys are among the archived changes.
         let tables: Vec<&str> = logs.iter().map(|log| log.table.name()).collect();
         session.begin_replay(&tables)?;
         Ok(Self { session, changes: 0 })
@@ -230,16 +235,16 @@ impl<'e> Open<'e> {
     }
 }
 
-/// Puts these changes in the place of what was written down since `place`.
-fn write_down(
+/// Replaces the changes that were captured since `position` by these.
+fn replace_captured(
     session: &dyn Session,
     logs: &[ChangeLog],
-    place: u64,
+    position: u64,
     changes: &[Change],
 ) -> Result<()> {
     let mut batch = Batch::new();
     for log in logs {
-        let since = compare_number(SEQ, Comparison::Greater, place);
+        let since = compare_number(SEQ, Comparison::Greater, position);
         let change =
             bobak_core::BulkChange { table: &log.schema, condition: Some(&since), assign: None };
         session.change(&change)?;
@@ -252,9 +257,9 @@ fn write_down(
     if batch.is_empty() { Ok(()) } else { session.batch(&batch, OnError::Stop, &mut |_| {}) }
 }
 
-/// Has the counter go on behind a place, and its time behind that of the last change.
-fn count(session: &dyn Session, place: u64, at: Option<i64>) -> Result<()> {
-    let mut assign = vec![Assign::Set { column: 1, value: number(place) }];
+/// Sets the change counter to a change, and its time to that of the last change.
+fn count(session: &dyn Session, position: u64, at: Option<i64>) -> Result<()> {
+    let mut assign = vec![Assign::Set { column: 1, value: number(position) }];
     assign.extend(at.map(|at| Assign::Set { column: 2, value: Value::Int(at) }));
     let change =
         bobak_core::BulkChange { table: counter_schema(), condition: None, assign: Some(&assign) };

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The fewest characters of a token that somebody chose: shorter ones can be guessed by a program.
+/// The fewest characters of a token that a person chose: shorter ones can be guessed by a program.
 const MIN_TOKEN_LENGTH: usize = 16;
 /// How often the access file is checked for changes, at most.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);

@@ -40,7 +40,7 @@ struct CachedPermissions {
 }
 
 impl Caller {
-    /// The operator, who has all permissions: the process that started the server, and whoever
+    /// The operator, who has all permissions: the process that started the server, and any user who
     /// connects over a transport that the operating system protects.
     #[must_use]
     pub fn operator() -> Self {

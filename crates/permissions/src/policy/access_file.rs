@@ -359,8 +359,8 @@ mod tests {
         let text = AccessFile::read(&path).unwrap();
         assert_eq!(text.policy().roles().count(), 20, "{text}");
         let wrong = folder.path().join("other.txt");
-        let refused = AccessFile::edit(&wrong, true, |text| text.grant("a", "raed on b"));
-        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Config);
+        let rejected = AccessFile::edit(&wrong, true, |text| text.grant("a", "raed on b"));
+        assert_eq!(rejected.unwrap_err().kind(), ErrorKind::Config);
         assert!(!wrong.exists(), "a failed edit creates no file");
     }
 

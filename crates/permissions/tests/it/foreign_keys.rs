@@ -43,14 +43,14 @@ fn each_way_in(ada: &As<'_>, kept: i64) -> Vec<Result<(), Error>> {
     ]
 }
 
-fn all_refused(results: Vec<Result<(), Error>>, kind: ErrorKind) -> Vec<String> {
-    let refusal = |result: Result<(), Error>| {
+fn all_rejected(results: Vec<Result<(), Error>>, kind: ErrorKind) -> Vec<String> {
+    let rejection = |result: Result<(), Error>| {
         let error = result.unwrap_err();
         assert_eq!((error.kind(), error.column()), (kind, Some("kept")), "{error}");
         assert!(!error.to_string().contains("secret"), "{error}");
         shown(&error).1
     };
-    results.into_iter().map(refusal).collect()
+    results.into_iter().map(rejection).collect()
 }
 
 fn orders_of(shop: &Shop) -> Vec<i64> {
@@ -62,8 +62,8 @@ fn foreign_keys_do_not_reveal_hidden_tables() {
     on_each(|shop| {
         for grants in ["read, write on orders", "read, write on orders\ninsert, sql on secret"] {
             let ada = shop.with(grants);
-            let there = all_refused(each_way_in(&ada, 1), ErrorKind::Denied);
-            assert_eq!(there, all_refused(each_way_in(&ada, 777), ErrorKind::Denied));
+            let there = all_rejected(each_way_in(&ada, 1), ErrorKind::Denied);
+            assert_eq!(there, all_rejected(each_way_in(&ada, 777), ErrorKind::Denied));
             let add = [Assign::Add { column: 3, value: Value::Int(1) }];
             assert_fails(ada.change(&shop.orders, None, Some(&add)), ErrorKind::Denied);
             assert_eq!(orders_of(shop), [1, 2, 3]);
@@ -102,8 +102,8 @@ fn foreign_keys_do_not_reveal_hidden_rows() {
         let operator = shop.by(&Caller::operator());
         operator.insert(&shop.secret, vec![2.into(), text("bob")]).unwrap();
         let ada = shop.with("read, write on orders\nread on secret where owner = :user");
-        let hidden = all_refused(each_way_in(&ada, 2), ErrorKind::Constraint);
-        assert_eq!(hidden, all_refused(each_way_in(&ada, 777), ErrorKind::Constraint));
+        let hidden = all_rejected(each_way_in(&ada, 2), ErrorKind::Constraint);
+        assert_eq!(hidden, all_rejected(each_way_in(&ada, 777), ErrorKind::Constraint));
         assert_eq!(orders_of(shop), [1, 2, 3]);
         each_way_in(&ada, 1).into_iter().for_each(|result| result.unwrap());
         // With rules on the orders, too. With an inapplicable rule nothing can be read.

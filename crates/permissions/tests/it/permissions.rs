@@ -169,7 +169,7 @@ fn internal_tables_need_an_explicit_grant() {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("copy");
             let watch = &mut |_| Ok(());
-            let job = BackupJob { file: &file, place: &file, pauses: false, watch };
+            let job = BackupJob { file: &file, target: &file, pauses: false, watch };
             let done = caller.engine.backup(job);
             done.map(drop).map_err(|error| error.kind())
         };

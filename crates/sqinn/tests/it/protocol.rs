@@ -137,8 +137,8 @@ fn runs_before_error_are_kept() {
     let failed = replies.query(1).unwrap();
     assert_eq!(failed.rows, [[V::Int32(1)]]);
     assert_eq!(failed.error.unwrap(), "integer overflow");
-    let refused = replies.query(1).unwrap();
-    assert_eq!(refused.error.unwrap(), "invalid type 0 for column 0");
+    let rejected = replies.query(1).unwrap();
+    assert_eq!(rejected.error.unwrap(), "invalid type 0 for column 0");
 }
 
 #[test]

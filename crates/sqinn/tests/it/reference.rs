@@ -4,7 +4,7 @@
 
 use crate::support::{Reply, V};
 use bobak_sqlite::SqliteError;
-use bobak_sqlite::raw::{Access, Connection, Kind, Value};
+use bobak_sqlite::raw::{Access, Connection, Value, ValueKind};
 
 pub struct Reference(Connection);
 
@@ -65,10 +65,10 @@ impl Reference {
         let mut rows = self.0.query(id, values.iter().copied())?;
         while let Some(mut row) = rows.next()? {
             let kinds = columns.iter().map(|tag| match tag {
-                1 | 2 => Kind::Int,
-                3 => Kind::Float,
-                4 => Kind::Text,
-                _ => Kind::Bytes,
+                1 | 2 => ValueKind::Int,
+                3 => ValueKind::Float,
+                4 => ValueKind::Text,
+                _ => ValueKind::Bytes,
             });
             let mut tags = columns.iter();
             let mut values = Vec::new();

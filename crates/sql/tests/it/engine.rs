@@ -132,8 +132,8 @@ unsafe fn bind(statement: *mut ffi::sqlite3_stmt, at: c_int, value: ValueRef<'_>
 }
 
 unsafe fn read(statement: *mut ffi::sqlite3_stmt, column: c_int) -> Value<'static> {
-    // SAFETY: the pointers hold until the next step, and are copied at once; the pointer is asked for
-    // before the length, which belongs to it.
+    // SAFETY: the pointers are valid until the next step, and the bytes are copied at once; the pointer is read before the
+    // length, which belongs to it.
     unsafe {
         match ffi::sqlite3_column_type(statement, column) {
             ffi::SQLITE_INTEGER => Value::Int(ffi::sqlite3_column_int64(statement, column)),

@@ -39,7 +39,7 @@ pub fn only_key() -> Arc<TableSchema> {
     Arc::new(table.build().unwrap())
 }
 
-/// A column of every type, all nullable, beside the key; then every type that has one as text.
+/// A nullable column of every type in addition to the key; then every type that can be stored as text.
 pub fn everything() -> Arc<TableSchema> {
     let mut table = TableSchema::builder("everything").column(ColumnSchema::of::<Uuid>("key"));
     for &ty in Type::ALL {

@@ -29,7 +29,7 @@ fn table() -> String {
         let stored = if column.is_kept_as_text() { "text" } else { column.ty.storage().name() };
         write!(text, "| `{name}` | {stored} |").unwrap();
         let cell = |(_, dialect): &(&str, Dialect)| match (*dialect, column.ty) {
-            (Dialect::Postgres | Dialect::MariaDb, Type::Any) => "refused".to_owned(),
+            (Dialect::Postgres | Dialect::MariaDb, Type::Any) => "rejected".to_owned(),
             (dialect, _) => match declared_type(dialect, column) {
                 empty if empty.is_empty() => "no type".to_owned(),
                 name => format!("`{name}`"),

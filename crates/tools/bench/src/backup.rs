@@ -1,6 +1,6 @@
 //! What writers notice of a backup: their rate and their longest wait, without one and while one runs.
 
-use crate::lane::Failure;
+use crate::contender::Failure;
 use crate::report::{Machine, aligned, format};
 use bobak::backup::{BackupOptions, Compression};
 use bobak::{Batch, BatchOptions, Db, Record};
@@ -69,14 +69,14 @@ struct Entry {
 
 /// One run of one mode: rates and longest waits, without and with a backup.
 struct Run {
-    alone: Writing,
-    during: Writing,
+    alone: WriterSpeed,
+    during: WriterSpeed,
     seconds: f64,
     bytes: u64,
 }
 
 #[derive(Default)]
-struct Writing {
+struct WriterSpeed {
     rate: f64,
     longest: Duration,
 }
@@ -165,7 +165,7 @@ fn write_while<R>(
     db: &Db,
     writers: usize,
     work: impl FnOnce() -> Result<R, Failure>,
-) -> Result<(R, Writing), Failure> {
+) -> Result<(R, WriterSpeed), Failure> {
     let stop = AtomicBool::new(false);
     let write = || -> Result<(u64, Duration), Failure> {
         let table = db.table::<Entry>()?;
@@ -184,7 +184,7 @@ fn write_while<R>(
         let result = work();
         let seconds = begun.elapsed().as_secs_f64();
         stop.store(true, Ordering::Relaxed);
-        let mut writing = Writing::default();
+        let mut writing = WriterSpeed::default();
         for thread in threads {
             let (written, longest) = thread
                 .join()
@@ -198,7 +198,7 @@ fn write_while<R>(
 
 impl BackupBenchRow {
     fn of(engine: &'static str, compression: Compression, mut runs: Vec<Run>) -> Option<Self> {
-        let longest = |of: fn(&Run) -> &Writing| {
+        let longest = |of: fn(&Run) -> &WriterSpeed| {
             let longest = runs.iter().map(|run| of(run).longest).max().unwrap_or_default();
             longest.as_secs_f64() * 1e3
         };

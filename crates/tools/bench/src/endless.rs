@@ -1,12 +1,12 @@
-//! How much memory an endless batch and a long read take: they must not grow with the rows.
+//! How much memory an endless batch and a long read use: it must not grow with the rows.
 //!
-//! It wants a process of its own: what an allocator has kept from earlier work would hide growth.
-//! The raw lane's peak, measured the same way, is what SQLite's own cache takes.
+//! Run it in a process of its own: memory that an allocator kept from earlier work would hide growth. The raw contender's
+//! peak, measured the same way, is what SQLite's own cache uses.
 
 use std::time::Instant;
 use std::{fmt, fs};
 
-use crate::lane::{Engine, Failure, Lane};
+use crate::contender::{Contender, Engine, Failure};
 use crate::options::Options;
 use crate::report::format;
 use crate::workload::{Row, Stamps};
@@ -40,23 +40,25 @@ impl fmt::Display for Endless {
     }
 }
 
-/// Writes `rows` rows by one batch, made as they are asked for, and reads them by an iterator.
+/// Writes `rows` rows by one batch, generated as needed, and reads them by an iterator.
 ///
 /// # Errors
 /// The engine's own, or the first row that is not as it was written.
 pub fn endless(engine: &dyn Engine, rows: usize, options: &Options) -> Result<Endless, Failure> {
     let folder = tempfile::Builder::new().prefix("bobak-bench-").tempdir_in(options.folder())?;
-    let mut lane = engine.open(folder.path())?;
+    let mut contender = engine.open(folder.path())?;
     let before = status_kib("VmRSS");
-    // Sets the peak back to what is in use now; where that is refused, the peak is from earlier.
+    // Resets the peak to what is in use now. If the system rejects, the peak is from earlier.
     let reset = fs::write("/proc/self/clear_refs", "5").is_ok();
 
     let stamps = Stamps::open();
     let start = Instant::now();
-    lane.write_endless(&mut (1..=rows).map(Row::nth)).map_err(|failure| failure.during("write"))?;
+    contender
+        .write_endless(&mut (1..=rows).map(Row::nth))
+        .map_err(|failure| failure.during("write"))?;
     let write_rate = rate(rows, start);
     let start = Instant::now();
-    read(lane.as_mut(), rows, stamps.closed()).map_err(|failure| failure.during("read"))?;
+    read(contender.as_mut(), rows, stamps.closed()).map_err(|failure| failure.during("read"))?;
     let read_rate = rate(rows, start);
 
     let peak = status_kib("VmHWM").filter(|_| reset);
@@ -64,9 +66,9 @@ pub fn endless(engine: &dyn Engine, rows: usize, options: &Options) -> Result<En
     Ok(Endless { engine: engine.name().to_owned(), rows, write_rate, read_rate, peak_kib })
 }
 
-fn read(lane: &mut dyn Lane, rows: usize, stamps: Stamps) -> Result<(), Failure> {
+fn read(contender: &mut dyn Contender, rows: usize, stamps: Stamps) -> Result<(), Failure> {
     let mut seen = 0;
-    lane.read_endless(&mut |view| {
+    contender.read_endless(&mut |view| {
         seen += 1;
         let wanted = Row::nth(seen);
         let right = view.first_name == wanted.first_name
@@ -99,7 +101,7 @@ mod tests {
     use crate::engines;
 
     #[test]
-    fn lanes_write_and_read_what_they_are_given() {
+    fn contenders_write_and_read_the_given_rows() {
         for name in ["raw sqlite file off", "sqlite file off", "sqlite memory", "memory static"] {
             let engine = engines::parse(name).expect("it is in the list")[0];
             let endless = endless(engine, 20_001, &Options::default()).expect("every row is right");

@@ -1,7 +1,7 @@
 //! The list of engines that can be measured.
 
-use crate::lane::{Engine, Failure};
-use crate::server::{Kind, MARIADB, POSTGRES};
+use crate::contender::{Engine, Failure};
+use crate::server::{MARIADB, POSTGRES, ServerKind};
 use crate::{facade, join, raw};
 use std::path::Path;
 
@@ -35,8 +35,7 @@ pub fn give_flights(folder: &Path) {
     join::set_folder(folder);
 }
 
-/// Those behind a server. They are measured when none are named, if there is a program that
-/// serves: `bobak` itself.
+/// The engines behind a server. They are measured without being named if there is a program that serves: `bobak` itself.
 #[must_use]
 pub fn remote() -> Vec<&'static dyn Engine> {
     let engines = facade::REMOTE.iter().map(|engine| engine as &dyn Engine);
@@ -49,17 +48,17 @@ pub fn remote() -> Vec<&'static dyn Engine> {
 pub fn servers() -> Vec<&'static dyn Engine> {
     let there = facade::SERVERS.iter().filter(|engine| engine.kind().is_there());
     let mut engines: Vec<_> = there.map(|engine| engine as &dyn Engine).collect();
-    if join::is_there() && Kind::Postgres.is_there() {
+    if join::is_there() && ServerKind::Postgres.is_there() {
         engines.extend(joins(true));
     }
     engines
 }
 
-/// Has the engine of this name, `postgres` or `mariadb`, and its raw driver use the server at a URL
-/// instead of a private one. Each contender gets a database of its own there, and removes it.
+/// Makes the engine with this name, `postgres` or `mariadb`, and its raw contender use the server at a URL instead of a
+/// private one. Each contender gets a database of its own there, and removes it.
 ///
 /// # Errors
-/// A name that is neither.
+/// If the name is neither.
 pub fn give(name: &str, url: &str) -> Result<(), Failure> {
     let engine = facade::SERVERS.iter().find(|engine| engine.name() == name);
     let engine = engine.ok_or_else(|| Failure::new(format!("{name} needs no server")))?;
@@ -67,8 +66,8 @@ pub fn give(name: &str, url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Engines that are measured only when named: the raw drivers themselves. Such a cell is held
-/// against itself, and shows how far from 1 a ratio wanders by chance alone.
+/// Engines that are measured only by name: the raw contenders. Such a cell is compared with itself, and shows how far from
+/// 1 a ratio is by chance alone.
 #[must_use]
 pub fn raw() -> Vec<&'static dyn Engine> {
     let others: [&'static dyn Engine; 5] =
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_is_told_the_right_ones() {
+    fn the_error_for_an_unknown_name_lists_the_valid_ones() {
         let failure = parse("raw sqlite memory,nosuch").err().expect("there is no such engine");
         assert!(failure.to_string().starts_with("no engine is called `nosuch`; there are: "));
     }

@@ -1,8 +1,7 @@
-//! The benchmark of Bobak: the workloads, the raw lanes they are held against, and the reports.
+//! The benchmark of Bobak: the workloads, the raw contenders that Bobak is compared with, and the reports.
 //!
-//! A figure alone says little on a shared machine, so every cell on SQLite is measured against
-//! the same work in plain C-API calls, in the same process, in turns with it. The ratio of the
-//! two is what a reader can rely on; [`Report`] holds both.
+//! A rate alone says little on a shared machine, so every cell on SQLite is measured against the same work in plain C-API
+//! calls, in the same process, interleaved with it. The ratio of the two is what a reader can rely on; [`Report`] has both.
 //!
 //! ```
 //! use bobak_bench::{Options, Silent, Task, engines};
@@ -20,21 +19,20 @@
 //! # Ok::<(), bobak_bench::Failure>(())
 //! ```
 //!
-//! Files in the order a reader meets them: [`workload`] (the record, what is done with it, how
-//! each row is checked), [`lane`] (what an engine implements to be measured), `facade` (Bobak),
-//! `raw` (the C API), `http` (who asks a server), `join` (one statement over several engines), `server` (where servers are,
-//! and their raw lanes), `slow` (a disk whose syncs take their time), [`engines`] (the list), `runner` (who runs when, and the
-//! clock), [`report`]. Two stand beside them: [`crash`], what is
-//! left when something goes wrong, and [`backup`], what writers notice of one.
+//! Files in the order in which a reader needs them: [`workload`] (the record, the tasks, how each row is checked),
+//! [`contender`] (what a measured engine implements), `facade` (Bobak), `raw` (the C API), `http` (the client that loads a
+//! server), `join` (one statement over several engines), `server` (the servers and their raw contenders), `slow` (a disk with
+//! slow syncs), [`engines`] (the list), `runner` (the order of runs, and the clock), [`report`]. In addition, [`crash`] checks
+//! what remains after failures, and [`backup`] how much a backup slows down writers.
 
 pub mod backup;
+pub mod contender;
 pub mod crash;
 mod endless;
 pub mod engines;
 mod facade;
 mod http;
 mod join;
-pub mod lane;
 mod options;
 mod progress;
 mod raw;
@@ -44,8 +42,8 @@ mod server;
 mod slow;
 pub mod workload;
 
+pub use contender::{Contender, Engine, Failure};
 pub use endless::{Endless, endless};
-pub use lane::{Engine, Failure, Lane};
 pub use options::Options;
 pub use progress::{Progress, Silent, Step};
 pub use report::{Cell, Machine, Report};

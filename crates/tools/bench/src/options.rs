@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::contender::Engine;
 use crate::engines;
-use crate::lane::Engine;
 use crate::workload::Task;
 
 /// What to measure. The default is everything, with the rows of the published tables.
@@ -16,8 +16,8 @@ pub struct Options {
     pub tasks: Vec<Task>,
     /// Rows of each cell, at least 1; [`Options::ROWS`] by default.
     pub rows: Option<usize>,
-    /// Rows of the cells in which each row waits for the disk, at least 1; by default
-    /// [`Options::SYNCED_ROWS`], or `rows` where that is less.
+    /// Rows of the cells in which each row waits for the disk, at least 1. Default: [`Options::SYNCED_ROWS`], or `rows` if that
+    /// is less.
     pub synced_rows: Option<usize>,
     /// How often each cell is measured, at least 1; 5 by default. The median is reported.
     pub repeat: usize,

@@ -3,9 +3,9 @@
 use crate::report::Cell;
 use crate::workload::Task;
 
-/// What the runner tells while it runs. Nothing is told while a clock runs.
+/// Reports the progress of a run. Nothing is reported while a clock runs.
 pub trait Progress {
-    /// A pair of lanes is about to run.
+    /// A pair of contenders is about to run.
     fn step(&mut self, step: Step) {
         let _ = step;
     }
@@ -19,9 +19,9 @@ pub trait Progress {
 /// Where the run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Pairs of lanes that are done, of all cells and repeats.
+    /// Finished pairs of contenders, of all cells and repeats.
     pub done: usize,
-    /// Pairs of lanes in the whole run.
+    /// All pairs of contenders of the run.
     pub total: usize,
     /// The engine that runs next.
     pub engine: &'static str,

@@ -1,16 +1,16 @@
-//! Who runs when, and the clock.
+//! The order of runs, and the clock.
 //!
-//! Each repeat of a cell runs its lanes one right after the other, each on a new database, and
-//! the order alternates from repeat to repeat: a machine that grows slower or faster meanwhile
-//! does both lanes the same harm. The ratio is taken within each pair, then the median of those.
+//! Each repeat of a cell runs its contenders one right after the other, each on a new database, and the order alternates
+//! from repeat to repeat: a machine that becomes slower or faster meanwhile affects both alike. The ratio is taken within
+//! each pair, then the median of those.
 
 use std::time::Instant;
 
-use crate::lane::{Answer, Engine, Failure, Lane};
+use crate::contender::{Contender, Engine, Failure, TaskResult};
 use crate::options::Options;
 use crate::progress::{Progress, Step};
 use crate::report::{Cell, Machine, Report, Sample, compare_threads};
-use crate::workload::{Asked, Row, Stamps, Task};
+use crate::workload::{Expectation, Row, Stamps, Task};
 
 /// Measures what the options ask for. A cell that fails says so in the report; the others go on.
 pub fn run(options: &Options, progress: &mut dyn Progress) -> Report {
@@ -74,7 +74,7 @@ fn measure(
     Cell::measured(engine.name(), task, rows, &samples)
 }
 
-/// One repeat: the raw lane and the lane under test, in this order or in the other.
+/// One repeat: the raw contender and the contender under test, in this order or the other.
 fn pair(
     options: &Options,
     engine: &dyn Engine,
@@ -87,16 +87,16 @@ fn pair(
     let Some(raw) = raw else {
         return one(engine).map(|run| Sample { rate: run.rate, raw: None });
     };
-    let held = || one(raw).map_err(|failure| failure.during("raw lane"));
-    let (tested, held) = if swapped {
+    let raw_run = || one(raw).map_err(|failure| failure.during("raw contender"));
+    let (tested, raw_run) = if swapped {
         let tested = one(engine)?;
-        (tested, held()?)
+        (tested, raw_run()?)
     } else {
-        let held = held()?;
-        (one(engine)?, held)
+        let raw_run = raw_run()?;
+        (one(engine)?, raw_run)
     };
-    same_settings(&tested.settings, &held.settings)?;
-    Ok(Sample { rate: tested.rate, raw: Some(held.rate) })
+    same_settings(&tested.settings, &raw_run.settings)?;
+    Ok(Sample { rate: tested.rate, raw: Some(raw_run.rate) })
 }
 
 struct Run {
@@ -105,46 +105,50 @@ struct Run {
     settings: Vec<(String, String)>,
 }
 
-/// One lane on a new database: fill, run with the clock on it, check.
+/// One contender on a new database: fill, timed run, check.
 fn once(options: &Options, engine: &dyn Engine, task: Task, count: usize) -> Result<Run, Failure> {
     std::fs::create_dir_all(options.folder())?;
     let folder = tempfile::Builder::new().prefix("bobak-bench-").tempdir_in(options.folder())?;
-    let mut lane = engine.open(folder.path()).map_err(|failure| failure.during("open"))?;
-    let settings = lane.settings().map_err(|failure| failure.during("settings"))?;
+    let mut contender = engine.open(folder.path()).map_err(|failure| failure.during("open"))?;
+    let settings = contender.settings().map_err(|failure| failure.during("settings"))?;
 
     let created = Stamps::open();
     let before = Row::range(1, task.rows_before(count));
     let keys = if before.is_empty() {
         Vec::new()
     } else {
-        lane.fill(&before).map_err(|failure| failure.during("fill"))?
+        contender.fill(&before).map_err(|failure| failure.during("fill"))?
     };
     let filled = created.closed();
 
-    let (rows, keys) = rows_asked(task, count, before, keys, filled);
-    lane.load(&rows)?;
-    let mut asked = Asked { rows: &rows, keys: &keys, changed: filled, created: filled };
+    let (rows, keys) = rows_of_task(task, count, before, keys, filled);
+    contender.load(&rows)?;
+    let mut expected = Expectation { rows: &rows, keys: &keys, changed: filled, created: filled };
     let changed = Stamps::open();
-    let (answer, rate) = timed(lane.as_mut(), task, &asked)?;
+    let (result, rate) = timed(contender.as_mut(), task, &expected)?;
     if task.writes() {
-        asked.changed = changed.closed();
-        asked.created = if before_is_all(task) { filled } else { created.closed() };
+        expected.changed = changed.closed();
+        expected.created = if before_is_all(task) { filled } else { created.closed() };
     }
-    check(lane.as_mut(), task, asked, answer).map_err(|failure| failure.during("check"))?;
+    check(contender.as_mut(), task, expected, result).map_err(|failure| failure.during("check"))?;
     Ok(Run { rate, settings })
 }
 
-fn timed(lane: &mut dyn Lane, task: Task, asked: &Asked<'_>) -> Result<(Answer, f64), Failure> {
+fn timed(
+    contender: &mut dyn Contender,
+    task: Task,
+    expected: &Expectation<'_>,
+) -> Result<(TaskResult, f64), Failure> {
     let start = Instant::now();
-    let answer = lane.run(task, asked);
+    let result = contender.run(task, expected);
     let seconds = start.elapsed().as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "nobody measures 2^52 rows")]
-    let rate = asked.rows.len() as f64 / seconds.max(f64::MIN_POSITIVE);
-    Ok((answer?, rate))
+    let rate = expected.rows.len() as f64 / seconds.max(f64::MIN_POSITIVE);
+    Ok((result?, rate))
 }
 
 /// The rows that the task reads or writes, with their keys where these are known beforehand.
-fn rows_asked(
+fn rows_of_task(
     task: Task,
     count: usize,
     before: Vec<Row>,
@@ -173,39 +177,45 @@ const fn before_is_all(task: Task) -> bool {
 }
 
 /// Checks what a run gave back and what it left behind.
-fn check(lane: &mut dyn Lane, task: Task, asked: Asked<'_>, answer: Answer) -> Result<(), Failure> {
-    let mut asked = asked;
+fn check(
+    contender: &mut dyn Contender,
+    task: Task,
+    expected: Expectation<'_>,
+    result: TaskResult,
+) -> Result<(), Failure> {
+    let mut expected = expected;
     let (keys, mut rows);
-    match answer {
-        Answer::Keys(mut given) => {
+    match result {
+        TaskResult::Keys(mut given) => {
             if task.threads() > 1 {
                 // Threads get their keys in no order: each row is looked for at its own.
-                rows = asked.rows.to_vec();
+                rows = expected.rows.to_vec();
                 rows.iter_mut().zip(&given).for_each(|(row, key)| row.id = *key);
                 rows.sort_by_key(|row| row.id);
                 given.sort_unstable();
-                asked.rows = &rows;
+                expected.rows = &rows;
             }
-            asked.check_keys(&given)?;
+            expected.check_keys(&given)?;
             keys = given;
-            asked.keys = &keys;
+            expected.keys = &keys;
         }
-        Answer::Count(count) => asked.check_count(count)?,
-        Answer::Rows(kept) => asked.check_all(kept.as_ref())?,
+        TaskResult::Count(count) => expected.check_count(count)?,
+        TaskResult::Rows(kept) => expected.check_all(kept.as_ref())?,
     }
     if task == Task::Delete {
-        asked.rows = &[];
+        expected.rows = &[];
     }
-    if task.writes() { asked.check_all(lane.dump()?.as_ref()) } else { Ok(()) }
+    if task.writes() { expected.check_all(contender.dump()?.as_ref()) } else { Ok(()) }
 }
 
-/// Refuses to compare lanes that do not run with the same settings.
+/// Rejects a comparison of contenders that run with different settings.
 fn same_settings(tested: &[(String, String)], raw: &[(String, String)]) -> Result<(), Failure> {
     for (name, value) in tested {
         if let Some((_, other)) = raw.iter().find(|(other, _)| other == name)
             && other != value
         {
-            let text = format!("the setting {name} is {value} here and {other} in the raw lane");
+            let text =
+                format!("the setting {name} is {value} here and {other} in the raw contender");
             return Err(Failure::new(text));
         }
     }
@@ -219,7 +229,7 @@ mod tests {
     use crate::{engines, workload};
 
     #[test]
-    fn every_lane_does_every_task_and_passes_the_check() {
+    fn every_contender_does_every_task_and_passes_the_check() {
         let options = Options {
             engines: engines::all().into_iter().chain(raw_sqlite()).collect(),
             rows: Some(25),
@@ -286,10 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_told_in_order() {
+    fn steps_are_reported_in_order() {
         #[derive(Default)]
-        struct Told(Vec<(usize, usize)>, usize);
-        impl Progress for Told {
+        struct RecordedSteps(Vec<(usize, usize)>, usize);
+        impl Progress for RecordedSteps {
             fn step(&mut self, step: Step) {
                 self.0.push((step.done, step.repeat));
                 assert_eq!(step.total, 4);
@@ -305,16 +315,16 @@ mod tests {
             repeat: 2,
             ..Options::default()
         };
-        let mut told = Told::default();
-        run(&options, &mut told);
-        assert_eq!((told.0, told.1), (vec![(0, 1), (1, 2), (2, 1), (3, 2)], 2));
+        let mut recorded = RecordedSteps::default();
+        run(&options, &mut recorded);
+        assert_eq!((recorded.0, recorded.1), (vec![(0, 1), (1, 2), (2, 1), (3, 2)], 2));
     }
 
     #[test]
-    fn lanes_with_other_settings_are_not_compared() {
+    fn contenders_with_other_settings_are_not_compared() {
         let settings = |value: &str| vec![("page_size".to_owned(), value.to_owned())];
         let failure = same_settings(&settings("4096"), &settings("8192")).expect_err("they differ");
-        let text = "the setting page_size is 4096 here and 8192 in the raw lane";
+        let text = "the setting page_size is 4096 here and 8192 in the raw contender";
         assert_eq!(failure.to_string(), text);
         assert_eq!(same_settings(&settings("4096"), &[]), Ok(()));
     }

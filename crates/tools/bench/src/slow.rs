@@ -1,7 +1,7 @@
 //! A disk on which a sync takes a millisecond, whatever the machine's own does: files in memory, by the
 //! layer that also simulates power cuts. For what several threads gain by sharing syncs.
 
-use crate::lane::Failure;
+use crate::contender::Failure;
 use bobak_fault_vfs::Disk;
 use std::time::Duration;
 

@@ -33,11 +33,11 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Disk {
-    inner: Arc<Inner>,
+    inner: Arc<DiskHandle>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct DiskHandle {
     shared: Arc<DiskShared>,
     registration: VfsRegistration,
 }
@@ -84,7 +84,7 @@ impl Disk {
             &format!("bobak-faults-{}", NEXT.fetch_add(1, Ordering::Relaxed)),
             &shared,
         )?;
-        Ok(Self { inner: Arc::new(Inner { shared, registration }) })
+        Ok(Self { inner: Arc::new(DiskHandle { shared, registration }) })
     }
 
     /// The name for [`SqliteBuilder::vfs`](bobak_sqlite::SqliteBuilder::vfs), valid as long as a

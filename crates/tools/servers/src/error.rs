@@ -1,4 +1,4 @@
-//! Why a server could not be started or stopped: one sentence, with the server's own last words where it had any.
+//! Why a server could not be started or stopped: one sentence, with the server's own last lines if it wrote any.
 
 use std::fmt;
 use std::io;

@@ -130,7 +130,7 @@ impl<'a> Setup<'a> {
             account: self.account,
             program: self.program.clone(),
             arguments: Box::new(arguments),
-            answers: mariadb::answers,
+            is_ready: mariadb::is_ready,
             stop: Signal::TERM,
             quit: Signal::KILL,
         };

@@ -48,7 +48,7 @@ impl MariaDb {
             account,
             program,
             arguments: Box::new(move |folder, port| arguments(folder, port, &options_for_start)),
-            answers,
+            is_ready,
             stop: Signal::TERM,
             quit: Signal::KILL,
         };
@@ -155,8 +155,8 @@ pub(crate) fn install(account: Account, folder: &Path, options: &Options) -> Res
     Ok(())
 }
 
-/// One statement a line. Root comes in by the socket alone, and nobody without a name: such a user would be taken for
-/// `bobak` on the socket.
+/// One statement per line. Root can connect only by the socket, and no anonymous user may exist: on the socket it would be
+/// taken for `bobak`.
 pub(crate) fn start_script(options: &Options) -> String {
     let password = options.password.as_deref().unwrap_or("");
     let password = password.replace('\\', "\\\\").replace('\'', "''");
@@ -205,8 +205,8 @@ pub(crate) fn settings(folder: &Path, port: u16, options: &Options) -> Vec<Strin
     arguments
 }
 
-/// It greets those who come, as soon as it serves them: four bytes of length and number, then the protocol's version.
-pub(crate) fn answers(folder: &Path, _port: u16, _pid: u32) -> bool {
+/// The server sends a greeting as soon as it serves clients: four bytes of length and number, then the protocol version.
+pub(crate) fn is_ready(folder: &Path, _port: u16, _pid: u32) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket(folder)) else { return false };
     let mut greeting = [0; 5];
     stream.set_read_timeout(Some(Duration::from_secs(1))).is_ok()

@@ -1,6 +1,6 @@
-//! How a server is to be set up.
+//! The options of a private server.
 
-/// How a server is to be set up: by default fast, without a password, without TLS.
+/// The options of a private server: by default fast, without a password, without TLS.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub(crate) durable: bool,
@@ -27,7 +27,7 @@ impl Options {
         self
     }
 
-    /// The user `bobak` must give this password, on the socket too. By default none is asked for.
+    /// The password of the user `bobak`, also required on the socket. Default: none.
     #[must_use]
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
@@ -50,7 +50,7 @@ impl Options {
         self
     }
 
-    /// As [`tls`](Self::tls), and refuses those who come over TCP without it.
+    /// As [`tls`](Self::tls), and rejects TCP connections without it.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn tls_only(mut self, authority: &crate::Authority) -> Self {

@@ -46,7 +46,7 @@ impl Postgres {
             account,
             program: bin.join("postgres"),
             arguments: Box::new(move |folder, port| arguments(folder, port, &options_for_start)),
-            answers,
+            is_ready,
             stop: Signal::INT,
             // Not SIGKILL: it still has to remove the shared memory that is outside of the folder.
             quit: Signal::QUIT,
@@ -192,7 +192,7 @@ fn arguments(folder: &Path, port: u16, options: &Options) -> Vec<String> {
 }
 
 /// The server's own file tells: its first line is the process, its eighth becomes `ready`.
-fn answers(folder: &Path, _port: u16, pid: u32) -> bool {
+fn is_ready(folder: &Path, _port: u16, pid: u32) -> bool {
     let Ok(text) = fs::read_to_string(folder.join("data/postmaster.pid")) else { return false };
     let mut lines = text.lines();
     lines.next().and_then(|line| line.trim().parse().ok()) == Some(pid)

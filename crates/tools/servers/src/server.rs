@@ -42,7 +42,7 @@ pub(crate) struct Plan {
     /// Its command line.
     pub(crate) arguments: Box<Arguments>,
     /// Whether it accepts connections: folder, port, process.
-    pub(crate) answers: fn(&Path, u16, u32) -> bool,
+    pub(crate) is_ready: fn(&Path, u16, u32) -> bool,
     /// The signal for an orderly shutdown that keeps all data.
     pub(crate) stop: Signal,
     /// The signal for a quick shutdown, when its data are removed next.
@@ -188,7 +188,7 @@ fn launch(plan: &Plan, folder: &Path, port: u16) -> Result<Process> {
     let mut process = Process::start(command, folder)?;
     let end = Instant::now() + START_TIMEOUT;
     loop {
-        if (plan.answers)(folder, port, process.pid()) {
+        if (plan.is_ready)(folder, port, process.pid()) {
             return Ok(process);
         }
         if let Some(status) = process.ended() {

@@ -54,14 +54,14 @@ impl Debug for Failure {
 impl From<Error> for Failure {
     #[track_caller]
     fn from(error: Error) -> Self {
-        Self::new(format!("an error where none may be: {error:?}"))
+        Self::new(format!("an unexpected error: {error:?}"))
     }
 }
 
-/// The two are the same.
+/// Checks that both are equal.
 ///
 /// # Errors
-/// Where they are not.
+/// If they differ.
 #[track_caller]
 pub fn same<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Check {
     if found == expected {
@@ -71,10 +71,10 @@ pub fn same<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Check {
     Err(Failure::new(message))
 }
 
-/// The sentence is true.
+/// Checks that the sentence is true.
 ///
 /// # Errors
-/// Where it is not.
+/// If it is false.
 #[track_caller]
 pub fn holds(what: &str, truth: bool) -> Check {
     if truth { Ok(()) } else { Err(Failure::new(format!("not so: {what}"))) }
@@ -100,7 +100,7 @@ pub fn fails<T: Debug>(what: &str, result: bobak_core::Result<T>, kind: ErrorKin
 /// As [`fails`], and the error names this table.
 ///
 /// # Errors
-/// Where it does not.
+/// If it does not.
 #[track_caller]
 pub fn fails_in<T: Debug>(
     what: &str,

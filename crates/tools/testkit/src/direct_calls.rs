@@ -68,8 +68,8 @@ impl SessionLayer for DirectSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         if self.is_alone() {
-            // Handed out when the call is over, as the session's own are not: from inside it could
-            // not refuse other calls.
+            // Returned when the call is over, as the session's own are not: from inside it could
+            // not reject other calls.
             let mut found = None;
             self.engine.get(table, key, &mut |row| {
                 found = Some((0..row.len()).map(|place| row.get(place).to_owned()).collect());

@@ -4,7 +4,7 @@ use bobak_core::{Engine, Result};
 
 /// Makes new, empty stores. Any closure that gives a [`Fixture`] is one.
 ///
-/// Set a busy time-out of some tenths of a second: some cases wait until it has passed.
+/// Set a busy timeout of some tenths of a second: some cases wait until it has passed.
 pub trait Harness {
     /// A store without tables that nothing else uses.
     ///
@@ -66,7 +66,7 @@ impl Fixture {
         self.engine.as_deref().expect("a store whose opening failed is not used again")
     }
 
-    /// Flushes, closes and opens the store again; `false`, and nothing done, where it can't be.
+    /// Flushes, closes and opens the store again; returns `false` and does nothing if the store is not persistent.
     ///
     /// # Errors
     /// Those of flushing and opening.

@@ -4,7 +4,7 @@ use crate::{Check, Probe, fails, row, same};
 use bobak_core::{Engine, ErrorKind, Interrupt, Source, TransactionControl};
 use std::time::Duration;
 
-/// Long enough for most calls to have begun: one that has not is refused, with the same error.
+/// Long enough for most calls to have begun: one that has not is rejected, with the same error.
 const BEGUN: Duration = Duration::from_millis(200);
 
 /// Does what is ended while it runs.

@@ -24,7 +24,7 @@ macro_rules! row {
     };
 }
 
-/// A session, and the values that it hands out as plain vectors.
+/// A session, and its rows as plain vectors.
 pub struct Probe<'e> {
     /// The session itself.
     pub session: Box<dyn Session + 'e>,

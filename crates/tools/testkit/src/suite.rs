@@ -82,9 +82,9 @@ suite! { $
         changes_are_made_all_or_none,
         an_added_column_gives_old_rows_its_default,
         an_added_column_without_a_default_is_null_or_empty,
-        a_wrong_column_is_refused,
+        a_wrong_column_is_rejected,
         an_index_is_added_to_a_full_table,
-        a_unique_index_over_duplicates_is_refused,
+        a_unique_index_over_duplicates_is_rejected,
         open_sessions_see_changes,
     }
     checks {
@@ -138,7 +138,7 @@ suite! { $
     }
     links {
         a_link_needs_its_row,
-        restrict_refuses_the_delete,
+        restrict_rejects_the_delete,
         cascade_deletes_the_others,
         set_null_cuts_the_link,
         a_rollback_brings_the_others_back,
@@ -250,7 +250,7 @@ suite! { $
         readers_see_whole_transactions,
         rows_handed_out_are_of_one_moment,
         no_calls_from_inside_a_query,
-        a_second_writer_is_told_to_wait,
+        a_second_writer_is_busy,
         writers_of_different_rows_do_not_wait,
         two_writers_meet_at_a_row,
         what_was_read_holds_until_the_commit,
@@ -291,7 +291,7 @@ suite! { $
         callers_are_written_down,
         added_columns_are_written_down,
         the_feed_keeps_to_itself,
-        a_table_whose_triggers_are_gone_is_refused,
+        a_table_whose_triggers_are_gone_is_rejected,
         sql_is_written_down,
         a_page_knows_where_the_last_transaction_ends,
         it_goes_on_after_reopening,

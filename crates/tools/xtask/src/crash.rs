@@ -12,7 +12,7 @@ const SEEDS: u64 = 2_000;
 /// When the arguments are others, and when a promise was broken: the output above names the seed.
 pub fn run(arguments: &[String]) -> Outcome {
     let (variable, number) = setting(arguments)?;
-    for (package, tests) in [("bobak-testkit", "crash::"), ("bobak", "power::")] {
+    for (package, tests) in [("bobak-testkit", "crash::"), ("bobak", "power_cuts::")] {
         cargo::run_with(
             &[(variable, &number.to_string())],
             &["test", "--release", "-p", package, "--test", "it", tests, "--", "--show-output"],

@@ -10,7 +10,7 @@ const FILE_LIMIT: usize = 500;
 /// Files that are longer for now, with their lengths. Entries only shrink.
 const ALLOWED: &[(&str, usize)] = &[
     ("crates/bobak/tests/it/backup.rs", 535),
-    ("crates/bobak/tests/it/cache.rs", 670),
+    ("crates/bobak/tests/it/cache.rs", 669),
     ("crates/bobak/tests/it/encryption.rs", 561),
     ("crates/core/src/codec.rs", 596),
     ("crates/engines/remote/src/session.rs", 550),

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_refuses_arguments() {
+    fn a_check_rejects_arguments() {
         let failure = run(&words("links --fast")).unwrap_err().to_string();
         assert!(failure.contains("--fast"), "{failure}");
     }

@@ -22,16 +22,20 @@ const CURE: &str = "install PostgreSQL and MariaDB (Debian: `apt-get install pos
                     or name running ones in BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB, or leave their tests out with \
                     `cargo xtask test --no-servers`";
 
+/// Set for tests that would otherwise start a server of their own.
+const NO_SERVERS: &str = "BOBAK_NO_SERVERS";
+
 /// The servers that were started; they stop when this is dropped.
 pub struct Servers {
+    wanted: bool,
     postgres: Option<Postgres>,
     mariadb: Option<MariaDb>,
 }
 
 impl Servers {
-    /// None: tests that need one say so in a line and pass.
+    /// None: tests that need one print a line and pass.
     pub fn none() -> Self {
-        Self { postgres: None, mariadb: None }
+        Self { wanted: false, postgres: None, mariadb: None }
     }
 
     /// Starts one of each that is not named already, and installs missing ones if possible.
@@ -54,11 +58,14 @@ impl Servers {
         let mariadb = std::thread::spawn(|| unless_named(MARIADB, MariaDb::start));
         let postgres = unless_named(POSTGRES, Postgres::start);
         let mariadb = mariadb.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok(Self { postgres: postgres?, mariadb: mariadb? })
+        Ok(Self { wanted: true, postgres: postgres?, mariadb: mariadb? })
     }
 
     /// Names them to `command`.
     pub fn tell(&self, command: &mut Command) {
+        if !self.wanted {
+            command.env(NO_SERVERS, "1");
+        }
         if let Some(server) = &self.postgres {
             command.env(POSTGRES, server.url());
         }

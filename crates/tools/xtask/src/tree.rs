@@ -30,7 +30,7 @@ impl Tree {
     /// When `root` is not a git work tree, or git is not installed.
     pub fn at(root: &Path) -> Outcome<Self> {
         let output = Command::new("git")
-            // CI often clones as one user and builds as another, which git refuses to read by default.
+            // CI often clones as one user and builds as another, which git rejects to read by default.
             .args([
                 "-c",
                 "safe.directory=*",
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_git_is_refused() {
+    fn a_folder_without_git_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let failure = Tree::at(folder.path()).err().unwrap().to_string();
         assert!(failure.contains("clone"), "{failure}");

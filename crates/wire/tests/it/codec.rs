@@ -148,7 +148,7 @@ const FORMS: &[(Type, &[&str])] = &[
     ),
 ];
 
-/// Texts that look like it and are no value of the type, or of another: all must refuse them.
+/// Texts that look like it and are no value of the type, or of another: all must reject them.
 const WRONG: &[(Type, &[&str])] = &[
     (
         Type::Date,
@@ -214,8 +214,8 @@ fn the_file_of_types_holds_their_forms() {
     }
     for (ty, texts) in WRONG {
         for text in *texts {
-            let refused = ColumnSchema::new("c", *ty).accept(Value::from(*text)).unwrap_err();
-            assert_eq!(refused.kind(), ErrorKind::Mismatch, "{text}");
+            let rejected = ColumnSchema::new("c", *ty).accept(Value::from(*text)).unwrap_err();
+            assert_eq!(rejected.kind(), ErrorKind::Mismatch, "{text}");
             all.push(json!({"type": ty.name(), "text": text, "stored": Json::Null}));
         }
     }

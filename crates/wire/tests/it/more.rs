@@ -212,7 +212,7 @@ pub fn queries() -> Vec<Sample> {
     ]
 }
 
-pub fn answers() -> Vec<Sample> {
+pub fn responses() -> Vec<Sample> {
     let welcome = Welcome {
         version: 1,
         limits: Limits { frame: 1, row: 2, requests: 3, handles: 4, window: 5 },

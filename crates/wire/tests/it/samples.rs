@@ -354,7 +354,7 @@ fn others() -> Vec<Sample> {
 }
 
 /// What servers send.
-pub fn answers() -> Vec<Sample> {
+pub fn responses() -> Vec<Sample> {
     let mut capabilities = bobak_core::Capabilities::NONE;
     (capabilities.sql, capabilities.sequential_keys) = (true, true);
     let welcome = Welcome {
@@ -373,7 +373,7 @@ pub fn answers() -> Vec<Sample> {
     all.extend(errors());
     all.extend(outcomes());
     all.extend(results());
-    all.extend(more::answers());
+    all.extend(more::responses());
     all
 }
 
@@ -424,13 +424,13 @@ fn outcomes() -> Vec<Sample> {
         {"integer_keys": 41, "rows": 2}, {"integer_keys": 50, "rows": 1}, {"inserted": true, "rows": 2},
         {"key": {"hex": "30313233343536373839616263646566"}, "rows": 1},
         {"changed": 1, "rows": 2}, {"changed": 0, "rows": 1}, {"ignored": true, "rows": 1},
-        {"failed": {"kind": 4, "message": "NULL where none may be", "table": null, "column": "name", "row": 10, "code": null, "detail": null}, "rows": 1},
+        {"failed": {"kind": 4, "message": "NULL in a required column", "table": null, "column": "name", "row": 10, "code": null, "detail": null}, "rows": 1},
     ]});
     vec![
         sample("outcomes", message, &|out| {
             let mut writer = OutcomeWriter::default();
             all.iter().for_each(|outcome| writer.push(Ok(*outcome)).unwrap());
-            let error = Error::new(ErrorKind::Constraint, "NULL where none may be");
+            let error = Error::new(ErrorKind::Constraint, "NULL in a required column");
             writer.push(Err(&error.in_column("name").at_row(10))).unwrap();
             writer.write_frame(out, 13, true).unwrap();
         }),

@@ -1,6 +1,6 @@
 //! The samples against the file that all implementations share, and read back.
 
-use crate::samples::{Sample, answers, requests};
+use crate::samples::{Sample, requests, responses};
 use bobak_wire::{
     FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, Request, Response, read_schema,
 };
@@ -24,12 +24,12 @@ fn vector(from: &str, sample: &Sample) -> Json {
 #[test]
 fn the_file_holds_them() {
     let sent = requests().into_iter().map(|sample| vector("client", &sample));
-    let said = answers().into_iter().map(|sample| vector("server", &sample));
+    let said = responses().into_iter().map(|sample| vector("server", &sample));
     let all: Vec<Json> = sent.chain(said).collect();
     hold("wire.json", &all);
 }
 
-/// Holds a file of vectors to what they are to be.
+/// Compares a file of vectors with what this version encodes.
 pub fn hold(name: &str, vectors: &[Json]) {
     let text = serde_json::to_string_pretty(vectors).unwrap() + "\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name);
@@ -68,10 +68,10 @@ fn servers_read_every_request() {
 }
 
 #[test]
-fn clients_read_every_answer() {
-    for sample in answers() {
-        let answer = Response::decode(head_of(&sample.bytes), &sample.bytes[HEADER_LENGTH..]);
-        match answer.unwrap_or_else(|error| panic!("{}: {error}", sample.name)) {
+fn clients_decode_every_response() {
+    for sample in responses() {
+        let response = Response::decode(head_of(&sample.bytes), &sample.bytes[HEADER_LENGTH..]);
+        match response.unwrap_or_else(|error| panic!("{}: {error}", sample.name)) {
             Response::Rows(rows) => rows.for_each(|row| assert!(row.is_ok())),
             Response::Outcomes(outcomes) => outcomes.for_each(|outcome| assert!(outcome.is_ok())),
             _ => {}

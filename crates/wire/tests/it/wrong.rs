@@ -1,6 +1,6 @@
-//! Random and damaged bytes: refused, or read as something else, and never a panic.
+//! Random and damaged bytes: rejected, or read as something else, and never a panic.
 
-use crate::samples::{answers, person, requests};
+use crate::samples::{person, requests, responses};
 use bobak_core::Batch;
 use bobak_wire::{
     FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, Request, Response, read_schema,
@@ -48,7 +48,7 @@ fn read(head: FrameHeader, body: &[u8], handles: &Handles) {
 fn damaged_frames_do_no_harm() {
     let handles = handles();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for sample in requests().into_iter().chain(answers()) {
+    for sample in requests().into_iter().chain(responses()) {
         let head =
             FrameHeader::decode(*sample.bytes.first_chunk::<HEADER_LENGTH>().unwrap()).unwrap();
         let body = &sample.bytes[HEADER_LENGTH..];

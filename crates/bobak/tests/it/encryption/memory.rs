@@ -1,11 +1,11 @@
-//! Keys are cleared from memory: of none anything is found when all that had it is gone.
+//! Keys are cleared from memory: nothing of them remains after their last owner is dropped.
 
 use super::*;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead as _, Read as _, Seek as _, SeekFrom};
 
-/// What is looked for is never in the memory of who looks, but so.
+/// The search itself holds a secret only in masked form, or it would find its own copy.
 const MASK: u8 = 0x5a;
 const MASKED: &str = "BOBAK_TEST_ENCRYPTED_MASKED";
 
@@ -20,7 +20,7 @@ fn digits(bytes: &[u8]) -> String {
     })
 }
 
-/// Whether a secret is anywhere in this process's memory; and where.
+/// Whether a secret is anywhere in this process's memory, and where.
 fn find(masked: &[u8]) -> Option<String> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let mut memory = File::open("/proc/self/mem").unwrap();
@@ -34,10 +34,10 @@ fn find(masked: &[u8]) -> Option<String> {
         }
         let mut content = vec![0; usize::try_from(to - from).unwrap()];
         memory.seek(SeekFrom::Start(from)).unwrap();
-        // What is not there any more has no content.
+        // Memory that was unmapped meanwhile has no content.
         memory.read_exact(&mut content).ok()?;
         let found = is_in(masked, &content);
-        // A key that is in use is in this copy too, which the next look would find.
+        // The copy contains keys that are in use, which the next search would find.
         std::hint::black_box(&mut content).fill(0);
         found.then(|| line.to_owned())
     })
@@ -56,8 +56,8 @@ fn is_in(masked: &[u8], content: &[u8]) -> bool {
     false
 }
 
-/// Opens files and gives them other keys; what it knew of them is then nowhere.
-pub(super) fn use_and_look(folder: &Path) {
+/// Opens files and changes their keys. Afterwards no key is in memory.
+pub(super) fn use_keys_and_search_memory(folder: &Path) {
     let masked: Vec<Vec<u8>> = std::env::var(MASKED)
         .unwrap()
         .split(' ')
@@ -88,7 +88,7 @@ pub(super) fn use_and_look(folder: &Path) {
 }
 
 #[test]
-fn keys_are_cleared() {
+fn keys_are_cleared_from_memory() {
     let folder = tempfile::tempdir().unwrap();
     let key = |first: u8| -> Vec<u8> {
         (0..32_u8).map(|n| first.wrapping_add(n.wrapping_mul(37))).collect()

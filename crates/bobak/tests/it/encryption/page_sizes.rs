@@ -1,4 +1,4 @@
-//! Pages of other sizes, which SQLCipher does not find out by itself.
+//! Page sizes other than the default, which SQLCipher does not detect by itself.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn page_size(db: &Db) -> u32 {
 }
 
 #[test]
-fn files_are_opened_whatever_is_said() {
+fn files_open_whatever_page_size_is_given() {
     for (size, key) in [(1_024, old()), (8_192, new()), (65_536, old())] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("app.db");
@@ -46,13 +46,13 @@ fn files_are_opened_whatever_is_said() {
 }
 
 #[test]
-fn small_pages_have_no_room() {
+fn pages_too_small_for_encryption_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let error = with(Some(512), old(), &path).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
     assert!(!path.exists());
-    // A plain file has: it gets larger ones.
+    // A plain file may have them: encryption makes them larger.
     let engine = Sqlite::builder().page_size(512).open(&path).unwrap();
     fill(&Db::builder().record::<Secret>().open_engine(engine).unwrap(), 100);
     Sqlite::builder().change_key(&path, Some(&old())).unwrap();
@@ -60,9 +60,9 @@ fn small_pages_have_no_room() {
     assert_eq!((page_size(&db), count(&db)), (1_024, 100));
 }
 
-/// What a killed process left is played back with its own size of pages.
+/// A journal or WAL left by a killed process is recovered with its own page size.
 #[test]
-fn logs_and_journals_have_the_files() {
+fn wals_and_journals_have_the_page_size_of_their_file() {
     for (journal, size, said, key) in [
         ("wal", 8_192, None, old()),
         ("wal", 1_024, Some(65_536), other()),

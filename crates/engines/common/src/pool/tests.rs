@@ -134,7 +134,7 @@ fn detached_connection_comes_back_through_its_place() {
 }
 
 #[test]
-fn entry_is_refused_until_waiters_are_woken() {
+fn entry_is_rejected_until_waiters_are_woken() {
     let mut pool = pool(1);
     pool.settings.acquire_timeout = Duration::from_secs(30);
     let may_enter = AtomicBool::new(false);
@@ -148,8 +148,8 @@ fn entry_is_refused_until_waiters_are_woken() {
         pool.wake_waiters();
         assert_eq!(waiting.join().unwrap().unwrap(), 0);
     });
-    let refused = || Err(Error::new(ErrorKind::Misuse, "no"));
-    assert_eq!(pool.acquire_if(refused).err().map(|e| e.kind()), Some(ErrorKind::Misuse));
+    let rejected = || Err(Error::new(ErrorKind::Misuse, "no"));
+    assert_eq!(pool.acquire_if(rejected).err().map(|e| e.kind()), Some(ErrorKind::Misuse));
 }
 
 #[test]

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused() {
+    fn unknown_syntax_is_rejected() {
         let table = table();
         for (text, kind) in [
             ("nobody = 1", ErrorKind::Schema),

@@ -79,8 +79,8 @@ fn misfit(schema: &TableSchema, row: EncodedRow<'_>) -> Error {
         let error = Error::wrong_number(ErrorKind::Mismatch, found, wanted, "column");
         return error.in_table(schema.name());
     }
-    let wrong = columns.iter().enumerate().find_map(|(place, column)| {
-        let value = row.value(place);
+    let wrong = columns.iter().enumerate().find_map(|(position, column)| {
+        let value = row.value(position);
         let error = match value {
             ValueRef::Null if column.nullable => return None,
             ValueRef::Null => Error::new(ErrorKind::Constraint, "a required value is NULL"),

@@ -1,23 +1,23 @@
-//! The binary format: blocks, each compressed, each with its check sum.
+//! The binary format: compressed blocks, each with its checksum.
 
 use super::loading::{LoadingState, corrupt};
-use crate::state::State;
+use crate::state::DatabaseState;
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_engine_common::{table_from_json, table_to_json};
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-/// What a file begins with.
+/// The first bytes of a file.
 pub(super) const MAGIC: &[u8] = b"BOBAKMEM";
 const VERSION: u32 = 1;
 
-/// Rows are put together until they have so many bytes.
+/// The size up to which rows are collected in a block.
 const BLOCK: usize = 256 * 1024;
-/// The head of a block: kind, length, length in the file, check sum.
+/// The size of a block header: kind, length, compressed length, checksum.
 const HEAD: usize = 13;
 
-/// The most bytes that one of LZ4's stands for.
+/// The maximum number of bytes that one compressed byte of LZ4 expands to.
 const LARGEST: usize = 255;
 
 const TABLE: u8 = 1;
@@ -28,7 +28,7 @@ const END: u8 = 3;
 ///
 /// # Errors
 /// Those of the file.
-pub(super) fn write(file: &mut impl Write, state: &State) -> std::io::Result<()> {
+pub(super) fn write(file: &mut impl Write, state: &DatabaseState) -> std::io::Result<()> {
     let mut start = [MAGIC, &VERSION.to_le_bytes()].concat();
     let sum = crc32fast::hash(&start);
     start.extend_from_slice(&sum.to_le_bytes());
@@ -57,11 +57,11 @@ pub(super) fn write(file: &mut impl Write, state: &State) -> std::io::Result<()>
     write_block(file, END, &end)
 }
 
-/// Reads a snapshot; the magic was read already.
+/// Reads a snapshot after its magic bytes.
 ///
 /// # Errors
 /// `Corrupt`, `Unsupported`, `Io`.
-pub(super) fn read(file: &mut impl Read) -> Result<State> {
+pub(super) fn read(file: &mut impl Read) -> Result<DatabaseState> {
     let [version, sum] = [read_number(file)?, read_number(file)?];
     let start = [MAGIC, &version.to_le_bytes()].concat();
     if crc32fast::hash(&start) != sum {
@@ -121,7 +121,7 @@ fn check_end(file: &mut impl Read, bytes: &[u8], counts: &[u64]) -> Result<()> {
 
 fn write_block(file: &mut impl Write, kind: u8, bytes: &[u8]) -> std::io::Result<()> {
     let compressed = lz4_flex::block::compress(bytes);
-    // Equal lengths say that the bytes are as they were.
+    // Equal lengths mean that the block is not compressed.
     let stored = if compressed.len() < bytes.len() { &compressed } else { bytes };
     let length = |bytes: &[u8]| {
         u32::try_from(bytes.len()).map_err(|_| {
@@ -153,7 +153,7 @@ fn read_block(file: &mut impl Read) -> Result<(u8, Vec<u8>)> {
     if stored.len() == length {
         return Ok((kind, stored));
     }
-    // A sum can be made to fit: a length is believed only where LZ4 can come to it.
+    // A checksum can be forged: a length is accepted only if LZ4 can expand to it.
     if length / LARGEST > stored.len() {
         return Err(corrupt("a block says that it is longer than it can be"));
     }
@@ -180,7 +180,7 @@ fn read_number(file: &mut impl Read) -> Result<u32> {
     }
 }
 
-/// Reads so many bytes, or fewer where the file ends: memory is taken only for what is there.
+/// Reads so many bytes, or fewer if the file ends. Memory is allocated only for bytes that exist.
 fn read_up_to(file: &mut impl Read, bytes: u64) -> Result<Vec<u8>> {
     let mut read = Vec::new();
     file.take(bytes).read_to_end(&mut read).map_err(|error| Error::io("read it", error))?;

@@ -1,7 +1,7 @@
-//! The JSON format: a row a line.
+//! The JSON format: one row per line.
 
 use super::loading::{LoadingState, corrupt};
-use crate::state::State;
+use crate::state::DatabaseState;
 use bobak_core::codec::{self, FRAME};
 use bobak_core::{Error, ErrorKind, Result, Storage, Value};
 use bobak_engine_common::{table_from_json, table_to_json, value_from_json, value_to_json};
@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use std::io::Write;
 use std::sync::Arc;
 
-/// What a file says it is.
+/// The file type that the first line names.
 const BOBAK: &str = "memory snapshot";
 const VERSION: u64 = 1;
 
@@ -17,7 +17,7 @@ const VERSION: u64 = 1;
 ///
 /// # Errors
 /// Those of the file.
-pub(super) fn write(file: &mut impl Write, state: &State) -> std::io::Result<()> {
+pub(super) fn write(file: &mut impl Write, state: &DatabaseState) -> std::io::Result<()> {
     write!(file, "{{\n\"bobak\": \"{BOBAK}\",\n\"version\": {VERSION},\n\"tables\": [")?;
     for (number, table) in state.tables.iter().enumerate() {
         let comma = if number > 0 { "," } else { "" };
@@ -41,7 +41,7 @@ pub(super) fn write(file: &mut impl Write, state: &State) -> std::io::Result<()>
 ///
 /// # Errors
 /// `Corrupt`, `Unsupported`.
-pub(super) fn read(text: &[u8]) -> Result<State> {
+pub(super) fn read(text: &[u8]) -> Result<DatabaseState> {
     let json: Json = serde_json::from_slice(text)
         .map_err(|error| corrupt(format!("it is not whole JSON: {error}")))?;
     if json.get("bobak").and_then(Json::as_str) != Some(BOBAK) {
@@ -77,10 +77,10 @@ pub(super) fn read(text: &[u8]) -> Result<State> {
 
 fn read_row(reading: &mut LoadingState, row: &Json) -> Result<()> {
     let schema = reading.schema()?;
-    let place = |error: Error| error.in_table(schema.name()).at_row(reading.rows);
-    let row = row.as_array().ok_or_else(|| place(corrupt("a row is a list of values")))?;
+    let in_row = |error: Error| error.in_table(schema.name()).at_row(reading.rows);
+    let row = row.as_array().ok_or_else(|| in_row(corrupt("a row is a list of values")))?;
     let mut values: Vec<Value<'static>> =
-        row.iter().map(value_from_json).collect::<Result<_>>().map_err(place)?;
+        row.iter().map(value_from_json).collect::<Result<_>>().map_err(in_row)?;
     for (value, column) in values.iter_mut().zip(schema.columns()) {
         // A person may write 1 for 1.0.
         if let (Value::Int(i), Storage::Float) = (&*value, column.storage) {
@@ -88,6 +88,6 @@ fn read_row(reading: &mut LoadingState, row: &Json) -> Result<()> {
         }
     }
     let mut bytes = Vec::new();
-    codec::encode(&mut bytes, &values.as_slice()).map_err(place)?;
+    codec::encode(&mut bytes, &values.as_slice()).map_err(in_row)?;
     reading.add(Arc::from(bytes.get(FRAME..).unwrap_or_default()))
 }

@@ -1,24 +1,24 @@
 //! The tables and rows of a snapshot, with all checks.
 
 use crate::alter::{add_checked, check_references};
-use crate::state::State;
+use crate::state::DatabaseState;
 use crate::table::TableState;
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
 use std::sync::Arc;
 
 /// A state that is being loaded, and the number of rows loaded into its last table.
 pub(super) struct LoadingState {
-    pub state: State,
+    pub state: DatabaseState,
     pub rows: u64,
 }
 
 impl LoadingState {
     pub fn new() -> Self {
-        Self { state: State::default(), rows: 0 }
+        Self { state: DatabaseState::default(), rows: 0 }
     }
 
     pub fn begin_table(&mut self, schema: TableSchema) -> Result<()> {
-        if self.state.place(schema.name()).is_some() {
+        if self.state.position(schema.name()).is_some() {
             return Err(corrupt("a table exists twice").in_table(schema.name()));
         }
         self.state.tables.push(Arc::new(TableState::new(Arc::new(schema))?));
@@ -33,17 +33,17 @@ impl LoadingState {
 
     /// Adds a row, whose bytes were validated, to the last table.
     pub fn add(&mut self, row: Arc<[u8]>) -> Result<()> {
-        let place = self.state.tables.len().checked_sub(1);
-        let place = place.ok_or_else(|| corrupt("rows without a table"))?;
-        add_checked(self.state.table_mut(place), row).map_err(|e| e.at_row(self.rows))?;
+        let position = self.state.tables.len().checked_sub(1);
+        let position = position.ok_or_else(|| corrupt("rows without a table"))?;
+        add_checked(self.state.table_mut(position), row).map_err(|e| e.at_row(self.rows))?;
         self.rows += 1;
         Ok(())
     }
 
-    pub fn finish(mut self) -> Result<State> {
+    pub fn finish(mut self) -> Result<DatabaseState> {
         self.state.link()?;
-        for place in 0..self.state.tables.len() {
-            check_references(&self.state, place)?;
+        for position in 0..self.state.tables.len() {
+            check_references(&self.state, position)?;
         }
         Ok(self.state)
     }

@@ -1,4 +1,4 @@
-//! Snapshots: the whole content in one file, written aside and then put in the old one's place.
+//! Snapshots: the whole content in one atomic file.
 //!
 //! `docs/snapshot.md` describes both formats byte by byte.
 
@@ -7,29 +7,29 @@ mod json;
 mod loading;
 
 use self::loading::corrupt;
-use crate::state::State;
+use crate::state::DatabaseState;
 use bobak_core::durable::sync_file;
 use bobak_core::{AtomicFile, Error, ErrorKind, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, ErrorKind as Io, Read, Write};
 use std::path::Path;
 
-/// How a snapshot is written. When it is read, its first bytes say how it was.
+/// The format in which a snapshot is written. Reading detects it from the first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum SnapshotFormat {
-    /// Compressed, each part with its check sum.
+    /// Compressed blocks, each with its checksum.
     #[default]
     Binary,
-    /// For people and other programs.
+    /// JSON, for people and other programs.
     Json,
 }
 
-/// Reads a snapshot; `None` where there is no file.
+/// Reads a snapshot; `None` if the file does not exist.
 ///
 /// # Errors
-/// `Corrupt` for a file that is damaged or no snapshot, `Unsupported` for one of a newer version,
-/// `Io`. The file is left as it is.
-pub(super) fn load(path: &Path) -> Result<Option<State>> {
+/// `Corrupt` for a file that is damaged or no snapshot, `Unsupported` for one of a newer version, `Io`. The file is not
+/// changed.
+pub(super) fn load(path: &Path) -> Result<Option<DatabaseState>> {
     let doing = || format!("read {}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
@@ -60,39 +60,38 @@ pub(super) fn load(path: &Path) -> Result<Option<State>> {
     })
 }
 
-/// Writes a snapshot in the old one's place. At every moment the file is the old one or the new one,
-/// whole.
+/// Replaces the snapshot atomically: at every moment the file is completely the old one or the new one.
 ///
 /// # Errors
-/// `Full`, `ReadOnly`, `Io`; the old file is then as it was.
-pub(super) fn save(path: &Path, format: SnapshotFormat, state: &State) -> Result<()> {
+/// `Full`, `ReadOnly`, `Io`; the old file is then unchanged.
+pub(super) fn save(path: &Path, format: SnapshotFormat, state: &DatabaseState) -> Result<()> {
     let doing = |path: &Path| format!("write the snapshot {}", path.display());
-    let aside = AtomicFile::create(path).map_err(|error| {
+    let new = AtomicFile::create(path).map_err(|error| {
         let message = format!("could not {}: {}", doing(path), error.message());
         Error::new(error.kind(), message)
     })?;
-    let place = aside.target().to_owned();
-    let written = write_new(aside.path(), format, state).and_then(|()| aside.commit());
-    written.map_err(|error| Error::io(&doing(&place), error))
+    let target = new.target().to_owned();
+    let written = write_new(new.path(), format, state).and_then(|()| new.commit());
+    written.map_err(|error| Error::io(&doing(&target), error))
 }
 
-/// Writes a binary snapshot to a file that its owner will put in its place, and syncs it.
+/// Writes a binary snapshot to a temporary file and syncs it. The caller renames it.
 ///
 /// # Errors
 /// `Full`, `ReadOnly`, `Io`.
-pub(super) fn write_to(path: &Path, state: &State) -> Result<()> {
+pub(super) fn write_to(path: &Path, state: &DatabaseState) -> Result<()> {
     let written = write_new(path, SnapshotFormat::Binary, state)
         .and_then(|()| sync_file(&OpenOptions::new().write(true).open(path)?, path));
     written.map_err(|error| Error::io(&format!("write the snapshot {}", path.display()), error))
 }
 
-fn write_new(path: &Path, format: SnapshotFormat, state: &State) -> std::io::Result<()> {
+fn write_new(path: &Path, format: SnapshotFormat, state: &DatabaseState) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 16, File::create(path)?);
     match format {
         SnapshotFormat::Binary => binary::write(&mut file, state)?,
         SnapshotFormat::Json => json::write(&mut file, state)?,
     }
-    // Synced when it is put in its place.
+    // `AtomicFile` syncs the file when it commits.
     file.flush()
 }
 

@@ -8,7 +8,7 @@ fn kind(result: Result<impl std::fmt::Debug>) -> ErrorKind {
 }
 
 #[test]
-fn each_verb_does_what_the_contract_says() {
+fn each_verb_follows_the_contract() {
     let table = person();
     let memory = engine(&[&table]);
     let session = &*memory.session().unwrap();
@@ -46,15 +46,15 @@ fn each_verb_does_what_the_contract_says() {
 }
 
 #[test]
-fn rows_that_break_a_rule_are_refused_and_leave_nothing() {
+fn rows_that_break_a_rule_are_rejected_without_a_trace() {
     let table = person();
     let memory = engine(&[&table]);
     let session = &*memory.session().unwrap();
     let good = a_person(Some(1), "A", Some("a"), Some(0));
     write(session, &table, Verb::Insert, &good).unwrap();
-    let change = |place: usize, value: Value<'static>| {
+    let change = |position: usize, value: Value<'static>| {
         let mut values = a_person(Some(2), "B", Some("b"), Some(0));
-        values[place] = value;
+        values[position] = value;
         values
     };
     for (values, expected, column) in [
@@ -78,7 +78,7 @@ fn rows_that_break_a_rule_are_refused_and_leave_nothing() {
 }
 
 #[test]
-fn a_batch_stops_and_undoes_or_goes_on() {
+fn a_batch_stops_and_rolls_back_or_continues() {
     let table = person();
     let memory = engine(&[&table]);
     let session = &*memory.session().unwrap();
@@ -115,7 +115,7 @@ fn other(name: &'static str) -> Arc<TableSchema> {
 }
 
 #[test]
-fn transactions_and_savepoints_undo_what_they_should() {
+fn transactions_and_savepoints_roll_back() {
     let table = person();
     let memory = engine(&[&table]);
     let (one, two) = (memory.session().unwrap(), memory.session().unwrap());
@@ -166,7 +166,7 @@ fn transactions_and_savepoints_undo_what_they_should() {
 }
 
 #[test]
-fn calls_from_inside_a_row_are_misuse_and_cursors_are_not_disturbed() {
+fn calls_inside_a_row_callback_are_misuse_and_do_not_disturb_cursors() {
     let table = person();
     let memory = engine(&[&table]);
     let session = &*memory.session().unwrap();
@@ -195,7 +195,7 @@ fn calls_from_inside_a_row_are_misuse_and_cursors_are_not_disturbed() {
             seen += 1;
             assert_eq!(row.value(0), bobak_core::ValueRef::Int(seen));
             assert_eq!(row.value(4), bobak_core::ValueRef::Int(1));
-            // What is read is what was there at the opening, not what the loop makes of it.
+            // The cursor reads the state of its opening, without the changes of the loop.
             let assign = [Assign::Set { column: 1, value: "changed".into() }];
             let condition = bobak_core::Condition::Compare {
                 column: 0,
@@ -247,7 +247,7 @@ fn changes_are_atomic_and_raise_versions() {
     assert_eq!(change(None, Some(&old)).unwrap(), 100);
     assert_eq!(change(None, Some(&old)).unwrap(), 0);
     assert_eq!(all(session, &table).len(), 100);
-    // Keys that move over each other conflict on the way, as they do in SQLite.
+    // Keys that are shifted over each other conflict during the update, as in SQLite.
     let shift = [Assign::Add { column: 0, value: 1.into() }];
     assert_eq!(kind(change(Some(&shift), None)), ErrorKind::Duplicate);
     let shift = [Assign::Add { column: 0, value: (-1).into() }];
@@ -256,7 +256,7 @@ fn changes_are_atomic_and_raise_versions() {
 }
 
 #[test]
-fn the_schema_grows_without_loss_or_not_at_all() {
+fn schema_changes_lose_no_data_or_fail() {
     let old = person();
     let memory = engine(&[&old]);
     let session = &*memory.session().unwrap();
@@ -295,7 +295,7 @@ fn the_schema_grows_without_loss_or_not_at_all() {
     assert_eq!(all(session, &plain)[2][5..], [Value::from("Omsk"), Value::Null, Value::Int(0)]);
     assert_eq!(kind(write(session, &old, Verb::Delete, &[1.into()])), ErrorKind::Schema);
     assert_eq!(kind(memory.alter(&changes(&plain))), ErrorKind::Schema);
-    // The index that only the old description had is kept.
+    // The index that only the old schema had is kept.
     let tables = memory.tables().unwrap();
     assert!(tables[0].indexes().iter().any(|index| index.name == "person_age_name"));
     let bad = TableSchema::builder("bad")

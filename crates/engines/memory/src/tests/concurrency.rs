@@ -15,7 +15,7 @@ fn account() -> Arc<TableSchema> {
 }
 
 #[test]
-fn readers_see_whole_states_only() {
+fn readers_see_only_committed_states() {
     let table = account();
     let memory = engine(&[&table]);
     let rows_of = |amount: i64| -> Vec<Values> {
@@ -90,7 +90,7 @@ fn writers_wait_for_each_other_and_lose_nothing() {
 }
 
 #[test]
-fn a_writer_gives_up_after_the_busy_time() {
+fn a_writer_fails_after_the_busy_timeout() {
     let table = account();
     let memory = engine(&[&table]);
     let holder = memory.session().unwrap();

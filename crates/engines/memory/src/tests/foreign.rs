@@ -1,4 +1,4 @@
-//! Foreign keys: refused, cascaded, set to NULL.
+//! Foreign keys: restrict, cascade, set NULL.
 
 use super::*;
 use bobak_core::{Assign, BulkChange, ErrorKind, OnDelete};
@@ -39,7 +39,7 @@ fn tree() -> Arc<TableSchema> {
 }
 
 #[test]
-fn a_chain_of_cascades_goes_as_a_whole_however_long() {
+fn a_long_chain_of_cascades_is_deleted_as_a_whole() {
     let table = node(OnDelete::Cascade);
     let memory = engine(&[&table]);
     let session = &*memory.session().unwrap();
@@ -57,24 +57,24 @@ fn a_chain_of_cascades_goes_as_a_whole_however_long() {
 }
 
 #[test]
-fn restricted_rows_stay_also_in_batches_and_replacements() {
+fn restricted_rows_stay_in_batches_and_replacements() {
     let (tree, leaf) = (tree(), leaf(OnDelete::Restrict, false));
     let memory = engine(&[&leaf, &tree]);
     let session = &*memory.session().unwrap();
     write(session, &tree, Verb::Insert, &[1.into(), "Oak".into()]).unwrap();
     write(session, &tree, Verb::Insert, &[2.into(), "Elm".into()]).unwrap();
-    // The referred column's collation decides.
+    // The collation of the referenced column counts.
     write(session, &leaf, Verb::Insert, &[1.into(), "OAK".into()]).unwrap();
     let error = write(session, &leaf, Verb::Insert, &[2.into(), "ash".into()]).unwrap_err();
     assert_eq!((error.kind(), error.column()), (ErrorKind::Constraint, Some("code")));
-    let refused = |result: Result<Outcome>| {
+    let rejected = |result: Result<Outcome>| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Constraint);
         assert_eq!(all(session, &tree).len(), 2);
     };
-    refused(write(session, &tree, Verb::Delete, &[1.into()]));
-    refused(write(session, &tree, Verb::InsertOrReplace, &[1.into(), "Yew".into()]));
-    refused(write(session, &tree, Verb::InsertOrReplace, &[9.into(), "oak".into()]));
-    refused(write(session, &tree, Verb::Upsert, &[1.into(), "Yew".into()]));
+    rejected(write(session, &tree, Verb::Delete, &[1.into()]));
+    rejected(write(session, &tree, Verb::InsertOrReplace, &[1.into(), "Yew".into()]));
+    rejected(write(session, &tree, Verb::InsertOrReplace, &[9.into(), "oak".into()]));
+    rejected(write(session, &tree, Verb::Upsert, &[1.into(), "Yew".into()]));
     write(session, &tree, Verb::Upsert, &[1.into(), "oak".into()]).unwrap();
     let everything = BulkChange { table: &tree, condition: None, assign: None };
     assert_eq!(session.change(&everything).unwrap_err().kind(), ErrorKind::Constraint);
@@ -87,7 +87,7 @@ fn restricted_rows_stay_also_in_batches_and_replacements() {
 }
 
 #[test]
-fn references_become_null_where_they_may() {
+fn references_become_null_if_the_foreign_key_sets_null() {
     for nullable in [true, false] {
         let (tree, leaf) = (tree(), leaf(OnDelete::SetNull, nullable));
         let memory = engine(&[&tree, &leaf]);
@@ -110,7 +110,7 @@ fn references_become_null_where_they_may() {
 }
 
 #[test]
-fn an_update_may_move_values_as_long_as_the_statement_ends_well() {
+fn foreign_keys_are_checked_at_the_end_of_an_update() {
     let table = node(OnDelete::Restrict);
     let memory = engine(&[&table]);
     let session = &*memory.session().unwrap();
@@ -128,7 +128,7 @@ fn an_update_may_move_values_as_long_as_the_statement_ends_well() {
 }
 
 #[test]
-fn keys_that_lead_nowhere_are_refused_when_the_table_is_made() {
+fn foreign_keys_without_a_unique_parent_column_are_rejected() {
     let memory = Memory::new();
     let missing = create(&memory, &[&leaf(OnDelete::Restrict, true)]).unwrap_err();
     assert_eq!((missing.kind(), missing.table()), (ErrorKind::Schema, Some("leaf")));

@@ -15,7 +15,7 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// A person as in the other tests: `id` made by the engine, `email` unique, `age` indexed.
+/// A person as in the other tests: generated `id`, unique `email`, indexed `age`.
 fn person() -> Arc<TableSchema> {
     TableSchema::builder("person")
         .column(ColumnSchema::new("id", Type::I64))
@@ -94,7 +94,7 @@ fn all(session: &dyn Session, table: &Arc<TableSchema>) -> Vec<Values> {
     rows(session, &Select::all(table))
 }
 
-/// A folder of this test's own, cleared away at its end.
+/// A temporary folder of one test.
 struct Folder(std::path::PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! Random programs against a naive model: a map from keys to rows, and the rules spelt out.
+//! Random programs against a naive model: a map from keys to rows, with the rules written out.
 
 use super::queries::Random;
 use super::*;
@@ -11,12 +11,12 @@ type Rows = BTreeMap<i64, Values>;
 #[derive(Default)]
 struct Model {
     rows: Rows,
-    /// What was committed, and the marks of the open transaction.
+    /// The committed rows, and the savepoints of the open transaction.
     committed: Option<Rows>,
     marks: Vec<(String, Rows)>,
 }
 
-type Answer = std::result::Result<Outcome, ErrorKind>;
+type WriteResult = std::result::Result<Outcome, ErrorKind>;
 
 fn key_of(values: &[Value<'_>]) -> Option<i64> {
     if let Value::Int(key) = values[0] { Some(key) } else { None }
@@ -31,7 +31,7 @@ impl Model {
         self.rows.iter().find(same).map(|(key, _)| *key)
     }
 
-    fn write(&mut self, table: &TableSchema, verb: Verb, values: &Values) -> Answer {
+    fn write(&mut self, table: &TableSchema, verb: Verb, values: &Values) -> WriteResult {
         match verb {
             Verb::Delete => {
                 let gone = self.rows.remove(&key_of(values).unwrap());
@@ -67,7 +67,7 @@ impl Model {
         Ok(Outcome::Inserted(given))
     }
 
-    fn update(&mut self, table: &TableSchema, values: &Values, checked: bool) -> Answer {
+    fn update(&mut self, table: &TableSchema, values: &Values, checked: bool) -> WriteResult {
         let key = key_of(values).unwrap();
         let Some(old) = self.rows.get(&key) else { return Err(ErrorKind::NotFound) };
         if checked && old[4] != values[4] {
@@ -75,7 +75,7 @@ impl Model {
         }
         let Value::Int(version) = old[4] else { panic!("no version") };
         let mut row = old.clone();
-        table.updated_fields().iter().for_each(|place| row[place] = values[place].clone());
+        table.updated_fields().iter().for_each(|position| row[position] = values[position].clone());
         row[4] = (version + 1).into();
         self.replace(key, row).map(|()| Outcome::Changed(1))
     }
@@ -128,7 +128,7 @@ impl Model {
     }
 
     fn control(&mut self, step: TransactionControl<'_>) -> std::result::Result<(), ErrorKind> {
-        let place = |marks: &[(String, Rows)], name: &str| {
+        let position = |marks: &[(String, Rows)], name: &str| {
             marks.iter().rposition(|(other, _)| other == name).ok_or(ErrorKind::Misuse)
         };
         match step {
@@ -141,13 +141,13 @@ impl Model {
                 self.marks.push((name.to_owned(), self.rows.clone()))
             }
             TransactionControl::Release(name) => {
-                let place = place(&self.marks, name)?;
-                self.marks.truncate(place);
+                let position = position(&self.marks, name)?;
+                self.marks.truncate(position);
             }
             TransactionControl::RollbackTo(name) => {
-                let place = place(&self.marks, name)?;
-                self.marks.truncate(place + 1);
-                self.rows = self.marks[place].1.clone();
+                let position = position(&self.marks, name)?;
+                self.marks.truncate(position + 1);
+                self.rows = self.marks[position].1.clone();
             }
         }
         if self.committed.is_none() {
@@ -206,7 +206,7 @@ fn check(session: &dyn Session, table: &Arc<TableSchema>, model: &Model) {
     }
 }
 
-/// One step of a program: the same to the engine and to the model.
+/// One step of a program, done by the engine and by the model.
 fn step(random: &mut Random, session: &dyn Session, table: &Arc<TableSchema>, model: &mut Model) {
     match random.below(20) {
         0..=9 => {
@@ -264,15 +264,15 @@ fn send_batch(
         let fields = table.updated_fields();
         batch.push(&Write { table, verb, fields, values }).unwrap();
         if failed.is_none() {
-            let answer = model.write(table, verb, &values.to_vec());
-            match (answer, on_error) {
+            let result = model.write(table, verb, &values.to_vec());
+            match (result, on_error) {
                 (Err(kind), OnError::Stop) => failed = Some((kind, Some(row))),
-                (answer, _) => expected.push(answer),
+                (result, _) => expected.push(result),
             }
         }
     }
     let (outcomes, result) = run(session, &batch, on_error);
-    let outcomes: Vec<Answer> =
+    let outcomes: Vec<WriteResult> =
         outcomes.into_iter().map(|outcome| outcome.map_err(|error| error.kind())).collect();
     assert_eq!(outcomes, expected);
     assert_eq!(result.err().map(|error| (error.kind(), error.row())), failed);
@@ -282,7 +282,7 @@ fn send_batch(
 }
 
 #[test]
-fn random_programs_do_what_a_naive_model_does() {
+fn random_programs_behave_like_a_naive_model() {
     let folder = Folder::new("model");
     let table = person();
     for seed in 0..12 {
@@ -304,7 +304,7 @@ fn random_programs_do_what_a_naive_model_does() {
                 check(&*session, &table, &model);
             }
             if model.committed.is_some() {
-                // The session's end rolls back.
+                // Dropping the session rolls back.
                 model.control(TransactionControl::Rollback).unwrap();
             }
             drop(session);

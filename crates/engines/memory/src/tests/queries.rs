@@ -1,11 +1,11 @@
-//! Every plan against the plain way: all rows, each condition decided, then sorted.
+//! Every plan against a full scan: all rows, each condition evaluated, then sorted.
 
 use super::*;
 use bobak_core::compare_in_column;
 use bobak_core::{Collation, Comparison, Expr, Order, OrderBy};
 use std::cmp::Ordering;
 
-/// A small generator (SplitMix64): the same numbers each time.
+/// A random number generator (SplitMix64) with a seed.
 pub(super) struct Random(pub u64);
 
 impl Random {
@@ -123,7 +123,7 @@ fn compare(table: &TableSchema, steps: &[Order], a: &Values, b: &Values) -> Orde
 }
 
 #[test]
-fn every_plan_gives_what_the_plain_way_gives() {
+fn every_plan_returns_the_rows_of_a_full_scan() {
     for (seed, key) in [(1, &["id"][..]), (2, &["n", "id"]), (3, &["id", "n"])] {
         let mut random = Random(seed);
         let (memory, table) = fill(&mut random, key, 60);
@@ -166,7 +166,7 @@ fn every_plan_gives_what_the_plain_way_gives() {
 }
 
 #[test]
-fn groups_are_those_of_equal_values_and_sums_are_exact() {
+fn groups_have_equal_values_and_exact_sums() {
     let mut random = Random(9);
     let (memory, table) = fill(&mut random, &["id"], 60);
     let session = memory.session().unwrap();
@@ -176,8 +176,8 @@ fn groups_are_those_of_equal_values_and_sums_are_exact() {
         columns.extend([Expr::Count, Expr::CountOf(6), Expr::Sum(6), Expr::Min(3), Expr::Max(5)]);
         columns.extend([Expr::Avg(6)]);
         let mut query: Query<()> = Query::all();
-        for &place in &group {
-            query = query.group_by(bobak_core::Column::<(), i64>::new(place));
+        for &position in &group {
+            query = query.group_by(bobak_core::Column::<(), i64>::new(position));
         }
         let select = query.to_select(&table, columns).unwrap();
         let mut groups: Vec<Vec<&Values>> = Vec::new();
@@ -229,7 +229,7 @@ fn groups_are_those_of_equal_values_and_sums_are_exact() {
 }
 
 #[test]
-fn empty_tables_money_and_overflow() {
+fn aggregates_of_empty_tables_money_and_overflow() {
     let table: Arc<TableSchema> = TableSchema::builder("m")
         .column(ColumnSchema::new("id", Type::I64))
         .column(ColumnSchema::new("price", Type::Currency))
@@ -264,7 +264,7 @@ fn empty_tables_money_and_overflow() {
 }
 
 #[test]
-fn a_condition_finds_rows_without_looking_at_all_of_them() {
+fn a_condition_finds_rows_without_a_full_scan() {
     use super::super::plan::{Path, Plan, Walk};
     let mut random = Random(4);
     let (memory, table) = fill(&mut random, &["id"], 60);

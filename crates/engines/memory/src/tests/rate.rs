@@ -1,4 +1,4 @@
-//! How fast it is: `cargo test --release -p bobak-core rate -- --ignored --nocapture`.
+//! Measures speed: `cargo test --release -p bobak-memory rate -- --ignored --nocapture`.
 
 use super::*;
 use bobak_core::{TransactionControl, Type};
@@ -108,7 +108,7 @@ fn rate() {
     }
 }
 
-/// What one row costs in a table that is full already.
+/// The cost of one row in a table that has many rows already.
 fn small(table: &Arc<TableSchema>, texts: &[(String, String)]) {
     let memory = engine(&[table]);
     let session = &*memory.session().unwrap();

@@ -1,4 +1,4 @@
-//! Snapshots: everything comes back; damage is found; the old file stays.
+//! Snapshots: all content is restored, damage is found, and failures keep the old file.
 
 use super::*;
 use crate::SnapshotFormat;
@@ -10,9 +10,9 @@ const FORMATS: [SnapshotFormat; 2] = [SnapshotFormat::Binary, SnapshotFormat::Js
 /// Every kind of column and rule.
 fn rich() -> [Arc<TableSchema>; 2] {
     let mut builder = TableSchema::builder("every kind \"of\" column");
-    for (place, ty) in Type::ALL.iter().enumerate() {
-        let column = ColumnSchema::new(format!("c{place}"), *ty).nullable(true);
-        builder = builder.column(if place % 2 == 0 { column.as_text() } else { column });
+    for (position, ty) in Type::ALL.iter().enumerate() {
+        let column = ColumnSchema::new(format!("c{position}"), *ty).nullable(true);
+        builder = builder.column(if position % 2 == 0 { column.as_text() } else { column });
     }
     let every = builder
         .column(ColumnSchema::new("id", Type::Uuid).as_text())
@@ -35,11 +35,11 @@ fn rich() -> [Arc<TableSchema>; 2] {
         .key(["id"])
         .index("by half", ["half", "raw"])
         .unique_index("by two", ["c1", "c2"]);
-    let place = TableSchema::builder("place")
+    let position = TableSchema::builder("place")
         .column(ColumnSchema::new("id", Type::I64))
         .key(["id"])
         .given_key();
-    [every, place].map(|builder| Arc::new(builder.build().unwrap()))
+    [every, position].map(|builder| Arc::new(builder.build().unwrap()))
 }
 
 fn fill(memory: &Memory, tables: &[Arc<TableSchema>; 2]) {
@@ -78,7 +78,7 @@ fn fill(memory: &Memory, tables: &[Arc<TableSchema>; 2]) {
 }
 
 #[test]
-fn everything_comes_back_in_either_format() {
+fn all_content_is_restored_from_either_format() {
     let folder = Folder::new("rich");
     let tables = rich();
     for format in FORMATS {
@@ -100,7 +100,7 @@ fn everything_comes_back_in_either_format() {
             let [a, b] = [&one, &two].map(|session| format!("{:?}", all(&**session, table)));
             assert_eq!(a, b);
         }
-        // The rules hold as before.
+        // The rules still hold.
         let delete = write(&*two, &tables[1], Verb::Delete, &[i64::MIN.into()]);
         assert_eq!(delete.unwrap(), Outcome::Changed(1));
         let parent = tables[0].column("parent").unwrap();
@@ -112,7 +112,7 @@ fn everything_comes_back_in_either_format() {
 }
 
 #[test]
-fn many_rows_come_back_from_many_blocks() {
+fn many_rows_are_restored_from_many_blocks() {
     let folder = Folder::new("many");
     let table = person();
     for format in FORMATS {
@@ -133,7 +133,7 @@ fn many_rows_come_back_from_many_blocks() {
     }
 }
 
-fn refused(path: &std::path::Path) -> (ErrorKind, String) {
+fn rejected(path: &std::path::Path) -> (ErrorKind, String) {
     let before = fs::read(path).unwrap();
     let error = Memory::builder().snapshot(path).open().unwrap_err();
     assert_eq!(fs::read(path).unwrap(), before, "the file is kept");
@@ -142,7 +142,7 @@ fn refused(path: &std::path::Path) -> (ErrorKind, String) {
 }
 
 #[test]
-fn every_flipped_byte_and_every_cut_is_found() {
+fn every_flipped_byte_and_every_truncation_is_found() {
     let folder = Folder::new("damage");
     let path = folder.file("snapshot");
     let table = person();
@@ -159,34 +159,34 @@ fn every_flipped_byte_and_every_cut_is_found() {
             let mut bytes = whole.clone();
             bytes[at] ^= change;
             fs::write(&path, &bytes).unwrap();
-            assert_eq!(refused(&path).0, ErrorKind::Corrupt, "byte {at}");
+            assert_eq!(rejected(&path).0, ErrorKind::Corrupt, "byte {at}");
         }
         fs::write(&path, &whole[..at]).unwrap();
-        assert_eq!(refused(&path).0, ErrorKind::Corrupt, "cut at {at}");
+        assert_eq!(rejected(&path).0, ErrorKind::Corrupt, "cut at {at}");
     }
     fs::write(&path, [&whole[..], b"x"].concat()).unwrap();
-    assert_eq!(refused(&path).0, ErrorKind::Corrupt);
+    assert_eq!(rejected(&path).0, ErrorKind::Corrupt);
 }
 
 #[test]
-fn a_block_that_claims_more_than_it_can_be_takes_no_memory() {
+fn a_block_with_an_impossible_length_allocates_no_memory() {
     let folder = Folder::new("claims");
     let path = folder.file("snapshot");
     Memory::builder().snapshot(&path).open().unwrap().flush().unwrap();
     let mut bytes = fs::read(&path).unwrap();
     bytes.truncate(16);
-    // A block of 4 GiB in two bytes, its sum made right.
+    // A block of 4 GiB in two bytes, with a valid checksum.
     let stored = [0x10, 0x20];
     let head = [&[1][..], &u32::MAX.to_le_bytes(), &2_u32.to_le_bytes()].concat();
     let sum = crc32fast::hash(&[&head[..], &stored].concat());
     bytes.extend([&head[..], &sum.to_le_bytes(), &stored].concat());
     fs::write(&path, &bytes).unwrap();
-    let (kind, message) = refused(&path);
+    let (kind, message) = rejected(&path);
     assert!(kind == ErrorKind::Corrupt && message.contains("longer than it can be"), "{message}");
 }
 
 #[test]
-fn damaged_json_is_refused_with_its_reason() {
+fn damaged_json_is_rejected_with_a_reason() {
     let folder = Folder::new("json");
     let path = folder.file("snapshot.json");
     let table = person();
@@ -202,7 +202,7 @@ fn damaged_json_is_refused_with_its_reason() {
     let whole = fs::read_to_string(&path).unwrap();
     for cut in 0..whole.trim_end().len() {
         fs::write(&path, &whole[..cut]).unwrap();
-        assert_eq!(refused(&path).0, ErrorKind::Corrupt);
+        assert_eq!(rejected(&path).0, ErrorKind::Corrupt);
     }
     for (old, new, reason) in [
         ("[3,\"name\",\"3@x\",5,1]", "[3,\"name\",\"2@x\",5,1]", "row 2"),
@@ -216,7 +216,7 @@ fn damaged_json_is_refused_with_its_reason() {
     ] {
         assert!(whole.contains(old), "{old} in {whole}");
         fs::write(&path, whole.replace(old, new)).unwrap();
-        let (kind, message) = refused(&path);
+        let (kind, message) = rejected(&path);
         assert_eq!(kind, ErrorKind::Corrupt);
         assert!(message.contains(reason), "{message}");
     }
@@ -227,13 +227,13 @@ fn damaged_json_is_refused_with_its_reason() {
         (b"{\"bobak\": \"memory snapshot\", \"version\": 2}", ErrorKind::Unsupported),
     ] {
         fs::write(&path, text).unwrap();
-        assert_eq!(refused(&path).0, kind);
+        assert_eq!(rejected(&path).0, kind);
     }
 }
 
 #[test]
-fn a_snapshot_that_can_not_be_written_leaves_the_old_one() {
-    let folder = Folder::new("refused");
+fn a_failed_snapshot_keeps_the_old_file() {
+    let folder = Folder::new("rejected");
     let path = folder.file("snapshot");
     let open = || Memory::builder().snapshot(&path).open().unwrap();
     let memory = open();

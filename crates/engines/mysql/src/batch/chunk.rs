@@ -1,19 +1,19 @@
 //! A part of a batch by array operations: many rows of one verb and table, of different keys where
 //! the verb looks for them.
 //!
-//! * New rows are one INSERT of many; where the server refuses it, its halves, down to the row that
+//! * New rows are one INSERT of many; where the server rejects it, its halves, down to the row that
 //!   is wrong.
 //! * Of updates and upserts the rows that are there are found and locked by one SELECT; then the
 //!   updates are one bulk message, in order, and the new rows one INSERT.
 //! * Deletes are one DELETE.
 //!
-//! Whatever the server refuses is undone and done again by halves or row by row, so that each row
+//! Whatever the server rejects is undone and done again by halves or row by row, so that each row
 //! has the result that it would have alone.
 
 use crate::batch::{Sender, Target};
 use crate::error::is_row_error;
 use crate::keys::{KeyBytes, key_bytes, needs_key, push_bare_key, push_key};
-use crate::row_writes::{conflict, not_found, push_update, push_values, refuse_null, strange_keys};
+use crate::row_writes::{conflict, not_found, push_update, push_values, reject_null, strange_keys};
 use crate::sql_texts::StatementKind;
 use crate::values::decode::{BorrowedRow, Cell};
 use bobak_core::codec::EncodedRow;
@@ -282,7 +282,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         all: &mut [Option<Result<Outcome>>],
     ) -> Result<()> {
         let nulls =
-            |(row, _): &(EncodedRow<'b>, usize)| refuse_null(self.target.table, row).is_err();
+            |(row, _): &(EncodedRow<'b>, usize)| reject_null(self.target.table, row).is_err();
         let results = if step == UpsertStep::Insert || run.iter().any(nulls) {
             // An update sets only some fields, so it would not detect a NULL in another.
             self.new_or_single(run, step)?

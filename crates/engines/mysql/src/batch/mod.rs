@@ -91,7 +91,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Sends a part and hands out its results; gives the number of the row after it.
+    /// Sends a part and returns its results; returns the number of the row after it.
     fn part(&mut self, target: &Target<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<u64> {
         let results = Chunk::new(self, *target, first).send(rows)?;
         results.into_iter().for_each(&mut *self.each);

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// What is waited for beyond the server's own time-out: for its word that the time is over.
+/// How long the client waits beyond the server's own timeout, for the server's message about it.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Strict: nothing is cut, rounded or replaced by 0 silently. A key of 0 is a key, and a backslash
@@ -39,7 +39,7 @@ impl Connector {
     /// Opens a connection to the first host that can be reached, beginning with the last good one.
     ///
     /// # Errors
-    /// That of the last host tried; a host that refuses the user ends the search.
+    /// That of the last host tried; a host that rejects the user ends the search.
     pub(crate) fn connect(self: &Arc<Self>) -> Result<Connection> {
         let hosts =
             if self.settings.socket.is_some() { 1 } else { self.settings.hosts.len().max(1) };
@@ -66,13 +66,13 @@ impl Connector {
         let _ = self.last.compare_exchange(host, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Opens a connection within the time for it. The driver has one time-out for all that it ever
+    /// Opens a connection within the time for it. The driver has one timeout for all that it ever
     /// reads, which is that of statements: a thread of its own waits for a server that hangs.
     fn open(self: &Arc<Self>, place: usize) -> Result<Connection> {
         let (give, take) = mpsc::sync_channel(1);
         let connector = Arc::clone(self);
         let opening = move || {
-            // Nobody takes what comes too late: it is closed.
+            // If the caller has given up, the new connection is closed.
             let _ = give.send(connector.open_here(place));
         };
         let thread = std::thread::Builder::new().name("bobak-connect".to_owned());
@@ -105,7 +105,7 @@ impl Connector {
 
     fn opts(&self, place: usize) -> Opts {
         let settings = &self.settings;
-        let answer = settings.statement_timeout.map(|time| time + GRACE);
+        let read_timeout = settings.statement_timeout.map(|time| time + GRACE);
         let millis = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let mut opts = OptsBuilder::new()
             .user(settings.user.clone())
@@ -113,8 +113,8 @@ impl Connector {
             .db_name(settings.database.clone())
             .prefer_socket(false)
             .stmt_cache_size(0)
-            .read_timeout(answer)
-            .write_timeout(answer)
+            .read_timeout(read_timeout)
+            .write_timeout(read_timeout)
             .tcp_connect_timeout(Some(settings.connect_timeout))
             .tcp_keepalive_time_ms(Some(millis(Duration::from_secs(60))));
         if let Some(socket) = &settings.socket {

@@ -24,7 +24,7 @@ const MAX_SKIPPED: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flavour {
     pub dialect: Dialect,
-    /// Whether a lock time-out rolls back the transaction, not only the statement.
+    /// Whether a lock timeout rolls back the transaction, not only the statement.
     pub lock_wait_ends_transaction: bool,
 }
 
@@ -101,7 +101,7 @@ impl Connection {
     }
 
     /// Whether the server still answers.
-    pub(crate) fn answers(&mut self) -> bool {
+    pub(crate) fn is_responsive(&mut self) -> bool {
         self.conn.ping().is_ok()
     }
 
@@ -118,9 +118,9 @@ impl Connection {
         sql: &str,
         parameters: Vec<Wire>,
     ) -> Result<WriteResult> {
-        let done = self.start(sql, parameters).and_then(|answer| {
-            let done = answer.done();
-            answer.finish().map(|()| done)
+        let done = self.start(sql, parameters).and_then(|reply| {
+            let done = reply.done();
+            reply.finish().map(|()| done)
         });
         done.map_err(|error| self.failed(error, table))
     }
@@ -135,7 +135,7 @@ impl Connection {
     ) -> Result<()> {
         let mut outcome = Ok(());
         let read = match self.start(sql, parameters) {
-            Ok(answer) => hand_out(answer, table, row, &mut outcome),
+            Ok(reply) => hand_out(reply, table, row, &mut outcome),
             Err(error) => Err(error),
         };
         if let Err(error) = read {
@@ -277,7 +277,7 @@ impl Connection {
         if error::is_fatal(&error) {
             self.broken = true;
             if !matches!(error, mysql::Error::MySqlError(_)) {
-                // Whatever still runs there is of no use to anybody.
+                // Nobody waits for the statement that still runs there.
                 self.connector.kill(self.host, self.conn.connection_id());
             }
         }
@@ -297,7 +297,7 @@ impl Canceller {
 
     /// Lets an [`Interrupt`] of this thread cancel the running statement, until the returned guard is dropped.
     fn stoppable(&self) -> Option<Interruptible> {
-        Interrupt::is_heeded().then(|| {
+        Interrupt::is_enabled().then(|| {
             let canceller = self.clone();
             Interrupt::stop_by(move || canceller.cancel())
         })
@@ -306,15 +306,15 @@ impl Canceller {
 
 /// Hands rows out until there are no more or `row` says so; then nothing of the answer is left.
 fn hand_out(
-    mut answer: StatementResult<'_>,
+    mut reply: StatementResult<'_>,
     table: Option<&TableSchema>,
     row: &mut OnRow<'_>,
     outcome: &mut Result<()>,
 ) -> mysql::Result<()> {
-    let decoder = answer.decoder();
+    let decoder = reply.decoder();
     let mut cells = Vec::with_capacity(8);
-    let _stoppable = answer.canceller.stoppable();
-    while let Some(next) = answer.next() {
+    let _stoppable = reply.canceller.stoppable();
+    while let Some(next) = reply.next() {
         let read = decoder.read(next?, &mut cells).map_err(|error| match table {
             Some(table) => error.in_table(table.name()),
             None => error,
@@ -322,7 +322,7 @@ fn hand_out(
         let goes_on = read.and_then(|()| row(&cells, decoder.columns()));
         if !matches!(goes_on, Ok(true)) {
             *outcome = goes_on.map(drop);
-            answer.abandon();
+            reply.abandon();
             return Ok(());
         }
     }

@@ -14,7 +14,7 @@ pub(crate) type Pool = bobak_engine_common::Pool<PoolConnector>;
 /// that borrows from the connection.
 pub(crate) type PooledConnection = bobak_engine_common::PooledConnection<Arc<Pool>, PoolConnector>;
 
-/// After this long without use, the server is asked whether the connection still exists.
+/// After this idle time the pool checks with a round trip whether the connection still exists.
 const CHECK_THRESHOLD: Duration = Duration::from_millis(500);
 
 /// How long a connection may be idle.
@@ -42,7 +42,7 @@ impl bobak_engine_common::Connector for PoolConnector {
     }
 
     fn is_usable(&self, connection: &mut Connection, idle: Duration) -> bool {
-        idle < CHECK_THRESHOLD || connection.answers()
+        idle < CHECK_THRESHOLD || connection.is_responsive()
     }
 
     fn is_reusable(&self, connection: &mut Connection) -> bool {

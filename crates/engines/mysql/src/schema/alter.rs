@@ -85,7 +85,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// What has a tracked table's log, or one that is to be, fit the table as it is now.
+/// The statements that adapt the change log of a tracked table, or of one that will be tracked, to its new columns.
 fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<Vec<String>> {
     let dialect = connection.flavour.dialect;
     let mut stored =
@@ -137,7 +137,7 @@ fn take_back(connection: &mut Connection, made: &[Step<'_>], error: Error) -> Er
     error
 }
 
-/// Refuses what the server can't keep.
+/// Rejects what the server can't keep.
 fn check_columns(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
     let mut checked = false;
     for (table, column) in changes.iter().flat_map(new_columns) {
@@ -194,7 +194,7 @@ fn folds_as_rust(connection: &mut Connection) -> Result<bool> {
     })
 }
 
-/// Refuses steps that can't be made, before the first is.
+/// Rejects steps that can't be made, before the first is.
 fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
     let mut there = tables::read(connection)?;
     let names = tables::names(connection)?;

@@ -1,4 +1,4 @@
-//! The schema of a database, whoever made it, as [`TableSchema`]s: the inverse of `create_table`.
+//! The schema of a database, created by any program, as [`TableSchema`]s: the inverse of `create_table`.
 //!
 //! Columns that Bobak made say in their comments what their types can't. Left out, since a schema
 //! has no place for them: tables without a key, keys and references over expressions or several
@@ -152,13 +152,13 @@ fn table(
 
 fn column(connection: &Connection, row: &[String]) -> Column {
     let (name, declared, comment) = (part(row, 1), part(row, 2), part(row, 5));
-    let told = parse_declared(connection.flavour.dialect, declared);
+    let declared_type = parse_declared(connection.flavour.dialect, declared);
     let described = parse_comment(name, comment)
         // One that was changed by another is what it is now.
-        .filter(|(schema, _)| told.ty.storage() == schema.storage);
+        .filter(|(schema, _)| declared_type.ty.storage() == schema.storage);
     let (mut schema, given) = described.unwrap_or_else(|| {
-        let mut schema = ColumnSchema::new(name.to_owned(), told.ty);
-        schema.max_chars = told.max_chars;
+        let mut schema = ColumnSchema::new(name.to_owned(), declared_type.ty);
+        schema.max_chars = declared_type.max_chars;
         (schema, false)
     });
     schema.nullable = part(row, 3) == "YES";

@@ -15,7 +15,7 @@ use self_cell::{MutBorrow, self_cell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// About so many bytes are handed out at a time.
+/// The approximate number of bytes in a block of rows.
 const PART: usize = 64 << 10;
 /// So many are read at the opening.
 const AT_ONCE: usize = 1 << 20;
@@ -28,7 +28,7 @@ self_cell!(
     }
 );
 
-/// A cursor: what was read and not yet handed out, and the answer where there is more.
+/// A cursor: rows that were read and not yet returned, and the rest of the server's reply.
 pub(crate) struct Reader {
     table: Option<Arc<TableSchema>>,
     parts: VecDeque<RowBuffer>,
@@ -41,12 +41,12 @@ pub(crate) struct Reader {
 struct Stream {
     held: OpenResult,
     decoder: Decoder,
-    /// Where the connection goes back to; the transaction itself where there is none.
+    /// Returns the connection to the pool. `None` inside a transaction, which keeps its connection.
     pooled: Option<PooledConnection>,
 }
 
 /// A statement to open.
-pub(crate) struct Opening<'a> {
+pub(crate) struct CursorStatement<'a> {
     pub table: Option<Arc<TableSchema>>,
     pub sql: &'a str,
     pub parameters: &'a [Value<'a>],
@@ -54,7 +54,7 @@ pub(crate) struct Opening<'a> {
 
 /// What an opening gives: the cursor, its columns, and the transaction's connection where it
 /// is free again.
-pub(crate) struct Opened {
+pub(crate) struct OpenedCursor {
     pub reader: Reader,
     pub columns: Vec<ResultColumn>,
     pub connection: Option<Box<Connection>>,
@@ -62,7 +62,10 @@ pub(crate) struct Opened {
 
 impl Reader {
     /// Opens a cursor on a connection of its own.
-    pub(crate) fn on_pooled(mut pooled: PooledConnection, opening: Opening<'_>) -> Result<Opened> {
+    pub(crate) fn on_pooled(
+        mut pooled: PooledConnection,
+        opening: CursorStatement<'_>,
+    ) -> Result<OpenedCursor> {
         let Some(connection) = pooled.detach() else { return Err(no_connection()) };
         match open(connection, opening, Some(pooled)) {
             Ok(opened) => Ok(opened),
@@ -78,8 +81,8 @@ impl Reader {
     /// Opens one on the transaction's connection, which comes back with an error.
     pub(crate) fn inside(
         connection: Box<Connection>,
-        opening: Opening<'_>,
-    ) -> Result<Opened, (Error, Box<Connection>)> {
+        opening: CursorStatement<'_>,
+    ) -> Result<OpenedCursor, (Error, Box<Connection>)> {
         open(connection, opening, None).map_err(|(error, connection, _)| (error, connection))
     }
 
@@ -113,12 +116,12 @@ impl Reader {
         self.stream.as_ref().is_some_and(|stream| stream.pooled.is_none())
     }
 
-    /// Reads the rest into memory; the transaction's connection where it had that.
+    /// Reads the remaining rows into memory; returns the connection to the transaction that it belongs to.
     pub(crate) fn drain(&mut self) -> Option<Box<Connection>> {
         self.read(usize::MAX)
     }
 
-    /// Ends it; the transaction's connection where it had that.
+    /// Ends the cursor; returns the connection to the transaction that it belongs to.
     pub(crate) fn end(mut self) -> Option<Box<Connection>> {
         self.stream.take()?.abandon()
     }
@@ -159,9 +162,9 @@ type NotOpened = (Error, Box<Connection>, Option<PooledConnection>);
 
 fn open(
     connection: Box<Connection>,
-    opening: Opening<'_>,
+    opening: CursorStatement<'_>,
     pooled: Option<PooledConnection>,
-) -> Result<Opened, NotOpened> {
+) -> Result<OpenedCursor, NotOpened> {
     let parameters: Vec<Wire> = plain_all(opening.parameters);
     let owner = MutBorrow::new(connection);
     let held = OpenResult::try_new_or_recover(owner, |connection| {
@@ -175,16 +178,16 @@ fn open(
             return Err((error, connection, pooled));
         }
     };
-    let decoder = held.with_dependent(|_, answer| answer.decoder());
+    let decoder = held.with_dependent(|_, reply| reply.decoder());
     let columns = decoder.columns().to_vec();
     let stream = Stream { held, decoder, pooled };
     let mut reader =
         Reader { table: opening.table, parts: VecDeque::new(), stream: Some(stream), failed: None };
     let connection = reader.read(AT_ONCE);
-    Ok(Opened { reader, columns, connection })
+    Ok(OpenedCursor { reader, columns, connection })
 }
 
-/// Why an answer ended early.
+/// Why a reply ended early.
 enum ReadError {
     Line(mysql::Error),
     Value(Error),
@@ -194,7 +197,7 @@ impl Stream {
     /// Fills a part; whether the answer is at its end.
     fn part(&mut self, part: &mut RowBuffer, cells: &mut Vec<Cell>) -> Result<bool, ReadError> {
         while part.bytes() < PART {
-            let next = self.held.with_dependent_mut(|_, answer| answer.next());
+            let next = self.held.with_dependent_mut(|_, reply| reply.next());
             let Some(row) = next.transpose().map_err(ReadError::Line)? else {
                 return Ok(true);
             };
@@ -213,9 +216,9 @@ impl Stream {
     /// Gives the connection back while there are rows left.
     fn abandon(self) -> Option<Box<Connection>> {
         let Self { mut held, pooled, .. } = self;
-        let ended = held.with_dependent_mut(|_, answer| answer.read_away());
+        let ended = held.with_dependent_mut(|_, reply| reply.read_away());
         if !ended {
-            held.with_dependent(|_, answer| answer.canceller()).cancel();
+            held.with_dependent(|_, reply| reply.canceller()).cancel();
         }
         // Dropping the result reads the remaining rows.
         give_back(held.into_owner().into_inner(), pooled)

@@ -5,7 +5,7 @@ mod cursor;
 mod query;
 mod transaction;
 
-use self::query::{refuse_control, schema_in_transaction, statement_of};
+use self::query::{reject_control, schema_in_transaction, statement_of};
 use crate::batch;
 use crate::connection::Connection;
 use crate::connection::pool::PooledConnection;
@@ -14,7 +14,7 @@ use crate::error::Phase;
 use crate::keys::push_bare_key;
 use crate::row_writes::write_row;
 use crate::schema::{alter, tables};
-use crate::session::cursor::{Opened, Opening, Reader};
+use crate::session::cursor::{CursorStatement, OpenedCursor, Reader};
 use crate::session::transaction::Transaction;
 use crate::sql_texts::StatementKind;
 use crate::values::encode::{encode, plain_all};
@@ -31,12 +31,12 @@ use std::sync::Arc;
 pub(crate) struct MySqlSession<'e> {
     engine: &'e Database,
     /// Borrowed for as long as an operation runs: one from inside another finds it taken.
-    state: RefCell<State>,
+    state: RefCell<SessionState>,
     in_transaction: Cell<bool>,
 }
 
 #[derive(Default)]
-struct State {
+struct SessionState {
     transaction: Option<Transaction>,
     cursors: BTreeMap<u64, Reader>,
     last_cursor: u64,
@@ -47,9 +47,9 @@ impl<'e> MySqlSession<'e> {
         Self { engine, state: RefCell::default(), in_transaction: Cell::new(false) }
     }
 
-    fn state(&self) -> Result<RefMut<'_, State>> {
+    fn state(&self) -> Result<RefMut<'_, SessionState>> {
         self.state.try_borrow_mut().map_err(|_| {
-            let message = "a session that hands out rows can do nothing else";
+            let message = "the session is in a row callback and accepts no other call";
             Error::new(ErrorKind::Misuse, message)
         })
     }
@@ -92,7 +92,7 @@ impl<'e> MySqlSession<'e> {
             && matches!(done, Err(error) if error.kind() == ErrorKind::Unreachable)
     }
 
-    /// Closes a broken connection and those that rest beside it; the next host is tried first.
+    /// Closes a broken connection and the idle ones of the pool; the next connection tries the next host first.
     fn forget(&self, pooled: PooledConnection) {
         let host = pooled.host;
         drop(pooled);
@@ -145,7 +145,11 @@ impl<'e> MySqlSession<'e> {
         done
     }
 
-    fn open_statement(&self, state: &mut State, opening: Opening<'_>) -> Result<Opened> {
+    fn open_statement(
+        &self,
+        state: &mut SessionState,
+        opening: CursorStatement<'_>,
+    ) -> Result<OpenedCursor> {
         state.free_transaction();
         if let Some(transaction) = &mut state.transaction {
             let connection = transaction.lend()?;
@@ -173,14 +177,14 @@ impl<'e> MySqlSession<'e> {
             Err(error) if used_before && error.kind() == ErrorKind::Unreachable => {
                 let mut pooled = self.engine.pool.acquire_owned()?;
                 pooled.phase = Phase::Read;
-                Reader::on_pooled(pooled, Opening { table, sql, parameters })
+                Reader::on_pooled(pooled, CursorStatement { table, sql, parameters })
             }
             other => other,
         }
     }
 }
 
-impl State {
+impl SessionState {
     /// Makes the transaction's connection free, which a cursor may be reading on.
     fn free_transaction(&mut self) {
         let Some(transaction) = &mut self.transaction else { return };
@@ -332,8 +336,8 @@ impl Session for MySqlSession<'_> {
             Phase::Read,
             || !handed.get(),
             |connection| {
-                let asked = statement_of(connection.flavour.dialect, source)?;
-                query::run(connection, &asked, &mut |lent| {
+                let statement = statement_of(connection.flavour.dialect, source)?;
+                query::run(connection, &statement, &mut |lent| {
                     handed.set(true);
                     row(lent)
                 })
@@ -343,14 +347,14 @@ impl Session for MySqlSession<'_> {
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
         let mut state = self.state()?;
-        let asked = statement_of(self.engine.dialect, source)?;
-        let (table, parameters) = (asked.table.clone(), &*asked.parameters);
-        let opening = Opening { table, sql: &asked.text, parameters };
+        let statement = statement_of(self.engine.dialect, source)?;
+        let (table, parameters) = (statement.table.clone(), &*statement.parameters);
+        let opening = CursorStatement { table, sql: &statement.text, parameters };
         let opened = self.open_statement(&mut state, opening)?;
         state.last_cursor += 1;
         let id = state.last_cursor;
         state.cursors.insert(id, opened.reader);
-        Ok(Cursor::new(CursorId(id), Arc::new(asked.columns.unwrap_or(opened.columns))))
+        Ok(Cursor::new(CursorId(id), Arc::new(statement.columns.unwrap_or(opened.columns))))
     }
 
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
@@ -402,7 +406,7 @@ impl Session for MySqlSession<'_> {
     }
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
-        refuse_control(sql, self.state()?.transaction.is_some())?;
+        reject_control(sql, self.state()?.transaction.is_some())?;
         let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
         let text = query::with_bytes(sql, &values)?;
         self.run(
@@ -430,7 +434,7 @@ impl Drop for MySqlSession<'_> {
     }
 }
 
-/// Refuses values that the columns can't hold, before they become text.
+/// Rejects values that the columns can't hold, before they become text.
 fn check_assigns(change: &BulkChange<'_>) -> Result<()> {
     for assign in change.assign.into_iter().flatten() {
         if let Assign::Set { column, value } = assign {

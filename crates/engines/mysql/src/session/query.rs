@@ -44,12 +44,12 @@ pub(crate) fn statement_of<'a>(
 /// Runs the statement and hands its rows out.
 pub(crate) fn run(
     connection: &mut Connection,
-    asked: &QueryStatement<'_>,
+    statement: &QueryStatement<'_>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    let parameters = plain_all(&asked.parameters);
-    let table = asked.table.as_deref();
-    connection.each(table, &asked.text, parameters, &mut |cells, columns| {
+    let parameters = plain_all(&statement.parameters);
+    let table = statement.table.as_deref();
+    connection.each(table, &statement.text, parameters, &mut |cells, columns| {
         row(&BorrowedRow { cells, columns })
     })
 }
@@ -68,8 +68,8 @@ pub(crate) fn with_bytes<'a>(text: &'a str, parameters: &[Value<'_>]) -> Result<
     })
 }
 
-/// Refuses statements of a transaction as text: the connection is shared with others.
-pub(crate) fn refuse_control(text: &str, inside: bool) -> Result<()> {
+/// Rejects statements of a transaction as text: the connection is shared with others.
+pub(crate) fn reject_control(text: &str, inside: bool) -> Result<()> {
     let word = first_word(Dialect::MySql.syntax(), text).to_ascii_lowercase();
     match word.as_str() {
         "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" | "xa" | "lock"

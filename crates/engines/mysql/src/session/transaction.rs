@@ -79,7 +79,7 @@ impl Transaction {
         self.pooled.attach(connection);
     }
 
-    /// Makes all of it durable; after an error it is undone, or nobody knows.
+    /// Commits. After an error the transaction is rolled back, or its outcome is unknown.
     pub(crate) fn commit(mut self) -> Result<()> {
         if let Err(error) = self.check() {
             self.undo();

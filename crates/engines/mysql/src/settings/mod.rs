@@ -12,7 +12,7 @@ pub enum Tls {
     /// Plain. For a server on the same machine or in a trusted network. The default.
     #[default]
     Off,
-    /// Encrypted; whoever answers is believed to be the server.
+    /// Encrypted, without verification of the server.
     Require,
     /// Encrypted; the server's certificate must be valid for its host name, by Mozilla's list of
     /// authorities or by the file given with [`tls_ca`](MySqlBuilder::tls_ca).
@@ -162,8 +162,8 @@ impl MySqlBuilder {
         self
     }
 
-    /// How long a statement may run. Default 300 s; `None` is for ever, also where the connection is
-    /// dead. MariaDB ends the statement itself; MySQL ends reads, of writes the answer is given up.
+    /// How long a statement may run. Default 300 s; `None` waits without limit, even if the connection is dead. MariaDB
+    /// ends the statement itself. MySQL ends only reads; for writes the client stops waiting for the reply.
     pub const fn statement_timeout(mut self, time: Option<Duration>) -> Self {
         self.settings.statement_timeout = time;
         self

@@ -106,7 +106,7 @@ mod tests {
     use bobak_core::ErrorKind;
 
     #[test]
-    fn urls_are_taken_apart() {
+    fn every_part_of_a_url_is_parsed() {
         let text = "mysql://a%40b:p%3Aw@h1,h2:3307,[::1]:3308/db%2F1?tls=verify&busy_timeout=1500\
                     &statement_timeout=0&prepared=off&wsrep_sync_wait=1";
         let settings = parse(text).unwrap().settings;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_urls_say_what_is_wrong_but_not_the_password() {
+    fn errors_name_the_wrong_part_of_a_url_but_not_the_password() {
         for (text, expected) in [
             ("mysql:db", "write mysql://"),
             ("mysql://u:secret@h:x/db", "'x' is not a port"),

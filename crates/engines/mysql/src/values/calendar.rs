@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_there_and_back() {
+    fn dates_round_trip() {
         for (days, date) in [
             (0, (1970, 1, 1)),
             (-1, (1969, 12, 31)),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_there_and_back() {
+    fn timestamps_round_trip() {
         for micros in [0, -1, 1, 86_399_999_999, -86_400_000_000, 1_700_000_000_123_456] {
             assert_eq!(parts_of(micros).and_then(micros_of), Some(micros));
         }

@@ -1,6 +1,6 @@
 //! Rows as the server sends them, in Bobak's stored forms.
 //!
-//! What a column is, is told by the result itself: the same in a query over a table and in SQL text.
+//! The result itself declares the type of each column, for queries over tables and for SQL texts.
 
 use crate::values::calendar;
 use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Type, ValueRef};
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_the_text_protocol_are_read() {
+    fn values_of_the_text_protocol_are_decoded() {
         let moment = 1_700_000_000_123_000;
         assert_eq!(parsed(CellKind::Moment, "2023-11-14 22:13:20.123"), Some(Cell::Int(moment)));
         assert_eq!(parsed(CellKind::Date, "1969-12-31"), Some(Cell::Int(-1)));

@@ -16,7 +16,7 @@ pub(crate) fn encode(table: &TableSchema, place: usize, value: ValueRef<'_>) -> 
     let ValueRef::Int(integer) = value else {
         return match value {
             ValueRef::Float(float) if !float.is_finite() => {
-                Err(refused(table, column, format!("{float} can't be stored by this server")))
+                Err(rejected(table, column, format!("{float} can't be stored by this server")))
             }
             _ => Ok(plain(value)),
         };
@@ -32,7 +32,7 @@ pub(crate) fn encode(table: &TableSchema, place: usize, value: ValueRef<'_>) -> 
     };
     wire.ok_or_else(|| {
         let what = column.ty.name();
-        refused(table, column, format!("a {what} must be in the years 1 to 9999 on this server"))
+        rejected(table, column, format!("a {what} must be in the years 1 to 9999 on this server"))
     })
 }
 
@@ -82,7 +82,7 @@ fn money(scaled: i64) -> Vec<u8> {
 }
 
 #[cold]
-fn refused(table: &TableSchema, column: &ColumnSchema, message: String) -> Error {
+fn rejected(table: &TableSchema, column: &ColumnSchema, message: String) -> Error {
     Error::new(ErrorKind::OutOfRange, message)
         .in_table(table.name())
         .in_column(column.name.as_ref())

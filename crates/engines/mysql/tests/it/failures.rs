@@ -35,7 +35,7 @@ fn count(engine: &MySql) -> usize {
 }
 
 #[test]
-fn a_statement_that_is_interrupted_ends_and_leaves_nothing() {
+fn an_interrupted_statement_is_rolled_back() {
     let Some(url) = server() else { return };
     let database = Database::new(&url).unwrap();
     let engine = database.settings.clone().connect().unwrap();
@@ -43,7 +43,7 @@ fn a_statement_that_is_interrupted_ends_and_leaves_nothing() {
 }
 
 #[test]
-fn a_server_that_can_not_be_reached_is_told_at_once() {
+fn an_unreachable_server_is_reported_at_once() {
     let Some(url) = server() else { return };
     let settings = || MySqlBuilder::from_url(&url).unwrap();
     let down = MySql::builder("127.0.0.1", 1).connect_timeout(Duration::from_secs(2));
@@ -67,7 +67,7 @@ fn a_server_that_can_not_be_reached_is_told_at_once() {
 }
 
 #[test]
-fn a_line_that_breaks_in_a_transaction_leaves_nothing() {
+fn a_connection_that_breaks_in_a_transaction_leaves_nothing() {
     let Some(url) = server() else { return };
     let (_database, proxy, engine, straight) = cuttable(&url);
     let mark = tables::mark().unwrap();
@@ -77,7 +77,7 @@ fn a_line_that_breaks_in_a_transaction_leaves_nothing() {
     proxy.cut();
     assert_eq!(kind(probe.insert(&mark, row![2, 2])), Some(ErrorKind::Unreachable));
     assert_eq!(kind(probe.insert(&mark, row![3, 3])), Some(ErrorKind::Unreachable));
-    proxy.mend();
+    proxy.restore();
     assert_eq!(kind(probe.control(TransactionControl::Commit)), Some(ErrorKind::Unreachable));
     assert_eq!(count(&straight), 0);
     // The session goes on, on a new connection.
@@ -86,7 +86,7 @@ fn a_line_that_breaks_in_a_transaction_leaves_nothing() {
 }
 
 #[test]
-fn a_commit_whose_answer_is_lost_is_unknown() {
+fn a_commit_whose_reply_is_lost_is_unknown() {
     let Some(url) = server() else { return };
     for (cut, there) in [(Cut::Before("COMMIT"), 0), (Cut::After("COMMIT"), 2)] {
         let (_database, proxy, engine, straight) = cuttable(&url);
@@ -101,7 +101,7 @@ fn a_commit_whose_answer_is_lost_is_unknown() {
 }
 
 #[test]
-fn a_line_that_breaks_in_a_batch_leaves_nothing() {
+fn a_connection_that_breaks_in_a_batch_leaves_nothing() {
     let Some(url) = server() else { return };
     let (_database, proxy, engine, straight) = cuttable(&url);
     let mark = tables::mark().unwrap();
@@ -111,30 +111,30 @@ fn a_line_that_breaks_in_a_batch_leaves_nothing() {
     let sent = probe.batch(&rows, OnError::Continue);
     assert_eq!(kind(sent.whole), Some(ErrorKind::Unreachable));
     assert_eq!(count(&straight), 0);
-    proxy.mend();
+    proxy.restore();
     probe.batch(&rows, OnError::Stop).outcomes().unwrap();
     assert_eq!(count(&straight), 3_000);
 }
 
 #[test]
-fn a_reader_does_not_notice_that_a_resting_line_broke() {
+fn a_read_survives_the_loss_of_an_idle_connection() {
     let Some(url) = server() else { return };
     let (_database, proxy, engine, _straight) = cuttable(&url);
     assert_eq!(count(&engine), 0);
     proxy.cut();
-    proxy.mend();
+    proxy.restore();
     assert_eq!(count(&engine), 0);
     proxy.cut();
     assert_eq!(
         kind(Probe::new(&engine).unwrap().all(&tables::mark().unwrap())),
         Some(ErrorKind::Unreachable)
     );
-    proxy.mend();
+    proxy.restore();
     assert_eq!(count(&engine), 0);
 }
 
 #[test]
-fn what_is_otherwise_there_is_refused() {
+fn tables_that_differ_from_their_schema_are_rejected() {
     let Some(url) = server() else { return };
     let database = Database::new(&url).unwrap();
     let engine = database.settings.clone().connect().unwrap();
@@ -151,7 +151,7 @@ fn what_is_otherwise_there_is_refused() {
 }
 
 #[test]
-fn a_deadlock_is_a_clash_and_can_be_run_again() {
+fn a_deadlock_is_a_conflict_that_can_be_retried() {
     let Some(url) = server() else { return };
     let database = Database::new(&url).unwrap();
     let engine = database.settings.clone().busy_timeout(Duration::from_secs(10)).connect().unwrap();
@@ -185,7 +185,7 @@ fn a_deadlock_is_a_clash_and_can_be_run_again() {
 }
 
 #[test]
-fn a_statement_that_runs_for_too_long_is_ended() {
+fn a_statement_that_exceeds_the_timeout_is_ended() {
     let Some(url) = server() else { return };
     let settings = MySqlBuilder::from_url(&url).unwrap();
     let engine = settings.statement_timeout(Some(Duration::from_millis(300))).connect().unwrap();
@@ -199,7 +199,7 @@ fn a_statement_that_runs_for_too_long_is_ended() {
 }
 
 #[test]
-fn a_reader_that_has_enough_ends_a_long_answer() {
+fn a_reader_that_stops_ends_a_long_reply() {
     let Some(url) = server() else { return };
     let engine = MySql::open(&url).unwrap();
     let probe = Probe::new(&engine).unwrap();

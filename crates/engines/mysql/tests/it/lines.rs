@@ -1,4 +1,4 @@
-//! Servers that must prove who they are, or that hang; and what the planner is told.
+//! Servers that must prove their identity, or that hang; and the row counts that the planner uses.
 
 use crate::failures::kind;
 use crate::proxy::Proxy;
@@ -19,7 +19,7 @@ fn is_encrypted(engine: &MySql) -> bool {
 }
 
 #[test]
-fn tls_trusts_whom_it_is_told_to() {
+fn tls_verifies_the_server_as_configured() {
     if server().is_none() {
         return;
     }
@@ -45,20 +45,20 @@ fn tls_trusts_whom_it_is_told_to() {
     ] {
         assert!(is_encrypted(&trusted.connect().unwrap()));
     }
-    for refused in [
+    for rejected in [
         right(Tls::Off),
         right(Tls::Verify).tls_ca(&other),
         // Of the authorities that everybody trusts it is none's.
         right(Tls::Verify),
         strange(Tls::Verify).tls_ca(&own),
     ] {
-        let error = refused.connect().unwrap_err();
+        let error = rejected.connect().unwrap_err();
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{error}");
     }
 }
 
 #[test]
-fn a_server_that_hangs_is_given_up() {
+fn a_server_that_hangs_is_a_timeout() {
     if server().is_none() {
         return;
     }
@@ -91,7 +91,7 @@ fn a_server_that_hangs_is_given_up() {
 }
 
 #[test]
-fn the_planner_is_told_how_many_rows_there_are() {
+fn the_planner_knows_the_number_of_rows() {
     let Some(url) = server() else { return };
     let database = Database::new(&url).unwrap();
     let engine = database.settings.clone().connect().unwrap();

@@ -1,12 +1,11 @@
-//! Tests of the MariaDB and MySQL engine against a real server: the one that `BOBAK_TEST_MARIADB`
-//! names. Without it they say so and pass.
+//! Tests of the MariaDB and MySQL engine against a real server: the one that `BOBAK_TEST_MARIADB` names, or a private one.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-mod proxy; // a line to the server that can be cut
-mod stores; // databases of their own on the server
+mod proxy; // a connection to the server that can be cut
+mod stores; // a database for each test
 
-mod failures; // servers down, lines cut, clashes, time-outs
-mod lines; // servers that must prove who they are, or that hang
+mod failures; // servers down, broken connections, conflicts, timeouts
+mod lines; // TLS, servers that hang, statistics
 mod model; // random programs on two stores
 mod suite; // the conformance suite

@@ -26,12 +26,12 @@ fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {
 }
 
 #[test]
-fn it_is_as_memory() {
+fn mysql_behaves_like_the_memory_engine() {
     let memory = || Ok(Fixture::volatile(bobak_memory::Memory::new()));
     run(1, &(memory as fn() -> bobak_core::Result<Fixture>), &stores::fresh);
 }
 
 #[test]
-fn fast_is_slow() {
+fn fast_batches_equal_row_by_row() {
     run(101, &stores::row_by_row, &stores::fresh);
 }

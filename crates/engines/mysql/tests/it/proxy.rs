@@ -14,7 +14,7 @@ pub enum Cut {
     After(&'static str),
 }
 
-/// Passes everything on until it is cut; then refuses and cuts all, until it is mended.
+/// Passes all bytes on until it is cut. Then it closes all connections, and rejects new ones until it is restored.
 pub struct Proxy {
     pub address: SocketAddr,
     state: Arc<State>,
@@ -62,7 +62,7 @@ impl Proxy {
         self.state.end();
     }
 
-    pub fn mend(&self) {
+    pub fn restore(&self) {
         self.state.down.store(false, Ordering::SeqCst);
     }
 }
@@ -97,7 +97,7 @@ fn pass(state: &Arc<State>, client: TcpStream, server: TcpStream) {
                 return shared.end();
             }
             if hit {
-                // Nobody hears the answer; the server has time to do what it was told.
+                // Nobody receives the reply; the server has time to run the request.
                 *shared.cut.lock().unwrap() = None;
                 let _ = from_client.shutdown(Shutdown::Both);
                 let _ = to_server.write_all(&bytes[..count]);

@@ -1,18 +1,35 @@
-//! Databases of their own on the server, gone when their tests are over.
+//! A database for each test on one server: the one that `BOBAK_TEST_MARIADB` names, or a private one that is started for
+//! the whole run. With `BOBAK_NO_SERVERS` set, which `cargo xtask test --no-servers` does, these tests do nothing.
 
 use bobak_core::{Engine, Result, Session};
 use bobak_mysql::{MySql, MySqlBuilder};
+use bobak_servers::MariaDb;
 use bobak_testkit::{Fixture, RowByRow};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The server's URL.
+/// The URL of a private server. The server ends with this process.
+static PRIVATE: LazyLock<(String, MariaDb)> = LazyLock::new(|| {
+    let server = MariaDb::start().unwrap_or_else(|error| {
+        panic!(
+            "{error}: install MariaDB, name a running server in BOBAK_TEST_MARIADB, or set BOBAK_NO_SERVERS to skip \
+             the tests that need one"
+        )
+    });
+    (server.url(), server)
+});
+
+/// The server's URL; `None` only if the run is one without servers.
 pub fn server() -> Option<String> {
-    let url = std::env::var("BOBAK_TEST_MARIADB").ok().filter(|url| !url.is_empty());
-    if url.is_none() {
-        println!("left out: BOBAK_TEST_MARIADB names no server");
+    if let Ok(url) = std::env::var("BOBAK_TEST_MARIADB") {
+        return Some(url);
     }
-    url
+    if std::env::var_os("BOBAK_NO_SERVERS").is_some() {
+        println!("skipped: BOBAK_NO_SERVERS is set");
+        return None;
+    }
+    Some(PRIVATE.0.clone())
 }
 
 /// A database without tables, dropped with this.
@@ -46,7 +63,7 @@ pub fn run(engine: &MySql, sql: &str) -> Result<u64> {
     session.execute(sql, &[])
 }
 
-/// A new store; the memory engine's where there is no server, so that tests of the suite pass.
+/// A new store. In a run without servers it is one of the memory engine, since each case needs a store.
 pub fn fresh() -> Result<Fixture> {
     with(|settings| settings)
 }

@@ -164,7 +164,7 @@ impl BulkPlan {
         self.arrays(sending, run, chunk, &given, &text, |row| {
             new.push((0..row.len()).map(|place| row.get(place).to_owned()).collect());
         })?;
-        // The keys of the new rows come in the order of the rows, and no two are the same.
+        // The keys of new rows are in the order of the rows, without duplicates.
         let mut new = new.iter().peekable();
         let mut made = given.keys.iter();
         let mut ignored = Vec::with_capacity(chunk.rows.len());
@@ -279,7 +279,7 @@ impl BulkPlan {
         sending.state.batch_operation(
             sending.connection,
             |connection| {
-                connection.bind(&prepared, "", Outside::Refused, |_| ValueRef::Null)?;
+                connection.bind(&prepared, "", Outside::Rejected, |_| ValueRef::Null)?;
                 connection.execute("", 0);
                 let copied = copy_rows(connection, types, chunk.rows, given);
                 if copied.is_err() {
@@ -429,7 +429,7 @@ fn copy_row(
     for ((place, oid), value) in types.iter().enumerate().zip(row.raw_values()) {
         match (key, value) {
             (Some((at, key)), _) if at == place => {
-                value::encode(out, ValueRef::Int(key), *oid, Outside::Refused)?;
+                value::encode(out, ValueRef::Int(key), *oid, Outside::Rejected)?;
             }
             (_, value) => encode_raw(out, value, *oid)?,
         }
@@ -441,10 +441,16 @@ fn copy_row(
 fn encode_raw(out: &mut Vec<u8>, value: RawValue<'_>, oid: u32) -> Result<()> {
     match value {
         RawValue::Text(text) => value::encode_text(out, text, oid),
-        RawValue::Null => value::encode(out, ValueRef::Null, oid, Outside::Refused),
-        RawValue::Int(integer) => value::encode(out, ValueRef::Int(integer), oid, Outside::Refused),
-        RawValue::Float(float) => value::encode(out, ValueRef::Float(float), oid, Outside::Refused),
-        RawValue::Bytes(bytes) => value::encode(out, ValueRef::Bytes(bytes), oid, Outside::Refused),
+        RawValue::Null => value::encode(out, ValueRef::Null, oid, Outside::Rejected),
+        RawValue::Int(integer) => {
+            value::encode(out, ValueRef::Int(integer), oid, Outside::Rejected)
+        }
+        RawValue::Float(float) => {
+            value::encode(out, ValueRef::Float(float), oid, Outside::Rejected)
+        }
+        RawValue::Bytes(bytes) => {
+            value::encode(out, ValueRef::Bytes(bytes), oid, Outside::Rejected)
+        }
     }
 }
 
@@ -463,7 +469,7 @@ fn array(rows: &[EncodedRow<'_>], place: usize, oid: u32, made: Option<&[i64]>) 
         {
             value = ValueRef::Int(*key);
         }
-        value::encode(&mut out, value, oid, Outside::Refused)?;
+        value::encode(&mut out, value, oid, Outside::Rejected)?;
     }
     Ok(out)
 }

@@ -117,7 +117,7 @@ impl BatchSender<'_, '_> {
                 Err(error) => Some(error.at_row(*number)),
             };
             if let Some(error) = table_info {
-                self.refused(error)?;
+                self.rejected(error)?;
                 rest = rest.get(1..).unwrap_or_default();
                 continue;
             }
@@ -147,11 +147,11 @@ impl BatchSender<'_, '_> {
                 // Each row fails for the same reason. The first row's error has all details.
                 let message = error.message().to_owned();
                 let kind = error.kind();
-                self.refused(error.at_row(run.first))?;
+                self.rejected(error.at_row(run.first))?;
                 for number in (run.first..).take(rows.len()).skip(1) {
                     let error =
                         Error::new(kind, message.clone()).in_table(run.table.name().to_owned());
-                    self.refused(error.at_row(number))?;
+                    self.rejected(error.at_row(number))?;
                 }
                 return Ok(());
             }
@@ -177,7 +177,7 @@ impl BatchSender<'_, '_> {
                 for (number, outcome) in (chunk.first..).zip(outcomes) {
                     match outcome {
                         Ok(outcome) => (self.each)(Ok(outcome)),
-                        Err(error) => self.refused(error.at_row(number))?,
+                        Err(error) => self.rejected(error.at_row(number))?,
                     }
                 }
                 Ok(())
@@ -212,15 +212,15 @@ impl BatchSender<'_, '_> {
         let mut resynced = false;
         while at < rows.len() {
             let now = rows.get(at..(at + window).min(rows.len())).unwrap_or_default();
-            let mut answers = Vec::new();
-            let Err(error) = self.group(now, &mut answers) else {
-                self.tell(now, &answers)?;
+            let mut replies = Vec::new();
+            let Err(error) = self.group(now, &mut replies) else {
+                self.report(now, &replies)?;
                 at += now.len();
                 window = (window * 2).min(WINDOW);
                 continue;
             };
             // The group was rolled back. The number of replies tells which row failed.
-            let wrong = answers.len();
+            let wrong = replies.len();
             let Some((number, row_write)) = now.get(wrong) else { return Err(error) };
             if !is_of_a_row(&error) || self.state.failed {
                 return Err(locate(error, row_write.table).at_row(*number));
@@ -232,18 +232,18 @@ impl BatchSender<'_, '_> {
             }
             let good = now.get(..wrong).unwrap_or_default();
             if self.on_error == OnError::Stop {
-                self.tell_wrong(good, &answers)?;
+                self.report_failed(good, &replies)?;
                 return Err(locate(error, row_write.table).at_row(*number));
             }
             if !good.is_empty() {
-                let mut answers = Vec::new();
-                if self.group(good, &mut answers).is_err() {
+                let mut replies = Vec::new();
+                if self.group(good, &mut replies).is_err() {
                     window = 1;
                     continue;
                 }
-                self.tell(good, &answers)?;
+                self.report(good, &replies)?;
             }
-            self.refused(locate(error, row_write.table).at_row(*number))?;
+            self.rejected(locate(error, row_write.table).at_row(*number))?;
             at += wrong + 1;
             window = 1;
         }
@@ -254,7 +254,7 @@ impl BatchSender<'_, '_> {
     fn group(
         &mut self,
         rows: &[(u64, RowWrite<'_>)],
-        answers: &mut Vec<(RowReply, bool)>,
+        replies: &mut Vec<(RowReply, bool)>,
     ) -> Result<()> {
         let mut steps = Vec::with_capacity(rows.len());
         for (_, row_write) in rows {
@@ -262,11 +262,11 @@ impl BatchSender<'_, '_> {
         }
         let mut spans = std::mem::take(&mut self.state.spans);
         let mut now = RowReply::default();
-        let asked = std::cell::Cell::new(0);
+        let requested = std::cell::Cell::new(0);
         let ask = |connection: &mut Connection| {
             for (steps, (_, row_write)) in steps.iter().zip(rows) {
                 steps.ask(connection, row_write)?;
-                asked.set(asked.get() + 1);
+                requested.set(requested.get() + 1);
                 // A long group is sent while it grows; the replies are short and cannot block the server.
                 connection.send_much("sending rows")?;
             }
@@ -274,35 +274,35 @@ impl BatchSender<'_, '_> {
         };
         let done = self.state.batch_operation(self.connection, ask, |message| {
             let Some((step, (_, row_write))) =
-                steps.get(answers.len()).zip(rows.get(answers.len()))
+                steps.get(replies.len()).zip(rows.get(replies.len()))
             else {
                 return Ok(());
             };
             now.note(message, step.columns(), &mut spans);
             if now.done == step.count() {
                 step.reached(row_write, &now);
-                answers.push((std::mem::take(&mut now), step.made));
+                replies.push((std::mem::take(&mut now), step.made));
             }
             Ok(())
         });
         self.state.spans = spans;
         let own = done.as_ref().is_err_and(|error| server(error).is_none());
-        if own && asked.get() < rows.len() {
+        if own && requested.get() < rows.len() {
             // A value that cannot be sent. The rows before it are not known to be wrong.
-            answers.truncate(0);
-            answers.resize(asked.get(), (RowReply::unknown(), false));
+            replies.truncate(0);
+            replies.resize(requested.get(), (RowReply::unknown(), false));
         }
         done
     }
 
     /// Reports the outcomes of rows that the server accepted.
-    fn tell(&mut self, rows: &[(u64, RowWrite<'_>)], answers: &[(RowReply, bool)]) -> Result<()> {
-        for ((number, row_write), (answer, made)) in rows.iter().zip(answers) {
-            match answer.outcome(row_write.verb, *made) {
+    fn report(&mut self, rows: &[(u64, RowWrite<'_>)], replies: &[(RowReply, bool)]) -> Result<()> {
+        for ((number, row_write), (reply, made)) in rows.iter().zip(replies) {
+            match reply.outcome(row_write.verb, *made) {
                 Some(outcome) => (self.each)(Ok(outcome)),
                 None => {
                     let error = row_write.not_updated(self.state, self.connection)?;
-                    self.refused(error.at_row(*number))?;
+                    self.rejected(error.at_row(*number))?;
                 }
             }
         }
@@ -310,31 +310,31 @@ impl BatchSender<'_, '_> {
     }
 
     /// Returns the error of an update that found no row, if there is one before the row that the server rejected.
-    fn tell_wrong(
+    fn report_failed(
         &mut self,
         rows: &[(u64, RowWrite<'_>)],
-        answers: &[(RowReply, bool)],
+        replies: &[(RowReply, bool)],
     ) -> Result<()> {
-        for ((number, row_write), (answer, made)) in rows.iter().zip(answers) {
-            if !answer.is_unknown() && answer.outcome(row_write.verb, *made).is_none() {
+        for ((number, row_write), (reply, made)) in rows.iter().zip(replies) {
+            if !reply.is_unknown() && reply.outcome(row_write.verb, *made).is_none() {
                 let error = row_write.not_updated(self.state, self.connection)?;
                 return Err(error.at_row(*number));
             }
         }
-        if answers.iter().any(|(answer, _)| answer.is_unknown()) && !rows.is_empty() {
+        if replies.iter().any(|(reply, _)| reply.is_unknown()) && !rows.is_empty() {
             // They were not sent. Send them now, since one of them may have the first error.
-            let mut answers = Vec::new();
-            if let Err(error) = self.group(rows, &mut answers) {
-                let Some((number, row_write)) = rows.get(answers.len()) else { return Err(error) };
+            let mut replies = Vec::new();
+            if let Err(error) = self.group(rows, &mut replies) {
+                let Some((number, row_write)) = rows.get(replies.len()) else { return Err(error) };
                 return Err(locate(error, row_write.table).at_row(*number));
             }
-            return self.tell_wrong(rows, &answers);
+            return self.report_failed(rows, &replies);
         }
         Ok(())
     }
 
     /// Reports a row's error, or ends the batch with it if the batch stops at errors.
-    fn refused(&mut self, error: Error) -> Result<()> {
+    fn rejected(&mut self, error: Error) -> Result<()> {
         if self.on_error == OnError::Stop {
             return Err(error);
         }

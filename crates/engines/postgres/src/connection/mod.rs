@@ -6,7 +6,7 @@ mod statements;
 pub(crate) mod stream;
 mod tls;
 
-pub(crate) use self::statements::Prepared;
+pub(crate) use self::statements::PreparedStatement;
 use crate::connection::stream::{Stream, broken};
 use crate::error::ServerError;
 use crate::protocol::message::{self, Inbox, Message};
@@ -32,7 +32,7 @@ pub(crate) struct Connection {
     commit_pending: bool,
     /// How many replies to a `Sync` are outstanding.
     waiting: usize,
-    statements: HashMap<Box<str>, Arc<Prepared>>,
+    statements: HashMap<Box<str>, Arc<PreparedStatement>>,
     utilities: HashMap<&'static str, String>,
     made: u64,
     host: Host,
@@ -42,7 +42,7 @@ pub(crate) struct Connection {
 /// Why no message was received.
 pub(crate) struct ReceiveError {
     pub error: Error,
-    /// Whether it was a time-out, after which the connection may still work.
+    /// Whether it was a timeout, after which the connection may still work.
     pub is_late: bool,
 }
 
@@ -182,13 +182,13 @@ impl Connection {
         first.map_or(Ok(()), |error| Err(self.explained(error)))
     }
 
-    /// Cancels the running statement after a time-out, and waits for it to end.
+    /// Cancels the running statement after a timeout, and waits for it to end.
     fn cancelled(&mut self, error: Error, first: Option<Error>) -> Error {
         self.is_broken = false;
         let commit_pending = self.commit_pending;
         let mut stopped = false;
-        let asked = self.cancel().is_ok() && self.stream.set_timeout(Some(CANCEL_TIMEOUT)).is_ok();
-        if !asked {
+        let sent = self.cancel().is_ok() && self.stream.set_timeout(Some(CANCEL_TIMEOUT)).is_ok();
+        if !sent {
             self.is_broken = true;
             return first.unwrap_or(error);
         }
@@ -212,7 +212,7 @@ impl Connection {
         first.unwrap_or_else(|| Error::new(ErrorKind::Timeout, message))
     }
 
-    /// Turns the server's error for its statement time-out into `Timeout`; as a cancellation it is `Interrupted`.
+    /// Turns the server's error for its statement timeout into `Timeout`; as a cancellation it is `Interrupted`.
     fn explained(&self, error: Error) -> Error {
         let timed = error.kind() == ErrorKind::Interrupted && error.message().contains("timeout");
         if !timed {
@@ -235,7 +235,7 @@ impl Connection {
 
     /// Lets an [`Interrupt`] of this thread cancel the running statement, until the returned guard is dropped.
     pub fn interruptible(&self) -> Option<Interruptible> {
-        if !Interrupt::is_heeded() {
+        if !Interrupt::is_enabled() {
             return None;
         }
         let (host, settings, key) =
@@ -314,13 +314,13 @@ impl Connection {
         self.utilities.clear();
     }
 
-    /// Whether everything that was asked is answered.
+    /// Whether every request has its complete reply.
     pub fn is_idle(&self) -> bool {
         self.waiting == 0 && self.out.is_empty() && !self.is_broken
     }
 
     /// Whether the server is still there, by asking it.
-    pub fn answers(&mut self) -> bool {
+    pub fn is_responsive(&mut self) -> bool {
         if self.stream.has_ended() && self.inbox.is_empty() {
             return false;
         }
@@ -347,7 +347,7 @@ impl Drop for Connection {
     }
 }
 
-/// Where something was at stake its fate is unknown.
+/// The outcome is unknown if a commit was pending.
 #[cold]
 fn unknown_if(commit_pending: bool, error: Error) -> Error {
     if !commit_pending {

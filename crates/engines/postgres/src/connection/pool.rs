@@ -18,7 +18,7 @@ pub(crate) type PooledConnection<'p> =
 /// After this long without use, the socket is checked: a closed one shows without a round trip.
 const SOCKET_CHECK_THRESHOLD: Duration = Duration::from_millis(500);
 
-/// After this long, the server is asked: a network that lost its state shows only then.
+/// After this idle time the pool checks the connection with a round trip: a network that lost its state shows only then.
 const SERVER_CHECK_THRESHOLD: Duration = Duration::from_secs(30);
 
 /// Opens connections to the first host that accepts one.
@@ -76,7 +76,7 @@ impl Connector for HostConnector {
 
     fn is_usable(&self, connection: &mut Connection, idle: Duration) -> bool {
         let is_usable = if idle > SERVER_CHECK_THRESHOLD {
-            connection.answers()
+            connection.is_responsive()
         } else {
             idle < SOCKET_CHECK_THRESHOLD || !connection.stream.has_ended()
         };

@@ -54,7 +54,7 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
     connection.send("greeting it")?;
     let mut scram: Option<sasl::ScramSha256> = None;
     loop {
-        match asked(connection)? {
+        match authentication_request(connection)? {
             AuthenticationMessage::Ready => return Ok(()),
             AuthenticationMessage::Nothing | AuthenticationMessage::Taken => {}
             AuthenticationMessage::Clear => password(connection, secret(settings)?.as_bytes())?,
@@ -69,7 +69,7 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
                 }
                 let binding = sasl::ChannelBinding::unsupported();
                 let begun = sasl::ScramSha256::new(secret(settings)?.as_bytes(), binding);
-                answer(connection, |out| {
+                send_response(connection, |out| {
                     frontend::sasl_initial_response(sasl::SCRAM_SHA_256, begun.message(), out)
                 })?;
                 scram = Some(begun);
@@ -78,7 +78,7 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
                 let begun = scram.as_mut().ok_or_else(|| denied("it asks out of turn".into()))?;
                 begun.update(&data).map_err(|error| denied(error.to_string()))?;
                 let message = begun.message().to_vec();
-                answer(connection, |out| frontend::sasl_response(&message, out))?;
+                send_response(connection, |out| frontend::sasl_response(&message, out))?;
             }
             AuthenticationMessage::SaslFinal(data) => {
                 let begun = scram.as_mut().ok_or_else(|| denied("it asks out of turn".into()))?;
@@ -91,10 +91,10 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
     }
 }
 
-/// Refuses a server that is not the one that was asked for.
+/// Rejects a server that does not match the requested target.
 ///
 /// # Errors
-/// `ReadOnly`; `Unreachable` where a reader was asked for.
+/// `ReadOnly`; `Unreachable` if a reader was requested.
 pub(crate) fn check_target(connection: &mut Connection, target: Target) -> Result<()> {
     if target == Target::Any {
         return Ok(());
@@ -118,7 +118,7 @@ pub(crate) fn check_target(connection: &mut Connection, target: Target) -> Resul
     }
 }
 
-fn asked(connection: &mut Connection) -> Result<AuthenticationMessage> {
+fn authentication_request(connection: &mut Connection) -> Result<AuthenticationMessage> {
     let message = connection.inbox.next(&mut connection.stream);
     Ok(match message.map_err(|error| broken("it greeted us", error))? {
         Message::Error(body) => return Err(ServerError::parse(body).into_error()),
@@ -164,7 +164,7 @@ fn password(connection: &mut Connection, password: &[u8]) -> Result<()> {
     connection.send("giving the password")
 }
 
-fn answer(
+fn send_response(
     connection: &mut Connection,
     write: impl FnOnce(&mut BytesMut) -> std::io::Result<()>,
 ) -> Result<()> {

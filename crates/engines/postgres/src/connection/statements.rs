@@ -3,13 +3,13 @@
 use crate::connection::Connection;
 use crate::protocol::message::{self, Message};
 use crate::protocol::row::Column;
-use crate::protocol::value::{self, Kind, Outside};
+use crate::protocol::value::{self, ColumnFormat, Outside};
 use bobak_core::{Result, ValueRef};
 use std::sync::Arc;
 
 /// A prepared statement.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedStatement {
     /// Its name on the connection; empty if it is prepared again for each use.
     name: String,
     /// Its SQL text, for the latter case.
@@ -26,7 +26,7 @@ const LONGEST: usize = 16 << 10;
 
 impl Connection {
     /// The cached statement with this SQL text.
-    pub fn prepared(&self, sql: &str) -> Option<Arc<Prepared>> {
+    pub fn prepared(&self, sql: &str) -> Option<Arc<PreparedStatement>> {
         self.statements.get(sql).cloned()
     }
 
@@ -53,7 +53,7 @@ impl Connection {
     ///
     /// # Errors
     /// Those of the server and the connection.
-    pub fn prepare_end(&mut self, sql: &str, name: String) -> Result<Arc<Prepared>> {
+    pub fn prepare_end(&mut self, sql: &str, name: String) -> Result<Arc<PreparedStatement>> {
         let (mut parameters, mut columns) = (Vec::new(), Vec::new());
         self.finish(|message| {
             match message {
@@ -65,7 +65,7 @@ impl Connection {
         })?;
         let sql: Box<str> = sql.into();
         let long = sql.len() > LONGEST;
-        let prepared = Arc::new(Prepared { name, sql: sql.clone(), parameters, columns });
+        let prepared = Arc::new(PreparedStatement { name, sql: sql.clone(), parameters, columns });
         if !long {
             self.statements.insert(sql, Arc::clone(&prepared));
         }
@@ -83,7 +83,7 @@ impl Connection {
     /// Those of a value that cannot be sent; nothing is appended then.
     pub fn bind<'v>(
         &mut self,
-        prepared: &Prepared,
+        prepared: &PreparedStatement,
         portal: &str,
         outside: Outside,
         mut value: impl FnMut(usize) -> ValueRef<'v>,
@@ -128,7 +128,7 @@ impl Connection {
     }
 
     /// As [`bind`](Self::bind), to the unnamed portal, with encoded parameters.
-    pub fn bind_raw(&mut self, prepared: &Prepared, parameters: &[Vec<u8>]) {
+    pub fn bind_raw(&mut self, prepared: &PreparedStatement, parameters: &[Vec<u8>]) {
         if prepared.name.is_empty() {
             message::parse(&mut self.out, "", &prepared.sql, &prepared.parameters);
         }
@@ -186,7 +186,7 @@ fn columns_of(body: &[u8]) -> Vec<Column> {
                 .map_or(0, |b| u32::from_be_bytes(*b))
         };
         let (oid, modifier) = (number(6), number(12).cast_signed());
-        columns.push(Column { name, oid, kind: Kind::of(oid, modifier) });
+        columns.push(Column { name, oid, kind: ColumnFormat::of(oid, modifier) });
         rest = rest.get(end + 19..).unwrap_or_default();
     }
     columns

@@ -17,12 +17,12 @@ pub(crate) enum Stream {
     Unix(UnixStream),
 }
 
-/// How much longer than a statement may run the connection may be silent: the server's own time-out comes
+/// How much longer than a statement may run the connection may be silent: the server's own timeout comes
 /// first, and leaves the connection whole.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Stream {
-    /// Connects, and encrypts where that is asked for.
+    /// Connects, with TLS if the settings request it.
     ///
     /// # Errors
     /// `Unreachable`, `Timeout`, `Denied` for TLS; `Config`.
@@ -60,10 +60,10 @@ impl Stream {
                 socket.set_read_timeout(time).and_then(|()| socket.set_write_timeout(time))
             }
         };
-        done.map_err(|error| Error::io("set the time-out of a socket", error))
+        done.map_err(|error| Error::io("set the timeout of a socket", error))
     }
 
-    /// The time-out of ordinary use.
+    /// The timeout of normal use.
     pub fn use_timeout(&self, settings: &Settings) -> Result<()> {
         let statement = settings.statement_timeout;
         self.set_timeout((!statement.is_zero()).then(|| statement + GRACE))
@@ -124,10 +124,10 @@ fn encrypted(mut socket: TcpStream, name: &str, settings: &Settings) -> Result<S
     if settings.ssl == SslMode::Disable {
         return Ok(Stream::Tcp(socket));
     }
-    let mut answer = [0];
-    let asked = socket.write_all(&SSL_REQUEST).and_then(|()| socket.read_exact(&mut answer));
-    asked.map_err(|error| broken("asking for TLS", error))?;
-    match (answer[0], settings.ssl) {
+    let mut reply = [0];
+    let requested = socket.write_all(&SSL_REQUEST).and_then(|()| socket.read_exact(&mut reply));
+    requested.map_err(|error| broken("asking for TLS", error))?;
+    match (reply[0], settings.ssl) {
         (b'S', _) => Ok(Stream::Tls(Box::new(tls::wrap(socket, name, settings)?))),
         (b'N', SslMode::Prefer) => Ok(Stream::Tcp(socket)),
         (b'N', _) => {

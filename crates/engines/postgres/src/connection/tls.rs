@@ -15,11 +15,11 @@ use rustls::{
 use std::net::TcpStream;
 use std::sync::Arc;
 
-/// Encrypts a socket whose server has agreed to it.
+/// Starts TLS on a socket whose server has agreed to it.
 ///
 /// # Errors
-/// `Config` for a certificate file that can't be read; `Denied` where the server is not whom it
-/// must be; `Unreachable`, `Timeout`.
+/// `Config` for a certificate file that can't be read; `Denied` if the server's certificate is not trusted;
+/// `Unreachable`, `Timeout`.
 pub(crate) fn wrap(
     socket: TcpStream,
     host: &str,
@@ -33,12 +33,12 @@ pub(crate) fn wrap(
     };
     let connection = ClientConnection::new(config, name).map_err(failed)?;
     let mut stream = StreamOwned::new(connection, socket);
-    // Now, so that a certificate that is refused shows as that.
+    // Now, so that a certificate that is rejected shows as that.
     while stream.conn.is_handshaking() {
         stream.conn.complete_io(&mut stream.sock).map_err(|error| {
-            let refused = error.get_ref().is_some_and(|database| database.is::<rustls::Error>());
+            let rejected = error.get_ref().is_some_and(|database| database.is::<rustls::Error>());
             let kind = match error.kind() {
-                _ if refused => ErrorKind::Denied,
+                _ if rejected => ErrorKind::Denied,
                 std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => ErrorKind::Timeout,
                 _ => ErrorKind::Unreachable,
             };

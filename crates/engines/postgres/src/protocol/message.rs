@@ -11,7 +11,7 @@ pub(crate) enum Message<'a> {
     Row(&'a [u8]),
     /// A statement has ended; its tag, such as `INSERT 0 1`.
     Done(&'a [u8]),
-    /// A portal has more rows than were asked for.
+    /// A portal has more rows than the limit of the request.
     More,
     /// The server waits for the next request; the transaction's state.
     Ready(u8),
@@ -54,7 +54,7 @@ pub(crate) struct Inbox {
     end: usize,
 }
 
-/// How much is asked of the socket at once.
+/// How many bytes are read from the socket at once.
 const READ: usize = 64 << 10;
 
 /// The most bytes of a message that are believed: what the server itself can send.
@@ -101,7 +101,7 @@ impl Inbox {
         self.start = 0;
         let room = wanted.max(READ);
         if self.bytes.len() > 4 * room && self.end < room {
-            // One large value should not be paid for ever after.
+            // A single large value must not keep the buffer large.
             self.bytes.truncate(room);
             self.bytes.shrink_to_fit();
         }

@@ -1,6 +1,6 @@
 //! Rows as the server sends them, decoded where they lie.
 
-use crate::protocol::value::Kind;
+use crate::protocol::value::ColumnFormat;
 use bobak_core::{Row, ValueRef};
 
 /// A column of a result.
@@ -8,10 +8,10 @@ use bobak_core::{Row, ValueRef};
 pub(crate) struct Column {
     pub name: String,
     pub oid: u32,
-    pub kind: Kind,
+    pub kind: ColumnFormat,
 }
 
-/// Where each value of the row at hand lies; NULL has no end. Kept from row to row.
+/// The end of each value of the current row; NULL has none. Reused from row to row.
 #[derive(Default)]
 pub(crate) struct ValueSpans(Vec<(u32, u32)>);
 

@@ -48,8 +48,8 @@ const TIME_RANGE: std::ops::Range<i64> = -211_813_488_000_000_000..9_223_371_331
 /// What is done with a value outside a type's range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outside {
-    /// It is refused: it would be stored.
-    Refused,
+    /// It is rejected: it would be stored.
+    Rejected,
     /// It becomes the type's infinity: it is only compared with.
     Infinite,
 }
@@ -192,7 +192,7 @@ fn encode_integer(out: &mut Vec<u8>, integer: i64, oid: u32, outside: Outside) -
             let days = integer.saturating_sub(DAYS);
             let days = match (DATE_RANGE.contains(&days), outside) {
                 (true, _) => i32::try_from(days).map_err(|_| beyond())?,
-                (false, Outside::Refused) => return Err(beyond()),
+                (false, Outside::Rejected) => return Err(beyond()),
                 (false, Outside::Infinite) if days < 0 => i32::MIN,
                 (false, Outside::Infinite) => i32::MAX,
             };
@@ -202,7 +202,7 @@ fn encode_integer(out: &mut Vec<u8>, integer: i64, oid: u32, outside: Outside) -
             let micros = integer.saturating_sub(MICROS);
             let micros = match (TIME_RANGE.contains(&micros), outside) {
                 (true, _) => micros,
-                (false, Outside::Refused) => return Err(beyond()),
+                (false, Outside::Rejected) => return Err(beyond()),
                 (false, Outside::Infinite) if micros < 0 => i64::MIN,
                 (false, Outside::Infinite) => i64::MAX,
             };
@@ -231,7 +231,7 @@ fn encode_float(out: &mut Vec<u8>, float: f64, oid: u32) -> Result<()> {
         oid::INT2 | oid::INT4 | oid::INT8
             if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 =>
         {
-            encode_integer(out, float as i64, oid, Outside::Refused)
+            encode_integer(out, float as i64, oid, Outside::Rejected)
         }
         oid::NUMERIC if (float * 10_000.0).fract() == 0.0 && float.abs() < 9e11 => {
             encode_money(out, (float * 10_000.0) as i64);
@@ -307,7 +307,7 @@ fn name(oid: u32) -> String {
 
 /// How the bytes of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnFormat {
     Bool,
     Int2,
     Int4,
@@ -327,7 +327,7 @@ pub(crate) enum Kind {
     Timestamp,
 }
 
-impl Kind {
+impl ColumnFormat {
     /// The kind of a type; what is not known comes as text.
     pub fn of(oid: u32, modifier: i32) -> Self {
         match oid {
@@ -411,8 +411,7 @@ fn digits(bytes: &[u8]) -> Option<(bool, impl Iterator<Item = (i64, i32)>)> {
     Some((sign != 0, digits.zip((0..).map(move |at| weight - at))))
 }
 
-/// A `numeric` times 10,000 where `scale` is 4, times 1 where it is 0; `None` where that is no
-/// 64-bit integer.
+/// A `numeric` times 10,000 if `scale` is 4, times 1 if it is 0; `None` if the result is no 64-bit integer.
 fn decode_numeric(bytes: &[u8], scale: i32) -> Option<i64> {
     let (negative, digits) = digits(bytes)?;
     let mut total: i128 = 0;
@@ -451,7 +450,7 @@ mod tests {
 
     fn coded(value: i64, oid: u32) -> Vec<u8> {
         let mut out = Vec::new();
-        encode(&mut out, ValueRef::Int(value), oid, Outside::Refused).unwrap();
+        encode(&mut out, ValueRef::Int(value), oid, Outside::Rejected).unwrap();
         out.split_off(4)
     }
 
@@ -461,23 +460,26 @@ mod tests {
             [0, 1, -1, 9_999, 10_000, -10_000, 123_456_789, 40_000_000, i64::MAX, i64::MIN]
         {
             let bytes = coded(scaled, oid::NUMERIC);
-            assert_eq!(Kind::Money.decode(&bytes), ValueRef::Int(scaled), "{scaled}");
+            assert_eq!(ColumnFormat::Money.decode(&bytes), ValueRef::Int(scaled), "{scaled}");
         }
-        assert_eq!(Kind::Numeric.decode(&coded(70_000, oid::NUMERIC)), ValueRef::Int(7));
-        assert_eq!(Kind::Numeric.decode(&coded(15_000, oid::NUMERIC)), ValueRef::Float(1.5));
+        assert_eq!(ColumnFormat::Numeric.decode(&coded(70_000, oid::NUMERIC)), ValueRef::Int(7));
+        assert_eq!(
+            ColumnFormat::Numeric.decode(&coded(15_000, oid::NUMERIC)),
+            ValueRef::Float(1.5)
+        );
     }
 
     #[test]
     fn times_are_counted_from_2000() {
         assert_eq!(coded(10_957, oid::DATE), [0; 4]);
-        assert_eq!(Kind::Date.decode(&coded(-719_162, oid::DATE)), ValueRef::Int(-719_162));
+        assert_eq!(ColumnFormat::Date.decode(&coded(-719_162, oid::DATE)), ValueRef::Int(-719_162));
         let bytes = coded(0, oid::TIMESTAMPTZ);
-        assert_eq!(Kind::Timestamp.decode(&bytes), ValueRef::Int(0));
+        assert_eq!(ColumnFormat::Timestamp.decode(&bytes), ValueRef::Int(0));
         let mut out = Vec::new();
         for oid in [oid::DATE, oid::TIMESTAMP] {
             let far = ValueRef::Int(i64::MIN);
-            let refused = encode(&mut out, far, oid, Outside::Refused).map_err(|e| e.kind());
-            assert_eq!(refused, Err(ErrorKind::OutOfRange));
+            let rejected = encode(&mut out, far, oid, Outside::Rejected).map_err(|e| e.kind());
+            assert_eq!(rejected, Err(ErrorKind::OutOfRange));
             assert!(encode(&mut out, far, oid, Outside::Infinite).is_ok());
         }
     }

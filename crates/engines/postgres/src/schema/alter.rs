@@ -120,7 +120,7 @@ fn run_all(connection: &mut Connection, statements: Vec<String>) -> Result<()> {
     statements.into_iter().try_for_each(|text| connection.statement(&text, |_| {}))
 }
 
-/// What has a tracked table's log, or one that is to be, fit the table as it is now.
+/// The statements that adapt the change log of a tracked table, or of one that will be tracked, to its new columns.
 fn log_statements(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
@@ -156,16 +156,16 @@ fn log_statements(
 /// The most bytes of a name: the server cuts longer ones, silently.
 const NAME: usize = 63;
 
-/// Refuses what the server can't keep.
+/// Rejects what the server can't keep.
 fn check(table: &TableSchema) -> Result<()> {
-    let refused = |message: String| {
+    let rejected = |message: String| {
         Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
     };
     let columns = table.columns().iter().map(|column| &column.name[..]);
     let indexes = table.indexes().iter().map(|index| &index.name[..]);
     let names = std::iter::once(table.name()).chain(columns).chain(indexes);
     if let Some(long) = names.into_iter().find(|name| name.len() > NAME) {
-        return refused(format!("the name '{long}' has more than {NAME} bytes"));
+        return rejected(format!("the name '{long}' has more than {NAME} bytes"));
     }
     for column in table.columns() {
         let place = |error: Error| {

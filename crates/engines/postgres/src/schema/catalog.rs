@@ -1,4 +1,4 @@
-//! The tables that are there, from the server's catalog and the remarks beside their columns.
+//! Reads the tables of a database from the server's catalog and the metadata comments of their columns.
 
 use crate::connection::Connection;
 use crate::session::state::SessionState;
@@ -33,7 +33,7 @@ const LINKS: &str = "SELECT k.conrelid::int8, k.conkey[1], r.relname::text, a.at
 
 /// A table as it is being put together.
 #[derive(Default)]
-struct Found {
+struct CatalogTable {
     name: String,
     columns: Vec<FoundColumn>,
     key: Vec<usize>,
@@ -44,7 +44,7 @@ struct Found {
 struct FoundColumn {
     number: i64,
     schema: ColumnSchema,
-    /// Whether the server makes a value where none is given.
+    /// Whether the server generates a value if an insert has none.
     is_made: bool,
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn with_logs(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
 ) -> Result<Vec<TableSchema>> {
-    let mut tables: BTreeMap<i64, Found> = BTreeMap::new();
+    let mut tables: BTreeMap<i64, CatalogTable> = BTreeMap::new();
     state.ask(connection, COLUMNS, &[], |row| {
         let table = tables.entry(integer(row, 0)).or_default();
         table.name = text(row, 1);
@@ -113,11 +113,11 @@ pub(crate) fn with_logs(
         }
     })?;
     // What has no key is no record's table.
-    Ok(tables.into_values().filter_map(Found::build).collect())
+    Ok(tables.into_values().filter_map(CatalogTable::build).collect())
 }
 
 /// Takes note of a column; gives whether it is a key that the user gives.
-fn add_column(table: &mut Found, row: &dyn Row) -> bool {
+fn add_column(table: &mut CatalogTable, row: &dyn Row) -> bool {
     let sql_type = text(row, 4);
     let declared = parse_declared(SQL, &sql_type);
     let mut schema = ColumnSchema::new(text(row, 3), declared.ty).nullable(integer(row, 5) == 0);
@@ -146,7 +146,7 @@ fn add_column(table: &mut Found, row: &dyn Row) -> bool {
     given
 }
 
-fn add_index(table: &mut Found, row: &dyn Row) {
+fn add_index(table: &mut CatalogTable, row: &dyn Row) {
     let comment = text(row, 5);
     let (comment, own_name) = split_index_comment(&comment);
     let said = |begin: &str| {
@@ -182,7 +182,7 @@ fn add_index(table: &mut Found, row: &dyn Row) {
     table.indexes.push((name, places, unique));
 }
 
-impl Found {
+impl CatalogTable {
     fn build(mut self) -> Option<TableSchema> {
         if self.key.is_empty() {
             // Of foreign tables: what can tell rows apart as well as a key.

@@ -91,7 +91,7 @@ pub(crate) fn fetch(
     cursor: CursorId,
     rows: &mut RowBuffer,
 ) -> Result<()> {
-    // Taken out, since reading needs the rest of the state.
+    // Removed from the state, since reading needs the rest of it.
     let mut open = state.cursors.open.remove(&cursor.0).ok_or_else(Cursor::not_open)?;
     let done = fetch_from(&mut open, state, rows);
     state.cursors.open.insert(cursor.0, open);

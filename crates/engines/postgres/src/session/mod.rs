@@ -156,12 +156,12 @@ impl Session for PgSession<'_> {
         state.with(|state, connection| sql_text::execute(state, connection, sql, parameters))
     }
 
-    fn set_actor(&self, who: Option<&str>) -> Result<()> {
+    fn set_actor(&self, actor: Option<&str>) -> Result<()> {
         // A setting that ends with the transaction: the counter's row would be fought over.
-        match who {
-            Some(name) => {
-                self.execute("SELECT set_config('bobak.who', ?, true)", &[name.into()]).map(|_| ())
-            }
+        match actor {
+            Some(name) => self
+                .execute("SELECT set_config('bobak.actor', ?, true)", &[name.into()])
+                .map(|_| ()),
             None => Ok(()),
         }
     }

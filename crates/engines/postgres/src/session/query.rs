@@ -1,6 +1,6 @@
 //! Reads rows by key and by queries. A query is fetched in parts, so that memory stays constant.
 
-use crate::connection::{Connection, Prepared};
+use crate::connection::{Connection, PreparedStatement};
 use crate::error;
 use crate::error::{locate, without_row};
 use crate::protocol::message::{self, Message};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A query, prepared and ready to be bound.
 pub(crate) struct PreparedQuery<'a> {
-    pub prepared: Arc<Prepared>,
+    pub prepared: Arc<PreparedStatement>,
     pub parameters: Vec<Value<'a>>,
     pub table: Option<&'a Arc<TableSchema>>,
     /// Whether it may fail while it runs, so that a transaction needs a savepoint around it.

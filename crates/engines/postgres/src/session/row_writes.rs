@@ -1,7 +1,7 @@
 //! Row writes: one row per statement, but several statements per round trip. Used for single writes, and for rows of
 //! batches for which there is no bulk plan.
 
-use crate::connection::{Connection, Prepared};
+use crate::connection::{Connection, PreparedStatement};
 use crate::error::{is_taken_key, locate};
 use crate::protocol::message::Message;
 use crate::protocol::value::Outside;
@@ -25,11 +25,11 @@ pub(crate) struct RowWrite<'a> {
 
 /// The prepared statements of a row write.
 pub(crate) struct Steps {
-    clear: Option<(Arc<Prepared>, Vec<usize>)>,
-    main: Arc<Prepared>,
+    clear: Option<(Arc<PreparedStatement>, Vec<usize>)>,
+    main: Arc<PreparedStatement>,
     /// The columns of the main statement's parameters.
     places: Vec<usize>,
-    bump: Option<(Arc<Prepared>, i64)>,
+    bump: Option<(Arc<PreparedStatement>, i64)>,
     /// Whether the sequence generates the key.
     pub made: bool,
 }
@@ -65,21 +65,21 @@ fn write_once(
     row_write: &RowWrite<'_>,
 ) -> Result<Outcome> {
     let steps = row_write.prepare(state, connection)?;
-    let mut answers = RowReply::default();
+    let mut replies = RowReply::default();
     let mut spans = std::mem::take(&mut state.spans);
     let done = state.operation(
         connection,
         true,
         |connection| steps.ask(connection, row_write),
         |message| {
-            answers.note(message, &steps.main.columns, &mut spans);
+            replies.note(message, &steps.main.columns, &mut spans);
             Ok(())
         },
     );
     state.spans = spans;
     done?;
-    steps.reached(row_write, &answers);
-    match answers.outcome(row_write.verb, steps.made) {
+    steps.reached(row_write, &replies);
+    match replies.outcome(row_write.verb, steps.made) {
         Some(outcome) => Ok(outcome),
         None => Err(row_write.not_updated(state, connection)?),
     }
@@ -183,12 +183,12 @@ impl RowWrite<'_> {
     ) -> Result<Error> {
         let mut is_there = false;
         if self.table.version().is_some() {
-            let asked = state.prepare(connection, &self.table_info.sql_texts.exists, &[])?;
+            let statement = state.prepare(connection, &self.table_info.sql_texts.exists, &[])?;
             state.operation(
                 connection,
                 false,
                 |connection| {
-                    bind(connection, &asked, self, self.table.key())?;
+                    bind(connection, &statement, self, self.table.key())?;
                     Ok(())
                 },
                 |message| {
@@ -218,7 +218,7 @@ impl Steps {
         if let (Some((bump, key)), Some(sequence)) = (&self.bump, &row_write.table_info.sequence) {
             let values = [Value::from(sequence.as_str()), Value::Int(*key)];
             let value = |place: usize| values.get(place).map_or(ValueRef::Null, Value::as_ref);
-            connection.bind(bump, "", Outside::Refused, value)?;
+            connection.bind(bump, "", Outside::Rejected, value)?;
             connection.execute("", 0);
         }
         bind(connection, &self.main, row_write, &self.places)
@@ -230,11 +230,11 @@ impl Steps {
     }
 
     /// Notes how far the sequence is.
-    pub fn reached(&self, row_write: &RowWrite<'_>, answers: &RowReply) {
+    pub fn reached(&self, row_write: &RowWrite<'_>, replies: &RowReply) {
         if let Some((_, key)) = &self.bump {
             row_write.table_info.reached(*key);
         }
-        if let Some(key) = answers.key(row_write.verb, self.made) {
+        if let Some(key) = replies.key(row_write.verb, self.made) {
             row_write.table_info.reached(key);
         }
     }
@@ -242,13 +242,13 @@ impl Steps {
 
 fn bind(
     connection: &mut Connection,
-    prepared: &Prepared,
+    prepared: &PreparedStatement,
     row_write: &RowWrite<'_>,
     places: &[usize],
 ) -> Result<()> {
     let value =
         |at: usize| places.get(at).map_or(ValueRef::Null, |place| row_write.row.get(*place));
-    connection.bind(prepared, "", Outside::Refused, value).map_err(|error| {
+    connection.bind(prepared, "", Outside::Rejected, value).map_err(|error| {
         let at = error.row().and_then(|at| usize::try_from(at).ok()).unwrap_or_default();
         let column = places.get(at).and_then(|place| row_write.column(*place));
         let clean = error.to_bare().in_table(row_write.table.name().to_owned());

@@ -1,6 +1,6 @@
 //! SQL text of callers, and updates and deletes by a condition.
 
-use crate::connection::{Connection, Prepared};
+use crate::connection::{Connection, PreparedStatement};
 use crate::error::{locate, without_row};
 use crate::protocol::message::{Message, rows_of_tag};
 use crate::protocol::value::{Outside, oid};
@@ -47,7 +47,7 @@ pub(crate) fn execute(
 fn run(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
-    prepared: &Prepared,
+    prepared: &PreparedStatement,
     parameters: &[Value<'_>],
 ) -> Result<u64> {
     let mut changed = 0;
@@ -58,7 +58,7 @@ fn run(
             let value = |at: usize| parameters.get(at).map_or(ValueRef::Null, Value::as_ref);
             // Assigned values must fit. Here they cannot be told from compared values.
             connection
-                .bind(prepared, "", Outside::Refused, value)
+                .bind(prepared, "", Outside::Rejected, value)
                 .map_err(|e| without_row(e, None))?;
             connection.execute("", 0);
             Ok(())
@@ -86,7 +86,7 @@ pub(crate) fn prepare(
     connection: &mut Connection,
     sql: &str,
     parameters: &[Value<'_>],
-) -> Result<Arc<Prepared>> {
+) -> Result<Arc<PreparedStatement>> {
     let (text, savepoints) = numbered(sql);
     if savepoints != parameters.len() {
         let given = parameters.len();

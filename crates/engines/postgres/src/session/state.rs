@@ -4,7 +4,7 @@
 //! savepoint, which is rolled back if the operation fails.
 
 use crate::connection::pool::PooledConnection;
-use crate::connection::{Connection, Prepared};
+use crate::connection::{Connection, PreparedStatement};
 use crate::database::Database;
 use crate::error::locate;
 use crate::protocol::message::Message;
@@ -149,23 +149,23 @@ impl<'e> SessionState<'e> {
         on: impl FnMut(Message<'_>) -> Result<()>,
     ) -> Result<()> {
         connection.utility(SAVEPOINT);
-        let asked = ask(connection);
+        let requested = ask(connection);
         if connection.is_broken {
-            let done = asked.and(connection.finish(on));
+            let done = requested.and(connection.finish(on));
             return self.settle(connection, done);
         }
-        if asked.is_err() {
+        if requested.is_err() {
             connection.utility(ROLLBACK_TO);
         }
         connection.utility(RELEASE);
         connection.sync();
         connection.send("sending rows")?;
         let done = self.settle_after(connection, on);
-        match (done, asked) {
+        match (done, requested) {
             // A COPY that was aborted because of a value that cannot be sent.
             (Err(said), Err(own)) if said.kind() == ErrorKind::Interrupted => Err(own),
             // The server's error concerns an earlier row than the value that cannot be sent.
-            (done, asked) => done.and(asked),
+            (done, requested) => done.and(requested),
         }
     }
 
@@ -242,7 +242,7 @@ impl<'e> SessionState<'e> {
         connection: &mut Connection,
         sql: &str,
         types: &[u32],
-    ) -> Result<Arc<Prepared>> {
+    ) -> Result<Arc<PreparedStatement>> {
         if let Some(known) = connection.prepared(sql) {
             return Ok(known);
         }
@@ -277,7 +277,7 @@ impl<'e> SessionState<'e> {
             false,
             |connection| {
                 let value = |at: usize| values.get(at).map_or(ValueRef::Null, Value::as_ref);
-                connection.bind(&prepared, "", Outside::Refused, value)?;
+                connection.bind(&prepared, "", Outside::Rejected, value)?;
                 connection.execute("", 0);
                 Ok(())
             },

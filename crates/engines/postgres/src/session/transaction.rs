@@ -35,7 +35,7 @@ impl SessionState<'_> {
     /// Commits or rolls back.
     ///
     /// # Errors
-    /// `Misuse` where none is open; of a commit those of the server, and `Unknown`.
+    /// `Misuse` if none is open; for a commit, the server's errors and `Unknown`.
     pub fn end(&mut self, commit: bool) -> Result<()> {
         if !self.open {
             return Err(Error::new(ErrorKind::Misuse, "no transaction is open"));

@@ -6,7 +6,7 @@ use bobak_core::Result;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Whether the connection is encrypted, and whom the server must prove to be.
+/// Whether the connection is encrypted, and what the server must prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SslMode {
     /// Never.
@@ -14,7 +14,7 @@ pub enum SslMode {
     /// Where the server can. The default.
     #[default]
     Prefer,
-    /// Always, whoever the server is.
+    /// Always encrypted, without verification of the server.
     Require,
     /// Always, with a certificate that is trusted, whatever host it is made for.
     VerifyCa,
@@ -25,7 +25,7 @@ pub enum SslMode {
 /// How a transaction is kept apart from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Isolation {
-    /// As if transactions ran one after the other, as on every other engine of Bobak; a clash is
+    /// As if transactions ran one after the other, as on every other engine of Bobak; a conflict is
     /// `Serialization`. The default.
     #[default]
     Serializable,
@@ -275,7 +275,7 @@ impl PostgresBuilder {
     }
 
     /// How long a statement may run until it is cancelled, and how long the server may be silent;
-    /// then it is `Timeout`. Zero: for ever. Default 5 minutes.
+    /// then it is `Timeout`. Zero: no limit. Default 5 minutes.
     #[must_use]
     pub fn statement_timeout(mut self, time: Duration) -> Self {
         self.settings.statement_timeout = time;

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_is_read() {
+    fn every_part_of_a_url_is_parsed() {
         let settings =
             parse("postgres://me:p%40ss@h1:1,[::1]:2,h3/db?copy=off&timeout=50&keys=server")
                 .unwrap()
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_wrong_part_of_a_url() {
         for (url, expected) in [
             ("mysql://x", "'mysql' is not postgres"),
             ("postgres://h:port/", "'port' is not a port"),

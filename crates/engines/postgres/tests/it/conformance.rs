@@ -29,7 +29,7 @@ fn run(harness: &(dyn Harness + Sync)) {
 }
 
 #[test]
-fn the_suite() {
+fn postgres_passes_the_conformance_suite() {
     if let Some(url) = url() {
         run(&stores(&url, ""));
     }

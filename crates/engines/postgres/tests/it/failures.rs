@@ -1,7 +1,7 @@
 //! What goes wrong with servers, made to happen: each gives one error of the right kind, and what it
 //! says of the rows is so.
 
-use crate::proxy::{Line, Proxy};
+use crate::proxy::{Proxy, ProxyMode};
 use crate::support::{Schema, url};
 use bobak_core::{
     Assign, ColumnSchema, ErrorKind, OnError, Result, TableSchema,
@@ -24,7 +24,7 @@ pub fn server(options: &Options) -> Option<bobak_servers::Postgres> {
 }
 
 #[test]
-fn nobody_is_there_or_lets_us_in() {
+fn unreachable_servers_and_failed_authentication_are_distinguished() {
     let Some(server) = server(&Options::new().password("secret")) else { return };
     let port = server.port();
     let open = |url: String| kind(Postgres::open(&url));
@@ -48,7 +48,7 @@ fn nobody_is_there_or_lets_us_in() {
 }
 
 #[test]
-fn a_table_that_is_not_as_it_was_described() {
+fn a_table_that_another_connection_changed_is_read_again() {
     let Some(url) = url() else { return };
     let schema = Schema::new(&url).unwrap();
     let engine = Postgres::open(&schema.url("")).unwrap();
@@ -84,7 +84,7 @@ fn a_table_that_is_not_as_it_was_described() {
     assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("person")));
     probe.control(Commit).unwrap();
     assert_eq!(probe.count(&person).unwrap(), 389);
-    // Somebody changes the table beside the engine: after one error at most it is known anew.
+    // Another connection changes the table: after at most one error the engine reads its schema again.
     schema
         .admin(&format!("ALTER TABLE {}.person ALTER age TYPE numeric(10,2)", schema.name))
         .unwrap();
@@ -97,7 +97,7 @@ fn a_table_that_is_not_as_it_was_described() {
 }
 
 #[test]
-fn a_deadlock_ends_one_of_two() {
+fn a_deadlock_aborts_one_of_two_transactions() {
     let Some(url) = url() else { return };
     let schema = Schema::new(&url).unwrap();
     let engine = Postgres::open(&schema.url("busy_timeout=20000")).unwrap();
@@ -126,12 +126,12 @@ fn a_deadlock_ends_one_of_two() {
         let second = scope.spawn(|| kind(both(2, 1)));
         (kind(both(1, 2)), second.join().unwrap())
     });
-    let clash = |kind| matches!(kind, Some(ErrorKind::Serialization | ErrorKind::Busy));
-    assert!(clash(a) || clash(b), "{a:?} {b:?}");
+    let is_conflict = |kind| matches!(kind, Some(ErrorKind::Serialization | ErrorKind::Busy));
+    assert!(is_conflict(a) || is_conflict(b), "{a:?} {b:?}");
 }
 
 #[test]
-fn a_statement_that_runs_too_long_is_cancelled() {
+fn a_statement_that_exceeds_the_timeout_is_cancelled() {
     let Some(url) = url() else { return };
     let schema = Schema::new(&url).unwrap();
     for settings in ["timeout=300", "timeout=300&statements=unnamed"] {
@@ -148,7 +148,7 @@ fn a_statement_that_runs_too_long_is_cancelled() {
 }
 
 #[test]
-fn a_statement_that_is_interrupted_ends_and_leaves_nothing() {
+fn an_interrupted_statement_is_rolled_back() {
     let Some(url) = url() else { return };
     let schema = Schema::new(&url).unwrap();
     let engine = Postgres::open(&schema.url("")).unwrap();
@@ -156,7 +156,7 @@ fn a_statement_that_is_interrupted_ends_and_leaves_nothing() {
 }
 
 #[test]
-fn a_server_that_is_killed() {
+fn a_killed_server_is_unreachable_until_it_restarts() {
     let Some(server) = server(&Options::new()) else { return };
     let engine = Postgres::open(&server.url()).unwrap();
     let tag = tables::tag().unwrap();
@@ -177,7 +177,7 @@ fn a_server_that_is_killed() {
 }
 
 #[test]
-fn a_line_that_is_cut() {
+fn a_broken_connection_gives_unreachable_or_unknown() {
     let Some(url) = url() else { return };
     let schema = Schema::new(&url).unwrap();
     let port = url.rsplit_once(':').and_then(|(_, rest)| rest.split_once('/')).unwrap().0;
@@ -188,7 +188,7 @@ fn a_line_that_is_cut() {
     let tag = tables::tag().unwrap();
     let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
     let names = || -> Vec<String> {
-        proxy.set(Line::Whole);
+        proxy.set(ProxyMode::Whole);
         let rows = Probe::new(&engine).unwrap().all(&tag).unwrap();
         rows.iter().map(|row| format!("{:?}", row[0])).collect()
     };
@@ -197,25 +197,25 @@ fn a_line_that_is_cut() {
     // The answer to a commit is lost: nobody can say, and it is not tried again.
     probe.control(Begin).unwrap();
     probe.insert(&tag, row!["b", 1.0]).unwrap();
-    proxy.set(Line::AnswersLost);
+    proxy.set(ProxyMode::RepliesLost);
     let error = probe.control(Commit).unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unknown, false), "{error}");
     assert_eq!(names().len(), 2, "this one was committed");
 
     // The same of a write alone; the first on a connection is prepared before, which writes nothing.
     probe.insert(&tag, row!["prepared", 1.0]).unwrap();
-    proxy.set(Line::AnswersLost);
+    proxy.set(ProxyMode::RepliesLost);
     assert_eq!(kind(probe.insert(&tag, row!["c", 1.0])), Some(ErrorKind::Unknown));
     assert_eq!(names().len(), 4);
 
     // Cut in the midst of a transaction, and of a batch: nothing is there.
     probe.control(Begin).unwrap();
     probe.insert(&tag, row!["d", 1.0]).unwrap();
-    proxy.set(Line::Cut);
+    proxy.set(ProxyMode::Cut);
     assert_eq!(kind(probe.insert(&tag, row!["e", 1.0])), Some(ErrorKind::Unreachable));
     probe.control(Rollback).unwrap();
     assert_eq!(names().len(), 4);
-    proxy.set(Line::Cut);
+    proxy.set(ProxyMode::Cut);
     let many: Vec<_> =
         (0..5_000).map(|n| Entry::insert(&tag, row![format!("t{n}"), 1.0])).collect();
     let sent = probe.batch(&many, OnError::Continue);

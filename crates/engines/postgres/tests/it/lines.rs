@@ -18,7 +18,7 @@ fn is_encrypted(engine: &Postgres) -> bool {
 }
 
 #[test]
-fn tls_trusts_whom_it_is_told_to() {
+fn tls_verifies_the_server_as_configured() {
     if url().is_none() {
         return;
     }
@@ -49,7 +49,7 @@ fn tls_trusts_whom_it_is_told_to() {
     ] {
         assert!(is_encrypted(&trusted.unwrap()));
     }
-    for refused in [
+    for rejected in [
         right("sslmode=disable"),
         right(&format!("sslmode=verify-ca&sslrootcert={other}")),
         right(&format!("sslmode=verify-full&sslrootcert={other}")),
@@ -58,7 +58,7 @@ fn tls_trusts_whom_it_is_told_to() {
         right("sslmode=verify-ca"),
         strange(&format!("sslmode=verify-full&sslrootcert={own}")),
     ] {
-        let error = refused.unwrap_err();
+        let error = rejected.unwrap_err();
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{error}");
     }
     let nowhere = right("sslmode=verify-full&sslrootcert=/nowhere.pem");
@@ -66,7 +66,7 @@ fn tls_trusts_whom_it_is_told_to() {
 }
 
 #[test]
-fn a_server_that_hangs_is_given_up() {
+fn a_server_that_hangs_is_a_timeout() {
     let Some(server) = server(&Options::new()) else { return };
     let settings = "timeout=300&connect_timeout=500&busy_timeout=200";
     let engine = Postgres::open(&format!("{}?{settings}", server.url())).unwrap();
@@ -92,7 +92,7 @@ fn a_server_that_hangs_is_given_up() {
 }
 
 #[test]
-fn keys_that_the_server_makes() {
+fn keys_are_generated_by_the_server() {
     let Some(url) = url() else { return };
     let schema = Schema::new(&url).unwrap();
     // As of servers whose keys are no sequence.
@@ -136,7 +136,7 @@ fn keys_that_the_server_makes() {
 }
 
 #[test]
-fn the_planner_is_told_how_many_rows_there_are() {
+fn the_planner_knows_the_number_of_rows() {
     let Some(url) = url() else { return };
     let schema = Schema::new(&url).unwrap();
     let engine = Postgres::open(&schema.url("")).unwrap();

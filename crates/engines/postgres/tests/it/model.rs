@@ -29,21 +29,21 @@ fn memory() -> Result<Fixture> {
 }
 
 #[test]
-fn postgres_is_as_memory() {
+fn postgres_behaves_like_the_memory_engine() {
     if let Some(url) = url() {
         run(1, &memory, &stores(&url, ""));
     }
 }
 
 #[test]
-fn fast_is_slow() {
+fn fast_batches_equal_row_by_row() {
     if let Some(url) = url() {
         run(101, &row_by_row(&url), &stores(&url, ""));
     }
 }
 
 #[test]
-fn without_copy_and_names_it_is_as_memory() {
+fn without_copy_and_prepared_statements_it_behaves_like_the_memory_engine() {
     if let Some(url) = url() {
         run(201, &memory, &stores(&url, "copy=off&statements=unnamed&isolation=read-committed"));
     }

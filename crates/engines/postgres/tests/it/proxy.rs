@@ -10,12 +10,12 @@ use std::time::Duration;
 /// What is done with the bytes.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-pub enum Line {
+pub enum ProxyMode {
     /// They pass.
     Whole = 0,
-    /// What is asked reaches the server; its answer is lost, and the line with it.
-    AnswersLost = 1,
-    /// The line breaks before what is asked reaches the server.
+    /// Requests reach the server. Their replies are lost, and the connection breaks.
+    RepliesLost = 1,
+    /// The connection breaks before requests reach the server.
     Cut = 2,
 }
 
@@ -49,7 +49,7 @@ impl Proxy {
         Self { port, line }
     }
 
-    pub fn set(&self, line: Line) {
+    pub fn set(&self, line: ProxyMode) {
         self.line.store(line as u8, Ordering::SeqCst);
     }
 }
@@ -60,7 +60,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, line: &AtomicU8, asks: bool) {
         let bytes = &buffer[..read];
         match line.load(Ordering::SeqCst) {
             1 if !asks => {
-                // Long enough for the server to have done what it was asked.
+                // Long enough for the server to run the request.
                 thread::sleep(Duration::from_millis(200));
                 break;
             }

@@ -5,7 +5,7 @@ use bobak_postgres::Postgres;
 use bobak_testkit::{Fixture, RowByRow};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The server's URL; `None`, and a line about it, where there is none.
+/// The server's URL. Without a server it is `None`, after a line on standard output.
 pub fn url() -> Option<String> {
     let url = std::env::var("BOBAK_TEST_POSTGRES").ok();
     if url.is_none() {
@@ -30,7 +30,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// Runs a statement beside the engine under test.
+    /// Runs a statement on a connection other than the engine's.
     pub fn admin(&self, sql: &str) -> Result<()> {
         let admin = Postgres::open(&self.with("connections=1"))?;
         admin.session()?.execute(sql, &[]).map(drop)

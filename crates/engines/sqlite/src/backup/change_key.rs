@@ -5,7 +5,7 @@
 use super::check::{check_file, count_rows};
 use super::exclusive::acquire_exclusive;
 use super::make;
-use super::replace::put_over;
+use super::replace::replace_database;
 use super::unknown_functions::missing;
 use crate::connection::Connection;
 use crate::error::{misuse, translate};
@@ -30,30 +30,31 @@ pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) ->
     // Writing the rows evaluates CHECK constraints that call the program's functions.
     let mut holder = Connection::boxed(holder, true);
     settings.functions.iter().try_for_each(|function| function.register(&mut holder.db))?;
-    refuse_foreign(&mut holder, &path, settings)?;
+    reject_foreign(&mut holder, &path, settings)?;
     must_not_track_hidden_keys(&mut holder)?;
-    let aside = AtomicFile::create_private(&path)?;
-    write_anew(&mut holder, &old, &aside, new).map_err(|error| aside.name_target(error))?;
-    put_over(aside, holder.db)
+    let temporary = AtomicFile::create_private(&path)?;
+    write_with_key(&mut holder, &old, &temporary, new)
+        .map_err(|error| temporary.name_target(error))?;
+    replace_database(temporary, holder.db)
 }
 
 /// Writes the whole database to the new file, with the new key, and verifies it.
-fn write_anew(
+fn write_with_key(
     holder: &mut Connection,
     old: &Settings,
-    aside: &AtomicFile,
+    temporary: &AtomicFile,
     new: Option<&Key>,
 ) -> Result<()> {
-    let target = Settings { path: Some(aside.path().to_owned()), ..old.clone() };
+    let target = Settings { path: Some(temporary.path().to_owned()), ..old.clone() };
     let new = new.map(|key| open::key_for_file(key, &target)).transpose()?;
     let before = count_rows(holder).map_err(|error| open::name_file(error, old))?;
-    let page_size =
-        copy(holder, aside, new.as_ref()).map_err(|error| name_place(error, aside.target()))?;
+    let page_size = copy(holder, temporary, new.as_ref())
+        .map_err(|error| name_place(error, temporary.target()))?;
     let written = Settings { key: new, page_size: Some(page_size), ..target };
-    let after = check_file(aside.path(), &written, false)?;
+    let after = check_file(temporary.path(), &written, false)?;
     if after.tables != before {
         let message =
-            format!("the new {} has other rows: nothing was done", aside.target().display());
+            format!("the new {} has other rows: nothing was done", temporary.target().display());
         return Err(Error::new(ErrorKind::Corrupt, message));
     }
     if has_log(holder)? {
@@ -79,7 +80,7 @@ fn keep_log(settings: &Settings) -> Result<()> {
 
 /// Rejects a database with tables that cannot be created again. Tests that by creating them in
 /// memory, empty.
-fn refuse_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> Result<()> {
+fn reject_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> Result<()> {
     let rows = holder.all_rows(
         "SELECT tbl_name, sql FROM main.sqlite_schema WHERE type IN ('table', 'index') \
          AND rootpage > 0 AND sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_' \
@@ -96,7 +97,7 @@ fn refuse_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> 
         let Err(error) = memory.run_owned(sql) else { continue };
         let Some(needs) = missing(&error) else { continue };
         let message = format!(
-            "{} can't be written anew: table {table} uses {needs}, which only another program has; \
+            "{} can't be written with another key: table {table} uses {needs}, which only another program has; \
              change the key there",
             path.display()
         );
@@ -121,15 +122,16 @@ fn must_not_track_hidden_keys(holder: &mut Connection) -> Result<()> {
 
 /// Adds the final file's path to an error: the temporary file's name means nothing to the caller.
 fn name_place(error: Error, path: &Path) -> Error {
-    let message = format!("could not write {} anew: {}", path.display(), error.message());
+    let message =
+        format!("could not write {} with another key: {}", path.display(), error.message());
     Error::new(error.kind(), message).with_source(error)
 }
 
 /// Writes the whole database to a new file. Returns its page size.
-fn copy(holder: &mut Connection, aside: &AtomicFile, new: Option<&Key>) -> Result<u32> {
-    let target = aside.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
-    make(aside.path(), Some(aside.target()))
-        .map_err(|error| Error::io(&format!("write {}", aside.target().display()), error))?;
+fn copy(holder: &mut Connection, temporary: &AtomicFile, new: Option<&Key>) -> Result<u32> {
+    let target = temporary.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
+    make(temporary.path(), Some(temporary.target()))
+        .map_err(|error| Error::io(&format!("write {}", temporary.target().display()), error))?;
     // The empty key of an unencrypted file. The real key is not passed here: SQLite does not
     // clear the parameters of statements from memory.
     holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[target.into()])?;

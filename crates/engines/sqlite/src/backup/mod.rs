@@ -54,9 +54,9 @@ impl Database {
             let message = "the database has no tables of its own to back up";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let BackupJob { file, place, pauses, watch } = job;
+        let BackupJob { file, target: place, pauses, watch } = job;
         let settings = self.settings();
-        refuse_own(place, settings)?;
+        reject_own(place, settings)?;
         let source = BackupSource::open(self)?;
         // The temporary file's name means nothing to the caller.
         let (inner, outer) = (file.display().to_string(), place.display().to_string());
@@ -100,7 +100,7 @@ fn in_copy(error: Error, place: &Path) -> Error {
 }
 
 /// Rejects a backup to the database's own file.
-fn refuse_own(place: &Path, settings: &Settings) -> Result<()> {
+fn reject_own(place: &Path, settings: &Settings) -> Result<()> {
     let Some(own) = &settings.path else { return Ok(()) };
     let (own, place) = (full_path(own), full_path(place));
     if own == place || replace::logs(&own).contains(&place) {
@@ -151,21 +151,21 @@ pub(crate) fn make(file: &Path, database: Option<&Path>) -> std::io::Result<()> 
 struct RunningBackup<'e> {
     source: BackupSource<'e>,
     backup: Option<Backup>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl<'e> RunningBackup<'e> {
     fn begin(
         mut source: BackupSource<'e>,
         target: ffi::Connection,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self> {
         let mut target = Some(target);
         let backup = source.with(|connection| {
             let target = target.take().ok_or_else(|| crate::error::misuse("begun twice"))?;
             Backup::begin(&mut connection.db, target).map_err(|failure| translate(failure, None))
         })?;
-        Ok(Self { source, backup: Some(backup), patience })
+        Ok(Self { source, backup: Some(backup), timeout })
     }
 
     /// Copies everything. Returns the numbers of rows at that moment, if available, and the size.
@@ -226,7 +226,7 @@ impl<'e> RunningBackup<'e> {
         pages: u32,
         then: impl FnOnce(&mut crate::connection::Connection, BackupState) -> Result<()>,
     ) -> Result<BackupState> {
-        let deadline = Instant::now() + self.patience;
+        let deadline = Instant::now() + self.timeout;
         let Some(backup) = &mut self.backup else {
             return Err(crate::error::misuse("the backup has ended"));
         };

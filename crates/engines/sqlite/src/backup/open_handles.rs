@@ -1,5 +1,5 @@
 //! Finds out whether a database's file is open elsewhere.
-//! | SQLite's locks show everybody who reads or writes, and every connection to a database with a
+//! SQLite's locks show every reader and writer, and every connection to a database with a
 //! write-ahead log. An idle connection to a database without one holds no lock; the operating
 //! system knows its handle.
 

@@ -36,7 +36,7 @@ pub(crate) fn replace(
         return put_beside_logs(new, &logs);
     }
     match if unread { acquire_unread(&place, settings)? } else { take(&place, settings)? } {
-        ExclusiveDatabase::Read(old) => put_over(new, old),
+        ExclusiveDatabase::Read(old) => replace_database(new, old),
         ExclusiveDatabase::Unread(old) => {
             clear(&place)?;
             put(new, old)
@@ -46,7 +46,7 @@ pub(crate) fn replace(
 
 /// Moves a new file over a database that was [acquired
 /// exclusively](super::exclusive::acquire_exclusive).
-pub(crate) fn put_over(new: AtomicFile, mut old: ffi::Connection) -> Result<()> {
+pub(crate) fn replace_database(new: AtomicFile, mut old: ffi::Connection) -> Result<()> {
     old.keep_wal_on_close();
     clear(new.target())?;
     put(new, old)

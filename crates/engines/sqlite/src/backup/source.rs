@@ -94,8 +94,8 @@ impl Drop for Snapshot<'_> {
 
 /// Checkpoints the log as far as others allow. Returns the number of remaining pages.
 fn move_log(connection: &mut Connection) -> Result<i64> {
-    let told = connection.all_rows("PRAGMA wal_checkpoint(PASSIVE)", &[])?;
-    match told.first().map(Vec::as_slice) {
+    let reply = connection.all_rows("PRAGMA wal_checkpoint(PASSIVE)", &[])?;
+    match reply.first().map(Vec::as_slice) {
         Some([_, Value::Int(pages), Value::Int(moved)]) => Ok(pages - moved),
         _ => Ok(0),
     }

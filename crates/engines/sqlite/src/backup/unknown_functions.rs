@@ -1,5 +1,5 @@
 //! Databases whose tables use collations or functions of another program.
-//! | Their pages can be copied, but SQLite refuses to check such a table, since it would search
+//! | Their pages can be copied, but SQLite rejects to check such a table, since it would search
 //! its indexes, and to count its rows, since it would use an index's order. With stub collations
 //! and functions, `quick_check` runs: it compares the numbers of entries and not their content.
 //! Other tables are checked completely. (CHECK constraints are not checked in any table: a
@@ -12,7 +12,7 @@ use bobak_core::{Error, MissingExtension, Result, UnverifiedTable};
 use bobak_sql::{Dialect, quote};
 
 /// The maximum number of findings; those about pages come first.
-const TOLD: u32 = 100;
+const MAX_FINDINGS: u32 = 100;
 
 /// The function or collation that a statement lacks.
 pub(crate) fn missing(error: &Error) -> Option<MissingExtension> {
@@ -42,7 +42,8 @@ pub(super) fn check_in_part(connection: &mut Connection) -> Result<Vec<Unverifie
         }
     }
     connection.db.stub_collations().map_err(|failure| translate(failure, None))?;
-    let mut found = with_functions(connection, &format!("PRAGMA main.quick_check({TOLD})"))?;
+    let mut found =
+        with_functions(connection, &format!("PRAGMA main.quick_check({MAX_FINDINGS})"))?;
     found.retain(|finding| !unverified.iter().any(|table| is_of_value(finding, &table.table)));
     judge(&found)?;
     Ok(unverified)

@@ -6,7 +6,7 @@ pub(crate) mod statement_cache;
 pub(crate) mod table_info_cache;
 mod transaction_steps;
 
-pub(crate) use transaction_steps::refuse_transaction_steps;
+pub(crate) use transaction_steps::reject_transaction_steps;
 
 use crate::connection::statement_cache::{StatementCache, TableStatementKey};
 use crate::error::translate;
@@ -132,7 +132,7 @@ impl Connection {
         if actions.is_empty() && !self.db.is_read_only_statement(id) {
             return authorizer.check(SqlAction::Vacuum { into: bobak_sql::has_word(sql, "into") });
         }
-        actions.iter().try_for_each(|action| authorizer.check(as_asked(action)))
+        actions.iter().try_for_each(|action| authorizer.check(to_action(action)))
     }
 
     /// As [`text_statement`](Self::text_statement); the authorizer also decides about pragmas,
@@ -145,7 +145,7 @@ impl Connection {
         self.db.watch().set_authorizer(Some(Arc::clone(authorizer)));
         let prepared = self.text_statement(sql);
         match self.db.watch().set_authorizer(None) {
-            Some(refusal) => Err(refusal),
+            Some(rejection) => Err(rejection),
             None => prepared,
         }
     }
@@ -397,16 +397,16 @@ impl Connection {
         if let Some(id) = self.pinned_read.statement.take() {
             self.db.reset(id);
         }
-        self.pinned_read.lone = 0;
+        self.pinned_read.single_operations = 0;
     }
 
     #[cold]
     fn start_pinned_read(&mut self) {
-        self.pinned_read.lone += 1;
-        if self.pinned_read.lone < PIN_AFTER {
+        self.pinned_read.single_operations += 1;
+        if self.pinned_read.single_operations < PIN_AFTER {
             return;
         }
-        self.pinned_read.lone = 0;
+        self.pinned_read.single_operations = 0;
         // If it fails, the operation fails too, or does not need it.
         if let Ok(id) = self.text_statement(PINNING_QUERY)
             && self.db.begin(id, std::iter::empty::<ValueRef<'_>>()).is_ok()
@@ -419,7 +419,7 @@ impl Connection {
 
 /// A statement's action as the authorizer knows it. Tables of other databases than `main` have no
 /// names there.
-fn as_asked(action: &StatementAction) -> SqlAction<'_> {
+fn to_action(action: &StatementAction) -> SqlAction<'_> {
     // SQLite reports no database for a table of which no column is read.
     let is_own = |database: &str| matches!(database, "main" | "");
     match action {

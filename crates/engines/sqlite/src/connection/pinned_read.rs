@@ -18,7 +18,7 @@ pub(super) const PINNING_QUERY: &str = "SELECT 1 FROM (SELECT 1) LEFT JOIN sqlit
 #[derive(Debug, Default)]
 pub(crate) struct PinnedRead {
     pub(super) allowed: bool,
-    pub(super) lone: u8,
+    pub(super) single_operations: u8,
     pub(super) statement: Option<StatementId>,
 }
 

@@ -7,7 +7,7 @@ use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 /// Rejects SQL that begins or ends transactions: the session would not know of it.
 /// | # Errors
 /// `Misuse`.
-pub(crate) fn refuse_transaction_steps(sql: &str) -> Result<()> {
+pub(crate) fn reject_transaction_steps(sql: &str) -> Result<()> {
     const STEPS: [&str; 6] = ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"];
     let word = first_word(sql);
     if STEPS.iter().any(|step| word.eq_ignore_ascii_case(step)) {
@@ -32,8 +32,8 @@ mod tests {
     fn first_word_is_found_after_comments() {
         assert_eq!(first_word(" ;-- x\n/* BEGIN */ commit;"), "commit");
         assert_eq!(first_word("/* open"), "");
-        assert!(refuse_transaction_steps("SELECT 1").is_ok());
+        assert!(reject_transaction_steps("SELECT 1").is_ok());
         assert_eq!(first_word("\u{feff} \u{b}commit"), "commit");
-        assert!(refuse_transaction_steps("/**/begin immediate").is_err());
+        assert!(reject_transaction_steps("/**/begin immediate").is_err());
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Binder<'v, const COPY: bool = false> {
 impl<'v, const COPY: bool> Binder<'v, COPY> {
     /// # Safety
     /// The statement is valid and reset. With `COPY` values are copied as they come; without, the
-    /// statement is stepped only while `'v` lasts, and is bound anew before it is stepped again.
+    /// statement is stepped only while `'v` lasts, and is bound again before it is stepped again.
     #[inline]
     pub(super) unsafe fn new(statement: *mut sys::sqlite3_stmt) -> Self {
         Self { statement, bound: 0, code: sys::SQLITE_OK, values: PhantomData }
@@ -45,7 +45,7 @@ impl<'v, const COPY: bool> Binder<'v, COPY> {
 /// # Safety
 /// The statement is valid and not in the middle of its rows. With `COPY` the value is copied now;
 /// without, texts and bytes must stay where they are until the statement has been stepped to its
-/// end or reset, and must be bound anew before it is stepped again.
+/// end or reset, and must be bound again before it is stepped again.
 #[inline(always)]
 unsafe fn bind<const COPY: bool>(
     statement: *mut sys::sqlite3_stmt,

@@ -60,8 +60,7 @@ unsafe extern "C" fn unicode_no_case(
     Collation::UnicodeNoCase.compare(&a, &b) as c_int
 }
 
-/// The text; where it is not UTF-8 the wrong parts count as replacement characters, so that the
-/// order stays total.
+/// The text. Bytes that are not UTF-8 count as replacement characters, so that the order stays total.
 ///
 /// # Safety
 /// The pointer is null, or to so many bytes that live for `'a`.

@@ -1,7 +1,7 @@
 //! A connection: the `sqlite3*`, and the statements prepared on it.
 
 use super::actions::StatementWatch;
-use super::pending::Pending;
+use super::pending::PendingError;
 use super::statement::Slot;
 use bobak_core::{Error, Interrupt};
 use libsqlite3_sys as sys;
@@ -21,7 +21,7 @@ pub(crate) struct Connection {
     /// Collects what statements do, if that is requested.
     pub(super) watch: Option<Box<StatementWatch>>,
     /// The error of a function or virtual table in Rust, if there are any.
-    pending: Option<Pending>,
+    pending: Option<PendingError>,
     /// The state of the progress callback.
     pub(super) progress: Option<Arc<dyn Any + Send + Sync>>,
     /// Whether a write to a file has failed since this was last checked.
@@ -85,8 +85,8 @@ impl Connection {
             access | sys::SQLITE_OPEN_NOMUTEX | sys::SQLITE_OPEN_EXRESCODE | sys::SQLITE_OPEN_URI;
         let mut raw = ptr::null_mut();
         let vfs = vfs.map_or(ptr::null(), CStr::as_ptr);
-        // SAFETY: the path ends with NUL, and so does the VFS's name, where it is not null; `raw`
-        // takes the handle, which is there even at most errors.
+        // SAFETY: the path ends with NUL, and so does the VFS's name unless it is null; `raw` takes the handle, which SQLite
+        // sets even after most errors.
         let code = unsafe { sys::sqlite3_open_v2(path.as_ptr(), &mut raw, access, vfs) };
         let Some(raw) = NonNull::new(raw) else {
             return Err(Failure::own(sys::SQLITE_NOMEM, "out of memory"));
@@ -117,8 +117,8 @@ impl Connection {
         unsafe { sys::sqlite3_busy_timeout(self.raw.as_ptr(), milliseconds) };
     }
 
-    /// Interrupts a statement with `SQLITE_INTERRUPT` if the call that runs it is to be
-    /// interrupted. Unlike `sqlite3_interrupt`, this cannot hit the next statement.
+    /// Interrupts a statement with `SQLITE_INTERRUPT` if its call was interrupted. Unlike `sqlite3_interrupt`, this cannot
+    /// hit the next statement.
     pub(crate) fn enable_interrupts(&mut self) {
         /// The number of virtual machine instructions between two checks: far less than a
         /// millisecond.
@@ -155,7 +155,7 @@ impl Connection {
     }
 
     /// Disables string literals in double quotes, so that a misspelled name is an error.
-    pub(crate) fn refuse_quoted_strings(&mut self) {
+    pub(crate) fn reject_quoted_strings(&mut self) {
         for option in [sys::SQLITE_DBCONFIG_DQS_DML, sys::SQLITE_DBCONFIG_DQS_DDL] {
             // SAFETY: these options take an int and an optional pointer to one.
             unsafe {
@@ -211,14 +211,14 @@ impl Connection {
     }
 
     /// Where functions and virtual tables in Rust store their errors.
-    pub(crate) fn pending(&mut self) -> &Pending {
+    pub(crate) fn pending(&mut self) -> &PendingError {
         self.pending.get_or_insert_default()
     }
 
     /// Takes a stored error.
     #[inline]
     pub(crate) fn take_pending(&self) -> Option<Error> {
-        self.pending.as_ref().and_then(Pending::take)
+        self.pending.as_ref().and_then(PendingError::take)
     }
 
     /// Whether a write to a file has failed since the last call.

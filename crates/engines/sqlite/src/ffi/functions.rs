@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Failure};
 use super::module::panicked;
-use super::pending::Pending;
+use super::pending::PendingError;
 use super::values::{Arguments, Output};
 use bobak_core::{Error, Result, Value, ValueRef};
 use libsqlite3_sys as sys;
@@ -25,9 +25,9 @@ pub(crate) trait Gather: Send {
     fn finish(self: Box<Self>) -> Result<Value<'static>>;
 }
 
-struct Registered<F> {
+struct RegisteredFunction<F> {
     function: F,
-    pending: Pending,
+    pending: PendingError,
 }
 
 impl Connection {
@@ -39,7 +39,7 @@ impl Connection {
         function: Scalar,
     ) -> Result<(), Failure> {
         let pending = self.pending().clone();
-        let data = Box::into_raw(Box::new(Registered { function, pending })).cast();
+        let data = Box::into_raw(Box::new(RegisteredFunction { function, pending })).cast();
         let drop_data: Destroy = drop_registered::<Scalar>;
         self.register(name, arguments, data, (Some(call_scalar), None, None), drop_data)
     }
@@ -52,7 +52,7 @@ impl Connection {
         make: MakeAggregate,
     ) -> Result<(), Failure> {
         let pending = self.pending().clone();
-        let data = Box::into_raw(Box::new(Registered { function: make, pending })).cast();
+        let data = Box::into_raw(Box::new(RegisteredFunction { function: make, pending })).cast();
         let drop_data: Destroy = drop_registered::<MakeAggregate>;
         self.register(name, arguments, data, (None, Some(step), Some(finish)), drop_data)
     }
@@ -71,7 +71,7 @@ impl Connection {
             return Err(Failure::own(sys::SQLITE_ERROR, "a NUL in the name of a function"));
         };
         // SAFETY: the handle is open; the callbacks expect the data that they are given, which
-        // SQLite frees by `drop_data`, also where this call fails.
+        // SQLite frees by `drop_data`, even if this call fails.
         let code = unsafe {
             sys::sqlite3_create_function_v2(
                 self.raw.as_ptr(),
@@ -95,7 +95,7 @@ type Destroy = unsafe extern "C" fn(*mut c_void);
 
 unsafe extern "C" fn drop_registered<F>(data: *mut c_void) {
     // SAFETY: SQLite calls it once, with what was registered.
-    drop(unsafe { Box::from_raw(data.cast::<Registered<F>>()) });
+    drop(unsafe { Box::from_raw(data.cast::<RegisteredFunction<F>>()) });
 }
 
 unsafe extern "C" fn call_scalar(
@@ -105,9 +105,9 @@ unsafe extern "C" fn call_scalar(
 ) {
     // SAFETY: the data is what `register_scalar` has given; the values live for this call.
     unsafe {
-        let data = &*sys::sqlite3_user_data(context).cast::<Registered<Scalar>>();
+        let data = &*sys::sqlite3_user_data(context).cast::<RegisteredFunction<Scalar>>();
         let result = guard(|| (data.function)(&Arguments::new(values, count).to_vec()));
-        answer(context, &data.pending, result);
+        set_result(context, &data.pending, result);
     }
 }
 
@@ -135,7 +135,7 @@ unsafe extern "C" fn step(
     // SAFETY: the data is what `register_aggregate` has given; the values live for this call; the
     // place holds null, or what this function has put there.
     unsafe {
-        let data = &*sys::sqlite3_user_data(context).cast::<Registered<MakeAggregate>>();
+        let data = &*sys::sqlite3_user_data(context).cast::<RegisteredFunction<MakeAggregate>>();
         let Some(place) = place(context, true) else {
             sys::sqlite3_result_error_nomem(context);
             return;
@@ -147,23 +147,23 @@ unsafe extern "C" fn step(
             (**place).step(&Arguments::new(values, count).to_vec())
         });
         if let Err(error) = result {
-            answer(context, &data.pending, Err(error));
+            set_result(context, &data.pending, Err(error));
         }
     }
 }
 
 unsafe extern "C" fn finish(context: *mut sys::sqlite3_context) {
-    // SAFETY: as in `step`; SQLite calls this once for each group, also where a query ends early,
+    // SAFETY: as in `step`; SQLite calls this once for each group, even if a query ends early,
     // so the box is taken back once.
     unsafe {
-        let data = &*sys::sqlite3_user_data(context).cast::<Registered<MakeAggregate>>();
+        let data = &*sys::sqlite3_user_data(context).cast::<RegisteredFunction<MakeAggregate>>();
         let taken = place(context, false).map(|place| std::mem::replace(place, ptr::null_mut()));
         let result = guard(|| match taken.filter(|taken| !taken.is_null()) {
             Some(taken) => Box::from_raw(taken).finish(),
             // A group without rows.
             None => (data.function)().finish(),
         });
-        answer(context, &data.pending, result);
+        set_result(context, &data.pending, result);
     }
 }
 
@@ -173,9 +173,9 @@ fn guard<R>(run: impl FnOnce() -> Result<R>) -> Result<R> {
 
 /// # Safety
 /// The context is that of a running call.
-unsafe fn answer(
+unsafe fn set_result(
     context: *mut sys::sqlite3_context,
-    pending: &Pending,
+    pending: &PendingError,
     result: Result<Value<'static>, Error>,
 ) {
     match result {

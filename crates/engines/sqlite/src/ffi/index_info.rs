@@ -164,7 +164,7 @@ impl IndexInfo<'_> {
         }
     }
 
-    /// States that rows come in the requested order.
+    /// States that the rows are in the requested order.
     pub fn consume_order(&mut self) {
         // SAFETY: the struct is valid for this call.
         unsafe { (*self.raw).orderByConsumed = 1 };

@@ -57,7 +57,7 @@ pub(crate) use atomic_box::AtomicBox;
 pub(crate) use backup::{Backup, BackupState};
 pub use connection::version;
 pub(crate) use connection::{Connection, Failure, OpenFlags};
-pub use convert::Kind;
+pub use convert::ValueKind;
 pub(crate) use file::LockedFile;
 pub(crate) use functions::{Gather, MakeAggregate, Scalar};
 pub use index_info::{Constraint, ConstraintOperator, IndexInfo, OrderStep, PlanCost};

@@ -3,7 +3,7 @@
 
 use super::connection::{Connection, Failure, copy_text};
 use super::index_info::IndexInfo;
-use super::pending::Pending;
+use super::pending::PendingError;
 use super::running::RunningStatement;
 use super::values::{Arguments, Output};
 use super::virtual_table::{
@@ -19,9 +19,9 @@ use std::ptr;
 type CursorOf<M> = <<M as Module>::Table as super::virtual_table::VirtualTable>::Cursor;
 
 /// A registered module.
-struct Registered<M> {
+struct RegisteredModule<M> {
     module: M,
-    pending: Pending,
+    pending: PendingError,
 }
 
 /// Starts with SQLite's part, so that a pointer to one is a pointer to the other.
@@ -30,7 +30,7 @@ struct RawTable<M: Module> {
     base: sys::sqlite3_vtab,
     db: *mut sys::sqlite3,
     table: M::Table,
-    pending: Pending,
+    pending: PendingError,
 }
 
 #[repr(C)]
@@ -49,9 +49,9 @@ impl Connection {
         let name = CString::new(name)
             .map_err(|_| Failure::own(sys::SQLITE_ERROR, "a NUL in the name of a module"))?;
         let pending = self.pending().clone();
-        let registered = Box::into_raw(Box::new(Registered { module, pending }));
+        let registered = Box::into_raw(Box::new(RegisteredModule { module, pending }));
         // SAFETY: the handle is open; the module's functions are of one type `M`, as is what the
-        // pointer is to; SQLite frees it by `drop_module`, also where the call fails.
+        // pointer is to; SQLite frees it by `drop_module`, even if the call fails.
         let code = unsafe {
             sys::sqlite3_create_module_v2(
                 self.raw.as_ptr(),
@@ -67,7 +67,7 @@ impl Connection {
 
 unsafe extern "C" fn drop_module<M: Module>(registered: *mut c_void) {
     // SAFETY: SQLite calls it once, with what `register_module` has made.
-    drop(unsafe { Box::from_raw(registered.cast::<Registered<M>>()) });
+    drop(unsafe { Box::from_raw(registered.cast::<RegisteredModule<M>>()) });
 }
 
 struct Callbacks<M>(PhantomData<M>);
@@ -211,7 +211,7 @@ unsafe extern "C" fn connect<M: Module>(
     message: *mut *mut c_char,
 ) -> c_int {
     // SAFETY: the pointer is what `register_module` has made, and lives as long as the module.
-    let registered = unsafe { &*aux.cast::<Registered<M>>() };
+    let registered = unsafe { &*aux.cast::<RegisteredModule<M>>() };
     let made = guard(|| {
         // SAFETY: SQLite passes so many texts that end with NUL.
         let text = |place: usize| unsafe { copy_text(*texts.add(place)) };

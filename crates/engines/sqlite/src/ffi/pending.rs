@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A slot for one error, shared by a connection and its virtual tables and functions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pending(Arc<Mutex<Option<Error>>>);
+pub(crate) struct PendingError(Arc<Mutex<Option<Error>>>);
 
-impl Pending {
+impl PendingError {
     /// Stores an error, unless there is one: the first error is the cause.
     pub(crate) fn set(&self, error: Error) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);

@@ -28,11 +28,11 @@ impl RowRef<'_> {
         Self { statement, columns, first, stride, connection: PhantomData }
     }
 
-    /// A row whose values are so many bytes apart; 0 where they are to be asked for one by one.
+    /// A row whose values are so many bytes apart; 0 if each value is read by a call.
     ///
     /// # Safety
     /// As [`new`](Self::new); and the stride was found by [`find_stride`](Self::find_stride) for this
-    /// statement, which was not prepared anew since.
+    /// statement, which was not prepared again since.
     #[inline]
     pub(super) unsafe fn with_stride(
         statement: *mut sys::sqlite3_stmt,
@@ -96,8 +96,8 @@ impl Row for RowRef<'_> {
         if column >= self.columns {
             return ValueRef::Null;
         }
-        // SAFETY: the statement stands on a row that has the column (see `new`). The value is
-        // asked for its own type only, so that SQLite converts nothing that was lent before.
+        // SAFETY: the statement stands on a row that has the column (see `new`). The value is read as its own type only,
+        // so that SQLite converts nothing that was borrowed before.
         unsafe { value_ref(self.value(column)) }
     }
 
@@ -106,8 +106,8 @@ impl Row for RowRef<'_> {
             return None;
         }
         // SAFETY: the statement has the column (see `new`). The name is a C string that lives
-        // until the statement is prepared anew or finalized, which the borrow of the row forbids,
-        // or until the same name is asked for in UTF-16, which nobody does.
+        // until the statement is prepared again or finalized, which the borrow of the row forbids, or until the same
+        // name is read in UTF-16, which no code does.
         unsafe {
             let name = sys::sqlite3_column_name(self.statement, column as c_int);
             if name.is_null() { None } else { CStr::from_ptr(name).to_str().ok() }
@@ -115,13 +115,13 @@ impl Row for RowRef<'_> {
     }
 }
 
-/// The value in its own type. A text that is not UTF-8 is handed out as bytes.
+/// The value in its own type. A text that is not UTF-8 is returned as bytes.
 ///
 /// # Safety
 /// The value is valid, outlives the result, and is not asked for another type meanwhile.
 #[inline]
 pub(super) unsafe fn value_ref<'a>(value: *mut sys::sqlite3_value) -> ValueRef<'a> {
-    // SAFETY: the caller says so; each type is asked for where it is the value's own.
+    // SAFETY: the caller guarantees it; each value is read as its own type.
     unsafe {
         match sys::sqlite3_value_type(value) {
             sys::SQLITE_INTEGER => ValueRef::Int(sys::sqlite3_value_int64(value)),

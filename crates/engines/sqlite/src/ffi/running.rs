@@ -1,6 +1,6 @@
 //! The statement on whose behalf SQLite calls a virtual table.
 
-use super::pending::Pending;
+use super::pending::PendingError;
 use libsqlite3_sys as sys;
 use std::ptr;
 
@@ -8,13 +8,13 @@ use std::ptr;
 #[derive(Clone, Copy, Debug)]
 pub struct RunningStatement<'a> {
     db: *mut sys::sqlite3,
-    pending: &'a Pending,
+    pending: &'a PendingError,
 }
 
 impl<'a> RunningStatement<'a> {
     /// # Safety
     /// The connection is open for `'a`, and is the one whose statement calls.
-    pub(super) const unsafe fn new(db: *mut sys::sqlite3, pending: &'a Pending) -> Self {
+    pub(super) const unsafe fn new(db: *mut sys::sqlite3, pending: &'a PendingError) -> Self {
         Self { db, pending }
     }
 

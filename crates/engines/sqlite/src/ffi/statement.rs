@@ -24,7 +24,7 @@ pub(super) struct Slot {
     generation: u32,
     parameters: usize,
     read_only: bool,
-    state: State,
+    state: StatementState,
     /// The distance between the values of a row: see [`RowRef::find_stride`].
     stride: Stride,
     /// What it does, if the connection collects that.
@@ -42,7 +42,7 @@ struct Stride {
 
 /// Whether a statement may be stepped, and may point to a caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum StatementState {
     /// Reset: must be bound first.
     Reset,
     /// Started with borrowed values: only its [`Rows`] may step it.
@@ -146,7 +146,7 @@ impl Connection {
     ) -> Result<Rows<'a>, Failure> {
         let (index, raw) =
             self.bind_all::<false>(id, |binder| values.for_each(|v| binder.push(v.into())))?;
-        self.set_state(index, State::Lent);
+        self.set_state(index, StatementState::Lent);
         let (columns, stride) = (0, 0);
         Ok(Rows { connection: self, index, raw, columns, stride, begun: false, ended: false })
     }
@@ -159,7 +159,7 @@ impl Connection {
     ) -> Result<(), Failure> {
         let (index, _) =
             self.bind_all::<true>(id, |binder| values.for_each(|v| binder.push(v.into())))?;
-        self.set_state(index, State::Begun);
+        self.set_state(index, StatementState::Begun);
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl Connection {
     /// after an error.
     pub(crate) fn step(&mut self, id: StatementId) -> Result<Option<RowRef<'_>>, Failure> {
         let index = self.find(id)?;
-        let slot = self.slots.get(index).filter(|slot| slot.state == State::Begun);
+        let slot = self.slots.get(index).filter(|slot| slot.state == StatementState::Begun);
         let Some(raw) = slot.map(|slot| slot.raw) else {
             return Err(misuse("the statement was not begun"));
         };
@@ -228,7 +228,7 @@ impl Connection {
             (sys::sqlite3_bind_parameter_count(raw) as usize, sys::sqlite3_stmt_readonly(raw) != 0)
         };
         let actions = self.watch.as_ref().map(|watch| watch.take());
-        let (state, stride) = (State::Reset, Stride::default());
+        let (state, stride) = (StatementState::Reset, Stride::default());
         let mut slot = Slot { raw, generation: 0, parameters, read_only, state, stride, actions };
         while let Some(index) = self.free.pop() {
             if let Some(place) = self.slots.get_mut(index as usize) {
@@ -255,7 +255,7 @@ impl Connection {
         self.slots.get(self.find(id).ok()?)
     }
 
-    fn set_state(&mut self, index: usize, state: State) {
+    fn set_state(&mut self, index: usize, state: StatementState) {
         if let Some(slot) = self.slots.get_mut(index) {
             slot.state = state;
         }
@@ -272,7 +272,7 @@ impl Connection {
         // Discard an error that a previous statement ignored.
         drop(self.take_pending());
         let index = self.find(id)?;
-        if self.slots.get(index).is_some_and(|slot| slot.state != State::Reset) {
+        if self.slots.get(index).is_some_and(|slot| slot.state != StatementState::Reset) {
             self.reset_index(index);
         }
         let Some(&Slot { raw, parameters, .. }) = self.slots.get(index) else {
@@ -293,7 +293,7 @@ impl Connection {
         if let Some(slot) = self.slots.get_mut(index) {
             // SAFETY: the statement is valid, or null, which does nothing.
             unsafe { sys::sqlite3_reset(slot.raw) };
-            slot.state = State::Reset;
+            slot.state = StatementState::Reset;
         }
     }
 }

@@ -103,7 +103,7 @@ impl Sum {
     }
 }
 
-/// The sum of the running call; `None` where there is none yet and `make` is not wanted, or no memory.
+/// The sum of the running call; `None` if there is none yet and `make` is false, or if there is no memory.
 ///
 /// # Safety
 /// The context is that of a running call of this aggregate.

@@ -39,7 +39,7 @@ impl<'a> Arguments<'a> {
     #[must_use]
     pub fn get(self, position: usize) -> ValueRef<'a> {
         match self.raw(position) {
-            // SAFETY: the value lives for `'a` (see `new`), and is asked for its own type only.
+            // SAFETY: the value lives for `'a` (see `new`), and is read as its own type only.
             Some(value) => unsafe { value_ref(value) },
             None => ValueRef::Null,
         }

@@ -42,7 +42,7 @@ pub trait VirtualTable: Send {
     /// Any.
     fn open(&self) -> Result<Self::Cursor>;
 
-    /// Inserts, updates or deletes a row. Default: refused.
+    /// Inserts, updates or deletes a row. Default: rejected.
     ///
     /// # Errors
     /// Any; `Duplicate` and `Constraint` let `OR IGNORE` skip the row.

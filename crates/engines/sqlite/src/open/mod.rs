@@ -71,13 +71,13 @@ fn recover(settings: &Settings) -> Result<()> {
 fn unreadable(error: &Error) -> Option<&'static str> {
     match error.code()? {
         codes::SQLITE_READONLY_RECOVERY | codes::SQLITE_READONLY_ROLLBACK => Some(
-            "a program was killed that wrote to it, and what it left is to be undone: open the database once \
+            "a program was killed that wrote to it, and its changes must be rolled back: open the database once \
              where it, and its folder, can be written",
         ),
         codes::SQLITE_READONLY_CANTLOCK
         | codes::SQLITE_READONLY_CANTINIT
         | codes::SQLITE_READONLY_DIRECTORY => Some(
-            "its folder can't be written, which its log needs: read it where it can, or copy the database and \
+            "its folder can't be written, which its log needs: make the folder writable, or copy the database and \
              its log to another folder",
         ),
         _ => None,
@@ -125,7 +125,7 @@ fn must_be_in_place(settings: &Settings, file: Option<FileId>) -> Result<()> {
     }
     let message = format!(
         "the database that is open is no longer the file {}: it was removed, moved or replaced, so what \
-         is there now is another one. Put it back, or close the database and open it anew",
+         is there now is another one. Put it back, or close the database and open it again",
         path.display()
     );
     Err(Error::new(ErrorKind::Conflict, message))
@@ -176,8 +176,8 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
         // The key must come first.
         db.set_key(c"main", &key.literal()).map_err(|failure| translate(failure, None))?;
         if let Some(size) = settings.page_size {
-            let told = db.exec(&format!("PRAGMA cipher_page_size = {size}"));
-            told.map_err(|failure| translate(failure, None))?;
+            let reply = db.exec(&format!("PRAGMA cipher_page_size = {size}"));
+            reply.map_err(|failure| translate(failure, None))?;
         }
         // Otherwise SQLCipher logs every wrong key to standard error; the caller gets an error
         // anyway.
@@ -185,7 +185,7 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     }
     db.set_busy_timeout(settings.busy_timeout);
     db.enable_interrupts();
-    db.refuse_quoted_strings();
+    db.reject_quoted_strings();
     db.register_collations().map_err(|failure| translate(failure, None))?;
     db.register_text_functions().map_err(|failure| translate(failure, None))?;
     db.register_sum().map_err(|failure| translate(failure, None))?;

@@ -66,8 +66,8 @@ impl ActiveCursors {
     /// Rejects a write on a thread that is inside a query's callback.
     /// | # Errors
     /// `Busy`.
-    pub(crate) fn refuse_inside_query(&self) -> Result<()> {
-        lock(&self.state).refuse_inside_query(thread_number())
+    pub(crate) fn reject_inside_query(&self) -> Result<()> {
+        lock(&self.state).reject_inside_query(thread_number())
     }
 
     /// Adds a cursor; `false` during a write.
@@ -89,9 +89,9 @@ impl ActiveCursors {
 }
 
 impl CursorsState {
-    fn refuse_inside_query(&self, thread: u64) -> Result<()> {
+    fn reject_inside_query(&self, thread: u64) -> Result<()> {
         if self.in_callback.contains(&thread) {
-            let message = "the rows of a query are being handed out: read with a cursor, or list \
+            let message = "a query is in its row callback: read with a cursor, or list \
                            them first, to write in between";
             return Err(Error::new(ErrorKind::Busy, message));
         }
@@ -169,7 +169,7 @@ impl<'e> WriteGuard<'e> {
     /// `Busy`: at once inside a callback of this thread, else after the busy timeout.
     pub(crate) fn before_commit(&mut self) -> Result<()> {
         let mut state = lock(&self.pool.active_cursors.state);
-        state.refuse_inside_query(thread_number())?;
+        state.reject_inside_query(thread_number())?;
         if !self.commits {
             self.commits = true;
             state.commits += 1;

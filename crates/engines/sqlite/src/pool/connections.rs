@@ -1,5 +1,5 @@
 //! The database's connections: the lock on the writing one, and the pool of reading ones.
-//! | Whoever uses a connection takes it out of its place and puts it back afterwards. No lock is
+//! A user of a connection removes it from its slot and returns it afterwards. No lock is
 //! held meanwhile, so code that runs in between (a caller's closure, for example) may request a
 //! connection again: it gets an error instead of a deadlock.
 
@@ -116,7 +116,7 @@ impl WriterLock {
     /// Rejects a thread that would wait for itself.
     /// | # Errors
     /// `Busy` if this thread holds the connection.
-    pub(crate) fn refuse_owner(&self) -> Result<()> {
+    pub(crate) fn reject_owner(&self) -> Result<()> {
         if self.owner.load(Ordering::Relaxed) == thread_number() {
             let message = "this thread has an open transaction or query: use its session";
             return Err(Error::new(ErrorKind::Busy, message));
@@ -132,7 +132,7 @@ impl WriterLock {
 
     #[cold]
     fn wait(&self, deadline: Instant) -> Result<PooledConnection<'_>> {
-        self.refuse_owner()?;
+        self.reject_owner()?;
         let start = Instant::now();
         let timeout = deadline.saturating_duration_since(start);
         let (mut starving, mut slept) = (false, false);

@@ -1,6 +1,6 @@
 //! The queue of group commit, independent of what is committed.
 //! | The first thread to arrive leads: it takes the waiting work in order of arrival, does it,
-//! and hands out the results. Threads that arrive meanwhile wait; the first of them leads next.
+//! and distributes the results. Threads that arrive meanwhile wait; the first of them leads next.
 //! So no extra thread is needed, each thread leads at most once for its own work, and nobody is
 //! overtaken.
 //! | This file uses only locks and work of any type `T`: the tests compile it with the locks of a
@@ -20,7 +20,7 @@ pub(crate) struct CommitQueue<T> {
 #[derive(Debug)]
 struct QueueState<T> {
     waiting: VecDeque<Arc<QueueEntry<T>>>,
-    /// Whether a thread leads, or was told to.
+    /// Whether a thread leads, or was woken to lead.
     led: bool,
 }
 
@@ -175,7 +175,7 @@ impl<T> Leader<'_, T> {
         works
     }
 
-    /// Hands out the finished work, in the order in which it was taken. Returns the leader's own.
+    /// Returns the finished work to its threads, in the order in which it was taken. Returns the leader's own.
     pub(crate) fn finish(mut self, works: Vec<T>) -> Option<T> {
         let mut own = None;
         for (entry, work) in std::mem::take(&mut self.taken).into_iter().zip(works) {

@@ -31,7 +31,7 @@ enum Rest<'e> {
     Nothing,
     /// A reading connection of its own.
     Own(OwnReader<'e>),
-    /// A reading connection of its own, until somebody writes.
+    /// A reading connection of its own, until a write needs it.
     ActiveCursor(Arc<ActiveCursor>, &'e Pool),
     /// A statement on a shared connection.
     Shared(Arc<SharedCursor>),
@@ -46,7 +46,7 @@ struct OwnReader<'e> {
 }
 
 /// What a fetch needs in addition to the cursor.
-pub(crate) enum Fetched {
+pub(crate) enum FetchOutput {
     /// Nothing: the rows are there; none at the end.
     Done,
     /// The shared connection, to continue this query.
@@ -72,7 +72,7 @@ impl<'e> OpenCursor<'e> {
     }
 
     /// As [`on_reader`](Self::on_reader), if readers block commits.
-    pub(crate) fn on_standing_reader(
+    pub(crate) fn on_pinned_reader(
         mut pooled: PooledConnection<'e>,
         pool: &'e Pool,
         text: &str,
@@ -134,24 +134,24 @@ impl<'e> OpenCursor<'e> {
     }
 
     /// Fetches the next rows, as far as possible without the shared connection.
-    pub(crate) fn fetch(&mut self, rows: &mut RowBuffer) -> Result<Fetched> {
+    pub(crate) fn fetch(&mut self, rows: &mut RowBuffer) -> Result<FetchOutput> {
         if let Some(part) = self.ready.pop_front() {
             *rows = part;
-            return Ok(Fetched::Done);
+            return Ok(FetchOutput::Done);
         }
         let more = match &mut self.rest {
-            Rest::Nothing => return Ok(Fetched::Done),
+            Rest::Nothing => return Ok(FetchOutput::Done),
             Rest::Own(own) => fill(&mut own.pooled, own.statement, rows),
             Rest::ActiveCursor(active, pool) => active.fetch(pool, rows).map(|()| rows.rows() > 0),
             Rest::Shared(shared) => match shared.take_part(rows) {
                 Some(taken) => taken.map(|()| true),
-                None => return Ok(Fetched::NeedsConnection(Arc::clone(shared))),
+                None => return Ok(FetchOutput::NeedsConnection(Arc::clone(shared))),
             },
         };
         if !matches!(more, Ok(true)) {
             self.rest = Rest::Nothing;
         }
-        more.map(|_| Fetched::Done)
+        more.map(|_| FetchOutput::Done)
     }
 
     /// The query on the shared connection, if there is one, to be closed there.

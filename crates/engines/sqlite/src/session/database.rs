@@ -66,7 +66,7 @@ impl Database {
     /// The connection for writing.
     #[inline]
     pub(crate) fn write(&self) -> Result<PooledConnection<'_>> {
-        self.refuse_inside_query()?;
+        self.reject_inside_query()?;
         let mut pooled = self.writer.acquire()?;
         pooled.unpin_read();
         Ok(pooled)
@@ -89,11 +89,11 @@ impl Database {
 
     /// Writes and commits one row, together with those of other threads if there are some.
     pub(crate) fn write_one(&self, write: &Write<'_>) -> Result<Outcome> {
-        self.refuse_inside_query()?;
+        self.reject_inside_query()?;
         let mut pooled = match self.alone() {
             Ok(pooled) => pooled?,
             Err(commits) => {
-                self.writer.refuse_owner()?;
+                self.writer.reject_owner()?;
                 return commits.write(self, write);
             }
         };
@@ -115,8 +115,8 @@ impl Database {
             return None;
         }
         let commits = self.alone().err()?;
-        let refused = self.refuse_inside_query().and_then(|()| self.writer.refuse_owner());
-        Some(refused.and_then(|()| commits.batch(self, batch, on_error, each)))
+        let rejected = self.reject_inside_query().and_then(|()| self.writer.reject_owner());
+        Some(rejected.and_then(|()| commits.batch(self, batch, on_error, each)))
     }
 
     /// The writing connection for a thread that writes alone; else the group to commit with.
@@ -124,7 +124,7 @@ impl Database {
     fn alone(&self) -> Result<Result<PooledConnection<'_>>, &GroupCommit> {
         match &self.commits {
             None => Ok(self.writer.acquire()),
-            Some(commits) if commits.is_quiet() => self.writer.try_acquire().map(Ok).ok_or(commits),
+            Some(commits) if commits.is_idle() => self.writer.try_acquire().map(Ok).ok_or(commits),
             Some(commits) => Err(commits),
         }
     }
@@ -168,8 +168,8 @@ impl Database {
 
     /// Rejects a write whose commit would wait for its own thread.
     #[inline]
-    fn refuse_inside_query(&self) -> Result<()> {
-        self.blocking_readers().map_or(Ok(()), |pool| pool.active_cursors.refuse_inside_query())
+    fn reject_inside_query(&self) -> Result<()> {
+        self.blocking_readers().map_or(Ok(()), |pool| pool.active_cursors.reject_inside_query())
     }
 
     /// The readers, if they block commits.

@@ -1,7 +1,7 @@
 //! Group commit: small writes of several threads share a transaction, and so a sync.
 //! | A thread that finds the writing connection free, and no other thread waiting, writes alone,
 //! without any of this. Other threads queue up ([`CommitQueue`]). The first one takes the queued
-//! writes, runs them in one transaction, commits, and then hands out the results. A failing write
+//! writes, runs them in one transaction, commits, and then distributes the results. A failing write
 //! is undone alone. If the whole transaction fails, or its commit does, each write runs again in
 //! a transaction of its own, so that only the failing one reports an error. If it is unknown
 //! whether the transaction was committed, nothing runs again and every thread gets `Unknown`.
@@ -42,7 +42,7 @@ struct QueuedWrites {
     batch: Batch,
     on_error: OnError,
     /// Whether it is one row, not a batch: its error has no row number.
-    lone: bool,
+    single: bool,
     rows: Vec<Result<Outcome>>,
     whole: Result<()>,
 }
@@ -59,7 +59,7 @@ impl GroupCommit {
 
     /// Whether no other thread writes.
     #[inline]
-    pub(crate) fn is_quiet(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.expected.load(Ordering::Relaxed) == 0 && self.members.load(Ordering::Relaxed) == 0
     }
 
@@ -126,7 +126,7 @@ impl GroupCommit {
         self.took.store(took, Ordering::Relaxed);
         let expected = (jobs.len() - 1).max(self.group.waiting());
         self.expected.store(expected, Ordering::Relaxed);
-        // Before the results are handed out, so that the next thread finds the connection free.
+        // Before the results are distributed, so that the next thread finds the connection free.
         drop(writing);
         drop(pooled);
         leader.finish(jobs).ok_or_else(|| misuse("who leads is served first"))
@@ -140,8 +140,8 @@ impl GroupCommit {
             return;
         }
         let took = Duration::from_nanos(self.took.load(Ordering::Relaxed));
-        let (start, patience) = (Instant::now(), MAX_LINGER.min(took / 2));
-        while self.group.waiting() < expected && start.elapsed() < patience {
+        let (start, linger) = (Instant::now(), MAX_LINGER.min(took / 2));
+        while self.group.waiting() < expected && start.elapsed() < linger {
             std::thread::yield_now();
         }
     }
@@ -164,14 +164,14 @@ impl Drop for Member<'_> {
 }
 
 impl QueuedWrites {
-    fn new(batch: Batch, on_error: OnError, lone: bool) -> Self {
-        Self { batch, on_error, lone, rows: Vec::new(), whole: Ok(()) }
+    fn new(batch: Batch, on_error: OnError, single: bool) -> Self {
+        Self { batch, on_error, single, rows: Vec::new(), whole: Ok(()) }
     }
 
     /// Runs the writes inside an open transaction; an error undoes them.
     fn run_inside(&mut self, connection: &mut Connection) {
-        self.whole = if self.lone {
-            self.run_lone(connection)
+        self.whole = if self.single {
+            self.run_single(connection)
         } else {
             connection.atomically(true, |connection| self.run_batch(connection))
         };
@@ -180,8 +180,8 @@ impl QueuedWrites {
     /// Runs the writes in a transaction of their own.
     fn run_alone(&mut self, connection: &mut Connection, writing: &mut Option<WriteGuard<'_>>) {
         self.rows.clear();
-        self.whole = if self.lone {
-            before_commit(writing).and_then(|()| self.run_lone(connection))
+        self.whole = if self.single {
+            before_commit(writing).and_then(|()| self.run_single(connection))
         } else {
             connection.atomically(false, |connection| {
                 self.run_batch(connection).and_then(|()| before_commit(writing))
@@ -190,7 +190,7 @@ impl QueuedWrites {
     }
 
     /// One row is one statement, which SQLite executes wholly or not at all.
-    fn run_lone(&mut self, connection: &mut Connection) -> Result<()> {
+    fn run_single(&mut self, connection: &mut Connection) -> Result<()> {
         for run in self.batch.runs() {
             for row in run.iter() {
                 self.rows.push(Ok(write_row(connection, run.table, run.verb, run.fields, row)?));

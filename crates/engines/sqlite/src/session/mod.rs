@@ -14,7 +14,7 @@ mod transaction;
 pub(crate) mod write;
 
 use crate::connection::Connection;
-use crate::connection::refuse_transaction_steps;
+use crate::connection::reject_transaction_steps;
 use crate::error::misuse;
 use crate::pool::PooledConnection;
 use crate::schema::{alter, tables};
@@ -25,7 +25,7 @@ use bobak_core::{
     SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write,
 };
 use bobak_sql::Dialect;
-use cursor::{Fetched, OpenCursor, not_open};
+use cursor::{FetchOutput, OpenCursor, not_open};
 use session_connection::{AccessMode, SessionConnection};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl<'e> SqliteSession<'e> {
         let (pooled, in_transaction) = match self.state.replace(SessionState::Lent) {
             SessionState::Open(pooled) => (Some(pooled), true),
             SessionState::Idle => (None, false),
-            other => return Err(self.refuse(other)),
+            other => return Err(self.reject(other)),
         };
         let mut using = SessionConnection { session: self, pooled, in_transaction, writing: None };
         if using.pooled.is_none() {
@@ -142,7 +142,7 @@ impl<'e> SqliteSession<'e> {
     }
 
     #[cold]
-    fn refuse(&self, state: SessionState<'e>) -> Error {
+    fn reject(&self, state: SessionState<'e>) -> Error {
         let message = match state {
             SessionState::Lost => {
                 "the transaction was rolled back by an error before: begin it again"
@@ -229,7 +229,7 @@ impl<'e> SqliteSession<'e> {
         }
         match (using.pooled.take(), self.engine.blocking_readers()) {
             (Some(pooled), None) => OpenCursor::on_reader(pooled, sql, values),
-            (Some(pooled), Some(pool)) => OpenCursor::on_standing_reader(pooled, pool, sql, values),
+            (Some(pooled), Some(pool)) => OpenCursor::on_pinned_reader(pooled, pool, sql, values),
             (None, _) => Err(not_open()),
         }
     }
@@ -328,7 +328,7 @@ impl Session for SqliteSession<'_> {
         let (sql, values) = (&statement.text, &statement.parameters);
         let table = query::table_of(source);
         if table.is_none() {
-            refuse_transaction_steps(sql)?;
+            reject_transaction_steps(sql)?;
         }
         if table.is_some() {
             let mut using = self.connection(AccessMode::Read)?;
@@ -354,7 +354,7 @@ impl Session for SqliteSession<'_> {
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
         let statement = query::statement(source);
-        refuse_transaction_steps(&statement.text)?;
+        reject_transaction_steps(&statement.text)?;
         let is_text = matches!(source, Source::Sql { .. });
         let open = || self.open_cursor(&statement.text, &statement.parameters, is_text);
         let (cursor, names) =
@@ -384,8 +384,8 @@ impl Session for SqliteSession<'_> {
             None => return Err(not_open()),
         };
         match fetched {
-            Fetched::Done => Ok(()),
-            Fetched::NeedsConnection(shared) => {
+            FetchOutput::Done => Ok(()),
+            FetchOutput::NeedsConnection(shared) => {
                 let mut using = self.connection(AccessMode::Read)?;
                 shared.fetch(using.get(), rows)
             }
@@ -399,7 +399,7 @@ impl Session for SqliteSession<'_> {
         let closed = place.map(|place| cursors.swap_remove(place).1);
         drop(cursors);
         let shared = closed.and_then(OpenCursor::into_shared);
-        // Without a connection at hand, the next user of the connection closes it.
+        // If the connection is not available now, its next user closes the cursor.
         if let Some(shared) = shared {
             let mut state = self.state.replace(SessionState::Lent);
             if let SessionState::Open(pooled) = &mut state {
@@ -410,7 +410,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
-        refuse_transaction_steps(sql)?;
+        reject_transaction_steps(sql)?;
         let values = query::values(parameters);
         self.with_fresh_tables(&Cell::new(false), || {
             let mut using = self.text_connection(AccessMode::Write, sql)?;

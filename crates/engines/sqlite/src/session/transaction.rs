@@ -19,7 +19,7 @@ impl<'e> SqliteSession<'e> {
                 self.state.set(SessionState::Open(pooled));
                 return Err(misuse("a transaction is open already"));
             }
-            other => return Err(self.refuse(other)),
+            other => return Err(self.reject(other)),
         }
         let mut using =
             SessionConnection { session: self, pooled: None, in_transaction: false, writing: None };
@@ -38,7 +38,7 @@ impl<'e> SqliteSession<'e> {
     pub(super) fn end(&self, sql: &'static str) -> Result<()> {
         let state = self.state.replace(SessionState::Idle);
         if let SessionState::Lent = state {
-            return Err(self.refuse(state));
+            return Err(self.reject(state));
         }
         self.in_transaction.set(false);
         let mut pooled = match state {
@@ -77,7 +77,7 @@ impl<'e> SqliteSession<'e> {
                 self.state.set(SessionState::Idle);
                 return Err(misuse("no transaction is open"));
             }
-            other => return Err(self.refuse(other)),
+            other => return Err(self.reject(other)),
         }
         let mut using = self.any_connection(AccessMode::Write)?;
         // The prefix separates the user's names from the engine's.

@@ -154,11 +154,11 @@ fn insert<'v>(
     if connection.db.changes() == 0 {
         match verb {
             Verb::InsertOrIgnore => return Ok(Outcome::Ignored),
-            _ => refuse_left_out(connection, table)?,
+            _ => reject_left_out(connection, table)?,
         }
     }
     if needs_key && connection.db.last_insert_rowid() > LARGE_KEY {
-        refuse_random_key(connection, table)?;
+        reject_random_key(connection, table)?;
     }
     Ok(inserted(connection, needs_key))
 }
@@ -166,7 +166,7 @@ fn insert<'v>(
 /// A trigger or a constraint skipped the row: an error, since the row is not stored. Writes to a
 /// view run triggers and are not counted.
 #[cold]
-fn refuse_left_out(connection: &mut Connection, table: &TableSchema) -> Result<()> {
+fn reject_left_out(connection: &mut Connection, table: &TableSchema) -> Result<()> {
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND lower(name) = lower(?1)";
     let rows = connection.all_rows(sql, &[Value::from(table.name())])?;
     if rows.first().and_then(|row| row.first()) == Some(&Value::Int(1)) {
@@ -181,7 +181,7 @@ const LARGE_KEY: i64 = 1 << 40;
 
 /// Undoes an insert with a random key: SQLite generates them once the largest key is taken.
 #[cold]
-fn refuse_random_key(connection: &mut Connection, table: &TableSchema) -> Result<()> {
+fn reject_random_key(connection: &mut Connection, table: &TableSchema) -> Result<()> {
     let made = connection.db.last_insert_rowid();
     if made == i64::MAX || last_key(connection, table)? != i64::MAX {
         return Ok(());
@@ -246,7 +246,7 @@ fn upsert<'v>(
         let there = key_exists(connection, table, key)?;
         run_insert(connection, table, id, values, false)?;
         if connection.db.changes() == 0 {
-            refuse_left_out(connection, table)?;
+            reject_left_out(connection, table)?;
         }
         return Ok(if there { Outcome::Changed(1) } else { Outcome::Inserted(None) });
     }
@@ -269,7 +269,7 @@ fn upsert<'v>(
     }
     run?;
     if connection.db.changes() == 0 {
-        refuse_left_out(connection, table)?;
+        reject_left_out(connection, table)?;
     }
     Ok(if is_inserted { Outcome::Inserted(None) } else { Outcome::Changed(1) })
 }

@@ -24,7 +24,7 @@ fn open(disk: &Disk, journal: JournalMode) -> Sqlite {
 
 fn back_up(engine: &Sqlite, file: &str) -> Result<BackupContent> {
     let file = Path::new(file);
-    engine.backup(BackupJob { file, place: file, pauses: false, watch: &mut |_| Ok(()) })
+    engine.backup(BackupJob { file, target: file, pauses: false, watch: &mut |_| Ok(()) })
 }
 
 fn sound(engine: &Sqlite) {
@@ -89,8 +89,8 @@ fn backup_over_its_own_file_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.db");
     let engine = Sqlite::open(&file).unwrap();
-    let refused = back_up(&engine, file.to_str().unwrap()).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Misuse, "{refused}");
+    let rejected = back_up(&engine, file.to_str().unwrap()).unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Misuse, "{rejected}");
     // Inside a transaction of this very thread, on the only connection: it would wait for itself.
     let engine = memory();
     let session = engine.session().unwrap();

@@ -96,7 +96,7 @@ struct Planned {
     values: Vec<Value<'static>>,
 }
 
-/// Runs of writes, most long enough for the fast way, some with rows that are refused.
+/// Runs of writes, most long enough for the fast way, some with rows that are rejected.
 fn plan(numbers: &mut Numbers, tables: &[Arc<TableSchema>; 2]) -> Vec<Planned> {
     let mut planned = Vec::new();
     for _ in 0..=numbers.below(4) {
@@ -161,10 +161,12 @@ fn car_values(numbers: &mut Numbers, wrong: bool) -> Vec<Value<'static>> {
     vec![plate.to_string().into(), owner]
 }
 
-type Told = Vec<Result<Outcome, String>>;
+type RowResults = Vec<Result<Outcome, String>>;
 
-/// What became of a batch, its errors as texts.
-fn told((outcomes, error): (Vec<Result<Outcome, Error>>, Option<Error>)) -> Result<Told, String> {
+/// The result of a batch, with errors as texts.
+fn results(
+    (outcomes, error): (Vec<Result<Outcome, Error>>, Option<Error>),
+) -> Result<RowResults, String> {
     let text = |error: Error| format!("{error:?}");
     let outcomes = outcomes.into_iter().map(|outcome| outcome.map_err(text)).collect();
     error.map_or(Ok(outcomes), |error| Err(text(error)))
@@ -175,25 +177,25 @@ fn row_by_row(
     session: &dyn Session,
     planned: &[Planned],
     on_error: OnError,
-) -> Result<Told, String> {
+) -> Result<RowResults, String> {
     use bobak_core::TransactionControl;
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     session.control(TransactionControl::Begin).unwrap();
     for (number, row) in planned.iter().enumerate() {
         match write(session, &row.table, row.verb, &row.values) {
-            Ok(outcome) => told.push(Ok(outcome)),
+            Ok(outcome) => results.push(Ok(outcome)),
             Err(error) => {
                 let error = format!("{:?}", error.at_row(number as u64));
                 if on_error == OnError::Stop {
                     session.control(TransactionControl::Rollback).unwrap();
                     return Err(error);
                 }
-                told.push(Err(error));
+                results.push(Err(error));
             }
         }
     }
     session.control(TransactionControl::Commit).unwrap();
-    Ok(told)
+    Ok(results)
 }
 
 #[test]
@@ -211,7 +213,7 @@ fn random_batches_equal_row_by_row() {
             for row in &planned {
                 push(&mut batch, &row.table, row.verb, &row.values);
             }
-            let done = told(send(&*fast, &batch, on_error));
+            let done = results(send(&*fast, &batch, on_error));
             fast_errors += usize::from(done.is_err());
             let expected = row_by_row(&*slow, &planned, on_error);
             if let (Ok(done), Ok(expected)) = (&done, &expected) {
@@ -264,7 +266,7 @@ fn foreign_constraints_act_as_row_by_row() {
             for row in &planned {
                 push(&mut batch, &row.table, row.verb, &row.values);
             }
-            let done = told(send(&*fast, &batch, on_error));
+            let done = results(send(&*fast, &batch, on_error));
             let expected = row_by_row(&*slow, &planned, on_error);
             assert!(done == expected, "{columns} {on_error:?}: {done:?}");
             let rows = [&fast, &slow]
@@ -330,10 +332,10 @@ fn autoincrement_keys_are_reported_correctly() {
     }
     for first in [1, 101] {
         let (outcomes, _) = send(&*session, &batch, OnError::Stop);
-        let told: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
+        let results: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
         let expected =
             (first..first + 100).map(|key| Outcome::Inserted(Some(GeneratedKey::Int(key))));
-        assert!(told.into_iter().eq(expected));
+        assert!(results.into_iter().eq(expected));
         session.execute("DELETE FROM counted", &[]).unwrap();
     }
 }

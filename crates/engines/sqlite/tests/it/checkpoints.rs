@@ -1,4 +1,4 @@
-//! The log beside a file: commits move it to the file, and a backup what gathered beside it.
+//! The WAL of a file: commits checkpoint it, and so does a backup.
 
 use crate::support::*;
 use bobak_core::{BackupJob, BackupProgress, Engine, Error, ErrorKind, Result, Value};
@@ -38,11 +38,11 @@ impl Place {
 
     fn back_up(&self, watch: &mut dyn FnMut(BackupProgress) -> Result<()>) -> Result<()> {
         let file = &self.file.with_file_name("b.db");
-        let job = BackupJob { file, place: file, pauses: false, watch };
+        let job = BackupJob { file, target: file, pauses: false, watch };
         self.engine.backup(job).map(drop)
     }
 
-    /// That commits move the log from now on: it is used anew.
+    /// Checks that commits checkpoint the log from now on, and reuse it.
     fn check_moved(&self) {
         self.write(1);
         let length = size(&self.log);
@@ -63,7 +63,7 @@ fn commits_checkpoint_the_log() {
     let length = size(&place.log);
     assert!(length <= 1_100 * LOGGED, "{length}");
     assert!(size(&place.file) >= 900 * PAGE);
-    // Who sets it for himself has it his way.
+    // A session can set its own interval.
     place.engine.session().unwrap().execute("PRAGMA wal_autocheckpoint = 5000", &[]).unwrap();
     place.write(2_000);
     assert!(size(&place.log) > 2_500 * PAGE);

@@ -59,7 +59,7 @@ fn all() -> Vec<i64> {
 }
 
 #[test]
-fn parts_are_about_64_kib_and_names_are_told() {
+fn parts_are_about_64_kib_and_have_column_names() {
     let folder = tempfile::tempdir().unwrap();
     for engine in engines(folder.path()) {
         let session = engine.session().unwrap();
@@ -215,7 +215,7 @@ fn buffered_cursor_rows_are_limited() {
 #[cfg(unix)]
 fn new_reader_belongs_to_the_open_file() {
     let folder = tempfile::tempdir().unwrap();
-    let [place, aside] = ["app.db", "aside.db"].map(|name| folder.path().join(name));
+    let [place, moved] = ["app.db", "moved.db"].map(|name| folder.path().join(name));
     let engine = Sqlite::open(&place).unwrap();
     create(&engine, &[&person()]);
     // One reader is there; a second one is opened while that has a cursor.
@@ -224,7 +224,7 @@ fn new_reader_belongs_to_the_open_file() {
         insert(&*first, &person(), &values(id, &format!("name {id}"), None));
     }
     let cursor = open(&*first);
-    std::fs::rename(&place, &aside).unwrap();
+    std::fs::rename(&place, &moved).unwrap();
     std::fs::write(&place, b"").unwrap();
     let source = Source::Select(&Select::all(&person()));
     let error = second.open(&source).unwrap_err();

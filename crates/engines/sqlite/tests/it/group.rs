@@ -27,7 +27,7 @@ fn soon() -> Instant {
 /// A piece of work: done once it has an answer.
 struct Work {
     number: u64,
-    answer: Option<u64>,
+    result: Option<u64>,
 }
 
 /// Brings work, and does that of others where it leads. Nobody else may be at the `desk` then.
@@ -38,7 +38,7 @@ fn serve(
     most: usize,
 ) -> Option<u64> {
     let deadline = if number % 5 == 4 { Instant::now() } else { soon() };
-    let work = match group.join(Work { number, answer: None }, deadline) {
+    let work = match group.join(Work { number, result: None }, deadline) {
         QueueResult::Done(work) => work,
         QueueResult::TimedOut => return None,
         QueueResult::Abandoned => panic!("nobody panics here"),
@@ -51,7 +51,7 @@ fn serve(
             });
             assert_eq!(works[0].number, number, "who leads is served first");
             for work in &mut works {
-                work.answer = Some(work.number * 10);
+                work.result = Some(work.number * 10);
                 done.push(work.number);
                 thread::yield_now();
             }
@@ -60,7 +60,7 @@ fn serve(
         }
     };
     assert_eq!(work.number, number, "everybody gets the result of their own work");
-    work.answer
+    work.result
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn each_thread_is_served_once() {
                 thread::spawn(move || {
                     for turn in 0..3 {
                         let number = turn * 4 + thread;
-                        let answer = serve(&group, &desk, number, 3);
-                        assert!(answer.is_none_or(|answer| answer == number * 10));
-                        served.fetch_add(u64::from(answer.is_some()), Ordering::SeqCst);
+                        let result = serve(&group, &desk, number, 3);
+                        assert!(result.is_none_or(|result| result == number * 10));
+                        served.fetch_add(u64::from(result.is_some()), Ordering::SeqCst);
                     }
                 })
             })
@@ -95,13 +95,13 @@ fn each_thread_is_served_once() {
     shuttle::check_pct(check, schedules(300), 3);
 }
 
-/// Those who wait are served in the order in which they came, however many a leader takes.
+/// Waiting threads are served in the order of their arrival, however many a leader takes.
 #[test]
 fn queue_order_is_kept() {
     let check = || {
         let group = Arc::new(CommitQueue::new());
         let desk = Arc::new(Mutex::new(Vec::new()));
-        let QueueResult::Leads(mut first) = group.join(Work { number: 0, answer: None }, soon())
+        let QueueResult::Leads(mut first) = group.join(Work { number: 0, result: None }, soon())
         else {
             panic!("nobody else is there");
         };
@@ -134,7 +134,7 @@ fn leader_can_give_up() {
         let threads: Vec<_> = (0..3_u64)
             .map(|number| {
                 let group = Arc::clone(&group);
-                thread::spawn(move || match group.join(Work { number, answer: None }, soon()) {
+                thread::spawn(move || match group.join(Work { number, result: None }, soon()) {
                     QueueResult::Leads(leader) if number == 0 => drop(leader),
                     QueueResult::Leads(mut leader) => {
                         let works = leader.take(|_| true);
@@ -159,7 +159,7 @@ fn panicking_leader_abandons_its_work() {
         let threads: Vec<_> = (0..3_u64)
             .map(|number| {
                 let group = Arc::clone(&group);
-                thread::spawn(move || match group.join(Work { number, answer: None }, soon()) {
+                thread::spawn(move || match group.join(Work { number, result: None }, soon()) {
                     QueueResult::Leads(mut leader) => drop(leader.take(|_| true)),
                     QueueResult::Done(_) => panic!("nothing is done"),
                     QueueResult::TimedOut => panic!("nobody is late"),

@@ -17,7 +17,7 @@ mod functions; // SQL functions written in Rust
 mod group; // the queue of group commit
 mod pinned_read; // the read transaction between single operations
 mod rollback; // readers let a rollback journal commit
-mod rows; // one row written and read, and what is refused
+mod rows; // one row written and read, and what is rejected
 mod speed; // measures, when asked to
 mod tables; // the schema read from a file
-mod transactions; // steps, time-outs, threads
+mod transactions; // steps, timeouts, threads

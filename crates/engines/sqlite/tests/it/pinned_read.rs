@@ -1,4 +1,4 @@
-//! The read transaction that is kept between lone operations stands in nobody's way.
+//! The read transaction that is kept between single operations blocks nobody.
 
 use crate::support::{create, person, query, values};
 use bobak_core::{
@@ -28,7 +28,7 @@ fn insert(engine: &Sqlite, table: &Arc<TableSchema>, values: &[Value<'_>]) -> Re
     engine.write(&Write { table, verb: Verb::Insert, fields: FieldSet::EMPTY, values })
 }
 
-/// Enough lone operations for the transaction to be kept.
+/// Enough single operations to pin the transaction.
 fn settle(engine: &Sqlite, table: &Arc<TableSchema>) {
     for _ in 0..50 {
         engine.get(table, &[Value::Int(1)], &mut |_| Ok(())).unwrap();

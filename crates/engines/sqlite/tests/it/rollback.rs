@@ -171,16 +171,16 @@ fn write_inside_a_query_is_rejected_at_once() {
     let engine = filled(folder.path(), JournalMode::Delete);
     let (reader, other) = (engine.session().unwrap(), engine.session().unwrap());
     let table = person();
-    let refused = |result: bobak_core::Result<()>| {
+    let rejected = |result: bobak_core::Result<()>| {
         let error = result.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy);
         assert!(error.message().contains("the rows of a query"), "{error}");
     };
     let inside = || {
         let row = values(0, "new", None);
-        refused(write(&*other, &table, Verb::Insert, &row).map(drop));
-        refused(other.control(TransactionControl::Begin));
-        refused(other.execute("DELETE FROM person", &[]).map(drop));
+        rejected(write(&*other, &table, Verb::Insert, &row).map(drop));
+        rejected(other.control(TransactionControl::Begin));
+        rejected(other.execute("DELETE FROM person", &[]).map(drop));
         // Reading goes on.
         assert!(get(&*other, &table, Value::Int(1)).is_some());
         let mut cursor = open(&*other);
@@ -212,7 +212,7 @@ fn write_inside_a_query_is_rejected_at_once() {
     other.control(TransactionControl::Begin).unwrap();
     reader
         .query(&query, &mut |_| {
-            refused(other.control(TransactionControl::Commit));
+            rejected(other.control(TransactionControl::Commit));
             Ok(false)
         })
         .unwrap();

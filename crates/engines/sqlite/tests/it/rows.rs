@@ -1,4 +1,4 @@
-//! One row written and read, and what is refused.
+//! One row written and read, and what is rejected.
 
 use crate::support::*;
 use bobak_core::{

@@ -1,4 +1,4 @@
-//! The engine against plain C calls, interleaved. Measures; fails only where an answer is wrong.
+//! The engine against plain C calls, interleaved. Measures; fails only if a result is wrong.
 //!
 //! `cargo test --release -p bobak-sqlite --test it speed -- --ignored --nocapture`
 
@@ -134,7 +134,7 @@ fn touch(session: &dyn Session, table: &Arc<TableSchema>) -> i64 {
     sum
 }
 
-/// One cell: both lanes in turn; the median of the ratios, and the ratio of the best rates, on which
+/// One cell: both contenders, interleaved; the median of the ratios, and the ratio of the best rates, on which
 /// a busy machine has less effect.
 struct Cell {
     name: String,
@@ -145,7 +145,9 @@ impl Cell {
     fn show(mut self) {
         self.rates.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
         let (ours, raw) = self.rates[self.rates.len() / 2];
-        let best = |lane: fn(&(f64, f64)) -> f64| self.rates.iter().map(lane).fold(0.0, f64::max);
+        let best = |contender: fn(&(f64, f64)) -> f64| {
+            self.rates.iter().map(contender).fold(0.0, f64::max)
+        };
         let of_best = best(|rate| rate.0) / best(|rate| rate.1);
         println!("{:28} {ours:>9.0} {raw:>9.0} {:>6.3} {of_best:>6.3}", self.name, ours / raw);
     }
@@ -211,14 +213,14 @@ fn speed() {
             .map(|cell| Cell { name: format!("{} {cell}", mode.name), rates: Vec::new() })
             .collect();
         for _ in 0..repeat {
-            turn(mode, &rows, &mut cells);
+            run_once(mode, &rows, &mut cells);
         }
         cells.into_iter().for_each(Cell::show);
     }
 }
 
-/// Every cell once, each right after its raw lane.
-fn turn(mode: &Mode, rows: &[Sample], cells: &mut [Cell]) {
+/// Every cell once, each right after its raw contender.
+fn run_once(mode: &Mode, rows: &[Sample], cells: &mut [Cell]) {
     let folder = tempfile::tempdir().unwrap();
     let table = table();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

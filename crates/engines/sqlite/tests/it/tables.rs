@@ -93,9 +93,9 @@ fn failed_schema_change_is_undone() {
             OnDelete::Restrict,
         ))
         .column(ColumnSchema::of::<String>("colour").default("red").check("colour <> ''"))
-        .column(ColumnSchema::of::<Option<i32>>("doors"))
+        .column(ColumnSchema::of::<Option<i32>>("wheels"))
         .key(["plate"])
-        .index("by_colour", ["colour", "doors"])
+        .index("by_colour", ["colour", "wheels"])
         .build();
     let table = Arc::new(bigger.unwrap());
     insert(&*session, &car(), &["A".into(), Value::Int(1)]);
@@ -185,10 +185,10 @@ fn expression_defaults_are_kept() {
     (0..300).for_each(|_| batch.push(&one_row).unwrap());
     session.batch(&batch, OnError::Stop, &mut |_| {}).unwrap();
     let sql = "SELECT count(*) FROM visit WHERE length(at) = 19 AND until IS NULL";
-    assert_eq!(one(&*session, sql), Value::Int(304), "NULL is a value where it may be");
-    let lacking = PartialInsert::new(Arc::clone(&visit)).table(FieldSet::from_iter([0, 1, 3]));
+    assert_eq!(one(&*session, sql), Value::Int(304), "NULL is stored in a nullable column");
+    let partial = PartialInsert::new(Arc::clone(&visit)).table(FieldSet::from_iter([0, 1, 3]));
     for verb in [Verb::Insert, Verb::Upsert, Verb::InsertOrIgnore, Verb::InsertOrReplace] {
-        write(&*session, &lacking, verb, &row).unwrap();
+        write(&*session, &partial, verb, &row).unwrap();
     }
     let sql = "SELECT count(*) FROM visit WHERE length(until) = 19";
     assert_eq!(one(&*session, sql), Value::Int(4), "rows that lack it have the default");
@@ -202,8 +202,8 @@ fn skipped_rows_are_reported() {
     for sql in [
         "CREATE TABLE trap (id INTEGER PRIMARY KEY, v INTEGER UNIQUE ON CONFLICT IGNORE)",
         "CREATE TRIGGER trap_six BEFORE INSERT ON trap WHEN NEW.v = 6 BEGIN SELECT RAISE(IGNORE); END",
-        "CREATE VIEW door (id, v) AS SELECT id, v FROM trap",
-        "CREATE TRIGGER door_in INSTEAD OF INSERT ON door BEGIN INSERT INTO trap (v) VALUES (NEW.v); END",
+        "CREATE VIEW gate (id, v) AS SELECT id, v FROM trap",
+        "CREATE TRIGGER gate_in INSTEAD OF INSERT ON gate BEGIN INSERT INTO trap (v) VALUES (NEW.v); END",
     ] {
         session.execute(sql, &[]).unwrap();
     }
@@ -234,15 +234,15 @@ fn skipped_rows_are_reported() {
             Write { table: &trap, verb: Verb::Insert, fields: FieldSet::EMPTY, values: &values };
         batch.push(&write).unwrap();
     }
-    let mut told = Vec::new();
-    session.batch(&batch, OnError::Continue, &mut |row| told.push(row.is_ok())).unwrap();
-    assert_eq!(told, [true, false, true]);
-    let door = TableSchema::builder("door")
+    let mut results = Vec::new();
+    session.batch(&batch, OnError::Continue, &mut |row| results.push(row.is_ok())).unwrap();
+    assert_eq!(results, [true, false, true]);
+    let gate = TableSchema::builder("gate")
         .column(ColumnSchema::of::<i64>("id"))
         .column(ColumnSchema::of::<i64>("v"))
         .key(["id"]);
-    let door = Arc::new(door.build().unwrap());
-    write(&*session, &door, Verb::Insert, &[Value::Int(1), Value::Int(77)]).unwrap();
+    let gate = Arc::new(gate.build().unwrap());
+    write(&*session, &gate, Verb::Insert, &[Value::Int(1), Value::Int(77)]).unwrap();
     assert_eq!(one(&*session, "SELECT count(*) FROM trap WHERE v = 77"), Value::Int(1));
 }
 

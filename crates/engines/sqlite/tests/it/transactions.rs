@@ -1,4 +1,4 @@
-//! Transactions: steps that fit, steps that do not, and who waits for whom.
+//! Transactions: valid and invalid steps, and which thread waits for which.
 
 use crate::support::*;
 use bobak_core::{Engine, ErrorKind, TransactionControl, Value, Verb};
@@ -96,7 +96,7 @@ fn thread_does_not_wait_for_its_own_transaction() {
     let engine = memory();
     let (session, other) = (engine.session().unwrap(), engine.session().unwrap());
     session.control(TransactionControl::Begin).unwrap();
-    // The default time-out would be five seconds each.
+    // The default timeout would be five seconds each.
     for _ in 0..1000 {
         let error = other.control(TransactionControl::Begin).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy);
@@ -163,8 +163,8 @@ fn exclusive_engine_locks_the_file() {
     assert_eq!(count(&Sqlite::open(&path).unwrap()), Value::Int(0));
 }
 
-/// Threads that take the writing connection again as soon as they have given it back do not pass
-/// over one who waits: a transaction gets in, and a single write, long before the time-out.
+/// Threads that take the writing connection again as soon as they have returned it do not overtake a waiting thread: a
+/// transaction starts, and a single write is done, long before the timeout.
 #[test]
 fn waiting_thread_is_not_overtaken() {
     let engine = Sqlite::builder().busy_timeout(Duration::from_secs(60)).open_memory().unwrap();

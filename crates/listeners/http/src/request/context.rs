@@ -62,9 +62,8 @@ impl RequestContext {
         })
     }
 
-    /// Prepares to process the request once more with the current schema. Returns `false` if that is
-    /// of no use, because the table has not changed, or impossible, because a part of the body is
-    /// consumed.
+    /// Prepares to process the request once more with the current schema. Returns `false` if that is useless because the
+    /// table has not changed, or impossible because a part of the body is consumed.
     ///
     /// # Errors
     /// 404 if the table no longer exists; the engine's errors.

@@ -61,7 +61,7 @@ impl HistoryRequest {
     fn run(&self, database: &Database) -> Result<String, Problem> {
         let readable = database.feed.readable(&self.table.schema)?;
         let visibility = RowVisibility { filter: None, readable };
-        let log = ChangeLog::of(Arc::clone(&self.table.schema))?;
+        let log = ChangeLog::new(Arc::clone(&self.table.schema))?;
         let session = database.feed.engine.session()?;
         // One more change shows whether there is a next page.
         let limit = Some(self.limit.saturating_add(1));

@@ -100,7 +100,7 @@ impl Metrics {
                 streams as u64,
             ),
             (
-                "bobak_http_refused_total",
+                "bobak_http_rejected_total",
                 "counter",
                 "Requests with missing or wrong credentials.",
                 self.failed_logins.load(Ordering::Relaxed),

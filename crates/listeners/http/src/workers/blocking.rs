@@ -48,8 +48,8 @@ impl Drop for InterruptOnDrop {
 
 /// The most threads that blocking work needs.
 ///
-/// Twice the workers and streams: once for clients, and once more for operators at Unix sockets, whom
-/// no quota limits. Streams have threads of their own, so that long ones take none from requests.
+/// Twice the workers and streams: once for clients, and once more for operators at Unix sockets, who have no quota.
+/// Streams have threads of their own, so that long ones take none from requests.
 /// Each database adds two: one for [`run_unlimited`], one for its change feed.
 pub(crate) fn max_threads(settings: &Settings, databases: usize) -> usize {
     let workers = settings.max_workers.max(1).saturating_add(settings.streams);

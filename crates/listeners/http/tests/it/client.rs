@@ -119,7 +119,7 @@ pub fn tables() -> Vec<TableSchema> {
     let seat = TableSchema::builder("seat")
         .column(ColumnSchema::of::<String>("row"))
         .column(ColumnSchema::of::<i32>("number"))
-        .column(ColumnSchema::of::<Option<String>>("guest"))
+        .column(ColumnSchema::of::<Option<String>>("holder"))
         .key(["row", "number"]);
     let note = TableSchema::builder("note")
         .column(ColumnSchema::of::<i64>("id"))

@@ -111,7 +111,7 @@ fn pipelined_bytes_do_not_delay_response() {
         "POST /tables/person/rows HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\
          content-type: application/json\r\ncontent-length: 12\r\n"
     );
-    for (bytes, status, answers) in [
+    for (bytes, status, replies) in [
         (format!("{health}connection: close\r\n\r\n\r\n"), 200, 1),
         (format!("{health}connection: close\r\n\r\n{health}\r\n"), 200, 1),
         (format!("{post}connection: close\r\n\r\n{{\"name\":\"a\"}}\r\n"), 201, 1),
@@ -119,7 +119,7 @@ fn pipelined_bytes_do_not_delay_response() {
         (format!("{health}\r\n\r\n{health}\r\n{health}connection: close\r\n\r\n"), 200, 3),
     ] {
         let all = exchange(&server, &bytes);
-        assert_eq!(all.matches(&format!("HTTP/1.1 {status}")).count(), answers, "{bytes}: {all}");
+        assert_eq!(all.matches(&format!("HTTP/1.1 {status}")).count(), replies, "{bytes}: {all}");
     }
     let rows = server.get("/tables/person/rows?total").json();
     assert_eq!(rows["total"], 2);

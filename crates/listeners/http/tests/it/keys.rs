@@ -14,8 +14,8 @@ fn key_0_is_an_ordinary_key() {
         let path = "/tables/person/rows/0";
         let inserted = server.send("PUT", path, r#"{"name":"zero"}"#);
         assert_eq!(inserted.ok(201).header("location"), path);
-        let replaced = server.send("PUT", path, r#"{"name":"nought"}"#);
-        assert_eq!(replaced.ok(200).json()["name"], "nought");
+        let replaced = server.send("PUT", path, r#"{"name":"zero"}"#);
+        assert_eq!(replaced.ok(200).json()["name"], "zero");
         let json = ("content-type", "application/json");
         let stale = server.ask("PUT", path, &[json, ("if-match", "\"x\"")], r#"{"name":"x"}"#);
         stale.is(412, "Conflict");

@@ -27,7 +27,7 @@ fn child_server() {
     let engine = Sqlite::open(folder.join("test.db")).unwrap();
     make(&engine);
     let rows = format!(
-        "INSERT INTO seat (row, number, guest) WITH RECURSIVE n(i) AS \
+        "INSERT INTO seat (row, number, holder) WITH RECURSIVE n(i) AS \
          (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS}) \
          SELECT 'a', i, printf('%.*c', {ROW}, 'x') FROM n"
     );
@@ -103,7 +103,7 @@ impl Drop for Server {
 #[test]
 fn unread_responses_are_not_buffered() {
     let server = Server::start();
-    let export = "/tables/seat/export?columns=guest";
+    let export = "/tables/seat/export?columns=holder";
     // The first request allocates buffers that are not measured.
     let mut rest = Vec::new();
     server.ask("/tables/seat/rows?limit=20", 1).read_to_end(&mut rest).unwrap();
@@ -117,7 +117,7 @@ fn unread_responses_are_not_buffered() {
     lazy.read_to_end(&mut rest).unwrap();
     assert!(rest.len() > ROWS * ROW && rest.ends_with(b"0\r\n\r\n"), "the export is complete");
     // One response at a time, and no further one before the client reads: 40 MB in all.
-    let mut lists = server.ask("/tables/seat/rows?limit=20&columns=guest", 20);
+    let mut lists = server.ask("/tables/seat/rows?limit=20&columns=holder", 20);
     lists.read_exact(&mut [0]).unwrap();
     let taken = server.most().saturating_sub(before);
     assert!(taken < 2 * LITTLE, "{taken} bytes for unread lists");

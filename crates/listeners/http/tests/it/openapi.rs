@@ -70,8 +70,8 @@ fn every_operation_matches_document() {
 #[test]
 fn restricted_client_gets_matching_document() {
     let (token, hash) = new_token().unwrap();
-    let rights = "read on seat\nread, insert on person where name = :user\nread, delete on note";
-    let access = format!("role clerk\n{rights}\ntoken ada {hash} roles clerk\n");
+    let grants = "read on seat\nread, insert on person where name = :user\nread, delete on note";
+    let access = format!("role clerk\n{grants}\ntoken ada {hash} roles clerk\n");
     let builder = HttpServer::builder().access(Access::from_text(&access).unwrap());
     let mut server = TestServer::of(builder.shared_database("main", sqlite()));
     call_all(&server);

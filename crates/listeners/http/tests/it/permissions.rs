@@ -140,8 +140,8 @@ fn revoked_permission_ends_change_feed() {
     let (token, hash) = new_token().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("access");
-    let grant = |rights: &str| {
-        std::fs::write(&file, format!("role a\n{rights}\ntoken ada {hash} roles a\n")).unwrap();
+    let grant = |grants: &str| {
+        std::fs::write(&file, format!("role a\n{grants}\ntoken ada {hash} roles a\n")).unwrap();
     };
     grant("read on *");
     let access = Access::from_file(&file).unwrap();

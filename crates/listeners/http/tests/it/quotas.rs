@@ -127,14 +127,17 @@ fn one_client_cannot_take_all_memory() {
     // Of two concurrent bodies either may be rejected, so this repeats until one holds memory and the
     // other is rejected. A body that is not rejected gets 400, because it is not JSON.
     let is_full = |response: &str| !response.starts_with("HTTP/1.1 400");
-    let (held, refused) = (0..100)
+    let (held, rejected) = (0..100)
         .find_map(|_| {
             let held = long(&greedy, 300_000, 299_999);
             let [_, second] = [more(), more()];
             is_full(&second).then_some((held, second))
         })
         .unwrap();
-    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("limit of bytes"), "{refused}");
+    assert!(
+        rejected.starts_with("HTTP/1.1 503") && rejected.contains("limit of bytes"),
+        "{rejected}"
+    );
     let other = rest(&mut long(TOKEN, 190_000, 190_000));
     assert!(other.starts_with("HTTP/1.1 400"), "{other}");
     drop(held);

@@ -243,8 +243,8 @@ fn page_ends_at_maximum_length() {
     let media = [("content-type", "application/x-ndjson")];
     let import =
         |query: &str| server.ask("POST", &format!("/tables/person/import{query}"), &media, &lines);
-    let refused = import("?outcomes&commit=0");
-    assert_eq!(refused.is(422, "OutOfRange").json()["committed"], 0);
+    let rejected = import("?outcomes&commit=0");
+    assert_eq!(rejected.is(422, "OutOfRange").json()["committed"], 0);
     assert_eq!(server.get("/tables/person/rows?total&limit=1").json()["total"], 20);
     assert_eq!(import("").ok(200).json()["inserted"], 5_000);
 }

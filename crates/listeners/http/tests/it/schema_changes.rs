@@ -1,4 +1,4 @@
-//! Schema changes while the server runs: the next request sees them, whoever made them.
+//! Schema changes while the server runs: the next request sees them, made by any program.
 
 use crate::client::{TestServer, sqlite};
 use crate::connections::settings;
@@ -32,7 +32,7 @@ fn schema_changes_of_other_programs_are_seen_at_once() {
 
 fn check_other_program((engine, server): (Arc<dyn Engine>, TestServer)) {
     let run = |sql: &str| engine.session().unwrap().execute(sql, &[]).unwrap();
-    server.send("POST", "/tables/seat/rows", r#"{"row":"a","number":1,"guest":"x"}"#).ok(201);
+    server.send("POST", "/tables/seat/rows", r#"{"row":"a","number":1,"holder":"x"}"#).ok(201);
     run("ALTER TABLE seat ADD COLUMN extra TEXT");
     assert_eq!(server.get("/tables/seat/rows?filter=extra+is+null").ok(200).json()["more"], false);
     run("ALTER TABLE seat ADD COLUMN third TEXT");
@@ -42,7 +42,7 @@ fn check_other_program((engine, server): (Arc<dyn Engine>, TestServer)) {
     for column in ["third", "extra", "fourth"] {
         run(&format!("ALTER TABLE seat DROP COLUMN {column}"));
         let row = server.get("/tables/seat/rows/a,1").ok(200).json();
-        assert!(row["guest"] == "x" && row[column].is_null(), "{row}");
+        assert!(row["holder"] == "x" && row[column].is_null(), "{row}");
     }
     server.send("PATCH", "/tables/seat/rows/a,1", r#"{"extra":"y"}"#).is(400, "Schema");
     for path in ["/rows", "/rows/a,1", "/export", "/aggregate"] {

@@ -149,8 +149,8 @@ fn batch_writes_all_tables_or_none() {
     let server = TestServer::open();
     let lines = r#"{"op":"insert","table":"person","row":{"name":"Ada"}}
 {"op":"insert","table":"thing","row":{"name":"spade"}}
-{"op":"upsert","table":"seat","row":{"row":"a","number":1,"guest":"Ada"}}
-{"op":"upsert","table":"seat","row":{"row":"a","number":1,"guest":"Bea"}}
+{"op":"upsert","table":"seat","row":{"row":"a","number":1,"holder":"Ada"}}
+{"op":"upsert","table":"seat","row":{"row":"a","number":1,"holder":"Bea"}}
 {"op":"update","table":"person","row":{"id":1,"rate":0.5}}
 {"op":"ignore","table":"person","row":{"id":1,"name":"x"}}
 {"op":"delete","table":"seat","row":{"row":"b","number":1}}
@@ -164,7 +164,7 @@ fn batch_writes_all_tables_or_none() {
         outcomes[3..],
         [json!({"changed":1}), json!({"changed":1}), json!({"ignored":true}), json!({"changed":0})]
     );
-    assert_eq!(server.get("/tables/seat/rows/a,1").json()["guest"], "Bea");
+    assert_eq!(server.get("/tables/seat/rows/a,1").json()["holder"], "Bea");
     assert_eq!(server.get("/tables/person/rows/1").json()["name"], "Ada");
     for wrong in [
         r#"{"op":"insert","table":"person","row":{"name":null}}"#,

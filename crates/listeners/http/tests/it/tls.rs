@@ -56,8 +56,8 @@ fn trusting_client_works_over_tls() {
 fn untrusting_client_does_not_connect() {
     let (server, _, lines) = server();
     let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let asked = trusting(&other.cert.pem()).get(format!("{}/health", server.base_url)).call();
-    assert!(asked.is_err(), "{asked:?}");
+    let result = trusting(&other.cert.pem()).get(format!("{}/health", server.base_url)).call();
+    assert!(result.is_err(), "{result:?}");
     lines.has("127.0.0.1 ", "TLS handshake");
 }
 

@@ -91,7 +91,7 @@ fn unauthenticated_clients_are_rejected() {
     let (id, response) = first.response();
     assert_eq!((id, response.unwrap_err().kind()), (3, ErrorKind::Misuse));
     assert!(first.frame().is_none());
-    let refused = |hello: Hello| {
+    let rejected = |hello: Hello| {
         let mut raw = Raw::connect(&address);
         raw.put(|out| hello.encode(out, 1).unwrap());
         let error = raw.response().1.unwrap_err();
@@ -101,12 +101,12 @@ fn unauthenticated_clients_are_rejected() {
     let hello = |database: &str, token: &str| {
         Hello::new(database, "raw", Credentials::Token(token.to_owned()))
     };
-    assert_eq!(refused(hello("", "a token for texts")), ErrorKind::Denied);
-    assert_eq!(refused(hello("nosuch", "a token for texts")), ErrorKind::Denied);
-    assert_eq!(refused(hello("nosuch", TOKEN)), ErrorKind::Config);
-    assert_eq!(refused(Hello::new("", "raw", Credentials::None)), ErrorKind::Denied);
+    assert_eq!(rejected(hello("", "a token for texts")), ErrorKind::Denied);
+    assert_eq!(rejected(hello("nosuch", "a token for texts")), ErrorKind::Denied);
+    assert_eq!(rejected(hello("nosuch", TOKEN)), ErrorKind::Config);
+    assert_eq!(rejected(Hello::new("", "raw", Credentials::None)), ErrorKind::Denied);
     let newer = Hello { lowest: 2, highest: 9, ..hello("", TOKEN) };
-    assert_eq!(refused(newer), ErrorKind::Unsupported);
+    assert_eq!(rejected(newer), ErrorKind::Unsupported);
     // The server does not wait for a silent client.
     assert!(Raw::connect(&address).frame().is_none());
     let mut twice = Raw::known(&address);
@@ -209,8 +209,8 @@ fn connections_are_limited() {
     let mut three = Raw::connect(&address);
     let (id, response) = three.response();
     assert_eq!((id, response.unwrap_err().kind()), (0, ErrorKind::Busy));
-    let refused = Remote::builder().token(TOKEN).open_tcp(&address).err();
-    assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Busy));
+    let rejected = Remote::builder().token(TOKEN).open_tcp(&address).err();
+    assert_eq!(rejected.map(|error| error.kind()), Some(ErrorKind::Busy));
 }
 
 #[test]

@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-pub const FOR_EVER: &str =
+pub const ENDLESS: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
-const WRITES_FOR_EVER: &str =
+const WRITES_ENDLESS: &str =
     "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
 /// Returns some parts of rows, then runs endlessly.
 const THEN_NOTHING: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
@@ -73,8 +73,8 @@ fn slow_table(engine: &dyn Engine) -> Arc<TableSchema> {
     let table = Arc::new(table);
     engine.alter(&[SchemaChange::CreateTable(Arc::clone(&table))]).unwrap();
     let session = engine.session().unwrap();
-    session.execute(&format!("CREATE VIEW for_ever AS {FOR_EVER}"), &[]).unwrap();
-    let trigger = "CREATE TRIGGER slow AFTER INSERT ON slow BEGIN SELECT * FROM for_ever; END";
+    session.execute(&format!("CREATE VIEW endless AS {ENDLESS}"), &[]).unwrap();
+    let trigger = "CREATE TRIGGER slow AFTER INSERT ON slow BEGIN SELECT * FROM endless; END";
     session.execute(trigger, &[]).unwrap();
     table
 }
@@ -114,7 +114,7 @@ fn ended(raw: &mut Raw, id: u32, kind: ErrorKind) {
 fn cancelled_statement_is_interrupted_and_rolled_back() {
     let (_folder, engine, _server, address) = server(REQUEST_TIMEOUT);
     let mut raw = Raw::known(&address);
-    for (id, sql) in [(2, FOR_EVER), (4, WRITES_FOR_EVER)] {
+    for (id, sql) in [(2, ENDLESS), (4, WRITES_ENDLESS)] {
         raw.put(|out| {
             match id {
                 2 => {
@@ -138,7 +138,7 @@ fn pipelined_requests_can_be_cancelled() {
     let (_folder, engine, _server, address) = server(REQUEST_TIMEOUT);
     let mut raw = Raw::known(&address);
     raw.put(|out| {
-        execute(out, 2, WRITES_FOR_EVER);
+        execute(out, 2, WRITES_ENDLESS);
         execute(out, 3, "INSERT INTO t VALUES (1)");
         execute(out, 4, "INSERT INTO t VALUES (2)");
         encode_request::cancel(out, 3);
@@ -186,13 +186,13 @@ fn open_query_does_not_block_commit() {
 fn timed_out_statement_frees_its_worker() {
     let (_folder, engine, _server, address) = server(Duration::from_millis(300));
     let mut raw = Raw::known(&address);
-    raw.put(|out| execute(out, 2, WRITES_FOR_EVER));
+    raw.put(|out| execute(out, 2, WRITES_ENDLESS));
     ended(&mut raw, 2, ErrorKind::Timeout);
     // Its transaction is lost, and reports that until it is rolled back.
     raw.put(|out| {
         encode_request::control(out, 3, TransactionControl::Begin).unwrap();
         execute(out, 4, "INSERT INTO t VALUES (1)");
-        execute(out, 5, WRITES_FOR_EVER);
+        execute(out, 5, WRITES_ENDLESS);
         execute(out, 6, "INSERT INTO t VALUES (2)");
         encode_request::control(out, 7, TransactionControl::Rollback).unwrap();
         execute(out, 8, "INSERT INTO t VALUES (3)");
@@ -207,7 +207,7 @@ fn timed_out_statement_frees_its_worker() {
 #[test]
 fn disconnected_client_frees_its_worker() {
     let (_folder, engine, _server, address) = server(REQUEST_TIMEOUT);
-    for sql in [FOR_EVER, WRITES_FOR_EVER] {
+    for sql in [ENDLESS, WRITES_ENDLESS] {
         for behind in [0, 1, 1_000] {
             let mut raw = Raw::known(&address);
             // Pipelined requests do not hide that it has disconnected.
@@ -243,9 +243,9 @@ fn are_taken_back(engine: &dyn Engine, remote: &Remote) {
                     "{what}: {kind:?}"
                 );
             };
-            let source = OwnedSource::Sql { text: FOR_EVER, parameters: &[] };
+            let source = OwnedSource::Sql { text: ENDLESS, parameters: &[] };
             ends("a query", interrupted(|| session.query(&source, &mut |_| Ok(true))));
-            ends("a statement", interrupted(|| session.execute(WRITES_FOR_EVER, &[]).map(drop)));
+            ends("a statement", interrupted(|| session.execute(WRITES_ENDLESS, &[]).map(drop)));
             ends("a batch", interrupted(|| session.batch(&batch, on_error, &mut |_| {})));
             if inside {
                 session.control(TransactionControl::Rollback).unwrap();
@@ -293,12 +293,12 @@ fn vanish_and_leave_the_worker(
     let slow = slow_table(engine);
     let batch = inserts(&slow, [Value::Null]);
     type Work<'w> = &'w (dyn Fn(&dyn Session) -> Result<()> + Sync);
-    let query = OwnedSource::Sql { text: FOR_EVER, parameters: &[] };
+    let query = OwnedSource::Sql { text: ENDLESS, parameters: &[] };
     let works: [Work<'_>; 5] = [
-        &|session| session.execute(FOR_EVER, &[]).map(drop),
+        &|session| session.execute(ENDLESS, &[]).map(drop),
         &|session| session.query(&query, &mut |_| Ok(true)),
         &|session| session.open(&query).map(drop),
-        &|session| session.execute(WRITES_FOR_EVER, &[]).map(drop),
+        &|session| session.execute(WRITES_ENDLESS, &[]).map(drop),
         &|session| session.batch(&batch, OnError::Continue, &mut |_| {}),
     ];
     for work in works {
@@ -346,9 +346,9 @@ fn request_of_disconnected_client_is_interrupted_over_pipes() {
     let run = batch.runs().next().unwrap();
     type Put<'p> = &'p dyn Fn(&mut Vec<u8>);
     let works: [Put<'_>; 5] = [
-        &|out| execute(out, 2, FOR_EVER),
-        &|out| execute(out, 2, WRITES_FOR_EVER),
-        &|out| encode_request::query(out, 2, 0, true, RequestSource::Text(FOR_EVER, &[])).unwrap(),
+        &|out| execute(out, 2, ENDLESS),
+        &|out| execute(out, 2, WRITES_ENDLESS),
+        &|out| encode_request::query(out, 2, 0, true, RequestSource::Text(ENDLESS, &[])).unwrap(),
         &|out| {
             encode_request::define(out, 2, 0, &slow).unwrap();
             encode_request::batch(out, 3, false, OnError::Continue, |out| {
@@ -358,7 +358,7 @@ fn request_of_disconnected_client_is_interrupted_over_pipes() {
         },
         // Pipelined requests do not hide that it has disconnected.
         &|out| {
-            execute(out, 2, WRITES_FOR_EVER);
+            execute(out, 2, WRITES_ENDLESS);
             (3..1_000).for_each(|id| encode_request::ping(out, id));
         },
     ];
@@ -409,7 +409,7 @@ fn shutdown_interrupts_running_requests() {
     let serving = serving(Arc::clone(&engine)).settings(settings);
     let (server, address) = tcp_server(serving).unwrap();
     let mut raw = Raw::known(&address);
-    raw.put(|out| execute(out, 2, WRITES_FOR_EVER));
+    raw.put(|out| execute(out, 2, WRITES_ENDLESS));
     // It runs as soon as others cannot write.
     while engine.session().unwrap().execute("DELETE FROM t", &[]).is_ok() {
         std::thread::yield_now();

@@ -47,8 +47,8 @@ fn server(settings: Settings) -> (Lines, Server, String) {
 #[test]
 fn unauthenticated_clients_are_logged_with_their_address() {
     let (lines, _server, address) = server(Settings::default());
-    let refused = Remote::builder().token("a token that is wrong").open_tcp(&address).err();
-    assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Denied));
+    let rejected = Remote::builder().token("a token that is wrong").open_tcp(&address).err();
+    assert_eq!(rejected.map(|error| error.kind()), Some(ErrorKind::Denied));
     lines.hear("an unauthenticated client at 127.0.0.1 was rejected: authentication failed: wrong token, user name or password");
     let mut raw = Raw::connect(&address);
     raw.stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
@@ -143,7 +143,7 @@ fn disconnect_is_logged_if_responses_are_unread() {
     asks.put(|out| encode_request::ping(out, 2));
     asks.stream.peek(&mut [0]).unwrap();
     drop((idle, asks));
-    let sql = RequestSource::Text(crate::interrupts::FOR_EVER, &[]);
+    let sql = RequestSource::Text(crate::interrupts::ENDLESS, &[]);
     waits.put(|out| encode_request::execute(out, 2, sql).unwrap());
     std::thread::sleep(Duration::from_millis(100));
     drop(waits);

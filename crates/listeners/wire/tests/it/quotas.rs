@@ -55,8 +55,8 @@ fn one_client_cannot_occupy_all_workers() {
     let mut holds = Raw::known(&address);
     holds.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
     assert!(matches!(holds.response(), (2, Ok(()))));
-    let refused = Remote::builder().token(TOKEN).open_tcp(&address).err();
-    assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Busy));
+    let rejected = Remote::builder().token(TOKEN).open_tcp(&address).err();
+    assert_eq!(rejected.map(|error| error.kind()), Some(ErrorKind::Busy));
     // The operator is always served.
     let operator: Vec<_> = (0..4).map(|_| Remote::builder().open_unix(&socket).unwrap()).collect();
     let sessions: Vec<_> = operator.iter().map(|engine| engine.session().unwrap()).collect();
@@ -83,8 +83,8 @@ fn read_only_client_blocks_no_writer() {
         let (_server, address) = tcp_server(builder).unwrap();
         let mut raw = Raw::known_by(&address, &clerk);
         raw.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
-        let refused = raw.response().1.err().map(|error| error.kind());
-        assert_eq!(refused, if begins { None } else { Some(ErrorKind::Denied) });
+        let rejected = raw.response().1.err().map(|error| error.kind());
+        assert_eq!(rejected, if begins { None } else { Some(ErrorKind::Denied) });
         inside.insert(&tag, row!["a", 1.0]).unwrap();
     }
 }
@@ -121,15 +121,15 @@ fn wrong_passwords_lock_out_their_name_only() {
     assert_eq!(opened("bob", "right"), Ok(()));
     assert_eq!(opened("nobody", "right"), Err(ErrorKind::Denied));
     for _ in 0..4 {
-        let refused = Remote::builder().token("a token that is wrong").open_tcp(&address).err();
-        assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Denied));
+        let rejected = Remote::builder().token("a token that is wrong").open_tcp(&address).err();
+        assert_eq!(rejected.map(|error| error.kind()), Some(ErrorKind::Denied));
     }
     assert_eq!(ping(&mut known), None);
     Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
 }
 
 #[test]
-fn concurrent_logins_all_succeed() {
+fn concurrent_authentications_all_succeed() {
     let settings = Settings { max_workers: 1, ..Settings::default() };
     let builder = Server::builder().shared_database("main", memory().unwrap()).settings(settings);
     let builder = builder.user("ada", &hash_password("right").unwrap(), &["admin"]);

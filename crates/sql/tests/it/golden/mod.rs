@@ -1,8 +1,7 @@
-//! Every kind of text, all dialects side by side; each is also prepared on its engine, where that
-//! is at hand.
+//! Every kind of text, all dialects next to each other. If the engine is available, it prepares each text.
 
 mod conditions; // WHERE
-mod postgres; // what PostgreSQL is told otherwise
+mod postgres; // texts that differ for PostgreSQL
 mod queries; // SELECT
 mod rows; // INSERT, UPDATE, DELETE
 mod schema; // CREATE, ALTER

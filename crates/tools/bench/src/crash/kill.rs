@@ -11,13 +11,13 @@ use bobak_testkit::crash::{Tally, marks};
 use super::report::CrashRow;
 use super::store::{Crash, Home, Store, find};
 use super::together;
-use crate::lane::Failure;
+use crate::contender::Failure;
 
-/// Writes to a store in a folder or at a URL, a numbered commit after the other, and says each on a line of its own once
-/// it is acknowledged, the number of its thread and its own; until it is killed, or nobody listens.
+/// Commits numbered rows to a store in a folder or at a URL. Prints a line with the thread's number and the commit's number
+/// once each is acknowledged, until it is killed or its output is closed.
 ///
 /// # Errors
-/// Where nothing is called so, and those of the engine.
+/// If there is no store with this name; those of the engine.
 pub fn write_until_killed(
     store: &str,
     place: &Path,
@@ -88,22 +88,22 @@ pub(super) fn row(
 }
 
 /// What a process has said before it was killed.
-struct Said {
+struct PrintedCommits {
     /// The number of each thread's last acknowledged commit.
     last: Vec<u64>,
     /// How long it wrote.
     took: Duration,
 }
 
-/// Starts a writer and kills it, its server first where that is what is tried. The moment is another for each number,
-/// from its first commit to its hundreds.
+/// Starts a writer and kills it, or with server crashes its server. Each number gives another moment, from the first commit
+/// to some hundreds.
 fn kill(
     store: &Store,
     crash: Crash,
     number: u64,
     home: &mut Home,
     writer: &dyn Fn() -> Command,
-) -> Result<Said, Failure> {
+) -> Result<PrintedCommits, Failure> {
     let mut child = writer()
         .arg(store.name())
         .arg(home.place()?)
@@ -142,9 +142,9 @@ fn kill(
         home.restart_server()?;
     }
     match begun {
-        Some(_) => Ok(Said { last, took }),
+        Some(_) => Ok(PrintedCommits { last, took }),
         None => Err(Failure::new(format!(
-            "the process that is to be killed has written nothing to {}",
+            "the process to kill has written nothing to {}",
             store.name()
         ))),
     }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use self::store::Crash;
-use crate::lane::Failure;
+use crate::contender::Failure;
 use crate::report::Machine;
 
 pub use kill::write_until_killed;
@@ -40,10 +40,10 @@ pub struct CrashOptions<'a> {
     pub writer: &'a dyn Fn() -> Command,
 }
 
-/// Crashes everything; `progress` is told what comes next, and how much of how much is done.
+/// Crashes everything. Calls `progress` with the next test, and how far it is.
 ///
 /// # Errors
-/// Where a folder can't be made, or a process can't be started: broken promises are in the report.
+/// If a folder cannot be created or a process cannot be started. Broken guarantees are in the report.
 pub fn crash(
     options: &CrashOptions<'_>,
     progress: &mut dyn FnMut(&str, u64, u64),

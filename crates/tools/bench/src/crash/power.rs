@@ -7,12 +7,12 @@ use bobak_testkit::crash::{self, Machine, Promise, Tally};
 
 use super::report::CrashRow;
 use super::store::{Crash, Store};
-use crate::lane::Failure;
+use crate::contender::Failure;
 
-/// Cuts the power under so many random programs.
+/// Cuts the power during so many random programs.
 ///
 /// # Errors
-/// Where there is no such disk.
+/// If there is no such disk.
 pub(super) fn row(
     store: &'static Store,
     cuts: u64,
@@ -26,7 +26,7 @@ pub(super) fn row(
         let disk = Disk::new(seed)?;
         // Few pages, so that some are written before the commit.
         let builder = settings.clone().vfs(disk.vfs()).cache_pages(20).readers(1);
-        let machine = Powered { disk, builder, loss };
+        let machine = PoweredStore { disk, builder, loss };
         let crashed = match store.threads() {
             Some(threads) => crash::run_together(seed, threads, &machine, store.powerless()),
             // Whatever is lost is counted; what may be is looked at in the end.
@@ -40,13 +40,13 @@ pub(super) fn row(
     Ok(CrashRow::new(store.name(), Crash::PowerCut, tally, store.powerless(), None, broken))
 }
 
-struct Powered {
+struct PoweredStore {
     disk: Disk,
     builder: SqliteBuilder,
     loss: Loss,
 }
 
-impl Machine for Powered {
+impl Machine for PoweredStore {
     fn open(&self) -> bobak_core::Result<Box<dyn Engine>> {
         Ok(Box::new(self.builder.clone().open("crash.db")?))
     }

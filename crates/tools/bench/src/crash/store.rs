@@ -10,22 +10,22 @@ use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::crash::Promise;
 use tempfile::TempDir;
 
+use crate::contender::{Failure, KeepAlive};
 use crate::facade::in_url;
 use crate::facade::remote::{self, Server};
-use crate::lane::{Failure, Held};
 use crate::server;
 
 /// A way of keeping a database.
 #[derive(Debug)]
 pub struct Store {
     name: &'static str,
-    kind: Kind,
+    kind: StoreKind,
     killed: Promise,
     powerless: Promise,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum StoreKind {
     Sqlite(JournalMode, Synchronous, Locking),
     /// The same with so many threads that write at the same time.
     Together(JournalMode, Synchronous, usize),
@@ -34,7 +34,7 @@ enum Kind {
     /// The key-value engine.
     KeyValue,
     /// A database server of our own, as durable as it is out of the box.
-    Server(server::Kind),
+    Server(server::ServerKind),
     /// A file in the default mode, served through a Unix socket.
     Remote,
 }
@@ -59,7 +59,7 @@ pub static STORES: [Store; 20] = [
     sqlite("sqlite file wal full", Wal, Synchronous::Full, Normal, Everything),
     Store {
         name: "sqlite file wal full 8 threads",
-        kind: Kind::Together(Wal, Synchronous::Full, 8),
+        kind: StoreKind::Together(Wal, Synchronous::Full, 8),
         killed: Everything,
         powerless: Everything,
     },
@@ -79,14 +79,14 @@ pub static STORES: [Store; 20] = [
     unjournaled("sqlite file journal off", Off),
     Store {
         name: "memory snapshot",
-        kind: Kind::Snapshot,
+        kind: StoreKind::Snapshot,
         killed: Everything,
         powerless: Everything,
     },
-    Store { name: "kv", kind: Kind::KeyValue, killed: Everything, powerless: Everything },
-    served("remote unix wal full", Kind::Remote),
-    served("postgres", Kind::Server(server::Kind::Postgres)),
-    served("mariadb", Kind::Server(server::Kind::MariaDb)),
+    Store { name: "kv", kind: StoreKind::KeyValue, killed: Everything, powerless: Everything },
+    served("remote unix wal full", StoreKind::Remote),
+    served("postgres", StoreKind::Server(server::ServerKind::Postgres)),
+    served("mariadb", StoreKind::Server(server::ServerKind::MariaDb)),
 ];
 
 const fn sqlite(
@@ -96,17 +96,22 @@ const fn sqlite(
     locking: Locking,
     powerless: Promise,
 ) -> Store {
-    Store { name, kind: Kind::Sqlite(journal, synchronous, locking), killed: Everything, powerless }
+    Store {
+        name,
+        kind: StoreKind::Sqlite(journal, synchronous, locking),
+        killed: Everything,
+        powerless,
+    }
 }
 
-/// Whoever keeps it has it on the disk before it answers.
-const fn served(name: &'static str, kind: Kind) -> Store {
+/// A store that acknowledges a commit has it on the disk.
+const fn served(name: &'static str, kind: StoreKind) -> Store {
     Store { name, kind, killed: Everything, powerless: Everything }
 }
 
 /// Nothing on the disk undoes half a commit.
 const fn unjournaled(name: &'static str, journal: JournalMode) -> Store {
-    let kind = Kind::Sqlite(journal, Synchronous::Full, Normal);
+    let kind = StoreKind::Sqlite(journal, Synchronous::Full, Normal);
     Store { name, kind, killed: Nothing, powerless: Nothing }
 }
 
@@ -135,9 +140,9 @@ impl Store {
     /// What can happen to it here.
     pub(super) const fn crashes(&self) -> &'static [Crash] {
         match self.kind {
-            Kind::Sqlite(..) | Kind::Together(..) => &[Crash::Killed, Crash::PowerCut],
-            Kind::Snapshot | Kind::KeyValue => &[Crash::Killed],
-            Kind::Server(_) | Kind::Remote => &[Crash::Killed, Crash::ServerKilled],
+            StoreKind::Sqlite(..) | StoreKind::Together(..) => &[Crash::Killed, Crash::PowerCut],
+            StoreKind::Snapshot | StoreKind::KeyValue => &[Crash::Killed],
+            StoreKind::Server(_) | StoreKind::Remote => &[Crash::Killed, Crash::ServerKilled],
         }
     }
 
@@ -145,16 +150,16 @@ impl Store {
     #[must_use]
     pub fn is_there(&self) -> bool {
         match self.kind {
-            Kind::Server(kind) => kind.is_there(),
-            Kind::Remote => remote::program().is_some(),
+            StoreKind::Server(kind) => kind.is_there(),
+            StoreKind::Remote => remote::program().is_some(),
             _ => true,
         }
     }
 
     /// Keeps its server running, until what this gives is dropped.
-    pub(super) fn hold(&self) -> Option<Result<Held, Failure>> {
+    pub(super) fn hold(&self) -> Option<Result<KeepAlive, Failure>> {
         match self.kind {
-            Kind::Server(kind) => Some(kind.hold()),
+            StoreKind::Server(kind) => Some(kind.hold()),
             _ => None,
         }
     }
@@ -166,8 +171,8 @@ impl Store {
     pub(super) fn home(&self, folder: &Path) -> Result<Home, Failure> {
         let folder = tempfile::tempdir_in(folder)?;
         Ok(match self.kind {
-            Kind::Server(kind) => Home::Database(server::Home::new(kind)?),
-            Kind::Remote => Home::Remote { server: Some(serve(folder.path())?), folder },
+            StoreKind::Server(kind) => Home::Database(server::Home::new(kind)?),
+            StoreKind::Remote => Home::Remote { server: Some(serve(folder.path())?), folder },
             _ => Home::Folder(folder),
         })
     }
@@ -184,13 +189,13 @@ impl Store {
 
     /// Whether only a flush makes it durable.
     pub(super) const fn is_flushed(&self) -> bool {
-        matches!(self.kind, Kind::Snapshot)
+        matches!(self.kind, StoreKind::Snapshot)
     }
 
-    /// How many threads write at the same time, if that is tried.
+    /// The number of concurrent writers, if the store tests them.
     pub(super) const fn threads(&self) -> Option<usize> {
         match self.kind {
-            Kind::Together(.., threads) => Some(threads),
+            StoreKind::Together(.., threads) => Some(threads),
             _ => None,
         }
     }
@@ -198,8 +203,8 @@ impl Store {
     /// SQLite's settings.
     pub(super) fn settings(&self) -> Option<SqliteBuilder> {
         let (journal, synchronous, locking) = match self.kind {
-            Kind::Sqlite(journal, synchronous, locking) => (journal, synchronous, locking),
-            Kind::Together(journal, synchronous, _) => (journal, synchronous, Normal),
+            StoreKind::Sqlite(journal, synchronous, locking) => (journal, synchronous, locking),
+            StoreKind::Together(journal, synchronous, _) => (journal, synchronous, Normal),
             _ => return None,
         };
         Some(Sqlite::builder().journal_mode(journal).synchronous(synchronous).locking(locking))
@@ -212,10 +217,10 @@ impl Store {
     pub(super) fn open(&self, place: &Path) -> bobak_core::Result<Arc<dyn Engine>> {
         Ok(match (self.settings(), &self.kind) {
             (Some(settings), _) => Arc::new(settings.open(place.join("crash.db"))?),
-            (None, Kind::Snapshot) => {
+            (None, StoreKind::Snapshot) => {
                 Arc::new(Memory::builder().snapshot(place.join("crash.snapshot")).open()?)
             }
-            (None, Kind::KeyValue) => Arc::new(Kv::open(place.join("crash.kv"))?),
+            (None, StoreKind::KeyValue) => Arc::new(Kv::open(place.join("crash.kv"))?),
             (None, _) => bobak::engine::open(&place.to_string_lossy())?,
         })
     }
@@ -232,7 +237,7 @@ impl Home {
     /// The folder or URL that [`Store::open`] takes.
     ///
     /// # Errors
-    /// Where the folder's name is not UTF-8, and a URL is wanted.
+    /// If the folder's name is not UTF-8, and a URL is needed.
     pub(super) fn place(&self) -> Result<PathBuf, Failure> {
         Ok(match self {
             Self::Folder(folder) => folder.path().to_owned(),
@@ -246,7 +251,7 @@ impl Home {
     /// Kills who keeps it for others.
     ///
     /// # Errors
-    /// Where it is somebody else's, or nobody.
+    /// If it is another user's, or there is none.
     pub(super) fn kill_server(&mut self) -> Result<(), Failure> {
         match self {
             Self::Folder(_) => Err(Failure::new("nobody keeps it for others")),
@@ -258,7 +263,7 @@ impl Home {
         }
     }
 
-    /// Starts who was killed again.
+    /// Restarts a server that was killed.
     ///
     /// # Errors
     /// If it does not start.
@@ -277,8 +282,8 @@ impl Home {
 fn serve(folder: &Path) -> Result<Server, Failure> {
     let url = format!("sqlite:{}", in_url(&folder.join("crash.db"))?);
     let socket = socket(folder);
-    let doors = ["--unix".as_ref(), socket.as_os_str()];
-    Ok(remote::start(&remote::required_program()?, &url, &doors)?.0)
+    let listeners = ["--unix".as_ref(), socket.as_os_str()];
+    Ok(remote::start(&remote::required_program()?, &url, &listeners)?.0)
 }
 
 fn socket(folder: &Path) -> PathBuf {

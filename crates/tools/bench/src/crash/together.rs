@@ -5,8 +5,8 @@ use bobak_testkit::crash::is_sound;
 use bobak_testkit::{Entry, NULL, Probe, Table, row};
 use std::sync::Arc;
 
-/// What is told that a commit of a thread is acknowledged, and says whether to go on.
-pub(super) type Acknowledged<'a> = &'a (dyn Fn(usize, u64) -> bool + Sync);
+/// Called when a commit of a thread is acknowledged; returns whether to continue.
+pub(super) type AcknowledgedCallback<'a> = &'a (dyn Fn(usize, u64) -> bool + Sync);
 
 /// Makes the table and has so many threads write until `acknowledged` says `false`.
 ///
@@ -15,7 +15,7 @@ pub(super) type Acknowledged<'a> = &'a (dyn Fn(usize, u64) -> bool + Sync);
 pub(super) fn write(
     engine: &dyn Engine,
     threads: usize,
-    acknowledged: Acknowledged<'_>,
+    acknowledged: AcknowledgedCallback<'_>,
 ) -> Result<()> {
     let table = table()?;
     bobak_testkit::create(engine, &[&table])?;

@@ -14,13 +14,13 @@ use std::thread::{self, Thread};
 use bobak::aio::{AsyncDb, AsyncTable};
 use bobak::{BatchOptions, Query};
 
+use super::contender::{BobakContender, generated_keys};
 use super::engine::{BobakEngine, ENGINES};
-use super::lane::{BobakLane, generated_keys};
 use super::person::Person;
-use crate::lane::{Answer, Engine, Failure, Lane};
-use crate::workload::{Asked, Row, Rows, Task};
+use crate::contender::{Contender, Engine, Failure, TaskResult};
+use crate::workload::{Expectation, Row, Rows, Task};
 
-/// The engines, in the order of the report's rows; each is held against the one that it calls.
+/// The engines, in the order of the report's rows; each is compared with the one that it calls.
 pub static ASYNC: [AsyncEngine; 2] = [
     AsyncEngine {
         name: "async sqlite memory",
@@ -38,10 +38,10 @@ pub struct AsyncEngine {
     tasks: &'static [Task],
 }
 
-struct AsyncLane {
+struct AsyncContender {
     db: AsyncDb,
     people: Vec<Person>,
-    plain: BobakLane,
+    plain: BobakContender,
 }
 
 impl AsyncEngine {
@@ -68,15 +68,15 @@ impl Engine for AsyncEngine {
         self.engine().map(|engine| engine as &dyn Engine)
     }
 
-    fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
+    fn open(&self, folder: &Path) -> Result<Box<dyn Contender>, Failure> {
         let engine = self.engine().ok_or_else(|| Failure::new("there is no such engine"))?;
         let db = engine.db(folder)?;
-        let plain = BobakLane::new(db.clone(), "main", &[]);
-        Ok(Box::new(AsyncLane { db: AsyncDb::new(db)?, people: Vec::new(), plain }))
+        let plain = BobakContender::new(db.clone(), "main", &[]);
+        Ok(Box::new(AsyncContender { db: AsyncDb::new(db)?, people: Vec::new(), plain }))
     }
 }
 
-impl Lane for AsyncLane {
+impl Contender for AsyncContender {
     fn fill(&mut self, rows: &[Row]) -> Result<Vec<i64>, Failure> {
         self.plain.fill(rows)
     }
@@ -86,21 +86,21 @@ impl Lane for AsyncLane {
         Ok(())
     }
 
-    fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
+    fn run(&mut self, task: Task, expected: &Expectation<'_>) -> Result<TaskResult, Failure> {
         let table = self.db.table::<Person>();
         let people = std::mem::take(&mut self.people);
         match task {
             Task::Direct | Task::Direct4 | Task::Direct16 | Task::Direct64 => {
-                Ok(Answer::Keys(block_on(insert_each(&table, people, task.threads()))?))
+                Ok(TaskResult::Keys(block_on(insert_each(&table, people, task.threads()))?))
             }
             Task::BatchTrans => {
                 let report = block_on(table.insert_all(people, BatchOptions::new()))?;
-                Ok(Answer::Keys(generated_keys(&report)?))
+                Ok(TaskResult::Keys(generated_keys(&report)?))
             }
-            Task::ByOne => block_on(get_each(&table, asked)),
+            Task::ByOne => block_on(get_each(&table, expected)),
             Task::AllDirect => {
                 let by_key = Query::all().order_by(Person::ID.asc());
-                Ok(Answer::Rows(Box::new(block_on(table.list(by_key))?)))
+                Ok(TaskResult::Rows(Box::new(block_on(table.list(by_key))?)))
             }
             _ => Err(Failure::new("this is not measured from async code")),
         }
@@ -123,31 +123,34 @@ async fn insert_each(
         if begun.len() == in_flight
             && let Some(first) = begun.pop_front()
         {
-            keys.push(Begun::end(first).await?);
+            keys.push(StartedFuture::end(first).await?);
         }
-        begun.push_back(Begun::new(Box::pin(table.insert(person))).await);
+        begun.push_back(StartedFuture::new(Box::pin(table.insert(person))).await);
     }
-    for answer in begun {
-        keys.push(answer.end().await?);
+    for future in begun {
+        keys.push(future.end().await?);
     }
     Ok(keys)
 }
 
-async fn get_each(table: &AsyncTable<Person>, asked: &Asked<'_>) -> Result<Answer, Failure> {
-    for (index, &key) in asked.keys.iter().enumerate() {
+async fn get_each(
+    table: &AsyncTable<Person>,
+    expected: &Expectation<'_>,
+) -> Result<TaskResult, Failure> {
+    for (index, &key) in expected.keys.iter().enumerate() {
         let person = black_box(table.require(key).await?);
-        asked.check(index, person.seen())?;
+        expected.check(index, person.seen())?;
     }
-    Ok(Answer::Count(asked.keys.len()))
+    Ok(TaskResult::Count(expected.keys.len()))
 }
 
 /// A future that was polled once, so that its work is in line.
-enum Begun<F: Future> {
+enum StartedFuture<F: Future> {
     Waits(Pin<Box<F>>),
     Done(F::Output),
 }
 
-impl<F: Future> Begun<F> {
+impl<F: Future> StartedFuture<F> {
     async fn new(mut future: Pin<Box<F>>) -> Self {
         let first = std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));
         match first.await {

@@ -6,11 +6,11 @@ use std::path::Path;
 use bobak::Db;
 use bobak::cache::CacheOptions;
 
+use super::contender::BobakContender;
 use super::engine::BobakEngine;
-use super::lane::BobakLane;
 use super::person::Person;
-use crate::lane::{Answer, Engine, Failure, Lane};
-use crate::workload::{Asked, Row, Rows, Task};
+use crate::contender::{Contender, Engine, Failure, TaskResult};
+use crate::workload::{Expectation, Row, Rows, Task};
 
 /// A file with a cache that holds all rows.
 pub static CACHED: CachedEngine = CachedEngine;
@@ -18,9 +18,9 @@ pub static CACHED: CachedEngine = CachedEngine;
 /// See [`CACHED`].
 pub struct CachedEngine;
 
-struct CachedLane {
+struct CachedContender {
     db: Db,
-    plain: BobakLane,
+    plain: BobakContender,
 }
 
 impl Engine for CachedEngine {
@@ -32,16 +32,16 @@ impl Engine for CachedEngine {
         &[Task::ByOne, Task::ByOne2]
     }
 
-    fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
+    fn open(&self, folder: &Path) -> Result<Box<dyn Contender>, Failure> {
         let options = CacheOptions::new().entries(1 << 24).bytes(4 << 30);
         let url = BobakEngine::file("", "journal=wal&synchronous=full").url(folder)?;
         let db = Db::builder().record::<Person>().cache::<Person>(options).open(&url)?;
         db.create_missing_tables()?;
-        Ok(Box::new(CachedLane { plain: BobakLane::new(db.clone(), "main", &[]), db }))
+        Ok(Box::new(CachedContender { plain: BobakContender::new(db.clone(), "main", &[]), db }))
     }
 }
 
-impl Lane for CachedLane {
+impl Contender for CachedContender {
     fn fill(&mut self, rows: &[Row]) -> Result<Vec<i64>, Failure> {
         self.plain.fill(rows)
     }
@@ -53,20 +53,20 @@ impl Lane for CachedLane {
         self.plain.load(rows)
     }
 
-    fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
-        let part = asked.keys.len().div_ceil(task.threads()).max(1);
+    fn run(&mut self, task: Task, expected: &Expectation<'_>) -> Result<TaskResult, Failure> {
+        let part = expected.keys.len().div_ceil(task.threads()).max(1);
         std::thread::scope(|scope| {
             let get = |first: usize, keys| {
                 let people = self.db.table::<Person>();
                 move || -> Result<(), Failure> {
                     let people = people?;
                     for (index, &key) in (first..).zip::<&[i64]>(keys) {
-                        asked.check(index, black_box(people.require(key)?).seen())?;
+                        expected.check(index, black_box(people.require(key)?).seen())?;
                     }
                     Ok(())
                 }
             };
-            let parts = asked.keys.chunks(part).enumerate();
+            let parts = expected.keys.chunks(part).enumerate();
             let mut parts = parts.map(|(number, keys)| get(number * part, keys));
             let own = parts.next();
             let running: Vec<_> = parts.map(|part| scope.spawn(part)).collect();
@@ -77,7 +77,7 @@ impl Lane for CachedLane {
             };
             running.into_iter().try_for_each(done)
         })?;
-        Ok(Answer::Count(asked.keys.len()))
+        Ok(TaskResult::Count(expected.keys.len()))
     }
 
     fn dump(&mut self) -> Result<Box<dyn Rows>, Failure> {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use bobak::Db;
 
-use super::lane::BobakLane;
+use super::contender::BobakContender;
 use super::person::Person;
-use crate::lane::{Engine, Failure, Lane};
+use crate::contender::{Contender, Engine, Failure};
 use crate::raw;
 use crate::workload::Task;
 
@@ -65,20 +65,20 @@ const TASKS: [Task; 14] = [
     Task::Direct64,
 ];
 
-/// Threads are measured where they have a disk to wait for, virtual tables where there are any.
+/// Threads are measured if there is a disk to wait for, virtual tables if engines are attached.
 pub(super) fn tasks_of(attached: bool, synced: bool) -> &'static [Task] {
-    let (lone, _) = TASKS.split_at(TASKS.len() - 3);
+    let (single_threaded, _) = TASKS.split_at(TASKS.len() - 3);
     match (attached, synced) {
-        (true, _) => lone,
+        (true, _) => single_threaded,
         (false, true) => TASKS.get(1..).unwrap_or_default(),
-        (false, false) => lone.get(1..).unwrap_or_default(),
+        (false, false) => single_threaded.get(1..).unwrap_or_default(),
     }
 }
 
 /// One engine in one mode.
 pub struct BobakEngine {
     name: &'static str,
-    place: Place,
+    place: DatabaseLocation,
     sqlite: bool,
     /// Whether it is attached to a main engine, SQLite in memory, which sees its tables as virtual
     /// ones.
@@ -87,7 +87,7 @@ pub struct BobakEngine {
     key: bool,
 }
 
-enum Place {
+enum DatabaseLocation {
     /// A file in the run's folder, with these settings.
     File(&'static str),
     /// A key-value file in the run's folder.
@@ -98,16 +98,22 @@ enum Place {
 
 impl BobakEngine {
     pub(super) const fn file(name: &'static str, settings: &'static str) -> Self {
-        Self { name, place: Place::File(settings), sqlite: true, attached: false, key: false }
+        Self {
+            name,
+            place: DatabaseLocation::File(settings),
+            sqlite: true,
+            attached: false,
+            key: false,
+        }
     }
 
     const fn memory(name: &'static str, url: &'static str) -> Self {
         let sqlite = url.len() > "memory:".len();
-        Self { name, place: Place::Url(url), sqlite, attached: false, key: false }
+        Self { name, place: DatabaseLocation::Url(url), sqlite, attached: false, key: false }
     }
 
     const fn key_value(name: &'static str) -> Self {
-        Self { name, place: Place::KeyValue, sqlite: false, attached: false, key: false }
+        Self { name, place: DatabaseLocation::KeyValue, sqlite: false, attached: false, key: false }
     }
 
     const fn attached(self) -> Self {
@@ -136,9 +142,9 @@ impl BobakEngine {
 
     pub(super) fn url(&self, folder: &Path) -> Result<String, Failure> {
         match self.place {
-            Place::Url(url) => Ok(url.to_owned()),
-            Place::KeyValue => Ok(format!("kv:{}", in_url(&folder.join("bobak.kv"))?)),
-            Place::File(settings) => {
+            DatabaseLocation::Url(url) => Ok(url.to_owned()),
+            DatabaseLocation::KeyValue => Ok(format!("kv:{}", in_url(&folder.join("bobak.kv"))?)),
+            DatabaseLocation::File(settings) => {
                 let file = in_url(&folder.join("bobak.db"))?;
                 if !self.key {
                     return Ok(format!("sqlite:{file}?{settings}"));
@@ -174,7 +180,7 @@ impl Engine for BobakEngine {
     }
 
     fn raw(&self) -> Option<&'static dyn Engine> {
-        if matches!(self.place, Place::KeyValue) {
+        if matches!(self.place, DatabaseLocation::KeyValue) {
             return Some(&raw::KEY_VALUE);
         }
         let name = self.name.strip_prefix("external ").unwrap_or(self.name);
@@ -182,11 +188,11 @@ impl Engine for BobakEngine {
         raw::ENGINES.iter().find(mode).map(|raw| raw as &dyn Engine)
     }
 
-    fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
+    fn open(&self, folder: &Path) -> Result<Box<dyn Contender>, Failure> {
         let db = self.db(folder)?;
         let settings: &[_] = if self.sqlite { &raw::SETTINGS } else { &[] };
         let engine = if self.attached { ATTACHED } else { "main" };
-        Ok(Box::new(BobakLane::new(db, engine, settings)))
+        Ok(Box::new(BobakContender::new(db, engine, settings)))
     }
 }
 

@@ -1,13 +1,13 @@
-//! Bobak's own lanes: the benchmark's work through the facade, as a program would write it.
+//! Bobak's own contenders: the benchmark's work through the facade, as a program would write it.
 //!
-//! Nothing here is tuned for the benchmark: a record by the derive, an engine by its URL, and the
-//! calls that the documentation shows.
+//! Nothing here is tuned for the benchmark: a derived record, an engine by its URL, and the calls that the documentation
+//! shows.
 
 mod aio;
 mod cached;
+mod contender;
 mod engine;
 mod http;
-mod lane;
 mod person;
 pub(crate) mod remote;
 mod server;

@@ -4,8 +4,8 @@ use bobak::Record;
 use bobak::types::{Currency, DateTime, Timestamp};
 use jiff::tz::Offset;
 
-use crate::lane::Failure;
-use crate::workload::{Row, Rows, Seen, View};
+use crate::contender::Failure;
+use crate::workload::{CheckedFields, Row, Rows, View};
 
 /// One person. See [`Row`] for what the fields hold.
 #[derive(Record, Clone, Debug, PartialEq)]
@@ -40,8 +40,8 @@ impl Person {
 
     /// The fields that are checked while the clock runs.
     #[inline]
-    pub fn seen(&self) -> Seen<'_> {
-        Seen {
+    pub fn seen(&self) -> CheckedFields<'_> {
+        CheckedFields {
             id: self.id,
             first_name: &self.first_name,
             amount: self.amount.scaled(),

@@ -1,6 +1,6 @@
 //! The engines behind a server, which runs in a process of its own: the same program, as `serve`.
 //!
-//! Each is held against the engine that it serves, in this process.
+//! Each is compared with the engine that it serves, in this process.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -9,11 +9,11 @@ use std::process::{Child, Command, Stdio};
 
 use bobak::Db;
 
+use super::contender::BobakContender;
 use super::engine::{in_url, tasks_of};
-use super::lane::BobakLane;
 use super::person::Person;
+use crate::contender::{Contender, Engine, Failure};
 use crate::engines;
-use crate::lane::{Engine, Failure, Lane};
 use crate::workload::Task;
 
 /// The variable that names the program which serves, where this one can't.
@@ -27,25 +27,25 @@ const MEMORY: &str = "sqlite::memory:";
 
 /// The engines, in the order of the report's rows.
 pub static ENGINES: [RemoteEngine; 3] = [
-    RemoteEngine { name: "remote tcp", door: Door::Tcp },
-    RemoteEngine { name: "remote unix", door: Door::Unix },
-    RemoteEngine { name: "stdio", door: Door::Stdio },
+    RemoteEngine { name: "remote tcp", transport: Transport::Tcp },
+    RemoteEngine { name: "remote unix", transport: Transport::Unix },
+    RemoteEngine { name: "stdio", transport: Transport::Stdio },
 ];
 
-/// SQLite in memory, behind a door.
+/// SQLite in memory, behind a listener.
 pub struct RemoteEngine {
     name: &'static str,
-    door: Door,
+    transport: Transport,
 }
 
 #[derive(Clone, Copy)]
-enum Door {
+enum Transport {
     Tcp,
     Unix,
     Stdio,
 }
 
-/// A server of its own; it ends with the lane.
+/// A private server; it ends with the contender.
 pub struct Server(Child);
 
 impl Drop for Server {
@@ -56,7 +56,7 @@ impl Drop for Server {
     }
 }
 
-/// The program that serves: the one that is named, or this one where it can.
+/// The program that serves: the named one, or this one if it can.
 pub fn program() -> Option<PathBuf> {
     std::env::var_os(PROGRAM).map(PathBuf::from).or_else(|| {
         let here = std::env::current_exe().ok()?;
@@ -67,22 +67,21 @@ pub fn program() -> Option<PathBuf> {
 /// The program that serves.
 ///
 /// # Errors
-/// Where there is none.
+/// If there is none.
 pub(crate) fn required_program() -> Result<PathBuf, Failure> {
     let message = || format!("no program to serve with: name one in {PROGRAM}");
     program().ok_or_else(|| Failure::new(message()))
 }
 
-/// Starts a server of the database at this URL, with these doors, and waits until it listens: where
-/// that is comes back too.
+/// Starts a server of the database at this URL, with these listeners, and waits until it listens. Returns its address, too.
 pub(crate) fn start(
     program: &Path,
     database: &str,
-    doors: &[&OsStr],
+    listeners: &[&OsStr],
 ) -> Result<(Server, String), Failure> {
     let mut child = Command::new(program)
         .args(["--quiet", "serve", &format!("main={database}")])
-        .args(doors)
+        .args(listeners)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;
@@ -99,23 +98,25 @@ pub(crate) fn start(
 
 impl RemoteEngine {
     fn place(&self, program: &Path, folder: &Path) -> Result<(Option<Server>, String), Failure> {
-        match self.door {
-            Door::Tcp => {
+        match self.transport {
+            Transport::Tcp => {
                 let tokens = folder.join("tokens");
                 std::fs::write(&tokens, TOKEN)?;
-                let doors = ["--listen".as_ref(), "127.0.0.1:0".as_ref(), "--token-file".as_ref()];
-                let doors: Vec<&OsStr> = doors.into_iter().chain([tokens.as_os_str()]).collect();
-                let (server, address) = start(program, MEMORY, &doors)?;
+                let listeners =
+                    ["--listen".as_ref(), "127.0.0.1:0".as_ref(), "--token-file".as_ref()];
+                let listeners: Vec<&OsStr> =
+                    listeners.into_iter().chain([tokens.as_os_str()]).collect();
+                let (server, address) = start(program, MEMORY, &listeners)?;
                 let token = TOKEN.replace(' ', "%20");
                 Ok((Some(server), format!("bobak://{address}/main?token={token}")))
             }
-            Door::Unix => {
+            Transport::Unix => {
                 let socket = folder.join("socket");
                 let (server, path) =
                     start(program, MEMORY, &["--unix".as_ref(), socket.as_os_str()])?;
                 Ok((Some(server), format!("bobak+unix:{}", in_url(path.as_ref())?)))
             }
-            Door::Stdio => {
+            Transport::Stdio => {
                 let program = in_url(program)?;
                 Ok((None, format!("bobak+stdio:{program} serve main={MEMORY} --stdio")))
             }
@@ -136,11 +137,11 @@ impl Engine for RemoteEngine {
         engines::all().into_iter().find(|engine| engine.name() == "sqlite memory")
     }
 
-    fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
+    fn open(&self, folder: &Path) -> Result<Box<dyn Contender>, Failure> {
         let program = required_program()?;
         let (server, url) = self.place(&program, folder)?;
         let db = Db::builder().record::<Person>().open(&url)?;
         db.create_missing_tables()?;
-        Ok(Box::new(BobakLane::new(db, "main", &[]).with_server(server)))
+        Ok(Box::new(BobakContender::new(db, "main", &[]).with_server(server)))
     }
 }

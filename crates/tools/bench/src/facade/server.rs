@@ -4,28 +4,28 @@ use std::path::Path;
 
 use bobak::Db;
 
+use super::contender::BobakContender;
 use super::engine::tasks_of;
-use super::lane::BobakLane;
 use super::person::Person;
-use crate::lane::{Engine, Failure, Held, Lane};
-use crate::server::{Home, Kind, MARIADB, POSTGRES};
+use crate::contender::{Contender, Engine, Failure, KeepAlive};
+use crate::server::{Home, MARIADB, POSTGRES, ServerKind};
 use crate::workload::Task;
 
 /// The engines, in the order of the report's rows.
 pub static SERVERS: [ServerEngine; 2] = [
-    ServerEngine { name: "postgres", kind: Kind::Postgres },
-    ServerEngine { name: "mariadb", kind: Kind::MariaDb },
+    ServerEngine { name: "postgres", kind: ServerKind::Postgres },
+    ServerEngine { name: "mariadb", kind: ServerKind::MariaDb },
 ];
 
 /// One server, with its settings as it comes.
 pub struct ServerEngine {
     name: &'static str,
-    kind: Kind,
+    kind: ServerKind,
 }
 
 impl ServerEngine {
     /// Which server it is.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> ServerKind {
         self.kind
     }
 }
@@ -45,19 +45,19 @@ impl Engine for ServerEngine {
 
     fn raw(&self) -> Option<&'static dyn Engine> {
         Some(match self.kind {
-            Kind::Postgres => &POSTGRES,
-            Kind::MariaDb => &MARIADB,
+            ServerKind::Postgres => &POSTGRES,
+            ServerKind::MariaDb => &MARIADB,
         })
     }
 
-    fn hold(&self) -> Option<Result<Held, Failure>> {
+    fn hold(&self) -> Option<Result<KeepAlive, Failure>> {
         Some(self.kind.hold())
     }
 
-    fn open(&self, _: &Path) -> Result<Box<dyn Lane>, Failure> {
+    fn open(&self, _: &Path) -> Result<Box<dyn Contender>, Failure> {
         let home = Home::new(self.kind)?;
         let db = Db::builder().record::<Person>().open(&home.url())?;
         db.create_missing_tables()?;
-        Ok(Box::new(BobakLane::new(db, "main", &[]).at(home)))
+        Ok(Box::new(BobakContender::new(db, "main", &[]).at(home)))
     }
 }

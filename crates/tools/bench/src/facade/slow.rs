@@ -5,10 +5,10 @@ use std::path::Path;
 use bobak::Db;
 use bobak::engine::sqlite::Sqlite;
 
-use super::lane::BobakLane;
+use super::contender::BobakContender;
 use super::person::Person;
-use crate::lane::{Answer, Engine, Failure, Lane};
-use crate::workload::{Asked, Row, Rows, Task};
+use crate::contender::{Contender, Engine, Failure, TaskResult};
+use crate::workload::{Expectation, Row, Rows, Task};
 use crate::{raw, slow};
 use bobak_fault_vfs::Disk;
 
@@ -21,8 +21,8 @@ pub static SLOW: SlowEngine = SlowEngine;
 /// See [`SLOW`].
 pub struct SlowEngine;
 
-struct SlowLane {
-    plain: BobakLane,
+struct SlowContender {
+    plain: BobakContender,
     /// After the database, whose files are on it.
     _disk: Disk,
 }
@@ -45,16 +45,19 @@ impl Engine for SlowEngine {
         raw::ENGINES.iter().find(own).map(|raw| raw as &dyn Engine)
     }
 
-    fn open(&self, _: &Path) -> Result<Box<dyn Lane>, Failure> {
+    fn open(&self, _: &Path) -> Result<Box<dyn Contender>, Failure> {
         let disk = slow::disk()?;
         let engine = Sqlite::builder().vfs(disk.vfs()).open("bobak.db")?;
         let db = Db::builder().record::<Person>().open_engine(engine)?;
         db.create_missing_tables()?;
-        Ok(Box::new(SlowLane { plain: BobakLane::new(db, "main", &raw::SETTINGS), _disk: disk }))
+        Ok(Box::new(SlowContender {
+            plain: BobakContender::new(db, "main", &raw::SETTINGS),
+            _disk: disk,
+        }))
     }
 }
 
-impl Lane for SlowLane {
+impl Contender for SlowContender {
     fn fill(&mut self, rows: &[Row]) -> Result<Vec<i64>, Failure> {
         self.plain.fill(rows)
     }
@@ -63,8 +66,8 @@ impl Lane for SlowLane {
         self.plain.load(rows)
     }
 
-    fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
-        self.plain.run(task, asked)
+    fn run(&mut self, task: Task, expected: &Expectation<'_>) -> Result<TaskResult, Failure> {
+        self.plain.run(task, expected)
     }
 
     fn dump(&mut self) -> Result<Box<dyn Rows>, Failure> {

@@ -1,4 +1,4 @@
-//! One connection: a request goes out, its answer comes in.
+//! One connection: sends a request and receives its response.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
-use super::answer::Answer;
-use crate::lane::Failure;
+use super::response::Response;
+use crate::contender::Failure;
 
 /// Room for an answer; it grows where one is longer.
 const ROOM: usize = 16 << 10;
@@ -21,7 +21,7 @@ pub struct Connection {
     input: Vec<u8>,
     filled: usize,
     /// The number of the request under way.
-    asked: Option<usize>,
+    request: Option<usize>,
 }
 
 impl Connection {
@@ -33,12 +33,12 @@ impl Connection {
         let mut stream = TcpStream::from_std(stream);
         registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
         let (output, input) = (Vec::new(), vec![0; ROOM]);
-        Ok(Self { stream, output, sent: 0, input, filled: 0, asked: None })
+        Ok(Self { stream, output, sent: 0, input, filled: 0, request: None })
     }
 
     /// Sends the request with this number, as far as the socket takes it.
     pub fn ask(&mut self, number: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Failure> {
-        (self.sent, self.asked) = (0, Some(number));
+        (self.sent, self.request) = (0, Some(number));
         self.output.clear();
         write(&mut self.output);
         self.flush()
@@ -48,9 +48,9 @@ impl Connection {
     /// its request is given back.
     pub fn go_on(
         &mut self,
-        check: impl FnOnce(usize, Answer<'_>) -> Result<(), Failure>,
+        check: impl FnOnce(usize, Response<'_>) -> Result<(), Failure>,
     ) -> Result<Option<usize>, Failure> {
-        let Some(number) = self.asked else { return Ok(None) };
+        let Some(number) = self.request else { return Ok(None) };
         self.flush()?;
         loop {
             // The socket has been emptied where a read does not fill the room.
@@ -59,12 +59,12 @@ impl Connection {
                 Some(drained) => drained,
             };
             let bytes = self.input.get(..self.filled).unwrap_or_default();
-            if let Some((answer, length)) = Answer::of(bytes)? {
+            if let Some((response, length)) = Response::of(bytes)? {
                 if length != bytes.len() {
-                    return Err(Failure::new("the server says more than it was asked"));
+                    return Err(Failure::new("the server sent bytes without a request"));
                 }
-                check(number, answer)?;
-                (self.filled, self.asked) = (0, None);
+                check(number, response)?;
+                (self.filled, self.request) = (0, None);
                 return Ok(Some(number));
             }
             if drained {
@@ -85,7 +85,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads once; whether that was all there is. Nothing where nothing has come.
+    /// Reads once. Returns whether the stream has no more bytes for now; `None` if nothing was read.
     fn fill(&mut self) -> Result<Option<bool>, Failure> {
         if self.filled == self.input.len() {
             self.input.resize(2 * self.filled, 0);

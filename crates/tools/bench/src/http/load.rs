@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use mio::{Events, Poll, Token};
 
-use super::answer::Answer;
 use super::connection::Connection;
-use crate::lane::Failure;
+use super::response::Response;
+use crate::contender::Failure;
 
 /// How long the server may say nothing on any connection.
-const PATIENCE: Duration = Duration::from_secs(60);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Connections that wait for work.
 #[derive(Debug)]
@@ -41,16 +41,16 @@ impl Load {
         &mut self,
         count: usize,
         mut write: impl FnMut(usize, &mut Vec<u8>),
-        mut check: impl FnMut(usize, Answer<'_>) -> Result<(), Failure>,
+        mut check: impl FnMut(usize, Response<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut next = 0;
         for connection in self.connections.iter_mut().take(count) {
             connection.ask(next, |output| write(next, output))?;
             next += 1;
         }
-        let mut answered = 0;
-        while answered < count {
-            self.poll.poll(&mut self.events, Some(PATIENCE))?;
+        let mut finished = 0;
+        while finished < count {
+            self.poll.poll(&mut self.events, Some(RESPONSE_TIMEOUT))?;
             if self.events.is_empty() {
                 return Err(Failure::new("the server does not answer"));
             }
@@ -59,7 +59,7 @@ impl Load {
                 if connection.go_on(&mut check)?.is_none() {
                     continue;
                 }
-                answered += 1;
+                finished += 1;
                 if next < count {
                     connection.ask(next, |output| write(next, output))?;
                     next += 1;
@@ -76,11 +76,11 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    /// A server that answers each of two connections in two pieces, with what it was asked.
+    /// A server that echoes each request of two connections, in two pieces.
     fn echo(listener: TcpListener, connections: usize) {
         std::thread::scope(|scope| {
             for _ in 0..connections {
-                let (mut stream, _) = listener.accept().expect("somebody comes");
+                let (mut stream, _) = listener.accept().expect("a client connects");
                 scope.spawn(move || {
                     let mut request = [0; 64];
                     loop {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_gets_its_own_answer() {
+    fn every_request_gets_its_own_response() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it has one");
         let server = std::thread::spawn(move || echo(listener, 2));
@@ -108,10 +108,10 @@ mod tests {
         load.run(
             seen.len(),
             |number, output| output.extend_from_slice(text(number).as_bytes()),
-            |number, answer| {
-                assert_eq!(answer.body, text(number).as_bytes());
+            |number, response| {
+                assert_eq!(response.body, text(number).as_bytes());
                 assert!(!std::mem::replace(&mut seen[number], true));
-                answer.expect(200)
+                response.expect(200)
             },
         )
         .expect("all are answered");

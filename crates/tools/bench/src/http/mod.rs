@@ -1,11 +1,11 @@
-//! A client of HTTP/1.1 that makes load: many connections that are kept alive, on one thread.
+//! A load generator for HTTP/1.1: many keep-alive connections on one thread.
 //!
-//! It shares its processors with the server that it measures, so it is as cheap as it can be: a
-//! write and a read for each request, one wait for many of them, nothing allocated, and of an
-//! answer only what is checked is looked at. It knows no more of HTTP than Bobak's door says.
+//! It shares its processors with the server that it measures, so it is as cheap as possible: one write and one read for
+//! each request, one wait for many of them, no allocations, and it parses only the checked parts of a response. It supports
+//! only the HTTP that Bobak's listener sends.
 
-mod answer;
 mod connection;
 mod load;
+mod response;
 
 pub(crate) use load::Load;

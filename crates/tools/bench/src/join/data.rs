@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bobak::{BatchOptions, Db, Record};
 
-use super::Line;
-use crate::lane::Failure;
+use super::AirlineTotals;
+use crate::contender::Failure;
 
 #[derive(Record, Clone)]
 pub(super) struct Flight {
@@ -51,11 +51,11 @@ pub(super) struct Data {
     airlines: Vec<Airline>,
     planes: Vec<Plane>,
     /// What the statement must find.
-    pub lines: Vec<Line>,
+    pub lines: Vec<AirlineTotals>,
 }
 
 /// The folder of the worked example, which ships one day; any number of rows repeats it.
-const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/flights/data");
+const BUNDLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/flights/data");
 
 static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
 static LAST: Mutex<Option<(PathBuf, Arc<Data>)>> = Mutex::new(None);
@@ -72,11 +72,11 @@ pub(crate) fn is_there() -> bool {
 
 fn folder() -> PathBuf {
     let given = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
-    given.clone().unwrap_or_else(|| PathBuf::from(SHIPPED))
+    given.clone().unwrap_or_else(|| PathBuf::from(BUNDLED))
 }
 
 impl Data {
-    /// So many flights, with all airlines and planes; kept for the next lane.
+    /// So many flights, with all airlines and planes; kept for the next contender.
     pub fn of(flights: usize) -> Result<Arc<Self>, Failure> {
         let folder = folder();
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -147,7 +147,7 @@ fn store<T: Record>(db: &Db, records: &[T]) -> Result<(), Failure> {
 }
 
 /// The answer by hand.
-fn expected(flights: &[Flight], airlines: &[Airline], planes: &[Plane]) -> Vec<Line> {
+fn expected(flights: &[Flight], airlines: &[Airline], planes: &[Plane]) -> Vec<AirlineTotals> {
     let names: HashMap<_, _> = airlines.iter().map(|a| (&a.carrier, &a.name)).collect();
     let seats: HashMap<_, _> = planes.iter().map(|p| (&p.tailnum, p.seats)).collect();
     let mut lines: BTreeMap<&str, (i64, i64, i64)> = BTreeMap::new();
@@ -192,7 +192,7 @@ impl Fields<'_> {
     }
 }
 
-/// Hands out the first lines of `NAME.csv`, or `NAME.csv.zip`.
+/// Returns the first lines of `NAME.csv`, or `NAME.csv.zip`.
 fn each(
     folder: &Path,
     name: &str,

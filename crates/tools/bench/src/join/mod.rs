@@ -1,12 +1,12 @@
-//! Flights, airlines and planes, each on another engine, joined in one SQL statement; held against
+//! Flights, airlines and planes, each on another engine, joined in one SQL statement; compared with
 //! the same statement in one SQLite file, through the C API.
 
+mod contender;
 mod data;
-mod lane;
 mod raw;
 
+pub(crate) use contender::{ENGINES, JoinEngine};
 pub(crate) use data::{is_there, set_folder};
-pub(crate) use lane::{ENGINES, JoinEngine};
 pub(crate) use raw::RAW;
 
 /// The statement: seats and miles flown by airline.
@@ -15,4 +15,4 @@ const SQL: &str = "SELECT a.name, count(*), sum(p.seats), sum(f.distance) FROM f
     GROUP BY a.name ORDER BY a.name";
 
 /// A row of its answer: airline, flights, seats, miles.
-type Line = (String, i64, i64, i64);
+type AirlineTotals = (String, i64, i64, i64);

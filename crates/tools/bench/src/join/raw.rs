@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use bobak::Db;
 
+use super::contender::JoinContender;
 use super::data::{Airline, Data, Flight, Plane};
-use super::lane::JoinLane;
-use super::{Line, SQL};
-use crate::lane::{Engine, Failure, Lane};
+use super::{AirlineTotals, SQL};
+use crate::contender::{Contender, Engine, Failure};
 use crate::raw::Connection;
 use crate::workload::Task;
 
@@ -30,8 +30,8 @@ impl Engine for RawJoin {
         Some(&RAW)
     }
 
-    fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
-        Ok(Box::new(JoinLane::new((folder.join("raw.db"), None), store, ask, None)))
+    fn open(&self, folder: &Path) -> Result<Box<dyn Contender>, Failure> {
+        Ok(Box::new(JoinContender::new((folder.join("raw.db"), None), store, ask, None)))
     }
 }
 
@@ -49,7 +49,7 @@ fn store((file, connection): &mut Target, data: &Data) -> Result<(), Failure> {
     Ok(())
 }
 
-fn ask((_, connection): &Target) -> Result<Vec<Line>, Failure> {
+fn ask((_, connection): &Target) -> Result<Vec<AirlineTotals>, Failure> {
     let connection = connection.as_ref().ok_or_else(|| Failure::new("the file is empty"))?;
     let mut statement = connection.prepare(SQL)?;
     let mut lines = Vec::new();

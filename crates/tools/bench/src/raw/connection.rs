@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use libsqlite3_sys as ffi;
 
 use super::statement::Statement;
-use crate::lane::Failure;
+use crate::contender::Failure;
 
 /// An open connection, used by one thread.
 pub struct Connection {
@@ -28,9 +28,8 @@ pub fn library() -> (String, Vec<String>) {
 }
 
 impl Connection {
-    /// Opens or makes the file at `path`, or a database in memory when there is none. The
-    /// connection has no mutex: it may move between threads, but not be shared. Files are reached by
-    /// the VFS of this name, where there is one.
+    /// Opens or creates the file at `path`, or without a path a database in memory. The connection has no mutex: it may move
+    /// between threads, but not be shared. Files are accessed through the VFS with this name, if there is one.
     pub fn open(path: Option<&Path>, vfs: Option<&str>) -> Result<Self, Failure> {
         let name = path.map_or(":memory:".into(), Path::to_string_lossy);
         let name = c_string(&name)?;
@@ -38,7 +37,7 @@ impl Connection {
         let vfs = named.as_ref().map_or(ptr::null(), |vfs| vfs.as_ptr());
         let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE | ffi::SQLITE_OPEN_NOMUTEX;
         let mut handle = ptr::null_mut();
-        // SAFETY: `name`, and `vfs` where it is not null, are ended by a NUL and outlive the call;
+        // SAFETY: `name`, and `vfs` unless it is null, are NUL-terminated and outlive the call;
         // `handle` may be written to.
         let code = unsafe { ffi::sqlite3_open_v2(name.as_ptr(), &raw mut handle, flags, vfs) };
         let handle = NonNull::new(handle).ok_or_else(|| Failure::new("out of memory"))?;

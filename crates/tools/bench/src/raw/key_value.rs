@@ -10,8 +10,10 @@ use redb::{
     WriteTransaction,
 };
 
-use crate::lane::{Answer as Output, Engine, Failure, Lane as Contender};
-use crate::workload::{Asked as Request, ROWS_PER_COMMIT, Row, Rows, Seen, Task, now};
+use crate::contender::{Contender, Engine, Failure, TaskResult as Output};
+use crate::workload::{
+    CheckedFields, Expectation as Request, ROWS_PER_COMMIT, Row, Rows, Task, now,
+};
 
 type PersonTuple = (&'static str, &'static str, i64, i64, i64, i64);
 type People<'t> = Table<'t, i64, PersonTuple>;
@@ -118,7 +120,7 @@ impl RawPeople {
             let found = ReadableTable::get(&people, key).map_err(failure)?;
             let row = black_box(owned(key, found.ok_or_else(missing)?.value()));
             let Row { id, ref first_name, amount, last_change, .. } = row;
-            request.check(index, Seen { id, first_name, amount, last_change })?;
+            request.check(index, CheckedFields { id, first_name, amount, last_change })?;
         }
         Ok(Output::Count(request.keys.len()))
     }
@@ -137,7 +139,7 @@ impl RawPeople {
         self.each(|id, row| {
             let (first_name, last_name, amount, birth_date, last_change, created) = row.value();
             black_box((last_name, birth_date, created));
-            request.check(index, Seen { id, first_name, amount, last_change })?;
+            request.check(index, CheckedFields { id, first_name, amount, last_change })?;
             index += 1;
             Ok(())
         })?;

@@ -1,5 +1,5 @@
-//! The raw lanes: the benchmark's work in plain calls of SQLite's C interface, in the best way
-//! that a careful C programmer would write without tricks. Bobak's cells are held against them.
+//! The raw contenders: the benchmark's work in plain calls of SQLite's C interface, in the best way that a careful C
+//! programmer would write without tricks. Bobak's cells are compared with them.
 //!
 //! Statements are prepared once, marked persistent; connections are opened without a mutex; text
 //! is bound in place; rows are read into an owned struct, their text checked to be UTF-8; stamps
@@ -10,13 +10,13 @@
 #![allow(unsafe_code)]
 
 mod connection;
+mod contender;
 mod key_value;
-mod lane;
 mod mode;
 mod sql;
 mod statement;
 
 pub(crate) use connection::{Connection, library};
+pub(crate) use contender::{ENGINES, RawEngine};
 pub(crate) use key_value::KEY_VALUE;
-pub(crate) use lane::{ENGINES, RawEngine};
 pub(crate) use mode::SETTINGS;

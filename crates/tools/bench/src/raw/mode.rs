@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::connection::Connection;
-use crate::lane::Failure;
+use crate::contender::Failure;
 use crate::workload::Task;
 use bobak_fault_vfs::Disk;
 
 /// SQLite in one mode. What is not said here has SQLite's default value.
 #[derive(Clone, Copy, Debug)]
 pub struct Mode {
-    /// The name of the raw lane, `raw sqlite …`.
+    /// The name of the raw contender, `raw sqlite …`.
     pub name: &'static str,
     /// In a file, or in memory.
     pub file: bool,
@@ -26,8 +26,8 @@ pub struct Mode {
     pub slow: bool,
 }
 
-/// The settings on which a rate can depend; both lanes of a pair must agree on them. That a log of
-/// 1,000 pages is moved to the file is none of them: Bobak does it where SQLite would.
+/// The settings on which a rate can depend; both contenders of a pair must have the same values. The checkpoint of a WAL at
+/// 1,000 pages is not among them: Bobak checkpoints where SQLite would.
 pub const SETTINGS: [&str; 13] = [
     "journal_mode",
     "synchronous",

@@ -1,4 +1,4 @@
-//! The statements of the raw lanes, and the table they work on.
+//! The statements of the raw contenders, and their table.
 
 pub const CREATE: &str = "CREATE TABLE person (\
     id INTEGER PRIMARY KEY, \

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use libsqlite3_sys as ffi;
 
 use super::connection::Connection;
-use crate::lane::Failure;
+use crate::contender::Failure;
 
 /// A statement of the connection `'c`, with texts bound that live for `'t`.
 pub struct Statement<'c, 't> {
@@ -76,14 +76,14 @@ impl<'c, 't> Statement<'c, 't> {
     /// The integer in the column `index`, from 0.
     #[inline]
     pub fn i64(&self, index: c_int) -> i64 {
-        // SAFETY: the statement is open; where there is no row or column the answer is 0.
+        // SAFETY: the statement is open; without a row or column the result is 0.
         unsafe { ffi::sqlite3_column_int64(self.as_ptr(), index) }
     }
 
     /// The text in the column `index`, from 0; in SQLite's memory, until the next step.
     #[inline]
     pub fn text(&self, index: c_int) -> Result<&str, Failure> {
-        // SAFETY: the statement is open; the length is asked for after the text, as SQLite wants.
+        // SAFETY: the statement is open; the length is read after the text, as SQLite requires.
         let (bytes, length) = unsafe {
             let bytes = ffi::sqlite3_column_text(self.as_ptr(), index);
             (bytes, ffi::sqlite3_column_bytes(self.as_ptr(), index))

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use crate::lane::Failure;
+use crate::contender::Failure;
 use crate::workload::Task;
 
 /// What one repeat found; rows per second.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// Rate of the lane under test.
+    /// The rate of the contender under test.
     pub rate: f64,
-    /// Rate of the raw lane that ran beside it.
+    /// The rate of the raw contender that ran with it.
     pub raw: Option<f64>,
 }
 
@@ -29,9 +29,9 @@ pub struct Cell {
     pub min: Option<f64>,
     /// Fastest repeat.
     pub max: Option<f64>,
-    /// Median rate of the raw lane; none where there is no raw lane.
+    /// The median rate of the raw contender; `None` if there is none.
     pub raw: Option<f64>,
-    /// Median of the ratios to the raw lane, each taken within one repeat.
+    /// The median of the ratios to the raw contender, each taken within one repeat.
     pub ratio: Option<f64>,
     /// How many times the rate of one thread doing the same; none where one thread does it, or was
     /// not measured.

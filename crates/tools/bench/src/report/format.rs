@@ -26,7 +26,7 @@ pub fn ratio(ratio: f64) -> String {
     format!("{ratio:.2}")
 }
 
-/// A rate, and in brackets the ratio to the raw lane, or how many times the rate of one thread it is.
+/// A rate, and in brackets the ratio to the raw contender, or how many times the rate of one thread it is.
 pub fn figure(of: f64, cell: &Cell) -> String {
     match (cell.ratio, cell.times_one) {
         (Some(held), _) => format!("{} ({})", rate(of), ratio(held)),
@@ -52,7 +52,7 @@ pub fn program(report: &Report) -> String {
 pub fn reading(report: &Report) -> String {
     let mut text = format!(
         "Rows per second, median of {}, {} rows; in brackets the ratio to the raw C API, of a server to its usual driver, \
-         of a door or of async code to the same engine in this process, called \
+         of a listener or of async code to the same engine in this process, called \
          directly, of threads to one of them.",
         count(report.repeat),
         count(report.rows)

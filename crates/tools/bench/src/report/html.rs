@@ -123,7 +123,7 @@ impl Report {
         }
         format!(
             "<h2>Ratio to the raw C API</h2>\n<p class=\"soft\">1.00 is as fast as plain calls of \
-             SQLite’s C interface on the same build and settings, measured in turns with it; more \
+             SQLite’s C interface on the same build and settings, interleaved with it; more \
              is faster. The ratio holds on a noisy machine, where a rate does not.</p>\n\
              <div class=\"scroll\"><table><thead><tr><th>engine</th>{heads}</tr></thead>\n\
              <tbody>\n{lines}</tbody></table></div>\n"

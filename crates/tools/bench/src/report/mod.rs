@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::{Failure, Task};
 
-    /// A small report with a failure, a cell without a raw lane, and one with fewer rows.
+    /// A small report with a failure, a cell without a raw contender, and one with fewer rows.
     pub(super) fn report() -> Report {
         let sample = |rate, raw| [Sample { rate, raw }];
         let failure = Failure::new("row 7: amount is 8, not 7");

@@ -69,7 +69,7 @@ impl Report {
     }
 }
 
-/// What stands in one field; a failure is told below the table.
+/// The content of one field. Failures are listed below the table.
 fn figure(cell: &Cell, failures: &mut Vec<String>) -> String {
     match cell.rate {
         Some(rate) => format::figure(rate, cell),
@@ -106,7 +106,7 @@ mod tests {
     use crate::report::tests::report;
 
     #[test]
-    fn engines_are_rows_and_cells_are_columns_and_failures_are_told_below() {
+    fn engines_are_rows_cells_are_columns_and_failures_are_listed_below() {
         let text = report().to_text();
         let body: Vec<&str> = text.lines().skip(3).collect();
         assert_eq!(

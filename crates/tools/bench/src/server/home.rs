@@ -1,4 +1,4 @@
-//! Where a server is, and a new database on it for each lane.
+//! A server, and a new database on it for each contender.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,43 +6,43 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bobak_servers::{MariaDb, Options, Postgres, Server};
 
-use crate::lane::Failure;
+use crate::contender::Failure;
 
 /// Which server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ServerKind {
     /// PostgreSQL.
     Postgres,
     /// MariaDB.
     MariaDb,
 }
 
-/// A database of a lane's own: gone when it is dropped.
+/// A contender's own database, dropped with this.
 pub struct Home {
-    kind: Kind,
+    kind: ServerKind,
     name: String,
-    place: Arc<Place>,
+    place: Arc<ServerHandle>,
 }
 
 /// A server: the user's, or a private one, which stops when nobody holds it any more.
-enum Place {
+enum ServerHandle {
     Given(String),
     Postgres(Postgres),
     MariaDb(MariaDb),
 }
 
-/// What is known of a server between lanes.
-struct Known {
+/// A server that is known between contenders.
+struct KnownServer {
     /// The user's URL.
     given: Option<String>,
     /// The private one that runs.
-    running: Weak<Place>,
+    running: Weak<ServerHandle>,
 }
 
-static KNOWN: [Mutex<Known>; 2] =
-    [const { Mutex::new(Known { given: None, running: Weak::new() }) }; 2];
+static KNOWN: [Mutex<KnownServer>; 2] =
+    [const { Mutex::new(KnownServer { given: None, running: Weak::new() }) }; 2];
 
-impl Kind {
+impl ServerKind {
     /// Uses the server at this URL instead of a private one; without its settings for Bobak, it
     /// must be one that the usual drivers understand.
     pub fn give(self, url: &str) {
@@ -66,7 +66,7 @@ impl Kind {
         Ok(self.place()?)
     }
 
-    fn place(self) -> Result<Arc<Place>, Failure> {
+    fn place(self) -> Result<Arc<ServerHandle>, Failure> {
         let mut known = self.known();
         if let Some(running) = known.running.upgrade() {
             return Ok(running);
@@ -74,21 +74,21 @@ impl Kind {
         // As durable as a server is out of the box: an acknowledged row is on the disk.
         let options = Options::new().durable();
         let place = match (&known.given, self) {
-            (Some(url), _) => Place::Given(url.clone()),
-            (None, Self::Postgres) => Place::Postgres(Postgres::start_with(&options)?),
-            (None, Self::MariaDb) => Place::MariaDb(MariaDb::start_with(&options)?),
+            (Some(url), _) => ServerHandle::Given(url.clone()),
+            (None, Self::Postgres) => ServerHandle::Postgres(Postgres::start_with(&options)?),
+            (None, Self::MariaDb) => ServerHandle::MariaDb(MariaDb::start_with(&options)?),
         };
         let place = Arc::new(place);
         known.running = Arc::downgrade(&place);
         Ok(place)
     }
 
-    fn known(self) -> std::sync::MutexGuard<'static, Known> {
+    fn known(self) -> std::sync::MutexGuard<'static, KnownServer> {
         KNOWN[self as usize].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place {
+impl ServerHandle {
     fn url(&self) -> String {
         match self {
             Self::Given(url) => url.clone(),
@@ -110,8 +110,8 @@ impl Home {
     /// A new, empty database.
     ///
     /// # Errors
-    /// Where there is no server, or it refuses.
-    pub fn new(kind: Kind) -> Result<Self, Failure> {
+    /// If there is no server, or it fails.
+    pub fn new(kind: ServerKind) -> Result<Self, Failure> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let place = kind.place()?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -151,8 +151,8 @@ impl Home {
     fn at_server(&self, sql: &str) -> Result<(), Failure> {
         let url = plain(&self.place.url());
         match self.kind {
-            Kind::Postgres => super::postgres::connect(&url)?.batch_execute(sql)?,
-            Kind::MariaDb => super::mariadb::execute(&url, sql)?,
+            ServerKind::Postgres => super::postgres::connect(&url)?.batch_execute(sql)?,
+            ServerKind::MariaDb => super::mariadb::execute(&url, sql)?,
         }
         Ok(())
     }
@@ -160,8 +160,8 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // A database in use cannot go otherwise, and its lane is gone.
-        let force = if self.kind == Kind::Postgres { " WITH (FORCE)" } else { "" };
+        // A database in use cannot be dropped without force, and its contender is gone.
+        let force = if self.kind == ServerKind::Postgres { " WITH (FORCE)" } else { "" };
         if let Err(failure) = self.at_server(&format!("DROP DATABASE {}{force}", self.name)) {
             eprintln!("the database {} is left behind: {failure}", self.name);
         }

@@ -1,5 +1,5 @@
-//! MariaDB's raw lane: the usual driver, with its bulk execution for batches, which are then without
-//! keys: LOAD DATA from memory was no faster, VALUES of many rows slower.
+//! MariaDB's raw contender: the usual driver, with its bulk execution for batches, which then return no keys: LOAD DATA
+//! from memory was no faster, VALUES of many rows slower.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -10,11 +10,11 @@ use jiff::tz::Offset;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, TxOpts, Value};
 
-use super::{Home, Kind};
-use crate::lane::{Answer, Engine, Failure, Lane};
-use crate::workload::{Asked, ROWS_PER_COMMIT, Row, Rows, Seen, Task, now};
+use super::{Home, ServerKind};
+use crate::contender::{Contender, Engine, Failure, TaskResult};
+use crate::workload::{CheckedFields, Expectation, ROWS_PER_COMMIT, Row, Rows, Task, now};
 
-/// The raw lane of MariaDB.
+/// The raw contender of MariaDB.
 pub static MARIADB: RawMariaDb = RawMariaDb;
 
 const TASKS: [Task; 6] =
@@ -40,7 +40,7 @@ const ALL: &str = "SELECT id, first_name, last_name, amount, birth_date, last_ch
 /// See [`MARIADB`].
 pub struct RawMariaDb;
 
-struct RawLane {
+struct RawContender {
     connection: Conn,
     rows: Vec<Row>,
     /// After the connection: it goes last.
@@ -80,19 +80,19 @@ impl Engine for RawMariaDb {
         Some(&MARIADB)
     }
 
-    fn hold(&self) -> Option<Result<crate::lane::Held, Failure>> {
-        Some(Kind::MariaDb.hold())
+    fn hold(&self) -> Option<Result<crate::contender::KeepAlive, Failure>> {
+        Some(ServerKind::MariaDb.hold())
     }
 
-    fn open(&self, _: &Path) -> Result<Box<dyn Lane>, Failure> {
-        let home = Home::new(Kind::MariaDb)?;
+    fn open(&self, _: &Path) -> Result<Box<dyn Contender>, Failure> {
+        let home = Home::new(ServerKind::MariaDb)?;
         let mut connection = connect(&home.plain_url())?;
         connection.query_drop(CREATE)?;
-        Ok(Box::new(RawLane { connection, rows: Vec::new(), _home: home }))
+        Ok(Box::new(RawContender { connection, rows: Vec::new(), _home: home }))
     }
 }
 
-impl Lane for RawLane {
+impl Contender for RawContender {
     fn fill(&mut self, rows: &[Row]) -> Result<Vec<i64>, Failure> {
         in_bulk(&mut self.connection, rows)?;
         Ok(self.connection.query("SELECT id FROM person ORDER BY id")?)
@@ -103,27 +103,27 @@ impl Lane for RawLane {
         Ok(())
     }
 
-    fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
+    fn run(&mut self, task: Task, expected: &Expectation<'_>) -> Result<TaskResult, Failure> {
         let Self { connection, rows, .. } = self;
         match task {
-            Task::Direct => insert_each(connection, rows).map(Answer::Keys),
+            Task::Direct => insert_each(connection, rows).map(TaskResult::Keys),
             Task::Trans => {
                 let mut transaction = connection.start_transaction(TxOpts::default())?;
                 let keys = insert_each(&mut transaction, rows)?;
                 transaction.commit()?;
-                Ok(Answer::Keys(keys))
+                Ok(TaskResult::Keys(keys))
             }
             Task::Batch => {
                 rows.chunks(ROWS_PER_COMMIT).try_for_each(|part| in_bulk(connection, part))?;
-                Ok(Answer::Count(rows.len()))
+                Ok(TaskResult::Count(rows.len()))
             }
             Task::BatchTrans => {
                 in_bulk(connection, rows)?;
-                Ok(Answer::Count(rows.len()))
+                Ok(TaskResult::Count(rows.len()))
             }
-            Task::ByOne => get_each(connection, asked),
-            Task::AllDirect => Ok(Answer::Rows(Box::new(read_all(connection)?))),
-            _ => Err(Failure::new("the raw lane does not do this")),
+            Task::ByOne => get_each(connection, expected),
+            Task::AllDirect => Ok(TaskResult::Rows(Box::new(read_all(connection)?))),
+            _ => Err(Failure::new("the raw contender does not support this")),
         }
     }
 
@@ -148,16 +148,16 @@ fn in_bulk(connection: &mut Conn, rows: &[Row]) -> Result<(), Failure> {
     Ok(transaction.commit()?)
 }
 
-fn get_each(connection: &mut Conn, asked: &Asked<'_>) -> Result<Answer, Failure> {
+fn get_each(connection: &mut Conn, expected: &Expectation<'_>) -> Result<TaskResult, Failure> {
     let get = connection.prep(GET)?;
-    for (index, key) in asked.keys.iter().enumerate() {
+    for (index, key) in expected.keys.iter().enumerate() {
         let row: Option<mysql::Row> = connection.exec_first(&get, (*key,))?;
         let row = row.ok_or_else(|| Failure::new(format!("no row has the key {key}")))?;
         let row = black_box(owned(row)?);
         let Row { id, ref first_name, amount, last_change, .. } = row;
-        asked.check(index, Seen { id, first_name, amount, last_change })?;
+        expected.check(index, CheckedFields { id, first_name, amount, last_change })?;
     }
-    Ok(Answer::Count(asked.keys.len()))
+    Ok(TaskResult::Count(expected.keys.len()))
 }
 
 fn read_all(connection: &mut Conn) -> Result<Vec<Row>, Failure> {

@@ -1,14 +1,14 @@
-//! Database servers: where they are, and the raw lanes that Bobak's cells on them are held against.
+//! Database servers, and the raw contenders that Bobak's cells on them are compared with.
 //!
-//! `home` finds or starts a server and makes a database of its own for each lane; `postgres` and
-//! `mariadb` do the benchmark's work through the usual drivers and the servers' own client, in the
-//! fastest way that was found for each cell; `values` is what those drivers lack.
+//! `home` finds or starts a server and creates a database for each contender; `postgres` and `mariadb` do the benchmark's
+//! work through the usual drivers and the servers' own client, in the fastest way found for each cell; `values` is what
+//! those drivers lack.
 
 mod home;
 mod mariadb;
 mod postgres;
 mod values;
 
-pub(crate) use home::{Home, Kind};
+pub(crate) use home::{Home, ServerKind};
 pub(crate) use mariadb::MARIADB;
 pub(crate) use postgres::POSTGRES;

@@ -1,5 +1,5 @@
-//! PostgreSQL's raw lane: COPY in its binary form through the server's own client program, `psql`,
-//! for batches, which are then without keys; the usual driver's prepared statements for the rest.
+//! PostgreSQL's raw contender: binary COPY through the server's own client program, `psql`, for batches, which then return
+//! no keys; the usual driver's prepared statements for the rest.
 
 use std::hint::black_box;
 use std::io::{BufWriter, Read, Write};
@@ -9,11 +9,11 @@ use std::process::{Child, Command, Stdio};
 use postgres::{Client, NoTls, Statement};
 
 use super::values::{Moment, Money};
-use super::{Home, Kind};
-use crate::lane::{Answer, Engine, Failure, Lane};
-use crate::workload::{Asked, Row, Rows, Seen, Task, now};
+use super::{Home, ServerKind};
+use crate::contender::{Contender, Engine, Failure, TaskResult};
+use crate::workload::{CheckedFields, Expectation, Row, Rows, Task, now};
 
-/// The raw lane of PostgreSQL.
+/// The raw contender of PostgreSQL.
 pub static POSTGRES: RawPostgres = RawPostgres;
 
 const TASKS: [Task; 6] =
@@ -41,7 +41,7 @@ const COPY: &str = "\\copy person (first_name, last_name, amount, birth_date, la
 /// See [`POSTGRES`].
 pub struct RawPostgres;
 
-struct RawLane {
+struct RawContender {
     client: Client,
     rows: Vec<Row>,
     /// The client program, connected and waiting for rows.
@@ -85,19 +85,19 @@ impl Engine for RawPostgres {
         Some(&POSTGRES)
     }
 
-    fn hold(&self) -> Option<Result<crate::lane::Held, Failure>> {
-        Some(Kind::Postgres.hold())
+    fn hold(&self) -> Option<Result<crate::contender::KeepAlive, Failure>> {
+        Some(ServerKind::Postgres.hold())
     }
 
-    fn open(&self, _: &Path) -> Result<Box<dyn Lane>, Failure> {
-        let home = Home::new(Kind::Postgres)?;
+    fn open(&self, _: &Path) -> Result<Box<dyn Contender>, Failure> {
+        let home = Home::new(ServerKind::Postgres)?;
         let mut client = connect(&home.plain_url())?;
         client.batch_execute(CREATE)?;
-        Ok(Box::new(RawLane { client, rows: Vec::new(), psql: None, home }))
+        Ok(Box::new(RawContender { client, rows: Vec::new(), psql: None, home }))
     }
 }
 
-impl Lane for RawLane {
+impl Contender for RawContender {
     fn fill(&mut self, rows: &[Row]) -> Result<Vec<i64>, Failure> {
         let psql = start(&self.home)?;
         copy(psql, rows)?;
@@ -111,7 +111,7 @@ impl Lane for RawLane {
         Ok(())
     }
 
-    fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
+    fn run(&mut self, task: Task, expected: &Expectation<'_>) -> Result<TaskResult, Failure> {
         let Self { client, rows, .. } = self;
         match task {
             Task::Direct => {
@@ -121,16 +121,16 @@ impl Lane for RawLane {
                     let values: Values<'_> = values(row, &stamp);
                     Ok(client.query_one(&insert, &as_sql(&values))?.try_get(0)?)
                 });
-                keys.collect::<Result<_, Failure>>().map(Answer::Keys)
+                keys.collect::<Result<_, Failure>>().map(TaskResult::Keys)
             }
-            Task::Trans => in_transaction(client, rows).map(Answer::Keys),
+            Task::Trans => in_transaction(client, rows).map(TaskResult::Keys),
             Task::Batch | Task::BatchTrans => match self.psql.take() {
-                Some(psql) => copy(psql, rows).map(Answer::Count),
+                Some(psql) => copy(psql, rows).map(TaskResult::Count),
                 None => Err(Failure::new("psql is not there")),
             },
-            Task::ByOne => get_each(client, asked),
-            Task::AllDirect => Ok(Answer::Rows(Box::new(read_all(client)?))),
-            _ => Err(Failure::new("the raw lane does not do this")),
+            Task::ByOne => get_each(client, expected),
+            Task::AllDirect => Ok(TaskResult::Rows(Box::new(read_all(client)?))),
+            _ => Err(Failure::new("the raw contender does not support this")),
         }
     }
 
@@ -139,7 +139,7 @@ impl Lane for RawLane {
     }
 }
 
-impl Drop for RawLane {
+impl Drop for RawContender {
     fn drop(&mut self) {
         if let Some(mut psql) = self.psql.take() {
             // It waits for rows that will not come: nothing is lost with it.
@@ -178,16 +178,16 @@ fn in_transaction(client: &mut Client, rows: &[Row]) -> Result<Vec<i64>, Failure
     Ok(keys)
 }
 
-fn get_each(client: &mut Client, asked: &Asked<'_>) -> Result<Answer, Failure> {
+fn get_each(client: &mut Client, expected: &Expectation<'_>) -> Result<TaskResult, Failure> {
     let get: Statement = client.prepare(GET)?;
-    for (index, key) in asked.keys.iter().enumerate() {
+    for (index, key) in expected.keys.iter().enumerate() {
         let row = client.query_opt(&get, &[key])?;
         let row = row.ok_or_else(|| Failure::new(format!("no row has the key {key}")))?;
         let row = black_box(owned(&row)?);
         let Row { id, ref first_name, amount, last_change, .. } = row;
-        asked.check(index, Seen { id, first_name, amount, last_change })?;
+        expected.check(index, CheckedFields { id, first_name, amount, last_change })?;
     }
-    Ok(Answer::Count(asked.keys.len()))
+    Ok(TaskResult::Count(expected.keys.len()))
 }
 
 fn read_all(client: &mut Client) -> Result<Vec<Row>, Failure> {

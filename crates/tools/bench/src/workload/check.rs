@@ -1,7 +1,7 @@
 //! The check of every row: a rate is shown only when all rows came back as they were written.
 
-use super::row::{Row, Rows, Seen, View, now};
-use crate::lane::Failure;
+use super::row::{CheckedFields, Row, Rows, View, now};
+use crate::contender::Failure;
 
 /// The time within which the stamps of a row must lie; microseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +12,9 @@ pub struct Stamps {
     pub to: i64,
 }
 
-/// What a lane is asked for: the rows it must find or leave, and their keys.
+/// What a task must find or leave: rows and their keys.
 #[derive(Clone, Debug)]
-pub struct Asked<'a> {
+pub struct Expectation<'a> {
     /// The expected rows, in the order of their keys.
     pub rows: &'a [Row],
     /// Their keys, where they are known before the work starts; else empty.
@@ -46,13 +46,13 @@ impl Stamps {
     }
 }
 
-impl Asked<'_> {
+impl Expectation<'_> {
     /// Checks the row at `index` while the clock runs: key, first name, amount, last change.
     ///
     /// # Errors
     /// The first field that differs.
     #[inline]
-    pub fn check(&self, index: usize, seen: Seen<'_>) -> Result<(), Failure> {
+    pub fn check(&self, index: usize, seen: CheckedFields<'_>) -> Result<(), Failure> {
         if let (Some(row), Some(&key)) = (self.rows.get(index), self.keys.get(index))
             && seen.id == key
             && seen.amount == row.amount
@@ -115,7 +115,7 @@ impl Asked<'_> {
 
     /// Says what differs; apart, so that the loop that checks stays small.
     #[cold]
-    fn differs(&self, index: usize, seen: Seen<'_>) -> Failure {
+    fn differs(&self, index: usize, seen: CheckedFields<'_>) -> Failure {
         let found = match (self.rows.get(index), self.keys.get(index)) {
             (Some(row), Some(key)) => expect("id", seen.id, *key)
                 .and_then(|()| expect("first_name", seen.first_name, &row.first_name))
@@ -158,17 +158,17 @@ mod tests {
         rows
     }
 
-    fn asked<'a>(rows: &'a [Row], keys: &'a [i64]) -> Asked<'a> {
+    fn expected<'a>(rows: &'a [Row], keys: &'a [i64]) -> Expectation<'a> {
         let stamps = Stamps { from: 40, to: 60 };
-        Asked { rows, keys, changed: stamps, created: stamps }
+        Expectation { rows, keys, changed: stamps, created: stamps }
     }
 
     #[test]
     fn right_rows_pass() {
         let rows = stamped(3);
-        let asked = asked(&rows, &[1, 2, 3]);
-        assert_eq!(asked.check_all(&rows.clone()), Ok(()));
-        assert_eq!(asked.check_keys(&[1, 2, 3]), Ok(()));
+        let expected = expected(&rows, &[1, 2, 3]);
+        assert_eq!(expected.check_all(&rows.clone()), Ok(()));
+        assert_eq!(expected.check_keys(&[1, 2, 3]), Ok(()));
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
         for (field, spoil) in cases {
             let mut kept = rows.clone();
             spoil(&mut kept[1]);
-            let failure = asked(&rows, &[1, 2, 3]).check_all(&kept).expect_err(field);
+            let failure = expected(&rows, &[1, 2, 3]).check_all(&kept).expect_err(field);
             assert!(failure.to_string().starts_with(&format!("row 2: {field} is ")), "{failure}");
         }
     }
@@ -195,15 +195,15 @@ mod tests {
     #[test]
     fn the_quick_check_names_the_field_too() {
         let rows = stamped(2);
-        let seen = Seen { id: 2, first_name: "Namé 2", amount: 201, last_change: 50 };
-        let failure = asked(&rows, &[1, 2]).check(1, seen).expect_err("the amount is wrong");
+        let seen = CheckedFields { id: 2, first_name: "Namé 2", amount: 201, last_change: 50 };
+        let failure = expected(&rows, &[1, 2]).check(1, seen).expect_err("the amount is wrong");
         assert_eq!(failure.to_string(), "row 2: amount is 201, not 200");
     }
 
     #[test]
     fn keys_that_are_missing_or_do_not_rise_fail() {
         let rows = stamped(2);
-        assert!(asked(&rows, &[]).check_keys(&[1]).is_err());
-        assert!(asked(&rows, &[]).check_keys(&[2, 2]).is_err());
+        assert!(expected(&rows, &[]).check_keys(&[1]).is_err());
+        assert!(expected(&rows, &[]).check_keys(&[2, 2]).is_err());
     }
 }

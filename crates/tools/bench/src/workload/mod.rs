@@ -4,8 +4,8 @@ mod check;
 mod row;
 mod task;
 
-pub use check::{Asked, Stamps};
-pub use row::{Row, Rows, Seen, View, now};
+pub use check::{Expectation, Stamps};
+pub use row::{CheckedFields, Row, Rows, View, now};
 pub use task::{ParseTaskError, Task};
 
 /// Rows between two commits of a batch that stands outside a transaction.

@@ -1,7 +1,6 @@
-//! The benchmark's record in plain numbers: what a C programmer would keep.
+//! The benchmark's record in plain numbers, as a C programmer would store it.
 //!
-//! It is the yardstick. A lane under test keeps its own record type and is made from this one
-//! before the clock starts; the raw lane works on this type itself.
+//! Contenders under test convert it to their own record type before the clock starts. The raw contender uses it directly.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -53,7 +52,7 @@ pub struct View<'a> {
 
 /// The fields that are checked while the clock runs: few, so that the check costs little.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct CheckedFields<'a> {
     /// The key.
     pub id: i64,
     /// The first name.
@@ -64,7 +63,7 @@ pub struct Seen<'a> {
     pub last_change: i64,
 }
 
-/// Rows that a lane has read and kept, to be checked when the clock has stopped.
+/// Rows that a contender has read, to be checked after the clock has stopped.
 pub trait Rows {
     /// How many there are.
     fn count(&self) -> usize;
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_starts_where_it_is_told() {
+    fn a_range_starts_at_the_given_number() {
         let rows = Row::range(3, 2);
         assert_eq!(rows, [Row::nth(3), Row::nth(4)]);
         assert_eq!(rows.count(), 2);

@@ -22,7 +22,7 @@ pub enum Task {
     AllDirect,
     /// All rows in the order of the key, borrowed: every column touched, nothing allocated.
     AllBorrowed,
-    /// A batch that writes every row anew.
+    /// A batch that writes every row again.
     Update,
     /// A batch that deletes every row.
     Delete,
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_is_told_the_right_ones() {
+    fn the_error_for_an_unknown_name_lists_the_valid_ones() {
         let error = Task::parse_list("direct,indirect").expect_err("there is no such task");
         assert!(error.to_string().starts_with("no cell is called `indirect`; there are: direct,"));
     }

@@ -101,7 +101,7 @@ fn table() -> Arc<TableSchema> {
     Arc::new(built.expect("the table can be"))
 }
 
-/// What became of a body, and of the table.
+/// The outcome of a body, and the table afterwards.
 fn import(way: u8, parts: Vec<Vec<u8>>) -> (String, u64) {
     let (engine, table) = (Arc::new(Memory::new()), table());
     engine.alter(&[SchemaChange::CreateTable(Arc::clone(&table))]).expect("the table can be");

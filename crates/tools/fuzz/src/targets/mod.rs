@@ -20,7 +20,7 @@ use crate::target::Target;
 pub const TARGETS: &[Target] = &[
     wire::FRAMES,
     wire::REQUESTS,
-    wire::ANSWERS,
+    wire::RESPONSES,
     wire::SCHEMAS,
     rows::ROWS,
     session::SESSION,

@@ -41,7 +41,7 @@ pub(crate) const REQUESTS: Target = Target {
 };
 
 /// Replies.
-pub(crate) const ANSWERS: Target = Target {
+pub(crate) const RESPONSES: Target = Target {
     name: "wire-replies",
     about: "replies of the wire",
     longest: 64 << 10,

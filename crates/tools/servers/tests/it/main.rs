@@ -9,7 +9,7 @@ mod mariadb;
 mod postgres;
 mod tls;
 
-/// Whether servers are wanted; says so in one line where they are not.
+/// Whether servers are wanted. Prints one line if they are not.
 fn wanted(variable: &str) -> bool {
     let wanted = std::env::var_os(variable).is_some();
     if !wanted {

@@ -1,6 +1,6 @@
-//! Every kind of condition, held against [`Condition::evaluate`], which says what they mean.
+//! Every kind of condition, compared with [`Condition::evaluate`], which defines their meaning.
 //!
-//! Each is asked plain, negated, and beside others, of a table with indexes and of one without.
+//! Each is evaluated alone, negated, and combined with others, on a table with indexes and on one without.
 
 use crate::{Check, Failure, Harness, NULL, Probe, Table, Values, holds, row};
 use bobak_core::{
@@ -168,8 +168,8 @@ fn has_nul(value: &Value<'_>) -> bool {
     matches!(value, Value::Text(text) if text.contains('\0'))
 }
 
-/// What can be asked of the engine: without the column of any class where there is none, without
-/// NULs where it keeps none.
+/// The part of a condition that the engine supports: without the column of any type if it has none, and without NUL
+/// characters if it does not store them.
 fn possible(condition: &Condition, capabilities: Capabilities) -> Option<Condition> {
     let text = |text: &String| capabilities.nul_in_text || !text.contains('\0');
     let value = |value: &Value<'_>| capabilities.nul_in_text || !has_nul(value);

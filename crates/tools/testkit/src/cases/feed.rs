@@ -187,10 +187,10 @@ pub fn callers_are_written_down(harness: &dyn Harness) -> Check {
         probe.control(TransactionControl::Rollback)?;
         probe.insert(&tag, row!["c", NULL])?;
         let rows = probe.all(&log(&tag)?)?;
-        let who = rows.iter().map(|row| row.get(ACTOR).cloned()).collect::<Vec<_>>();
-        let unasked = who.first().cloned().flatten();
-        let expected = vec![unasked.clone(), Some("Ann O'Neill".into()), unasked.clone(), unasked];
-        same("who", who, expected)
+        let actors = rows.iter().map(|row| row.get(ACTOR).cloned()).collect::<Vec<_>>();
+        let unset = actors.first().cloned().flatten();
+        let expected = vec![unset.clone(), Some("Ann O'Neill".into()), unset.clone(), unset];
+        same("actors", actors, expected)
     })
 }
 
@@ -244,12 +244,12 @@ pub fn the_feed_keeps_to_itself(harness: &dyn Harness) -> Check {
     fails_in("no log", probe.all(&log(&person)?), ErrorKind::Schema, "bobak_log_person")?;
     holds("once more", track(&probe, &person)?)?;
     probe.delete(&person, row![2])?;
-    same("anew", verbs(&probe, &person)?, vec![3])
+    same("tracked again", verbs(&probe, &person)?, vec![3])
 }
 
 /// If the triggers of a tracked table are missing, for example because SQL recreated it, reading the log fails;
 /// after it is tracked again, the log reports a gap.
-pub fn a_table_whose_triggers_are_gone_is_refused(harness: &dyn Harness) -> Check {
+pub fn a_table_whose_triggers_are_gone_is_rejected(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     let store = harness.fresh()?;
     let probe = Probe::with_tables(store.engine(), &[&person])?;
@@ -326,7 +326,7 @@ pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Ch
         probe.insert(&person, row![round + 10, "Bob", NULL, 1])?;
         if probe.capabilities.concurrent_readers {
             let before = page(0, 100)?;
-            let seen = before.boundary.map(|border| border.id);
+            let seen = before.boundary.map(|boundary| boundary.id);
             same("while it is under way", seen, Some(ends.last().copied().unwrap_or(0)))?;
         }
         probe.session.control(TransactionControl::Commit)?;
@@ -335,7 +335,7 @@ pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Ch
     let all = page(0, 100)?;
     same("changes", (all.changes.len(), all.is_whole()), (9, true))?;
     let part = page(0, 4)?;
-    let seen = part.boundary.map(|border| border.id);
+    let seen = part.boundary.map(|boundary| boundary.id);
     same("a part", (part.changes.len(), part.is_whole(), seen), (4, false, ends.last().copied()))?;
     let third = all.changes.get(2).map(|change| change.id);
     same("where the first transaction ends", third, ends.first().copied())

@@ -242,7 +242,7 @@ pub fn a_table_may_be_all_key(harness: &dyn Harness) -> Check {
         )?;
         same("replaced", probe.write(&mark, Verb::InsertOrReplace, row![1, 2])?, NEW)?;
         same("upserted", probe.write(&mark, Verb::Upsert, row![1, 2])?, ONE)?;
-        same("upserted anew", probe.write(&mark, Verb::Upsert, row![2, 2])?, NEW)?;
+        same("upserted again", probe.write(&mark, Verb::Upsert, row![2, 2])?, NEW)?;
         same("updated", probe.update(&mark, row![1, 2])?, ONE)?;
         let missing = probe.update(&mark, row![3, 2]);
         fails_in("not there", missing, ErrorKind::NotFound, "mark")?;

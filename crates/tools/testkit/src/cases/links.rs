@@ -48,17 +48,17 @@ pub fn a_link_needs_its_row(harness: &dyn Harness) -> Check {
 }
 
 /// Restrict: a referenced row cannot be deleted.
-pub fn restrict_refuses_the_delete(harness: &dyn Harness) -> Check {
+pub fn restrict_rejects_the_delete(harness: &dyn Harness) -> Check {
     linked(harness, OnDelete::Restrict, |probe, team, player| {
-        let refused = probe.delete(team, row![1]);
-        fails_in("delete", refused, ErrorKind::Constraint, "team")?;
-        let refused = probe.delete_where(team, None);
-        fails_in("delete where", refused, ErrorKind::Constraint, "team")?;
+        let rejected = probe.delete(team, row![1]);
+        fails_in("delete", rejected, ErrorKind::Constraint, "team")?;
+        let rejected = probe.delete_where(team, None);
+        fails_in("delete where", rejected, ErrorKind::Constraint, "team")?;
         same("teams", probe.count(team)?, 2)?;
         probe.delete(player, row![3])?;
         same("nobody's", probe.delete(team, row![2])?, ONE)?;
-        let refused = probe.write(team, Verb::InsertOrReplace, row![1, "pink"]);
-        fails_in("replace", refused, ErrorKind::Constraint, "team")?;
+        let rejected = probe.write(team, Verb::InsertOrReplace, row![1, "pink"]);
+        fails_in("replace", rejected, ErrorKind::Constraint, "team")?;
         same("teams", probe.all(team)?, vec![row![1, "red"]])?;
         same("players", probe.count(player)?, 3)
     })

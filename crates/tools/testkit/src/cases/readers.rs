@@ -75,7 +75,7 @@ pub fn rows_handed_out_are_of_one_moment(harness: &dyn Harness) -> Check {
         if seen.len() == 10 {
             // An engine may make the writer wait for the reader, and then reject the write.
             match writer.delete_where(&mark, None) {
-                Err(error) if !is_clash(&error) => return Err(error),
+                Err(error) if !is_conflict(&error) => return Err(error),
                 _ => {}
             }
         }
@@ -115,7 +115,7 @@ pub fn no_calls_from_inside_a_query(harness: &dyn Harness) -> Check {
 
 /// A second writer waits until its busy timeout and then fails; it may retry later. For an
 /// engine with concurrent writers see [`two_writers_meet_at_a_row`].
-pub fn a_second_writer_is_told_to_wait(harness: &dyn Harness) -> Check {
+pub fn a_second_writer_is_busy(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     if store.engine().capabilities().concurrent_writers {
         return Ok(());
@@ -226,10 +226,10 @@ pub fn a_schema_change_is_a_writer(harness: &dyn Harness) -> Check {
             .index("mark_b", ["b"])
             .build()?;
         let change = SchemaChange::AddIndex { table: Arc::new(index), index: 0 };
-        let beside = store.engine().alter(&[change]);
-        fails("beside a transaction that wrote to it", beside, ErrorKind::Busy)?;
+        let outcome = store.engine().alter(&[change]);
+        fails("during a transaction that wrote to it", outcome, ErrorKind::Busy)?;
     } else {
-        fails("beside a transaction", crate::create(store.engine(), &[&tag]), ErrorKind::Busy)?;
+        fails("during a transaction", crate::create(store.engine(), &[&tag]), ErrorKind::Busy)?;
     }
     probe.insert(&mark, row![2, 0])?;
     probe.control(Commit)?;
@@ -255,8 +255,8 @@ pub fn a_flush_disturbs_nobody(harness: &dyn Harness) -> Check {
     probe.control(Begin)?;
     probe.insert(&mark, row![1, 0])?;
     match store.engine().flush() {
-        // An engine may have to wait for the transaction, and gives up after its time-out.
-        Err(error) if !is_clash(&error) => return Err(error.into()),
+        // An engine may have to wait for the transaction, and fails after its timeout.
+        Err(error) if !is_conflict(&error) => return Err(error.into()),
         _ => {}
     }
     probe.control(Commit)?;
@@ -326,18 +326,18 @@ fn write_some(engine: &dyn Engine, document: &Table, thread: i64) -> Result<()> 
     Ok(())
 }
 
-/// Tries again where another writer was too long, or in the way: time-outs of test harnesses are
+/// Tries again where another writer was too long, or in the way: timeouts of test harnesses are
 /// short. `write` leaves no transaction open where it fails.
 fn patiently(write: impl Fn() -> Result<()>) -> Result<()> {
     loop {
         match write() {
-            Err(error) if is_clash(&error) => {}
+            Err(error) if is_conflict(&error) => {}
             other => return other,
         }
     }
 }
 
-fn is_clash(error: &Error) -> bool {
+fn is_conflict(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Busy | ErrorKind::Serialization)
 }
 

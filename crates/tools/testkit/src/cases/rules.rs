@@ -107,7 +107,7 @@ pub fn collations_look_behind_a_nul(harness: &dyn Harness) -> Check {
     let word = tables::word()?;
     with(harness, &[&word], |probe| {
         if !probe.capabilities.nul_in_text {
-            return nuls_are_refused(probe, &word);
+            return nuls_are_rejected(probe, &word);
         }
         for text in ["a\0b", "a\0c", "a", "a\0"] {
             probe.insert(&word, row![NULL, text, text, text])?;
@@ -124,7 +124,7 @@ pub fn collations_look_behind_a_nul(harness: &dyn Harness) -> Check {
     })
 }
 
-fn nuls_are_refused(probe: &Probe<'_>, word: &Table) -> Check {
+fn nuls_are_rejected(probe: &Probe<'_>, word: &Table) -> Check {
     let kind = ErrorKind::Unsupported;
     probe.control(TransactionControl::Begin)?;
     probe.insert(word, row![1, "a", "a", "a"])?;

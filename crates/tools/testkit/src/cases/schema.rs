@@ -274,7 +274,7 @@ pub fn an_added_column_without_a_default_is_null_or_empty(harness: &dyn Harness)
 }
 
 /// A column can be added once, to an existing table.
-pub fn a_wrong_column_is_refused(harness: &dyn Harness) -> Check {
+pub fn a_wrong_column_is_rejected(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let tag = tables::tag()?;
     let with_note = grown(&tag, |b| b.column(ColumnSchema::of::<Option<i64>>("note")))?;
@@ -317,14 +317,14 @@ pub fn an_index_is_added_to_a_full_table(harness: &dyn Harness) -> Check {
 }
 
 /// A unique index on duplicate rows fails, and leaves nothing.
-pub fn a_unique_index_over_duplicates_is_refused(harness: &dyn Harness) -> Check {
+pub fn a_unique_index_over_duplicates_is_rejected(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let tag = tables::tag()?;
     let probe = Probe::with_tables(store.engine(), &[&tag])?;
     probe.insert_all(&tag, [row!["a", 1.0], row!["b", 1.0]])?;
     let unique = grown(&tag, |b| b.unique_index("once", ["weight"]))?;
-    let refused = store.engine().alter(&[add_index(&unique)]);
-    fails("a unique index over duplicates", refused, ErrorKind::Duplicate)?;
+    let rejected = store.engine().alter(&[add_index(&unique)]);
+    fails("a unique index over duplicates", rejected, ErrorKind::Duplicate)?;
     found_as(store.engine(), &tag)?;
     probe.insert(&tag, row!["c", 1.0])?;
     same("rows", probe.count(&tag)?, 3)

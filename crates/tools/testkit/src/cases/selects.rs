@@ -82,7 +82,7 @@ pub fn mixed_classes_have_an_order(harness: &dyn Harness) -> Check {
     let table = tables::of_type(Type::Any)?;
     let store = harness.fresh()?;
     if !store.engine().capabilities().untyped_columns {
-        return super::values::any_columns_are_refused(&store);
+        return super::values::any_columns_are_rejected(&store);
     }
     let probe = Probe::with_tables(store.engine(), &[&table])?;
     {
@@ -267,7 +267,7 @@ pub fn aggregates(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Over no row there is one group, of count 0 and NULLs; also where none has a value.
+/// Without rows there is one group, with count 0 and NULLs; the same if no row has a value.
 pub fn aggregates_over_nothing(harness: &dyn Harness) -> Check {
     on_sales(harness, |probe, sale| {
         let none = Select {

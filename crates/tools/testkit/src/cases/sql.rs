@@ -84,7 +84,7 @@ pub fn wrong_statements(harness: &dyn Harness) -> Check {
 pub fn one_statement_with_its_parameters(harness: &dyn Harness) -> Check {
     with_sql(harness, |probe, person| {
         let two = probe.session.execute("delete from person; delete from person", &[]);
-        holds("two statements are refused", two.is_err())?;
+        holds("two statements are rejected", two.is_err())?;
         same("nothing was done", probe.count(person)?, 3)?;
         holds("too few", ask(probe, "select ?, ?", &row![1]).is_err())?;
         holds("too many", ask(probe, "select ?", &row![1, 2]).is_err())?;

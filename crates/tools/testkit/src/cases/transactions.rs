@@ -260,7 +260,7 @@ pub fn tables_are_made_and_undone(harness: &dyn Harness) -> Check {
     let other = Probe::new(store.engine())?;
     let make = |table: &Table| probe.session.alter(&[SchemaChange::CreateTable(table.clone())]);
     if store.engine().capabilities().implicit_ddl_commit {
-        return refused_inside(&probe, &mark, &|| make(&tag));
+        return rejected_inside(&probe, &mark, &|| make(&tag));
     }
     let count = |probe: &Probe<'_>| Ok::<_, crate::Failure>(probe.session.tables()?.len());
     for _ in 0..3 {
@@ -291,7 +291,7 @@ pub fn tables_are_made_and_undone(harness: &dyn Harness) -> Check {
 
 /// If a schema change commits by itself, the engine rejects it in a transaction, which continues as
 /// before; outside a transaction the change succeeds.
-fn refused_inside(
+fn rejected_inside(
     probe: &Probe<'_>,
     mark: &Table,
     change: &dyn Fn() -> bobak_core::Result<()>,
@@ -324,7 +324,7 @@ pub fn columns_are_added_and_undone(harness: &dyn Harness) -> Check {
     if store.engine().capabilities().implicit_ddl_commit {
         let mark = tables::mark()?;
         crate::create(store.engine(), &[&mark])?;
-        return refused_inside(&probe, &mark, &|| probe.session.alter(&grow));
+        return rejected_inside(&probe, &mark, &|| probe.session.alter(&grow));
     }
     probe.insert_all(&tag, [row!["a", 1.0], row!["b", 2.0]])?;
     for _ in 0..3 {

@@ -137,8 +137,8 @@ pub fn every_type_keeps_its_extremes(harness: &dyn Harness) -> Check {
             values.push(NULL);
             round_trip(probe, &table, ty.name(), &values)?;
             if ty == Type::F64 && probe.capabilities.finite_floats {
-                let refused = probe.insert(&table, row![NULL, f64::INFINITY]);
-                fails_in("an infinity", refused, ErrorKind::OutOfRange, "blank")?;
+                let rejected = probe.insert(&table, row![NULL, f64::INFINITY]);
+                fails_in("an infinity", rejected, ErrorKind::OutOfRange, "blank")?;
             }
             beyond_the_common_range(probe, &table, ty)
         })?;
@@ -172,8 +172,8 @@ fn beyond_the_common_range(probe: &Probe<'_>, table: &crate::Table, ty: Type) ->
     Ok(())
 }
 
-/// A table with a column of any class is refused.
-pub(super) fn any_columns_are_refused(store: &Fixture) -> Check {
+/// A table with a column of any class is rejected.
+pub(super) fn any_columns_are_rejected(store: &Fixture) -> Check {
     let table = tables::of_type(Type::Any)?;
     let made = crate::create(store.engine(), &[&table]);
     fails("a column of any class", made, ErrorKind::Unsupported)?;
@@ -330,7 +330,7 @@ pub fn sizes_that_jump_in_a_batch(harness: &dyn Harness) -> Check {
 pub fn an_any_column_keeps_classes(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     if !store.engine().capabilities().untyped_columns {
-        return any_columns_are_refused(&store);
+        return any_columns_are_rejected(&store);
     }
     let table = tables::of_type(Type::Any)?;
     let probe = Probe::with_tables(store.engine(), &[&table])?;

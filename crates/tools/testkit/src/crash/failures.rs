@@ -65,7 +65,7 @@ fn play(seed: u64, machine: &dyn Trouble) -> Result<u64, String> {
     Ok(failed)
 }
 
-/// What is there is what was acknowledged, or what nobody knows.
+/// The stored rows are the acknowledged ones, possibly with others whose outcome is unknown.
 fn agree(program: &Program, engine: &dyn Engine, history: &mut History) -> Result<(), String> {
     let rows = program.read(engine).map_err(|error| format!("unreadable: {error}"))?;
     match history.settle(rows)?.lost {

@@ -63,10 +63,10 @@ impl History {
         self.flushed = self.states.len() - 1;
     }
 
-    /// Finds the state that is there, and begins anew with it.
+    /// Finds out which state was recovered, and continues from it.
     ///
     /// # Errors
-    /// A sentence where it is none of them.
+    /// A sentence if it is none of the possible states.
     pub(super) fn settle(&mut self, rows: Rows) -> Result<Recovery, String> {
         let last = self.states.len() - 1;
         let place = if self.under_way.as_ref() == Some(&rows) {

@@ -8,8 +8,8 @@ use crate::{NULL, Table, row};
 use bobak_core::{ColumnSchema, Engine, OnError, Result, TableSchema, TransactionControl, Value};
 use std::sync::Arc;
 
-/// Makes the table and writes commits until `acknowledged`, which is told the number of each, says
-/// `false`. With `flush` each is flushed first.
+/// Creates the table and commits rows until `acknowledged`, which is called with the number of each, returns `false`.
+/// With `flush`, each commit is flushed first.
 ///
 /// # Errors
 /// Those of the engine.

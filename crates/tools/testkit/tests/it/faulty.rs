@@ -1,4 +1,4 @@
-//! The engine that fails where it is told to.
+//! The engine that fails on request.
 
 use bobak_core::{ErrorKind, OnError, TransactionControl};
 use bobak_memory::Memory;
@@ -10,7 +10,7 @@ fn faulty() -> FaultyEngine {
 
 /// Without a plan it is the engine that it wraps.
 #[test]
-fn it_fails_only_where_it_is_told_to() {
+fn only_the_requested_call_fails() {
     let fresh = || crate::stores::memory()?.wrapped(|engine| Box::new(FaultyEngine::new(engine)));
     let failed = run(&(fresh as fn() -> bobak_core::Result<Fixture>));
     assert!(failed.is_empty(), "{failed:#?}");
@@ -62,7 +62,7 @@ fn schema_changes_fail_too() {
     // The session is the first operation.
     engine.faults().fail_operation(2, ErrorKind::ReadOnly);
     let person = tables::person().unwrap();
-    let refused = create(&engine, &[&person]).map_err(|e| e.kind());
-    assert_eq!(refused, Err(ErrorKind::ReadOnly));
+    let rejected = create(&engine, &[&person]).map_err(|e| e.kind());
+    assert_eq!(rejected, Err(ErrorKind::ReadOnly));
     create(&engine, &[&person]).unwrap();
 }

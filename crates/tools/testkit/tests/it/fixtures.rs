@@ -1,9 +1,8 @@
-//! Files that released versions have made: every later version opens them, finds all rows and
-//! rules, and writes to them.
+//! Fixtures made by released versions: every later version opens them, finds all rows and rules, and writes to them.
 //!
-//! They lie in `tests/fixtures`, a folder for each version, and are never made again. Before a
-//! release `cargo xtask fixtures` makes those of the new version, which are committed with it. What
-//! is in them is written down here: a version that adds to it adds a function beside these.
+//! `tests/fixtures` has a folder for each version, which never changes. Before a release, `cargo xtask fixtures` makes
+//! those of the new version, which are committed with it. The functions here know their content; a version that adds to it
+//! adds a function.
 
 use bobak_core::{
     Collation, ColumnSchema, Engine, OnDelete, Result, Role, TableSchema, TransactionControl, Type,
@@ -130,11 +129,11 @@ fn make() {
         fill(&Sqlite::builder().journal_mode(journal).open(path).unwrap()).unwrap();
     }
     // As a process leaves it that is killed: all is in the log still.
-    let aside = tempfile::tempdir().unwrap();
-    let engine = Sqlite::open(aside.path().join("killed.sqlite")).unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let engine = Sqlite::open(temporary.path().join("killed.sqlite")).unwrap();
     fill(&engine).unwrap();
     for name in ["killed.sqlite", "killed.sqlite-wal"] {
-        fs::copy(aside.path().join(name), folder.join(name)).unwrap();
+        fs::copy(temporary.path().join(name), folder.join(name)).unwrap();
     }
     for (name, format) in [("binary", SnapshotFormat::Binary), ("json", SnapshotFormat::Json)] {
         let path = folder.join(format!("{name}.snapshot"));

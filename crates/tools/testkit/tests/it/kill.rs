@@ -138,7 +138,11 @@ fn a_snapshot_and_a_power_cut() {
             }
             assert_eq!(step, 3, "a sync, a rename, and a sync of the folder");
         }
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left aside");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "no temporary file is left"
+        );
     }
 }
 
@@ -151,11 +155,11 @@ fn a_full_disk_leaves_the_old_snapshot() {
         let (engine, _) = open(store, folder.path()).unwrap();
         marks::write(&*engine, true, &mut |number| number < 5).unwrap();
         let before = std::fs::read(folder.path().join("kill")).unwrap();
-        let aside = folder.path().join(format!("kill.{}.new", std::process::id()));
-        std::os::unix::fs::symlink("/dev/full", &aside).unwrap();
+        let temporary = folder.path().join(format!("kill.{}.new", std::process::id()));
+        std::os::unix::fs::symlink("/dev/full", &temporary).unwrap();
         assert_eq!(engine.flush().unwrap_err().kind(), ErrorKind::Full);
         assert_eq!(std::fs::read(folder.path().join("kill")).unwrap(), before);
-        assert!(!aside.is_symlink(), "nothing is left aside");
+        assert!(!temporary.is_symlink(), "no temporary file is left");
         engine.flush().unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! The suite on the engines of this repository, and the engines held against each other.
+//! The suite on the engines of this repository, and the engines compared with each other.
 
 // Also in the functions that only help tests, which the lint's own exception does not know.
 #![allow(clippy::unwrap_used)]
@@ -8,7 +8,7 @@ mod direct_calls;
 mod durability; // the page says what tests show
 #[cfg(feature = "encryption")]
 mod encryption; // encrypted files, interrupted: SQLCipher takes the place of SQLite
-mod faulty; // the engine that fails where it is told to
+mod faulty; // the engine that fails on request
 mod federation; // SQL over engines that fail or are remote
 mod fixtures; // files that older versions made
 mod kill; // processes that are killed

@@ -1,4 +1,4 @@
-//! The engine that sends batches row by row: it must be right before fast paths are held against it.
+//! The engine that sends batches row by row: it must be right before fast paths are compared with it.
 
 use crate::stores;
 

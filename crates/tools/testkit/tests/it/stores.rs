@@ -1,4 +1,4 @@
-//! How each store is opened: with a short busy time-out, since some cases wait for its end.
+//! How each store is opened: with a short busy timeout, since some cases wait for its end.
 
 use bobak_core::{Engine, Error, Result};
 use bobak_kv::{Durability, Kv};

@@ -11,11 +11,11 @@ pub struct Document {
     /// What may stand behind `#` in a link to it.
     pub anchors: BTreeSet<String>,
     /// What it refers to, in the order of the text.
-    pub references: Vec<Found>,
+    pub references: Vec<FoundReference>,
 }
 
 /// A reference and its line.
-pub struct Found {
+pub struct FoundReference {
     /// The line, counted from 1.
     pub line: usize,
     /// What is referred to.
@@ -69,7 +69,7 @@ impl Document {
 struct Reader<'a> {
     text: &'a str,
     anchors: BTreeSet<String>,
-    references: Vec<Found>,
+    references: Vec<FoundReference>,
     /// The words of the heading that is open.
     heading: Option<String>,
     /// How often each heading has been seen: the second one gets the anchor `name-1`.
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
     fn add(&mut self, at: usize, reference: Reference) {
         let before = self.text.get(..at).unwrap_or(self.text);
         let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
-        self.references.push(Found { line, reference });
+        self.references.push(FoundReference { line, reference });
     }
 
     /// Each word of `commands`, which stand at or shortly behind `at`.
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_is_told_apart_with_its_line() {
+    fn each_kind_of_link_is_found_with_its_line() {
         let text = "a [link](x.md)\n![image](y.png)\n\n| `a/b` |\n|---|\n| [t](z.md) |\n\n```sh\nrun it\nthen\n```\n`two words`";
         let link = |address: &str| Reference::Link(address.into());
         let command = |word: &str| Reference::Command(word.into());

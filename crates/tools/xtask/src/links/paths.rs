@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn line_anchors_are_told_from_headings() {
+    fn line_anchors_and_headings_are_distinguished() {
         assert_eq!(last_line("L10-L20"), Some(20));
         assert_eq!(last_line("L7"), Some(7));
         assert_eq!(last_line("Layers"), None);

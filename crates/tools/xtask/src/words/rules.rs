@@ -31,7 +31,6 @@ pub const RULES: &[Rule] = &[
     ("lobby", Everywhere, "poller"),
     ("let/lets in", Prose, "accept, authenticate"),
     ("come/comes in", Prose, "connect, authenticate"),
-    ("logins", Names, "LoginQueue"),
     ("seat/seats", Everywhere, "connection slot, PooledConnection"),
     ("crowded", Everywhere, "accept backlog is full"),
     ("belief", Everywhere, "precondition (RFC 9110)"),
@@ -135,6 +134,16 @@ pub const RULES: &[Rule] = &[
     ("of no matter", Prose, "does not matter"),
     ("no matter of", Prose, "does not concern"),
     ("heeded/heeds/heed", Everywhere, "respected, followed"),
+    ("refuse/refuses/refused/refusing/refusal", Everywhere, "reject"),
+    ("clash/clashes/clashed", Everywhere, "conflict"),
+    ("whoever", Prose, "every client, any program, the reader"),
+    ("for ever", Prose, "without limit"),
+    ("in vain", Prose, "until the timeout, without success"),
+    ("likewise", Prose, "also"),
+    ("held against", Prose, "compared with"),
+    ("taken out of", Prose, "removed from, pruned"),
+    ("what becomes/became of", Prose, "the outcome, the result"),
+    ("nobody knows", Prose, "it is unknown"),
 ];
 
 /// Phrases that contain a word of [`RULES`] and are ordinary English.

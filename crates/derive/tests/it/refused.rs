@@ -1,9 +1,0 @@
-//! Every mistake, with what the compiler then says: `tests/refused/*.stderr`.
-//!
-//! After a change of words: `TRYBUILD=overwrite cargo test -p bobak-derive`, and read the result.
-
-#[test]
-fn mistakes_are_refused_at_their_place() {
-    let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/refused/*.rs");
-}
