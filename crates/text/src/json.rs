@@ -19,6 +19,7 @@ pub fn write_value(out: &mut String, ty: Type, value: ValueRef<'_>) {
             // Line ends can only be white space here: in a JSON string they are escaped.
             out.extend(document.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
         }
+        ValueRef::Text(digits) if ty == Type::Decimal && is_decimal(digits) => out.push_str(digits),
         ValueRef::Text(text) => write_string(out, text),
         _ if write::is_number(ty, value) => {
             let start = out.len();
@@ -37,6 +38,14 @@ pub fn write_value(out: &mut String, ty: Type, value: ValueRef<'_>) {
             out.push('"');
         }
     }
+}
+
+/// Whether a text is a decimal number that JSON can write as a number.
+fn is_decimal(digits: &str) -> bool {
+    let digits = digits.strip_prefix('-').unwrap_or(digits);
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    all_digits(whole) && all_digits(decimals) && (whole == "0" || !whole.starts_with('0'))
 }
 
 /// Adds a text as a JSON string to `out`.
@@ -94,6 +103,8 @@ mod tests {
         assert_eq!(json(Type::Any, ValueRef::Float(1.0)), "1.0");
         assert_eq!(json(Type::Any, ValueRef::Float(-2.5)), "-2.5");
         assert_eq!(json(Type::Any, ValueRef::Int(1)), "1");
+        assert_eq!(json(Type::Decimal, ValueRef::Text("-0.125")), "-0.125");
+        assert_eq!(json(Type::Decimal, ValueRef::Text("NaN")), "\"NaN\"");
         assert_eq!(json(Type::F64, ValueRef::Float(1.0)), "1");
     }
 

@@ -11,7 +11,9 @@ pub(crate) use federated::Router;
 #[cfg(not(feature = "sqlite"))]
 pub(crate) use unfederated::Router;
 
-use bobak_core::{Engine, Parameter, Result, ResultColumn, Row, Session, Source, Type};
+use bobak_core::{Engine, Parameter, Result, Row, Session, Source};
+#[cfg(feature = "sqlite")]
+use bobak_core::{ResultColumn, Type};
 use std::sync::Arc;
 
 /// An engine of a database, with its name.

@@ -1,7 +1,7 @@
 //! Routing without SQLite. There is no federation: a statement runs on the main engine, or on its transaction's.
 
 use super::{Functions, NamedEngine, Route};
-use bobak_core::{Parameter, Result, Value};
+use bobak_core::{Parameter, Result};
 
 pub(crate) struct Router;
 

@@ -126,9 +126,10 @@ fn writes(db: &Db) {
     assert_eq!(one("SELECT count(*) FROM customer WHERE name LIKE 'of %'"), 500);
     let raise = "UPDATE goods SET price = price + ? WHERE code IN (SELECT goods FROM \"order\" \
                  WHERE customer < 1000)";
-    let before = one("SELECT sum(price) FROM goods");
-    let changed = db.execute(raise, (10,)).unwrap();
-    assert_eq!(one("SELECT sum(price) FROM goods"), before + 10 * changed as i64);
+    let sum = || db.sql::<Currency>("SELECT sum(price) FROM goods", ()).unwrap()[0].scaled();
+    let before = sum();
+    let changed = db.execute(raise, (Currency::from_scaled(10),)).unwrap();
+    assert_eq!(sum(), before + 10 * changed as i64);
     // Rows written before a statement fails are rolled back.
     let twice = "INSERT INTO goods VALUES ('new', 1), ('g1', 2)";
     let error = db.execute(twice, ()).unwrap_err();

@@ -322,8 +322,13 @@ pub fn compare(dbs: &[Db], texts: &[&str], queries: usize) -> usize {
             .collect();
         let ask = |db: &Db| {
             let rows = db.sql::<DynRow>(&text, parameters.clone());
-            rows.map(|rows| rows.iter().map(|row| format!("{row:?}")).collect::<Vec<_>>())
-                .map_err(|error| error.kind())
+            rows.map(|rows| {
+                let shown = |row: &DynRow| {
+                    format!("{:?} {:?}", row.names().collect::<Vec<_>>(), row.values())
+                };
+                rows.iter().map(shown).collect::<Vec<_>>()
+            })
+            .map_err(|error| error.kind())
         };
         let wanted = ask(&dbs[0]);
         for (place, db) in dbs.iter().enumerate() {

@@ -280,6 +280,10 @@ suite! { $
         wrong_statements,
         one_statement_with_its_parameters,
     }
+    sql_types {
+        typed_parameters_are_values_of_their_type,
+        sums_of_money_are_amounts,
+    }
     feed {
         every_verb_is_written_down,
         changes_and_batches_are_written_down,

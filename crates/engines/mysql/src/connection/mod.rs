@@ -311,7 +311,7 @@ fn hand_out(
     row: &mut OnRow<'_>,
     outcome: &mut Result<()>,
 ) -> mysql::Result<()> {
-    let decoder = reply.decoder();
+    let decoder = reply.decoder(table.is_none());
     let mut cells = Vec::with_capacity(8);
     let _stoppable = reply.canceller.stoppable();
     while let Some(next) = reply.next() {
@@ -338,11 +338,11 @@ impl StatementResult<'_> {
         }
     }
 
-    /// What reads its rows.
-    pub(crate) fn decoder(&self) -> Decoder {
+    /// What reads its rows. Those of SQL text have types, and exact decimal numbers.
+    pub(crate) fn decoder(&self, is_sql: bool) -> Decoder {
         match &self.rows {
-            Rows::Prepared(result) => Decoder::new(result.columns().as_ref()),
-            Rows::Plain(result) => Decoder::new(result.columns().as_ref()),
+            Rows::Prepared(result) => Decoder::new(result.columns().as_ref(), is_sql),
+            Rows::Plain(result) => Decoder::new(result.columns().as_ref(), is_sql),
         }
     }
 

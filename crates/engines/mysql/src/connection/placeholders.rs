@@ -29,14 +29,21 @@ pub(crate) fn inlined(sql: &str, values: &[Wire]) -> mysql::Result<String> {
     Ok(text)
 }
 
-/// The SQL text with `CAST(? AS BINARY)` in place of the placeholders with these numbers. The driver sends bytes and
-/// texts alike, and the server would take both for texts.
-pub(crate) fn with_bytes(sql: &str, bytes: &[usize]) -> mysql::Result<String> {
-    let mut text = String::with_capacity(sql.len() + bytes.len() * 16);
+/// The SQL text with casts such as `CAST(? AS BINARY)` in place of placeholders. The driver sends bytes, texts and
+/// decimal numbers alike, and the server would take all for texts.
+pub(crate) fn with_casts(sql: &str, casts: &[Option<String>]) -> mysql::Result<String> {
+    let mut text = String::with_capacity(sql.len() + casts.len() * 24);
     let mut from = 0;
     for (number, at) in placeholders(sql)?.into_iter().enumerate() {
         text.push_str(sql.get(from..at).unwrap_or_default());
-        text.push_str(if bytes.contains(&number) { "CAST(? AS BINARY)" } else { "?" });
+        match casts.get(number) {
+            Some(Some(ty)) => {
+                text.push_str("CAST(? AS ");
+                text.push_str(ty);
+                text.push(')');
+            }
+            _ => text.push('?'),
+        }
         from = at + 1;
     }
     text.push_str(sql.get(from..).unwrap_or_default());
@@ -113,6 +120,7 @@ mod tests {
         assert_eq!(text, expected);
         assert!(inlined("select ?", &[]).is_err());
         assert!(inlined("select 1; select 2", &[]).is_err());
-        assert_eq!(with_bytes("select ?, ?", &[1]).unwrap(), "select ?, CAST(? AS BINARY)");
+        let casts = [None, Some("BINARY".to_owned())];
+        assert_eq!(with_casts("select ?, ?", &casts).unwrap(), "select ?, CAST(? AS BINARY)");
     }
 }

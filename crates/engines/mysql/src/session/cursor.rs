@@ -8,8 +8,7 @@
 use crate::connection::pool::PooledConnection;
 use crate::connection::{Connection, StatementResult};
 use crate::values::decode::{BorrowedRow, Cell, Decoder};
-use crate::values::encode::plain_all;
-use bobak_core::{Error, ErrorKind, Result, ResultColumn, RowBuffer, TableSchema, Value};
+use bobak_core::{Error, ErrorKind, Result, ResultColumn, RowBuffer, TableSchema};
 use mysql::Value as Wire;
 use self_cell::{MutBorrow, self_cell};
 use std::collections::VecDeque;
@@ -49,7 +48,7 @@ struct Stream {
 pub(crate) struct CursorStatement<'a> {
     pub table: Option<Arc<TableSchema>>,
     pub sql: &'a str,
-    pub parameters: &'a [Value<'a>],
+    pub parameters: &'a [Wire],
 }
 
 /// What an opening gives: the cursor, its columns, and the transaction's connection where it
@@ -165,7 +164,7 @@ fn open(
     opening: CursorStatement<'_>,
     pooled: Option<PooledConnection>,
 ) -> Result<OpenedCursor, NotOpened> {
-    let parameters: Vec<Wire> = plain_all(opening.parameters);
+    let parameters = opening.parameters.to_vec();
     let owner = MutBorrow::new(connection);
     let held = OpenResult::try_new_or_recover(owner, |connection| {
         connection.borrow_mut().start(opening.sql, parameters)
@@ -178,7 +177,8 @@ fn open(
             return Err((error, connection, pooled));
         }
     };
-    let decoder = held.with_dependent(|_, reply| reply.decoder());
+    let is_sql = opening.table.is_none();
+    let decoder = held.with_dependent(|_, reply| reply.decoder(is_sql));
     let columns = decoder.columns().to_vec();
     let stream = Stream { held, decoder, pooled };
     let mut reader =

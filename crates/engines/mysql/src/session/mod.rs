@@ -407,13 +407,12 @@ impl Session for MySqlSession<'_> {
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         reject_control(sql, self.state()?.transaction.is_some())?;
-        let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
-        let text = query::with_bytes(sql, &values)?;
+        let (text, values) = query::with_parameters(sql, parameters)?;
         self.run(
             Phase::Write,
             || false,
             |connection| {
-                let done = connection.run(None, &text, plain_all(&values))?;
+                let done = connection.run(None, &text, values.clone())?;
                 Ok(done.matched.max(done.affected))
             },
         )

@@ -3,9 +3,10 @@
 use crate::connection::Connection;
 use crate::connection::placeholders;
 use crate::values::decode::BorrowedRow;
-use crate::values::encode::plain_all;
-use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Source, TableSchema, Value};
+use crate::values::encode::{self, plain_all};
+use bobak_core::{Error, ErrorKind, Parameter, Result, ResultColumn, Row, Source, TableSchema};
 use bobak_sql::{Dialect, Statement, first_word};
+use mysql::Value as Wire;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 pub(crate) struct QueryStatement<'a> {
     pub table: Option<Arc<TableSchema>>,
     pub text: Cow<'a, str>,
-    pub parameters: Cow<'a, [Value<'a>]>,
+    pub parameters: Vec<Wire>,
     /// The result's columns, if they are those of a query over a table.
     pub columns: Option<Vec<ResultColumn>>,
 }
@@ -29,14 +30,13 @@ pub(crate) fn statement_of<'a>(
             Ok(QueryStatement {
                 table: Some(Arc::clone(&select.table)),
                 text: text.into(),
-                parameters: parameters.into(),
+                parameters: plain_all(&parameters),
                 columns: Some(Source::select_columns(select)),
             })
         }
         Source::Sql { text, parameters } => {
-            let values: Vec<_> = parameters.iter().map(|one| one.value.clone()).collect();
-            let text = with_bytes(text, &values)?;
-            Ok(QueryStatement { table: None, text, parameters: values.into(), columns: None })
+            let (text, parameters) = with_parameters(text, parameters)?;
+            Ok(QueryStatement { table: None, text, parameters, columns: None })
         }
     }
 }
@@ -47,25 +47,28 @@ pub(crate) fn run(
     statement: &QueryStatement<'_>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    let parameters = plain_all(&statement.parameters);
+    let parameters = statement.parameters.clone();
     let table = statement.table.as_deref();
     connection.each(table, &statement.text, parameters, &mut |cells, columns| {
         row(&BorrowedRow { cells, columns })
     })
 }
 
-/// SQL text in which parameters that are bytes say so.
-pub(crate) fn with_bytes<'a>(text: &'a str, parameters: &[Value<'_>]) -> Result<Cow<'a, str>> {
-    let bytes = |(at, value): (usize, &Value<'_>)| matches!(value, Value::Bytes(_)).then_some(at);
-    let bytes: Vec<usize> = parameters.iter().enumerate().filter_map(bytes).collect();
-    if bytes.is_empty() {
-        return Ok(text.into());
+/// SQL text whose parameters are cast to their types, and their values.
+pub(crate) fn with_parameters<'a>(
+    text: &'a str,
+    parameters: &[Parameter<'_>],
+) -> Result<(Cow<'a, str>, Vec<Wire>)> {
+    let values = parameters.iter().map(encode::parameter).collect::<Result<_>>()?;
+    let casts: Vec<Option<String>> = parameters.iter().map(encode::cast).collect();
+    if casts.iter().all(Option::is_none) {
+        return Ok((text.into(), values));
     }
-    let rewritten = placeholders::with_bytes(text, &bytes);
-    rewritten.map(Cow::from).map_err(|error| {
+    let rewritten = placeholders::with_casts(text, &casts).map_err(|error| {
         let message = "there is more than one statement";
         Error::new(ErrorKind::Syntax, message).with_source(error)
-    })
+    })?;
+    Ok((rewritten.into(), values))
 }
 
 /// Rejects statements of a transaction as text: the connection is shared with others.

@@ -34,6 +34,8 @@ enum CellKind {
     Whole,
     /// Any other decimal number: a float.
     Decimal,
+    /// A decimal number of SQL text: an integer if it is whole and fits, otherwise its digits.
+    Exact,
     Date,
     Moment,
     Time,
@@ -55,12 +57,19 @@ pub(crate) struct BorrowedRow<'a> {
 }
 
 impl Decoder {
-    pub(crate) fn new(columns: &[Column]) -> Self {
+    /// Reads columns; those of SQL text have types, and exact decimal numbers.
+    pub(crate) fn new(columns: &[Column], is_sql: bool) -> Self {
+        let kind = |column: &Column| match kind(column) {
+            CellKind::Whole | CellKind::Decimal if is_sql => CellKind::Exact,
+            CellKind::Money if is_sql && column.column_length() != MONEY_LENGTH => CellKind::Exact,
+            kind => kind,
+        };
+        let ty = |column: &Column| if is_sql { ty(column, kind(column)) } else { Type::Any };
         Self {
             kinds: columns.iter().map(kind).collect(),
             columns: columns
                 .iter()
-                .map(|column| ResultColumn::new(column.name_str().into_owned(), Type::Any))
+                .map(|column| ResultColumn::new(column.name_str().into_owned(), ty(column)))
                 .collect(),
         }
     }
@@ -148,8 +157,30 @@ fn kind(column: &Column) -> CellKind {
 fn decimal(column: &Column) -> CellKind {
     match (column.decimals(), column.column_length()) {
         (0, _) => CellKind::Whole,
-        (4, 21 | 43) => CellKind::Money,
+        (4, MONEY_LENGTH | 43) => CellKind::Money,
         _ => CellKind::Decimal,
+    }
+}
+
+/// The characters of a DECIMAL(19,4), with its sign and point.
+const MONEY_LENGTH: u32 = 21;
+
+/// The type of a column of SQL text.
+fn ty(column: &Column, kind: CellKind) -> Type {
+    let is_bool = column.column_type() == ColumnType::MYSQL_TYPE_TINY
+        && column.column_length() == 1
+        && !column.org_table_ref().is_empty();
+    match kind {
+        CellKind::Int if is_bool => Type::Bool,
+        CellKind::Int | CellKind::Bits => Type::I64,
+        CellKind::Float => Type::F64,
+        CellKind::Text => Type::Text,
+        CellKind::Bytes => Type::Bytes,
+        CellKind::Money => Type::Currency,
+        CellKind::Whole | CellKind::Decimal | CellKind::Exact => Type::Decimal,
+        CellKind::Date => Type::Date,
+        CellKind::Moment => Type::DateTime,
+        CellKind::Time => Type::Time,
     }
 }
 
@@ -165,6 +196,7 @@ fn cell(kind: CellKind, wire: Wire) -> Result<Cell, ReadError> {
         (CellKind::Bytes, Wire::Bytes(bytes)) => Cell::Bytes(bytes),
         (CellKind::Money, Wire::Bytes(digits)) => Cell::Int(decimal_digits(&digits, 4)?),
         (CellKind::Whole, Wire::Bytes(digits)) => Cell::Int(decimal_digits(&digits, 0)?),
+        (CellKind::Exact, Wire::Bytes(digits)) => exact(digits)?,
         (CellKind::Bits, Wire::Bytes(bytes)) => {
             let fold = |all: u64, byte: &u8| (all << 8) | u64::from(*byte);
             Cell::Int(signed(bytes.iter().fold(0, fold))?)
@@ -189,6 +221,16 @@ fn cell(kind: CellKind, wire: Wire) -> Result<Cell, ReadError> {
             parsed(kind, &text).ok_or_else(|| mismatch(&format!("'{text}' where a number is")))?
         }
     })
+}
+
+/// A decimal number, exactly: an integer if it is whole and fits, otherwise its digits.
+fn exact(digits: Vec<u8>) -> Result<Cell, ReadError> {
+    let text = String::from_utf8(digits).map_err(|_| mismatch("a number in bytes"))?;
+    let digits = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    Ok(digits.parse().map_or_else(|_| Cell::Text(digits.to_owned()), Cell::Int))
 }
 
 /// A value that came as text.

@@ -1,7 +1,9 @@
 //! Encodes values for the columns that they are sent to.
 
 use crate::values::calendar;
-use bobak_core::{ColumnSchema, Error, ErrorKind, Result, TableSchema, Type, Value, ValueRef};
+use bobak_core::{
+    ColumnSchema, Error, ErrorKind, Parameter, Result, TableSchema, Type, Value, ValueRef,
+};
 use mysql::Value as Wire;
 
 /// The value as the column at this place takes it.
@@ -21,7 +23,15 @@ pub(crate) fn encode(table: &TableSchema, place: usize, value: ValueRef<'_>) -> 
             _ => Ok(plain(value)),
         };
     };
-    let wire = match column.ty {
+    wire_of(column.ty, integer).ok_or_else(|| {
+        let what = column.ty.name();
+        rejected(table, column, format!("a {what} must be in the years 1 to 9999 on this server"))
+    })
+}
+
+/// An integer as a column of this type takes it; `None` if the server's type does not have the value.
+fn wire_of(ty: Type, integer: i64) -> Option<Wire> {
+    match ty {
         Type::Currency => Some(Wire::Bytes(money(integer))),
         Type::Date => calendar::date_of(integer).map(|(y, m, d)| Wire::Date(y, m, d, 0, 0, 0, 0)),
         Type::DateTime | Type::Timestamp => calendar::parts_of(integer)
@@ -29,11 +39,39 @@ pub(crate) fn encode(table: &TableSchema, place: usize, value: ValueRef<'_>) -> 
         Type::Time => calendar::time_of(integer)
             .map(|(hour, min, s, us)| Wire::Time(false, 0, hour, min, s, us)),
         _ => Some(Wire::Int(integer)),
+    }
+}
+
+/// A parameter of SQL text.
+///
+/// # Errors
+/// `OutOfRange` for a date outside the years 1 to 9999.
+pub(crate) fn parameter(parameter: &Parameter<'_>) -> Result<Wire> {
+    let ValueRef::Int(integer) = parameter.value.as_ref() else {
+        return Ok(plain(parameter.value.as_ref()));
     };
-    wire.ok_or_else(|| {
-        let what = column.ty.name();
-        rejected(table, column, format!("a {what} must be in the years 1 to 9999 on this server"))
+    wire_of(parameter.ty, integer).ok_or_else(|| {
+        let what = parameter.ty.name();
+        let message = format!("a {what} must be in the years 1 to 9999 on this server");
+        Error::new(ErrorKind::OutOfRange, message)
     })
+}
+
+/// The type to which SQL text casts a parameter: the driver sends numbers, texts and bytes alike.
+pub(crate) fn cast(parameter: &Parameter<'_>) -> Option<String> {
+    let name = match (parameter.ty, &parameter.value) {
+        (_, Value::Bytes(_)) => "BINARY",
+        (Type::Currency, _) => "DECIMAL(19,4)",
+        (Type::Decimal, Value::Text(digits)) => {
+            let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            return Some(format!("DECIMAL(65,{})", decimals.min(30)));
+        }
+        (Type::Date, _) => "DATE",
+        (Type::Time, _) => "TIME(6)",
+        (Type::DateTime | Type::Timestamp, _) => "DATETIME(6)",
+        _ => return None,
+    };
+    Some(name.to_owned())
 }
 
 /// The value as it is, for statements whose text says what it becomes.

@@ -20,3 +20,11 @@ fn statements_need_not_be_prepared() {
         }
     }
 }
+
+#[test]
+fn numbers_in_sql_are_amounts() {
+    if crate::stores::server().is_some() {
+        let check = bobak_testkit::cases::sql_types::money_and_dates_in_server_sql;
+        check(&crate::stores::fresh).unwrap();
+    }
+}

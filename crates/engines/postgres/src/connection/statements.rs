@@ -157,13 +157,13 @@ fn push_count(out: &mut Vec<u8>, count: usize) {
 
 /// Requests columns in binary form if their type's binary form is known, else as text.
 fn push_formats(out: &mut Vec<u8>, columns: &[Column]) {
-    if columns.iter().all(|column| value::is_binary(column.oid)) {
+    if columns.iter().all(Column::is_binary) {
         out.extend_from_slice(&[0, 1, 0, 1]);
         return;
     }
     push_count(out, columns.len());
     for column in columns {
-        out.extend_from_slice(&u16::from(value::is_binary(column.oid)).to_be_bytes());
+        out.extend_from_slice(&u16::from(column.is_binary()).to_be_bytes());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows as the server sends them, decoded where they lie.
 
-use crate::protocol::value::ColumnFormat;
-use bobak_core::{Row, ValueRef};
+use crate::protocol::value::{self, ColumnFormat, is_text, oid};
+use bobak_core::{ResultColumn, Row, Type, ValueRef};
 
 /// A column of a result.
 #[derive(Clone, Debug)]
@@ -9,6 +9,18 @@ pub(crate) struct Column {
     pub name: String,
     pub oid: u32,
     pub kind: ColumnFormat,
+}
+
+impl Column {
+    /// Whether its values are received in the binary form.
+    pub fn is_binary(&self) -> bool {
+        self.kind != ColumnFormat::Numeric && value::is_binary(self.oid)
+    }
+
+    /// The column of an SQL result.
+    pub fn described(&self) -> ResultColumn {
+        ResultColumn::new(self.name.clone(), type_of(self.oid, self.kind))
+    }
 }
 
 /// The end of each value of the current row; NULL has none. Reused from row to row.
@@ -65,5 +77,58 @@ impl Row for PgRow<'_> {
 
     fn name(&self, column: usize) -> Option<&str> {
         self.columns.get(column).map(|column| column.name.as_str())
+    }
+}
+
+/// A row of SQL text: its columns have types, and decimal numbers are exact.
+pub(crate) struct SqlRow<'a>(pub PgRow<'a>);
+
+impl Row for SqlRow<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        let is_exact =
+            self.0.columns.get(column).is_some_and(|one| one.kind == ColumnFormat::Numeric);
+        match self.0.spans.get(column) {
+            Some(&(start, end)) if is_exact && end != NULL => {
+                let bytes = self.0.body.get(start as usize..end as usize);
+                bytes.map_or(ValueRef::Null, value::decode_exact)
+            }
+            _ => self.0.get(column),
+        }
+    }
+
+    fn name(&self, column: usize) -> Option<&str> {
+        self.0.name(column)
+    }
+
+    fn ty(&self, column: usize) -> Type {
+        self.0.columns.get(column).map_or(Type::Any, |one| type_of(one.oid, one.kind))
+    }
+}
+
+/// The type of a column of an SQL result.
+const fn type_of(oid: u32, kind: ColumnFormat) -> Type {
+    match kind {
+        ColumnFormat::Bool => Type::Bool,
+        ColumnFormat::Int2 => Type::I16,
+        ColumnFormat::Int4 => Type::I32,
+        ColumnFormat::Int8 | ColumnFormat::Oid => Type::I64,
+        ColumnFormat::Float4 => Type::F32,
+        ColumnFormat::Float8 => Type::F64,
+        ColumnFormat::Money => Type::Currency,
+        ColumnFormat::Numeric => Type::Decimal,
+        ColumnFormat::Date => Type::Date,
+        ColumnFormat::Time => Type::Time,
+        ColumnFormat::Timestamp if oid == oid::TIMESTAMP => Type::DateTime,
+        ColumnFormat::Timestamp => Type::Timestamp,
+        ColumnFormat::Bytes if oid == oid::UUID => Type::Uuid,
+        ColumnFormat::Bytes => Type::Bytes,
+        ColumnFormat::Jsonb => Type::Json,
+        ColumnFormat::Text if oid == oid::JSON => Type::Json,
+        ColumnFormat::Text if is_text(oid) => Type::Text,
+        ColumnFormat::Text => Type::Any,
     }
 }

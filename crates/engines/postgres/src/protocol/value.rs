@@ -110,7 +110,7 @@ pub(crate) const fn array_of(oid: u32) -> Option<u32> {
     })
 }
 
-const fn is_text(oid: u32) -> bool {
+pub(crate) const fn is_text(oid: u32) -> bool {
     use oid::{BPCHAR, JSON, NAME, TEXT, UNKNOWN, VARCHAR};
     matches!(oid, BPCHAR | JSON | NAME | TEXT | UNKNOWN | VARCHAR)
 }
@@ -320,7 +320,7 @@ pub(crate) enum ColumnFormat {
     Bytes,
     /// `numeric(p,4)`: the amount times 10,000.
     Money,
-    /// `numeric` of other digits: an integer where it is one, else the nearest float.
+    /// `numeric` of other digits, received as text: an integer if it is one, else the nearest float.
     Numeric,
     Date,
     Time,
@@ -367,7 +367,7 @@ impl ColumnFormat {
                     micros => micros.saturating_add(MICROS),
                 })
             }),
-            Self::Money => decode_numeric(bytes, 4).map_or(ValueRef::Null, ValueRef::Int),
+            Self::Money => decode_money(bytes).map_or(ValueRef::Null, ValueRef::Int),
             Self::Date => fixed(bytes, |b| {
                 ValueRef::Int(match i32::from_be_bytes(b) {
                     i32::MIN => i64::MIN,
@@ -382,9 +382,12 @@ impl ColumnFormat {
             Self::Oid => fixed(bytes, |b| ValueRef::Int(u32::from_be_bytes(b).into())),
             Self::Bytes => ValueRef::Bytes(bytes),
             Self::Jsonb => Self::Text.decode(bytes.get(1..).unwrap_or_default()),
-            Self::Numeric => match decode_numeric(bytes, 0) {
-                Some(integer) => ValueRef::Int(integer),
-                None => ValueRef::Float(decode_float(bytes)),
+            Self::Numeric => match decode_exact(bytes) {
+                ValueRef::Text(digits) => {
+                    let float = digits.parse().ok().filter(|float: &f64| !float.is_nan());
+                    float.map_or(ValueRef::Null, ValueRef::Float)
+                }
+                whole => whole,
             },
         }
     }
@@ -411,12 +414,12 @@ fn digits(bytes: &[u8]) -> Option<(bool, impl Iterator<Item = (i64, i32)>)> {
     Some((sign != 0, digits.zip((0..).map(move |at| weight - at))))
 }
 
-/// A `numeric` times 10,000 if `scale` is 4, times 1 if it is 0; `None` if the result is no 64-bit integer.
-fn decode_numeric(bytes: &[u8], scale: i32) -> Option<i64> {
+/// A `numeric` times 10,000; `None` if that is not a 64-bit integer.
+fn decode_money(bytes: &[u8]) -> Option<i64> {
     let (negative, digits) = digits(bytes)?;
     let mut total: i128 = 0;
     for (digit, power) in digits {
-        let power = power + scale / 4;
+        let power = power + 1;
         if digit == 0 {
             continue;
         }
@@ -426,22 +429,14 @@ fn decode_numeric(bytes: &[u8], scale: i32) -> Option<i64> {
     i64::try_from(if negative { -total } else { total }).ok()
 }
 
-fn decode_float(bytes: &[u8]) -> f64 {
-    match digits(bytes) {
-        Some((negative, digits)) => {
-            let text: String =
-                digits.map(|(digit, power)| format!("{digit}e{}+", power * 4)).collect();
-            // Each digit is exact, and the sum is rounded a few times: the nearest float, nearly.
-            let parts = text.split('+').filter(|part| !part.is_empty());
-            let total: f64 = parts.rev().filter_map(|part| part.parse::<f64>().ok()).sum();
-            if negative { -total } else { total }
-        }
-        None => match bytes.get(4..6) {
-            Some([0xd0, 0]) => f64::INFINITY,
-            Some([0xf0, 0]) => f64::NEG_INFINITY,
-            _ => f64::NAN,
-        },
-    }
+/// A `numeric` in its text form, exactly: an integer if it is whole and fits, otherwise its digits.
+pub(crate) fn decode_exact(bytes: &[u8]) -> ValueRef<'_> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return ValueRef::Null };
+    let digits = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => text,
+    };
+    digits.parse().map_or(ValueRef::Text(digits), ValueRef::Int)
 }
 
 #[cfg(test)]
@@ -462,11 +457,21 @@ mod tests {
             let bytes = coded(scaled, oid::NUMERIC);
             assert_eq!(ColumnFormat::Money.decode(&bytes), ValueRef::Int(scaled), "{scaled}");
         }
-        assert_eq!(ColumnFormat::Numeric.decode(&coded(70_000, oid::NUMERIC)), ValueRef::Int(7));
-        assert_eq!(
-            ColumnFormat::Numeric.decode(&coded(15_000, oid::NUMERIC)),
-            ValueRef::Float(1.5)
-        );
+    }
+
+    #[test]
+    fn numerics_are_exact() {
+        use ValueRef::{Float, Int, Null, Text};
+        for (text, exact, number) in [
+            ("7.0000", Int(7), Int(7)),
+            ("-1.5000", Text("-1.5"), Float(-1.5)),
+            ("100", Int(100), Int(100)),
+            ("99999999999999999999.50", Text("99999999999999999999.5"), Float(1e20)),
+            ("NaN", Text("NaN"), Null),
+        ] {
+            assert_eq!(decode_exact(text.as_bytes()), exact);
+            assert_eq!(ColumnFormat::Numeric.decode(text.as_bytes()), number);
+        }
     }
 
     #[test]

@@ -11,9 +11,7 @@ use crate::session::fetch::FetchEnd;
 use crate::session::open_cursors::{OpenCursor, RemainingRows, close_portal, end_request};
 use crate::session::query;
 use crate::session::state::SessionState;
-use bobak_core::{
-    Cursor, CursorId, Error, ErrorKind, Result, ResultColumn, RowBuffer, Source, Type,
-};
+use bobak_core::{Cursor, CursorId, Error, ErrorKind, Result, RowBuffer, Source};
 use std::sync::Arc;
 
 /// Opens a cursor.
@@ -31,10 +29,7 @@ pub(crate) fn open(state: &mut SessionState<'_>, source: &Source<'_>) -> Result<
     };
     let columns = match source {
         Source::Select(select) => Source::select_columns(select),
-        Source::Sql { .. } => {
-            let column = |column: &Column| ResultColumn::new(column.name.clone(), Type::Any);
-            cursor.columns.iter().map(column).collect()
-        }
+        Source::Sql { .. } => cursor.columns.iter().map(Column::described).collect(),
     };
     state.cursors.open.insert(id, cursor);
     Ok(Cursor::new(CursorId(id), Arc::new(columns)))
@@ -47,7 +42,7 @@ fn open_inside<'e>(
     portal: String,
 ) -> Result<OpenCursor<'e>> {
     let prepared_query = query::prepare(state, connection, source)?;
-    let mut cursor = OpenCursor::new(&prepared_query.prepared.columns);
+    let mut cursor = OpenCursor::new(&prepared_query.prepared.columns, prepared_query.is_sql());
     if prepared_query.may_fail {
         // Its savepoint would stay open as long as the cursor, so all rows are read now.
         query::run(state, connection, source, &mut |row| cursor.keep(row).map(|()| true))?;
@@ -67,7 +62,7 @@ fn open_inside<'e>(
 fn open_outside<'e>(state: &mut SessionState<'e>, source: &Source<'_>) -> Result<OpenCursor<'e>> {
     let mut pooled = state.take()?;
     let prepared_query = query::prepare(state, &mut pooled, source)?;
-    let mut cursor = OpenCursor::new(&prepared_query.prepared.columns);
+    let mut cursor = OpenCursor::new(&prepared_query.prepared.columns, prepared_query.is_sql());
     prepared_query.bind(&mut pooled, "")?;
     match cursor.read(&mut pooled, "", false) {
         Ok(FetchEnd::More) => cursor.remaining = RemainingRows::OwnConnection(pooled),

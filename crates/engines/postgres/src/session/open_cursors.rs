@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::connection::pool::PooledConnection;
 use crate::protocol::message;
-use crate::protocol::row::{Column, ValueSpans};
+use crate::protocol::row::{Column, SqlRow, ValueSpans};
 use crate::session::fetch::{self, FetchEnd, FetchStats};
 use bobak_core::{Result, Row, RowBuffer};
 use std::collections::{BTreeMap, VecDeque};
@@ -20,6 +20,8 @@ pub(crate) struct OpenCursors<'e> {
 /// An open cursor.
 pub(crate) struct OpenCursor<'e> {
     pub columns: Arc<Vec<Column>>,
+    /// Whether it is of SQL text, not of a query over a table.
+    is_sql: bool,
     /// Rows that were received and not yet fetched.
     pub received: VecDeque<RowBuffer>,
     pub remaining: RemainingRows<'e>,
@@ -118,10 +120,10 @@ impl<'e> OpenCursors<'e> {
 }
 
 impl<'e> OpenCursor<'e> {
-    pub fn new(columns: &[Column]) -> Self {
+    pub fn new(columns: &[Column], is_sql: bool) -> Self {
         let columns = Arc::new(columns.to_vec());
         let (received, remaining) = (VecDeque::new(), RemainingRows::None);
-        Self { columns, received, remaining, next_rows: FIRST_ROWS }
+        Self { columns, is_sql, received, remaining, next_rows: FIRST_ROWS }
     }
 
     /// Keeps a row until it is fetched.
@@ -156,7 +158,9 @@ impl<'e> OpenCursor<'e> {
         let (columns, mut stats) = (Arc::clone(&self.columns), FetchStats::default());
         let mut spans = ValueSpans::default();
         let ended = fetch::read_rows(connection, &mut stats, |body| {
-            self.keep(&spans.of(body, &columns)).map(|()| true)
+            let row = spans.of(body, &columns);
+            let kept = if self.is_sql { self.keep(&SqlRow(row)) } else { self.keep(&row) };
+            kept.map(|()| true)
         });
         if sync && !connection.is_broken {
             let ready = connection.finish(|_| Ok(()));

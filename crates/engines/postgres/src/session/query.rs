@@ -4,7 +4,7 @@ use crate::connection::{Connection, PreparedStatement};
 use crate::error;
 use crate::error::{locate, without_row};
 use crate::protocol::message::{self, Message};
-use crate::protocol::row::ValueSpans;
+use crate::protocol::row::{SqlRow, ValueSpans};
 use crate::protocol::value::Outside;
 use crate::session::fetch::{self, FetchEnd, FetchStats};
 use crate::session::sql_text;
@@ -135,7 +135,8 @@ fn hand_out(
         connection.send("asking for rows")?;
         let mut stats = FetchStats::default();
         let end = fetch::read_rows(connection, &mut stats, |body| {
-            row(&spans.of(body, &prepared_query.prepared.columns))
+            let found = spans.of(body, &prepared_query.prepared.columns);
+            if prepared_query.is_sql() { row(&SqlRow(found)) } else { row(&found) }
         });
         match end {
             Ok(FetchEnd::More) => rows = stats.next_rows(STREAMED),
@@ -186,14 +187,18 @@ pub(crate) fn prepare<'a>(
             Ok(PreparedQuery { prepared, parameters, table, may_fail })
         }
         Source::Sql { text, parameters } => {
-            let parameters: Vec<_> = parameters.iter().map(|one| one.value.clone()).collect();
-            let prepared = sql_text::prepare(state, connection, text, &parameters)?;
+            let (prepared, parameters) = sql_text::prepare(state, connection, text, parameters)?;
             Ok(PreparedQuery { prepared, parameters, table: None, may_fail: true })
         }
     }
 }
 
 impl PreparedQuery<'_> {
+    /// Whether it is SQL text, not a query over a table.
+    pub const fn is_sql(&self) -> bool {
+        self.table.is_none()
+    }
+
     /// Appends the request that binds the parameters to a portal.
     ///
     /// # Errors

@@ -8,7 +8,10 @@ use crate::session::outcome::is_utility;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
-use bobak_core::{BulkChange, Error, ErrorKind, Parameter, Result, Value, ValueRef};
+use bobak_core::{
+    BulkChange, ColumnSchema, Currency, Error, ErrorKind, Parameter, Result, Type, Value, ValueRef,
+};
+use bobak_sql::returns_rows;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -39,8 +42,7 @@ pub(crate) fn execute(
     sql: &str,
     parameters: &[Parameter<'_>],
 ) -> Result<u64> {
-    let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
-    let prepared = prepare(state, connection, sql, &values)?;
+    let (prepared, values) = prepare(state, connection, sql, parameters)?;
     run(state, connection, &prepared, &values)
 }
 
@@ -76,17 +78,17 @@ fn run(
     Ok(changed)
 }
 
-/// Prepares an SQL statement. The server infers the type of each `?` from its context; if it cannot, the type of the
-/// value is used.
+/// Prepares an SQL statement, and returns its parameters in the form in which they are bound. The server infers the
+/// type of each `?` from its context; if it cannot, or if the parameter is of another type, the parameter's own is used.
 ///
 /// # Errors
 /// `Syntax`, also if the number of parameters differs from that of placeholders; those of the server.
-pub(crate) fn prepare(
+pub(crate) fn prepare<'a>(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
     sql: &str,
-    parameters: &[Value<'_>],
-) -> Result<Arc<PreparedStatement>> {
+    parameters: &'a [Parameter<'_>],
+) -> Result<(Arc<PreparedStatement>, Vec<Value<'a>>)> {
     let (text, savepoints) = numbered(sql);
     if savepoints != parameters.len() {
         let given = parameters.len();
@@ -100,22 +102,81 @@ pub(crate) fn prepare(
         _ => error,
     };
     let prepared = state.prepare(connection, &text, &[]).map_err(syntax)?;
-    let own = |(value, inferred): (&Value<'_>, &u32)| match (value, *inferred) {
+    let is_query = returns_rows(sql);
+    let given = || parameters.iter().zip(&prepared.parameters);
+    let types: Vec<u32> = given().map(|(one, oid)| type_for(one, *oid, is_query)).collect();
+    let bound = parameters.iter().zip(&types).map(|(one, oid)| bound_value(one, *oid));
+    let values = bound.collect::<Result<Vec<_>>>()?;
+    if types == prepared.parameters {
+        return Ok((prepared, values));
+    }
+    // The types are part of the text, since the statement cache is keyed by it.
+    let shown: Vec<String> = types.iter().map(ToString::to_string).collect();
+    let text = format!("{text} /* {} */", shown.join(" "));
+    Ok((state.prepare(connection, &text, &types).map_err(syntax)?, values))
+}
+
+/// The type as which a parameter is sent, if the server infers the type `inferred` from the statement.
+fn type_for(parameter: &Parameter<'_>, inferred: u32, is_query: bool) -> u32 {
+    let own = match parameter.ty {
+        Type::Bool => oid::BOOL,
+        Type::Currency | Type::Decimal => oid::NUMERIC,
+        Type::Date => oid::DATE,
+        Type::Time => oid::TIME,
+        Type::DateTime => oid::TIMESTAMP,
+        Type::Timestamp => oid::TIMESTAMPTZ,
+        Type::Uuid => oid::UUID,
+        _ => return type_for_plain(&parameter.value, inferred),
+    };
+    let keeps = match inferred {
+        // What the server infers if nothing says the type. A column of texts may also keep dates.
+        oid::TEXT => !is_query && !matches!(own, oid::NUMERIC | oid::BOOL),
+        oid::FLOAT4 | oid::FLOAT8 => own == oid::NUMERIC,
+        oid::INT2 | oid::INT4 | oid::INT8 => own == oid::BOOL,
+        oid::NUMERIC => matches!(own, oid::NUMERIC | oid::BOOL),
+        oid::TIMESTAMP | oid::TIMESTAMPTZ => matches!(own, oid::TIMESTAMP | oid::TIMESTAMPTZ),
+        oid::BYTEA | oid::UUID => own == oid::UUID,
+        oid::VARCHAR | oid::BPCHAR => true,
+        other => other == own,
+    };
+    if keeps { inferred } else { own }
+}
+
+/// As [`type_for`], for numbers, texts and bytes.
+fn type_for_plain(value: &Value<'_>, inferred: u32) -> u32 {
+    match (value, inferred) {
         (Value::Int(_), oid::TEXT) => oid::INT8,
         (Value::Float(_), oid::TEXT) => oid::FLOAT8,
         (Value::Bytes(_), oid::TEXT) => oid::BYTEA,
         // Otherwise the server would reject a number too large for the column instead of comparing it.
         (Value::Int(_), oid::INT2 | oid::INT4) => oid::INT8,
+        // A number is not a date: the server rejects the comparison, but `date - integer` is possible.
+        (Value::Int(number), oid::DATE | oid::TIME | oid::TIMESTAMP | oid::TIMESTAMPTZ) => {
+            if i32::try_from(*number).is_ok() {
+                oid::INT4
+            } else {
+                oid::INT8
+            }
+        }
         (_, inferred) => inferred,
-    };
-    let types: Vec<u32> = parameters.iter().zip(&prepared.parameters).map(own).collect();
-    if types == prepared.parameters {
-        return Ok(prepared);
     }
-    // The types are part of the text, since the statement cache is keyed by it.
-    let shown: Vec<String> = types.iter().map(ToString::to_string).collect();
-    let text = format!("{text} /* {} */", shown.join(" "));
-    state.prepare(connection, &text, &types).map_err(syntax)
+}
+
+/// A parameter's value in the form in which it is sent as this type.
+fn bound_value<'a>(parameter: &'a Parameter<'_>, oid: u32) -> Result<Value<'a>> {
+    let value = parameter.value.as_ref();
+    Ok(match (value, parameter.ty) {
+        (ValueRef::Int(_), Type::Currency) if oid == oid::NUMERIC => value.into(),
+        (ValueRef::Int(scaled), Type::Currency) => {
+            Value::from(Currency::from_scaled(scaled).to_string())
+        }
+        (ValueRef::Int(number), _) if oid == oid::NUMERIC => Value::from(number.to_string()),
+        (ValueRef::Float(number), _) if oid == oid::NUMERIC => Value::from(format!("{number:?}")),
+        (_, ty) if ty.has_text_form() && matches!(oid, oid::TEXT | oid::VARCHAR | oid::BPCHAR) => {
+            ColumnSchema::new("parameter", ty).as_text().nullable(true).accept(value.into())?
+        }
+        _ => value.into(),
+    })
 }
 
 /// The text with `$1`, `$2` in place of each `?` outside of quotes and comments, and their number.

@@ -1,6 +1,7 @@
 //! The suite that every engine passes, with each way that the engine has of doing the same.
 
 use crate::support::{stores, url};
+use bobak_testkit::cases::sql_types::money_and_dates_in_server_sql;
 use bobak_testkit::{CASES, Case, Harness};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -32,5 +33,12 @@ fn run(harness: &(dyn Harness + Sync)) {
 fn postgres_passes_the_conformance_suite() {
     if let Some(url) = url() {
         run(&stores(&url, ""));
+    }
+}
+
+#[test]
+fn numbers_in_sql_are_amounts() {
+    if let Some(url) = url() {
+        money_and_dates_in_server_sql(&stores(&url, "")).unwrap();
     }
 }

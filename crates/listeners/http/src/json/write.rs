@@ -44,8 +44,16 @@ pub(crate) fn write_row(
 /// Appends one value.
 #[inline]
 pub(crate) fn write_cell(out: &mut String, ty: Type, numbers: NumberFormat, value: ValueRef<'_>) {
-    let is_wide = matches!(ty, Type::I64 | Type::U64 | Type::Currency | Type::Any);
-    if numbers == NumberFormat::Text && is_wide && matches!(value, ValueRef::Int(_)) {
+    let is_wide = match value {
+        ValueRef::Int(_) => {
+            matches!(ty, Type::I64 | Type::U64 | Type::Currency | Type::Any | Type::Decimal)
+        }
+        ValueRef::Text(digits) => {
+            ty == Type::Decimal && digits.ends_with(|c: char| c.is_ascii_digit())
+        }
+        _ => false,
+    };
+    if numbers == NumberFormat::Text && is_wide {
         out.push('"');
         write_value(out, ty, value);
         out.push('"');

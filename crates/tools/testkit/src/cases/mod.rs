@@ -20,6 +20,7 @@ pub mod rules;
 pub mod schema;
 pub mod selects;
 pub mod sql;
+pub mod sql_types;
 pub mod transactions;
 pub mod values;
 pub mod versions;
