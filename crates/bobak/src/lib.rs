@@ -110,7 +110,7 @@ pub mod engine {
         Assign, BackupContent, BackupJob, Batch, BulkChange, Capabilities, Comparison, Condition,
         Cursor, CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, RowBuffer, Run,
         SchemaChange, Select, Session, SessionLayer, Source, TransactionControl, Verb, Write,
-        codec, prepare_batched, prepare_insert, prepare_update,
+        choices, codec, prepare_batched, prepare_insert, prepare_update, settings,
     };
     #[cfg(feature = "kv")]
     pub use bobak_kv as kv;
@@ -124,7 +124,7 @@ pub mod engine {
     #[cfg(feature = "sqlite")]
     pub use bobak_sqlite as sqlite;
 
-    pub use crate::url::open;
+    pub use crate::url::{all_settings, open};
 }
 
 /// Everything that most programs need, in one `use`.

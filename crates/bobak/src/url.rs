@@ -3,14 +3,14 @@
 #[cfg(feature = "remote")]
 mod remote;
 
-use bobak_core::url::{choice, config, decode, number};
+use bobak_core::settings::{Configurable, SettingInfo};
+use bobak_core::url::{config, decode};
 use bobak_core::{Engine, Error, ErrorKind, Result};
-use bobak_memory::{Memory, MemoryBuilder, SnapshotFormat};
+use bobak_memory::{Memory, MemoryBuilder};
 use bobak_operations::DatabaseFile;
 use bobak_operations::backup::FileType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Opens the engine that a URL names, without a database around it. See
 /// [`Db::open`](crate::Db::open).
@@ -27,13 +27,12 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
     #[cfg(feature = "remote")]
     let raw = place;
     let place = decode(place).map_err(|error| in_url(error, bad))?;
-    let settings = settings(query).map_err(|error| in_url(error, bad))?;
     match scheme {
-        "memory" => memory(&place, &settings).map_err(|error| in_url(error, bad)),
+        "memory" => memory(&place, query).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "kv")]
-        "kv" => key_value(&place, &settings).map_err(|error| in_url(error, bad)),
+        "kv" => key_value(&place, query).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "sqlite")]
-        "sqlite" => sqlite(&place, &settings).map_err(|error| in_url(error, bad)),
+        "sqlite" => sqlite(&place, query).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => bobak_postgres::Postgres::open(url)
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
@@ -43,13 +42,29 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
             .map_err(|error| in_url(error, bad)),
         #[cfg(feature = "remote")]
-        "bobak" => remote::tcp(&place, &settings).map_err(|error| in_url(error, bad)),
+        "bobak" => remote::tcp(&place, query).map_err(|error| in_url(error, bad)),
         #[cfg(all(feature = "remote", unix))]
-        "bobak+unix" => remote::unix(&place, &settings).map_err(|error| in_url(error, bad)),
+        "bobak+unix" => remote::unix(&place, query).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "remote")]
-        "bobak+stdio" => remote::stdio(raw, &settings).map_err(|error| in_url(error, bad)),
+        "bobak+stdio" => remote::stdio(raw, query).map_err(|error| in_url(error, bad)),
         _ => Err(bad(unknown_engine(scheme))),
     }
+}
+
+/// The settings of each engine of this program, by the engine's name in URLs.
+#[must_use]
+pub fn all_settings() -> Vec<(&'static str, &'static [SettingInfo])> {
+    vec![
+        #[cfg(feature = "sqlite")]
+        ("sqlite", bobak_sqlite::SqliteBuilder::SETTINGS),
+        ("memory", MemoryBuilder::SETTINGS),
+        #[cfg(feature = "postgres")]
+        ("postgres", bobak_postgres::PostgresBuilder::SETTINGS),
+        #[cfg(feature = "mysql")]
+        ("mysql", bobak_mysql::MySqlBuilder::SETTINGS),
+        #[cfg(feature = "remote")]
+        ("bobak", bobak_remote::RemoteBuilder::SETTINGS),
+    ]
 }
 
 /// The message for a scheme that this program can't open: its engine's feature is disabled, or no engine has it.
@@ -127,14 +142,13 @@ pub(crate) fn database_file(url: &str) -> Result<DatabaseFile> {
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let read = || -> Result<DatabaseFile> {
         let path = PathBuf::from(decode(place)?);
-        let settings = settings(query)?;
         match scheme {
             "memory" if !place.is_empty() => {
-                Ok(DatabaseFile::Memory { path, builder: memory_builder(&settings)? })
+                Ok(DatabaseFile::Memory { path, builder: memory_builder(query)? })
             }
             #[cfg(feature = "sqlite")]
             "sqlite" if !place.is_empty() && place != ":memory:" => {
-                Ok(DatabaseFile::Sqlite { path, builder: sqlite_builder(&settings)? })
+                Ok(DatabaseFile::Sqlite { path, builder: sqlite_builder(query)? })
             }
             _ => {
                 let message = format!("'{shown}' is no file: write sqlite:FILE or memory:FILE");
@@ -145,8 +159,8 @@ pub(crate) fn database_file(url: &str) -> Result<DatabaseFile> {
     read().map_err(|error| in_url(error, bad))
 }
 
-fn memory(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
-    let mut builder = memory_builder(settings)?;
+fn memory(place: &str, query: &str) -> Result<Arc<dyn Engine>> {
+    let mut builder = memory_builder(query)?;
     if !place.is_empty() {
         must_be_snapshot(Path::new(place))?;
         builder = builder.snapshot(place);
@@ -174,176 +188,45 @@ fn must_be_snapshot(file: &Path) -> Result<()> {
     }
 }
 
-fn memory_builder(settings: &[(String, String)]) -> Result<MemoryBuilder> {
+fn memory_builder(query: &str) -> Result<MemoryBuilder> {
     let mut builder = Memory::builder();
-    for (name, value) in settings {
-        builder = match name.as_str() {
-            "format" => builder.format(choice(
-                name,
-                value,
-                &[("binary", SnapshotFormat::Binary), ("json", SnapshotFormat::Json)],
-            )?),
-            "busy_timeout" => builder.busy_timeout(Duration::from_millis(number(name, value)?)),
-            _ => return Err(unknown(name, "format, busy_timeout")),
-        };
-    }
+    builder.set_query(query)?;
     Ok(builder)
 }
 
 #[cfg(feature = "kv")]
-fn key_value(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
-    use bobak_kv::{Durability, Kv};
+fn key_value(place: &str, query: &str) -> Result<Arc<dyn Engine>> {
     if place.is_empty() {
         return Err(config("no file; write kv:FILE"));
     }
-    let durabilities = [("immediate", Durability::Immediate), ("on_flush", Durability::OnFlush)];
-    let switch = [("true", true), ("false", false)];
-    let mut builder = Kv::builder();
-    for (name, value) in settings {
-        builder = match name.as_str() {
-            "busy_timeout" => builder.busy_timeout(Duration::from_millis(number(name, value)?)),
-            "cache_bytes" => builder.cache_bytes(number(name, value)?),
-            "check_on_open" => builder.check_on_open(choice(name, value, &switch)?),
-            "durability" => builder.durability(choice(name, value, &durabilities)?),
-            _ => {
-                return Err(unknown(name, "busy_timeout, cache_bytes, check_on_open, durability"));
-            }
-        };
-    }
+    let mut builder = bobak_kv::Kv::builder();
+    builder.set_query(query)?;
     Ok(Arc::new(builder.open(place)?))
 }
 
 #[cfg(feature = "sqlite")]
-fn sqlite(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
+fn sqlite(place: &str, query: &str) -> Result<Arc<dyn Engine>> {
     if place.is_empty() {
         return Err(config("no file; write sqlite:FILE or sqlite::memory:"));
     }
-    let builder = sqlite_builder(settings)?;
+    let builder = sqlite_builder(query)?;
     let engine = if place == ":memory:" { builder.open_memory()? } else { builder.open(place)? };
     Ok(Arc::new(engine))
 }
 
 #[cfg(feature = "sqlite")]
-fn sqlite_builder(settings: &[(String, String)]) -> Result<bobak_sqlite::SqliteBuilder> {
-    use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
-    let mut builder = Sqlite::builder();
-    for (name, value) in settings {
-        builder = match name.as_str() {
-            "synchronous" => builder.synchronous(choice(
-                name,
-                value,
-                &[
-                    ("extra", Synchronous::Extra),
-                    ("full", Synchronous::Full),
-                    ("normal", Synchronous::Normal),
-                    ("off", Synchronous::Off),
-                ],
-            )?),
-            "journal" => builder.journal_mode(choice(
-                name,
-                value,
-                &[
-                    ("wal", JournalMode::Wal),
-                    ("delete", JournalMode::Delete),
-                    ("truncate", JournalMode::Truncate),
-                    ("persist", JournalMode::Persist),
-                    ("memory", JournalMode::Memory),
-                    ("off", JournalMode::Off),
-                ],
-            )?),
-            "locking" => builder.locking(choice(
-                name,
-                value,
-                &[("normal", Locking::Normal), ("exclusive", Locking::Exclusive)],
-            )?),
-            "page_size" => builder.page_size(number(name, value)?),
-            "cache_size" => builder.cache_bytes(number(name, value)?),
-            "mmap_size" => builder.mmap_bytes(number(name, value)?),
-            "max_value" => builder.max_value_bytes(number(name, value)?),
-            "max_ahead" => builder.max_ahead_bytes(number(name, value)?),
-            "busy_timeout" => builder.busy_timeout(Duration::from_millis(number(name, value)?)),
-            "readers" => builder.readers(number(name, value)?),
-            "vfs" => builder.vfs(value),
-            "key_file" | "password_file" | "password_env" => with_key(builder, name, value)?,
-            "key" | "password" => {
-                return Err(config(format!(
-                    "a {name} does not belong in a URL, which is shown and logged: name where it is, \
-                     by key_file, password_file or password_env"
-                )));
-            }
-            "mode" => {
-                let modes =
-                    &[("rwc", (false, true)), ("rw", (false, false)), ("ro", (true, false))];
-                let (read_only, create) = choice(name, value, modes)?;
-                builder.read_only(read_only).create(create)
-            }
-            "recover" => builder.recover(choice(name, value, &[("on", true), ("off", false)])?),
-            _ => {
-                return Err(unknown(
-                    name,
-                    "synchronous, journal, locking, page_size, cache_size, mmap_size, \
-                     max_value, max_ahead, busy_timeout, readers, vfs, mode, recover, key_file, password_file, password_env",
-                ));
-            }
-        };
+fn sqlite_builder(query: &str) -> Result<bobak_sqlite::SqliteBuilder> {
+    let keys = query.split('&').filter_map(|part| part.split_once('='));
+    if let Some((name, _)) = keys.into_iter().find(|(name, _)| matches!(*name, "key" | "password"))
+    {
+        return Err(config(format!(
+            "a {name} does not belong in a URL, which is shown and logged: name where it is, \
+             by key_file, password_file or password_env"
+        )));
     }
+    let mut builder = bobak_sqlite::Sqlite::builder();
+    builder.set_query(query)?;
     Ok(builder)
-}
-
-/// The builder with the key of an encrypted file, read from where the URL says.
-#[cfg(feature = "encryption")]
-fn with_key(
-    builder: bobak_sqlite::SqliteBuilder,
-    name: &str,
-    value: &str,
-) -> Result<bobak_sqlite::SqliteBuilder> {
-    use bobak_sqlite::Key;
-    if builder.has_key() {
-        return Err(config("one of key_file, password_file and password_env is enough"));
-    }
-    let key = match name {
-        "key_file" => Key::from_file(value)?,
-        "password_file" => Key::from_password_file(value)?,
-        _ => {
-            let password = std::env::var(value)
-                .map_err(|_| config(format!("there is no environment variable {value}")))?;
-            Key::password(password)?
-        }
-    };
-    Ok(builder.key(key))
-}
-
-#[cfg(all(feature = "sqlite", not(feature = "encryption")))]
-fn with_key(
-    _: bobak_sqlite::SqliteBuilder,
-    name: &str,
-    _: &str,
-) -> Result<bobak_sqlite::SqliteBuilder> {
-    let message = format!(
-        "this program was built without encryption, which {name} needs: enable the feature \
-         `encryption` of bobak"
-    );
-    Err(Error::new(ErrorKind::Unsupported, message))
-}
-
-/// The decoded settings of a query such as `a=b&c=d`.
-fn settings(query: &str) -> Result<Vec<(String, String)>> {
-    let parts = query.split('&').filter(|part| !part.is_empty());
-    let mut settings: Vec<(String, String)> = Vec::new();
-    for part in parts {
-        let (name, value) =
-            part.split_once('=').ok_or_else(|| config(format!("'{part}' is not name=value")))?;
-        let value = decode(value)?;
-        if settings.iter().any(|(other, _)| other == name) {
-            return Err(config(format!("'{name}' is there twice")));
-        }
-        settings.push((name.to_owned(), value));
-    }
-    Ok(settings)
-}
-
-fn unknown(name: &str, known: &str) -> Error {
-    config(format!("unknown setting '{name}'; there are: {known}"))
 }
 
 #[cfg(test)]
@@ -379,7 +262,10 @@ mod tests {
                 "begins with a quote; write a space as %20",
             ),
             ("memory:%zz", "a % without two hexadecimal digits"),
-            ("memory:?busy_timeout=soon", "busy_timeout is a whole number, not 'soon'"),
+            (
+                "memory:?busy_timeout=soon",
+                "busy_timeout is a whole number of milliseconds, not 'soon'",
+            ),
         ] {
             let error = open(url).err().map(|error| (error.kind(), error.to_string()));
             let (kind, message) = error.expect(url);

@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn file_of_url() {
-        assert_eq!(file_of("sqlite:a.db?journal=wal"), Some("a.db".into()));
+        assert_eq!(file_of("sqlite:a.db?journal_mode=wal"), Some("a.db".into()));
         assert_eq!(file_of("memory:a.bobak"), Some("a.bobak".into()));
         assert_eq!(file_of("sqlite::memory:"), None);
         assert_eq!(file_of("memory:"), None);

@@ -87,6 +87,7 @@ enum Command {
     Token(commands::Token),
     #[cfg(unix)]
     Permissions(commands::Permissions),
+    Settings(commands::ListSettings),
     Bench(commands::Bench),
     #[command(hide = true)]
     CrashWriter(commands::CrashWriter),
@@ -141,6 +142,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Token(command) => command.run(&screen),
         #[cfg(unix)]
         Command::Permissions(command) => command.run(&screen),
+        Command::Settings(command) => command.run(),
         Command::Bench(command) => command.run(&screen),
         Command::CrashWriter(command) => command.run(),
     };

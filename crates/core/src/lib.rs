@@ -35,6 +35,7 @@ mod row;
 mod row_buffer;
 mod schema;
 pub mod sql_expression;
+pub mod settings;
 pub mod sql_token;
 mod types;
 mod value;

@@ -1,7 +1,6 @@
 //! Parsing of engine URLs: `engine:place?setting=value&…`.
 
 use crate::{Error, ErrorKind, Result};
-use std::str::FromStr;
 
 /// Decodes percent-encoding.
 ///
@@ -30,26 +29,6 @@ pub fn decode(text: &str) -> Result<String> {
         bytes.push(code.ok_or_else(|| config("a % without two hexadecimal digits"))?);
     }
     String::from_utf8(bytes).map_err(|_| config("the percent-encoded bytes are not UTF-8"))
-}
-
-/// The value of a setting that is one of several words, in upper or lower case.
-///
-/// # Errors
-/// `Config` for another word; the message lists the words.
-pub fn choice<V: Copy>(name: &str, value: &str, choices: &[(&str, V)]) -> Result<V> {
-    let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let words = choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-        config(format!("{name} is one of {words}, not '{value}'"))
-    })
-}
-
-/// The value of a setting that is an integer.
-///
-/// # Errors
-/// `Config` for anything else, and for a number outside the type's range.
-pub fn number<N: FromStr>(name: &str, value: &str) -> Result<N> {
-    value.parse().map_err(|_| config(format!("{name} is a whole number, not '{value}'")))
 }
 
 /// An error of kind `Config`.

@@ -55,8 +55,8 @@ impl DatabaseFile {
             Self::Memory { builder, .. } => Ok(Box::new(builder.clone().snapshot(copy).open()?)),
             #[cfg(feature = "sqlite")]
             Self::Sqlite { builder, .. } => {
-                use bobak_sqlite::{JournalMode, Locking, Synchronous};
-                let builder = builder.clone().read_only(false).create(false);
+                use bobak_sqlite::{JournalMode, Locking, OpenMode, Synchronous};
+                let builder = builder.clone().mode(OpenMode::ReadWrite);
                 let builder = builder.journal_mode(JournalMode::Memory).locking(Locking::Exclusive);
                 Ok(Box::new(builder.synchronous(Synchronous::Off).open(copy)?))
             }

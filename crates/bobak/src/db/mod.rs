@@ -55,17 +55,10 @@ impl Db {
     /// Settings follow as `?name=value&…`. Write `%` and `?` in a path as `%25` and `%3F`, and a space in a program's
     /// argument as `%20`; no shell interprets the arguments, so quotes are rejected.
     ///
-    /// SQLite: `synchronous=extra|full|normal|off`, `journal=wal|delete|truncate|persist|memory|off`,
-    /// `locking=normal|exclusive`, `page_size`, `cache_size`, `mmap_size`, `max_value` and `max_ahead` in bytes,
-    /// `busy_timeout` in milliseconds, `readers`, `mode=rwc|rw|ro`, `recover=on|off` (with `mode=ro`: whether a killed
-    /// program's incomplete transaction is rolled back first); with the feature `encryption` one of `key_file`,
-    /// `password_file` and `password_env`, which name where the key is. The default, WAL with full synchronization,
-    /// loses no committed transaction.
+    /// SQLite's default, WAL with full synchronization, loses no committed transaction.
     ///
-    /// Bobak servers: `token`, or `user` and `password`; `timeout` and `connect_timeout` in milliseconds, `connections`,
-    /// `ca`, a file with trusted certificates. PostgreSQL and MySQL: see `PostgresBuilder` and `MySqlBuilder`.
-    ///
-    /// Every setting is also a method of the engine's builder: see [`engine`](crate::engine).
+    /// Every setting is a method of the engine's builder, under the same name except `db` (`database`) of Bobak servers and
+    /// `host` (`socket`) of PostgreSQL: see [`engine`](crate::engine). `bobak settings` lists them.
     ///
     /// # Errors
     /// `Config` for a malformed URL, an unknown setting, or an engine whose feature is disabled; `Corrupt` for a file that

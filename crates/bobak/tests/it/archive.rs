@@ -205,7 +205,7 @@ fn a_killed_restore_leaves_the_old_database_or_the_restored_one() {
     assert_ne!(expected, names(&place.url("backup.db")));
     let mut finished = 0;
     for moment in 0..12 {
-        let (file, url) = (place.path("keep.db"), place.url("keep.db?journal=delete"));
+        let (file, url) = (place.path("keep.db"), place.url("keep.db?journal_mode=delete"));
         let _ = fs::remove_file(&file);
         create_old_database(&url);
         let mut child = Command::new(std::env::current_exe().unwrap())

@@ -68,8 +68,8 @@ pub(crate) fn check(url: &str) {
 fn a_backup_during_writes_is_of_one_moment() {
     for settings in [
         "?synchronous=normal",
-        "?journal=delete&synchronous=off",
-        "?journal=delete&synchronous=off&locking=exclusive",
+        "?journal_mode=delete&synchronous=off",
+        "?journal_mode=delete&synchronous=off&locking=exclusive",
     ] {
         let folder = tempfile::tempdir().unwrap();
         let db = open(&url(&folder.path().join("app.db"), settings));
@@ -101,7 +101,7 @@ fn a_backup_during_writes_is_of_one_moment() {
         let names: Vec<_> =
             names.filter(|name| name.to_string_lossy().contains("backup")).collect();
         assert_eq!(names, ["backup.db"]);
-        check(&url(&file, "?mode=ro&journal=delete"));
+        check(&url(&file, "?mode=ro&journal_mode=delete"));
         db.backup(folder.path().join("again.db"), &BackupOptions::new(), |_| Ok(())).unwrap();
     }
 }
@@ -144,7 +144,7 @@ fn damaged_backups_are_rejected() {
     let db = Db::open("sqlite::memory:").unwrap();
     db.execute("CREATE TABLE t AS SELECT 1 AS a, 'text' AS b", ()).unwrap();
     let place = folder.path().join("app.db");
-    drop(open(&url(&place, "?journal=delete")));
+    drop(open(&url(&place, "?journal_mode=delete")));
     let before = fs::read(&place).unwrap();
     let options = RestoreOptions::new().overwrite(true);
     for compression in [Compression::Zstd, Compression::Gzip] {
@@ -237,13 +237,15 @@ fn plain_backups_are_checked() {
 /// It opens and accepts writes in every mode, and afterwards reports that it was modified.
 #[test]
 fn a_plain_backup_stays_a_database() {
-    for settings in ["", "?journal=delete", "?journal=persist", "?journal=off&locking=exclusive"] {
+    for settings in
+        ["", "?journal_mode=delete", "?journal_mode=persist", "?journal_mode=off&locking=exclusive"]
+    {
         let folder = tempfile::tempdir().unwrap();
         let db = open("sqlite::memory:");
         fill(&db);
         let (file, to) = (folder.path().join("backup.db"), folder.path().join("restored.db"));
         db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
-        check(&url(&file, "?mode=ro&journal=delete"));
+        check(&url(&file, "?mode=ro&journal_mode=delete"));
         assert_eq!(Db::check_backup(&file).unwrap().checksum, Checksum::Same, "it was only read");
         let sound = |file: &Path, sum: &[Checksum]| {
             let report = Db::check_backup(file).unwrap();
@@ -332,9 +334,9 @@ fn invalid_targets_are_rejected() {
 #[cfg(unix)]
 fn a_replaced_file_is_not_backed_up_instead_of_the_open_one() {
     let folder = tempfile::tempdir().unwrap();
-    let [place, moved, other, file] =
-        ["app.db", "moved.db", "other.db", "backup.db"].map(|name| folder.path().join(name));
-    drop(open(&url(&other, "?journal=delete")));
+    let [place, aside, other, file] =
+        ["app.db", "aside.db", "other.db", "backup.db"].map(|name| folder.path().join(name));
+    drop(open(&url(&other, "?journal_mode=delete")));
     let db = open(&url(&place, ""));
     fill(&db);
     let rejected = || {
@@ -368,7 +370,7 @@ fn a_full_disk_keeps_the_old_backup() {
     fs::set_permissions(&file, permissions).unwrap();
     let again = db.backup(&file, &BackupOptions::new().overwrite(true), |_| Ok(()));
     assert_eq!(again.unwrap_err().kind(), ErrorKind::ReadOnly);
-    check(&url(&file, "?mode=ro&journal=delete"));
+    check(&url(&file, "?mode=ro&journal_mode=delete"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub fn on_each(test: impl Fn(&Place)) {
         "memory:",
         "sqlite::memory:",
         "sqlite:{}/app.db",
-        "sqlite:{}/app.db?journal=delete&synchronous=off",
+        "sqlite:{}/app.db?journal_mode=delete&synchronous=off",
         "sqlite:{}/app.db?locking=exclusive&synchronous=normal",
     ] {
         let folder = tempfile::tempdir().expect("a folder");

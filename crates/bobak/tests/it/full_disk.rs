@@ -39,7 +39,7 @@ fn without_room() {
 #[cfg(target_os = "linux")]
 fn errors_name_what_the_caller_knows() {
     let folder = tempfile::tempdir().unwrap();
-    let db = open(&url(&folder.path().join("app.db"), "?journal=delete"));
+    let db = open(&url(&folder.path().join("app.db"), "?journal_mode=delete"));
     fill(&db);
     for (name, compression) in [("plain", Compression::None), ("packed", Compression::Zstd)] {
         if compression == Compression::None || cfg!(feature = "compress") {

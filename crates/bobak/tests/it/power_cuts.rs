@@ -149,7 +149,7 @@ fn items(builder: &SqliteBuilder) -> Result<Db, Error> {
 /// done in the order of the calls.
 fn run(seed: u64) -> Result<usize, String> {
     let disk = Disk::new(seed).unwrap();
-    let builder = Sqlite::builder().vfs(disk.vfs()).readers(1).cache_pages(20);
+    let builder = Sqlite::builder().vfs(disk.vfs()).readers(1).cache_bytes(20 * 4_096);
     let db = items(&builder).unwrap();
     db.create_missing_tables().unwrap();
     db.flush().unwrap();
@@ -202,7 +202,7 @@ fn acknowledged_tickets_survive_a_power_cut() {
 }
 
 fn url(path: &Path) -> String {
-    format!("sqlite:{}?journal=delete&synchronous=off", path.display())
+    format!("sqlite:{}?journal_mode=delete&synchronous=off", path.display())
 }
 
 /// A closed database with so many people.

@@ -17,7 +17,7 @@ fn a_backup_replaces_one_with_a_wal() {
     db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
     let log = folder.path().join("backup.db-wal");
     let copies = [(&file, folder.path().join("1")), (&log, folder.path().join("2"))];
-    let old = Db::open(&url(&file, "?journal=wal")).unwrap();
+    let old = Db::open(&url(&file, "?journal_mode=wal")).unwrap();
     old.execute("UPDATE account SET name = 'old' || name", ()).unwrap();
     let over = BackupOptions::new().overwrite(true);
     let rejected = db.backup(&file, &over, |_| Ok(())).unwrap_err();
@@ -60,7 +60,7 @@ fn an_older_backup_keeps_its_wal_until_it_is_replaced() {
     let killed = tempfile::tempdir().unwrap();
     let older = killed.path().join("backup.db");
     db.backup(&older, &BackupOptions::new(), |_| Ok(())).unwrap();
-    let other = Db::open(&url(&older, "?journal=wal")).unwrap();
+    let other = Db::open(&url(&older, "?journal_mode=wal")).unwrap();
     other.execute("UPDATE account SET balance = 7", ()).unwrap();
     for name in ["backup.db", "backup.db-wal"] {
         fs::copy(killed.path().join(name), folder.path().join(name)).unwrap();
@@ -107,7 +107,7 @@ fn a_database_is_restored_over_an_existing_one() {
     drop(db);
     // Without a WAL, an idle connection holds no lock.
     if cfg!(target_os = "linux") {
-        let db = open(&url(&place, "?journal=delete"));
+        let db = open(&url(&place, "?journal_mode=delete"));
         assert_eq!(restore(true).unwrap_err().kind(), ErrorKind::Busy);
         db.execute("DELETE FROM account WHERE id > 5", ()).unwrap();
     }
@@ -209,7 +209,7 @@ fn new_files_are_private_from_the_start() {
     };
     let folder = tempfile::tempdir().unwrap();
     let app = folder.path().join("app.db");
-    let db = open(&url(&app, "?journal=delete"));
+    let db = open(&url(&app, "?journal_mode=delete"));
     fill(&db);
     for mode_bits in [0o600, 0o640] {
         fs::set_permissions(&app, fs::Permissions::from_mode(mode_bits)).unwrap();

@@ -64,7 +64,7 @@ fn a_transaction_is_invisible_until_its_commit() {
             // One connection: readers wait until the transaction ends.
             return;
         }
-        if place.url.contains("journal=delete") {
+        if place.url.contains("journal_mode=delete") {
             return;
         }
         let db = place.people();

@@ -62,8 +62,8 @@ fn unverified() -> Vec<UnverifiedTable> {
 }
 
 #[test]
-fn databases_with_unknown_functions_are_backed_up_and_restored() {
-    for settings in ["", "?journal=delete", "?journal=delete&locking=exclusive"] {
+fn they_are_backed_up_and_restored() {
+    for settings in ["", "?journal_mode=delete", "?journal_mode=delete&locking=exclusive"] {
         let folder = tempfile::tempdir().unwrap();
         let db = foreign(&folder.path().join("app.db"), settings);
         let all: Vec<_> = TABLES.map(|(name, _)| (name.to_owned(), ROWS)).into();

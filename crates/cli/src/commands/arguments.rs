@@ -2,7 +2,6 @@
 
 use bobak::schema::Type;
 use std::convert::Infallible;
-use std::str::FromStr;
 use std::time::Duration;
 
 /// Parses `COLUMN=TYPE`.
@@ -38,27 +37,6 @@ pub fn delimiter(text: &str) -> Result<u8, String> {
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err("expected one ASCII character, or tab".to_owned()),
     }
-}
-
-/// Parses a whole number of at least 1.
-///
-/// # Errors
-/// A message for the user.
-pub fn number<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
-    at_least(text, N::from(1)).ok_or_else(|| "expected a whole number of at least 1".to_owned())
-}
-
-/// Parses a number of bytes of at least 1,024.
-///
-/// # Errors
-/// A message for the user.
-pub fn bytes<N: FromStr + PartialOrd + From<u16>>(text: &str) -> Result<N, String> {
-    at_least(text, N::from(1_024))
-        .ok_or_else(|| "expected a number of bytes of at least 1024".to_owned())
-}
-
-fn at_least<N: FromStr + PartialOrd>(text: &str, least: N) -> Option<N> {
-    text.parse().ok().filter(|number| *number >= least)
 }
 
 /// Parses a duration: a number followed by s, m, h or d.
@@ -106,14 +84,6 @@ mod tests {
             let Ok(read) = database_url(text);
             assert_eq!(read, url);
         }
-    }
-
-    #[test]
-    fn numbers_below_minimum_are_rejected() {
-        assert_eq!((number::<usize>("1"), number::<u32>("7")), (Ok(1), Ok(7)));
-        assert_eq!(bytes::<u32>("1024"), Ok(1_024));
-        assert!(number::<usize>("0").is_err() && number::<u32>("-1").is_err());
-        assert!(bytes::<usize>("1023").is_err() && bytes::<u32>("4294967296").is_err());
     }
 
     #[test]

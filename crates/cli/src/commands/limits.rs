@@ -1,190 +1,204 @@
-//! Limits and timeouts of `bobak serve`.
+//! The settings of the listeners of `bobak serve`, as flags.
 
-use crate::commands::arguments::{bytes, duration, number};
+use super::arguments::duration;
+use bobak::engine::settings::{Configurable, SettingInfo, ValueKind};
 use bobak_http::Settings as Http;
 use bobak_server::Settings as Wire;
-use clap::Args;
-use std::time::Duration;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-/// Limits and timeouts. Those without `http` in their names apply to all listeners. Maximum numbers apply separately to
-/// the wire-protocol listeners and to the HTTP listeners.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Limits")]
+/// The settings of all listeners. A setting that both kinds of listeners have is one flag for both; other flags of HTTP
+/// listeners begin with `http`. Maximum numbers apply separately to the two kinds.
+#[derive(Debug, Default)]
 pub struct ServeLimits {
-    /// Maximum connections, including idle ones; each remote address is limited to its share [default: 16384]
-    #[arg(long, value_name = "N", value_parser = number::<usize>)]
-    max_connections: Option<usize>,
-
-    /// Maximum worker threads; each runs one request or open transaction [default: 64]
-    #[arg(long, value_name = "N", value_parser = number::<usize>)]
-    max_workers: Option<usize>,
-
-    /// Quota of one client in percent of the workers, HTTP streams and subscriptions. All clients of one address together,
-    /// and each address for connections, may also use half of the rest. Unix-socket clients are exempt [default: 50]
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
-    client_quota: Option<u8>,
-
-    /// Maximum failed logins per minute: wrong passwords per address and user, wrong tokens per address [default: 30]
-    #[arg(long, value_name = "N")]
-    max_failed_logins: Option<u32>,
-
-    /// Maximum time of a request [default: 5m; HTTP 1m]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    request_timeout: Option<Duration>,
-
-    /// Time after which a client that does not read its responses is disconnected [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    write_timeout: Option<Duration>,
-
-    /// Time that running requests and transactions have to finish at shutdown [default: 10s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    shutdown_timeout: Option<Duration>,
-
-    #[command(flatten)]
-    wire: WireLimits,
-
-    #[command(flatten)]
-    http: HttpLimits,
-}
-
-/// Limits of the wire-protocol listeners.
-#[derive(Debug, Args)]
-struct WireLimits {
-    /// Maximum bytes of a request [default: 67108864]
-    #[arg(long, value_name = "BYTES", value_parser = bytes::<u32>)]
-    max_frame: Option<u32>,
-
-    /// Maximum bytes of a row, of a value in an SQLite database, and of the buffered rest of an open query when its client
-    /// writes or commits; max_value and max_ahead in the database's URL override the last two [default: 67108864]
-    #[arg(long, value_name = "BYTES", value_parser = bytes::<u32>)]
-    max_row: Option<u32>,
-
-    /// Maximum concurrent requests and open queries per connection [default: 1024]
-    #[arg(long, value_name = "N", value_parser = number::<u32>)]
-    max_requests: Option<u32>,
-
-    /// Maximum table descriptions, and maximum statements, per connection [default: 4096]
-    #[arg(long, value_name = "N", value_parser = number::<u32>)]
-    max_handles: Option<u32>,
-
-    /// Maximum bytes buffered of a client that does not read its responses [default: 4194304]
-    #[arg(long, value_name = "BYTES", value_parser = bytes::<u32>)]
-    receive_window: Option<u32>,
-
-    /// Maximum time of the handshake, including authentication [default: 10s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    handshake_timeout: Option<Duration>,
-
-    /// Maximum time that a request waits for a worker [default: 5s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    worker_timeout: Option<Duration>,
-
-    /// Idle time after which a connection with an open transaction or query is closed [default: 1m]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    transaction_timeout: Option<Duration>,
-}
-
-/// Limits of the HTTP listeners.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "HTTP limits")]
-struct HttpLimits {
-    /// Maximum requests per second of each client [default: no limit]
-    #[arg(long, value_name = "N", value_parser = number::<u32>)]
-    http_rate_limit: Option<u32>,
-
-    /// Maximum bytes of a request body, except for imports and batches [default: 16777216]
-    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
-    http_max_body: Option<usize>,
-
-    /// Approximate maximum bytes of a list, aggregate or SQL response; clients fetch the rest with `after=`
-    /// [default: 16777216]
-    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
-    http_max_response: Option<usize>,
-
-    /// Approximate maximum bytes of all request bodies, and of all responses, in memory [default: 1073741824]
-    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
-    http_max_memory: Option<usize>,
-
-    /// Maximum concurrent imports, exports and batches [default: 32]
-    #[arg(long, value_name = "N")]
-    http_max_streams: Option<usize>,
-
-    /// Maximum concurrent change subscriptions [default: 4096]
-    #[arg(long, value_name = "N")]
-    http_max_subscriptions: Option<usize>,
-
-    /// Maximum time to receive request headers, and maximum keep-alive between requests [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    http_header_timeout: Option<Duration>,
-
-    /// Maximum pause while receiving a request body [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    http_body_timeout: Option<Duration>,
-
-    /// Default number of rows in a list [default: 100]
-    #[arg(long, value_name = "N", value_parser = number::<u64>)]
-    http_page_size: Option<u64>,
-
-    /// Maximum number of rows in a list [default: 10000]
-    #[arg(long, value_name = "N", value_parser = number::<u64>)]
-    http_max_page_size: Option<u64>,
-}
-
-/// Sets what the settings of both kinds of listeners have in common.
-macro_rules! set_common {
-    ($all:ident, $given:ident) => {
-        set(&mut $all.max_connections, $given.max_connections);
-        set(&mut $all.max_workers, $given.max_workers);
-        set(&mut $all.client_quota, $given.client_quota);
-        set(&mut $all.max_failed_logins, $given.max_failed_logins);
-        set(&mut $all.request_timeout, $given.request_timeout);
-        set(&mut $all.write_timeout, $given.write_timeout);
-        set(&mut $all.shutdown_timeout, $given.shutdown_timeout);
-    };
+    /// The settings of the wire-protocol listeners.
+    pub wire: Wire,
+    /// The settings of the HTTP listeners.
+    pub http: Http,
 }
 
 impl ServeLimits {
-    /// The settings of the wire-protocol listeners.
-    pub fn wire(&self) -> Wire {
-        let mut all = Wire::default();
-        set_common!(all, self);
-        set(&mut all.limits.frame, self.wire.max_frame);
-        set(&mut all.limits.row, self.wire.max_row);
-        set(&mut all.limits.requests, self.wire.max_requests);
-        set(&mut all.limits.handles, self.wire.max_handles);
-        set(&mut all.limits.window, self.wire.receive_window);
-        set(&mut all.handshake_timeout, self.wire.handshake_timeout);
-        set(&mut all.worker_timeout, self.wire.worker_timeout);
-        set(&mut all.transaction_timeout, self.wire.transaction_timeout);
-        all
-    }
-
     /// The maximum concurrent readers of a file: all workers, as many again for Unix-socket clients, and HTTP streams.
     pub fn readers(&self, http: bool) -> usize {
-        let streams = if http { self.http().streams } else { 0 };
-        self.wire().max_workers.saturating_mul(2).saturating_add(streams)
-    }
-
-    /// The settings of the HTTP listeners.
-    pub fn http(&self) -> Http {
-        let mut all = Http::default();
-        set_common!(all, self);
-        all.rate_limit = self.http.http_rate_limit;
-        set(&mut all.max_body, self.http.http_max_body);
-        set(&mut all.max_response, self.http.http_max_response);
-        set(&mut all.body_memory, self.http.http_max_memory);
-        set(&mut all.streams, self.http.http_max_streams);
-        set(&mut all.subscribers, self.http.http_max_subscriptions);
-        set(&mut all.header_timeout, self.http.http_header_timeout);
-        set(&mut all.body_timeout, self.http.http_body_timeout);
-        set(&mut all.page_size, self.http.http_page_size);
-        set(&mut all.max_page_size, self.http.http_max_page_size);
-        all
+        let streams = if http { self.http.max_streams } else { 0 };
+        self.wire.max_workers.saturating_mul(2).saturating_add(streams)
     }
 }
 
-fn set<V>(value: &mut V, given: Option<V>) {
-    if let Some(given) = given {
-        *value = given;
+impl Args for ServeLimits {
+    fn augment_args(command: Command) -> Command {
+        let [(_, wire), (_, http)] = settings();
+        let wire = wire.into_iter().map(|info| argument::<Wire>(info, "Limits"));
+        command.args(wire).args(http.into_iter().map(|info| argument::<Http>(info, "HTTP limits")))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ServeLimits {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut limits = Self::default();
+        limits.update_from_arg_matches(matches)?;
+        Ok(limits)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        set_given(&mut self.wire, matches)?;
+        set_given(&mut self.http, matches)
+    }
+}
+
+/// The wire-protocol listeners' setting with the same name.
+fn of_wire(info: &SettingInfo) -> Option<&'static SettingInfo> {
+    Wire::SETTINGS.iter().find(|other| other.name == info.name)
+}
+
+/// The settings by kind of listener; those of both are with the first.
+pub fn settings() -> [(&'static str, Vec<&'static SettingInfo>); 2] {
+    let http = Http::SETTINGS.iter().filter(|info| of_wire(info).is_none());
+    [("serve", Wire::SETTINGS.iter().collect()), ("http", http.collect())]
+}
+
+/// The flag of a setting, without its dashes.
+pub fn flag(info: &SettingInfo) -> String {
+    let name = info.name.replace('_', "-");
+    if of_wire(info).is_some() { name } else { format!("http-{name}") }
+}
+
+/// The default of a flag.
+pub fn default(info: &SettingInfo) -> String {
+    let http = Http::SETTINGS.iter().find(|other| other.name == info.name);
+    match http.map(written_default).filter(|other| *other != written_default(info)) {
+        Some(other) => format!("{}; HTTP {other}", written_default(info)),
+        None => written_default(info),
+    }
+}
+
+/// The default as the flag takes it: times with a unit.
+fn written_default(info: &SettingInfo) -> String {
+    let value = info.default();
+    match value.parse::<u64>().map(|time| time / 1_000) {
+        Ok(seconds) if info.kind == ValueKind::Duration && seconds % 60 == 0 => {
+            format!("{}m", seconds / 60)
+        }
+        Ok(seconds) if info.kind == ValueKind::Duration => format!("{seconds}s"),
+        _ => value,
+    }
+}
+
+fn argument<S: Configurable + 'static>(info: &'static SettingInfo, heading: &'static str) -> Arg {
+    let help = match info.kind {
+        ValueKind::Switch => info.summary(),
+        ValueKind::List => format!("{}; may be repeated", info.summary()),
+        _ => format!("{} [default: {}]", info.summary(), default(info)),
+    };
+    let argument = Arg::new(flag(info)).long(flag(info)).help(help).help_heading(heading);
+    let (action, value_name) = match (info.kind, info.unit) {
+        (ValueKind::Switch, _) => return argument.action(ArgAction::SetTrue),
+        (ValueKind::List, unit) => (ArgAction::Append, unit.to_uppercase()),
+        (ValueKind::Duration, _) => (ArgAction::Set, "TIME".to_owned()),
+        (ValueKind::Word(_), _) => (ArgAction::Set, "KIND".to_owned()),
+        (_, "") => (ArgAction::Set, "N".to_owned()),
+        (_, unit) => (ArgAction::Set, unit.to_uppercase()),
+    };
+    let parse = move |text: &str| parse::<S>(info, text);
+    argument.action(action).value_name(value_name).value_parser(parse)
+}
+
+/// The value of a flag as the setting takes it.
+fn parse<S: Configurable>(info: &SettingInfo, text: &str) -> Result<String, String> {
+    let text = match info.kind {
+        ValueKind::Duration => duration(text)?.as_millis().to_string(),
+        _ => text.to_owned(),
+    };
+    let tried = S::default().set(info.key, &text);
+    tried.map(|()| text).map_err(|_| format!("expected {}", info.expected()))
+}
+
+/// Sets what the command line gives.
+fn set_given<S: Configurable>(settings: &mut S, matches: &ArgMatches) -> Result<(), clap::Error> {
+    for info in S::SETTINGS {
+        let flag = flag(info);
+        let given = match info.kind {
+            ValueKind::Switch => matches.get_flag(&flag).then(|| "on".to_owned()),
+            _ => matches.get_many::<String>(&flag).map(|values| join(values)),
+        };
+        if let Some(text) = given {
+            let wrong =
+                |error: bobak::Error| clap::Error::raw(ErrorKind::InvalidValue, error.message());
+            settings.set(info.key, &text).map_err(wrong)?;
+        }
+    }
+    Ok(())
+}
+
+fn join<'v>(values: impl Iterator<Item = &'v String>) -> String {
+    values.map(String::as_str).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn from(flags: &[String]) -> Result<ServeLimits, clap::Error> {
+        let command = ServeLimits::augment_args(Command::new("serve").no_binary_name(true));
+        ServeLimits::from_arg_matches(&command.try_get_matches_from(flags)?)
+    }
+
+    /// A value of a setting that is not its default, as a flag, and as the setting shows it.
+    fn other(info: &SettingInfo) -> (Option<&'static str>, &'static str) {
+        match info.kind {
+            ValueKind::Switch => (None, "on"),
+            ValueKind::Number if info.unit == "percent" => (Some("7"), "7"),
+            ValueKind::Number => (Some("1234"), "1234"),
+            ValueKind::Duration => (Some("7m"), "420000"),
+            ValueKind::Word(words) => (words.last().copied(), words.last().copied().unwrap()),
+            ValueKind::Text | ValueKind::List => (Some("x"), "x"),
+        }
+    }
+
+    fn check<S: Configurable + std::fmt::Debug>(part: impl Fn(ServeLimits) -> S) {
+        for info in S::SETTINGS {
+            let (written, shown) = other(info);
+            let flags: Vec<_> = [format!("--{}", flag(info))]
+                .into_iter()
+                .chain(written.map(str::to_owned))
+                .collect();
+            let mut expected = S::default();
+            expected.set(info.key, shown).unwrap();
+            let settings = part(from(&flags).unwrap());
+            assert_eq!(format!("{settings:?}"), format!("{expected:?}"), "{flags:?}");
+            assert_ne!(format!("{settings:?}"), format!("{:?}", S::default()), "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn every_setting_has_a_flag() {
+        check(|limits| limits.wire);
+        check(|limits| limits.http);
+    }
+
+    #[test]
+    fn wrong_values_say_what_is_expected() {
+        for (flag, value, expected) in [
+            ("--max-workers", "0", "expected a whole number, at least 1"),
+            ("--max-frame", "1023", "expected a whole number of bytes, at least 1024"),
+            ("--client-quota", "101", "expected a whole number of percent, 1 to 100"),
+            ("--request-timeout", "30", "expected a duration such as 15m"),
+            ("--http-sql", "all", "expected one of none, read, write"),
+        ] {
+            let error = from(&[flag.to_owned(), value.to_owned()]).unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains(flag), "{error}");
+        }
+    }
+
+    #[test]
+    fn defaults_of_both_kinds_are_shown() {
+        let info = Wire::SETTINGS.iter().find(|info| info.name == "request_timeout").unwrap();
+        assert_eq!(default(info), "5m; HTTP 1m");
+        assert_eq!(ServeLimits::default().wire.request_timeout, Duration::from_secs(300));
     }
 }

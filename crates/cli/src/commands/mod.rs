@@ -29,6 +29,7 @@ mod scheduled_backup;
 mod schema;
 #[cfg(unix)]
 mod serve;
+mod settings;
 #[cfg(unix)]
 mod shutdown;
 #[cfg(unix)]
@@ -53,6 +54,7 @@ pub use restore::Restore;
 pub use schema::Schema;
 #[cfg(unix)]
 pub use serve::Serve;
+pub use settings::ListSettings;
 #[cfg(unix)]
 pub use token::Token;
 #[cfg(unix)]

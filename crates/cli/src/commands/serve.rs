@@ -74,10 +74,10 @@ pub struct Serve {
     without_tls: bool,
 
     #[command(flatten)]
-    limits: ServeLimits,
+    http: HttpOptions,
 
     #[command(flatten)]
-    http: HttpOptions,
+    limits: ServeLimits,
 }
 
 /// The running servers.
@@ -111,7 +111,7 @@ impl Serve {
         self.shipping.check(&urls)?;
         let access = self.access()?;
         let readers = self.limits.readers(self.http.is_given());
-        let max_value = self.limits.wire().limits.row;
+        let max_value = self.limits.wire.max_row;
         let engines = urls.iter().map(|url| open(url, readers, max_value));
         let engines = engines.collect::<Result<Vec<_>>>()?;
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
@@ -123,7 +123,7 @@ impl Serve {
             tls: self.tls_cert.as_deref().zip(self.tls_key.as_deref()),
             without_tls: self.without_tls,
         };
-        let builder = Server::builder().settings(self.limits.wire());
+        let builder = Server::builder().settings(self.limits.wire.clone());
         let builder = shared.configure(builder, &self.addresses(), &self.unix);
         let server = builder.log(move |line| wire_log.note(line)).start()?;
         let http = self.http.start(&shared, &self.limits, move |line| http_log.note(line))?;
@@ -250,9 +250,9 @@ fn open(url: &str, readers: usize, max_value: u32) -> Result<Arc<dyn Engine>> {
     };
     if is_sqlite {
         // Limit values that a client's SQL can create from nothing.
-        set("max_value", &max_value);
+        set("max_value_bytes", &max_value);
         // Limit what is buffered of an open query if its client writes before it has fetched the rest.
-        set("max_ahead", &max_value);
+        set("max_ahead_bytes", &max_value);
         // One reader per worker, so that slow clients never make others wait for a connection.
         if in_file {
             set("readers", &readers);
@@ -312,7 +312,7 @@ mod tests {
             ("app.db", "app", "app.db"),
             ("main=app.db", "main", "app.db"),
             ("/var/lib/x.y.db", "x.y", "/var/lib/x.y.db"),
-            ("sqlite:a.db?journal=wal", "a", "sqlite:a.db?journal=wal"),
+            ("sqlite:a.db?journal_mode=wal", "a", "sqlite:a.db?journal_mode=wal"),
             ("memory:", "main", "memory:"),
             ("cache=memory:", "cache", "memory:"),
         ] {

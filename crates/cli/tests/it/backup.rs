@@ -127,9 +127,9 @@ fn invalid_backups_and_restores_are_rejected() {
 #[test]
 fn interrupted_transaction_is_rolled_back_before_reading() {
     let program = Program::new();
-    fill(&program, "sqlite:app.db?journal=delete", 3);
+    fill(&program, "sqlite:app.db?journal_mode=delete", 3);
     let leave = |name: &str| {
-        let url = format!("sqlite:{}?journal=delete", program.path("app.db").display());
+        let url = format!("sqlite:{}?journal_mode=delete", program.path("app.db").display());
         let db = Db::open(&url).expect("opens");
         let transaction = db.begin().expect("begins");
         // More rows than fit in the page cache.

@@ -5,7 +5,7 @@ use crate::catalog::TableCatalog;
 use crate::data::{DATA, Data};
 use crate::error::{commit_failed, failed};
 use crate::session::KvSession;
-use bobak_core::{Capabilities, Engine, Estimate, Result, Session, TableSchema};
+use bobak_core::{Capabilities, Engine, Estimate, Result, Session, TableSchema, choices, settings};
 use bobak_engine_common::WriteLock;
 use redb::{ReadTransaction, ReadableDatabase};
 use std::path::Path;
@@ -30,14 +30,21 @@ pub struct Kv {
     file: KvFile,
 }
 
-/// How a [`Kv`] is opened. See [`Kv::builder`].
-#[derive(Clone, Debug)]
-#[must_use]
-pub struct KvBuilder {
-    busy_timeout: Duration,
-    cache_bytes: usize,
-    durability: Durability,
-    check_on_open: bool,
+settings! {
+    /// How a [`Kv`] is opened. See [`Kv::builder`].
+    #[derive(Clone)]
+    pub struct KvBuilder with pub(crate) settings {
+        /// How long a writer waits for another transaction to end before it fails with `Busy`.
+        busy_timeout: Duration = Duration::from_secs(5);
+        /// The memory for cached pages.
+        cache_bytes: usize = 64 << 20, unit = "bytes";
+        /// When a commit is on disk.
+        durability: Durability = Durability::Immediate;
+        /// Whether the whole file is read and its checksums are verified when it is opened.
+        ///
+        /// After a crash they are verified in any case.
+        check_on_open: bool = false;
+    }
 }
 
 /// When a commit is on disk.
@@ -49,6 +56,8 @@ pub enum Durability {
     /// After the next [`Engine::flush`]. A crash loses the commits since then, and nothing else.
     OnFlush,
 }
+
+choices!(Durability: "immediate" => Immediate, "on_flush" => OnFlush);
 
 /// What the sessions of an engine share.
 pub(super) struct KvFile {
@@ -67,43 +76,13 @@ impl Kv {
         Self::builder().open(path)
     }
 
-    /// Returns the default settings.
-    pub const fn builder() -> KvBuilder {
-        KvBuilder {
-            busy_timeout: Duration::from_secs(5),
-            cache_bytes: 64 << 20,
-            durability: Durability::Immediate,
-            check_on_open: false,
-        }
+    /// Begins the settings of an engine.
+    pub fn builder() -> KvBuilder {
+        KvBuilder::default()
     }
 }
 
 impl KvBuilder {
-    /// How long a writer waits for another's transaction before it fails with `Busy`. Default: 5
-    /// seconds.
-    pub const fn busy_timeout(mut self, time: Duration) -> Self {
-        self.busy_timeout = time;
-        self
-    }
-
-    /// The memory for cached pages, in bytes. Default: 64 MiB.
-    pub const fn cache_bytes(mut self, bytes: usize) -> Self {
-        self.cache_bytes = bytes;
-        self
-    }
-
-    /// When a commit is on disk. Default: [`Durability::Immediate`].
-    pub const fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
-    }
-
-    /// Reads the whole file and verifies its checksums when it is opened. Default: only after a crash.
-    pub const fn check_on_open(mut self, check: bool) -> Self {
-        self.check_on_open = check;
-        self
-    }
-
     /// Opens the file, or creates it. After a crash redb repairs it first.
     ///
     /// # Errors

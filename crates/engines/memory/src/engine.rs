@@ -8,7 +8,7 @@ use crate::table::TableState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     BackupContent, BackupJob, BackupPhase, BackupProgress, Capabilities, Engine, Error, ErrorKind,
-    Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
+    Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write, choices, settings,
 };
 use bobak_engine_common::WriteLock;
 use std::path::{Path, PathBuf};
@@ -35,14 +35,20 @@ pub struct Memory {
     flushing: Mutex<()>,
 }
 
-/// How a [`Memory`] is opened. See [`Memory::builder`].
-#[derive(Clone, Debug)]
-#[must_use]
-pub struct MemoryBuilder {
-    busy_timeout: Duration,
-    path: Option<PathBuf>,
-    format: SnapshotFormat,
+settings! {
+    /// How a [`Memory`] is opened. See [`Memory::builder`].
+    #[derive(Clone)]
+    pub struct MemoryBuilder with pub(crate) settings {
+        /// How long a writer waits for another transaction to end before it fails with `Busy`.
+        busy_timeout: Duration = Duration::from_secs(5);
+        /// How the snapshot is written.
+        format: SnapshotFormat = SnapshotFormat::Binary;
+    } and {
+        path: Option<PathBuf>,
+    }
 }
+
+choices!(SnapshotFormat: "binary" => Binary, "json" => Json);
 
 impl Memory {
     /// An engine without tables and without a file. Its content is lost when it is dropped.
@@ -51,13 +57,9 @@ impl Memory {
         Self::with(DatabaseState::default(), Self::builder())
     }
 
-    /// Returns the default settings.
-    pub const fn builder() -> MemoryBuilder {
-        MemoryBuilder {
-            busy_timeout: Duration::from_secs(5),
-            path: None,
-            format: SnapshotFormat::Binary,
-        }
+    /// Begins the settings of an engine.
+    pub fn builder() -> MemoryBuilder {
+        MemoryBuilder::default()
     }
 
     /// Reads a whole snapshot and returns its tables with their row counts.
@@ -99,22 +101,10 @@ impl std::fmt::Debug for Memory {
 }
 
 impl MemoryBuilder {
-    /// How long a writer waits for another transaction before it fails with `Busy`. Default: five seconds.
-    pub const fn busy_timeout(mut self, time: Duration) -> Self {
-        self.busy_timeout = time;
-        self
-    }
-
-    /// Keeps the tables in a snapshot file. It is read when the engine is opened, if it exists, and written only by
-    /// [`Engine::flush`].
+    /// Keeps the tables in a file: read when the engine is opened, if it is there, and written by
+    /// [`Engine::flush`], and only then.
     pub fn snapshot(mut self, path: impl Into<PathBuf>) -> Self {
         self.path = Some(path.into());
-        self
-    }
-
-    /// The format of the snapshot. Default: [`SnapshotFormat::Binary`].
-    pub const fn format(mut self, format: SnapshotFormat) -> Self {
-        self.format = format;
         self
     }
 

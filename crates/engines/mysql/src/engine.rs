@@ -28,12 +28,12 @@ impl MySqlBuilder {
     /// `Unreachable`, `Denied`, `Timeout`; `Schema` if the database is missing; `Unsupported` if TLS is requested and the
     /// server has none; `Config` if this program was built without TLS.
     pub fn connect(self) -> Result<MySql> {
-        if self.settings.tls != Tls::Off && !cfg!(feature = "tls") {
+        if self.tls != Tls::Off && !cfg!(feature = "tls") {
             let message = "this program was built without TLS for MariaDB and MySQL: \
                            turn the feature mysql-tls on";
             return Err(bobak_core::url::config(message));
         }
-        Ok(MySql { database: Arc::new(Database::open(self.settings)?) })
+        Ok(MySql { database: Arc::new(Database::open(self)?) })
     }
 }
 
@@ -46,9 +46,7 @@ impl MySql {
     /// Connects to the server that a URL names:
     /// `mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?SETTING=VALUE&…`, or `mariadb://…`.
     ///
-    /// The settings are those of [`MySqlBuilder`], by their names; times are in milliseconds, `tls`
-    /// is `off`, `require` or `verify`, `prepared` is `on` or `off`, `isolation` is
-    /// `read_committed`, `repeatable_read` or `serializable`.
+    /// The settings are those of [`MySqlBuilder`], by their names; times are in milliseconds.
     ///
     /// # Errors
     /// `Config` for a wrong URL; those of [`MySqlBuilder::connect`].

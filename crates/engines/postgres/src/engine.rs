@@ -32,7 +32,6 @@ pub struct Postgres {
 
 impl Postgres {
     /// Settings for opening a database.
-    #[must_use]
     pub fn builder() -> PostgresBuilder {
         PostgresBuilder::default()
     }
@@ -40,19 +39,8 @@ impl Postgres {
     /// Opens a database by its URL,
     /// `postgres://user:password@host:port,host:port/database?setting=value&…`.
     ///
-    /// | setting | values |
-    /// |---|---|
-    /// | `sslmode` | `prefer`, `disable`, `require`, `verify-ca`, `verify-full` |
-    /// | `sslrootcert` | a PEM file with the certificates to trust |
-    /// | `target` | `any`, `read-write`, `read-only`: which of several hosts to use |
-    /// | `host` | the directory of a Unix socket, or a host, instead of those in the URL |
-    /// | `schema` | where tables are created and found |
-    /// | `isolation` | `serializable`, `repeatable-read`, `read-committed` |
-    /// | `keys` | `sequence`, `server`: what generates integer keys |
-    /// | `copy` | `on`, `off`: whether the server has `COPY` |
-    /// | `statements` | `named`, `unnamed`: the latter for a proxy in transaction mode |
-    /// | `connections` | the most at once; 10 |
-    /// | `connect_timeout`, `acquire_timeout`, `idle_timeout`, `busy_timeout`, `timeout` | in milliseconds |
+    /// The settings are those of [`PostgresBuilder`], by their names, and `host` for
+    /// [`socket`](PostgresBuilder::socket); times are in milliseconds.
     ///
     /// # Errors
     /// `Config` for a malformed URL, or if the database does not exist; `Unreachable`, `Denied`, `Timeout`.
@@ -66,8 +54,9 @@ impl PostgresBuilder {
     ///
     /// # Errors
     /// `Config` for contradictory settings, or if the database does not exist; `Unreachable`, `Denied`, `Timeout`.
-    pub fn open(self) -> Result<Postgres> {
-        Ok(Postgres { database: Arc::new(Database::open(self.settings)?) })
+    pub fn open(mut self) -> Result<Postgres> {
+        self.hosts = self.hosts();
+        Ok(Postgres { database: Arc::new(Database::open(self)?) })
     }
 }
 

@@ -57,7 +57,7 @@ impl ServerError {
             message = format!("{message}: {}", sentence(detail));
         }
         let hint = match self.code.as_str() {
-            "26000" | "42P05" => "; behind a proxy set statements=unnamed",
+            "26000" | "42P05" => "; behind a proxy set prepared=off",
             _ => "",
         };
         Error::new(kind, format!("{message}{hint}")).with_source(self)

@@ -2,113 +2,65 @@
 
 use crate::Remote;
 use crate::transport::{Connector, Transport};
-use bobak_core::Result;
+use bobak_core::{Result, settings, url::config};
 use bobak_wire::Credentials;
 use std::io::{Read, Write};
 #[cfg(unix)]
 use std::path::Path;
-#[cfg(feature = "tls")]
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Settings of a remote engine; all have defaults. See [`Remote::builder`].
-#[derive(Clone, Debug)]
-pub struct RemoteBuilder {
-    database: String,
-    credentials: Credentials,
-    connect_timeout: Duration,
-    timeout: Option<Duration>,
-    connections: usize,
-    #[cfg(feature = "tls")]
-    authorities: Option<PathBuf>,
-}
-
-impl Default for RemoteBuilder {
-    fn default() -> Self {
-        Self {
-            database: String::new(),
-            credentials: Credentials::None,
-            connect_timeout: Duration::from_secs(10),
-            timeout: Some(Duration::from_secs(60)),
-            connections: 64,
-            #[cfg(feature = "tls")]
-            authorities: None,
-        }
+settings! {
+    /// Settings to reach a server with; all have defaults. See [`Remote::builder`].
+    #[derive(Clone)]
+    pub struct RemoteBuilder with pub(crate) settings {
+        /// The database, by its name on the server.
+        ///
+        /// In `bobak://` URLs the path names it.
+        database: String = String::new(), key = "db", unit = "a name", default_text = "the server's first";
+        /// The access token to authenticate with.
+        token: Option<String> = None, unit = "a token", secret = true;
+        /// The user to authenticate as, with a password.
+        user: Option<String> = None, unit = "a name";
+        /// The user's password.
+        password: Option<String> = None, unit = "a password", secret = true;
+        /// Whether TCP connections use TLS; the server's certificate must be for its host.
+        ///
+        /// Needs the feature `tls`.
+        tls: bool = false;
+        /// The PEM file with the certificates to trust.
+        ca: Option<PathBuf> = None, unit = "a file", default_text = "the system's certificates";
+        /// The maximum number of connections over sockets.
+        connections: usize = 64, min = 1;
+        /// How long to try to connect to each of a server's addresses.
+        connect_timeout: Duration = Duration::from_secs(10);
+        /// How long the server may be silent while a reply is awaited, over sockets; 0 for no limit.
+        ///
+        /// A statement that takes longer fails with `Timeout` or `Unknown`.
+        timeout: Option<Duration> = Some(Duration::from_secs(60));
     }
 }
 
 impl RemoteBuilder {
-    /// The name of the database on the server. Default: the server's first.
-    #[must_use]
-    pub fn database(mut self, name: impl Into<String>) -> Self {
-        self.database = name.into();
-        self
-    }
-
-    /// Authenticates with an access token.
-    #[must_use]
-    pub fn token(mut self, token: impl Into<String>) -> Self {
-        self.credentials = Credentials::Token(token.into());
-        self
-    }
-
-    /// Authenticates with a user name and password.
-    #[must_use]
-    pub fn user(mut self, name: impl Into<String>, password: impl Into<String>) -> Self {
-        self.credentials = Credentials::User { name: name.into(), password: password.into() };
-        self
-    }
-
-    /// The timeout for connecting to each of the server's addresses. Default: 10 s.
-    #[must_use]
-    pub const fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
-        self
-    }
-
-    /// The timeout for each reply, over sockets; `None` waits without limit. A statement that takes longer fails with
-    /// `Timeout` or `Unknown`. Default: 60 s.
-    #[must_use]
-    pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
-        self.timeout = timeout;
-        self
-    }
-
-    /// The maximum number of connections over sockets, at least 1. Default: 64.
-    #[must_use]
-    pub const fn connections(mut self, most: usize) -> Self {
-        self.connections = most;
-        self
-    }
-
-    /// A PEM file with trusted certificates, instead of the system's.
-    #[cfg(feature = "tls")]
-    #[must_use]
-    pub fn trust(mut self, file: impl Into<PathBuf>) -> Self {
-        self.authorities = Some(file.into());
-        self
-    }
-
     /// Opens a database over TCP, at `host:port`.
     ///
     /// # Errors
-    /// `Unreachable`; `Denied` if authentication fails; `Config` if the server has no such database; `Unsupported` if it
-    /// speaks another version of the protocol.
+    /// `Unreachable`, also for a certificate that is not trusted; `Denied` if the server rejects the
+    /// user; `Config` if it has no such database, or if there is no certificate to trust;
+    /// `Unsupported` if it speaks another version.
     pub fn open_tcp(self, address: impl Into<String>) -> Result<Remote> {
-        self.open(Transport::Tcp(address.into()))
-    }
-
-    /// Opens a database over TCP with TLS, at `host:port`; the server's certificate must be for
-    /// that host.
-    ///
-    /// # Errors
-    /// As [`open_tcp`](Self::open_tcp); `Unreachable` for a certificate that is not trusted;
-    /// `Config` if there is no trusted certificate at all.
-    #[cfg(feature = "tls")]
-    pub fn open_tls(self, address: impl Into<String>) -> Result<Remote> {
-        let trust = crate::tls::trust(self.authorities.as_deref())?;
-        self.open(Transport::Tls(address.into(), trust))
+        let address = address.into();
+        if !self.tls {
+            return self.open(Transport::Tcp(address));
+        }
+        #[cfg(feature = "tls")]
+        {
+            let trust = crate::tls::trust(self.ca.as_deref())?;
+            self.open(Transport::Tls(address, trust))
+        }
+        #[cfg(not(feature = "tls"))]
+        Err(config("this program was built without TLS: enable the feature `remote-tls` of bobak"))
     }
 
     /// Opens a database over a Unix socket.
@@ -147,10 +99,17 @@ impl RemoteBuilder {
     }
 
     fn open(self, transport: Transport) -> Result<Remote> {
+        let credentials = match (self.token, self.user, self.password) {
+            (Some(token), None, None) => Credentials::Token(token),
+            (None, Some(name), Some(password)) => Credentials::User { name, password },
+            (None, None, None) => Credentials::None,
+            (Some(_), ..) => return Err(config("a token, or a user with a password: not both")),
+            _ => return Err(config("user and password go together")),
+        };
         let connector = Connector {
             transport,
             database: self.database,
-            credentials: self.credentials,
+            credentials,
             connect_timeout: self.connect_timeout,
             timeout: self.timeout,
         };

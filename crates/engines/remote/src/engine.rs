@@ -26,8 +26,7 @@ pub(crate) struct RemoteState {
 }
 
 impl Remote {
-    /// Returns the settings, to be changed before connecting.
-    #[must_use]
+    /// Settings to reach a server with.
     pub fn builder() -> RemoteBuilder {
         RemoteBuilder::default()
     }

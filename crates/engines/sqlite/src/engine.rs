@@ -1,10 +1,9 @@
 //! The SQLite engine: the operations of the engine contract.
 
-use crate::builder::SqliteBuilder;
 use crate::extension::{ExtendedConnection, Extension};
 use crate::session::database::Database;
 use crate::session::{SqliteSession, query};
-use crate::settings::{JournalMode, Settings, Synchronous};
+use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use bobak_core::{
     BackupContent, BackupJob, Capabilities, Engine, Error, ErrorKind, Estimate, Interrupt, Outcome,
     Result, Row, Session, SqlHost, TableSchema, Value, Write,
@@ -109,7 +108,7 @@ impl Engine for Sqlite {
         capabilities.persistent = self.inner.settings().path.is_some();
         capabilities.concurrent_readers = !self.inner.is_single();
         capabilities.nonblocking_get =
-            !self.inner.is_single() && self.inner.settings().journal == JournalMode::Wal;
+            !self.inner.is_single() && self.inner.settings().journal_mode == JournalMode::Wal;
         capabilities.encrypted = self.inner.settings().has_key();
         capabilities
     }
@@ -151,7 +150,7 @@ impl Engine for Sqlite {
 
     fn flush(&self) -> Result<()> {
         let settings = self.inner.settings();
-        if settings.path.is_none() || settings.read_only {
+        if settings.path.is_none() || settings.is_read_only() {
             return Ok(());
         }
         let mut pooled = self.inner.write()?;
@@ -159,11 +158,11 @@ impl Engine for Sqlite {
         let _writing = self.inner.begin_commit()?;
         // In journal modes that delete the journal, the last deletion may not be durable yet.
         if matches!(settings.synchronous, Synchronous::Normal | Synchronous::Off)
-            || settings.journal != JournalMode::Wal
+            || settings.journal_mode != JournalMode::Wal
         {
             pooled.sync()?;
         }
-        if settings.journal == JournalMode::Wal {
+        if settings.journal_mode == JournalMode::Wal {
             // Everything committed is durable; move it from the log to the file as far as readers
             // allow.
             pooled.first_integer("PRAGMA wal_checkpoint(PASSIVE)")?;

@@ -172,7 +172,7 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
         }
         codes::SQLITE_TOOBIG => (
             ErrorKind::OutOfRange,
-            "a value or row exceeds the maximum size (setting `max_value`)".to_owned(),
+            "a value or row exceeds the maximum size (setting `max_value_bytes`)".to_owned(),
         ),
         codes::SQLITE_MISMATCH => {
             (ErrorKind::Mismatch, "a value is not of its column's type".to_owned())

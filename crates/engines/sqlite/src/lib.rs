@@ -28,11 +28,10 @@ mod settings;
 pub mod vfs;
 pub mod virtual_table;
 
-pub use builder::SqliteBuilder;
 pub use engine::Sqlite;
 pub use error::SqliteError;
 pub use file::SqliteFile;
 pub use functions::{Aggregate, Function, FunctionRows};
 #[cfg(feature = "encryption")]
 pub use key::Key;
-pub use settings::{JournalMode, Locking, Synchronous};
+pub use settings::{JournalMode, Locking, OpenMode, SqliteBuilder, Synchronous};

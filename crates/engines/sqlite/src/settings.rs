@@ -3,9 +3,12 @@
 use crate::functions::Function;
 #[cfg(feature = "encryption")]
 use crate::key::Key;
+#[cfg(not(feature = "encryption"))]
 use bobak_core::{Error, ErrorKind, Result};
+#[cfg(feature = "encryption")]
+use bobak_core::{Result, url::config};
+use bobak_core::{choices, settings};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 /// When SQLite waits for the disk.
@@ -60,86 +63,186 @@ pub enum Locking {
     Exclusive,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    /// `None` for a database in memory.
-    pub path: Option<PathBuf>,
-    pub synchronous: Synchronous,
-    pub journal: JournalMode,
-    pub locking: Locking,
-    pub page_size: Option<u32>,
-    /// In the notation of SQLite's pragma: pages, or negative KiB.
-    pub cache: Option<i64>,
-    pub mmap: Option<u64>,
-    pub max_value: Option<u32>,
-    pub max_ahead: usize,
-    pub busy_timeout: Duration,
-    pub readers: usize,
-    pub read_only: bool,
-    /// Whether what a killed program left is rolled back before the file is opened read-only.
-    pub recover: bool,
-    pub create: bool,
-    /// Whether each connection is a separate database in memory, with nothing but virtual tables.
-    pub isolated: bool,
-    pub vfs: Option<String>,
-    #[cfg(feature = "encryption")]
-    pub key: Option<Key>,
-    /// Functions that SQL can call.
-    pub functions: Vec<Function>,
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum OpenMode {
+    /// For reading and writing; a missing file is created. The default.
+    #[default]
+    Create,
+    /// For reading and writing; a missing file is an error.
+    ReadWrite,
+    /// For reading: every write fails with `ReadOnly`.
+    ReadOnly,
 }
+
+choices!(Synchronous: "extra" => Extra, "full" => Full, "normal" => Normal, "off" => Off);
+choices!(Locking: "normal" => Normal, "exclusive" => Exclusive);
+choices!(OpenMode: "rwc" => Create, "rw" => ReadWrite, "ro" => ReadOnly);
+choices!(
+    JournalMode: "wal" => Wal, "delete" => Delete, "truncate" => Truncate, "persist" => Persist,
+    "memory" => Memory, "off" => Off
+);
+
+settings! {
+    /// Settings that a database is opened with. Made by [`Sqlite::builder`](crate::Sqlite::builder).
+    ///
+    /// The defaults are durable: [`JournalMode::Wal`] with [`Synchronous::Full`].
+    ///
+    /// ```
+    /// use bobak_sqlite::{JournalMode, Sqlite, Synchronous};
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("app.db");
+    /// let engine = Sqlite::builder()
+    ///     .journal_mode(JournalMode::Wal)
+    ///     .synchronous(Synchronous::Normal)
+    ///     .cache_bytes(64 << 20)
+    ///     .open(path)?;
+    /// # Ok::<(), bobak_core::Error>(())
+    /// ```
+    #[derive(Clone)]
+    pub struct SqliteBuilder with pub(crate) settings {
+        /// When commits wait for the disk.
+        synchronous: Synchronous = Synchronous::Full;
+        /// How SQLite undoes or repeats a transaction.
+        ///
+        /// A file in WAL mode stays in that mode.
+        journal_mode: JournalMode = JournalMode::Wal;
+        /// Whether others may use the file at the same time.
+        locking: Locking = Locking::Normal;
+        /// Whether the file is read-only (`ro`), and whether a missing one is created (`rwc`).
+        mode: OpenMode = OpenMode::Create;
+        /// Whether a file that is opened read-only is recovered first, if a killed program left a transaction.
+        ///
+        /// For that, the file is opened for writing once. Otherwise such a file fails with `ReadOnly`.
+        recover: bool = false;
+        /// How long a call waits for other writers, in any process, before it fails with `Busy`.
+        busy_timeout: Duration = Duration::from_secs(5);
+        /// The maximum number of connections that read while another one writes.
+        ///
+        /// Each is opened when it is first needed. No effect with [`Locking::Exclusive`] and in memory.
+        readers: usize = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8),
+            min = 1, default_text = "the number of cores, 2 to 8";
+        /// The page size of a new file.
+        ///
+        /// A power of two from 512 (encrypted: 1,024) to 65,536; opening fails with `Config` for others. Larger
+        /// pages suit long rows, and make small writes more expensive.
+        page_size: Option<u32> = None, unit = "bytes", default_text = "4096";
+        /// The memory that each connection may use to cache pages.
+        cache_bytes: Option<u64> = None, unit = "bytes", default_text = "about 2 MB";
+        /// How much of the file may be memory-mapped instead of read.
+        ///
+        /// Large files read faster, but a disk error then terminates the process.
+        mmap_bytes: Option<u64> = None, unit = "bytes", default_text = "0";
+        /// The maximum size of a text or blob, and of a stored row.
+        ///
+        /// A statement that reads, writes or creates a larger one fails with `OutOfRange`. For databases that run
+        /// SQL of untrusted clients: a single function call can create values of any size.
+        max_value_bytes: Option<u32> = None, unit = "bytes", default_text = "1000000000";
+        /// The maximum size of the rows that are buffered for a caller who has not fetched them.
+        ///
+        /// These are the rest of an open cursor when its session writes or ends its transaction, and the rows of a
+        /// statement that writes. Beyond it the cursor, or the statement, fails with `OutOfRange`.
+        max_ahead_bytes: usize = 1 << 30, unit = "bytes";
+        /// The name of the VFS by which SQLite accesses the file.
+        ///
+        /// On Unix, `unix-none` does not lock; `unix-dotfile` locks by a file next to the database, for network
+        /// file systems.
+        vfs: Option<String> = None, unit = "the name of a VFS", default_text = "the system's";
+        /// The file with the key of an encrypted database: 32 bytes, or 64 hexadecimal digits.
+        ///
+        /// It is read when the database is opened. Needs the feature `encryption`.
+        key_file: Option<PathBuf> = None, unit = "a file";
+        /// The file with the password of an encrypted database in its first line.
+        ///
+        /// It is read when the database is opened. Needs the feature `encryption`.
+        password_file: Option<PathBuf> = None, unit = "a file";
+        /// The environment variable with the password of an encrypted database.
+        ///
+        /// It is read when the database is opened. Needs the feature `encryption`.
+        password_env: Option<String> = None, unit = "a variable";
+    } and {
+        // `None` for a database in memory.
+        path: Option<PathBuf>,
+        // Whether each connection is a separate database in memory, with nothing but virtual tables.
+        isolated: bool,
+        #[cfg(feature = "encryption")]
+        key: Option<Key>,
+        // Functions that SQL can call.
+        functions: Vec<Function>,
+    }
+}
+
+pub(crate) type Settings = SqliteBuilder;
 
 /// The default cache of an encrypted file, per connection and for all of them together, in KiB.
 #[cfg(feature = "encryption")]
 const ENCRYPTED_CACHE: (i64, i64) = (16_384, 131_072);
 
-impl Default for Settings {
-    fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        Self {
-            path: None,
-            synchronous: Synchronous::default(),
-            journal: JournalMode::default(),
-            locking: Locking::default(),
-            page_size: None,
-            cache: None,
-            mmap: None,
-            max_value: None,
-            max_ahead: 1 << 30,
-            busy_timeout: Duration::from_secs(5),
-            readers: cores.clamp(2, 8),
-            read_only: false,
-            recover: false,
-            create: true,
-            isolated: false,
-            vfs: None,
-            #[cfg(feature = "encryption")]
-            key: None,
-            functions: Vec::new(),
-        }
-    }
-}
-
-impl Settings {
+impl SqliteBuilder {
     /// The settings for a file whose pages are not read.
     pub(crate) fn without_key(&self, path: &Path) -> Self {
         Self {
             path: Some(path.to_owned()),
+            key_file: None,
+            password_file: None,
+            password_env: None,
             #[cfg(feature = "encryption")]
             key: None,
             ..self.clone()
         }
     }
 
-    pub(crate) fn has_key(&self) -> bool {
+    /// How many of the settings name a key.
+    fn named_keys(&self) -> usize {
+        let files = [&self.key_file, &self.password_file].into_iter().flatten().count();
+        files + usize::from(self.password_env.is_some())
+    }
+
+    /// Whether the file is encrypted.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
         #[cfg(feature = "encryption")]
-        return self.key.is_some();
+        return self.key.is_some() || self.named_keys() > 0;
         #[cfg(not(feature = "encryption"))]
-        false
+        return self.named_keys() > 0;
+    }
+
+    /// The key, read from where a setting says.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn read_key(&self) -> Result<Option<Key>> {
+        if self.named_keys() + usize::from(self.key.is_some()) > 1 {
+            return Err(config("one of key_file, password_file and password_env is enough"));
+        }
+        if let Some(file) = &self.key_file {
+            return Key::from_file(file).map(Some);
+        }
+        if let Some(file) = &self.password_file {
+            return Key::from_password_file(file).map(Some);
+        }
+        let Some(name) = &self.password_env else { return Ok(self.key.clone()) };
+        let missing = |_| config(format!("there is no environment variable {name}"));
+        Key::password(std::env::var(name).map_err(missing)?).map(Some)
+    }
+
+    /// Rejects a key.
+    #[cfg(not(feature = "encryption"))]
+    pub(crate) fn must_have_no_key(&self) -> Result<()> {
+        if self.named_keys() == 0 {
+            return Ok(());
+        }
+        let message = "this program was built without encryption, which a key needs: enable the feature \
+                       `encryption` of bobak";
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+
+    /// Whether every write fails.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.mode == OpenMode::ReadOnly
     }
 
     /// Whether the journal remains after a commit, with its header overwritten.
     pub(crate) const fn keeps_journal(&self) -> bool {
-        match self.journal {
+        match self.journal_mode {
             JournalMode::Persist => true,
             JournalMode::Delete | JournalMode::Truncate => {
                 matches!(self.locking, Locking::Exclusive)
@@ -150,8 +253,12 @@ impl Settings {
 
     /// The cache of each connection, in the notation of SQLite's pragma.
     pub(crate) fn cache_size(&self) -> Option<i64> {
+        // In the notation of SQLite's pragma, KiB are negative.
+        let given = self
+            .cache_bytes
+            .map(|bytes| -i64::try_from(bytes.div_ceil(1024)).unwrap_or(i64::MAX).max(1));
         #[cfg(feature = "encryption")]
-        return self.cache.or_else(|| {
+        return given.or_else(|| {
             let (each, all) = ENCRYPTED_CACHE;
             let readers = if self.is_single() { 0 } else { self.readers };
             let share = all / i64::try_from(readers + 1).unwrap_or(all);
@@ -159,7 +266,7 @@ impl Settings {
             self.key.is_some().then(|| -share.clamp(2_000, each))
         });
         #[cfg(not(feature = "encryption"))]
-        self.cache
+        given
     }
 
     /// Whether all operations share one connection.
@@ -171,49 +278,12 @@ impl Settings {
     pub(crate) fn commits_wait(&self) -> bool {
         let synced = match self.synchronous {
             Synchronous::Extra | Synchronous::Full => true,
-            Synchronous::Normal => self.journal != JournalMode::Wal,
+            Synchronous::Normal => self.journal_mode != JournalMode::Wal,
             Synchronous::Off => false,
         };
-        synced && self.path.is_some() && !self.read_only && self.journal != JournalMode::Off
+        synced
+            && self.path.is_some()
+            && !self.is_read_only()
+            && self.journal_mode != JournalMode::Off
     }
 }
-
-macro_rules! words {
-    ($type:ident, $what:literal, $($word:literal => $variant:ident),+) => {
-        impl $type {
-            /// Its name in SQLite's pragmas and in URLs, in lower case.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word),+
-                }
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = Error;
-
-            /// Parses the name, in any case.
-            /// | # Errors
-            /// `Config` for another name.
-            fn from_str(word: &str) -> Result<Self> {
-                $(if word.eq_ignore_ascii_case($word) {
-                    return Ok(Self::$variant);
-                })+
-                let known = [$($word),+].join(", ");
-                let message = format!("'{word}' is no {}: it is one of {known}", $what);
-                Err(Error::new(ErrorKind::Config, message))
-            }
-        }
-    };
-}
-words!(
-    Synchronous, "synchronous setting",
-    "extra" => Extra, "full" => Full, "normal" => Normal, "off" => Off
-);
-words!(Locking, "locking mode", "normal" => Normal, "exclusive" => Exclusive);
-words!(
-    JournalMode, "journal mode",
-    "wal" => Wal, "delete" => Delete, "truncate" => Truncate, "persist" => Persist,
-    "memory" => Memory, "off" => Off
-);

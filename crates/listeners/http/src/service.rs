@@ -58,7 +58,7 @@ pub(crate) async fn respond(
         reserve_memory(state, peer, compression::compress(response, compression).await)
     });
     let mut response = response.await;
-    cors::allow_origin(&state.settings.origins, origin.as_ref(), response.headers_mut());
+    cors::allow_origin(&state.settings.cors_origin, origin.as_ref(), response.headers_mut());
     state.metrics.count(index, &method, response.status(), began.elapsed());
     response.into_hyper()
 }
@@ -108,7 +108,7 @@ async fn respond_to(
         check_is_get(&parts.method, &resource)?;
         return Ok(Response::json(StatusCode::OK, "{\"status\":\"ok\"}\n"));
     }
-    if resource == Resource::Metrics && state.settings.open_metrics {
+    if resource == Resource::Metrics && state.settings.public_metrics {
         check_is_get(&parts.method, &resource)?;
         return Ok(metrics(state));
     }

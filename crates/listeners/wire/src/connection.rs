@@ -146,9 +146,9 @@ impl Connection {
 
     /// Reads what has arrived, up to the receive window, and takes what the client sent about this
     /// request.
-    pub fn look_ahead(&mut self, id: u32, limits: &Limits) -> Result<FlowControl, Disconnect> {
-        while self.input.len() <= limits.window as usize && self.fill()? {}
-        Ok(self.input.look_ahead(id, limits)?)
+    pub fn look_ahead(&mut self, id: u32, settings: &Settings) -> Result<FlowControl, Disconnect> {
+        while self.input.len() <= settings.receive_window as usize && self.fill()? {}
+        Ok(self.input.look_ahead(id, settings)?)
     }
 
     /// Whether there is received data that was not handled yet.
@@ -187,7 +187,7 @@ impl Connection {
 
     #[cold]
     fn flush_slowly(&mut self, settings: &Settings) -> Result<(), Disconnect> {
-        let window = settings.limits.window as usize;
+        let window = settings.receive_window as usize;
         let mut is_closed = false;
         let mut deadline = Instant::now() + settings.write_timeout;
         loop {

@@ -1,5 +1,6 @@
 //! The frames that a client sent: those that wait, and those that act on the running request.
 
+use crate::settings::Settings;
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_wire::{FrameHeader, FrameKind, Inbox, Limits};
 use std::collections::VecDeque;
@@ -79,7 +80,7 @@ impl FrameQueue {
     ///
     /// # Errors
     /// As [`Inbox::next_frame`]; `Misuse` for more requests in flight than are allowed.
-    pub fn look_ahead(&mut self, id: u32, limits: &Limits) -> Result<FlowControl> {
+    pub fn look_ahead(&mut self, id: u32, settings: &Settings) -> Result<FlowControl> {
         let mut control = FlowControl::default();
         while let Some(header) = self.inbox.next_frame()? {
             let body = self.inbox.body();
@@ -93,8 +94,9 @@ impl FrameQueue {
                     let cancelled = self.deferred.iter_mut().filter(|w| w.header.id == header.id);
                     cancelled.for_each(|frame| frame.cancelled = true);
                 }
-                _ if self.deferred.len() >= limits.requests as usize => {
-                    let message = format!("more than {} requests are in flight", limits.requests);
+                _ if self.deferred.len() >= settings.max_requests as usize => {
+                    let message =
+                        format!("more than {} requests are in flight", settings.max_requests);
                     return Err(Error::new(ErrorKind::Misuse, message));
                 }
                 _ => {

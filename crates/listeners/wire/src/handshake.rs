@@ -129,13 +129,13 @@ fn welcome(
     let engine = database.protected.engine_for(&caller);
     let welcome = Welcome {
         version: VERSION,
-        limits: shared.settings.limits,
+        limits: shared.settings.limits(),
         capabilities: engine.capabilities(),
         engine: engine.name().to_owned(),
         server: concat!("bobak ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     encode_response::welcome(&mut connection.output, id, &welcome)?;
-    connection.input.inbox.set_limit(shared.settings.limits.frame);
+    connection.input.inbox.set_limit(shared.settings.max_frame);
     connection.set_client(AuthenticatedClient { caller, database, engine });
     Ok(())
 }

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 pub(crate) fn serve_pipes(shared: &WireServerState, input: OwnedFd, output: OwnedFd) -> Result<()> {
     let io = |error| Error::io("serve over pipes", error);
     let transport = Transport::pipes(input, output).map_err(io)?;
-    let mut connection = Connection::new(transport, &shared.settings.limits, None);
+    let mut connection = Connection::new(transport, &shared.settings.limits(), None);
     loop {
         match serve(&mut connection, shared) {
             ServeOutcome::Disconnected(reason) => shared.log_disconnect(&connection, &reason),

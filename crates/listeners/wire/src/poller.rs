@@ -158,7 +158,7 @@ impl Poller {
                 return;
             }
         };
-        self.register(Connection::new(transport, &self.shared.settings.limits, permit));
+        self.register(Connection::new(transport, &self.shared.settings.limits(), permit));
     }
 
     /// Waits for requests on a connection.

@@ -85,11 +85,11 @@ const MODES: [(&str, &str, Compression); 6] = [
     ("sqlite file wal full", "", Compression::None),
     ("sqlite file wal full", "", Compression::Zstd),
     ("sqlite file wal normal", "?synchronous=normal", Compression::None),
-    ("sqlite file full", "?journal=delete", Compression::None),
-    ("sqlite file off", "?journal=delete&synchronous=off", Compression::None),
+    ("sqlite file full", "?journal_mode=delete", Compression::None),
+    ("sqlite file off", "?journal_mode=delete&synchronous=off", Compression::None),
     (
         "sqlite file off exclusive",
-        "?journal=delete&synchronous=off&locking=exclusive",
+        "?journal_mode=delete&synchronous=off&locking=exclusive",
         Compression::None,
     ),
 ];

@@ -1,12 +1,12 @@
 //! Changing the key of a file: what the file keeps, and what remains of a file that is replaced.
 
 use super::*;
-use bobak::engine::sqlite::JournalMode;
+use bobak::engine::sqlite::{JournalMode, OpenMode};
 use bobak_testkit::crash::files::{cut_at_each_step, fail_step};
 
 /// The journal mode that the file's header has.
 fn mode(path: &Path, key: Option<Key>) -> String {
-    let builder = Sqlite::builder().read_only(true);
+    let builder = Sqlite::builder().mode(OpenMode::ReadOnly);
     let builder = if let Some(key) = key { builder.key(key) } else { builder };
     let db = Db::builder().open_engine(builder.open(path).unwrap()).unwrap();
     db.sql::<String>("PRAGMA journal_mode", ()).unwrap().remove(0)

@@ -1,10 +1,10 @@
 //! `mysql://user:password@host:port,host:port/database?setting=value&…`, also `mariadb://`.
 
+use crate::MySqlBuilder;
 use crate::settings::Host;
-use crate::{Isolation, MySqlBuilder, Tls};
 use bobak_core::Result;
-use bobak_core::url::{choice, config, decode, number};
-use std::time::Duration;
+use bobak_core::settings::Configurable;
+use bobak_core::url::{config, decode};
 
 const PORT: u16 = 3306;
 
@@ -31,16 +31,7 @@ pub(crate) fn parse(text: &str) -> Result<MySqlBuilder> {
     if !database.is_empty() {
         builder = builder.database(decode(database)?);
     }
-    let mut seen = Vec::new();
-    for part in query.split('&').filter(|part| !part.is_empty()) {
-        let (name, value) =
-            part.split_once('=').ok_or_else(|| config(format!("'{part}' is not name=value")))?;
-        if seen.contains(&name) {
-            return Err(config(format!("'{name}' is there twice")));
-        }
-        seen.push(name);
-        builder = set(builder, name, &decode(value)?)?;
-    }
+    builder.set_query(query)?;
     Ok(builder)
 }
 
@@ -61,55 +52,18 @@ fn host(text: &str) -> Result<Host> {
     Ok(Host { name, port })
 }
 
-fn set(builder: MySqlBuilder, name: &str, value: &str) -> Result<MySqlBuilder> {
-    let millis = || number(name, value).map(Duration::from_millis);
-    Ok(match name {
-        "socket" => builder.socket(value),
-        "tls" => builder.tls(choice(
-            name,
-            value,
-            &[("off", Tls::Off), ("require", Tls::Require), ("verify", Tls::Verify)],
-        )?),
-        "tls_ca" => builder.tls_ca(value),
-        "connect_timeout" => builder.connect_timeout(millis()?),
-        "busy_timeout" => builder.busy_timeout(millis()?),
-        "statement_timeout" => {
-            builder.statement_timeout(Some(millis()?).filter(|time| !time.is_zero()))
-        }
-        "connections" => builder.connections(number(name, value)?),
-        "prepared" => builder.prepared(choice(name, value, &[("on", true), ("off", false)])?),
-        "isolation" => builder.isolation(choice(
-            name,
-            value,
-            &[
-                ("read_committed", Isolation::ReadCommitted),
-                ("repeatable_read", Isolation::RepeatableRead),
-                ("serializable", Isolation::Serializable),
-            ],
-        )?),
-        "wsrep_sync_wait" => {
-            let bits = u32::try_from(number::<u64>(name, value)?);
-            builder.wsrep_sync_wait(bits.map_err(|_| config("wsrep_sync_wait is 0 to 15"))?)
-        }
-        _ => {
-            return Err(config(format!(
-                "unknown setting '{name}'; there are: socket, tls, tls_ca, connect_timeout, \
-                 busy_timeout, statement_timeout, connections, prepared, isolation, wsrep_sync_wait"
-            )));
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Tls;
     use bobak_core::ErrorKind;
+    use std::time::Duration;
 
     #[test]
     fn every_part_of_a_url_is_parsed() {
         let text = "mysql://a%40b:p%3Aw@h1,h2:3307,[::1]:3308/db%2F1?tls=verify&busy_timeout=1500\
                     &statement_timeout=0&prepared=off&wsrep_sync_wait=1";
-        let settings = parse(text).unwrap().settings;
+        let settings = parse(text).unwrap();
         let hosts: Vec<_> = settings.hosts.iter().map(|h| (h.name.as_str(), h.port)).collect();
         assert_eq!(hosts, [("h1", 3306), ("h2", 3307), ("::1", 3308)]);
         assert_eq!(settings.user.as_deref(), Some("a@b"));
@@ -131,6 +85,10 @@ mod tests {
             ("mysql://u:secret@h/db?tls=no", "tls is one of off, require, verify, not 'no'"),
             ("mysql://u:secret@h/db?tls=off&tls=off", "'tls' is there twice"),
             ("mysql://u:secret%@h/db", "a % without"),
+            (
+                "mysql://u:secret@h/db?wsrep_sync_wait=16",
+                "wsrep_sync_wait is a whole number, 0 to 15, not",
+            ),
             ("mysql://u:secret@h/db?busy_timeout=soon", "busy_timeout is a whole number"),
         ] {
             let error = parse(text).unwrap_err();

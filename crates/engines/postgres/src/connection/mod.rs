@@ -292,7 +292,7 @@ impl Connection {
     /// Appends a statement of a transaction: `BEGIN`, `SAVEPOINT x`, …
     pub fn utility(&mut self, sql: &'static str) {
         let mut name = String::new();
-        if self.settings.named {
+        if self.settings.prepared {
             if let Some(known) = self.utilities.get(sql) {
                 name.clone_from(known);
             } else {

@@ -33,12 +33,12 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
     let mut parameters = vec![
         ("user".to_owned(), settings.user.clone()),
         ("client_encoding".to_owned(), "UTF8".to_owned()),
-        ("application_name".to_owned(), settings.application.clone()),
+        ("application_name".to_owned(), settings.application_name.clone()),
     ];
     if !settings.database.is_empty() {
         parameters.push(("database".to_owned(), settings.database.clone()));
     }
-    if settings.named {
+    if settings.prepared {
         parameters.push(timeout("lock_timeout", settings.busy_timeout));
         parameters.push(timeout("statement_timeout", settings.statement_timeout));
         parameters.push(("standard_conforming_strings".to_owned(), "on".to_owned()));

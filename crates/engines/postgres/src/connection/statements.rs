@@ -40,7 +40,7 @@ impl Connection {
             }
         }
         let mut name = String::new();
-        if self.settings.named && sql.len() <= LONGEST {
+        if self.settings.prepared && sql.len() <= LONGEST {
             self.made += 1;
             name = format!("b{}", self.made);
         }

@@ -53,7 +53,7 @@ fn config(settings: &Settings) -> Result<ClientConfig> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::new(ErrorKind::Config, format!("no TLS: {error}")))?;
-    let roots = match (settings.ssl, &settings.root_certificate) {
+    let roots = match (settings.sslmode, &settings.sslrootcert) {
         (SslMode::VerifyCa, _) => Some(roots(settings)?),
         (SslMode::VerifyFull, _) | (_, Some(_)) => {
             return Ok(builder.with_root_certificates(roots(settings)?).with_no_client_auth());
@@ -67,7 +67,7 @@ fn config(settings: &Settings) -> Result<ClientConfig> {
 
 fn roots(settings: &Settings) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
-    let Some(file) = &settings.root_certificate else {
+    let Some(file) = &settings.sslrootcert else {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         return Ok(roots);
     };

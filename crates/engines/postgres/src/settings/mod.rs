@@ -2,7 +2,7 @@
 
 mod url;
 
-use bobak_core::Result;
+use bobak_core::{Result, choices, settings};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -67,6 +67,21 @@ pub(crate) enum Host {
     Unix(PathBuf, u16),
 }
 
+/// The default port.
+const PORT: u16 = 5432;
+
+impl Host {
+    fn new(name: String, port: u16) -> Self {
+        if name.starts_with('/') { Self::Unix(name.into(), port) } else { Self::Tcp(name, port) }
+    }
+
+    const fn port(&self) -> u16 {
+        match self {
+            Self::Tcp(_, port) | Self::Unix(_, port) => *port,
+        }
+    }
+}
+
 impl std::fmt::Display for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -76,210 +91,84 @@ impl std::fmt::Display for Host {
     }
 }
 
-/// Everything that is known before the first connection.
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub hosts: Vec<Host>,
-    pub user: String,
-    pub password: Option<String>,
-    pub database: String,
-    pub ssl: SslMode,
-    pub root_certificate: Option<PathBuf>,
-    pub target: Target,
-    pub isolation: Isolation,
-    pub keys: Keys,
-    /// Whether batches go by COPY.
-    pub copy: bool,
-    /// Whether statements are kept prepared by name.
-    pub named: bool,
-    pub schema: Option<String>,
-    pub application: String,
-    pub connections: usize,
-    pub connect_timeout: Duration,
-    pub acquire_timeout: Duration,
-    pub idle_timeout: Duration,
-    pub busy_timeout: Duration,
-    /// Zero: none.
-    pub statement_timeout: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            hosts: Vec::new(),
-            user: "postgres".to_owned(),
-            password: None,
-            database: String::new(),
-            ssl: SslMode::default(),
-            root_certificate: None,
-            target: Target::default(),
-            isolation: Isolation::default(),
-            keys: Keys::default(),
-            copy: true,
-            named: true,
-            schema: None,
-            application: "bobak".to_owned(),
-            connections: 10,
-            connect_timeout: Duration::from_secs(10),
-            acquire_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(300),
-            busy_timeout: Duration::from_secs(5),
-            statement_timeout: Duration::from_secs(300),
-        }
+settings! {
+    /// Settings of the engine; all have defaults but the host. See [`Postgres::builder`](crate::Postgres::builder).
+    #[derive(Clone)]
+    pub struct PostgresBuilder with pub(crate) settings {
+        /// The user.
+        user: String = "postgres".to_owned(), unit = "a name";
+        /// The password. Without one, a server that asks for it is `Denied`.
+        password: Option<String> = None, unit = "a password", secret = true;
+        /// The database.
+        database: String = String::new(), unit = "a name", default_text = "the user's name";
+        /// The folder of a Unix socket, or a host, instead of other hosts; the port remains the first host's.
+        socket: Option<String> = None, key = "host", unit = "a folder, or a host";
+        /// Whether the connection is encrypted, and what the server's certificate must prove.
+        sslmode: SslMode = SslMode::Prefer;
+        /// The PEM file with the certificates to trust.
+        sslrootcert: Option<PathBuf> = None, unit = "a file", default_text = "the system's certificates";
+        /// Which of several hosts is used.
+        target: Target = Target::Any;
+        /// The name that the server shows for the connections.
+        application_name: String = "bobak".to_owned(), unit = "a name";
+        /// The schema in which tables are created and found.
+        schema: Option<String> = None, unit = "a name", default_text = "the server's, usually `public`";
+        /// How transactions are isolated from each other.
+        isolation: Isolation = Isolation::Serializable;
+        /// What generates integer keys.
+        keys: Keys = Keys::Sequence;
+        /// Whether batches of new rows use `COPY`, which some servers do not have.
+        copy: bool = true;
+        /// Whether statements stay prepared on their connection.
+        ///
+        /// Turn it off behind a proxy that gives each transaction another connection, such as PgBouncer. The session's
+        /// settings are not relied on then either: the server decides how long locks are waited for.
+        prepared: bool = true;
+        /// The maximum number of connections.
+        connections: usize = 10, min = 1;
+        /// How long to try to connect to one host.
+        connect_timeout: Duration = Duration::from_secs(10);
+        /// How long a call waits for a connection while all are in use, before it fails with `Busy`.
+        acquire_timeout: Duration = Duration::from_secs(10);
+        /// How long a connection may be idle before it is closed.
+        idle_timeout: Duration = Duration::from_secs(300);
+        /// How long a statement waits for a lock before it fails with `Busy`.
+        busy_timeout: Duration = Duration::from_secs(5);
+        /// How long a statement may run, and the server be silent, before it fails with `Timeout`; 0 for no limit.
+        statement_timeout: Duration = Duration::from_secs(300);
+    } and {
+        hosts: Vec<Host>,
     }
 }
 
-impl std::fmt::Debug for Settings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Without the password.
-        f.debug_struct("Settings")
-            .field("hosts", &self.hosts)
-            .field("user", &self.user)
-            .field("database", &self.database)
-            .finish_non_exhaustive()
-    }
-}
+choices!(
+    SslMode: "disable" => Disable, "prefer" => Prefer, "require" => Require,
+    "verify-ca" => VerifyCa, "verify-full" => VerifyFull
+);
+choices!(Target: "any" => Any, "read-write" => ReadWrite, "read-only" => ReadOnly);
+choices!(
+    Isolation: "serializable" => Serializable, "repeatable-read" => RepeatableRead,
+    "read-committed" => ReadCommitted
+);
+choices!(Keys: "sequence" => Sequence, "server" => Server);
 
-/// Settings of the engine; all have defaults but the host. See [`Postgres::builder`](crate::Postgres::builder).
-#[derive(Clone, Debug, Default)]
-pub struct PostgresBuilder {
-    pub(crate) settings: Settings,
-}
+pub(crate) type Settings = PostgresBuilder;
 
 impl PostgresBuilder {
-    /// Adds a host by name or address; of several the first that will do is taken, and another
-    /// when it is lost. A name that begins with `/` is the folder of a Unix socket.
-    #[must_use]
+    /// Adds a host by name or address. The first that serves as [`target`](Self::target) is used, and another one if it
+    /// is lost. A name that begins with `/` is the folder of a Unix socket.
     pub fn host(mut self, name: impl Into<String>, port: u16) -> Self {
-        let name = name.into();
-        self.settings.hosts.push(if name.starts_with('/') {
-            Host::Unix(name.into(), port)
-        } else {
-            Host::Tcp(name, port)
-        });
+        self.hosts.push(Host::new(name.into(), port));
         self
     }
 
-    /// The user. Default `postgres`.
-    #[must_use]
-    pub fn user(mut self, user: impl Into<String>) -> Self {
-        self.settings.user = user.into();
-        self
-    }
-
-    /// The password. Without one a server that asks for it is `Denied`.
-    #[must_use]
-    pub fn password(mut self, password: impl Into<String>) -> Self {
-        self.settings.password = Some(password.into());
-        self
-    }
-
-    /// The database. Default: the user's name.
-    #[must_use]
-    pub fn database(mut self, database: impl Into<String>) -> Self {
-        self.settings.database = database.into();
-        self
-    }
-
-    /// The schema in which tables are made and looked for. Default: the server's, mostly `public`.
-    #[must_use]
-    pub fn schema(mut self, schema: impl Into<String>) -> Self {
-        self.settings.schema = Some(schema.into());
-        self
-    }
-
-    /// Encryption. Default [`SslMode::Prefer`].
-    #[must_use]
-    pub fn ssl(mut self, mode: SslMode) -> Self {
-        self.settings.ssl = mode;
-        self
-    }
-
-    /// A PEM file with the certificates to trust, instead of the system's.
-    #[must_use]
-    pub fn root_certificate(mut self, file: impl Into<PathBuf>) -> Self {
-        self.settings.root_certificate = Some(file.into());
-        self
-    }
-
-    /// Which of several hosts will do. Default [`Target::Any`].
-    #[must_use]
-    pub fn target(mut self, target: Target) -> Self {
-        self.settings.target = target;
-        self
-    }
-
-    /// How transactions are kept apart. Default [`Isolation::Serializable`].
-    #[must_use]
-    pub fn isolation(mut self, isolation: Isolation) -> Self {
-        self.settings.isolation = isolation;
-        self
-    }
-
-    /// Who makes integer keys. Default [`Keys::Sequence`].
-    #[must_use]
-    pub fn keys(mut self, keys: Keys) -> Self {
-        self.settings.keys = keys;
-        self
-    }
-
-    /// Whether batches of new rows go by `COPY`: not where the server has none. Default yes.
-    #[must_use]
-    pub fn copy(mut self, copy: bool) -> Self {
-        self.settings.copy = copy;
-        self
-    }
-
-    /// Whether statements stay prepared on their connection: not behind a proxy that gives each
-    /// transaction another connection. Then no setting of the session is relied on either: locks
-    /// are waited for as long as the server says. Default yes.
-    #[must_use]
-    pub fn named_statements(mut self, named: bool) -> Self {
-        self.settings.named = named;
-        self
-    }
-
-    /// The most connections open at once. Default 10.
-    #[must_use]
-    pub fn connections(mut self, most: usize) -> Self {
-        self.settings.connections = most.max(1);
-        self
-    }
-
-    /// How long to try to connect to one host. Default 10 s.
-    #[must_use]
-    pub fn connect_timeout(mut self, time: Duration) -> Self {
-        self.settings.connect_timeout = time;
-        self
-    }
-
-    /// How long to wait for a connection while all are in use; then it is `Busy`. Default 10 s.
-    #[must_use]
-    pub fn acquire_timeout(mut self, time: Duration) -> Self {
-        self.settings.acquire_timeout = time;
-        self
-    }
-
-    /// After how long without use a connection is closed. Default 5 minutes.
-    #[must_use]
-    pub fn idle_timeout(mut self, time: Duration) -> Self {
-        self.settings.idle_timeout = time;
-        self
-    }
-
-    /// How long to wait for a lock; then it is `Busy`. Default 5 s.
-    #[must_use]
-    pub fn busy_timeout(mut self, time: Duration) -> Self {
-        self.settings.busy_timeout = time;
-        self
-    }
-
-    /// How long a statement may run until it is cancelled, and how long the server may be silent;
-    /// then it is `Timeout`. Zero: no limit. Default 5 minutes.
-    #[must_use]
-    pub fn statement_timeout(mut self, time: Duration) -> Self {
-        self.settings.statement_timeout = time;
-        self
+    /// The hosts to connect to.
+    pub(crate) fn hosts(&self) -> Vec<Host> {
+        match (&self.socket, self.hosts.first()) {
+            (Some(name), first) => vec![Host::new(name.clone(), first.map_or(PORT, Host::port))],
+            (None, None) => vec![Host::new("localhost".to_owned(), PORT)],
+            (None, Some(_)) => self.hosts.clone(),
+        }
     }
 
     /// Takes settings from a URL; see [`Postgres::open`](crate::Postgres::open)(crate::Postgres::open).

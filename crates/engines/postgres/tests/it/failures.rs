@@ -134,7 +134,7 @@ fn a_deadlock_aborts_one_of_two_transactions() {
 fn a_statement_that_exceeds_the_timeout_is_cancelled() {
     let Some(url) = url() else { return };
     let schema = Schema::new(&url).unwrap();
-    for settings in ["timeout=300", "timeout=300&statements=unnamed"] {
+    for settings in ["statement_timeout=300", "statement_timeout=300&prepared=off"] {
         let engine = Postgres::open(&schema.url(settings)).unwrap();
         let probe = Probe::new(&engine).unwrap();
         probe.control(Begin).unwrap();

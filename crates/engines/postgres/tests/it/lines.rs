@@ -68,7 +68,7 @@ fn tls_verifies_the_server_as_configured() {
 #[test]
 fn a_server_that_hangs_is_a_timeout() {
     let Some(server) = server(&Options::new()) else { return };
-    let settings = "timeout=300&connect_timeout=500&busy_timeout=200";
+    let settings = "statement_timeout=300&connect_timeout=500&busy_timeout=200";
     let engine = Postgres::open(&format!("{}?{settings}", server.url())).unwrap();
     let tag = tables::tag().unwrap();
     let probe = Probe::with_tables(&engine, &[&tag]).unwrap();

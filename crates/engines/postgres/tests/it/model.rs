@@ -45,6 +45,6 @@ fn fast_batches_equal_row_by_row() {
 #[test]
 fn without_copy_and_prepared_statements_it_behaves_like_the_memory_engine() {
     if let Some(url) = url() {
-        run(201, &memory, &stores(&url, "copy=off&statements=unnamed&isolation=read-committed"));
+        run(201, &memory, &stores(&url, "copy=off&prepared=off&isolation=read-committed"));
     }
 }

@@ -28,7 +28,7 @@ impl WalExtension {
     pub(crate) fn of(inner: &Database, page_size: u64) -> Option<Self> {
         let settings = inner.settings();
         let synced = matches!(settings.synchronous, Synchronous::Full | Synchronous::Extra);
-        if !synced || settings.vfs.is_some() || settings.read_only {
+        if !synced || settings.vfs.is_some() || settings.is_read_only() {
             return None;
         }
         // SQLite resolves links, and keeps the log next to the actual file.

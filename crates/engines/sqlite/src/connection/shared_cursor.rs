@@ -145,7 +145,7 @@ pub(crate) fn fill_all(
             let message = format!(
                 "over {} bytes of its rows were not fetched yet when they had to be kept in memory, \
                  since the session wrote or its transaction ended: fetch them before, read in a \
-                 session of their own, or raise `max_ahead`",
+                 session of their own, or raise `max_ahead_bytes`",
                 connection.max_ahead
             );
             parts.clear();

@@ -15,7 +15,7 @@ pub(crate) use page_size::{SMALLEST, with_page_size};
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::ffi::{self, Failure, OpenFlags, codes};
-use crate::settings::{JournalMode, Locking, Settings};
+use crate::settings::{JournalMode, Locking, OpenMode, Settings};
 use bobak_core::{Error, ErrorKind, Result, Row, ValueRef};
 use std::ffi::CString;
 use std::path::Path;
@@ -24,9 +24,10 @@ use std::time::{Duration, Instant};
 /// Opens the writing connection, or the only one.
 pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     check(settings)?;
-    let flags = OpenFlags { read_only: settings.read_only, create: settings.create };
+    let flags =
+        OpenFlags { read_only: settings.is_read_only(), create: settings.mode == OpenMode::Create };
     let named = |error: Error| name_file(error, settings);
-    if settings.recover && settings.read_only && settings.path.is_some() {
+    if settings.recover && settings.is_read_only() && settings.path.is_some() {
         recover(settings)?;
     }
     let mut db = connect(settings, flags)?;
@@ -37,16 +38,16 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     }
     // Before any setting: a file that is not a database remains unchanged.
     read_schema(&mut db, settings).map_err(why_unreadable).map_err(named)?;
-    if db.is_read_only() && !settings.read_only {
+    if db.is_read_only() && !settings.is_read_only() {
         let message = "it can't be written: open it to be read only (mode=ro in a URL)";
         return Err(named(Error::new(ErrorKind::ReadOnly, message)));
     }
     apply(&mut db, settings).map_err(|failure| named(translate(failure, None)))?;
-    if !settings.read_only {
+    if !settings.is_read_only() {
         set_journal(&mut db, settings).map_err(named)?;
     }
     write_replaced_down(&mut db).map_err(|failure| named(translate(failure, None)))?;
-    let atomic = settings.journal != JournalMode::Off;
+    let atomic = settings.journal_mode != JournalMode::Off;
     finish(db, atomic, settings)
 }
 
@@ -104,7 +105,7 @@ pub(crate) fn reader(settings: &Settings, file: Option<FileId>) -> Result<Box<Co
 }
 
 fn new_reader(settings: &Settings) -> Result<Box<Connection>> {
-    let flags = OpenFlags { read_only: settings.read_only, create: settings.isolated };
+    let flags = OpenFlags { read_only: settings.is_read_only(), create: settings.isolated };
     let mut db = connect(settings, flags)?;
     #[cfg(feature = "encryption")]
     if settings.key.is_some() {
@@ -138,7 +139,7 @@ pub(crate) fn finish(
     settings: &Settings,
 ) -> Result<Box<Connection>> {
     let mut connection = Connection::boxed(db, atomic);
-    connection.max_ahead = settings.max_ahead;
+    connection.max_ahead = settings.max_ahead_bytes;
     settings.functions.iter().try_for_each(|function| function.register(&mut connection.db))?;
     Ok(connection)
 }
@@ -278,11 +279,11 @@ fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
     if let Some(size) = settings.cache_size() {
         db.exec(&format!("PRAGMA cache_size = {size}"))?;
     }
-    if let Some(size) = settings.mmap {
+    if let Some(size) = settings.mmap_bytes {
         db.exec(&format!("PRAGMA mmap_size = {size}"))?;
     }
     db.set_keeps_journal(settings.keeps_journal());
-    if let Some(bytes) = settings.max_value {
+    if let Some(bytes) = settings.max_value_bytes {
         db.set_max_length(bytes);
     }
     let word = settings.synchronous.as_str();
@@ -293,7 +294,7 @@ fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
 /// Sets the journal mode. SQLite does not wait for other connections, and returns the old mode if
 /// it could not change it.
 fn set_journal(db: &mut ffi::Connection, settings: &Settings) -> Result<()> {
-    let wanted = settings.journal.as_str();
+    let wanted = settings.journal_mode.as_str();
     let sql = format!("PRAGMA journal_mode = {wanted}");
     let deadline = Instant::now() + settings.busy_timeout;
     loop {
@@ -330,13 +331,15 @@ fn first_text(db: &mut ffi::Connection, sql: &str) -> Result<String, Failure> {
 /// | # Errors
 /// `Io` if the salt in the file cannot be read.
 pub(crate) fn settings_for_file(settings: &Settings, path: &Path) -> Result<Settings> {
-    let settings = Settings { path: Some(path.to_owned()), ..settings.clone() };
     #[cfg(feature = "encryption")]
-    if let Some(key) = &settings.key {
-        let key = derived_key::key_for_file(key, &settings)?;
+    if let Some(key) = settings.read_key()? {
+        let settings = settings.without_key(path);
+        let key = derived_key::key_for_file(&key, &settings)?;
         return Ok(Settings { key: Some(key), ..settings });
     }
-    Ok(settings)
+    #[cfg(not(feature = "encryption"))]
+    settings.must_have_no_key()?;
+    Ok(Settings { path: Some(path.to_owned()), ..settings.clone() })
 }
 
 /// Runs `work` with the file's page size, which SQLite detects by itself.

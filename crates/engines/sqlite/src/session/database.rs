@@ -36,7 +36,7 @@ impl Database {
     /// Opens a database.
     pub(crate) fn open(settings: Settings) -> Result<Self> {
         let mut connection = open::writer(&settings)?;
-        let logged = settings.path.is_some() && settings.journal == JournalMode::Wal;
+        let logged = settings.path.is_some() && settings.journal_mode == JournalMode::Wal;
         connection.pinned_read = PinnedRead::new(settings.is_single() && !logged);
         let log = Arc::default();
         if logged && !settings.is_single() {
@@ -47,7 +47,7 @@ impl Database {
             file,
             readers: (!settings.is_single()).then(|| Pool::new(settings.clone(), file)),
             writer: WriterLock::new(connection, settings.busy_timeout),
-            readers_block: settings.journal != JournalMode::Wal && !settings.read_only,
+            readers_block: settings.journal_mode != JournalMode::Wal && !settings.is_read_only(),
             commits: settings.commits_wait().then(GroupCommit::new),
             settings,
             extension: OnceLock::new(),

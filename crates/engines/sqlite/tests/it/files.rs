@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use bobak_core::{Engine, ErrorKind, TransactionControl, Value};
-use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteError, Synchronous};
+use bobak_sqlite::{JournalMode, Locking, OpenMode, Sqlite, SqliteError, Synchronous};
 use std::fs;
 
 fn kind(result: bobak_core::Result<Sqlite>) -> ErrorKind {
@@ -55,11 +55,11 @@ fn missing_files_and_directories_are_named() {
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains("a.db"), "{error}");
     assert_eq!(
-        kind(Sqlite::builder().create(false).open(folder.path().join("b.db"))),
+        kind(Sqlite::builder().mode(OpenMode::ReadWrite).open(folder.path().join("b.db"))),
         ErrorKind::Io
     );
     assert_eq!(
-        kind(Sqlite::builder().read_only(true).open(folder.path().join("b.db"))),
+        kind(Sqlite::builder().mode(OpenMode::ReadOnly).open(folder.path().join("b.db"))),
         ErrorKind::Io
     );
     assert_eq!(kind(Sqlite::open(folder.path())), ErrorKind::Io);
@@ -87,7 +87,7 @@ fn read_only_database_rejects_writes() {
         insert(&*engine.session().unwrap(), &person(), &values(0, "a", None));
         drop(engine);
         let before = fs::read(&path).unwrap();
-        let engine = Sqlite::builder().read_only(true).open(&path).unwrap();
+        let engine = Sqlite::builder().mode(OpenMode::ReadOnly).open(&path).unwrap();
         let session = engine.session().unwrap();
         assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(1));
         let row = values(0, "b", None);

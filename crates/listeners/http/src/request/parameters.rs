@@ -1,7 +1,6 @@
 //! Query parameters.
 
 use crate::problem::Problem;
-use bobak_core::url;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::str::FromStr;
@@ -59,8 +58,11 @@ impl Parameters {
         choices: &[(&str, V)],
     ) -> Result<Option<V>, Problem> {
         let Some(text) = self.take(name) else { return Ok(None) };
-        let choice = url::choice(name, &text, choices);
-        choice.map(Some).map_err(|error| Problem::bad_request(error.message()))
+        let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(&text));
+        found.map(|(_, choice)| Some(*choice)).ok_or_else(|| {
+            let words = choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+            Problem::bad_request(format!("{name} is one of {words}, not '{text}'"))
+        })
     }
 
     /// Takes a flag: `true`, `false`, or a name without a value for `true`. Default: `false`.

@@ -32,15 +32,15 @@ pub(crate) struct ServerState {
 impl ServerState {
     pub fn new(settings: Settings, authenticator: Authenticator, log: AuditLog) -> Self {
         let limits = |most| QuotaLimits::with_share(most, settings.client_quota);
-        let memory = || MemoryBudget::new(settings.body_memory, settings.client_quota);
+        let memory = || MemoryBudget::new(settings.max_memory, settings.client_quota);
         Self {
             authenticator,
             connections: ConnectionLimiter::new(settings.max_connections, settings.client_quota),
             worker_permits: WorkerPermits::new(limits(settings.max_workers.max(1))),
             request_memory: memory(),
             response_memory: memory(),
-            streams: Permits::new(limits(settings.streams)),
-            subscribers: Permits::new(limits(settings.subscribers)),
+            streams: Permits::new(limits(settings.max_streams)),
+            subscribers: Permits::new(limits(settings.max_subscriptions)),
             metrics: Metrics::default(),
             log,
             stop: watch::Sender::new(false),

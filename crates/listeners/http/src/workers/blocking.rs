@@ -52,7 +52,7 @@ impl Drop for InterruptOnDrop {
 /// Streams have threads of their own, so that long ones take none from requests.
 /// Each database adds two: one for [`run_unlimited`], one for its change feed.
 pub(crate) fn max_threads(settings: &Settings, databases: usize) -> usize {
-    let workers = settings.max_workers.max(1).saturating_add(settings.streams);
+    let workers = settings.max_workers.max(1).saturating_add(settings.max_streams);
     workers.saturating_add(databases).saturating_mul(2)
 }
 

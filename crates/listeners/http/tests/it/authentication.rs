@@ -149,7 +149,7 @@ fn one_client_cannot_take_all_streams() {
     let engine = crate::client::memory();
     crate::changes::track(&*engine);
     let mut settings = Settings::default();
-    (settings.streams, settings.subscribers) = (4, 4);
+    (settings.max_streams, settings.max_subscriptions) = (4, 4);
     let builder = HttpServer::builder().settings(settings).access(access.unwrap());
     let mut server = TestServer::of(builder.shared_database("main", engine));
     let address = server.http.addresses()[0];

@@ -108,7 +108,7 @@ fn long_and_slow_bodies_are_rejected() {
 fn client_that_does_not_read_is_disconnected() {
     let limits = settings(|settings| {
         settings.write_timeout = Duration::from_millis(300);
-        settings.streams = 1;
+        settings.max_streams = 1;
     });
     // Unix sockets have small buffers. A TCP loopback connection may buffer the whole response.
     let folder = tempfile::tempdir().unwrap();
@@ -159,7 +159,8 @@ fn rate_limits_are_enforced() {
 
 #[test]
 fn allowed_origins_get_cors_headers() {
-    let limits = settings(|settings| settings.origins = vec!["https://app.example.com".to_owned()]);
+    let limits =
+        settings(|settings| settings.cors_origin = vec!["https://app.example.com".to_owned()]);
     let server = TestServer::with(limits, memory());
     let ask = |method: &str, origin: &str| {
         server.ask(method, "/tables/person/rows", &[("origin", origin)], "")

@@ -90,7 +90,7 @@ fn operator_connects_to_full_server() {
 #[test]
 fn streams_occupy_no_workers() {
     let (_folder, server, greedy) =
-        server(|settings| (settings.max_workers, settings.streams) = (1, 2));
+        server(|settings| (settings.max_workers, settings.max_streams) = (1, 2));
     let mut stream = raw(server.http.addresses()[0]);
     let head = format!(
         "POST /tables/t/import HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {greedy}\r\n\
@@ -111,7 +111,7 @@ fn streams_occupy_no_workers() {
 #[test]
 fn one_client_cannot_take_all_memory() {
     // Eight blocks of 64 KiB: one client may have four, and one address six.
-    let (_folder, server, greedy) = server(|settings| settings.body_memory = 512 << 10);
+    let (_folder, server, greedy) = server(|settings| settings.max_memory = 512 << 10);
     let address = server.http.addresses()[0];
     let long = |token: &str, length: usize, sent: usize| {
         let mut stream = raw(address);

@@ -136,7 +136,7 @@ impl ClientSession<'_> {
     }
 
     fn check_rows(&self) -> Result<()> {
-        let limit = self.shared.settings.limits.row as usize;
+        let limit = self.shared.settings.max_row as usize;
         if self.batch.bytes() <= limit {
             return Ok(());
         }

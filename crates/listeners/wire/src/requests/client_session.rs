@@ -204,7 +204,7 @@ impl ClientSession<'_> {
     }
 
     fn open(&mut self, output: &mut Vec<u8>, id: u32, source: &OwnedSource) -> Result<()> {
-        if self.cursors.len() >= self.shared.settings.limits.requests as usize {
+        if self.cursors.len() >= self.shared.settings.max_requests as usize {
             let message = format!("too many open queries ({}): close some", self.cursors.len());
             return Err(Error::new(ErrorKind::Misuse, message));
         }
@@ -238,7 +238,7 @@ impl ClientSession<'_> {
 
     #[inline]
     fn check_size(&self, row: EncodedRow<'_>) -> Result<()> {
-        let limit = self.shared.settings.limits.row;
+        let limit = self.shared.settings.max_row;
         if row.as_bytes().len() > limit as usize {
             let message = format!("the row exceeds the server's limit of {limit} bytes");
             return Err(Error::new(ErrorKind::OutOfRange, message));

@@ -66,7 +66,7 @@ fn serve_client(connection: &mut Connection, shared: &WireServerState) -> Result
             }
             if std::mem::take(&mut client_session.was_interrupted) {
                 // The client may have cancelled the requests that wait behind it, too.
-                connection.look_ahead(frame.header.id, &shared.settings.limits)?;
+                connection.look_ahead(frame.header.id, &shared.settings)?;
             }
             if connection.output.len() >= WRITE_THRESHOLD {
                 connection.flush(&shared.settings)?;

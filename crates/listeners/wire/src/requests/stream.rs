@@ -117,7 +117,7 @@ impl ClientSession<'_> {
         }
         let deadline = Instant::now() + settings.write_timeout;
         while window.bytes == Some(0) && !window.cancelled {
-            let is_full = connection.input.len() > settings.limits.window as usize;
+            let is_full = connection.input.len() > settings.receive_window as usize;
             let rest = deadline.saturating_duration_since(Instant::now());
             if is_full || rest.is_zero() {
                 let message = "the client does not request the rest of its rows";
@@ -136,7 +136,7 @@ impl ClientSession<'_> {
         id: u32,
         window: &mut SendWindow,
     ) -> Result<(), Disconnect> {
-        let control = connection.look_ahead(id, &self.shared.settings.limits)?;
+        let control = connection.look_ahead(id, &self.shared.settings)?;
         if let Some(bytes) = &mut window.bytes {
             *bytes = bytes.saturating_add(control.credit);
         }

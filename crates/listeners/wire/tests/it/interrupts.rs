@@ -62,8 +62,8 @@ fn tls_server(folder: &Path, engine: Arc<dyn Engine>) -> (Server, String) {
 }
 
 fn tls_client(folder: &Path, address: &str) -> Remote {
-    let builder = Remote::builder().token(TOKEN).trust(folder.join("chain.pem"));
-    builder.open_tls(address.replace("127.0.0.1", "localhost")).unwrap()
+    let builder = Remote::builder().token(TOKEN).tls(true).ca(folder.join("chain.pem"));
+    builder.open_tcp(address.replace("127.0.0.1", "localhost")).unwrap()
 }
 
 /// A table into which each insert takes endlessly.

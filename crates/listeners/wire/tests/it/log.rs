@@ -69,8 +69,8 @@ fn wrong_protocol_is_named_in_the_error() {
     let plain_lines = Lines::default();
     let builder = serving(memory().unwrap()).log(plain_lines.add());
     let (_plain, plain) = tcp_server(builder).unwrap();
-    let builder = Remote::builder().token(TOKEN).trust(&chain);
-    let error = builder.open_tls(plain.replace("127.0.0.1", "localhost")).err().unwrap();
+    let builder = Remote::builder().token(TOKEN).tls(true).ca(&chain);
+    let error = builder.open_tcp(plain.replace("127.0.0.1", "localhost")).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("does not speak TLS there"), "{error}");
     plain_lines.hear("an unauthenticated client at 127.0.0.1 was disconnected: received TLS on a listener without TLS");
@@ -85,8 +85,8 @@ fn wrong_protocol_is_named_in_the_error() {
     // A client that does not trust the certificate gets a TLS error.
     let other = crate::transports::folder().unwrap();
     let [untrusted, _] = certificate(other.path());
-    let builder = Remote::builder().token(TOKEN).trust(&untrusted);
-    let error = builder.open_tls(tls.replace("127.0.0.1", "localhost")).err().unwrap();
+    let builder = Remote::builder().token(TOKEN).tls(true).ca(&untrusted);
+    let error = builder.open_tcp(tls.replace("127.0.0.1", "localhost")).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
 
     let web = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -183,7 +183,7 @@ fn denied_requests_are_logged_with_the_name() {
     lines.hear(
         "till at 127.0.0.1 was rejected: permission denied: you may not insert into this table",
     );
-    let ada = Remote::builder().user("ada", "secret").open_unix(&socket).unwrap();
+    let ada = Remote::builder().user("ada").password("secret").open_unix(&socket).unwrap();
     let denied = ada.session().unwrap().execute("SELECT 1", &[]).unwrap_err();
     assert_eq!(denied.kind(), ErrorKind::Unsupported, "nothing was rejected");
     let denied = Probe::new(&ada).unwrap().insert(&tag, row!["a", 1.0]).unwrap_err();

@@ -31,7 +31,7 @@ fn clients_have_their_own_permissions() {
     all.insert(&tag, row!["a", 1.0]).unwrap();
 
     let remote = |builder: bobak_remote::RemoteBuilder| builder.open_tcp(&address);
-    let ada = remote(Remote::builder().user("ada", "secret")).unwrap();
+    let ada = remote(Remote::builder().user("ada").password("secret")).unwrap();
     let here = Probe::new(&ada).unwrap();
     assert_eq!(here.count(&person).unwrap(), 0);
     here.insert(&person, row![2, "ada", "a@x", 1]).unwrap();
@@ -51,19 +51,20 @@ fn clients_have_their_own_permissions() {
     assert_eq!(Probe::new(&till).unwrap().count(&person).unwrap(), 0);
     // Databases without permissions look missing; without any permission, all of them.
     let builder = || Remote::builder().database("other");
-    let other = remote(builder().user("ada", "secret")).err().unwrap();
-    let missing = remote(Remote::builder().database("nosuch").user("ada", "secret")).err().unwrap();
+    let other = remote(builder().user("ada").password("secret")).err().unwrap();
+    let missing =
+        remote(Remote::builder().database("nosuch").user("ada").password("secret")).err().unwrap();
     assert_eq!(
         (other.kind(), other.to_string().replace("other", "nosuch")),
         (missing.kind(), missing.to_string())
     );
     assert!(remote(builder().token(TOKEN)).is_ok());
-    assert!(remote(Remote::builder().user("bob", "secret")).is_err());
+    assert!(remote(Remote::builder().user("bob").password("secret")).is_err());
     // A client of the Unix socket is the operator, unless it authenticates.
     let socket = folder.path().join("socket");
     let unix = Remote::builder().open_unix(&socket).unwrap();
     assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 2);
-    let unix = Remote::builder().user("ada", "secret").open_unix(&socket).unwrap();
+    let unix = Remote::builder().user("ada").password("secret").open_unix(&socket).unwrap();
     assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 1);
 }
 

@@ -110,7 +110,7 @@ fn wrong_passwords_lock_out_their_name_only() {
         builder.token(TOKEN).user("ada", &right, &["admin"]).user("bob", &right, &["admin"]);
     let (_server, address) = tcp_server(builder).unwrap();
     let opened = |name: &str, password: &str| {
-        let opened = Remote::builder().user(name, password).open_tcp(&address);
+        let opened = Remote::builder().user(name).password(password).open_tcp(&address);
         opened.and_then(|engine| engine.tables()).map(|_| ()).map_err(|error| error.kind())
     };
     // Connected clients and the only worker are not affected.
@@ -138,7 +138,7 @@ fn concurrent_authentications_all_succeed() {
         for _ in 0..6 {
             scope.spawn(|| {
                 // They share one worker, one after the other.
-                let patient = Remote::builder().user("ada", "right");
+                let patient = Remote::builder().user("ada").password("right");
                 patient.open_tcp(&address).unwrap().tables().unwrap();
             });
         }

@@ -65,8 +65,8 @@ pub fn tls() -> Result<Fixture> {
     let address = address.replace("127.0.0.1", "localhost");
     Fixture::persistent(move || {
         let (_alive, _here) = (&server, &folder);
-        let builder = Remote::builder().token(TOKEN).trust(&chain);
-        Ok(Box::new(builder.open_tls(&address)?) as Box<dyn Engine>)
+        let builder = Remote::builder().token(TOKEN).tls(true).ca(&chain);
+        Ok(Box::new(builder.open_tcp(&address)?) as Box<dyn Engine>)
     })
 }
 

@@ -34,7 +34,7 @@ impl Engine for CachedEngine {
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Contender>, Failure> {
         let options = CacheOptions::new().entries(1 << 24).bytes(4 << 30);
-        let url = BobakEngine::file("", "journal=wal&synchronous=full").url(folder)?;
+        let url = BobakEngine::file("", "journal_mode=wal&synchronous=full").url(folder)?;
         let db = Db::builder().record::<Person>().cache::<Person>(options).open(&url)?;
         db.create_missing_tables()?;
         Ok(Box::new(CachedContender { plain: BobakContender::new(db.clone(), "main", &[]), db }))

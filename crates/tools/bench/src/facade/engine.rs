@@ -12,22 +12,23 @@ use crate::workload::Task;
 
 /// The engines, in the order of the report's rows.
 pub static ENGINES: [BobakEngine; 13] = [
-    BobakEngine::file("sqlite file full", "journal=delete&synchronous=full"),
-    BobakEngine::file("sqlite file off", "journal=delete&synchronous=off"),
+    BobakEngine::file("sqlite file full", "journal_mode=delete&synchronous=full"),
+    BobakEngine::file("sqlite file off", "journal_mode=delete&synchronous=off"),
     BobakEngine::file(
         "sqlite file off exclusive",
-        "journal=delete&synchronous=off&locking=exclusive",
+        "journal_mode=delete&synchronous=off&locking=exclusive",
     ),
-    BobakEngine::file("sqlite file wal full", "journal=wal&synchronous=full"),
-    BobakEngine::file("sqlite file wal normal", "journal=wal&synchronous=normal"),
+    BobakEngine::file("sqlite file wal full", "journal_mode=wal&synchronous=full"),
+    BobakEngine::file("sqlite file wal normal", "journal_mode=wal&synchronous=normal"),
     BobakEngine::memory("sqlite memory", "sqlite::memory:"),
     BobakEngine::memory("memory static", "memory:"),
     BobakEngine::memory("memory virtual", "memory:").attached(),
-    BobakEngine::file("external sqlite file full", "journal=delete&synchronous=full").attached(),
-    BobakEngine::file("external sqlite file off", "journal=delete&synchronous=off").attached(),
+    BobakEngine::file("external sqlite file full", "journal_mode=delete&synchronous=full")
+        .attached(),
+    BobakEngine::file("external sqlite file off", "journal_mode=delete&synchronous=off").attached(),
     BobakEngine::file(
         "external sqlite file off exclusive",
-        "journal=delete&synchronous=off&locking=exclusive",
+        "journal_mode=delete&synchronous=off&locking=exclusive",
     )
     .attached(),
     BobakEngine::memory("external sqlite memory", "sqlite::memory:").attached(),
@@ -39,10 +40,10 @@ pub static ENGINES: [BobakEngine; 13] = [
 pub static ENCRYPTED: [BobakEngine; 2] = [
     BobakEngine::file(
         "sqlite file off exclusive aes",
-        "journal=delete&synchronous=off&locking=exclusive",
+        "journal_mode=delete&synchronous=off&locking=exclusive",
     )
     .encrypted(),
-    BobakEngine::file("sqlite file wal full aes", "journal=wal&synchronous=full").encrypted(),
+    BobakEngine::file("sqlite file wal full aes", "journal_mode=wal&synchronous=full").encrypted(),
 ];
 
 /// The name under which an engine is attached to another.

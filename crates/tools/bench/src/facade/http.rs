@@ -20,7 +20,7 @@ use crate::http::Load;
 use crate::workload::{CheckedFields, Expectation, Row, Rows, Task};
 
 /// The file that is served.
-static FILE: BobakEngine = BobakEngine::file("", "journal=wal&synchronous=normal");
+static FILE: BobakEngine = BobakEngine::file("", "journal_mode=wal&synchronous=normal");
 
 /// The HTTP listener.
 pub static HTTP: HttpEngine = HttpEngine;

@@ -21,10 +21,10 @@ pub(crate) const URLS: Target = Target {
     },
     seeds: || {
         seeds::of(&[
-            "sqlite:a%20b.db?journal=wal&synchronous=full&busy_timeout=100&readers=4",
+            "sqlite:a%20b.db?journal_mode=wal&synchronous=full&busy_timeout=100&readers=4",
             "memory:file?format=json&busy_timeout=1",
             "postgres://user:p%40ss@host:5432,other:5433/db?sslmode=disable&schema=s&keys=server",
-            "postgresql:///db?host=/tmp&timeout=10&connections=3",
+            "postgresql:///db?host=/tmp&statement_timeout=10&connections=3",
             "%41%zz%",
         ])
     },

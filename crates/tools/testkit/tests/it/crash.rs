@@ -30,7 +30,7 @@ impl OnDisk {
             .locking(mode.locking)
             .busy_timeout(Duration::from_millis(50))
             // Small, so that pages are written before the commit too.
-            .cache_pages(20)
+            .cache_bytes(20 * 4_096)
             .readers(1);
         Self { disk, builder, loss }
     }

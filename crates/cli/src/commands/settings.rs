@@ -1,0 +1,113 @@
+//! `bobak settings`: lists the settings of databases and servers.
+
+use crate::error::{Error, Result};
+use bobak::engine::settings::{SettingInfo, ValueKind};
+use clap::Args;
+use std::io::Write;
+
+/// List the settings of database URLs and the flags of listeners, as Markdown tables.
+///
+/// The tables are sqlite, memory, postgres, mysql and bobak, for URLs, and serve and http, for the flags of `bobak serve`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ListSettings {
+    /// Tables to list [default: all]
+    #[arg(value_name = "TABLE")]
+    tables: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bobak settings
+  bobak settings sqlite
+  bobak settings serve http";
+
+/// The settings of one engine or kind of listener.
+struct Table {
+    name: &'static str,
+    infos: Vec<&'static SettingInfo>,
+    /// What the first column shows.
+    key: fn(&SettingInfo) -> String,
+    /// What the last column shows.
+    default: fn(&SettingInfo) -> String,
+}
+
+impl ListSettings {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// A usage error for an unknown table; if standard output is closed.
+    pub fn run(&self) -> Result<()> {
+        let all = tables();
+        for name in &self.tables {
+            if all.iter().all(|table| table.name != name) {
+                let known = all.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
+                return Err(Error::usage(format!(
+                    "there is no table '{name}'; there are: {known}"
+                )));
+            }
+        }
+        let wanted = |table: &&Table| {
+            self.tables.is_empty() || self.tables.iter().any(|name| name == table.name)
+        };
+        let text: Vec<String> = all.iter().filter(wanted).map(Table::to_markdown).collect();
+        let mut output = std::io::stdout().lock();
+        output.write_all(text.join("\n").as_bytes()).map_err(|error| Error::output(&error))
+    }
+}
+
+/// All tables of this program.
+fn tables() -> Vec<Table> {
+    let of_engine = |(name, infos): (_, &'static [SettingInfo])| Table {
+        name,
+        infos: infos.iter().collect(),
+        key: |info| info.key.to_owned(),
+        default,
+    };
+    let mut tables: Vec<Table> = bobak::engine::all_settings().into_iter().map(of_engine).collect();
+    #[cfg(unix)]
+    tables.extend(super::limits::settings().map(|(name, infos)| Table {
+        name,
+        infos,
+        key: |info| format!("--{}", super::limits::flag(info)),
+        default: super::limits::default,
+    }));
+    tables
+}
+
+impl Table {
+    fn to_markdown(&self) -> String {
+        let mut text = format!(
+            "## {}\n\n| setting | meaning | values | default |\n|---|---|---|---|\n",
+            self.name
+        );
+        for info in &self.infos {
+            let (key, meaning, values) = ((self.key)(info), info.summary(), values(info));
+            text += &format!("| `{key}` | {meaning} | {values} | {} |\n", (self.default)(info));
+        }
+        text
+    }
+}
+
+/// The values of a setting.
+fn values(info: &SettingInfo) -> String {
+    match info.kind {
+        ValueKind::Word(words) => {
+            words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+        }
+        ValueKind::Switch => "`on`, `off`".to_owned(),
+        ValueKind::Number | ValueKind::Duration | ValueKind::Text | ValueKind::List => {
+            let expected = info.expected();
+            let short = expected.trim_start_matches("a whole number of ");
+            short.trim_start_matches("a whole ").to_owned()
+        }
+    }
+}
+
+/// The default in the table of an engine.
+fn default(info: &SettingInfo) -> String {
+    match (info.default)().is_empty() || !info.default_text.is_empty() {
+        true => info.default(),
+        false => format!("`{}`", info.default()),
+    }
+}
