@@ -232,6 +232,45 @@ fn sqlite_builder(query: &str) -> Result<bobak_sqlite::SqliteBuilder> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bobak_core::settings::ValueKind;
+
+    /// Sets each setting to a value that is not its default, and to wrong ones.
+    fn check<C: Configurable + std::fmt::Debug>() {
+        for info in C::SETTINGS {
+            let (value, wrong): (_, &[&str]) = match info.kind {
+                ValueKind::Switch if info.default() == "on" => ("off", &["yes"]),
+                ValueKind::Switch => ("on", &["yes"]),
+                ValueKind::Word(words) => (*words.last().unwrap(), &["", "some"]),
+                ValueKind::Number | ValueKind::Duration => ("9", &["-1", "many", "1s"]),
+                ValueKind::Text | ValueKind::List => ("x", &[]),
+            };
+            let mut settings = C::default();
+            settings.set_query(&format!("{}={value}", info.key)).unwrap();
+            let is_same = format!("{settings:?}") == format!("{:?}", C::default());
+            assert_eq!(is_same, info.secret || value == info.default(), "{}", info.key);
+            let bounds = [info.min.checked_sub(1), info.max.checked_add(1)].into_iter().flatten();
+            let bounds: Vec<String> = bounds.map(|bound| bound.to_string()).collect();
+            for wrong in wrong.iter().copied().chain(bounds.iter().map(String::as_str)) {
+                let error = C::default().set(info.key, wrong).unwrap_err();
+                let expected = format!("{} is {}, not '{wrong}'", info.key, info.expected());
+                assert_eq!((error.kind(), error.message()), (ErrorKind::Config, &*expected));
+            }
+        }
+    }
+
+    #[test]
+    fn every_setting_is_in_urls() {
+        check::<MemoryBuilder>();
+        #[cfg(feature = "sqlite")]
+        check::<bobak_sqlite::SqliteBuilder>();
+        #[cfg(feature = "postgres")]
+        check::<bobak_postgres::PostgresBuilder>();
+        #[cfg(feature = "mysql")]
+        check::<bobak_mysql::MySqlBuilder>();
+        #[cfg(feature = "remote")]
+        check::<bobak_remote::RemoteBuilder>();
+        assert!(all_settings().iter().any(|(name, infos)| *name == "memory" && !infos.is_empty()));
+    }
 
     #[test]
     fn errors_explain_malformed_urls() {

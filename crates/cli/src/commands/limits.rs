@@ -123,7 +123,7 @@ fn set_given<S: Configurable>(settings: &mut S, matches: &ArgMatches) -> Result<
         let flag = flag(info);
         let given = match info.kind {
             ValueKind::Switch => matches.get_flag(&flag).then(|| "on".to_owned()),
-            _ => matches.get_many::<String>(&flag).map(|values| join(values)),
+            _ => matches.get_many::<String>(&flag).map(join),
         };
         if let Some(text) = given {
             let wrong =

@@ -10,6 +10,7 @@
 //! api       snapshots of the public API
 //! package   the packages of all published crates
 //! book      the book, built by mdBook
+//! settings  the tables of settings in Markdown
 //! links     dead links and paths in Markdown
 //! layers    cycles of modules, and dependencies between crates that point down
 //! lengths   files and functions that are too long
@@ -54,6 +55,7 @@ mod package;
 mod packages;
 mod rust;
 mod servers;
+mod settings;
 mod step;
 mod tally;
 mod test;
@@ -83,7 +85,7 @@ fn run(arguments: &[String]) -> Outcome {
         return Ok(());
     };
     // Few commands take more words; a stray one elsewhere is a mistake worth naming.
-    let takes_more = ["test", "crash", "fuzz", "layers", "words", "api"]
+    let takes_more = ["test", "crash", "fuzz", "layers", "words", "api", "settings"]
         .contains(&command.as_str())
         || command == "check" && rest == [test::NO_CLIENTS];
     if !takes_more && !rest.is_empty() {
@@ -102,6 +104,7 @@ fn run(arguments: &[String]) -> Outcome {
         "fuzz" => fuzz::run(rest),
         "fixtures" => fixtures::run(),
         "api" => api::run(&Tree::of_workspace()?, rest),
+        "settings" => settings::run(&Tree::of_workspace()?, rest),
         "words" => words::run(&Tree::of_workspace()?, rest),
         "layers" => layers::run(&Tree::of_workspace()?, rest),
         "clients" => {
@@ -140,6 +143,7 @@ fn help() -> String {
          layers     the check below; with `--all` the largest cycle of each crate, with a part of a crate's folder\n             \
          what makes its cycles\n  \
          api        the check below; with `--update` it writes the snapshots\n  \
+         settings   the check below; with `--update` it writes the tables\n  \
          words      the check below; with `--counts` the findings of each crate, with a path all findings there\n  \
          fixtures   makes the files of this version that later ones must open\n\n",
     );

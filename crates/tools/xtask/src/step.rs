@@ -5,7 +5,8 @@ use std::time::Instant;
 use crate::failure::{Failure, Outcome};
 use crate::tree::Tree;
 use crate::{
-    api, book, clients, crates, features, layers, lengths, links, lints, msrv, package, words,
+    api, book, clients, crates, features, layers, lengths, links, lints, msrv, package, settings,
+    words,
 };
 
 /// One check.
@@ -63,6 +64,11 @@ pub const STEPS: &[Step] = &[
         run: features::run,
     },
     Step { name: "docs", about: "the documentation builds without a warning", run: lints::docs },
+    Step {
+        name: "settings",
+        about: "the tables of settings in the documentation are those of the program",
+        run: settings::check,
+    },
     Step { name: "book", about: "the book can be built", run: book::run },
     Step {
         name: "package",

@@ -37,9 +37,7 @@ fn garbage_gets_a_protocol_error() {
 
 #[test]
 fn oversized_frame_is_rejected_by_its_header() {
-    let mut settings = Settings::default();
-    settings.max_frame = 100_000;
-    settings.max_row = 50_000;
+    let settings = Settings::default().max_frame(100_000).max_row(50_000);
     let (_server, address) = server(settings);
     let head =
         |length| FrameHeader { length, kind: FrameKind::Prepare, more: false, id: 2 }.encode();
@@ -215,8 +213,7 @@ fn connections_are_limited() {
 
 #[test]
 fn too_many_requests_in_flight_end_the_connection() {
-    let mut settings = Settings::default();
-    settings.max_requests = 3;
+    let settings = Settings::default().max_requests(3);
     let (_server, address) = server(settings);
     let tag = tables::of_type(bobak_core::Type::Text).unwrap();
     let engine = remote(&address);

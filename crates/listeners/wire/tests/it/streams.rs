@@ -18,8 +18,7 @@ fn start() -> (Server, String, Remote) {
 
 /// A window smaller than the batch, so that outcomes must be read while parts are sent.
 fn start_narrow() -> (Server, Remote) {
-    let mut settings = Settings::default();
-    settings.receive_window = 3 << 19;
+    let settings = Settings::default().receive_window(3 << 19);
     let (server, address) = tcp_server(serving(memory().unwrap()).settings(settings)).unwrap();
     (server, Remote::builder().token(TOKEN).open_tcp(&address).unwrap())
 }

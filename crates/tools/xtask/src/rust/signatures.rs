@@ -21,6 +21,17 @@ pub fn of_item(tokens: &[TokenTree], at: usize) -> Option<String> {
     Some(text(item))
 }
 
+/// The name, type and default of a setting of `settings!`.
+pub fn of_setting(tokens: &[TokenTree]) -> Option<String> {
+    let tokens: Vec<_> = without_attributes(tokens.iter().cloned().collect()).into_iter().collect();
+    let mut options = tokens.iter().enumerate();
+    let option = |at: usize| {
+        is_mark(&tokens[at], ',') && tokens.get(at + 2).is_some_and(|t| is_mark(t, '='))
+    };
+    let end = options.find_map(|(at, _)| option(at).then_some(at)).unwrap_or(tokens.len());
+    (end > 0).then(|| text(tokens[..end].to_vec()))
+}
+
 /// The head of the `impl` block at `at`: the text, the name of its type, whether it implements a trait, and its body.
 pub fn of_impl(tokens: &[TokenTree], at: usize) -> Option<(String, String, bool, Group)> {
     let head = until(tokens, at, is_braces);

@@ -181,6 +181,10 @@ impl Source {
                 self.add_impl(tokens, at);
                 at + 1
             }
+            ("settings", None) if of_module && is_mark(following, '!') => {
+                self.add_settings(tokens.get(at + 2));
+                at + 3
+            }
             ("macro_rules", _) => {
                 self.items.extend(tokens.get(at + 2).map(imports::name));
                 at + 3
@@ -212,6 +216,32 @@ impl Source {
                 let text = signatures::of_item(&body, at + 1).map(|text| format!("{head}: {text}"));
                 self.impls.extend(text.map(|text| Signature { name: name.clone(), text }));
             }
+        }
+    }
+
+    /// Adds the struct that `settings!` makes, with a line for each setting, which is a method of the builder.
+    fn add_settings(&mut self, declaration: Option<&TokenTree>) {
+        let Some(TokenTree::Group(declaration)) = declaration else { return };
+        let tokens: Vec<TokenTree> = declaration.stream().into_iter().collect();
+        let is_struct =
+            |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "struct");
+        let Some(at) = tokens.iter().position(is_struct) else { return };
+        let name = tokens.get(at + 1).map(imports::name).unwrap_or_default();
+        let line = tokens[at].span().start().line;
+        self.items.insert(name.clone());
+        self.types.push(TypeName { name: name.clone(), exported: true, line });
+        self.public.push(Signature { name: name.clone(), text: format!("struct {name} {{ .. }}") });
+        let body = tokens[at..].iter().find_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                Some(group.stream())
+            }
+            _ => None,
+        });
+        let body: Vec<TokenTree> = body.into_iter().flatten().collect();
+        for setting in body.split(|token| is_mark(Some(token), ';')) {
+            let text = signatures::of_setting(setting);
+            let text = text.map(|text| format!("impl {name}: setting {text}"));
+            self.impls.extend(text.map(|text| Signature { name: name.clone(), text }));
         }
     }
 
