@@ -58,6 +58,8 @@ pub fn all_settings() -> Vec<(&'static str, &'static [SettingInfo])> {
         #[cfg(feature = "sqlite")]
         ("sqlite", bobak_sqlite::SqliteBuilder::SETTINGS),
         ("memory", MemoryBuilder::SETTINGS),
+        #[cfg(feature = "kv")]
+        ("kv", bobak_kv::KvBuilder::SETTINGS),
         #[cfg(feature = "postgres")]
         ("postgres", bobak_postgres::PostgresBuilder::SETTINGS),
         #[cfg(feature = "mysql")]
@@ -261,6 +263,8 @@ mod tests {
     #[test]
     fn every_setting_is_in_urls() {
         check::<MemoryBuilder>();
+        #[cfg(feature = "kv")]
+        check::<bobak_kv::KvBuilder>();
         #[cfg(feature = "sqlite")]
         check::<bobak_sqlite::SqliteBuilder>();
         #[cfg(feature = "postgres")]
