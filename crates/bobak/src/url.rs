@@ -234,17 +234,17 @@ fn sqlite_builder(query: &str) -> Result<bobak_sqlite::SqliteBuilder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bobak_core::settings::ValueKind;
+    use bobak_core::settings::SettingKind;
 
     /// Sets each setting to a value that is not its default, and to wrong ones.
     fn check<C: Configurable + std::fmt::Debug>() {
         for info in C::SETTINGS {
             let (value, wrong): (_, &[&str]) = match info.kind {
-                ValueKind::Switch if info.default() == "on" => ("off", &["yes"]),
-                ValueKind::Switch => ("on", &["yes"]),
-                ValueKind::Word(words) => (*words.last().unwrap(), &["", "some"]),
-                ValueKind::Number | ValueKind::Duration => ("9", &["-1", "many", "1s"]),
-                ValueKind::Text | ValueKind::List => ("x", &[]),
+                SettingKind::Switch if info.default() == "on" => ("off", &["yes"]),
+                SettingKind::Switch => ("on", &["yes"]),
+                SettingKind::Word(words) => (*words.last().unwrap(), &["", "some"]),
+                SettingKind::Number | SettingKind::Duration => ("9", &["-1", "many", "1s"]),
+                SettingKind::Text | SettingKind::List => ("x", &[]),
             };
             let mut settings = C::default();
             settings.set_query(&format!("{}={value}", info.key)).unwrap();

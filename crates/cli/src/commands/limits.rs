@@ -1,7 +1,7 @@
 //! The settings of the listeners of `bobak serve`, as flags.
 
 use super::arguments::duration;
-use bobak::engine::settings::{Configurable, SettingInfo, ValueKind};
+use bobak::engine::settings::{Configurable, SettingInfo, SettingKind};
 use bobak_http::Settings as Http;
 use bobak_server::Settings as Wire;
 use clap::error::ErrorKind;
@@ -80,26 +80,26 @@ pub fn default(info: &SettingInfo) -> String {
 fn written_default(info: &SettingInfo) -> String {
     let value = info.default();
     match value.parse::<u64>().map(|time| time / 1_000) {
-        Ok(seconds) if info.kind == ValueKind::Duration && seconds % 60 == 0 => {
+        Ok(seconds) if info.kind == SettingKind::Duration && seconds % 60 == 0 => {
             format!("{}m", seconds / 60)
         }
-        Ok(seconds) if info.kind == ValueKind::Duration => format!("{seconds}s"),
+        Ok(seconds) if info.kind == SettingKind::Duration => format!("{seconds}s"),
         _ => value,
     }
 }
 
 fn argument<S: Configurable + 'static>(info: &'static SettingInfo, heading: &'static str) -> Arg {
     let help = match info.kind {
-        ValueKind::Switch => info.summary(),
-        ValueKind::List => format!("{}; may be repeated", info.summary()),
+        SettingKind::Switch => info.summary(),
+        SettingKind::List => format!("{}; may be repeated", info.summary()),
         _ => format!("{} [default: {}]", info.summary(), default(info)),
     };
     let argument = Arg::new(flag(info)).long(flag(info)).help(help).help_heading(heading);
     let (action, value_name) = match (info.kind, info.unit) {
-        (ValueKind::Switch, _) => return argument.action(ArgAction::SetTrue),
-        (ValueKind::List, unit) => (ArgAction::Append, unit.to_uppercase()),
-        (ValueKind::Duration, _) => (ArgAction::Set, "TIME".to_owned()),
-        (ValueKind::Word(_), _) => (ArgAction::Set, "KIND".to_owned()),
+        (SettingKind::Switch, _) => return argument.action(ArgAction::SetTrue),
+        (SettingKind::List, unit) => (ArgAction::Append, unit.to_uppercase()),
+        (SettingKind::Duration, _) => (ArgAction::Set, "TIME".to_owned()),
+        (SettingKind::Word(_), _) => (ArgAction::Set, "KIND".to_owned()),
         (_, "") => (ArgAction::Set, "N".to_owned()),
         (_, unit) => (ArgAction::Set, unit.to_uppercase()),
     };
@@ -110,7 +110,7 @@ fn argument<S: Configurable + 'static>(info: &'static SettingInfo, heading: &'st
 /// The value of a flag as the setting takes it.
 fn parse<S: Configurable>(info: &SettingInfo, text: &str) -> Result<String, String> {
     let text = match info.kind {
-        ValueKind::Duration => duration(text)?.as_millis().to_string(),
+        SettingKind::Duration => duration(text)?.as_millis().to_string(),
         _ => text.to_owned(),
     };
     let tried = S::default().set(info.key, &text);
@@ -122,7 +122,7 @@ fn set_given<S: Configurable>(settings: &mut S, matches: &ArgMatches) -> Result<
     for info in S::SETTINGS {
         let flag = flag(info);
         let given = match info.kind {
-            ValueKind::Switch => matches.get_flag(&flag).then(|| "on".to_owned()),
+            SettingKind::Switch => matches.get_flag(&flag).then(|| "on".to_owned()),
             _ => matches.get_many::<String>(&flag).map(join),
         };
         if let Some(text) = given {
@@ -151,12 +151,12 @@ mod tests {
     /// A value of a setting that is not its default, as a flag, and as the setting shows it.
     fn other(info: &SettingInfo) -> (Option<&'static str>, &'static str) {
         match info.kind {
-            ValueKind::Switch => (None, "on"),
-            ValueKind::Number if info.unit == "percent" => (Some("7"), "7"),
-            ValueKind::Number => (Some("1234"), "1234"),
-            ValueKind::Duration => (Some("7m"), "420000"),
-            ValueKind::Word(words) => (words.last().copied(), words.last().copied().unwrap()),
-            ValueKind::Text | ValueKind::List => (Some("x"), "x"),
+            SettingKind::Switch => (None, "on"),
+            SettingKind::Number if info.unit == "percent" => (Some("7"), "7"),
+            SettingKind::Number => (Some("1234"), "1234"),
+            SettingKind::Duration => (Some("7m"), "420000"),
+            SettingKind::Word(words) => (words.last().copied(), words.last().copied().unwrap()),
+            SettingKind::Text | SettingKind::List => (Some("x"), "x"),
         }
     }
 

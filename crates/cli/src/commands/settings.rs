@@ -1,7 +1,7 @@
 //! `bobak settings`: lists the settings of databases and servers.
 
 use crate::error::{Error, Result};
-use bobak::engine::settings::{SettingInfo, ValueKind};
+use bobak::engine::settings::{SettingInfo, SettingKind};
 use clap::Args;
 use std::io::Write;
 
@@ -28,6 +28,8 @@ struct Table {
     infos: Vec<&'static SettingInfo>,
     /// What the first column shows.
     key: fn(&SettingInfo) -> String,
+    /// What the third column shows.
+    values: fn(&SettingInfo) -> String,
     /// What the last column shows.
     default: fn(&SettingInfo) -> String,
 }
@@ -62,6 +64,7 @@ fn tables() -> Vec<Table> {
         name,
         infos: infos.iter().collect(),
         key: |info| info.key.to_owned(),
+        values,
         default,
     };
     let mut tables: Vec<Table> = bobak::engine::all_settings().into_iter().map(of_engine).collect();
@@ -70,6 +73,11 @@ fn tables() -> Vec<Table> {
         name,
         infos,
         key: |info| format!("--{}", super::limits::flag(info)),
+        values: |info| match info.kind {
+            SettingKind::Duration => "a time such as `30s`".to_owned(),
+            SettingKind::Switch => "–".to_owned(),
+            _ => values(info),
+        },
         default: super::limits::default,
     }));
     tables
@@ -82,7 +90,7 @@ impl Table {
             self.name
         );
         for info in &self.infos {
-            let (key, meaning, values) = ((self.key)(info), info.summary(), values(info));
+            let (key, meaning, values) = ((self.key)(info), info.summary(), (self.values)(info));
             text += &format!("| `{key}` | {meaning} | {values} | {} |\n", (self.default)(info));
         }
         text
@@ -92,11 +100,11 @@ impl Table {
 /// The values of a setting.
 fn values(info: &SettingInfo) -> String {
     match info.kind {
-        ValueKind::Word(words) => {
+        SettingKind::Word(words) => {
             words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
         }
-        ValueKind::Switch => "`on`, `off`".to_owned(),
-        ValueKind::Number | ValueKind::Duration | ValueKind::Text | ValueKind::List => {
+        SettingKind::Switch => "`on`, `off`".to_owned(),
+        SettingKind::Number | SettingKind::Duration | SettingKind::Text | SettingKind::List => {
             let expected = info.expected();
             let short = expected.trim_start_matches("a whole number of ");
             short.trim_start_matches("a whole ").to_owned()
