@@ -130,7 +130,8 @@ fn public_listener_requires_authentication() {
 #[test]
 fn limits_apply_to_all_listeners() {
     let program = Program::new();
-    program.fails(2, "0 is not in 1..=100", &["serve", "app.db", "--client-quota", "0"]);
+    let expected = "expected a whole number of percent, 1 to 100";
+    program.fails(2, expected, &["serve", "app.db", "--client-quota", "0"]);
     program.fails(2, "expected a duration", &["serve", "app.db", "--shutdown-timeout", "soon"]);
     std::fs::write(program.path("tokens"), "0123456789abcdef\n").expect("writes");
     let limits = ["--token-file", "tokens", "--max-connections", "2", "--max-workers", "2"];

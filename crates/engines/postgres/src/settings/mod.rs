@@ -97,7 +97,9 @@ settings! {
     pub struct PostgresBuilder with pub(crate) settings {
         /// The user.
         user: String = "postgres".to_owned(), unit = "a name";
-        /// The password. Without one, a server that asks for it is `Denied`.
+        /// The password.
+        ///
+        /// Without one, a server that asks for it is `Denied`.
         password: Option<String> = None, unit = "a password", secret = true;
         /// The database.
         database: String = String::new(), unit = "a name", default_text = "the user's name";
