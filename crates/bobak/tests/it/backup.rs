@@ -332,8 +332,8 @@ fn invalid_targets_are_rejected() {
 #[cfg(unix)]
 fn a_replaced_file_is_not_backed_up_instead_of_the_open_one() {
     let folder = tempfile::tempdir().unwrap();
-    let [place, aside, other, file] =
-        ["app.db", "aside.db", "other.db", "backup.db"].map(|name| folder.path().join(name));
+    let [place, moved, other, file] =
+        ["app.db", "moved.db", "other.db", "backup.db"].map(|name| folder.path().join(name));
     drop(open(&url(&other, "?journal_mode=delete")));
     let db = open(&url(&place, ""));
     fill(&db);

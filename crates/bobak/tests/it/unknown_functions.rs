@@ -62,7 +62,7 @@ fn unverified() -> Vec<UnverifiedTable> {
 }
 
 #[test]
-fn they_are_backed_up_and_restored() {
+fn databases_with_unknown_functions_are_backed_up_and_restored() {
     for settings in ["", "?journal_mode=delete", "?journal_mode=delete&locking=exclusive"] {
         let folder = tempfile::tempdir().unwrap();
         let db = foreign(&folder.path().join("app.db"), settings);

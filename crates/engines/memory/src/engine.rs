@@ -57,7 +57,7 @@ impl Memory {
         Self::with(DatabaseState::default(), Self::builder())
     }
 
-    /// Begins the settings of an engine.
+    /// Returns the default settings.
     pub fn builder() -> MemoryBuilder {
         MemoryBuilder::default()
     }
@@ -101,8 +101,8 @@ impl std::fmt::Debug for Memory {
 }
 
 impl MemoryBuilder {
-    /// Keeps the tables in a file: read when the engine is opened, if it is there, and written by
-    /// [`Engine::flush`], and only then.
+    /// Keeps the tables in a snapshot file. It is read when the engine is opened, if it exists, and written only by
+    /// [`Engine::flush`].
     pub fn snapshot(mut self, path: impl Into<PathBuf>) -> Self {
         self.path = Some(path.into());
         self

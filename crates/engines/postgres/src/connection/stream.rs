@@ -124,10 +124,10 @@ fn encrypted(mut socket: TcpStream, name: &str, settings: &Settings) -> Result<S
     if settings.sslmode == SslMode::Disable {
         return Ok(Stream::Tcp(socket));
     }
-    let mut answer = [0];
-    let asked = socket.write_all(&SSL_REQUEST).and_then(|()| socket.read_exact(&mut answer));
-    asked.map_err(|error| broken("asking for TLS", error))?;
-    match (answer[0], settings.sslmode) {
+    let mut reply = [0];
+    let requested = socket.write_all(&SSL_REQUEST).and_then(|()| socket.read_exact(&mut reply));
+    requested.map_err(|error| broken("asking for TLS", error))?;
+    match (reply[0], settings.sslmode) {
         (b'S', _) => Ok(Stream::Tls(Box::new(tls::wrap(socket, name, settings)?))),
         (b'N', SslMode::Prefer) => Ok(Stream::Tcp(socket)),
         (b'N', _) => {

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_is_read() {
+    fn every_part_of_a_url_is_parsed() {
         let settings = parse(
             "postgres://me:p%40ss@h1:1,[::1]:2,h3/db?copy=off&statement_timeout=50&keys=server",
         )

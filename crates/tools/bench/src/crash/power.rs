@@ -26,7 +26,7 @@ pub(super) fn row(
         let disk = Disk::new(seed)?;
         // Few pages, so that some are written before the commit.
         let builder = settings.clone().vfs(disk.vfs()).cache_bytes(20 * 4_096).readers(1);
-        let machine = Powered { disk, builder, loss };
+        let machine = PoweredStore { disk, builder, loss };
         let crashed = match store.threads() {
             Some(threads) => crash::run_together(seed, threads, &machine, store.powerless()),
             // Whatever is lost is counted; what may be is looked at in the end.
