@@ -16,6 +16,7 @@ impl Federation {
         self.analyze(text)?;
         let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
         let rows = self.sqlite.with_connection(|connection| {
+            let text = connection.stored_text(text, parameters)?;
             connection.query(&format!("EXPLAIN QUERY PLAN {text}"), &values)
         })?;
         let detail = |row: Vec<Value<'static>>| match row.into_iter().nth(3) {

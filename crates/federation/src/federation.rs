@@ -3,9 +3,7 @@
 use crate::attached::AttachedEngines;
 use crate::connection::{ConnectionTables, check_write_target};
 use crate::sessions::WriteTarget;
-use bobak_core::{
-    Engine, Error, ErrorKind, Parameter, Result, Row, Session, SqlHost, TableSchema, Value,
-};
+use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, Row, Session, SqlHost, TableSchema};
 use bobak_sqlite::{Function, Sqlite};
 use std::any::Any;
 use std::sync::Arc;
@@ -94,7 +92,6 @@ impl Federation {
         let position = self.attached.position(engine).ok_or_else(|| {
             Error::new(ErrorKind::Config, format!("there is no engine '{engine}'"))
         })?;
-        let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
         self.sqlite.with_connection(|connection| {
             let sessions = match connection.extension::<ConnectionTables>() {
                 Some(tables) => Arc::clone(tables.sessions()),
@@ -112,7 +109,7 @@ impl Federation {
                         connection.actions(statement),
                         Some(target),
                     )?;
-                    connection.run(text, &values, row)
+                    connection.run(text, parameters, row)
                 })
             })
         })

@@ -61,8 +61,7 @@ pub fn analyze(
     relations: &dyn Relations,
     parameters: &[Option<Type>],
 ) -> Result<Analysis> {
-    let has_typed_parameter = parameters.iter().flatten().any(|ty| has_unit(*ty));
-    if !has_typed_parameter && !names_units(sql, relations)? {
+    if !needs_analysis(sql, relations, parameters)? {
         return Ok(Analysis::default());
     }
     stacker::grow(STACK, || rewrite(sql, Analyzer::new(relations, parameters)))
@@ -90,6 +89,19 @@ fn rewrite(sql: &str, mut analyzer: Analyzer<'_>) -> Result<Analysis> {
         return Err(unsupported("the statement has a part that cannot be rewritten"));
     }
     Ok(Analysis { sql, columns })
+}
+
+/// Whether [`analyze`] may rewrite the statement: it names a view, or a table with amounts, dates,
+/// times or UUIDs, or has a parameter of such a type.
+///
+/// # Errors
+/// `Unsupported` for such a statement that is nested too deeply; any of the relations.
+pub fn needs_analysis(
+    sql: &str,
+    relations: &dyn Relations,
+    parameters: &[Option<Type>],
+) -> Result<bool> {
+    Ok(parameters.iter().flatten().any(|ty| has_unit(*ty)) || names_units(sql, relations)?)
 }
 
 /// Whether the statement names a view, or a table that has a column in another unit.

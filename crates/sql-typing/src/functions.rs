@@ -11,7 +11,7 @@ pub struct StoredFunction {
     /// The name in SQL.
     pub name: &'static str,
     /// The number of arguments.
-    pub arguments: usize,
+    pub arguments: u8,
     /// What it does. The result is NULL if an argument is NULL.
     pub call: fn(&[ValueRef<'_>]) -> Result<Value<'static>>,
     result: ValueKind,
@@ -57,7 +57,7 @@ pub const STORED_FUNCTIONS: &[StoredFunction] = &[
 
 const fn function(
     name: &'static str,
-    arguments: usize,
+    arguments: u8,
     result: ValueKind,
     call: fn(&[ValueRef<'_>]) -> Result<Value<'static>>,
 ) -> StoredFunction {

@@ -23,6 +23,6 @@ mod select;
 mod statement;
 mod text;
 
-pub use analysis::{Analysis, analyze};
+pub use analysis::{Analysis, analyze, needs_analysis};
 pub use functions::{STORED_FUNCTIONS, StoredFunction};
 pub use relations::{Relation, Relations, TableColumn};

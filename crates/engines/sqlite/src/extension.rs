@@ -9,7 +9,7 @@ use crate::connection::reject_transaction_steps;
 use crate::error::translate;
 use crate::ffi::Module;
 use crate::functions::Function;
-use bobak_core::{Error, Result, Row, Value};
+use bobak_core::{Error, Parameter, Result, Row, Type, Value};
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -91,6 +91,7 @@ impl ExtendedConnection<'_> {
     /// Those of `work`.
     pub fn define_tables(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.0.buffer_cursors();
+        self.0.typed_texts.clear();
         self.0.db.watch().set_denial(None, Vec::new());
         self.with_writes(work)
     }
@@ -163,20 +164,35 @@ impl ExtendedConnection<'_> {
         self.0.all_rows(sql, parameters)
     }
 
-    /// Runs a statement, calling `row` with its rows until that returns `false`. Returns the number
-    /// of rows changed.
+    /// A program's text in stored units: amounts, dates and times become what SQLite stores.
     ///
     /// # Errors
-    /// Those of the statement and of `row`; `Mismatch` for a wrong number of parameters.
+    /// `Mismatch` if it compares or combines values of types that cannot be; `Unsupported` if it
+    /// cannot be analyzed.
+    pub fn stored_text(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<String> {
+        let types: Vec<Type> = parameters.iter().map(|parameter| parameter.ty).collect();
+        Ok(self.0.typed_text(sql, &types)?.text(sql).to_owned())
+    }
+
+    /// Runs a program's statement, calling `row` with its rows until that returns `false`. Returns
+    /// the number of rows changed.
+    ///
+    /// # Errors
+    /// Those of [`stored_text`](Self::stored_text), of the statement and of `row`; `Mismatch` for a
+    /// wrong number of parameters.
     pub fn run(
         &mut self,
         sql: &str,
-        parameters: &[Value<'_>],
+        parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<u64> {
         reject_transaction_steps(sql)?;
+        let types: Vec<Type> = parameters.iter().map(|parameter| parameter.ty).collect();
+        let typed = self.0.typed_text(sql, &types)?;
+        let values: Vec<Value<'_>> =
+            parameters.iter().map(|one| Value::from(one.value.as_ref())).collect();
         let before = self.0.db.total_changes();
-        self.0.each_row(sql, parameters, None, row)?;
+        self.0.each_row(typed.text(sql), &values, None, &mut typed.rows(row))?;
         let changed = self.0.db.total_changes() != before;
         Ok(if changed { self.0.db.changes() } else { 0 })
     }

@@ -167,6 +167,8 @@ settings! {
         isolated: bool,
         #[cfg(feature = "encryption")]
         key: Option<Key>,
+        // Whether SQL text is in amounts, dates and times instead of stored units.
+        typed_sql: bool,
         // Functions that SQL can call.
         functions: Vec<Function>,
     }

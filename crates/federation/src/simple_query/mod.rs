@@ -7,8 +7,8 @@ mod parser;
 
 use crate::coercion::{self, Coercion, EqualValue};
 use bobak_core::{
-    Collation, Comparison, Condition, Expr, Order, Parameter, Select, Storage, TableSchema, Type,
-    Value,
+    Collation, ColumnSchema, Comparison, Condition, Expr, Order, Parameter, Select, Storage,
+    TableSchema, Type, Value,
 };
 use std::sync::Arc;
 
@@ -165,6 +165,19 @@ impl BoundParameters<'_> {
         }
     }
 
+    /// The value that a column is compared with. `None` if it must be converted to the column's
+    /// stored units: see `bobak_sql_typing`.
+    fn compared(&self, column: &ColumnSchema, operand: &Operand) -> Option<Value<'static>> {
+        let has_unit = |ty: Type| ty == Type::Currency || ty.has_text_form();
+        let given = match operand {
+            Operand::Value(_) => Type::Any,
+            Operand::Parameter(position) => self.parameters.get(*position)?.ty,
+        };
+        let column_unit = has_unit(column.ty) && !column.is_kept_as_text();
+        let is_alike = if column_unit { given == column.ty } else { !has_unit(given) };
+        if is_alike { self.value(operand) } else { None }
+    }
+
     /// The condition with its values. Outside of NOT (`positive`) it may be false where SQLite's
     /// result is NULL.
     fn condition(&self, node: &Predicate, positive: bool) -> Option<Condition> {
@@ -180,14 +193,15 @@ impl BoundParameters<'_> {
         };
         match node {
             Predicate::Compare(position, comparison, operand) => {
-                let (column, value) = (self.table.columns().get(*position)?, self.value(operand)?);
+                let column = self.table.columns().get(*position)?;
+                let value = self.compared(column, operand)?;
                 coerced(coercion::compare(*position, column, *comparison, value.as_ref()))
             }
             Predicate::In(position, operands) => {
                 let column = self.table.columns().get(*position)?;
                 let mut values = Vec::with_capacity(operands.len());
                 for operand in operands {
-                    let value = self.value(operand)?;
+                    let value = self.compared(column, operand)?;
                     match coercion::equal_value(column, value.as_ref()) {
                         EqualValue::Value(value) => values.push(value.to_owned()),
                         EqualValue::Nothing if positive => {}

@@ -5,6 +5,7 @@ pub(crate) mod shared_cursor;
 pub(crate) mod statement_cache;
 pub(crate) mod table_info_cache;
 mod transaction_steps;
+pub(crate) mod typed_text_cache;
 
 pub(crate) use transaction_steps::reject_transaction_steps;
 
@@ -20,6 +21,7 @@ use pinned_read::{PIN_AFTER, PINNING_QUERY, PinnedRead};
 use shared_cursor::SharedCursor;
 use std::sync::Arc;
 use table_info_cache::TableInfoCache;
+use typed_text_cache::TypedTexts;
 
 /// The number of table statements that a connection caches.
 const TABLE_STATEMENTS: usize = 256;
@@ -43,6 +45,7 @@ pub(crate) struct Connection {
     last: Option<(TableStatementKey, StatementId)>,
     texts: StatementCache<Box<str>>,
     pub(crate) table_infos: TableInfoCache,
+    pub(crate) typed_texts: TypedTexts,
     pub(crate) pinned_read: PinnedRead,
     /// The triggers dropped for a replay, which is in progress if this is `Some`.
     pub(crate) replay: Option<Vec<String>>,
@@ -64,6 +67,7 @@ impl Connection {
             last: None,
             texts: StatementCache::new(TEXT_STATEMENTS),
             table_infos: TableInfoCache::default(),
+            typed_texts: TypedTexts::default(),
             pinned_read: PinnedRead::default(),
             replay: None,
             cursors: Vec::new(),

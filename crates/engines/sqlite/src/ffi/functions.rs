@@ -5,6 +5,7 @@ use super::module::panicked;
 use super::pending::PendingError;
 use super::values::{Arguments, Output};
 use bobak_core::{Error, Result, Value, ValueRef};
+use bobak_sql_typing::STORED_FUNCTIONS;
 use libsqlite3_sys as sys;
 use std::ffi::{CString, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,7 +42,30 @@ impl Connection {
         let pending = self.pending().clone();
         let data = Box::into_raw(Box::new(RegisteredFunction { function, pending })).cast();
         let drop_data: Destroy = drop_registered::<Scalar>;
-        self.register(name, arguments, data, (Some(call_scalar), None, None), drop_data)
+        let flags = sys::SQLITE_UTF8;
+        self.register(name, (arguments, flags), data, (Some(call_scalar), None, None), drop_data)
+    }
+
+    /// Registers the functions that statements in stored units call. They are pure, so views and
+    /// indexes may call them, too.
+    pub(crate) fn register_stored_functions(&mut self) -> Result<(), Failure> {
+        let flags = sys::SQLITE_UTF8 | sys::SQLITE_DETERMINISTIC | sys::SQLITE_INNOCUOUS;
+        for function in STORED_FUNCTIONS {
+            let pending = self.pending().clone();
+            let call: Scalar = Arc::new(|arguments| function.call(arguments));
+            let data =
+                Box::into_raw(Box::new(RegisteredFunction { function: call, pending })).cast();
+            let drop_data: Destroy = drop_registered::<Scalar>;
+            let arguments = (c_int::from(function.arguments), flags);
+            self.register(
+                function.name,
+                arguments,
+                data,
+                (Some(call_scalar), None, None),
+                drop_data,
+            )?;
+        }
+        Ok(())
     }
 
     /// Registers an aggregate function.
@@ -54,13 +78,14 @@ impl Connection {
         let pending = self.pending().clone();
         let data = Box::into_raw(Box::new(RegisteredFunction { function: make, pending })).cast();
         let drop_data: Destroy = drop_registered::<MakeAggregate>;
-        self.register(name, arguments, data, (None, Some(step), Some(finish)), drop_data)
+        let flags = sys::SQLITE_UTF8;
+        self.register(name, (arguments, flags), data, (None, Some(step), Some(finish)), drop_data)
     }
 
     fn register(
         &mut self,
         name: &str,
-        arguments: i32,
+        (arguments, flags): (i32, c_int),
         data: *mut c_void,
         (call, step, finish): (Option<Call>, Option<Call>, Option<Finish>),
         drop_data: Destroy,
@@ -77,7 +102,7 @@ impl Connection {
                 self.raw.as_ptr(),
                 name.as_ptr(),
                 arguments,
-                sys::SQLITE_UTF8,
+                flags,
                 data,
                 call,
                 step,

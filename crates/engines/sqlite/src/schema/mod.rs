@@ -6,3 +6,4 @@ mod index;
 pub(crate) mod table_info;
 pub(crate) mod tables;
 mod text;
+mod typed_text;

@@ -15,6 +15,7 @@ pub(crate) mod write;
 
 use crate::connection::Connection;
 use crate::connection::reject_transaction_steps;
+use crate::connection::typed_text_cache::TypedText;
 use crate::error::misuse;
 use crate::pool::PooledConnection;
 use crate::schema::{alter, tables};
@@ -58,6 +59,16 @@ enum SessionState<'e> {
     Lent,
 }
 
+/// A program's SQL text, and the types of its parameters.
+#[derive(Clone, Copy, Debug)]
+struct SqlText<'a> {
+    sql: &'a str,
+    parameters: &'a [Type],
+}
+
+/// A cursor over an SQL text, the names of its columns, and what is known about their types.
+type Opened<'e> = (OpenCursor<'e>, Vec<String>, Arc<TypedText>);
+
 impl<'e> SqliteSession<'e> {
     pub(crate) fn new(engine: &'e Database) -> Self {
         Self {
@@ -81,9 +92,13 @@ impl<'e> SqliteSession<'e> {
         Ok(using)
     }
 
-    /// The connection for an operation that runs SQL text: the extension has prepared it, and the
-    /// authorizer has accepted the text.
-    fn text_connection(&self, mode: AccessMode, sql: &str) -> Result<SessionConnection<'_, 'e>> {
+    /// The connection for an operation that runs SQL text: the extension has prepared it, the
+    /// authorizer has accepted the text, and it is in stored units.
+    fn text_connection(
+        &self,
+        mode: AccessMode,
+        text: SqlText<'_>,
+    ) -> Result<(SessionConnection<'_, 'e>, Arc<TypedText>)> {
         Interrupt::check()?;
         let mut using = self.any_connection(mode)?;
         if !using.in_transaction
@@ -92,10 +107,14 @@ impl<'e> SqliteSession<'e> {
             using.get().begin_extension(extension)?;
         }
         let authorizer = self.authorizer.borrow().clone();
-        if let Some(authorizer) = authorizer {
-            using.get().check_text(sql, &authorizer)?;
+        if let Some(authorizer) = &authorizer {
+            using.get().check_text(text.sql, authorizer)?;
         }
-        Ok(using)
+        let typed = using.get().typed_text(text.sql, text.parameters)?;
+        if let Some(authorizer) = authorizer.filter(|_| typed.is_rewritten()) {
+            using.get().check_text(typed.text(text.sql), &authorizer)?;
+        }
+        Ok((using, typed))
     }
 
     #[inline]
@@ -159,17 +178,19 @@ impl<'e> SqliteSession<'e> {
         self.connection(AccessMode::Transaction)?.atomically(work)
     }
 
-    /// As [`atomically`](Self::atomically), for an SQL text that writes.
+    /// As [`atomically`](Self::atomically), for an SQL text that writes: `work` gets it in stored
+    /// units.
     fn text_atomically(
         &self,
-        sql: &str,
-        work: impl FnOnce(&mut Connection) -> Result<()>,
+        text: SqlText<'_>,
+        work: impl FnOnce(&mut Connection, &str) -> Result<()>,
     ) -> Result<()> {
-        let mut using = self.text_connection(AccessMode::Transaction, sql)?;
+        let (mut using, typed) = self.text_connection(AccessMode::Transaction, text)?;
         let in_transaction = using.in_transaction;
+        let sql = typed.text(text.sql);
         let id = using.get().text_statement(sql)?;
         using.get().check_statement(id, in_transaction)?;
-        using.atomically(work)
+        using.atomically(|connection| work(connection, sql))
     }
 
     /// Whether an SQL text only reads, on the connection that would run it.
@@ -205,25 +226,30 @@ impl<'e> SqliteSession<'e> {
         }
     }
 
-    fn open_cursor(
-        &self,
-        sql: &str,
-        values: &[Value<'_>],
-        is_text: bool,
-    ) -> Result<(OpenCursor<'e>, Vec<String>)> {
-        let mut using = match is_text {
-            true => self.text_connection(AccessMode::Read, sql)?,
-            false => self.connection(AccessMode::Read)?,
-        };
+    /// Opens a cursor. Returns the names of its columns, and their types if they are known.
+    fn open_cursor(&self, text: SqlText<'_>, values: &[Value<'_>]) -> Result<Opened<'e>> {
+        let (mut using, typed) = self.text_connection(AccessMode::Read, text)?;
+        let sql = typed.text(text.sql);
         if !Self::reads_only(&mut using, sql)? {
             drop(using);
             let mut opened = None;
-            self.text_atomically(sql, |connection| {
+            self.text_atomically(text, |connection, sql| {
                 opened = Some(OpenCursor::of_write(connection, sql, values)?);
                 Ok(())
             })?;
-            return opened.ok_or_else(not_open);
+            let (cursor, names) = opened.ok_or_else(not_open)?;
+            return Ok((cursor, names, typed));
         }
+        let (cursor, names) = self.open_reading(using, sql, values)?;
+        Ok((cursor, names, typed))
+    }
+
+    fn open_reading(
+        &self,
+        mut using: SessionConnection<'_, 'e>,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<(OpenCursor<'e>, Vec<String>)> {
         if using.in_transaction || self.engine.is_single() {
             return OpenCursor::on_shared(using.get(), sql, values);
         }
@@ -336,43 +362,52 @@ impl Session for SqliteSession<'_> {
             return using.get().each_row(sql, values, table, row);
         }
         let handed_out = Cell::new(false);
+        let types = query::parameter_types(source);
+        let text = SqlText { sql, parameters: &types };
         let row = RefCell::new(|found: &dyn Row| {
             handed_out.set(true);
             row(found)
         });
         self.with_fresh_tables(&handed_out, || {
             let row = &mut *row.borrow_mut();
-            let mut using = self.text_connection(AccessMode::Read, sql)?;
+            let (mut using, typed) = self.text_connection(AccessMode::Read, text)?;
+            let (sql, mut typed_row) = (typed.text(sql), typed.rows(row));
             if Self::reads_only(&mut using, sql)? {
                 let _callback = using.begin_callback()?;
-                return using.get().each_row(sql, values, table, row);
+                return using.get().each_row(sql, values, None, &mut typed_row);
             }
             drop(using);
-            self.text_atomically(sql, |connection| connection.each_row(sql, values, table, row))
+            self.text_atomically(text, |connection, sql| {
+                connection.each_row(sql, values, None, &mut typed_row)
+            })
         })
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
         let statement = query::statement(source);
-        reject_transaction_steps(&statement.text)?;
-        let is_text = matches!(source, Source::Sql { .. });
-        let open = || self.open_cursor(&statement.text, &statement.parameters, is_text);
-        let (cursor, names) =
-            self.with_fresh_tables(&Cell::new(!is_text), open).map_err(|error| {
-                match query::table_of(source) {
-                    Some(table) => error.in_table(table.name().to_owned()),
-                    None => error,
-                }
-            })?;
+        let (sql, values) = (&*statement.text, &*statement.parameters);
+        let (cursor, columns) = match source {
+            Source::Select(select) => {
+                let using = self.connection(AccessMode::Read)?;
+                let opened = self.open_reading(using, sql, values);
+                let (cursor, _) =
+                    opened.map_err(|error| error.in_table(select.table.name().to_owned()))?;
+                (cursor, Source::select_columns(select))
+            }
+            Source::Sql { .. } => {
+                reject_transaction_steps(sql)?;
+                let types = query::parameter_types(source);
+                let text = SqlText { sql, parameters: &types };
+                let open = || self.open_cursor(text, values);
+                let (cursor, names, typed) = self.with_fresh_tables(&Cell::new(false), open)?;
+                let ty = |place| typed.types.get(place).copied().unwrap_or(Type::Any);
+                let columns = names.into_iter().enumerate();
+                (cursor, columns.map(|(place, name)| ResultColumn::new(name, ty(place))).collect())
+            }
+        };
         let id = self.next_cursor.get();
         self.next_cursor.set(id + 1);
         self.cursors.borrow_mut().push((id, cursor));
-        let columns = match source {
-            Source::Select(select) => Source::select_columns(select),
-            Source::Sql { .. } => {
-                names.into_iter().map(|name| ResultColumn::new(name, Type::Any)).collect()
-            }
-        };
         Ok(Cursor::new(CursorId(id), Arc::new(columns)))
     }
 
@@ -412,9 +447,12 @@ impl Session for SqliteSession<'_> {
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         reject_transaction_steps(sql)?;
         let values = query::values(parameters);
+        let types: Vec<Type> = parameters.iter().map(|parameter| parameter.ty).collect();
+        let text = SqlText { sql, parameters: &types };
         self.with_fresh_tables(&Cell::new(false), || {
-            let mut using = self.text_connection(AccessMode::Write, sql)?;
+            let (mut using, typed) = self.text_connection(AccessMode::Write, text)?;
             let in_transaction = using.in_transaction;
+            let sql = typed.text(sql);
             let id = using.get().text_statement(sql)?;
             using.get().check_statement(id, in_transaction)?;
             using.get().run_text(sql, &values)

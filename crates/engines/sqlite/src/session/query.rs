@@ -3,7 +3,9 @@
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::session::write::get_statement;
-use bobak_core::{Error, ErrorKind, Parameter, Result, Row, Select, Source, TableSchema, Value};
+use bobak_core::{
+    Error, ErrorKind, Parameter, Result, Row, Select, Source, TableSchema, Type, Value,
+};
 use bobak_sql::{Dialect, Statement};
 
 /// A source as SQL.
@@ -19,6 +21,14 @@ pub(crate) fn statement<'a>(source: &'a Source<'a>) -> Statement<'a> {
 /// The values of parameters, as they are bound.
 pub(crate) fn values<'a>(parameters: &'a [Parameter<'_>]) -> Vec<Value<'a>> {
     parameters.iter().map(|parameter| Value::from(parameter.value.as_ref())).collect()
+}
+
+/// The types of a source's parameters.
+pub(crate) fn parameter_types(source: &Source<'_>) -> Vec<Type> {
+    match source {
+        Source::Select(_) => Vec::new(),
+        Source::Sql { parameters, .. } => parameters.iter().map(|one| one.ty).collect(),
+    }
 }
 
 /// The table that a source reads, if it is a query of one.
