@@ -328,6 +328,6 @@ mod tests {
         assert!(engine.capabilities().persistent);
         assert_eq!(open(&url).err().map(|error| error.kind()), Some(ErrorKind::Busy));
         drop(engine);
-        open(&format!("{url}&check_on_open=true&durability=on_flush")).map(drop)
+        open(&format!("{url}&check_on_open=on&durability=on_flush")).map(drop)
     }
 }

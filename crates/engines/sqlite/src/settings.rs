@@ -168,6 +168,7 @@ settings! {
         #[cfg(feature = "encryption")]
         key: Option<Key>,
         // Whether SQL text is in amounts, dates and times instead of stored units.
+        #[cfg(feature = "typed-sql")]
         typed_sql: bool,
         // Functions that SQL can call.
         functions: Vec<Function>,

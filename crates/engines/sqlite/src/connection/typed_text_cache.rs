@@ -1,7 +1,9 @@
 //! SQL texts of programs in stored units, and the types of their rows.
 
 use bobak_core::{Error, ErrorKind, Result, Row, Type, ValueRef};
+#[cfg(feature = "typed-sql")]
 use bobak_sql_typing::Relation;
+#[cfg(feature = "typed-sql")]
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,21 +17,27 @@ pub(crate) struct TypedText {
 }
 
 /// The same text with parameters of other types.
+#[cfg(feature = "typed-sql")]
 pub(crate) type TextsByTypes = Vec<(Box<[Type]>, Arc<TypedText>)>;
 
-/// The analyzed texts of a connection, and what they name.
+/// The analyzed texts of a connection, and what they name. Empty without the feature `typed-sql`.
 #[derive(Debug, Default)]
 pub(crate) struct TypedTexts {
     /// Whether texts are analyzed; otherwise they are in stored units.
+    #[cfg(feature = "typed-sql")]
     pub enabled: bool,
+    #[cfg(feature = "typed-sql")]
     pub texts: HashMap<Box<str>, TextsByTypes>,
     /// Tables and views by their names in lower case, in the order in which SQLite looks for them.
     /// `None` until they are read.
+    #[cfg(feature = "typed-sql")]
     pub names: Option<HashMap<String, Vec<NamedRelation>>>,
     /// SQLite's version number of the main schema, which other connections change, too.
+    #[cfg(feature = "typed-sql")]
     pub version: i64,
 }
 
+#[cfg(feature = "typed-sql")]
 #[derive(Debug)]
 pub(crate) struct NamedRelation {
     pub schema: String,
@@ -67,8 +75,19 @@ impl TypedText {
 impl TypedTexts {
     /// Forgets everything: tables were created or dropped.
     pub(crate) fn clear(&mut self) {
-        self.texts.clear();
-        self.names = None;
+        #[cfg(feature = "typed-sql")]
+        {
+            self.texts.clear();
+            self.names = None;
+        }
+    }
+}
+
+/// Without the feature `typed-sql`, texts are in stored units.
+#[cfg(not(feature = "typed-sql"))]
+impl super::Connection {
+    pub(crate) fn typed_text(&mut self, _: &str, _: &[Type]) -> Result<Arc<TypedText>> {
+        Ok(Arc::default())
     }
 }
 

@@ -272,7 +272,7 @@ unsafe extern "C" fn trim<const START: bool, const END: bool>(
     // SAFETY: SQLite calls this with a context and its arguments.
     unsafe {
         let Some([whole, removed]) = arguments(count, values) else { return };
-        let removed = Removed::new(text_bytes(*removed));
+        let removed = TrimCharacters::new(text_bytes(*removed));
         let mut rest = text_bytes(*whole);
         while START && let Some(length) = removed.at_start(rest) {
             rest = rest.get(length..).unwrap_or_default();
@@ -288,14 +288,14 @@ unsafe extern "C" fn trim<const START: bool, const END: bool>(
 }
 
 /// The characters that `trim` removes, as bytes: a text in SQLite need not be UTF-8.
-struct Removed<'a> {
+struct TrimCharacters<'a> {
     /// Sorted.
     characters: Vec<&'a [u8]>,
     /// The lengths that occur.
     lengths: BTreeSet<usize>,
 }
 
-impl<'a> Removed<'a> {
+impl<'a> TrimCharacters<'a> {
     fn new(text: &'a [u8]) -> Self {
         let mut characters = Vec::new();
         let mut rest = text;

@@ -6,4 +6,5 @@ mod index;
 pub(crate) mod table_info;
 pub(crate) mod tables;
 mod text;
+#[cfg(feature = "typed-sql")]
 mod typed_text;

@@ -67,7 +67,7 @@ struct SqlText<'a> {
 }
 
 /// A cursor over an SQL text, the names of its columns, and what is known about their types.
-type Opened<'e> = (OpenCursor<'e>, Vec<String>, Arc<TypedText>);
+type OpenedText<'e> = (OpenCursor<'e>, Vec<String>, Arc<TypedText>);
 
 impl<'e> SqliteSession<'e> {
     pub(crate) fn new(engine: &'e Database) -> Self {
@@ -227,7 +227,7 @@ impl<'e> SqliteSession<'e> {
     }
 
     /// Opens a cursor. Returns the names of its columns, and their types if they are known.
-    fn open_cursor(&self, text: SqlText<'_>, values: &[Value<'_>]) -> Result<Opened<'e>> {
+    fn open_cursor(&self, text: SqlText<'_>, values: &[Value<'_>]) -> Result<OpenedText<'e>> {
         let (mut using, typed) = self.text_connection(AccessMode::Read, text)?;
         let sql = typed.text(text.sql);
         if !Self::reads_only(&mut using, sql)? {

@@ -30,7 +30,7 @@ const ALLOWED: &[(&str, usize)] = &[
     ("crates/engines/mysql", 1),
     ("crates/engines/postgres", 8),
     ("crates/engines/remote", 2),
-    ("crates/engines/sqlite", 7),
+    ("crates/engines/sqlite", 6),
     ("crates/federation", 1),
     ("crates/listeners/http", 8),
     ("crates/listeners/wire", 1),
