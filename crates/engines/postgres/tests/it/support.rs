@@ -44,7 +44,8 @@ impl Schema {
 
     /// The URL of this schema, with more settings.
     pub fn url(&self, settings: &str) -> String {
-        self.with(&format!("schema={}&busy_timeout=300&{settings}", self.name))
+        let timeout = if settings.contains("busy_timeout") { "" } else { "busy_timeout=300&" };
+        self.with(&format!("schema={}&{timeout}{settings}", self.name))
     }
 }
 

@@ -99,7 +99,7 @@ fn wrong_protocol_is_named_in_the_error() {
     });
     let error = Remote::builder().token(TOKEN).open_tcp(&address).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config);
-    assert!(error.to_string().contains("an HTTP server answers there"), "{error}");
+    assert!(error.to_string().contains("this is an HTTP server"), "{error}");
     serving.join().unwrap();
 }
 
