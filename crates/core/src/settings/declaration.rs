@@ -1,6 +1,6 @@
 //! The macros that declare settings.
 
-/// Declares the settings of something: see [the module](crate::settings).
+/// Declares the settings of something: see [the module](mod@crate::settings).
 ///
 /// A setting is `name: Type = default, option = value, …;` with its documentation above it. The options are the
 /// fields of [`SettingInfo`](crate::settings::SettingInfo): `key`, `default_text`, `unit`, `min`, `max`, `secret`.

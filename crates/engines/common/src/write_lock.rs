@@ -57,7 +57,7 @@ impl WriteLock {
     /// Locks for a transaction, until the result is dropped.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
+    /// As [`pass`](Self::pass).
     pub fn hold(&self) -> Result<HeldWriteLock<'_>> {
         *self.lock()? = Some(std::thread::current().id());
         Ok(HeldWriteLock(self))

@@ -174,7 +174,7 @@ fn write_inside_a_query_is_rejected_at_once() {
     let rejected = |result: bobak_core::Result<()>| {
         let error = result.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy);
-        assert!(error.message().contains("the rows of a query"), "{error}");
+        assert!(error.message().contains("in its row callback"), "{error}");
     };
     let inside = || {
         let row = values(0, "new", None);
