@@ -2,8 +2,8 @@
 
 use bobak_core::check::CheckExpression;
 pub use bobak_core::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Role, Storage,
-    TableSchema, TableSchemaBuilder, Type,
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Reference, Role,
+    SchemaDetails, SchemaLoss, Storage, TableSchema, TableSchemaBuilder, Type,
 };
 use bobak_core::{Error, ErrorKind, Result, SchemaChange};
 use std::fmt;
@@ -149,15 +149,20 @@ fn compare_columns(
         shown(column.check.as_deref().map(|text| canonical_check(table, text)))
     };
     rule("check", check(model_table, model), check(stored_table, stored));
-    let reference = |column: &ColumnSchema| {
-        shown(
-            column
-                .reference
-                .as_ref()
-                .map(|r| format!("{}({}) {:?}", r.table, r.column, r.on_delete)),
-        )
-    };
+    let reference =
+        |column: &ColumnSchema| shown(column.reference.as_ref().map(describe_reference));
     rule("foreign key", reference(model), reference(stored));
+}
+
+/// As `city(id) Cascade`; what is not the default of updates and deferral follows.
+fn describe_reference(reference: &Reference) -> String {
+    let Reference { table, column, on_delete, on_update, deferred } = reference;
+    let update = match on_update {
+        OnUpdate::NoAction => String::new(),
+        action => format!(", on update {action:?}"),
+    };
+    let deferred = if *deferred { ", deferred" } else { "" };
+    format!("{table}({column}) {on_delete:?}{update}{deferred}")
 }
 
 /// The constraint's text in its canonical spelling: engines return it in different ones.

@@ -77,9 +77,9 @@ pub use result_column::{ResultColumn, convert};
 pub use row::Row;
 pub use row_buffer::RowBuffer;
 pub use schema::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, PartialInsert, Reference, Role,
-    TableSchema, TableSchemaBuilder,
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, PartialInsert,
+    Reference, Role, SchemaDetails, SchemaLoss, TableSchema, TableSchemaBuilder,
 };
-pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid};
+pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid, is_json};
 pub use value::{Value, ValueRef};
 pub use word_hasher::WordHasher;

@@ -94,7 +94,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `check = "amount >= 0"` | a rule in SQL that each row keeps | none |
 /// | `references = Airline` | the value is the key of a row of this record, `Self` included | none |
 /// | `references = "airline(code)"` | the same, for a table and its column | none |
-/// | `on_delete = "restrict"` | what a delete of that row does: `"restrict"` rejects it, `"cascade"` deletes this row too, `"set_null"` makes the field NULL | `"restrict"` |
+/// | `on_delete = "restrict"` | what a delete of that row does: `"restrict"` rejects it, `"cascade"` deletes this row too, `"set_null"` makes the field NULL, `"no_action"` rejects it if the row is still referenced at the end of the statement | `"restrict"` |
+/// | `on_update = "no_action"` | what an update of the referenced value does: `"no_action"` and `"restrict"` reject it, `"cascade"` changes the field too, `"set_null"` makes it NULL | `"no_action"` |
+/// | `deferred` | the foreign key is checked at the commit, not after each statement | |
 /// | `store = "text"` | dates, times and UUIDs are kept as text | in their short form |
 ///
 /// What cannot be is rejected when the program is compiled: two columns of one name (letter case

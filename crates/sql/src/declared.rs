@@ -72,6 +72,12 @@ pub struct DeclaredType {
 #[must_use]
 pub fn declared_type(dialect: Dialect, column: &ColumnSchema) -> String {
     match dialect {
+        Dialect::Sqlite if column.ty == Type::Any => column
+            .declared
+            .as_deref()
+            .filter(|name| is_untyped(name))
+            .unwrap_or_default()
+            .to_owned(),
         Dialect::Sqlite => {
             let wanted = (column.ty, column.is_kept_as_text());
             let name = SQLITE
@@ -91,6 +97,36 @@ pub fn declared_type(dialect: Dialect, column: &ColumnSchema) -> String {
         Dialect::MariaDb | Dialect::MySql => mysql_type(column),
     }
 }
+
+/// Whether the text is a type name, as other programs write it, whose columns hold values of any type.
+fn is_untyped(declared: &str) -> bool {
+    let (name, size) = declared.split_once('(').unwrap_or((declared, ")"));
+    let size = size.strip_suffix(')');
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' '))
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && size.is_some_and(|size| {
+            size.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b',' | b' '))
+        })
+        && !name
+            .split_ascii_whitespace()
+            .any(|word| KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)))
+        && parse_declared(Dialect::Sqlite, declared).ty == Type::Any
+}
+
+/// Words that begin a rule of a column, which a type's name must not contain.
+const KEYWORDS: &[&str] = &[
+    "AS",
+    "CHECK",
+    "COLLATE",
+    "CONSTRAINT",
+    "DEFAULT",
+    "GENERATED",
+    "NOT",
+    "NULL",
+    "PRIMARY",
+    "REFERENCES",
+    "UNIQUE",
+];
 
 /// PostgreSQL's types have their own values, so that other programs see what they expect: money in units, dates as dates.
 /// What they cannot express (a narrower range, a role) is in the column's metadata comment: see [`remark`](crate::remark).

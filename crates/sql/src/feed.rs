@@ -12,7 +12,7 @@ use crate::{Dialect, add_column, create_table};
 use bobak_core::change_log::{
     COUNTER_TABLE, LOG_PREFIX, TRACKED_TABLE, counter_schema, log_schema, tracked_schema,
 };
-use bobak_core::{Error, ErrorKind, OnDelete, Result, TableSchema, ValueRef};
+use bobak_core::{Error, ErrorKind, Result, TableSchema, ValueRef};
 
 /// The advisory lock of PostgreSQL that numbers are given out under: the letters of "bobakfed".
 const LOCK: &str = "7093288047853922660";
@@ -133,7 +133,10 @@ pub fn untrack(dialect: Dialect, table: &TableSchema) -> Vec<String> {
 /// Rejects a table some of whose changes set off no trigger.
 fn reject_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
     let follows = |column: &&bobak_core::ColumnSchema| {
-        column.reference.as_ref().is_some_and(|to| to.on_delete != OnDelete::Restrict)
+        column
+            .reference
+            .as_ref()
+            .is_some_and(|to| to.on_delete.changes_rows() || to.on_update.changes_rows())
     };
     match table.columns().iter().find(follows) {
         Some(column) if dialect.is_mysql() => {
@@ -284,7 +287,7 @@ fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
 mod tests {
     use super::*;
     use bobak_core::sql_token::{SqlSyntax, SqlTokenizer};
-    use bobak_core::{ColumnSchema, Type};
+    use bobak_core::{ColumnSchema, OnDelete, Type};
 
     fn city() -> TableSchema {
         TableSchema::builder("city")

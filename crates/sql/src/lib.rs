@@ -68,7 +68,8 @@ pub use mysql::{FOLDED, folded};
 pub use mysql_schema::FOLDED_KEY;
 pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{
-    FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_index, create_table, index_remark,
+    FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_index, add_reference, create_table,
+    index_remark,
 };
 pub use select::select;
 pub use side_effects::side_effects;

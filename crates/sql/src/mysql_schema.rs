@@ -13,10 +13,11 @@ use crate::comment::comment;
 use crate::declared_type;
 use crate::dialect::Dialect;
 use crate::mysql::{FOLDED, folded, is_folded};
-use crate::schema::on_delete;
+use crate::schema::push_actions;
 use crate::writer::Writer;
 use bobak_core::{
-    ColumnSchema, IndexSchema, KeyGeneration, Result, Storage, TableSchema, Type, ValueRef,
+    ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, Storage, TableSchema, Type,
+    ValueRef,
 };
 
 /// The unique index over a key's folded texts, if it has any.
@@ -66,6 +67,26 @@ pub(crate) fn add_column(dialect: Dialect, table: &TableSchema, place: usize) ->
     writer.raw(")");
     push_reference(&mut writer, table, place, ", ADD ");
     writer.into_result()
+}
+
+pub(crate) fn add_reference(
+    dialect: Dialect,
+    table: &TableSchema,
+    place: usize,
+) -> Result<Vec<String>> {
+    let mut texts = Vec::new();
+    if is_endless(table, place) {
+        // Without the foreign key it has a type that none can have.
+        let mut writer = Writer::new(dialect);
+        writer.raw("ALTER TABLE ").name(table.name()).raw(" MODIFY COLUMN ");
+        define_parts(&mut writer, table, place, false, ", MODIFY COLUMN ");
+        texts.push(writer.into_result()?);
+    }
+    let mut writer = Writer::new(dialect);
+    writer.raw("ALTER TABLE ").name(table.name());
+    push_reference(&mut writer, table, place, " ADD ");
+    texts.push(writer.into_result()?);
+    Ok(texts)
 }
 
 pub(crate) fn add_index(dialect: Dialect, table: &TableSchema, number: usize) -> Result<String> {
@@ -176,7 +197,11 @@ fn push_reference(writer: &mut Writer<'_>, table: &TableSchema, place: usize, be
     if let Some(reference) = &column.reference {
         writer.raw(before).raw("FOREIGN KEY (").name(&column.name).raw(") REFERENCES ");
         writer.name(&reference.table).raw(" (").name(&reference.column).raw(")");
-        writer.raw(on_delete(reference.on_delete));
+        if reference.deferred {
+            let message = "this server checks foreign keys after each row, not at the commit";
+            writer.fail(Error::new(ErrorKind::Unsupported, message).in_column(column.name.clone()));
+        }
+        push_actions(writer, reference);
     }
 }
 

@@ -6,7 +6,8 @@ use crate::declared_type;
 use crate::mysql_schema;
 use crate::writer::Writer;
 use bobak_core::{
-    ColumnSchema, KeyGeneration, OnDelete, Result, Storage, TableSchema, Type, ValueRef,
+    ColumnSchema, Error, ErrorKind, KeyGeneration, OnDelete, OnUpdate, Reference, Result, Storage,
+    TableSchema, Type, ValueRef,
 };
 
 /// Creates the table, then its indexes.
@@ -146,6 +147,33 @@ pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Resul
     Ok(statements)
 }
 
+/// Adds the foreign key of the column at this position to an existing table; no statement if it has none.
+///
+/// # Errors
+/// `Unsupported` for SQLite, which cannot; as [`create_table`].
+pub fn add_reference(dialect: Dialect, table: &TableSchema, column: usize) -> Result<Vec<String>> {
+    match dialect {
+        Dialect::Sqlite => {
+            let message = "SQLite adds no foreign key to an existing table";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+        }
+        Dialect::MariaDb | Dialect::MySql => {
+            return mysql_schema::add_reference(dialect, table, column);
+        }
+        Dialect::Postgres => {}
+    }
+    let Some((column, reference)) =
+        table.columns().get(column).and_then(|column| Some((column, column.reference.as_ref()?)))
+    else {
+        return Ok(Vec::new());
+    };
+    let mut writer = Writer::new(dialect);
+    writer.raw("ALTER TABLE ").name(table.name()).raw(" ADD FOREIGN KEY (").name(&column.name);
+    writer.raw(") REFERENCES ").name(&reference.table).raw("(").name(&reference.column).raw(")");
+    push_actions(&mut writer, reference);
+    Ok(vec![writer.into_result()?])
+}
+
 /// Creates the index with this number; an empty text if there is none.
 ///
 /// # Errors
@@ -229,16 +257,28 @@ fn define(
     if let Some(reference) = &column.reference {
         writer.raw(" REFERENCES ").name(&reference.table).raw("(");
         writer.name(&reference.column).raw(")");
-        writer.raw(on_delete(reference.on_delete));
+        push_actions(writer, reference);
     }
 }
 
-/// What happens to a row whose referred one is deleted.
-pub(crate) const fn on_delete(what: OnDelete) -> &'static str {
-    match what {
+/// What a foreign key does when the referenced row changes, and when it is checked.
+pub(crate) fn push_actions(writer: &mut Writer<'_>, reference: &Reference) {
+    writer.raw(match reference.on_delete {
         OnDelete::Restrict => " ON DELETE RESTRICT",
         OnDelete::Cascade => " ON DELETE CASCADE",
         OnDelete::SetNull => " ON DELETE SET NULL",
+        OnDelete::NoAction => " ON DELETE NO ACTION",
+    });
+    writer.raw(match reference.on_update {
+        // Without an action MariaDB assumes RESTRICT.
+        OnUpdate::NoAction if writer.dialect.is_mysql() => " ON UPDATE NO ACTION",
+        OnUpdate::NoAction => "",
+        OnUpdate::Restrict => " ON UPDATE RESTRICT",
+        OnUpdate::Cascade => " ON UPDATE CASCADE",
+        OnUpdate::SetNull => " ON UPDATE SET NULL",
+    });
+    if reference.deferred {
+        writer.raw(" DEFERRABLE INITIALLY DEFERRED");
     }
 }
 

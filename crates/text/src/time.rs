@@ -1,14 +1,14 @@
 //! Which texts are dates and times that can be given back.
 //!
 //! * a **date** is `2013-01-31`;
-//! * a **date-time**, without a zone, is `2013-01-31T23:59:59`, optionally with a fraction of up to
-//!   six digits;
+//! * a **date-time**, without a zone, is `2013-01-31T23:59:59`, or with a blank for the `T`, as SQL
+//!   writes it, optionally with a fraction of up to six digits;
 //! * a **timestamp**, an instant, is the same with a `Z` behind (RFC 3339).
 //!
 //! All of a year between 0000 and 9999, and of the calendar: `2013-02-30` is a text. So is an instant
 //! after 9999-12-30T22:00:00.999999Z, which the type does not hold, and what
 //! would lose something: an offset (`+01:00`), a leap second, a fraction of seven digits; and so is
-//! another spelling (a space for the `T`, no seconds), which would come back changed.
+//! another spelling (no seconds), which would come back changed.
 
 use bobak_core::{Date, DateTime, Field, Type, Value};
 use jiff::civil;
@@ -23,7 +23,7 @@ pub fn date(text: &[u8]) -> Option<i64> {
 #[must_use]
 pub fn date_time(text: &[u8]) -> Option<i64> {
     let (day, clock) = text.split_at_checked(10)?;
-    let [b'T', clock @ ..] = clock else { return None };
+    let [b'T' | b' ', clock @ ..] = clock else { return None };
     let (clock, fraction) = clock.split_at_checked(8)?;
     let &[h1, h2, b':', m1, m2, b':', s1, s2] = clock else { return None };
     let micros = match fraction {
@@ -106,6 +106,7 @@ mod tests {
     #[test]
     fn date_times_and_timestamps() {
         assert_eq!(date_time(b"1970-01-01T00:00:00"), Some(0));
+        assert_eq!(date_time(b"1970-01-01 00:00:01"), Some(1_000_000));
         assert_eq!(date_time(b"1969-12-31T23:59:59.999999"), Some(-1));
         assert_eq!(date_time(b"1970-01-01T00:00:01.5"), Some(1_500_000));
         assert_eq!(timestamp(b"2013-01-01T10:00:00Z"), Some(1_357_034_400_000_000));
@@ -113,7 +114,7 @@ mod tests {
         for text in [
             "2013-01-01",
             "2013-01-01T10:00",
-            "2013-01-01 10:00:00",
+            "2013-01-01  10:00:00",
             "2013-01-01t10:00:00",
             "2013-01-01T24:00:00",
             "2013-01-01T10:60:00",

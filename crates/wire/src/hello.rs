@@ -22,6 +22,10 @@ const ANY_COLUMNS: u32 = 64;
 const SCHEMA_COMMITS_ALONE: u32 = 128;
 const FINITE_FLOATS: u32 = 256;
 const SHORT_KEYS: u32 = 512;
+const UPDATE_ACTIONS: u32 = 1024;
+const DEFERRED_REFERENCES: u32 = 2048;
+const ANY_CHECK: u32 = 4096;
+const ADD_REFERENCE: u32 = 8192;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -175,6 +179,10 @@ impl Welcome {
             implicit_ddl_commit,
             finite_floats,
             limited_key_length,
+            update_actions,
+            deferred_references,
+            any_check,
+            add_reference,
             ..
         } = self.capabilities;
         let bits = [
@@ -188,6 +196,10 @@ impl Welcome {
             (implicit_ddl_commit, SCHEMA_COMMITS_ALONE),
             (finite_floats, FINITE_FLOATS),
             (limited_key_length, SHORT_KEYS),
+            (update_actions, UPDATE_ACTIONS),
+            (deferred_references, DEFERRED_REFERENCES),
+            (any_check, ANY_CHECK),
+            (add_reference, ADD_REFERENCE),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -215,6 +227,10 @@ impl Welcome {
         capabilities.implicit_ddl_commit = bits & SCHEMA_COMMITS_ALONE != 0;
         capabilities.finite_floats = bits & FINITE_FLOATS != 0;
         capabilities.limited_key_length = bits & SHORT_KEYS != 0;
+        capabilities.update_actions = bits & UPDATE_ACTIONS != 0;
+        capabilities.deferred_references = bits & DEFERRED_REFERENCES != 0;
+        capabilities.any_check = bits & ANY_CHECK != 0;
+        capabilities.add_reference = bits & ADD_REFERENCE != 0;
         let engine = reader.text()?.to_owned();
         let server = reader.text()?.to_owned();
         Ok(Self { version, limits, capabilities, engine, server })

@@ -4,8 +4,8 @@ use crate::reader::{Reader, corrupt, wrong};
 use crate::value;
 use crate::writer::Encode;
 use bobak_core::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Result, Role,
-    SchemaChange, TableSchema, Type, Value,
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Reference, Result,
+    Role, SchemaChange, TableSchema, Type, Value,
 };
 use std::sync::Arc;
 
@@ -36,7 +36,13 @@ const TYPES: &[Type] = &[
 ];
 const COLLATIONS: &[Collation] = &[Collation::Binary, Collation::NoCase, Collation::UnicodeNoCase];
 const ROLES: &[Role] = &[Role::Plain, Role::CreatedAt, Role::ModifiedAt, Role::Version];
-const ON_DELETE: &[OnDelete] = &[OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull];
+const ON_DELETE: &[OnDelete] =
+    &[OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull, OnDelete::NoAction];
+/// In the two bits above those of ON DELETE.
+const ON_UPDATE: &[OnUpdate] =
+    &[OnUpdate::NoAction, OnUpdate::Restrict, OnUpdate::Cascade, OnUpdate::SetNull];
+/// The bit above those: the foreign key is checked at the commit.
+const DEFERRED: u8 = 16;
 const GENERATIONS: &[KeyGeneration] =
     &[KeyGeneration::Engine, KeyGeneration::Uuid, KeyGeneration::Given];
 
@@ -49,6 +55,7 @@ const ADD_COLUMN: u8 = 1;
 const ADD_INDEX: u8 = 2;
 const TRACK: u8 = 3;
 const UNTRACK: u8 = 4;
+const ADD_REFERENCE: u8 = 5;
 
 /// The number of a value: its position in the list of all.
 pub(crate) fn number_of<T: PartialEq>(list: &[T], thing: &T) -> u8 {
@@ -119,7 +126,9 @@ fn encode_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
     out.encode_option(column.reference.as_ref(), |out, reference| {
         out.encode_text(&reference.table)?;
         out.encode_text(&reference.column)?;
-        out.encode_u8(number_of(ON_DELETE, &reference.on_delete));
+        let on_update = number_of(ON_UPDATE, &reference.on_update) << 2;
+        let deferred = flag(reference.deferred, DEFERRED);
+        out.encode_u8(number_of(ON_DELETE, &reference.on_delete) | on_update | deferred);
         Ok(())
     })
 }
@@ -185,11 +194,16 @@ fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSchema> {
     column.default = reader.option(value::read)?;
     column.check = reader.option(Reader::text)?.map(|check| check.to_owned().into());
     column.reference = reader.option(|reader| {
-        Ok(Reference {
-            table: reader.text()?.to_owned().into(),
-            column: reader.text()?.to_owned().into(),
-            on_delete: of_number(ON_DELETE, reader.u8()?, "an ON DELETE action")?,
-        })
+        let (table, to) = (reader.text()?.to_owned(), reader.text()?.to_owned());
+        let actions = reader.u8()?;
+        if actions >= DEFERRED * 2 {
+            return Err(wrong("a foreign key's actions", actions));
+        }
+        let on_delete = of_number(ON_DELETE, actions & 3, "an ON DELETE action")?;
+        let mut reference = Reference::new(table, to, on_delete);
+        reference.on_update = of_number(ON_UPDATE, actions >> 2 & 3, "an ON UPDATE action")?;
+        reference.deferred = actions & DEFERRED != 0;
+        Ok(reference)
     })?;
     Ok(column)
 }
@@ -199,6 +213,7 @@ pub(crate) fn encode_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<
         SchemaChange::CreateTable(table) => (CREATE_TABLE, table, 0),
         SchemaChange::AddColumn { table, column } => (ADD_COLUMN, table, *column),
         SchemaChange::AddIndex { table, index } => (ADD_INDEX, table, *index),
+        SchemaChange::AddReference { table, column } => (ADD_REFERENCE, table, *column),
         SchemaChange::Track { table, history } => (TRACK, table, usize::from(*history)),
         SchemaChange::Untrack(table) => (UNTRACK, table, 0),
         _ => {
@@ -226,6 +241,10 @@ pub(crate) fn read_change(reader: &mut Reader<'_>) -> Result<SchemaChange> {
         ADD_COLUMN => {
             inside(table.columns().len())?;
             Ok(SchemaChange::AddColumn { table, column: place })
+        }
+        ADD_REFERENCE => {
+            inside(table.columns().len())?;
+            Ok(SchemaChange::AddReference { table, column: place })
         }
         ADD_INDEX => {
             inside(table.indexes().len())?;

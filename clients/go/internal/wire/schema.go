@@ -78,7 +78,9 @@ const (
 // Reference is a foreign key of one column.
 type Reference struct {
 	Table, Column string
-	OnDelete      uint8
+	// OnDelete is 0 restrict, 1 cascade, 2 set NULL, 3 no action; plus 4 times the action on update
+	// (0 no action, 1 restrict, 2 cascade, 3 set NULL), plus 16 if the rule is checked at the commit.
+	OnDelete uint8
 }
 
 // Column describes a column.
@@ -196,7 +198,7 @@ func readColumn(r *Reader) Column {
 	}
 	c.Check = r.OptionalText()
 	if r.Bool() {
-		c.References = &Reference{r.Text(), r.Text(), r.upTo(2, "an action on delete")}
+		c.References = &Reference{r.Text(), r.Text(), r.upTo(31, "an action on delete")}
 	}
 	return c
 }

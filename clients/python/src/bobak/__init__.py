@@ -28,7 +28,7 @@ from ._core.url import VERSION
 from ._errors import Error, ErrorKind
 from ._sync.session import Database, Transaction, connect
 from ._sync.table import Batch, Selection, Table
-from ._wire.schema import Collation, Column, Index, OnDelete, Reference, TableSchema, Type
+from ._wire.schema import Collation, Column, Index, OnDelete, OnUpdate, Reference, TableSchema, Type
 
 __version__ = VERSION
 
@@ -51,6 +51,7 @@ __all__ = [
     "Expression",
     "Index",
     "OnDelete",
+    "OnUpdate",
     "Reference",
     "Report",
     "Rows",

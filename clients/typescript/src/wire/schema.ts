@@ -10,7 +10,8 @@ export const types = [
 ] as const;
 export type Type = (typeof types)[number];
 
-/** A foreign key of one column; `onDelete` is 0 restrict, 1 cascade, 2 set NULL. */
+/** A foreign key of one column; `onDelete` is 0 restrict, 1 cascade, 2 set NULL,
+ * 3 no action; plus 4 times the action on update, plus 16 if the rule is checked at the commit. */
 export interface Reference {
   table: string;
   column: string;
@@ -47,7 +48,7 @@ export interface TableSchema {
 }
 
 const collations = ["binary", "nocase", "unicode_nocase"] as const;
-const actions = ["restrict", "cascade", "set_null"] as const;
+const actions = ["restrict", "cascade", "set_null", "no_action"] as const;
 
 /** The options of a column, besides its name and its type. */
 export interface ColumnOptions {
@@ -192,6 +193,6 @@ function readColumn(r: Reader): Column {
     name, type, nullable: (flags & 1) !== 0, unique: (flags & 2) !== 0, asText: (flags & 4) !== 0,
     collation: r.upTo(2, "a collation"), role: r.upTo(3, "a role"), maxChars: r.option(() => r.u32()),
     default: r.option(() => r.value()), check: r.option(() => r.text()),
-    references: r.option(() => ({ table: r.text(), column: r.text(), onDelete: r.upTo(2, "an action") })),
+    references: r.option(() => ({ table: r.text(), column: r.text(), onDelete: r.upTo(31, "an action") })),
   };
 }

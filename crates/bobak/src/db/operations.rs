@@ -2,7 +2,7 @@
 
 use super::Db;
 use crate::url;
-use bobak_core::{BackupProgress, Engine, Result};
+use bobak_core::{BackupProgress, Engine, Result, SchemaLoss, Type};
 use bobak_operations::archive::Archive;
 use bobak_operations::backup::{self, BackupOptions, BackupReport};
 use bobak_operations::copy::{self, CopyOptions, CopyProgress, CopyReport};
@@ -224,8 +224,49 @@ impl Db {
         Replica::new(self.main_engine()?, target.main_engine()?, tables)
     }
 
+    /// What a copy of these tables would lose, of all if none is named: see
+    /// [`CopyPlan::losses`](bobak_operations::copy::CopyPlan::losses). Writes nothing.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// let file = Db::open("sqlite::memory:")?;
+    /// file.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, price DECIMAL(6,2) DEFAULT (random()))", ())?;
+    /// let losses = file.copy_losses(&Db::open("memory:")?, &[])?;
+    /// assert_eq!(losses[0].to_string(), "item: default random() of column price");
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`CopyPlan::new`](bobak_operations::copy::CopyPlan::new).
+    pub fn copy_losses(&self, target: &Self, tables: &[&str]) -> Result<Vec<SchemaLoss>> {
+        let (from, to) = (self.main_engine()?, target.main_engine()?);
+        let plan = copy::CopyPlan::new(&*from, &*to, tables, &CopyOptions::new())?;
+        Ok(plan.losses().to_vec())
+    }
+
+    /// Plans a copy to another database, in which the named columns (`price`, or `item.price`) get these types; shows
+    /// what would be lost to `losses`, and copies if that returns `true`. Otherwise returns no report.
+    ///
+    /// # Errors
+    /// As [`CopyPlan::with_types`](bobak_operations::copy::CopyPlan::with_types), and as
+    /// [`CopyPlan::run`](bobak_operations::copy::CopyPlan::run).
+    pub fn copy_with(
+        &self,
+        target: &Self,
+        tables: &[&str],
+        options: &CopyOptions,
+        types: &[(&str, Type)],
+        losses: impl FnOnce(&[SchemaLoss]) -> bool,
+        mut progress: impl FnMut(CopyProgress<'_>),
+    ) -> Result<Vec<CopyReport>> {
+        let (from, to) = (self.main_engine()?, target.main_engine()?);
+        let plan = copy::CopyPlan::with_types(&*from, &*to, tables, options, types)?;
+        if losses(plan.losses()) { plan.run(&mut progress) } else { Ok(Vec::new()) }
+    }
+
     /// Copies tables of the main engine to another database, all of them if none is named: see
-    /// [`copy_tables`](bobak_operations::copy::copy_tables).
+    /// [`CopyPlan`](bobak_operations::copy::CopyPlan). Fails before it writes anything if something would be
+    /// [lost](Self::copy_losses), unless [`CopyOptions::allow_loss`] is set.
     ///
     /// ```
     /// # use bobak::prelude::*;

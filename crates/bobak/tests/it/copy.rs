@@ -3,7 +3,7 @@
 use bobak::Value;
 use bobak::copy::CopyOptions;
 use bobak::prelude::*;
-use bobak::schema::{ColumnSchema, TableSchema, Type};
+use bobak::schema::{ColumnSchema, OnDelete, OnUpdate, TableSchema, Type};
 use bobak::types::Json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -233,6 +233,154 @@ fn a_table_without_a_key_keeps_its_row_ids() {
         rows.iter().map(|r| (r.get("rowid").unwrap(), r.get("line").unwrap())).collect();
     let line = |id: i64, line: &str| (id, line.to_owned());
     assert_eq!(rows, [line(1, "b"), line(2, "a"), line(3, "b")]);
+}
+
+/// Each has one thing that a copy to another engine loses.
+const LOSSES: [(&str, &str); 18] = [
+    ("CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "t: AUTOINCREMENT"),
+    ("CREATE TABLE t (id INTEGER PRIMARY KEY) STRICT", "t: STRICT"),
+    ("CREATE TABLE t (id TEXT PRIMARY KEY) WITHOUT ROWID", "t: WITHOUT ROWID"),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT COLLATE RTRIM)",
+        "t: collation RTRIM of column a",
+    ),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT UNIQUE ON CONFLICT IGNORE)",
+        "t: ON CONFLICT clause",
+    ),
+    ("CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b INT AS (a + 1))", "t: generated column b"),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT DEFAULT CURRENT_TIMESTAMP)",
+        "t: default CURRENT_TIMESTAMP of column a",
+    ),
+    ("CREATE TABLE t (id INTEGER PRIMARY KEY, a INT DEFAULT 'x')", "t: default 'x' of column a"),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT REFERENCES gone)",
+        "t: foreign key (a) references gone ()",
+    ),
+    (
+        "CREATE TABLE t (a INT, b INT, c INT, d INT, PRIMARY KEY (a, b), FOREIGN KEY (c, d) REFERENCES t)",
+        "t: foreign key (c, d) references t (a, b)",
+    ),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT REFERENCES t ON DELETE SET DEFAULT)",
+        "t: ON DELETE SET DEFAULT of the foreign key (a) references t (id)",
+    ),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); CREATE INDEX i ON t (a) WHERE a > 1",
+        "t: partial index i",
+    ),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); CREATE UNIQUE INDEX i ON t (a + 1)",
+        "t: index i over an expression",
+    ),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); CREATE INDEX i ON t (id, a DESC)",
+        "t: descending order of index i",
+    ),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY); CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
+        "t: trigger g",
+    ),
+    ("CREATE VIEW v AS SELECT 1 AS a", "v: view"),
+    ("CREATE VIRTUAL TABLE w USING fts5 (a)", "w: virtual table"),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, \"\" TEXT)",
+        "t: the table: '' is not a valid column name",
+    ),
+];
+
+#[test]
+fn what_a_copy_would_lose_is_listed_and_nothing_is_written() {
+    for (sql, expected) in LOSSES {
+        let from = Db::open("sqlite::memory:").unwrap();
+        let parts = if sql.contains("TRIGGER") { sql.splitn(2, ';') } else { sql.splitn(9, ';') };
+        parts.for_each(|sql| {
+            from.execute(sql, ()).unwrap();
+        });
+        for url in ["memory:", "sqlite::memory:"] {
+            let to = Db::open(url).unwrap();
+            let losses = from.copy_losses(&to, &[]).unwrap();
+            let losses: Vec<_> = losses.iter().map(ToString::to_string).collect();
+            assert_eq!(losses, [expected], "{sql}");
+            let error = from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.to_string().contains(expected), "{error}");
+            assert_eq!(to.tables().unwrap().len(), 0);
+            from.copy_to(&to, &[], &OPTIONS.allow_loss(true), |_| {}).unwrap();
+            assert_eq!(to.tables().unwrap().len(), from.tables().unwrap().len());
+        }
+    }
+}
+
+#[test]
+fn rules_that_schemas_express_are_kept() {
+    let from = Db::open("sqlite::memory:").unwrap();
+    for sql in [
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, b INT, c INT, d INT, UNIQUE (b, c), CHECK (b < c), \
+         CONSTRAINT e CHECK (d <> 5))",
+        "CREATE TABLE f (id INTEGER PRIMARY KEY, \
+         g INT REFERENCES a ON UPDATE CASCADE DEFERRABLE INITIALLY DEFERRED, \
+         h INT REFERENCES a ON DELETE CASCADE ON UPDATE SET NULL, \
+         i INT REFERENCES a ON DELETE RESTRICT ON UPDATE RESTRICT, UNIQUE (h, i), UNIQUE (i, h))",
+    ] {
+        from.execute(sql, ()).unwrap();
+    }
+    let to = Db::open("sqlite::memory:").unwrap();
+    from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+    for name in ["a", "f"] {
+        let table = |db: &Db| db.dynamic(name).unwrap().schema().as_ref().clone();
+        assert!(table(&to).same_as(&table(&from)), "{:#?}\n{:#?}", table(&to), table(&from));
+    }
+    let a = from.dynamic("a").unwrap().schema().clone();
+    assert_eq!(a.columns()[1].check.as_deref(), Some("b < c"));
+    assert_eq!(a.columns()[3].check.as_deref(), Some("d <> 5"));
+    assert_eq!(a.indexes()[0].name, "a_b_c_unique");
+    let f = from.dynamic("f").unwrap().schema().clone();
+    let rules = |column: usize| {
+        let reference = f.columns()[column].reference.as_ref().unwrap();
+        (reference.on_delete, reference.on_update, reference.deferred)
+    };
+    assert_eq!(rules(1), (OnDelete::NoAction, OnUpdate::Cascade, true));
+    assert_eq!(rules(2), (OnDelete::Cascade, OnUpdate::SetNull, false));
+    assert_eq!(rules(3), (OnDelete::Restrict, OnUpdate::Restrict, false));
+    // The memory engine has no such foreign keys.
+    let losses = from.copy_losses(&Db::open("memory:").unwrap(), &[]).unwrap();
+    let losses: Vec<_> = losses.iter().map(ToString::to_string).collect();
+    let expected = [
+        "f: DEFERRABLE INITIALLY DEFERRED of the foreign key g, which the target checks after each statement",
+        "f: ON UPDATE action of the foreign key g",
+        "f: ON UPDATE action of the foreign key h",
+    ];
+    assert_eq!(losses, expected);
+}
+
+#[test]
+fn tables_that_refer_to_themselves_and_each_other_are_copied() {
+    let from = Db::open("sqlite::memory:").unwrap();
+    for sql in [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, boss INT NOT NULL REFERENCES person, \
+         team INT REFERENCES team)",
+        "CREATE TABLE team (id INTEGER PRIMARY KEY, lead INT NOT NULL REFERENCES person ON DELETE CASCADE)",
+        "INSERT INTO person VALUES (1, 30, NULL), (2, 2, NULL), (30, 1, NULL)",
+        "INSERT INTO team VALUES (1, 30), (2, 1)",
+        "UPDATE person SET team = 3 - id WHERE id < 3",
+    ] {
+        from.execute(sql, ()).unwrap();
+    }
+    for url in ["memory:", "sqlite::memory:"] {
+        let to = Db::open(url).unwrap();
+        from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+        for name in ["person", "team"] {
+            let table = |db: &Db| db.dynamic(name).unwrap().schema().as_ref().clone();
+            assert!(table(&to).same_as(&table(&from)), "{:#?}", table(&to));
+        }
+        let mut row = DynRow::new();
+        row.set("id", 2).unwrap();
+        row.set("boss", 3).unwrap();
+        let error = to.dynamic("person").unwrap().update(&row).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{url}");
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod batches;
 mod cache;
 mod change_capture;
 mod copy;
+mod copy_foreign;
 mod dynamic;
 #[cfg(feature = "encryption")]
 mod encryption; // a separate run: SQLCipher replaces SQLite

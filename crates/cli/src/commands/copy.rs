@@ -1,18 +1,20 @@
 //! `bobak copy`: copies tables between databases on any engines.
 
-use crate::commands::arguments::database_url;
+use crate::commands::arguments::{column_type, database_url};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Terminal, rate};
 use bobak::copy::{CopyOptions, CopyReport};
+use bobak::schema::{SchemaLoss, Type};
 use bobak::{Db, ErrorKind};
 use clap::Args;
 use std::time::Instant;
 
 /// Copy tables to another database, on any engine.
 ///
-/// Creates missing tables with their keys, constraints and indexes. Commits after each batch, so --resume continues an
-/// interrupted copy. Compares row counts at the end.
+/// Creates missing tables with their keys, constraints and indexes. If the target cannot have something (triggers, views,
+/// partial indexes, …), lists it and writes nothing; --allow-loss copies the rest. Commits after each batch, so --resume
+/// continues an interrupted copy. Compares row counts at the end.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Copy {
@@ -39,6 +41,15 @@ pub struct Copy {
     /// At the end, read both sides and compare a checksum of all values
     #[arg(long)]
     checksum: bool,
+
+    /// Type of a column in a new table: COLUMN or TABLE.COLUMN, and a type as in bobak import. May be repeated
+    /// [default: the column's own; in a database with strict types, the one that all values of an SQLite column have]
+    #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
+    types: Vec<(String, Type)>,
+
+    /// Copy although rules or objects of the source are lost
+    #[arg(long)]
+    allow_loss: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -62,36 +73,90 @@ impl Copy {
         let from = database::open_to_read(&self.from)?;
         // Check the names before creating the target.
         let tables = database::tables(&from, &self.table)?;
-        let to = database::open(&self.to)?;
-        let names: Vec<&str> = tables.iter().map(bobak::schema::TableSchema::name).collect();
-        if names.is_empty() {
+        let names: Vec<&str> = match self.table[..] {
+            // Also what is no table, such as a view, is listed.
+            [] => Vec::new(),
+            _ => tables.iter().map(bobak::schema::TableSchema::name).collect(),
+        };
+        // A file is created only if the copy begins.
+        if database::is_missing(&self.to) {
+            let memory = self.to.starts_with("memory:");
+            let like = database::open(if memory { "memory:" } else { "sqlite::memory:" })?;
+            let mut losses = Vec::new();
+            let types = self.types();
+            from.copy_with(
+                &like,
+                &names,
+                &self.options(),
+                &types,
+                |found| {
+                    losses = found.to_vec();
+                    false
+                },
+                |_| {},
+            )?;
+            self.check_losses(&losses)?;
+        }
+        if tables.is_empty() {
             screen.note(format_args!("{} has no tables", self.from));
             return Ok(());
         }
+        let to = database::open(&self.to)?;
         self.copy(&from, &to, &names, screen)
+    }
+
+    fn options(&self) -> CopyOptions {
+        CopyOptions::new()
+            .batch_rows(self.batch)
+            .resume(self.resume)
+            .checksum(self.checksum)
+            .allow_loss(self.allow_loss)
+    }
+
+    fn types(&self) -> Vec<(&str, Type)> {
+        self.types.iter().map(|(column, ty)| (column.as_str(), *ty)).collect()
+    }
+
+    /// # Errors
+    /// A list of what the copy loses, if there is something and `--allow-loss` is not given.
+    fn check_losses(&self, losses: &[SchemaLoss]) -> Result<()> {
+        if losses.is_empty() || self.allow_loss {
+            return Ok(());
+        }
+        Err(Error::failed(format!(
+            "nothing was copied, since the target would lack:\n{}\npass --allow-loss to copy the rest",
+            list(losses)
+        )))
     }
 
     fn copy(&self, from: &Db, to: &Db, names: &[&str], screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
-        let options =
-            CopyOptions::new().batch_rows(self.batch).resume(self.resume).checksum(self.checksum);
         let mut bar: Option<(String, bool, Progress)> = None;
-        let reports = from.copy_to(to, names, &options, |at| {
-            if bar
-                .as_ref()
-                .is_none_or(|(table, checking, _)| table != at.table || *checking != at.checking)
-            {
-                // Drop the old bar first, or its line stays on the terminal.
-                bar = None;
-                bar = Some((at.table.to_owned(), at.checking, Progress::new(*screen, at.of)));
-            }
-            if let Some((table, checking, bar)) = &bar {
-                let doing = if *checking { "checked" } else { "copied" };
-                bar.set_rows(at.rows, &format!("{table}: {doing}"), at.rows);
-            }
-        });
+        let mut lost = Vec::new();
+        let show_losses = |losses: &[SchemaLoss]| {
+            lost = losses.to_vec();
+            self.check_losses(losses).is_ok()
+        };
+        let reports =
+            from.copy_with(to, names, &self.options(), &self.types(), show_losses, |at| {
+                if bar.as_ref().is_none_or(|(table, checking, _)| {
+                    table != at.table || *checking != at.checking
+                }) {
+                    // Drop the old bar first, or its line stays on the terminal.
+                    bar = None;
+                    bar = Some((at.table.to_owned(), at.checking, Progress::new(*screen, at.of)));
+                }
+                if let Some((table, checking, bar)) = &bar {
+                    let doing = if *checking { "checked" } else { "copied" };
+                    bar.set_rows(at.rows, &format!("{table}: {doing}"), at.rows);
+                }
+            });
         drop(bar);
         let reports = reports.map_err(explain)?;
+        self.check_losses(&lost)?;
+        if !lost.is_empty() {
+            screen.note(format_args!("not copied:\n{}", list(&lost)));
+        }
         for report in &reports {
             screen.note(format_args!("{}", summary(report)));
         }
@@ -101,10 +166,17 @@ impl Copy {
     }
 }
 
+/// One loss per line.
+fn list(losses: &[SchemaLoss]) -> String {
+    let lines: Vec<String> = losses.iter().map(|loss| format!("  {loss}")).collect();
+    lines.join("\n")
+}
+
 /// `flights: 336776 rows, 10000 of them copied before, checksum 0123456789abcdef`.
 fn summary(report: &CopyReport) -> String {
     let rows = report.found + report.copied;
-    let mut text = format!("{}: {rows} rows", report.table);
+    let noun = if rows == 1 { "row" } else { "rows" };
+    let mut text = format!("{}: {rows} {noun}", report.table);
     if report.found > 0 {
         text += &format!(", {} of them copied before", report.found);
     }

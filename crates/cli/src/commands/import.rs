@@ -3,8 +3,11 @@
 use crate::commands::arguments::{column_type, database_url, delimiter};
 use crate::database;
 use crate::error::{Error, Result};
+use crate::import::csv_reader::JSON_NULL;
 use crate::import::infer::{InferredColumn, NullTexts};
-use crate::import::{CsvFormat, ImportPlan, InferredSchema, Loader, RejectsFile, Source};
+use crate::import::{
+    CsvFormat, ImportPlan, InferredSchema, Loader, RejectsFile, Source, is_key_name, to_csv,
+};
 use crate::output::{Output, Progress, Terminal, count, rate};
 use crate::schema::describe;
 use bobak::Db;
@@ -14,7 +17,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Import a CSV file into a table.
+/// Import a CSV or JSON file into a table.
 ///
 /// The file is read twice: first to infer the type of each column from all its values and to find invalid lines, then to
 /// insert the rows, all in one transaction.
@@ -30,7 +33,7 @@ pub struct Import {
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
-    /// CSV file, plain or compressed with gzip or zip; - reads standard input
+    /// CSV file, JSON array of objects, or NDJSON, plain or compressed with gzip or zip; - reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -38,7 +41,8 @@ pub struct Import {
     #[arg(short, long, value_name = "NAME")]
     table: Option<String>,
 
-    /// Primary key: one column, or several separated by commas. Without it, a generated column `id` is added
+    /// Primary key: one column, or several separated by commas. Without it, a column `id` with unique values is the key,
+    /// or else a generated column is added
     #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',')]
     key: Vec<String>,
 
@@ -51,7 +55,8 @@ pub struct Import {
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
     types: Vec<(String, Type)>,
 
-    /// Text that means NULL; may be repeated [default: the empty text, and NA]
+    /// Text that means NULL, such as NA; may be repeated [default: an empty field. In a column of text a quoted "" is an
+    /// empty text]
     #[arg(long, value_name = "TEXT")]
     null: Vec<String>,
 
@@ -79,7 +84,7 @@ pub struct Import {
 
 const EXAMPLES: &str = "\
 Examples:
-  bobak import flights.db flights.csv.zip
+  bobak import flights.db flights.csv.zip --null NA
   bobak import flights.db airlines.csv --key carrier
   bobak import flights.db weather.csv --key origin,time_hour --rejects bad.csv
   bobak import app.db codes.csv --table code --type zip=text --null ''
@@ -94,14 +99,24 @@ impl Import {
         let begun = Instant::now();
         let table = self.table_name()?;
         let source = Source::open(&self.file, self.member.as_deref())?;
-        let layout = CsvFormat::detect(&source, self.delimiter, self.columns.as_deref())?;
+        let (source, format) = to_csv(source)?;
+        let nulls = match &format {
+            Some(_) => NullTexts::new([JSON_NULL]),
+            None => self.nulls(),
+        };
+        let layout = match format {
+            Some(_) if self.columns.is_some() || self.delimiter.is_some() => {
+                return Err(Error::usage("--columns and --delimiter are for CSV, not for JSON"));
+            }
+            Some(format) => format,
+            None => CsvFormat::detect(&source, self.delimiter, self.columns.as_deref())?,
+        };
         // A new file is created only after the whole input has been checked.
         let db = match database::is_missing(&self.database) {
             true => None,
             false => Some(database::open(&self.database)?),
         };
         let existing = self.existing_table(&table, db.as_ref(), &layout)?;
-        let nulls = self.nulls();
         let progress = Progress::new(*screen, source.len() * 2);
         let known = match &existing {
             Some(plan) => plan.columns(),
@@ -168,8 +183,11 @@ impl Import {
                 Err(Error::usage("--type can't change the types of an existing table"))
             }
             (Some(table), false) => Err(Error::failed(format!(
-                "table {} already exists: pass --append to add to it, or choose another name with --table",
-                table.name()
+                "table {} already exists in {}: pass --append to add to it, or choose another name with --table, \
+                 or another database, as in bobak import other.db {}",
+                table.name(),
+                self.database,
+                self.file.display()
             ))),
             (None, true) => {
                 Err(Error::failed(format!("there is no table {name} to append to: omit --append")))
@@ -179,7 +197,7 @@ impl Import {
 
     fn nulls(&self) -> NullTexts {
         if self.null.is_empty() {
-            NullTexts::new(["", "NA"])
+            NullTexts::new([""])
         } else {
             NullTexts::new(self.null.iter().map(String::as_str))
         }
@@ -197,7 +215,8 @@ impl Import {
         let known = |column: &String| {
             let given = self.types.iter().rev().find(|(name, _)| name == column);
             let in_key = self.key.iter().any(|name| name.eq_ignore_ascii_case(column));
-            InferredColumn::new(given.map(|(_, ty)| *ty), in_key)
+            let known = InferredColumn::new(given.map(|(_, ty)| *ty), in_key);
+            if self.key.is_empty() && is_key_name(column) { known.watch_unique() } else { known }
         };
         Ok(columns.iter().map(known).collect())
     }

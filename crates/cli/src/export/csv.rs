@@ -1,19 +1,24 @@
 //! CSV (RFC 4180): a header, then one line per row, with quotes only if needed.
+//!
+//! An empty text is `""`, so it differs from NULL, which is nothing between two delimiters unless
+//! `--null` names a text. In a table of one column both are `""`, since readers skip empty lines.
 
 use crate::error::{Error, Result};
 use crate::export::{OutputColumn, RowWriter};
-use bobak::Row;
+use bobak::schema::Storage;
+use bobak::{Row, ValueRef};
 use bobak_text::write;
-use csv::{Terminator, Writer, WriterBuilder};
 use std::io::Write;
 
 /// Writes rows as CSV.
 pub struct CsvWriter<W: Write> {
-    writer: Writer<W>,
+    out: W,
+    delimiter: char,
     null: String,
     header: bool,
     columns: Vec<OutputColumn>,
-    /// The text of one cell, reused.
+    /// The text of one line and of one cell, reused.
+    line: String,
     cell: String,
     rows: u64,
 }
@@ -21,59 +26,94 @@ pub struct CsvWriter<W: Write> {
 impl<W: Write> CsvWriter<W> {
     /// Writes to `out`, with `delimiter` between two fields and `null` for NULL.
     pub fn new(out: W, delimiter: u8, null: impl Into<String>, header: bool) -> Self {
-        let writer = WriterBuilder::new()
-            .delimiter(delimiter)
-            .terminator(Terminator::Any(b'\n'))
-            .flexible(true)
-            .from_writer(out);
-        let null = null.into();
-        Self { writer, null, header, columns: Vec::new(), cell: String::new(), rows: 0 }
+        Self {
+            out,
+            delimiter: char::from(delimiter),
+            null: null.into(),
+            header,
+            columns: Vec::new(),
+            line: String::new(),
+            cell: String::new(),
+            rows: 0,
+        }
+    }
+
+    fn write_line(&mut self) -> Result<()> {
+        self.line.push('\n');
+        self.out.write_all(self.line.as_bytes()).map_err(|error| Error::output(&error))?;
+        self.line.clear();
+        Ok(())
+    }
+
+    /// Adds the cell's text to the line.
+    fn push_cell(&mut self, place: usize, quoted: bool) {
+        if place > 0 {
+            self.line.push(self.delimiter);
+        }
+        let special = |c: char| c == self.delimiter || matches!(c, '"' | '\n' | '\r');
+        if quoted || self.cell.contains(special) {
+            self.line.push('"');
+            self.line.push_str(&self.cell.replace('"', "\"\""));
+            self.line.push('"');
+        } else {
+            self.line.push_str(&self.cell);
+        }
+    }
+
+    fn reject(&self, column: &OutputColumn, reason: &str) -> Error {
+        Error::failed(format!("row {}, column {}: {reason}", self.rows, column.name))
     }
 }
 
 impl<W: Write> RowWriter for CsvWriter<W> {
     fn begin(&mut self, columns: &[OutputColumn]) -> Result<()> {
         self.columns = columns.to_vec();
-        if self.header {
-            let names = self.columns.iter().map(|column| column.name.as_bytes());
-            self.writer.write_record(names).map_err(explain)?;
+        if !self.header {
+            return Ok(());
         }
-        Ok(())
+        for (place, column) in columns.iter().enumerate() {
+            self.cell.clone_from(&column.name);
+            self.push_cell(place, column.name.is_empty());
+        }
+        self.write_line()
     }
 
     fn row(&mut self, row: &dyn Row) -> Result<()> {
         self.rows += 1;
-        for (place, column) in self.columns.iter().enumerate() {
+        let columns = std::mem::take(&mut self.columns);
+        let alone = columns.len() == 1;
+        for (place, column) in columns.iter().enumerate() {
             let value = row.get(place);
+            self.cell.clear();
             if value.is_null() {
-                self.writer.write_field(&self.null).map_err(explain)?;
+                let null = std::mem::take(&mut self.null);
+                self.cell.push_str(&null);
+                self.null = null;
+                self.push_cell(place, alone && self.cell.is_empty());
                 continue;
             }
-            self.cell.clear();
+            if matches!(value, ValueRef::Bytes(_)) && column.ty.storage() == Storage::Text {
+                let reason = "the value is bytes in a column of text, which CSV cannot tell from text: \
+                              choose --format ndjson";
+                return Err(self.reject(column, reason));
+            }
             write::write(&mut self.cell, column.ty, value);
             // A reader of the file could not tell this value from NULL.
-            if self.cell == self.null {
-                return Err(Error::failed(format!(
-                    "row {}, column {}: the value {:?} is also the text for NULL: choose another text \
-                     with --null",
-                    self.rows, column.name, self.null
-                )));
+            if self.cell == self.null && (alone || !self.cell.is_empty()) {
+                let reason = format!(
+                    "the value {:?} is also the text for NULL: choose another text with --null",
+                    self.null
+                );
+                return Err(self.reject(column, &reason));
             }
-            self.writer.write_field(&self.cell).map_err(explain)?;
+            self.push_cell(place, self.cell.is_empty());
         }
-        self.writer.write_record(None::<&[u8]>).map_err(explain)
+        self.columns = columns;
+        self.write_line()
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.writer.flush().map_err(|error| Error::output(&error))
-    }
-}
-
-fn explain(error: csv::Error) -> Error {
-    let sentence = error.to_string();
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => Error::output(&error),
-        _ => Error::failed(format!("could not write the output: {sentence}")),
+        self.out.flush().map_err(|error| Error::output(&error))
     }
 }
 
@@ -115,6 +155,18 @@ mod tests {
     fn single_empty_field_is_a_quoted_line() {
         let rows: [&[Value<'_>]; 2] = [&[Value::Null], &[Value::from("x")]];
         assert_eq!(csv("", &[("a", Type::Text)], &rows).expect("writes"), "a\n\"\"\nx\n");
+    }
+
+    #[test]
+    fn empty_text_differs_from_null() {
+        let columns = [("a", Type::Text), ("b", Type::Text)];
+        let rows: [&[Value<'_>]; 2] =
+            [&[Value::Null, Value::from("")], &[Value::from(""), Value::Null]];
+        assert_eq!(csv("", &columns, &rows).expect("writes"), "a,b\n,\"\"\n\"\",\n");
+        assert_eq!(csv("-", &columns, &rows).expect("writes"), "a,b\n-,\"\"\n\"\",-\n");
+        let bytes: [&[Value<'_>]; 1] = [&[Value::Null, Value::from(&[1_u8][..])]];
+        let error = csv("", &columns, &bytes).expect_err("ambiguous").to_string();
+        assert!(error.starts_with("row 1, column b: the value is bytes"), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Detects the delimiter and the column names of a CSV file.
 
 use crate::error::{Error, Result};
-use crate::import::csv_reader::CsvReader;
+use crate::import::csv_reader::{CsvReader, field_text};
 use crate::import::source::Source;
 use csv::ByteRecord;
 use std::collections::HashSet;
@@ -98,7 +98,7 @@ fn header(source: &Source, delimiter: u8) -> Result<Vec<String>> {
     record
         .iter()
         .enumerate()
-        .map(|(index, field)| match std::str::from_utf8(field) {
+        .map(|(index, field)| match std::str::from_utf8(field_text(field).0) {
             Ok("") => Ok(format!("column_{}", index + 1)),
             Ok(text) if !text.chars().any(|c| c.is_control() && !c.is_ascii_whitespace()) => {
                 Ok(text.to_owned())

@@ -3,11 +3,46 @@
 //! one value, and a file without line ends would fill the memory.
 
 use crate::error::{Error, Result};
+use crate::import::quote_marker::QuoteMarker;
 use csv::{ByteRecord, ReaderBuilder};
 use std::io::{self, Read};
 
 /// The maximum length of a line: 64 MiB.
 pub const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// What a field begins with that is surely a text: a quoted `""`, or a string of JSON. What follows is the
+/// text.
+pub const EXPLICIT: &[u8] = b"\x01text\x01";
+/// What a field begins with that is an object or an array of JSON.
+pub const DOCUMENT: &[u8] = b"\x01json\x01";
+
+/// A field that is NULL in JSON.
+pub const JSON_NULL: &[u8] = b"\x01null\x01";
+
+/// What is known of a field besides its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// Nothing.
+    Plain,
+    /// It is a text, whatever it looks like.
+    Text,
+    /// It is a document of JSON.
+    Document,
+}
+
+/// The field's text and kind.
+#[inline]
+#[must_use]
+pub fn field_text(field: &[u8]) -> (&[u8], FieldKind) {
+    if field.first() != Some(&1) {
+        return (field, FieldKind::Plain);
+    }
+    match (field.strip_prefix(EXPLICIT), field.strip_prefix(DOCUMENT)) {
+        (Some(text), _) => (text, FieldKind::Text),
+        (_, Some(text)) => (text, FieldKind::Document),
+        _ => (field, FieldKind::Plain),
+    }
+}
 
 /// A line appended to the input. If it does not come back as a line of its own, a quote is open.
 const END_MARKER: &[u8] = b"\n\x01end of input\x01\n";
@@ -21,7 +56,13 @@ pub struct CsvReader<'a> {
 impl<'a> CsvReader<'a> {
     /// Reads lines from `input`; error messages call it `name`.
     pub fn new(input: &'a mut dyn Read, name: &'a str, delimiter: u8) -> Self {
-        let guarded = GuardedInput { input, end: None, line_bytes: 0, chunk: Vec::new(), read: 0 };
+        let guarded = GuardedInput {
+            input: QuoteMarker::new(input, delimiter),
+            end: None,
+            line_bytes: 0,
+            chunk: Vec::new(),
+            read: 0,
+        };
         let reader = ReaderBuilder::new()
             .delimiter(delimiter)
             .has_headers(false)
@@ -77,7 +118,7 @@ impl<'a> CsvReader<'a> {
 }
 
 struct GuardedInput<'a> {
-    input: &'a mut dyn Read,
+    input: QuoteMarker<'a>,
     /// The unread rest of [`END_MARKER`], once the input has ended.
     end: Option<&'static [u8]>,
     /// The bytes read since the current line began.
@@ -135,7 +176,8 @@ mod tests {
         let mut record = ByteRecord::new();
         let mut all = Vec::new();
         while lines.next(&mut record)? {
-            let fields: Vec<_> = record.iter().map(String::from_utf8_lossy).collect();
+            let text = |field| String::from_utf8_lossy(field_text(field).0);
+            let fields: Vec<_> = record.iter().map(text).collect();
             all.push((lines.number(&record), fields.join("|")));
         }
         Ok(all)

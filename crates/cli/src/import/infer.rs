@@ -5,9 +5,13 @@
 //! and `false` in lower case), `date`, `datetime`, `timestamp` (see `bobak_text::time`), otherwise
 //! `text`. NULL fits every type; a column with only NULLs is `text`.
 
+use crate::import::csv_reader::{FieldKind, field_text};
+use bobak::Value;
 use bobak::schema::Type;
 use bobak_text::{number, read, time};
 use csv::ByteRecord;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What is known about one column.
 #[derive(Clone, Debug)]
@@ -16,6 +20,10 @@ pub struct InferredColumn {
     required: bool,
     inferred: Option<Type>,
     nullable: bool,
+    /// Whether there is a quoted empty field: an empty text in a column of text, NULL in others.
+    has_empty: bool,
+    /// The values so far, as long as they are unique, in a column that can become the key.
+    unique: Option<UniqueValues>,
     /// Whether all integers so far convert to floats exactly.
     fits_float: bool,
 }
@@ -31,7 +39,36 @@ impl InferredColumn {
     /// A column with an optional given type; `required` forbids NULL.
     #[must_use]
     pub const fn new(given: Option<Type>, required: bool) -> Self {
-        Self { given, required, inferred: None, nullable: false, fits_float: true }
+        Self {
+            given,
+            required,
+            inferred: None,
+            nullable: false,
+            has_empty: false,
+            unique: None,
+            fits_float: true,
+        }
+    }
+
+    /// Has the column watched for values that repeat: see [`is_unique`](Self::is_unique).
+    #[must_use]
+    pub fn watch_unique(mut self) -> Self {
+        self.unique = Some(UniqueValues::default());
+        self
+    }
+
+    /// Whether the column was watched, and has a different value in each line, and no NULL.
+    #[must_use]
+    pub fn is_unique(&self) -> bool {
+        self.unique.as_ref().is_some_and(|values| values.lines > 0)
+            && !self.nullable
+            && !self.has_empty
+    }
+
+    /// Whether it was seen that a generated key would replace a value: 0 means that the engine generates it.
+    #[must_use]
+    pub fn has_zero(&self) -> bool {
+        self.unique.as_ref().is_some_and(|values| values.has_zero)
     }
 
     /// The given type, or else the inferred one.
@@ -42,8 +79,8 @@ impl InferredColumn {
 
     /// Whether the column contains NULL.
     #[must_use]
-    pub const fn nullable(&self) -> bool {
-        self.nullable
+    pub fn nullable(&self) -> bool {
+        self.nullable || (self.has_empty && !is_text(self.ty()))
     }
 
     /// Adds a value to the inference.
@@ -51,9 +88,31 @@ impl InferredColumn {
     pub fn observe(&mut self, field: &[u8], nulls: &NullTexts) {
         if nulls.contains(field) {
             self.nullable = true;
+            return;
+        }
+        if self.unique.as_mut().is_some_and(|values| !values.add(field)) {
+            self.unique = None;
+        }
+        let (field, kind) = field_text(field);
+        if kind == FieldKind::Text && field.is_empty() {
+            self.has_empty = true;
+        } else if kind != FieldKind::Plain {
+            if self.given.is_none() && self.inferred != Some(Type::Text) {
+                self.inferred = Some(self.narrow_json(field, kind));
+            }
         } else if self.given.is_none() && self.inferred != Some(Type::Text) {
             self.inferred = Some(self.narrow(field));
         }
+    }
+
+    /// As [`narrow`](Self::narrow), for a string of JSON, which is no number, or a document.
+    fn narrow_json(&mut self, field: &[u8], kind: FieldKind) -> Type {
+        if kind == FieldKind::Document {
+            let is_first = matches!(self.inferred, None | Some(Type::Json));
+            return if is_first { Type::Json } else { Type::Text };
+        }
+        let ty = self.narrow(field);
+        if matches!(ty, Type::Date | Type::DateTime | Type::Timestamp) { ty } else { Type::Text }
     }
 
     /// The narrowest type for this value and all previous ones.
@@ -95,6 +154,49 @@ impl InferredColumn {
             Type::Text
         }
     }
+}
+
+/// Values that are unique so far.
+#[derive(Clone, Debug, Default)]
+struct UniqueValues {
+    lines: u64,
+    has_zero: bool,
+    /// The values, as long as all are integers in ascending order, as they mostly are.
+    ascending: Vec<i64>,
+    /// The hashes of all values otherwise. Two equal ones only cost the column its place as the key.
+    hashes: Option<HashSet<u64>>,
+}
+
+impl UniqueValues {
+    /// Adds a value; `false` if it was there.
+    fn add(&mut self, field: &[u8]) -> bool {
+        self.lines += 1;
+        let integer = number::integer(field);
+        self.has_zero |= integer == Some(0);
+        match (&mut self.hashes, integer) {
+            (None, Some(integer)) if self.ascending.last().is_none_or(|last| *last < integer) => {
+                self.ascending.push(integer);
+                true
+            }
+            (hashes, _) => {
+                let before = std::mem::take(&mut self.ascending);
+                let before = before.into_iter().map(|integer| hash(integer.to_string().as_bytes()));
+                hashes.get_or_insert_with(|| before.collect()).insert(hash(field))
+            }
+        }
+    }
+}
+
+fn hash(field: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    field.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether an empty text is a value of the type.
+#[must_use]
+pub const fn is_text(ty: Type) -> bool {
+    matches!(ty, Type::Text | Type::Any)
 }
 
 impl NullTexts {
@@ -142,10 +244,34 @@ pub fn validate(
             }
             None if plain => return None,
             None => read::parse(Type::Text, field).map(drop),
-            Some(ty) => read::parse(ty, field).map(drop),
+            Some(ty) => value(ty, field).and_then(|value| match value {
+                Value::Null if column.required => Err("NULL is not allowed".to_owned()),
+                _ => Ok(()),
+            }),
         };
         checked.err().map(|reason| format!("column {name}: {reason}"))
     })
+}
+
+/// The value of a field in a column of this type.
+///
+/// # Errors
+/// The reason, in words, why it has none.
+pub fn value(ty: Type, field: &[u8]) -> Result<Value<'_>, String> {
+    match field_text(field) {
+        (b"", FieldKind::Text) if !is_text(ty) => Ok(Value::Null),
+        // A string is a document of JSON in quotes.
+        (text, FieldKind::Text) if ty == Type::Json => {
+            let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
+            let mut quoted = String::new();
+            bobak_text::json::write_string(&mut quoted, text);
+            Ok(Value::from(quoted))
+        }
+        (text, FieldKind::Text | FieldKind::Document) if ty == Type::Any => {
+            read::parse(Type::Text, text)
+        }
+        (text, _) => read::parse(ty, text),
+    }
 }
 
 /// The message for a line with the wrong number of fields.
@@ -171,6 +297,37 @@ mod tests {
             column.observe(value.as_bytes(), &nulls);
         }
         (column.ty(), column.nullable())
+    }
+
+    #[test]
+    fn unique_values_are_recognized() {
+        let is_unique = |values: &[&str]| {
+            let mut column = InferredColumn::new(None, false).watch_unique();
+            values.iter().for_each(|value| column.observe(value.as_bytes(), &NullTexts::new([""])));
+            column.is_unique()
+        };
+        for values in [&["1", "2", "30"][..], &["3", "1", "2"], &["b", "a", "1"], &["1", "5", "-2"]]
+        {
+            assert!(is_unique(values), "{values:?}");
+        }
+        for values in [&["1", "2", "2"][..], &["3", "1", "3"], &["b", "a", "b"], &["1", ""], &[]] {
+            assert!(!is_unique(values), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn quoted_empty_field_is_text_only_in_columns_of_text() {
+        let infer = |values: &[&[u8]]| {
+            let mut column = InferredColumn::new(None, false);
+            values.iter().for_each(|value| column.observe(value, &NullTexts::new([""])));
+            (column.ty(), column.nullable())
+        };
+        let empty = crate::import::csv_reader::EXPLICIT;
+        assert_eq!(infer(&[b"a", empty]), (Type::Text, false));
+        assert_eq!(infer(&[b"1", empty]), (Type::I64, true));
+        assert_eq!(infer(&[b"1", &[empty, b"2"].concat()]), (Type::Text, false));
+        assert_eq!(value(Type::Text, empty), Ok(Value::from("")));
+        assert_eq!(value(Type::I64, empty), Ok(Value::Null));
     }
 
     #[test]

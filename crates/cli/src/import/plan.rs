@@ -2,11 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::import::csv_format::CsvFormat;
-use crate::import::infer::{InferredColumn, NullTexts, wrong_count};
+use crate::import::infer::{self, InferredColumn, NullTexts, wrong_count};
 use bobak::Value;
 use bobak::engine::FieldSet;
 use bobak::schema::{ColumnSchema, KeyGeneration, Role, TableSchema, Type};
-use bobak_text::read;
 use csv::ByteRecord;
 
 /// The table, and the mapping from a line to a row.
@@ -33,7 +32,8 @@ const KEY_NAMES: [&str; 3] = ["id", "row_id", "bobak_id"];
 impl ImportPlan {
     /// Plans a new table called `name` with the inferred columns.
     ///
-    /// Without `key`, a column with a generated key is added.
+    /// Without `key`, a column `id` whose values are unique is the key; if there is none, a column with a generated
+    /// key is added.
     ///
     /// # Errors
     /// If the file lacks a key column, or the table is invalid: too many columns, an invalid name.
@@ -44,7 +44,14 @@ impl ImportPlan {
         key: &[String],
     ) -> Result<Self> {
         let mut table = TableSchema::builder(name.to_owned());
-        if key.is_empty() {
+        let own = layout.columns.iter().zip(columns);
+        let own = own.into_iter().find(|(name, column)| is_key_name(name) && column.is_unique());
+        if let (Some((name, column)), []) = (own, key) {
+            table = table.key([name.clone()]);
+            if column.ty() != Type::I64 || column.has_zero() {
+                table = table.given_key();
+            }
+        } else if key.is_empty() {
             let taken = |name: &&str| layout.columns.iter().any(|c| c.eq_ignore_ascii_case(name));
             let Some(added) = KEY_NAMES.into_iter().find(|name| !taken(name)) else {
                 return Err(Error::usage("name the table's primary key with --key".to_owned()));
@@ -126,20 +133,26 @@ impl ImportPlan {
         let mut row: Vec<Value<'r>> = self.defaults.clone();
         for (field, text) in self.fields.iter().zip(record) {
             let value = if nulls.contains(text) {
-                if field.required {
-                    return Err(format!("column {}: NULL is not allowed", field.name));
-                }
                 Value::Null
             } else {
-                read::parse(field.ty, text)
+                infer::value(field.ty, text)
                     .map_err(|reason| format!("column {}: {reason}", field.name))?
             };
+            if value.is_null() && field.required {
+                return Err(format!("column {}: NULL is not allowed", field.name));
+            }
             if let Some(slot) = row.get_mut(field.index) {
                 *slot = value;
             }
         }
         Ok(row)
     }
+}
+
+/// Whether a column with this name becomes the key if its values are unique.
+#[must_use]
+pub fn is_key_name(name: &str) -> bool {
+    name.eq_ignore_ascii_case("id")
 }
 
 /// The key columns as the file spells them.

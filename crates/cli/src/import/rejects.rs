@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::import::csv_format::CsvFormat;
+use crate::import::csv_reader::field_text;
 use crate::output::{Output, Terminal, count};
 use csv::{ByteRecord, Writer, WriterBuilder};
 use std::path::{Path, PathBuf};
@@ -52,7 +53,8 @@ impl RejectsFile {
             Some(writer) => writer,
             None => self.begin()?,
         };
-        writer.write_byte_record(record).map_err(|error| self.explain(error))?;
+        let fields: ByteRecord = record.iter().map(|field| field_text(field).0).collect();
+        writer.write_byte_record(&fields).map_err(|error| self.explain(error))?;
         self.writer = Some(writer);
         Ok(())
     }

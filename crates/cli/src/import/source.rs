@@ -66,6 +66,17 @@ impl Source {
         Ok(source)
     }
 
+    /// An input with this name and the content of a file that is open for reading and writing.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub fn of_file(name: &str, mut file: File) -> Result<Self> {
+        let len = file.seek(SeekFrom::End(0));
+        let len = len.map_err(|error| Error::io(format_args!("read {name}"), &error))?;
+        let (name, compression) = (name.to_owned(), SourceCompression::None);
+        Ok(Self { name, file, len, compression, position: Cell::new(0) })
+    }
+
     /// The name for messages: the path as given, or `standard input`.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -1,7 +1,9 @@
 //! Describes a table as text, for the terminal.
 
 use bobak::Value;
-use bobak::schema::{Collation, ColumnSchema, KeyGeneration, OnDelete, Role, Storage, TableSchema};
+use bobak::schema::{
+    Collation, ColumnSchema, KeyGeneration, OnDelete, OnUpdate, Role, Storage, TableSchema,
+};
 use std::fmt::Write;
 
 /// Describes the table's columns with types and constraints, and its indexes. Ends with a line feed.
@@ -81,8 +83,17 @@ fn constraints(table: &TableSchema, index: usize, column: &ColumnSchema) -> Vec<
             OnDelete::Restrict => "",
             OnDelete::Cascade => ", on delete cascade",
             OnDelete::SetNull => ", on delete set null",
+            OnDelete::NoAction => ", on delete no action",
         };
-        constraints.push(format!("references {}.{}{end}", reference.table, reference.column));
+        let update = match reference.on_update {
+            OnUpdate::NoAction => "",
+            OnUpdate::Restrict => ", on update restrict",
+            OnUpdate::Cascade => ", on update cascade",
+            OnUpdate::SetNull => ", on update set null",
+        };
+        let deferred = if reference.deferred { ", deferred" } else { "" };
+        let target = format!("{}.{}", reference.table, reference.column);
+        constraints.push(format!("references {target}{end}{update}{deferred}"));
     }
     constraints
 }

@@ -3,7 +3,8 @@
 use crate::schema::names::{field_name, struct_name};
 use bobak::Value;
 use bobak::schema::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Role, TableSchema, Type,
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Role, TableSchema,
+    Type,
 };
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -112,6 +113,16 @@ fn attributes(
             OnDelete::Restrict => {}
             OnDelete::Cascade => attributes.push("on_delete = \"cascade\"".to_owned()),
             OnDelete::SetNull => attributes.push("on_delete = \"set_null\"".to_owned()),
+            OnDelete::NoAction => attributes.push("on_delete = \"no_action\"".to_owned()),
+        }
+        match reference.on_update {
+            OnUpdate::NoAction => {}
+            OnUpdate::Restrict => attributes.push("on_update = \"restrict\"".to_owned()),
+            OnUpdate::Cascade => attributes.push("on_update = \"cascade\"".to_owned()),
+            OnUpdate::SetNull => attributes.push("on_update = \"set_null\"".to_owned()),
+        }
+        if reference.deferred {
+            attributes.push("deferred".to_owned());
         }
     }
     attributes

@@ -9,7 +9,8 @@ const TABLES: [&str; 3] = ["airlines", "airports", "planes"];
 fn import(program: &Program) {
     for (table, key) in TABLES.iter().zip(["carrier", "faa", "tailnum"]) {
         let file = data(&format!("{table}.csv"));
-        program.ok(&["import", "sqlite:from.db", &file, "--table", table, "--key", key]);
+        let import = ["import", "sqlite:from.db", &file, "--table", table, "--key", key];
+        program.ok(&[&import[..], &["--null", "NA"]].concat());
     }
 }
 
@@ -55,6 +56,32 @@ fn wrong_usage_creates_nothing() {
     program.fails(2, "are the same", &["copy", "sqlite:from.db", "sqlite:from.db"]);
     program.fails(2, "--batch", &["copy", "sqlite:from.db", "sqlite:to.db", "--batch", "0"]);
     assert!(!program.path("to.db").exists());
+}
+
+#[test]
+fn losses_are_listed_before_anything_is_created() {
+    let program = Program::new();
+    let from = format!("sqlite:{}", program.path("from.db").display());
+    let from = bobak::Db::open(&from).expect("opens");
+    let sql = |sql: &str| from.execute(sql, ()).expect("runs");
+    sql("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
+    sql("CREATE INDEX named ON item (name) WHERE name <> ''");
+    sql("CREATE VIEW names AS SELECT name FROM item");
+    sql("INSERT INTO item VALUES (1, 'a')");
+    let copy = ["copy", "sqlite:from.db", "sqlite:to.db"];
+    let list = "  item: partial index named\n  names: view\npass --allow-loss";
+    program.fails(1, list, &copy);
+    assert!(!program.path("to.db").exists());
+    let run = program.run(&[&copy[..], &["--allow-loss"]].concat());
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(
+        run.err.contains("not copied:\n  item: partial index named\n  names: view\n"),
+        "{}",
+        run.err
+    );
+    assert!(run.err.contains("item: 1 row\n"), "{}", run.err);
+    let rows = ["query", "sqlite:to.db", "SELECT name FROM item", "--format", "csv"];
+    assert_eq!(program.ok(&rows), "name\na\n");
 }
 
 #[test]

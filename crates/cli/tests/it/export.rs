@@ -4,7 +4,7 @@ use crate::program::Program;
 
 fn program() -> Program {
     let program = Program::new();
-    program.file("t.csv", "a,b,at\n1,\"x, y\",2013-01-01\n9007199254740993,NA,2013-01-02\n");
+    program.file("t.csv", "a,b,at\n1,\"x, y\",2013-01-01\n9007199254740993,,2013-01-02\n");
     program.ok(&["import", "sqlite:t.db", "t.csv", "--table", "t"]);
     program
 }

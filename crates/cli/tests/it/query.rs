@@ -6,7 +6,7 @@ fn program() -> Program {
     let program = Program::new();
     program.file(
         "t.csv",
-        "a,name,at,ok\n1,Zoë,2013-01-01T10:00:00Z,true\n22,NA,2013-01-02T10:00:00Z,false\n",
+        "a,name,at,ok\n1,Zoë,2013-01-01T10:00:00Z,true\n22,,2013-01-02T10:00:00Z,false\n",
     );
     program.ok(&["import", "sqlite:t.db", "t.csv", "--table", "t"]);
     program

@@ -6,7 +6,17 @@ use crate::program::{Program, data};
 fn tables_are_described_as_text_and_as_rust() {
     let program = Program::new();
     let planes = data("planes.csv");
-    program.ok(&["import", "sqlite:t.db", &planes, "--table", "planes", "--key", "tailnum"]);
+    program.ok(&[
+        "import",
+        "sqlite:t.db",
+        &planes,
+        "--table",
+        "planes",
+        "--key",
+        "tailnum",
+        "--null",
+        "NA",
+    ]);
     program.ok(&["import", "sqlite:t.db", &data("airlines.csv"), "--table", "airlines"]);
     let words = program.ok(&["schema", "sqlite:t.db"]);
     assert!(

@@ -31,6 +31,21 @@ pub struct Capabilities {
     /// Tables may have columns of [`Type::Any`](crate::Type::Any). If `false`, the engine MUST
     /// reject such a table with `Unsupported`.
     pub untyped_columns: bool,
+    /// Foreign keys can act [on updates](crate::OnUpdate). If `false`, the engine MUST reject such a
+    /// rule with `Unsupported`.
+    pub update_actions: bool,
+    /// Foreign keys can be [checked at the commit](crate::Reference::deferred). If `false`, the engine
+    /// MUST reject such a rule with `Unsupported`.
+    pub deferred_references: bool,
+    /// [`SchemaChange::AddReference`](crate::SchemaChange::AddReference) adds a foreign key to an existing
+    /// table. If `false`, the engine MUST reject it with `Unsupported`.
+    pub add_reference: bool,
+    /// CHECK rules outside the [grammar](crate::check) that all engines share are kept. If `false`,
+    /// the engine MUST reject such a rule with `Unsupported`.
+    pub any_check: bool,
+    /// A column stores values of other storage classes than its own as they are, and a key that is not
+    /// the row number may be NULL: SQLite files of other programs have such values.
+    pub weak_types: bool,
     /// The engine encrypts its files. Backups then cannot be compressed, and callers MUST NOT write
     /// the data elsewhere unless told to. An engine in front of a server does not report the
     /// server's disk encryption here.
@@ -60,6 +75,11 @@ impl Capabilities {
         sequential_keys: false,
         nul_in_text: false,
         untyped_columns: false,
+        update_actions: false,
+        deferred_references: false,
+        add_reference: false,
+        any_check: false,
+        weak_types: false,
         encrypted: false,
         implicit_ddl_commit: false,
         finite_floats: false,

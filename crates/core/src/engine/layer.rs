@@ -7,8 +7,8 @@
 use crate::change_log::Trigger;
 use crate::{
     BackupContent, BackupJob, Batch, BulkChange, Capabilities, Cursor, Engine, Estimate, OnError,
-    Outcome, Parameter, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source,
-    SqlAuthorizer, TableSchema, TransactionControl, Value, Write,
+    Outcome, Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
+    Source, SqlAuthorizer, TableSchema, TransactionControl, Value, Write,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -134,6 +134,7 @@ layer! {
         fn begin_replay(&self, tables: &[&str]) -> Result<()>;
         fn set_actor(&self, actor: Option<&str>) -> Result<()>;
         fn triggers(&self) -> Result<Option<Vec<Trigger>>>;
+        fn schema_details(&self) -> Result<SchemaDetails>;
         fn side_effects(&self) -> Result<SideEffects>;
         fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()>;
     }

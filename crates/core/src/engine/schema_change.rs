@@ -24,6 +24,14 @@ pub enum SchemaChange {
         /// The new index's position in [`TableSchema::indexes`].
         index: usize,
     },
+    /// Adds the foreign key of a column to an existing table, whose rows it checks. For engines whose
+    /// [`Capabilities::add_reference`](crate::Capabilities::add_reference) is set.
+    AddReference {
+        /// The table with the foreign key.
+        table: Arc<TableSchema>,
+        /// The column's index in it.
+        column: usize,
+    },
     /// Starts change capture: from now on the engine records every change of the table in a change
     /// log (see [`feed`](crate::change_log)). No change may bypass the log, neither SQL nor the effects of
     /// foreign keys; an engine that cannot guarantee this MUST return `Unsupported`. Does nothing if

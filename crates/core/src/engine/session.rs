@@ -4,8 +4,8 @@ use super::fallback;
 use crate::change_log::{Trigger, counter_schema};
 use crate::{
     Assign, Batch, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
-    RowBuffer, SchemaChange, SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl,
-    Value, Write,
+    RowBuffer, SchemaChange, SchemaDetails, SideEffects, Source, SqlAuthorizer, TableSchema,
+    TransactionControl, Value, Write,
 };
 use std::sync::Arc;
 
@@ -188,6 +188,16 @@ pub trait Session: Send {
     /// As [`tables`](Self::tables).
     fn triggers(&self) -> Result<Option<Vec<Trigger>>> {
         Ok(None)
+    }
+
+    /// Lists what the database has that the schemas of [`tables`](Self::tables) do not express: rules that a
+    /// copy of the tables would lose, tables that have no schema, views, triggers except those of change
+    /// capture. Default: nothing, for engines that have only what schemas express.
+    ///
+    /// # Errors
+    /// As [`tables`](Self::tables).
+    fn schema_details(&self) -> Result<SchemaDetails> {
+        Ok(SchemaDetails::default())
     }
 
     /// What writes change beyond the rows they name, for caches. Default: the effects of foreign

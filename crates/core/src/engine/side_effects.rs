@@ -1,7 +1,7 @@
 //! What writes change beyond the rows that they name.
 
 use crate::change_log::{Trigger, is_capture_trigger};
-use crate::{OnDelete, TableSchema, Verb};
+use crate::{TableSchema, Verb};
 
 /// The tables in which writes to other tables change rows, by triggers and foreign keys. For caches,
 /// which must know which of their rows are stale.
@@ -45,10 +45,16 @@ impl SideEffects {
     pub fn of_references(tables: &[TableSchema]) -> Self {
         let columns = tables.iter().flat_map(TableSchema::columns);
         let references = columns.filter_map(|column| column.reference.as_ref());
-        let acting = references.filter(|reference| reference.on_delete != OnDelete::Restrict);
-        let tables =
-            acting.map(|reference| (reference.table.to_string(), CausingWrite::Deleted)).collect();
-        Self { tables }
+        let mut effects = Self::default();
+        for reference in references {
+            if reference.on_delete.changes_rows() {
+                effects.add(&reference.table, "deleted");
+            }
+            if reference.on_update.changes_rows() {
+                effects.add(&reference.table, "updated");
+            }
+        }
+        effects
     }
 
     /// Whether a write to a table may change rows of other tables, or other rows of its own.

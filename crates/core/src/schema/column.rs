@@ -1,5 +1,6 @@
 //! One column: its type and its rules.
 
+use super::reference::{OnDelete, OnUpdate, Reference};
 use crate::{Error, ErrorKind, Field, Result, Storage, Type, Uuid, Value, ValueRef, types};
 use std::borrow::Cow;
 
@@ -17,6 +18,9 @@ pub struct ColumnSchema {
     pub name: Cow<'static, str>,
     /// The type of its values.
     pub ty: Type,
+    /// The declared type of an [`Any`](Type::Any) column in an SQLite file of another program, such as
+    /// `DECIMAL(10,2)`. Other engines ignore it.
+    pub declared: Option<Cow<'static, str>>,
     /// How values are stored: in the type's own storage class, or as text ([`ColumnSchema::as_text`]).
     pub storage: Storage,
     /// Whether values may be NULL.
@@ -83,29 +87,6 @@ impl Collation {
     }
 }
 
-/// A foreign key of one column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
-    /// The referenced table.
-    pub table: Cow<'static, str>,
-    /// Its key column, or a unique column.
-    pub column: Cow<'static, str>,
-    /// What happens to this row when the referenced row is deleted.
-    pub on_delete: OnDelete,
-}
-
-/// What happens to a row when the row that it references is deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum OnDelete {
-    /// The delete fails with `Constraint`.
-    #[default]
-    Restrict,
-    /// This row is deleted too.
-    Cascade,
-    /// The column becomes NULL.
-    SetNull,
-}
-
 /// Whether, and with what, Bobak fills a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Role {
@@ -133,6 +114,7 @@ impl ColumnSchema {
         Self {
             name: name.into(),
             ty,
+            declared: None,
             storage: ty.storage(),
             nullable: false,
             max_chars: None,
@@ -196,7 +178,27 @@ impl ColumnSchema {
         column: impl Into<Cow<'static, str>>,
         on_delete: OnDelete,
     ) -> Self {
-        self.reference = Some(Reference { table: table.into(), column: column.into(), on_delete });
+        self.reference = Some(Reference::new(table, column, on_delete));
+        self
+    }
+
+    /// Sets what happens when the value that the column references changes. No effect without
+    /// [`references`](Self::references).
+    #[must_use]
+    pub fn on_update(mut self, action: OnUpdate) -> Self {
+        if let Some(reference) = &mut self.reference {
+            reference.on_update = action;
+        }
+        self
+    }
+
+    /// Has the foreign key checked when a transaction commits. No effect without
+    /// [`references`](Self::references).
+    #[must_use]
+    pub fn deferred(mut self) -> Self {
+        if let Some(reference) = &mut self.reference {
+            reference.deferred = true;
+        }
         self
     }
 

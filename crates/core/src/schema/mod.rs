@@ -2,11 +2,15 @@
 
 mod builder;
 mod column;
+mod details;
 mod fit;
 mod partial_insert;
+mod reference;
 mod table;
 
 pub use builder::TableSchemaBuilder;
-pub use column::{Collation, ColumnSchema, OnDelete, Reference, Role};
+pub use column::{Collation, ColumnSchema, Role};
+pub use details::{SchemaDetails, SchemaLoss};
 pub use partial_insert::PartialInsert;
+pub use reference::{OnDelete, OnUpdate, Reference};
 pub use table::{IndexSchema, KeyGeneration, TableSchema};

@@ -1,7 +1,7 @@
 //! JSON documents in a column.
 
 use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
-use serde_core::de::DeserializeOwned;
+use serde_core::de::{DeserializeOwned, IgnoredAny};
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A document stored as JSON text: any type that serde can serialize and deserialize.
@@ -16,6 +16,12 @@ use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Json<T>(pub T);
+
+/// Whether the text is a JSON document.
+#[must_use]
+pub fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
 
 impl<T: Serialize + DeserializeOwned> Field for Json<T> {
     const TYPE: Type = Type::Json;
@@ -49,9 +55,4 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Json<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         T::deserialize(deserializer).map(Self)
     }
-}
-
-/// Whether a text is one JSON document.
-pub(crate) fn is_json(text: &str) -> bool {
-    serde_json::from_str::<serde_core::de::IgnoredAny>(text).is_ok()
 }

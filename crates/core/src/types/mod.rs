@@ -7,8 +7,7 @@ mod time;
 mod uuid;
 
 pub use self::currency::Currency;
-pub use self::json::Json;
-pub(crate) use self::json::is_json;
+pub use self::json::{Json, is_json};
 pub use self::uuid::Uuid;
 pub(crate) use self::uuid::new_v7;
 pub use jiff::Timestamp;

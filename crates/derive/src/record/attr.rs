@@ -42,6 +42,9 @@ pub struct FieldAttrs {
     pub references: Option<At<Target>>,
     /// A variant of `OnDelete`.
     pub on_delete: Option<At<&'static str>>,
+    /// A variant of `OnUpdate`.
+    pub on_update: Option<At<&'static str>>,
+    pub deferred: Option<At<()>>,
     pub as_text: Option<At<()>>,
 }
 
@@ -80,6 +83,8 @@ const ON_FIELD: &[&str] = &[
     "check",
     "references",
     "on_delete",
+    "on_update",
+    "deferred",
     "store",
 ];
 const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
@@ -187,6 +192,8 @@ impl FieldAttrs {
             "check" => self.check = item.name(r#"check = "amount >= 0""#, errors),
             "references" => self.references = Some(item.at(target(item, errors))),
             "on_delete" => self.on_delete = item.one_of(ON_DELETE, errors),
+            "on_update" => self.on_update = item.one_of(ON_UPDATE, errors),
+            "deferred" => self.deferred = Some(item.flag(errors)),
             "store" => self.as_text = item.one_of(&[("text", ())], errors),
             _ => item.unknown(ON_FIELD, ON_STRUCT, "the struct", errors),
         }
@@ -201,8 +208,19 @@ impl FieldAttrs {
 const COLLATIONS: &[(&str, &str)] =
     &[("binary", "Binary"), ("nocase", "NoCase"), ("unicode_nocase", "UnicodeNoCase")];
 
-const ON_DELETE: &[(&str, &str)] =
-    &[("restrict", "Restrict"), ("cascade", "Cascade"), ("set_null", "SetNull")];
+const ON_DELETE: &[(&str, &str)] = &[
+    ("restrict", "Restrict"),
+    ("cascade", "Cascade"),
+    ("set_null", "SetNull"),
+    ("no_action", "NoAction"),
+];
+
+const ON_UPDATE: &[(&str, &str)] = &[
+    ("no_action", "NoAction"),
+    ("restrict", "Restrict"),
+    ("cascade", "Cascade"),
+    ("set_null", "SetNull"),
+];
 
 /// Whether the user gives the key.
 fn key(item: &Item, errors: &mut Errors) -> bool {

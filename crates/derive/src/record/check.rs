@@ -178,18 +178,27 @@ fn check_text(column: &Column<'_>, errors: &mut Errors) {
 }
 
 fn check_reference(column: &Column<'_>, errors: &mut Errors) {
-    let Some(on_delete) = &column.attrs.on_delete else {
-        return;
-    };
-    if column.attrs.references.is_none() {
+    let attrs = &column.attrs;
+    let actions = [("on_delete", &attrs.on_delete), ("on_update", &attrs.on_update)];
+    for (name, action) in actions {
+        let Some(action) = action else { continue };
+        if attrs.references.is_none() {
+            let message = format!(
+                "`{name}` defines what happens to a reference: add `references = Type` to `{}`",
+                plain(column.ident)
+            );
+            errors.at(&action.at, message);
+        } else if action.value == "SetNull" && column.shape.optional == Some(false) {
+            let message = "\"set_null\" needs a field that may be NULL: make it an Option";
+            errors.at(&action.at, message);
+        }
+    }
+    if let (Some(deferred), None) = (&attrs.deferred, &attrs.references) {
         let message = format!(
-            "`on_delete` defines what happens to a reference: add `references = Type` to `{}`",
+            "`deferred` defines when a reference is checked: add `references = Type` to `{}`",
             plain(column.ident)
         );
-        errors.at(&on_delete.at, message);
-    } else if on_delete.value == "SetNull" && column.shape.optional == Some(false) {
-        let message = "\"set_null\" needs a field that may be NULL: make it an Option";
-        errors.at(&on_delete.at, message);
+        errors.at(&deferred.at, message);
     }
 }
 

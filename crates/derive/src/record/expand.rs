@@ -117,6 +117,12 @@ fn column(column: &Column<'_>) -> TokenStream {
     if let Some(target) = target {
         let action = ident(attrs.on_delete.as_ref().map_or("Restrict", |at| at.value));
         rules.extend(quote!(.references(#target, __bobak::OnDelete::#action)));
+        if let Some(action) = attrs.on_update.as_ref().map(|at| ident(at.value)) {
+            rules.extend(quote!(.on_update(__bobak::OnUpdate::#action)));
+        }
+        if attrs.deferred.is_some() {
+            rules.extend(quote!(.deferred()));
+        }
     }
     quote!(__bobak::ColumnSchema::of::<#ty>(#name) #rules)
 }

@@ -53,6 +53,9 @@ impl TableAdditions {
                     let name = index.name.clone().into_owned();
                     Self::of(&mut all, table).indexes.push(name);
                 }
+                SchemaChange::AddReference { table, .. } => {
+                    Self::of(&mut all, table);
+                }
                 _ => {}
             }
         }

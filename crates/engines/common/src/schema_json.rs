@@ -98,11 +98,11 @@ fn column_from_json(json: &Json) -> Result<ColumnSchema> {
     column.default = json.get("default").map(value_from_json).transpose()?;
     column.check = optional(json, "check")?.map(|check| check.to_owned().into());
     if let Some(reference) = json.get("references") {
-        column.reference = Some(Reference {
-            table: text(reference, "table")?.to_owned().into(),
-            column: text(reference, "column")?.to_owned().into(),
-            on_delete: by_name(ON_DELETE, "on_delete", text(reference, "on_delete")?)?,
-        });
+        column.reference = Some(Reference::new(
+            text(reference, "table")?.to_owned(),
+            text(reference, "column")?.to_owned(),
+            by_name(ON_DELETE, "on_delete", text(reference, "on_delete")?)?,
+        ));
     }
     if let Some(role) = optional(json, "role")? {
         column.role = by_name(ROLES, "role", role)?;
@@ -120,6 +120,7 @@ const ON_DELETE: &[(OnDelete, &str)] = &[
     (OnDelete::Restrict, "restrict"),
     (OnDelete::Cascade, "cascade"),
     (OnDelete::SetNull, "set_null"),
+    (OnDelete::NoAction, "no_action"),
 ];
 
 const ROLES: &[(Role, &str)] = &[

@@ -27,7 +27,9 @@ pub(super) fn alter(state: &DatabaseState, changes: &[SchemaChange]) -> Result<D
                 let table = TableState::new(Arc::clone(table))?;
                 state.tables.push(Arc::new(table));
             }
-            SchemaChange::AddColumn { .. } | SchemaChange::AddIndex { .. } => {}
+            SchemaChange::AddColumn { .. }
+            | SchemaChange::AddIndex { .. }
+            | SchemaChange::AddReference { .. } => {}
             SchemaChange::Track { table, history } => log::track(&mut state, table, *history)?,
             SchemaChange::Untrack(table) => log::untrack(&mut state, table)?,
             _ => return Err(Error::unsupported(crate::shared::NAME, "schema change of this kind")),

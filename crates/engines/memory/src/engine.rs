@@ -135,6 +135,7 @@ impl Engine for Memory {
         capabilities.sequential_keys = true;
         capabilities.nul_in_text = true;
         capabilities.untyped_columns = true;
+        capabilities.add_reference = true;
         capabilities
     }
 

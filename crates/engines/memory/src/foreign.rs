@@ -79,11 +79,11 @@ pub(super) fn delete(statement: &mut Statement<'_>, position: usize, slot: u32) 
             if value.is_null() {
                 continue;
             }
-            let restricts = link.on_delete == OnDelete::Restrict;
+            let restricts = !link.on_delete.changes_rows();
             let children = children(statement.state(), position, link, value, restricts);
             match link.on_delete {
                 _ if children.is_empty() => {}
-                OnDelete::Restrict => {
+                OnDelete::Restrict | OnDelete::NoAction => {
                     let child = statement.state().table(link.child).schema.name();
                     let message = format!("the row can't be deleted: rows of {child} refer to it");
                     return Err(constraint(statement.state(), position, link.column, message));

@@ -146,6 +146,12 @@ impl DatabaseState {
                         .in_table(schema.name())
                         .in_column(column.name.clone())
                 };
+                if reference.deferred || reference.on_update.changes_rows() {
+                    let message = "the memory engine checks foreign keys after each statement, and \
+                                   does not change rows when a referenced value changes";
+                    let error = Error::new(ErrorKind::Unsupported, message);
+                    return Err(error.in_table(schema.name()).in_column(column.name.clone()));
+                }
                 let parent = self.position(&reference.table).ok_or_else(|| {
                     let name = &reference.table;
                     reject(format!("the table '{name}' that it refers to is not there"))

@@ -71,6 +71,8 @@ impl Engine for MySql {
         capabilities.finite_floats = true;
         capabilities.limited_key_length = true;
         capabilities.large_batches = true;
+        capabilities.update_actions = true;
+        capabilities.add_reference = true;
         capabilities
     }
 

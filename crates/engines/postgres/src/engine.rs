@@ -80,6 +80,9 @@ impl Engine for Postgres {
         // About 2,700 bytes, after compression.
         capabilities.limited_key_length = true;
         capabilities.large_batches = true;
+        capabilities.update_actions = true;
+        capabilities.add_reference = true;
+        capabilities.deferred_references = true;
         capabilities
     }
 

@@ -104,6 +104,10 @@ impl Engine for Sqlite {
         capabilities.sequential_keys = true;
         capabilities.nul_in_text = true;
         capabilities.untyped_columns = true;
+        capabilities.update_actions = true;
+        capabilities.deferred_references = true;
+        capabilities.any_check = true;
+        capabilities.weak_types = true;
         capabilities.sql = true;
         capabilities.persistent = self.inner.settings().path.is_some();
         capabilities.concurrent_readers = !self.inner.is_single();

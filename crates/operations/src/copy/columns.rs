@@ -1,5 +1,6 @@
 //! Maps the source's columns to the target's, and converts values.
 
+use super::values::cast;
 use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Row, TableSchema, Type, Value};
 
 /// Converts rows of the source to rows of the target.
@@ -15,6 +16,8 @@ enum ColumnOrigin {
     As(usize),
     /// The same, converted because the target stores another form or has other rules.
     Into(usize, Box<ColumnSchema>),
+    /// A value of any class, into a column of a type.
+    Cast(usize, Box<ColumnSchema>),
     /// A fixed value of the target.
     Own(Value<'static>),
 }
@@ -23,12 +26,24 @@ impl Columns {
     /// # Errors
     /// `Schema`, naming a column that one side lacks or that has another type in the target; or the key.
     pub(crate) fn new(source: &TableSchema, target: &TableSchema) -> Result<Self> {
+        Self::with_casts(source, target, false)
+    }
+
+    /// As [`new`](Self::new); with `casts`, types may differ if all values are of the target's type.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn with_casts(
+        source: &TableSchema,
+        target: &TableSchema,
+        casts: bool,
+    ) -> Result<Self> {
         for column in source.columns() {
             target.column(&column.name).map_err(|_| {
                 differs(format!("the target's table has no column '{}'", column.name))
             })?;
         }
-        let origins = target.columns().iter().map(|column| way(source, column));
+        let origins = target.columns().iter().map(|column| way(source, column, casts));
         let origins = origins.collect::<Result<_>>()?;
         let names = |table: &TableSchema| {
             let name =
@@ -53,6 +68,7 @@ impl Columns {
             out.push(match way {
                 ColumnOrigin::As(position) => row.get(*position).into(),
                 ColumnOrigin::Into(position, column) => column.accept(row.get(*position).into())?,
+                ColumnOrigin::Cast(position, column) => cast(column, row.get(*position))?,
                 ColumnOrigin::Own(value) => value.clone(),
             });
         }
@@ -74,19 +90,28 @@ impl Columns {
             let found = row.get(source.column(name)?);
             match self.origins.get(position) {
                 Some(ColumnOrigin::Into(_, column)) => column.accept(found.into()),
+                Some(ColumnOrigin::Cast(_, column)) => cast(column, found).map(Value::into_owned),
                 _ => Ok(found.to_owned()),
             }
         };
         target.key().iter().map(value).collect()
     }
 
+    /// Whether a column of the key has another type in the target.
+    pub(super) fn casts_key(&self, target: &TableSchema) -> bool {
+        target
+            .key()
+            .iter()
+            .any(|&position| matches!(self.origins.get(position), Some(ColumnOrigin::Cast(..))))
+    }
+
     /// Whether the target's column at this position is copied from the source.
     pub(crate) fn is_copied(&self, position: usize) -> bool {
-        self.origins.get(position).is_some_and(|way| !matches!(way, ColumnOrigin::Own(_)))
+        self.origins.get(position).is_some_and(|origin| !matches!(origin, ColumnOrigin::Own(_)))
     }
 }
 
-fn way(source: &TableSchema, column: &ColumnSchema) -> Result<ColumnOrigin> {
+fn way(source: &TableSchema, column: &ColumnSchema, casts: bool) -> Result<ColumnOrigin> {
     let Ok(position) = source.column(&column.name) else {
         return match &column.default {
             Some(value) => column.accept(value.clone()).map(ColumnOrigin::Own),
@@ -100,6 +125,9 @@ fn way(source: &TableSchema, column: &ColumnSchema) -> Result<ColumnOrigin> {
     let Some(from) = source.columns().get(position) else {
         return Err(differs(format!("there is no column number {position}")));
     };
+    if from.ty != column.ty && (from.ty == Type::Any || casts) {
+        return Ok(ColumnOrigin::Cast(position, Box::new(column.clone())));
+    }
     if !same_kind(from.ty, column.ty) {
         let message =
             format!("it is {} in the source, {} in the target", from.ty.name(), column.ty.name());

@@ -2,13 +2,21 @@
 //! can be resumed.
 
 mod columns;
+mod inferred;
 mod order;
+mod plan;
+mod progress;
 mod rows;
+mod values;
 
 pub(crate) use columns::Columns;
 pub(crate) use rows::{sum_row, walk};
 
-use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange, TableSchema};
+use bobak_core::{
+    ColumnSchema, Engine, Error, ErrorKind, Result, SchemaChange, SchemaLoss, TableSchema, Type,
+};
+use plan::PlannedTable;
+pub use progress::CopyProgress;
 use rows::Rows;
 use std::sync::Arc;
 
@@ -18,13 +26,14 @@ pub struct CopyOptions {
     batch_rows: u64,
     resume: bool,
     checksum: bool,
+    allow_loss: bool,
 }
 
 impl CopyOptions {
-    /// Batches of 10,000 rows, into tables that are missing or empty, without a checksum.
+    /// Batches of 10,000 rows, into tables that are missing or empty, without a checksum and without losses.
     #[must_use]
     pub const fn new() -> Self {
-        Self { batch_rows: 10_000, resume: false, checksum: false }
+        Self { batch_rows: 10_000, resume: false, checksum: false, allow_loss: false }
     }
 
     /// The number of rows written and committed together, at least 1; fewer if they exceed about 4 MiB. Default: 10,000.
@@ -39,6 +48,13 @@ impl CopyOptions {
     #[must_use]
     pub const fn resume(mut self, resume: bool) -> Self {
         self.resume = resume;
+        self
+    }
+
+    /// Copies although rules and objects of the source are lost: see [`CopyPlan::losses`]. Default: nothing is written then.
+    #[must_use]
+    pub const fn allow_loss(mut self, allow_loss: bool) -> Self {
+        self.allow_loss = allow_loss;
         self
     }
 
@@ -68,39 +84,14 @@ pub struct CopyReport {
     pub found: u64,
     /// The number of copied rows.
     pub copied: u64,
-    /// The checksum over all values, equal in both tables, if it was requested. Other versions of Bobak may compute another.
+    /// The checksum over all values, equal in both tables, if the options request it. Other versions of Bobak may compute another.
     pub checksum: Option<u64>,
 }
 
-/// The progress of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopyProgress<'a> {
-    /// The table.
-    pub table: &'a str,
-    /// Whether the rows are being read again for the checksum, first in one database, then in the other.
-    pub checking: bool,
-    /// The number of rows done, including those that existed before.
-    pub rows: u64,
-    /// The number of rows to do.
-    pub of: u64,
-}
-
-/// Copies tables of one engine to another, all of them if `tables` is empty: tables that others refer to first. Keys,
-/// timestamps and versions are copied unchanged.
-///
-/// A table that the target lacks is created there with the same columns, key, constraints and indexes. An existing table
-/// must have the columns of the source, of the same types, in any order; additional columns must be nullable or have
-/// defaults. Rows are read in key order, as of the moment when the copy of their table begins, and written in batches,
-/// each of which is committed: a copy that fails leaves the beginning of a table, and one with
-/// [`CopyOptions::resume`] continues there. Every table has a key: if the engine found none, the number that it gives
-/// rows itself, which a copy keeps as a column.
-///
-/// At the end the row counts are compared: rows written to either side meanwhile are detected there.
+/// Copies tables of one engine to another, all of them if `tables` is empty: [`CopyPlan::new`], then [`CopyPlan::run`].
 ///
 /// # Errors
-/// `Schema` for a table that does not exist, or whose columns differ in the target; `Unsupported` for a constraint or a
-/// value that the target's engine cannot keep; `Conflict` if the target has rows that it should not have, and if row
-/// counts or checksums differ at the end; those of both engines. What was committed before stays.
+/// As those two.
 pub fn copy_tables(
     from: &dyn Engine,
     to: &dyn Engine,
@@ -108,46 +99,201 @@ pub fn copy_tables(
     options: &CopyOptions,
     progress: &mut dyn FnMut(CopyProgress<'_>),
 ) -> Result<Vec<CopyReport>> {
-    let wanted = order::by_reference(choose(from.tables()?, tables)?);
-    let mut reports = Vec::with_capacity(wanted.len());
-    for schema in wanted {
-        let name = schema.name().to_owned();
-        let report = copy_table(from, to, schema, options, progress);
-        reports.push(report.map_err(|error| error.in_table(name))?);
-    }
-    // Closing the target would flush it too, but its owner may never close it.
-    to.flush()?;
-    Ok(reports)
+    CopyPlan::new(from, to, tables, options)?.run(progress)
 }
 
-/// The tables with these names, or all if no name is given.
-fn choose(stored: Vec<TableSchema>, names: &[&str]) -> Result<Vec<TableSchema>> {
-    if names.is_empty() {
-        return Ok(stored);
-    }
-    for name in names {
-        TableSchema::find_in(stored.clone(), name)?;
-    }
-    let is_wanted =
-        |table: &TableSchema| names.iter().any(|n| table.name().eq_ignore_ascii_case(n));
-    Ok(stored.into_iter().filter(is_wanted).collect())
+/// A planned copy: what it would lose is known, and nothing is written yet.
+///
+/// A table that the target lacks is created there with the same columns, key, constraints and indexes. An existing table
+/// must have the columns of the source, of the same types, in any order; additional columns must be nullable or have
+/// defaults. Tables that others refer to are copied first. Keys, timestamps and versions are copied unchanged. Rows are
+/// read in key order, as of the moment when the copy of their table begins, and written in batches, each of which is
+/// committed: a copy that fails leaves the beginning of a table, and one with [`CopyOptions::resume`] continues there.
+/// Every table has a key: if the engine found none, the number that it gives rows itself, which a copy keeps as a column.
+///
+/// ```
+/// use bobak_core::{ColumnSchema, Engine, SchemaChange, TableSchema, Type};
+/// use bobak_memory::Memory;
+/// use bobak_operations::copy::{CopyOptions, CopyPlan};
+/// let (from, to) = (Memory::open_memory()?, Memory::open_memory()?);
+/// let city = TableSchema::builder("city").column(ColumnSchema::new("id", Type::I64)).key(["id"]).build()?;
+/// from.alter(&[SchemaChange::CreateTable(city.into())])?;
+/// let plan = CopyPlan::new(&from, &to, &[], &CopyOptions::new())?;
+/// assert!(plan.losses().is_empty());
+/// assert_eq!(plan.run(&mut |_| {})?[0].table, "city");
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+pub struct CopyPlan<'a> {
+    from: &'a dyn Engine,
+    to: &'a dyn Engine,
+    options: CopyOptions,
+    tables: Vec<PlannedTable>,
+    losses: Vec<SchemaLoss>,
 }
 
-fn copy_table(
-    from: &dyn Engine,
-    to: &dyn Engine,
-    source: TableSchema,
-    options: &CopyOptions,
-    progress: &mut dyn FnMut(CopyProgress<'_>),
-) -> Result<CopyReport> {
-    let source = Arc::new(source);
-    let (created, target) = target_of(to, &source)?;
-    let rows = Rows::new(from, to, &source, target)?;
-    let found = rows.begin(options.resume)?;
-    let copied = rows.copy(&found, options.batch_rows, progress)?;
-    rows.check_count()?;
-    let checksum = if options.checksum { Some(rows.check_sum(progress)?) } else { None };
-    Ok(CopyReport { table: source.name().to_owned(), created, found: found.rows, copied, checksum })
+impl<'a> CopyPlan<'a> {
+    /// Plans the copy of these tables, of all if none is named. Writes nothing.
+    ///
+    /// # Errors
+    /// `Schema` for a table that does not exist; those of both engines.
+    pub fn new(
+        from: &'a dyn Engine,
+        to: &'a dyn Engine,
+        tables: &[&str],
+        options: &CopyOptions,
+    ) -> Result<Self> {
+        Self::with_types(from, to, tables, options, &[])
+    }
+
+    /// As [`new`](Self::new). The named columns (`price`, or `item.price`) get these types in new tables.
+    ///
+    /// A column of an SQLite file can hold values of every type. In a database with strict types it gets the type that
+    /// all of its values have, so all rows are read once; the declared type decides between types that are stored alike
+    /// (`DATETIME`, `BOOL`, `DECIMAL(10,2)`).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); `Mismatch` or `OutOfRange` for a value that does not have the given type.
+    pub fn with_types(
+        from: &'a dyn Engine,
+        to: &'a dyn Engine,
+        tables: &[&str],
+        options: &CopyOptions,
+        types: &[(&str, Type)],
+    ) -> Result<Self> {
+        let (tables, losses) = plan::plan(from, to, tables, types)?;
+        Ok(Self { from, to, options: *options, tables, losses })
+    }
+
+    /// The rules and objects of the source that the target will not have: those that Bobak's schemas do not express,
+    /// and those that the target's engine does not keep. Tables that exist in the target have the rules that they have.
+    #[must_use]
+    pub fn losses(&self) -> &[SchemaLoss] {
+        &self.losses
+    }
+
+    /// Creates the missing tables, all or none, and copies the rows.
+    ///
+    /// At the end the row counts are compared: rows written to either side meanwhile are detected there.
+    ///
+    /// # Errors
+    /// `Unsupported` if something would be lost and [`CopyOptions::allow_loss`] is not set, and for a constraint or a
+    /// value that the target's engine cannot keep; `Schema` if columns differ in the target; `Conflict` if the target has
+    /// rows that it should not have, and if row counts or checksums differ at the end; those of both engines. What was
+    /// committed before stays.
+    pub fn run(&self, progress: &mut dyn FnMut(CopyProgress<'_>)) -> Result<Vec<CopyReport>> {
+        if !self.losses.is_empty() && !self.options.allow_loss {
+            return Err(would_lose(&self.losses));
+        }
+        self.create_tables()?;
+        let mut reports = Vec::with_capacity(self.tables.len());
+        for table in &self.tables {
+            let report = self.copy_table(table, progress);
+            reports.push(report.map_err(|error| error.in_table(table.source.name().to_owned()))?);
+        }
+        self.add_references()?;
+        // Closing the target would flush it too, but its owner may never close it.
+        self.to.flush()?;
+        Ok(reports)
+    }
+
+    /// Whether references between tables that name each other are added after the rows.
+    fn adds_references(&self) -> bool {
+        self.to.capabilities().add_reference
+    }
+
+    fn create_tables(&self) -> Result<()> {
+        let mut changes = Vec::new();
+        for table in &self.tables {
+            let Some(created) = &table.created else { continue };
+            let created = if self.adds_references() {
+                let is_circular = |column: &ColumnSchema| {
+                    let position = created.column(&column.name).ok();
+                    position.is_some_and(|position| table.circular.contains(&position))
+                };
+                Arc::new(TableSchema::clone(created).map_columns(|mut column| {
+                    if is_circular(&column) {
+                        column.reference = None;
+                    }
+                    column
+                })?)
+            } else {
+                Arc::clone(created)
+            };
+            changes.push(SchemaChange::CreateTable(created));
+        }
+        if changes.is_empty() { Ok(()) } else { self.to.alter(&changes) }
+    }
+
+    /// Adds the references that were left out when the tables were created, by this copy or by the one that it
+    /// resumes.
+    fn add_references(&self) -> Result<()> {
+        if !self.adds_references() || self.tables.iter().all(|table| table.circular.is_empty()) {
+            return Ok(());
+        }
+        let there = self.to.tables()?;
+        for table in self.tables.iter().filter(|t| t.created.is_some() || self.options.resume) {
+            let Some(mut found) = find(&there, table.source.name()).cloned() else { continue };
+            for &position in &table.circular {
+                let Some(column) = table.source.columns().get(position) else { continue };
+                let column = found.column(&column.name)?;
+                if found.columns().get(column).is_some_and(|column| column.reference.is_some()) {
+                    continue;
+                }
+                let wanted = table.created.as_ref().unwrap_or(&table.source);
+                let reference = wanted.columns().get(position).and_then(|c| c.reference.clone());
+                let name = found.column_at(column)?.name.clone();
+                found = found.map_columns(|mut column| {
+                    if column.name == name {
+                        column.reference.clone_from(&reference);
+                    }
+                    column
+                })?;
+                let table = Arc::new(found.clone());
+                self.to.alter(&[SchemaChange::AddReference { table, column }])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_table(
+        &self,
+        table: &PlannedTable,
+        progress: &mut dyn FnMut(CopyProgress<'_>),
+    ) -> Result<CopyReport> {
+        let (source, options) = (&table.source, &self.options);
+        let target = find(&self.to.tables()?, source.name()).cloned().ok_or_else(|| {
+            Error::new(ErrorKind::Schema, "the table was created, but is not visible")
+        })?;
+        let mut rows = Rows::new(self.from, self.to, source, Arc::new(target), table.casts)?;
+        if !table.circular.is_empty() && !self.adds_references() {
+            rows = rows.without_foreign_keys();
+        }
+        let found = rows.begin(options.resume)?;
+        let copied = rows.copy(&found, options.batch_rows, progress)?;
+        rows.check_count()?;
+        let checksum = if options.checksum { Some(rows.check_sum(progress)?) } else { None };
+        let created = table.created.is_some();
+        Ok(CopyReport {
+            table: source.name().to_owned(),
+            created,
+            found: found.rows,
+            copied,
+            checksum,
+        })
+    }
+}
+
+fn find<'t>(tables: &'t [TableSchema], name: &str) -> Option<&'t TableSchema> {
+    tables.iter().find(|table| table.name().eq_ignore_ascii_case(name))
+}
+
+fn would_lose(losses: &[SchemaLoss]) -> Error {
+    let list: Vec<String> = losses.iter().map(ToString::to_string).collect();
+    let message = format!(
+        "the copy would lose what the target cannot have ({}): allow it, or copy other tables",
+        list.join("; ")
+    );
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 /// Copies the rows of a table to an empty one, while both may be in use.
@@ -158,26 +304,7 @@ pub(crate) fn fill(
     target: &Arc<TableSchema>,
     progress: &mut dyn FnMut(CopyProgress<'_>),
 ) -> Result<u64> {
-    let rows = Rows::new(from, to, source, Arc::clone(target))?;
+    let rows = Rows::new(from, to, source, Arc::clone(target), false)?;
     let found = rows.begin(false)?;
     rows.copy(&found, CopyOptions::new().batch_rows, progress)
-}
-
-/// The table of the target, and whether it was created for the copy.
-fn target_of(to: &dyn Engine, source: &Arc<TableSchema>) -> Result<(bool, Arc<TableSchema>)> {
-    let find = |tables: Vec<TableSchema>| {
-        tables.into_iter().find(|table| table.name().eq_ignore_ascii_case(source.name()))
-    };
-    let there = find(to.tables()?);
-    let created = there.is_none();
-    let target = match there {
-        Some(target) => target,
-        None => {
-            to.alter(&[SchemaChange::CreateTable(Arc::clone(source))])?;
-            find(to.tables()?).ok_or_else(|| {
-                Error::new(ErrorKind::Schema, "the table was made, but is not to be seen")
-            })?
-        }
-    };
-    Ok((created, Arc::new(target)))
 }

@@ -1,10 +1,10 @@
 //! The rows of one table: finding where an interrupted copy stopped, copying, and comparing.
 
-use super::CopyProgress;
 use super::columns::Columns;
+use super::progress::CopyProgress;
 use bobak_core::{
     Batch, Engine, Error, ErrorKind, Expr, FieldSet, OnError, Order, Result, Row, RowBuffer,
-    Select, Session, Source, TableSchema, Value, ValueRef, Verb, Write,
+    Select, Session, Source, TableSchema, TransactionControl, Value, ValueRef, Verb, Write,
 };
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub(super) struct Rows<'a> {
     source: &'a Arc<TableSchema>,
     target: Arc<TableSchema>,
     columns: Columns,
+    /// Whether foreign keys are checked as rows are written.
+    foreign_keys: bool,
 }
 
 /// The content of the target before the copy.
@@ -37,9 +39,16 @@ impl<'a> Rows<'a> {
         to: &'a dyn Engine,
         source: &'a Arc<TableSchema>,
         target: Arc<TableSchema>,
+        casts: bool,
     ) -> Result<Self> {
-        let columns = Columns::new(source, &target)?;
-        Ok(Self { from, to, source, target, columns })
+        let columns = Columns::with_casts(source, &target, casts)?;
+        Ok(Self { from, to, source, target, columns, foreign_keys: true })
+    }
+
+    /// Writes rows in an order in which they may name rows that come later. The source's rows have kept the rules.
+    pub(super) fn without_foreign_keys(mut self) -> Self {
+        self.foreign_keys = false;
+        self
     }
 
     /// Reads what the target contains.
@@ -56,6 +65,10 @@ impl<'a> Rows<'a> {
                 "the target's table has {rows} rows already: empty it, or resume the copy that has begun"
             );
             return Err(Error::new(ErrorKind::Conflict, message));
+        }
+        if self.columns.casts_key(&self.target) {
+            let message = "a copy whose keys change their type cannot be resumed: empty the table";
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let key = self.largest_key()?;
         let session = self.from.session()?;
@@ -92,7 +105,7 @@ impl<'a> Rows<'a> {
         let mut batch = Batch::new();
         let mut copied = 0;
         let mut send = |batch: &mut Batch| -> Result<()> {
-            writer.batch(batch, OnError::Stop, &mut |_| {}).map_err(|error| match error.row() {
+            self.write(&*writer, batch).map_err(|error| match error.row() {
                 Some(row) => error.at_row(copied + row),
                 None => error,
             })?;
@@ -113,6 +126,24 @@ impl<'a> Rows<'a> {
             send(&mut batch)?;
         }
         Ok(copied)
+    }
+
+    fn write(&self, writer: &dyn Session, batch: &Batch) -> Result<()> {
+        let write = || writer.batch(batch, OnError::Stop, &mut |_| {});
+        if self.foreign_keys {
+            return write();
+        }
+        match writer.begin_replay(&[self.target.name()]) {
+            Ok(()) => {}
+            // Rows that name rows of the same batch, or earlier ones, pass.
+            Err(error) if error.kind() == ErrorKind::Unsupported => return write(),
+            Err(error) => return Err(error),
+        }
+        let done = write().and_then(|()| writer.control(TransactionControl::Commit));
+        if done.is_err() && writer.in_transaction() {
+            writer.control(TransactionControl::Rollback)?;
+        }
+        done
     }
 
     /// # Errors
@@ -228,7 +259,7 @@ fn add_bytes(hasher: &mut DefaultHasher, tag: u8, bytes: &[u8]) {
 }
 
 /// The number of rows of a selection.
-fn count(session: &dyn Session, select: Select) -> Result<u64> {
+pub(super) fn count(session: &dyn Session, select: Select) -> Result<u64> {
     let select = Select { columns: vec![Expr::Count], order: Vec::new(), ..select };
     let mut rows = 0;
     session.query(&Source::Select(&select), &mut |row| {

@@ -135,9 +135,9 @@ impl PermissionEngine {
         for change in changes {
             let (table, is_new) = match change {
                 SchemaChange::CreateTable(table) => (table, true),
-                SchemaChange::AddColumn { table, .. } | SchemaChange::AddIndex { table, .. } => {
-                    (table, false)
-                }
+                SchemaChange::AddColumn { table, .. }
+                | SchemaChange::AddIndex { table, .. }
+                | SchemaChange::AddReference { table, .. } => (table, false),
                 _ => return Err(Permission::Schema.denied("")),
             };
             let name = table.name();

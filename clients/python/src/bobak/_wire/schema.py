@@ -66,6 +66,16 @@ class OnDelete(enum.IntEnum):
     RESTRICT = 0
     CASCADE = 1
     SET_NULL = 2
+    NO_ACTION = 3
+
+
+class OnUpdate(enum.IntEnum):
+    """What happens to a row when the value that it refers to changes."""
+
+    NO_ACTION = 0
+    RESTRICT = 1
+    CASCADE = 2
+    SET_NULL = 3
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,8 @@ class Reference:
     table: str
     column: str
     on_delete: OnDelete = OnDelete.RESTRICT
+    on_update: OnUpdate = OnUpdate.NO_ACTION
+    deferred: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,7 +182,8 @@ def _put_column(writer: Writer, column: Column) -> None:
     if column.references is not None:
         writer.text(column.references.table)
         writer.text(column.references.column)
-        writer.u8(column.references.on_delete)
+        to = column.references
+        writer.u8(to.on_delete + 4 * to.on_update + 16 * to.deferred)
 
 
 def _read_column(reader: Reader) -> Column:
@@ -195,7 +208,11 @@ def _read_column(reader: Reader) -> Column:
 
 
 def _read_reference(reader: Reader) -> Reference:
-    return Reference(reader.text(), reader.text(), OnDelete(reader.u8()))
+    table, column, actions = reader.text(), reader.text(), reader.u8()
+    if actions > 31:
+        raise Garbled(f"{actions} are no actions of a foreign key")
+    on_delete, on_update = OnDelete(actions & 3), OnUpdate(actions >> 2 & 3)
+    return Reference(table, column, on_delete, on_update, actions >= 16)
 
 
 def _read_index(reader: Reader) -> Index:

@@ -12,7 +12,9 @@ use bobak_core::{
     Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableSchema, Type, ValueRef,
     change_log,
 };
-use bobak_sql::{Dialect, FOLDED, add_column, add_index, create_table, folded, quote};
+use bobak_sql::{
+    Dialect, FOLDED, add_column, add_index, add_reference, create_table, folded, quote,
+};
 
 /// Makes all of the changes, or none.
 pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
@@ -76,6 +78,12 @@ impl<'a> Step<'a> {
                 let undo = format!("{}INDEX {}", alter(table), quote(dialect, &schema.name));
                 Self { table, sql_texts: vec![add_index(dialect, table, *index)?], undo }
             }
+            // Alone in a change, so there is nothing to undo: see `check_steps`.
+            SchemaChange::AddReference { table, column } => Self {
+                table,
+                sql_texts: add_reference(dialect, table, *column)?,
+                undo: "DO 0".to_owned(),
+            },
             // What these do depends on what is there: see `log_statements`.
             SchemaChange::Track { table, .. } | SchemaChange::Untrack(table) => {
                 Self { table, sql_texts: Vec::new(), undo: "DO 0".to_owned() }
@@ -231,6 +239,12 @@ fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<
                 if found.is_some_and(same) && !made.contains(&table.name()) {
                     let message = format!("index '{}' is there already", index.name);
                     return Err(schema(&message, table));
+                }
+            }
+            SchemaChange::AddReference { table, .. } => {
+                if changes.len() > 1 {
+                    let message = "this server adds a foreign key in a change of its own";
+                    return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
                 }
             }
             SchemaChange::Track { .. } | SchemaChange::Untrack(_) => {}

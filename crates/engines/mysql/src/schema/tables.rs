@@ -7,7 +7,9 @@
 
 use crate::connection::Connection;
 use crate::values::decode::Cell;
-use bobak_core::{ColumnSchema, ErrorKind, OnDelete, Reference, Result, TableSchema, Type};
+use bobak_core::{
+    ColumnSchema, ErrorKind, OnDelete, OnUpdate, Reference, Result, TableSchema, Type,
+};
 use bobak_sql::{FOLDED, FOLDED_KEY, parse_comment, parse_declared};
 
 /// A column as the server describes it.
@@ -65,7 +67,7 @@ pub(crate) fn with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>>
     let references = facts(
         connection,
         "SELECT k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME, \
-         r.DELETE_RULE, k.CONSTRAINT_NAME FROM information_schema.KEY_COLUMN_USAGE AS k \
+         r.DELETE_RULE, k.CONSTRAINT_NAME, r.UPDATE_RULE FROM information_schema.KEY_COLUMN_USAGE AS k \
          JOIN information_schema.REFERENTIAL_CONSTRAINTS AS r \
          ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME \
          AND r.TABLE_NAME = k.TABLE_NAME \
@@ -99,7 +101,7 @@ pub(crate) fn triggers(
 }
 
 /// Rows of texts: a number is its digits, NULL is the empty text.
-fn facts(connection: &mut Connection, sql: &str) -> Result<Facts> {
+pub(super) fn facts(connection: &mut Connection, sql: &str) -> Result<Facts> {
     let text = |cell: &Cell| match cell {
         Cell::Null => String::new(),
         Cell::Int(integer) => integer.to_string(),
@@ -111,7 +113,7 @@ fn facts(connection: &mut Connection, sql: &str) -> Result<Facts> {
     Ok(rows.iter().map(|row| row.iter().map(text).collect()).collect())
 }
 
-fn part(row: &[String], at: usize) -> &str {
+pub(super) fn part(row: &[String], at: usize) -> &str {
     row.get(at).map_or("", String::as_str)
 }
 
@@ -186,15 +188,21 @@ fn grouped(rows: &Facts) -> Vec<Index> {
 }
 
 fn reference(row: &[String]) -> Reference {
-    Reference {
-        table: part(row, 2).to_owned().into(),
-        column: part(row, 3).to_owned().into(),
-        on_delete: match part(row, 4) {
-            "CASCADE" => OnDelete::Cascade,
-            "SET NULL" => OnDelete::SetNull,
-            _ => OnDelete::Restrict,
-        },
-    }
+    let on_delete = match part(row, 4) {
+        "CASCADE" => OnDelete::Cascade,
+        "SET NULL" => OnDelete::SetNull,
+        "NO ACTION" => OnDelete::NoAction,
+        _ => OnDelete::Restrict,
+    };
+    let mut reference = Reference::new(part(row, 2).to_owned(), part(row, 3).to_owned(), on_delete);
+    reference.on_update = match part(row, 6) {
+        "CASCADE" => OnUpdate::Cascade,
+        "SET NULL" => OnUpdate::SetNull,
+        // That is also what MariaDB calls a rule that names no action.
+        "RESTRICT" => OnUpdate::Restrict,
+        _ => OnUpdate::NoAction,
+    };
+    reference
 }
 
 fn build(

@@ -13,15 +13,15 @@ use crate::database::Database;
 use crate::error::Phase;
 use crate::keys::push_bare_key;
 use crate::row_writes::write_row;
-use crate::schema::{alter, tables};
+use crate::schema::{alter, details, tables};
 use crate::session::cursor::{CursorStatement, OpenedCursor, Reader};
 use crate::session::transaction::Transaction;
 use crate::sql_texts::StatementKind;
 use crate::values::encode::{encode, plain_all};
 use bobak_core::{
     Assign, Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Parameter, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema,
-    TransactionControl, Value, Write,
+    Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
+    TableSchema, TransactionControl, Value, Write,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -386,6 +386,10 @@ impl Session for MySqlSession<'_> {
             self,
             bobak_sql::side_effects(bobak_sql::Dialect::MySql),
         )
+    }
+
+    fn schema_details(&self) -> Result<SchemaDetails> {
+        self.run(Phase::Read, || true, details::read)
     }
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {

@@ -59,6 +59,7 @@ fn table_of(change: &SchemaChange) -> Result<&TableSchema> {
         SchemaChange::CreateTable(table)
         | SchemaChange::AddColumn { table, .. }
         | SchemaChange::AddIndex { table, .. }
+        | SchemaChange::AddReference { table, .. }
         | SchemaChange::Track { table, .. }
         | SchemaChange::Untrack(table) => Ok(table),
         _ => Err(Error::new(ErrorKind::Unsupported, "the postgres engine has no such change")),
@@ -84,6 +85,9 @@ fn statements(
             all
         }
         SchemaChange::AddColumn { table, column } => bobak_sql::add_column(SQL, table, *column)?,
+        SchemaChange::AddReference { table, column } => {
+            bobak_sql::add_reference(SQL, table, *column)?
+        }
         SchemaChange::AddIndex { table, index } => {
             let taken = taken_names(state, connection, table.name())?;
             let renamed = substitute_index_names(SQL, table, |name| Ok(taken.contains(name)))?;

@@ -3,7 +3,9 @@
 use crate::connection::Connection;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
-use bobak_core::{ColumnSchema, OnDelete, Reference, Result, Row, TableSchema, Type, ValueRef};
+use bobak_core::{
+    ColumnSchema, OnDelete, OnUpdate, Reference, Result, Row, TableSchema, Type, ValueRef,
+};
 use bobak_sql::{
     FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared, parse_metadata_comment,
     split_index_comment,
@@ -27,9 +29,9 @@ const INDEXES: &str = "SELECT i.indrelid::int8, n.relname::text, i.indisunique, 
     ORDER BY i.indexrelid";
 
 const LINKS: &str = "SELECT k.conrelid::int8, k.conkey[1], r.relname::text, a.attname::text, \
-    k.confdeltype::text FROM pg_constraint k JOIN pg_class r ON r.oid = k.confrelid \
+    k.confdeltype::text, k.confupdtype::text, k.condeferred FROM pg_constraint k JOIN pg_class r ON r.oid = k.confrelid \
     JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = k.confkey[1] \
-    WHERE k.contype = 'f' AND cardinality(k.conkey) = 1";
+    WHERE k.contype = 'f' AND cardinality(k.conkey) = 1 ORDER BY k.oid DESC";
 
 /// A table as it is being put together.
 #[derive(Default)]
@@ -101,19 +103,29 @@ pub(crate) fn with_logs(
             table.columns.iter_mut().find(|column| column.number == integer(row, 1))
         });
         if let Some(column) = column {
-            column.schema.reference = Some(Reference {
-                table: text(row, 2).into(),
-                column: text(row, 3).into(),
-                on_delete: match text(row, 4).as_str() {
-                    "c" => OnDelete::Cascade,
-                    "n" => OnDelete::SetNull,
-                    _ => OnDelete::Restrict,
-                },
-            });
+            column.schema.reference = Some(reference(row));
         }
     })?;
     // What has no key is no record's table.
     Ok(tables.into_values().filter_map(CatalogTable::build).collect())
+}
+
+fn reference(row: &dyn Row) -> Reference {
+    let on_delete = match text(row, 4).as_str() {
+        "c" => OnDelete::Cascade,
+        "n" => OnDelete::SetNull,
+        "r" => OnDelete::Restrict,
+        _ => OnDelete::NoAction,
+    };
+    let mut reference = Reference::new(text(row, 2), text(row, 3), on_delete);
+    reference.on_update = match text(row, 5).as_str() {
+        "c" => OnUpdate::Cascade,
+        "n" => OnUpdate::SetNull,
+        "r" => OnUpdate::Restrict,
+        _ => OnUpdate::NoAction,
+    };
+    reference.deferred = integer(row, 6) != 0;
+    reference
 }
 
 /// Takes note of a column; gives whether it is a key that the user gives.
@@ -224,14 +236,14 @@ impl CatalogTable {
     }
 }
 
-fn integer(row: &dyn Row, place: usize) -> i64 {
+pub(super) fn integer(row: &dyn Row, place: usize) -> i64 {
     match row.get(place) {
         ValueRef::Int(integer) => integer,
         _ => 0,
     }
 }
 
-fn text(row: &dyn Row, place: usize) -> String {
+pub(super) fn text(row: &dyn Row, place: usize) -> String {
     match row.get(place) {
         ValueRef::Text(text) => text.to_owned(),
         _ => String::new(),

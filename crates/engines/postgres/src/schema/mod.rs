@@ -2,3 +2,4 @@
 
 pub(crate) mod alter;
 pub(crate) mod catalog;
+pub(crate) mod details;

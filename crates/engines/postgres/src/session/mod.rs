@@ -13,11 +13,11 @@ mod transaction;
 use self::state::SessionState;
 use crate::batch;
 use crate::database::Database;
-use crate::schema::{alter, catalog};
+use crate::schema::{alter, catalog, details};
 use bobak_core::{
     Batch, BulkChange, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
-    Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, TransactionControl,
-    Value, Write,
+    Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
+    TransactionControl, Value, Write,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -136,6 +136,11 @@ impl Session for PgSession<'_> {
             self,
             bobak_sql::side_effects(bobak_sql::Dialect::Postgres),
         )
+    }
+
+    fn schema_details(&self) -> Result<SchemaDetails> {
+        let mut state = self.state()?;
+        state.with(details::read)
     }
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {

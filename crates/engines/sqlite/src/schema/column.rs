@@ -1,8 +1,9 @@
 //! The columns of a table, with their constraints.
 
-use super::text::checks;
+use super::foreign_key;
+use super::text::{add_check, checks, names};
 use crate::connection::Connection;
-use bobak_core::{Collation, ColumnSchema, OnDelete, Reference, Result, Value};
+use bobak_core::{Collation, ColumnSchema, Result, Type, Value};
 use bobak_sql::{DefaultExpression, Dialect, parse_declared};
 
 /// A column, and its position in the key, counted from 1; 0 if it is not part of the key.
@@ -12,7 +13,7 @@ pub(super) struct Column {
     pub key_place: i64,
 }
 
-/// The table's columns, without generated ones. `sql` is the table's CREATE statement.
+/// The table's columns, without generated ones and with the table's own CHECKs. `sql` is the table's CREATE statement.
 pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Result<Vec<Column>> {
     let rows = connection.all_rows(
         "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_xinfo(?) \
@@ -20,12 +21,13 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
         &[Value::from(table)],
     )?;
     let checks = checks(sql);
-    let references = references(connection, table)?;
+    let keys = foreign_key::read(connection, table, sql)?;
     let mut columns = Vec::new();
     for row in rows {
         let mut row = row.into_iter();
         let name = text(row.next());
-        let declared = parse_declared(Dialect::Sqlite, &text(row.next()));
+        let declared_type = text(row.next());
+        let declared = parse_declared(Dialect::Sqlite, &declared_type);
         let not_null = flag(row.next());
         let default = row.next();
         let key_place = match row.next() {
@@ -38,6 +40,9 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
             .nullable(!not_null && key_place == 0)
             .collation(collation);
         schema.max_chars = declared.max_chars;
+        if declared.ty == Type::Any && !declared_type.is_empty() {
+            schema.declared = Some(declared_type.into());
+        }
         if declared.as_text {
             schema = schema.as_text();
         }
@@ -52,9 +57,25 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
             _ => {}
         }
         let same = |other: &str| other.eq_ignore_ascii_case(&name);
-        schema.check = checks.iter().find(|(column, _)| same(column)).map(|c| c.1.clone().into());
-        schema.reference = references.iter().find(|(from, _)| same(from)).map(|r| r.1.clone());
+        let own = |(column, _): &&(Option<String>, String)| column.as_deref().is_some_and(same);
+        for (_, check) in checks.iter().filter(own) {
+            add_check(&mut schema, check);
+        }
+        let references = keys.iter().filter_map(foreign_key::ForeignKey::reference);
+        schema.reference =
+            references.into_iter().find(|(column, _)| same(column)).map(|(_, reference)| reference);
         columns.push(Column { schema, key_place });
+    }
+    // A rule of the table is as good as one of a column that it names.
+    for (_, check) in checks.iter().filter(|(column, _)| column.is_none()) {
+        let names = names(check);
+        let is_named = |column: &Column| {
+            names.iter().any(|name| name.eq_ignore_ascii_case(&column.schema.name))
+        };
+        let place = columns.iter().position(is_named).unwrap_or(0);
+        if let Some(column) = columns.get_mut(place) {
+            add_check(&mut column.schema, check);
+        }
     }
     Ok(columns)
 }
@@ -73,10 +94,16 @@ pub(super) fn flag(cell: Option<Value<'static>>) -> bool {
 }
 
 fn collation(name: &str) -> Collation {
+    known_collation(name).unwrap_or_default()
+}
+
+/// Bobak's collation with this name in SQLite.
+pub(super) fn known_collation(name: &str) -> Option<Collation> {
     match name.to_ascii_uppercase().as_str() {
-        "NOCASE" => Collation::NoCase,
-        "BOBAK_UNICODE_NOCASE" => Collation::UnicodeNoCase,
-        _ => Collation::Binary,
+        "BINARY" => Some(Collation::Binary),
+        "NOCASE" => Some(Collation::NoCase),
+        "BOBAK_UNICODE_NOCASE" => Some(Collation::UnicodeNoCase),
+        _ => None,
     }
 }
 
@@ -110,27 +137,4 @@ fn constant(
         return Ok(None);
     }
     Ok(column.accept(value).ok())
-}
-
-/// The single-column foreign keys, by the column's name.
-fn references(connection: &mut Connection, table: &str) -> Result<Vec<(String, Reference)>> {
-    let rows = connection.all_rows(
-        "SELECT f.\"from\", f.\"table\", \
-         coalesce(f.\"to\", (SELECT name FROM pragma_table_info(f.\"table\") WHERE pk = 1)), \
-         f.on_delete FROM pragma_foreign_key_list(?1) AS f \
-         WHERE 1 = (SELECT count(*) FROM pragma_foreign_key_list(?1) AS g WHERE g.id = f.id)",
-        &[Value::from(table)],
-    )?;
-    let read = |row: Vec<Value<'static>>| {
-        let mut row = row.into_iter();
-        let from = text(row.next());
-        let (table, column) = (text(row.next()).into(), text(row.next()).into());
-        let on_delete = match text(row.next()).as_str() {
-            "CASCADE" => OnDelete::Cascade,
-            "SET NULL" => OnDelete::SetNull,
-            _ => OnDelete::Restrict,
-        };
-        (from, Reference { table, column, on_delete })
-    };
-    Ok(rows.into_iter().map(read).collect())
 }

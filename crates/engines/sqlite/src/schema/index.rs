@@ -26,6 +26,18 @@ impl Index {
             _ => false,
         }
     }
+
+    /// A name that CREATE INDEX accepts: SQLite reserves those that it gives to UNIQUE constraints.
+    pub(super) fn usable_name(&self, table: &str, all: &[Self]) -> String {
+        if !self.name.to_ascii_lowercase().starts_with("sqlite_") {
+            return self.name.clone();
+        }
+        let mut name = format!("{table}_{}_unique", self.columns.join("_"));
+        while all.iter().any(|other| other.name.eq_ignore_ascii_case(&name)) {
+            name.push('_');
+        }
+        name
+    }
 }
 
 /// The table's indexes, oldest first, without partial indexes and those on expressions.

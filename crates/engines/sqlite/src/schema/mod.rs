@@ -2,6 +2,8 @@
 
 pub(crate) mod alter;
 mod column;
+pub(crate) mod details;
+mod foreign_key;
 mod index;
 pub(crate) mod table_info;
 pub(crate) mod tables;

@@ -1,8 +1,5 @@
 //! Reads the schema of any file as [`TableSchema`]s: the inverse of `create_table`.
-//! | Omitted, since a schema cannot express them: checks, unique constraints and foreign keys
-//! over several columns that are not indexes; partial indexes and those on expressions; unknown
-//! collations; non-constant defaults of nullable columns; generated columns. They remain in force
-//! in the database.
+//! What a schema cannot express remains in force in the database; [`details`](super::details) lists it.
 
 use super::column::{self, Column};
 use super::index;
@@ -76,7 +73,7 @@ fn read_all(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     Ok(tables)
 }
 
-fn read_table(
+pub(super) fn read_table(
     connection: &mut Connection,
     name: &str,
     without_rowid: bool,
@@ -114,7 +111,11 @@ fn read_table(
         builder = builder.column(column.schema.clone());
     }
     for index in indexes.iter().filter(|i| i.origin != "pk" && !i.is_column_rule(name)) {
-        let (name, columns) = (index.name.clone(), index.columns.clone());
+        if index.columns.iter().any(|name| !columns.iter().any(|c| c.schema.name == *name)) {
+            // Over a generated column.
+            continue;
+        }
+        let (name, columns) = (index.usable_name(name, &indexes), index.columns.clone());
         builder = if index.unique {
             builder.unique_index(name, columns)
         } else {

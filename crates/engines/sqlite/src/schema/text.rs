@@ -1,29 +1,86 @@
-//! Reads what only the text of a CREATE TABLE statement contains: checks of columns.
+//! Reads what only the text of a CREATE TABLE statement contains: checks, and when foreign keys are
+//! checked.
 
+use bobak_core::ColumnSchema;
 use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
 
-/// The CHECK constraints of columns, by column name, without parentheses. Several constraints of one
-/// column are joined by AND.
-pub(super) fn checks(sql: &str) -> Vec<(String, String)> {
-    let mut checks: Vec<(String, String)> = Vec::new();
+/// The CHECK constraints, without parentheses, each with the name of the column that declares it, or
+/// `None` if the table does.
+pub(super) fn checks(sql: &str) -> Vec<(Option<String>, String)> {
+    let mut checks = Vec::new();
     for part in definitions(sql) {
-        let mut tokens = tokens(part);
-        let column = match tokens.next() {
+        let column = match tokens(part).next() {
             // A quoted name is a column, even if it is a keyword.
-            Some(token) if token.kind == SqlTokenKind::QuotedName => token.unquoted().into_owned(),
+            Some(token) if token.kind == SqlTokenKind::QuotedName => {
+                Some(token.unquoted().into_owned())
+            }
             Some(token) if token.kind == SqlTokenKind::Word && !begins_table_rule(&token) => {
-                token.text.to_owned()
+                Some(token.text.to_owned())
             }
-            _ => continue,
+            _ => None,
         };
+        let mut tokens = tokens(part);
+        if column.is_some() {
+            tokens.next();
+        }
         while let Some(text) = next_check(part, &mut tokens) {
-            match checks.iter_mut().find(|(name, _)| *name == column) {
-                Some((_, before)) => *before = format!("({before}) AND ({text})"),
-                None => checks.push((column.clone(), text.to_owned())),
-            }
+            checks.push((column.clone(), text.to_owned()));
         }
     }
     checks
+}
+
+/// Adds a CHECK to those that the column has.
+pub(super) fn add_check(column: &mut ColumnSchema, check: &str) {
+    column.check = Some(match &column.check {
+        Some(before) => format!("({before}) AND ({check})").into(),
+        None => check.to_owned().into(),
+    });
+}
+
+/// The words and quoted names of an expression, in order.
+pub(super) fn names(expression: &str) -> Vec<String> {
+    let is_name =
+        |token: &SqlToken<'_>| matches!(token.kind, SqlTokenKind::Word | SqlTokenKind::QuotedName);
+    tokens(expression).filter(is_name).map(|token| token.unquoted().into_owned()).collect()
+}
+
+/// Whether the statement contains this keyword outside parentheses of the second level, in which
+/// expressions and column lists stand.
+pub(super) fn has_keyword(sql: &str, keyword: &str) -> bool {
+    definitions(sql).iter().any(|part| {
+        let mut depth = 0;
+        tokens(part).any(|token| {
+            depth += i32::from(token.is_operator("(")) - i32::from(token.is_operator(")"));
+            depth == 0 && token.is_word(keyword)
+        })
+    })
+}
+
+/// For each REFERENCES clause, whether it is DEFERRABLE INITIALLY DEFERRED.
+pub(super) fn deferred_references(sql: &str) -> Vec<bool> {
+    let mut deferred = Vec::new();
+    for part in definitions(sql) {
+        let (mut depth, mut before, mut deferrable) = (0, "", false);
+        for token in tokens(part) {
+            depth += i32::from(token.is_operator("(")) - i32::from(token.is_operator(")"));
+            if depth > 0 || token.kind != SqlTokenKind::Word {
+                continue;
+            }
+            if token.is_word("REFERENCES") {
+                deferred.push(false);
+            } else if token.is_word("DEFERRABLE") {
+                deferrable = !before.eq_ignore_ascii_case("NOT");
+            } else if token.is_word("DEFERRED")
+                && before.eq_ignore_ascii_case("INITIALLY")
+                && let Some(last) = deferred.last_mut()
+            {
+                *last = deferrable;
+            }
+            before = token.text;
+        }
+    }
+    deferred
 }
 
 /// The comma-separated parts inside the outermost parentheses.
@@ -102,16 +159,28 @@ mod tests {
         ) WITHOUT ROWID"#;
         let found = checks(sql);
         let expected = [
-            ("a", "(a > (1 + 2)) AND (a<9)"),
-            ("b,\"(", r#""b,""(" <> ')'"#),
-            ("check", r#""check" IN (1, 2)"#),
-            ("e", "e > -1.5e-3"),
+            (Some("a"), "a > (1 + 2)"),
+            (Some("a"), "a<9"),
+            (Some("b,\"("), r#""b,""(" <> ')'"#),
+            (Some("check"), r#""check" IN (1, 2)"#),
+            (None, "a <> 5"),
+            (Some("e"), "e > -1.5e-3"),
         ];
-        let found: Vec<_> = found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let found: Vec<_> = found.iter().map(|(a, b)| (a.as_deref(), b.as_str())).collect();
         assert_eq!(found, expected);
         for cut in 0..sql.len() {
             // Parsing ends for every text.
             checks(sql.get(..cut).unwrap_or_default());
         }
+    }
+
+    #[test]
+    fn deferred_foreign_keys_are_found_in_order() {
+        let sql = r#"CREATE TABLE t (a INT REFERENCES x(y) DEFERRABLE INITIALLY DEFERRED,
+            b INT REFERENCES x NOT DEFERRABLE INITIALLY DEFERRED REFERENCES z DEFERRABLE,
+            "references" INT DEFAULT (1 /* REFERENCES */),
+            FOREIGN KEY (a, b) REFERENCES x (y, z) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED)"#;
+        assert_eq!(deferred_references(sql), [true, false, false, true]);
+        assert!(has_keyword(sql, "foreign") && !has_keyword(sql, "autoincrement"));
     }
 }

@@ -18,12 +18,12 @@ use crate::connection::reject_transaction_steps;
 use crate::connection::typed_text_cache::TypedText;
 use crate::error::misuse;
 use crate::pool::PooledConnection;
-use crate::schema::{alter, tables};
+use crate::schema::{alter, details, tables};
 use crate::session::database::Database;
 use bobak_core::{
     Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter,
-    Result, ResultColumn, Row, RowBuffer, SchemaChange, Session, SideEffects, Source,
-    SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write,
+    Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
+    Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write,
 };
 use bobak_sql::Dialect;
 use cursor::{FetchOutput, OpenCursor, not_open};
@@ -269,6 +269,10 @@ impl Session for SqliteSession<'_> {
     fn side_effects(&self) -> Result<SideEffects> {
         // Not by the session's SQL, which the authorizer would check.
         tables::side_effects(self.connection(AccessMode::Read)?.get())
+    }
+
+    fn schema_details(&self) -> Result<SchemaDetails> {
+        details::read(self.connection(AccessMode::Read)?.get())
     }
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {

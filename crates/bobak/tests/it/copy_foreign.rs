@@ -1,0 +1,194 @@
+//! Copies of databases that other programs created.
+
+use bobak::copy::CopyOptions;
+use bobak::engine::sqlite::Sqlite;
+use bobak::engine::{Engine, TransactionControl};
+use bobak::prelude::*;
+use bobak::schema::Type;
+
+const OPTIONS: CopyOptions = CopyOptions::new().checksum(true);
+
+fn database(statements: &[&str]) -> Db {
+    let db = Db::open("sqlite::memory:").unwrap();
+    for sql in statements {
+        db.execute(sql, ()).unwrap();
+    }
+    db
+}
+
+fn losses(from: &Db, to: &Db) -> Vec<String> {
+    from.copy_losses(to, &[]).unwrap().iter().map(ToString::to_string).collect()
+}
+
+fn rows(db: &Db, table: &str) -> Vec<Vec<Value<'static>>> {
+    let rows = db.dynamic(table).unwrap().list(Query::all()).unwrap();
+    rows.iter().map(|row| row.values().to_vec()).collect()
+}
+
+#[test]
+fn values_of_other_types_are_listed_and_kept() {
+    let from = database(&[
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, s TINYINT, u UUID, v VARCHAR(3), f REAL)",
+        "INSERT INTO t VALUES (1, 'abc', 300, 'no uuid', 'long', 1), (2, 7, -1, NULL, '', 0.5)",
+    ]);
+    let to = Db::open("memory:").unwrap();
+    let expected = [
+        "t: column n: 1 value is not i64, such as 'abc'; it becomes text",
+        "t: column u: 1 value is not uuid, such as 'no uuid'; it becomes text",
+        "t: limit of 3 characters of column v, which has a text of 4",
+    ];
+    assert_eq!(losses(&from, &to), expected);
+    from.copy_to(&to, &[], &OPTIONS.allow_loss(true), |_| {}).unwrap();
+    let text = |text: &str| Value::from(text.to_owned());
+    let first = [
+        Value::Int(1),
+        text("abc"),
+        Value::Int(300),
+        text("no uuid"),
+        text("long"),
+        Value::Float(1.0),
+    ];
+    assert_eq!(rows(&to, "t")[0], first);
+    assert_eq!(rows(&to, "t")[1][1..4], [text("7"), Value::Int(-1), Value::Null]);
+    // SQLite keeps such values as they are.
+    let same = Db::open("sqlite::memory:").unwrap();
+    from.copy_to(&same, &[], &OPTIONS, |_| {}).unwrap();
+    let sql = "SELECT group_concat(typeof(n) || quote(n) || quote(s) || quote(u) || quote(v), ';') FROM t";
+    let stored = |db: &Db| db.sql::<(String,)>(sql, ()).unwrap().remove(0).0;
+    assert_eq!(stored(&same), stored(&from));
+}
+
+#[test]
+fn null_keys_are_never_renumbered() {
+    for declared in ["INT PRIMARY KEY", "TEXT PRIMARY KEY", "BIGINT PRIMARY KEY"] {
+        let from = database(&[
+            &format!("CREATE TABLE t (id {declared}, a TEXT)"),
+            "INSERT INTO t VALUES (NULL, 'x'), (5, 'y'), (NULL, 'z')",
+        ]);
+        for url in ["memory:", "sqlite::memory:"] {
+            let to = Db::open(url).unwrap();
+            let expected = "t: PRIMARY KEY (id), which is NULL in 2 rows: the copy has the row number as its key, \
+                            and a unique index";
+            assert_eq!(losses(&from, &to), [expected]);
+            from.copy_to(&to, &[], &OPTIONS.allow_loss(true), |_| {}).unwrap();
+            let ids: Vec<bool> = rows(&to, "t").iter().map(|row| row[1].is_null()).collect();
+            assert_eq!(ids, [true, false, true], "{url}");
+        }
+    }
+}
+
+#[test]
+fn broken_foreign_keys_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let engine = Sqlite::open(&path).unwrap();
+    let session = engine.session().unwrap();
+    // As other programs do by default, without foreign keys.
+    session.begin_replay(&[]).unwrap();
+    for sql in [
+        "CREATE TABLE a (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE b (id INTEGER PRIMARY KEY, a INT REFERENCES a)",
+        "INSERT INTO b VALUES (1, 7), (2, NULL), (3, 8)",
+    ] {
+        session.execute(sql, &[]).unwrap();
+    }
+    session.control(TransactionControl::Commit).unwrap();
+    drop(session);
+    drop(engine);
+    let from = Db::open(&format!("sqlite:{}", path.display())).unwrap();
+    for url in ["memory:", "sqlite::memory:"] {
+        let to = Db::open(url).unwrap();
+        let expected = ["b: foreign key a: 2 rows refer to missing rows of a"];
+        assert_eq!(losses(&from, &to), expected);
+        from.copy_to(&to, &[], &OPTIONS.allow_loss(true), |_| {}).unwrap();
+        assert_eq!(rows(&to, "b"), rows(&from, "b"));
+    }
+}
+
+#[test]
+fn given_types_must_have_all_values() {
+    let from = database(&[
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, price DECIMAL(10,2), at DATETIME)",
+        "INSERT INTO t VALUES (1, 19.99, '2024-02-29 23:59:59'), (2, 5, NULL)",
+    ]);
+    let to = Db::open("memory:").unwrap();
+    let copy = |types: &[(&str, Type)]| from.copy_with(&to, &[], &OPTIONS, types, |_| true, |_| {});
+    assert_eq!(copy(&[("price", Type::I64)]).unwrap_err().kind(), ErrorKind::Mismatch);
+    assert_eq!(to.tables().unwrap().len(), 0);
+    copy(&[("price", Type::Currency), ("t.at", Type::DateTime)]).unwrap();
+    let rows = to.dynamic("t").unwrap().list(Query::all()).unwrap();
+    assert_eq!(rows[0].get::<Currency>("price").unwrap(), "19.99".parse().unwrap());
+    assert_eq!(rows[1].get::<Currency>("price").unwrap(), "5".parse().unwrap());
+    assert_eq!(rows[0].get::<DateTime>("at").unwrap(), "2024-02-29T23:59:59".parse().unwrap());
+}
+
+/// Tables in the forms in which Django, Rails and sample databases declare them, without what servers lack.
+const SCHEMA: &[&str] = &[
+    "CREATE TABLE [Artist] ([ArtistId] INTEGER NOT NULL PRIMARY KEY, [Name] NVARCHAR(120))",
+    "CREATE TABLE [Album] ([AlbumId] INTEGER NOT NULL PRIMARY KEY, [Title] NVARCHAR(160) NOT NULL, \
+     [ArtistId] INTEGER NOT NULL, FOREIGN KEY ([ArtistId]) REFERENCES [Artist] ([ArtistId]) \
+     ON DELETE NO ACTION ON UPDATE NO ACTION)",
+    "CREATE INDEX [IFK_AlbumArtistId] ON [Album] ([ArtistId])",
+    "CREATE TABLE [Employee] ([EmployeeId] INTEGER NOT NULL PRIMARY KEY, [ReportsTo] INTEGER, \
+     [BirthDate] DATETIME, [Hired] DATE, FOREIGN KEY ([ReportsTo]) REFERENCES [Employee] ([EmployeeId]) \
+     ON DELETE SET NULL ON UPDATE CASCADE)",
+    "CREATE TABLE [InvoiceLine] ([InvoiceLineId] INTEGER NOT NULL PRIMARY KEY, \
+     [UnitPrice] NUMERIC(10,2) NOT NULL, [Quantity] INTEGER NOT NULL CHECK ([Quantity] > 0), \
+     [Paid] BOOL, [Notes] JSON, CHECK ([Quantity] < 1000))",
+    "CREATE TABLE \"places\" (\"a\" varchar(20) NOT NULL, \"b\" integer NOT NULL, \"c\" integer, \
+     UNIQUE (\"b\", \"c\"), CHECK (\"b\" <> \"c\"), PRIMARY KEY (\"a\", \"b\"))",
+    "INSERT INTO Artist VALUES (1, 'AC/DC'), (2, ''), (3, NULL)",
+    "INSERT INTO Album VALUES (1, 'Für jene', 1), (2, 'B', 1), (3, 'C', 3)",
+    "INSERT INTO Employee VALUES (1, 3, '1962-02-18 00:00:00', '2002-08-14'), (2, 1, NULL, NULL), \
+     (3, 3, '1973-08-29 13:01:02', '2003-04-01')",
+    "INSERT INTO InvoiceLine VALUES (1, 0.99, 1, 1, '{\"a\": [1]}'), (2, 10, 999, 0, NULL)",
+    "INSERT INTO places VALUES ('x', 1, 2), ('x', 2, NULL), ('y', 1, NULL)",
+];
+
+/// From SQLite to PostgreSQL, on to MariaDB, and back: the rules and values of the last are those of the first.
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+#[test]
+fn databases_of_other_programs_go_round() {
+    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
+        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
+        return;
+    }
+    let postgres = bobak_servers::Postgres::start().unwrap();
+    let mariadb = bobak_servers::MariaDb::start().unwrap();
+    let first = database(SCHEMA);
+    let mut from = first.clone();
+    let mut before: Option<Vec<bobak::schema::TableSchema>> = None;
+    for url in [postgres.url(), mariadb.url(), "sqlite::memory:".to_owned()] {
+        let to = Db::open(&url).unwrap();
+        assert_eq!(losses(&from, &to), [""; 0], "{url}");
+        from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+        let mut tables = to.tables().unwrap();
+        tables.sort_by(|a, b| a.name().cmp(b.name()));
+        if let Some(before) = &before {
+            for (a, b) in before.iter().zip(&tables) {
+                assert!(a.same_as(b), "{url}: {a:#?}\n{b:#?}");
+            }
+        }
+        before = Some(tables);
+        from = to;
+    }
+    for table in ["Artist", "Album", "places"] {
+        assert_eq!(rows(&from, table), rows(&first, table));
+    }
+    let employees = from.dynamic("Employee").unwrap();
+    let reference = employees.schema().columns()[1].reference.clone().unwrap();
+    let actions = (reference.on_delete, reference.on_update);
+    assert_eq!(actions, (bobak::schema::OnDelete::SetNull, bobak::schema::OnUpdate::Cascade));
+    let employee = employees.list(Query::all()).unwrap().remove(2);
+    assert_eq!(
+        employee.get::<DateTime>("BirthDate").unwrap(),
+        "1973-08-29T13:01:02".parse().unwrap()
+    );
+    assert_eq!(employee.get::<Date>("Hired").unwrap(), "2003-04-01".parse().unwrap());
+    let lines = from.dynamic("InvoiceLine").unwrap();
+    let check = lines.schema().columns()[2].check.clone().unwrap();
+    assert_eq!(check, "Quantity > 0 AND Quantity < 1000");
+    let line = lines.list(Query::all()).unwrap().remove(0);
+    assert_eq!(line.get::<Currency>("UnitPrice").unwrap(), "0.99".parse().unwrap());
+    assert_eq!(line.get::<Option<bool>>("Paid").unwrap(), Some(true));
+}

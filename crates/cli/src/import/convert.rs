@@ -1,0 +1,169 @@
+//! Recognizes what a file is, and converts JSON and UTF-16 to what the rest of the import reads: CSV in UTF-8.
+
+use crate::error::{Error, Result};
+use crate::import::CsvFormat;
+use crate::import::csv_reader::{DOCUMENT, EXPLICIT, JSON_NULL};
+use crate::import::json_objects::{JsonObjects, members};
+use crate::import::source::Source;
+use csv::{Writer, WriterBuilder};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+
+/// What the beginning of a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Csv,
+    Json,
+    Utf16 {
+        big_endian: bool,
+    },
+    /// Something that is neither, by its name.
+    Other(&'static str),
+}
+
+/// Returns the input as CSV in UTF-8, and its format if that is known already.
+///
+/// # Errors
+/// If the file can't be read, or is neither CSV nor JSON.
+pub fn to_csv(source: Source) -> Result<(Source, Option<CsvFormat>)> {
+    match recognize(&first_bytes(&source)?) {
+        Content::Csv => Ok((source, None)),
+        Content::Json => from_json(&source).map(|(source, format)| (source, Some(format))),
+        Content::Utf16 { big_endian } => {
+            let source = from_utf16(&source, big_endian)?;
+            match recognize(&first_bytes(&source)?) {
+                Content::Json => from_json(&source).map(|(source, format)| (source, Some(format))),
+                _ => Ok((source, None)),
+            }
+        }
+        Content::Other(what) => Err(Error::failed(format!(
+            "{} is {what}: expected CSV, JSON (an array of objects) or NDJSON",
+            source.name()
+        ))),
+    }
+}
+
+fn recognize(bytes: &[u8]) -> Content {
+    match bytes {
+        [0xff, 0xfe, ..] => return Content::Utf16 { big_endian: false },
+        [0xfe, 0xff, ..] => return Content::Utf16 { big_endian: true },
+        _ => {}
+    }
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    match text {
+        [b'{' | b'[', ..] => Content::Json,
+        [b'<', ..] => Content::Other("XML or HTML"),
+        _ if text.starts_with(b"%PDF-") => Content::Other("a PDF file"),
+        _ if text.starts_with(b"SQLite format 3\0") => {
+            Content::Other("an SQLite database (bobak copy copies its tables)")
+        }
+        _ => Content::Csv,
+    }
+}
+
+fn first_bytes(source: &Source) -> Result<Vec<u8>> {
+    source.read(|input| {
+        let mut bytes = Vec::new();
+        let read = input.take(4096).read_to_end(&mut bytes);
+        read.map_err(|error| unreadable(source, &error))?;
+        Ok(bytes)
+    })
+}
+
+fn from_utf16(source: &Source, big_endian: bool) -> Result<Source> {
+    let mut out = spool()?;
+    source.read(|input| {
+        let mut units = Vec::new();
+        let mut bytes = Vec::new();
+        input.read_to_end(&mut bytes).map_err(|error| unreadable(source, &error))?;
+        let (pairs, rest) = bytes.as_chunks::<2>();
+        let unit = |pair: &[u8; 2]| {
+            if big_endian { u16::from_be_bytes(*pair) } else { u16::from_le_bytes(*pair) }
+        };
+        units.extend(pairs.iter().skip(1).map(unit));
+        let text = char::decode_utf16(units).collect::<Result<String, _>>();
+        let (Ok(text), []) = (text, rest) else {
+            return Err(Error::failed(format!("{} is not valid UTF-16", source.name())));
+        };
+        out.write_all(text.as_bytes()).map_err(|error| unspooled(&error))
+    })?;
+    finish(source, out)
+}
+
+fn from_json(source: &Source) -> Result<(Source, CsvFormat)> {
+    let mut columns: Vec<String> = Vec::new();
+    each_object(source, |object| {
+        for (name, _) in members(object) {
+            if !columns.contains(&name) {
+                columns.push(name);
+            }
+        }
+        Ok(())
+    })?;
+    if columns.is_empty() {
+        return Err(Error::failed(format!("{} has no object with a member", source.name())));
+    }
+    let mut writer = WriterBuilder::new().from_writer(spool()?);
+    each_object(source, |object| write_line(&mut writer, &columns, object))?;
+    let out = writer.into_inner().map_err(|error| unspooled(error.error()))?;
+    let format = CsvFormat { delimiter: b',', columns, has_header: false };
+    Ok((finish(source, out)?, format))
+}
+
+fn each_object(source: &Source, mut each: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    source.read(|input| {
+        let mut objects = JsonObjects::new(input);
+        while let Some(object) = objects.next(source.name())? {
+            each(object)?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes the values as fields: numbers and truths as they are, others marked.
+fn write_line(
+    writer: &mut Writer<BufWriter<File>>,
+    columns: &[String],
+    object: &str,
+) -> Result<()> {
+    let members = members(object);
+    let mut field = Vec::new();
+    for column in columns {
+        field.clear();
+        // As in most readers, the last of several members with one name counts.
+        match members.iter().rev().find(|(name, _)| name == column).map(|(_, value)| *value) {
+            None | Some("null") => field.extend_from_slice(JSON_NULL),
+            Some(value) if value.starts_with('"') => {
+                field.extend_from_slice(EXPLICIT);
+                let text: String = serde_json::from_str(value)
+                    .map_err(|error| Error::failed(format!("column {column}: {error}")))?;
+                field.extend_from_slice(text.as_bytes());
+            }
+            Some(value) if value.starts_with(['{', '[']) => {
+                field.extend_from_slice(DOCUMENT);
+                field.extend_from_slice(value.as_bytes());
+            }
+            Some(value) => field.extend_from_slice(value.as_bytes()),
+        }
+        writer.write_field(&field).map_err(|error| Error::failed(error.to_string()))?;
+    }
+    writer.write_record(None::<&[u8]>).map_err(|error| Error::failed(error.to_string()))
+}
+
+fn spool() -> Result<BufWriter<File>> {
+    let file = tempfile::tempfile();
+    file.map(BufWriter::new).map_err(|error| Error::io("create a temporary file", &error))
+}
+
+fn finish(source: &Source, out: BufWriter<File>) -> Result<Source> {
+    let file = out.into_inner().map_err(|error| unspooled(error.error()))?;
+    Source::of_file(source.name(), file)
+}
+
+fn unspooled(error: &io::Error) -> Error {
+    Error::io("write a temporary file", error)
+}
+
+fn unreadable(source: &Source, error: &io::Error) -> Error {
+    Error::io(format_args!("read {}", source.name()), error)
+}

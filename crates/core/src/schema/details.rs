@@ -1,0 +1,48 @@
+//! What a database has that table schemas do not express.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// What a database has that its [`TableSchema`](crate::TableSchema)s do not express. An engine reports it with
+/// [`Session::schema_details`](crate::Session::schema_details).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SchemaDetails {
+    /// The rules and objects that the schemas lack: a copy of the tables would lose them.
+    pub losses: Vec<SchemaLoss>,
+}
+
+/// A rule or an object of a database that a copy would lose.
+///
+/// ```
+/// let loss = bobak_core::SchemaLoss::new("orders", "trigger orders_audit");
+/// assert_eq!(loss.to_string(), "orders: trigger orders_audit");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SchemaLoss {
+    /// The table or view that has it.
+    pub table: Cow<'static, str>,
+    /// What it is, in words: `trigger orders_audit`.
+    pub what: Cow<'static, str>,
+}
+
+impl SchemaLoss {
+    /// A loss of this table or view.
+    #[must_use]
+    pub fn new(table: impl Into<Cow<'static, str>>, what: impl Into<Cow<'static, str>>) -> Self {
+        Self { table: table.into(), what: what.into() }
+    }
+}
+
+impl fmt::Display for SchemaLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.table, self.what)
+    }
+}
+
+impl SchemaDetails {
+    /// Adds a loss.
+    pub fn lose(&mut self, table: &str, what: impl Into<Cow<'static, str>>) {
+        self.losses.push(SchemaLoss::new(table.to_owned(), what));
+    }
+}

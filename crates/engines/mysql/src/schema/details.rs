@@ -1,0 +1,180 @@
+//! What a database has that [`TableSchema`]s do not express: all that a copy would lose.
+
+use super::tables::{facts, part, with_logs};
+use crate::connection::Connection;
+use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
+use bobak_core::{Collation, ColumnSchema, Result, SchemaDetails, Storage, TableSchema};
+use bobak_sql::{FOLDED, declared_type};
+
+const RELATIONS: &str = "SELECT TABLE_NAME, TABLE_TYPE, \
+    INSTR(COALESCE(CREATE_OPTIONS, ''), 'partitioned') \
+    FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()";
+
+const COLUMNS: &str = "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, EXTRA, COLUMN_DEFAULT, \
+    COALESCE(COLLATION_NAME, ''), COLUMN_COMMENT, CHARACTER_SET_NAME \
+    FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() \
+    ORDER BY TABLE_NAME, ORDINAL_POSITION";
+
+const FOREIGN_KEYS: &str = "SELECT k.TABLE_NAME, k.CONSTRAINT_NAME, \
+    GROUP_CONCAT(k.COLUMN_NAME ORDER BY k.ORDINAL_POSITION SEPARATOR ', '), \
+    k.REFERENCED_TABLE_NAME, \
+    GROUP_CONCAT(k.REFERENCED_COLUMN_NAME ORDER BY k.ORDINAL_POSITION SEPARATOR ', '), \
+    COUNT(*) FROM information_schema.KEY_COLUMN_USAGE AS k \
+    WHERE k.TABLE_SCHEMA = DATABASE() AND k.REFERENCED_TABLE_NAME IS NOT NULL \
+    GROUP BY k.TABLE_NAME, k.CONSTRAINT_NAME, k.REFERENCED_TABLE_NAME ORDER BY 1, 2";
+
+const INDEXES: &str = "SELECT TABLE_NAME, INDEX_NAME, INDEX_TYPE, COLLATION, \
+    COALESCE(SUB_PART, 0), COALESCE(COLUMN_NAME, ''), NON_UNIQUE, INDEX_COMMENT \
+    FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
+    ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX";
+
+/// Lists it.
+pub(crate) fn read(connection: &mut Connection) -> Result<SchemaDetails> {
+    let tables = with_logs(connection)?;
+    let find =
+        |name: &str| tables.iter().find(|table| table.name() == name && !is_change_log_table(name));
+    let mut details = SchemaDetails::default();
+    for row in facts(connection, RELATIONS)? {
+        let (name, kind) = (part(&row, 0), part(&row, 1));
+        match kind {
+            "VIEW" => details.lose(name, "view"),
+            "BASE TABLE" if is_change_log_table(name) => {}
+            "BASE TABLE" if find(name).is_none() => {
+                details.lose(name, "the table: it has no key");
+            }
+            "BASE TABLE" if part(&row, 2) != "0" => details.lose(name, "partitions"),
+            _ => {}
+        }
+    }
+    let dialect = connection.flavour.dialect;
+    for row in facts(connection, COLUMNS)? {
+        if let Some(table) = find(part(&row, 0)) {
+            column(&row, table, |column| declared_type(dialect, column), &mut details);
+        }
+    }
+    let mut keys: Vec<(String, String)> = Vec::new();
+    for row in facts(connection, FOREIGN_KEYS)? {
+        if find(part(&row, 0)).is_none() {
+            continue;
+        }
+        let key = (part(&row, 0).to_owned(), part(&row, 2).to_owned());
+        if part(&row, 5) != "1" || keys.contains(&key) {
+            let (columns, table, to) = (part(&row, 2), part(&row, 3), part(&row, 4));
+            details.lose(&key.0, format!("foreign key ({columns}) references {table} ({to})"));
+        }
+        keys.push(key);
+    }
+    checks(connection, &find, &mut details)?;
+    let mut last = String::new();
+    for row in facts(connection, INDEXES)? {
+        let name = format!("{}.{}", part(&row, 0), part(&row, 1));
+        if name != last && find(part(&row, 0)).is_some() && index(&row, &mut details) {
+            last = name;
+        }
+    }
+    for row in facts(connection, bobak_sql::list_triggers(dialect))? {
+        if !is_capture_trigger(part(&row, 1)) {
+            details.lose(part(&row, 0), format!("trigger {}", part(&row, 1)));
+        }
+    }
+    Ok(details)
+}
+
+fn column(
+    row: &[String],
+    table: &TableSchema,
+    declare: impl Fn(&ColumnSchema) -> String,
+    details: &mut SchemaDetails,
+) {
+    let (name, sql_type, extra) = (part(row, 1), part(row, 2), part(row, 3));
+    if name.starts_with(FOLDED) {
+        return;
+    }
+    let Some(column) = table.column(name).ok().and_then(|at| table.columns().get(at)) else {
+        details.lose(table.name(), format!("generated column {name}"));
+        return;
+    };
+    let (default, collation) = (part(row, 4), part(row, 5));
+    if extra.to_ascii_uppercase().contains("ON UPDATE") {
+        details.lose(table.name(), format!("ON UPDATE of column {name}"));
+    }
+    if part(row, 6).starts_with("bobak:") {
+        return;
+    }
+    let kept = declare(column);
+    if plain_type(sql_type) != plain_type(&kept) {
+        let what =
+            format!("type {sql_type} of column {name}, which becomes {}", kept.to_lowercase());
+        details.lose(table.name(), what);
+    }
+    if column.default.is_none() && !default.is_empty() && default != "NULL" {
+        details.lose(table.name(), format!("default {default} of column {name}"));
+    }
+    let differs = column.storage == Storage::Text
+        && column.collation == Collation::Binary
+        && !collation.is_empty()
+        && !collation.ends_with("_bin");
+    if differs {
+        details.lose(table.name(), format!("collation {collation} of column {name}"));
+    }
+}
+
+/// In lower case, without the width that integers are shown with.
+fn plain_type(sql_type: &str) -> String {
+    let sql_type = sql_type.to_ascii_lowercase();
+    let is_integer = ["tinyint(", "smallint(", "mediumint(", "int(", "bigint("]
+        .iter()
+        .any(|start| sql_type.starts_with(start));
+    match (sql_type.split_once('('), sql_type.split_once(')')) {
+        (Some((name, _)), Some((_, rest))) if is_integer && sql_type != "tinyint(1)" => {
+            format!("{name}{rest}")
+        }
+        _ => sql_type,
+    }
+}
+
+fn checks<'t>(
+    connection: &mut Connection,
+    find: &dyn Fn(&str) -> Option<&'t TableSchema>,
+    details: &mut SchemaDetails,
+) -> Result<()> {
+    let is_maria = connection.flavour.dialect == bobak_sql::Dialect::MariaDb;
+    let sql = if is_maria {
+        "SELECT TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS \
+         WHERE CONSTRAINT_SCHEMA = DATABASE() ORDER BY 1, 2"
+    } else {
+        "SELECT t.TABLE_NAME, c.CONSTRAINT_NAME, c.CHECK_CLAUSE \
+         FROM information_schema.CHECK_CONSTRAINTS AS c \
+         JOIN information_schema.TABLE_CONSTRAINTS AS t \
+         ON t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA AND t.CONSTRAINT_NAME = c.CONSTRAINT_NAME \
+         WHERE c.CONSTRAINT_SCHEMA = DATABASE() ORDER BY 1, 2"
+    };
+    for row in facts(connection, sql)? {
+        let Some(table) = find(part(&row, 0)) else { continue };
+        let (name, clause) = (part(&row, 1), part(&row, 2));
+        // MariaDB names a column's rule like the column; MySQL numbers them.
+        let is_own = table.columns().iter().any(|column| {
+            column.check.is_some() && (!is_maria || column.name.eq_ignore_ascii_case(name))
+        });
+        if !is_own {
+            details.lose(table.name(), format!("CHECK ({clause})"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the index has something that a schema lacks.
+fn index(row: &[String], details: &mut SchemaDetails) -> bool {
+    let (table, name, method) = (part(row, 0), part(row, 1), part(row, 2));
+    // Bobak limits the lengths in indexes that are not unique.
+    let is_own = part(row, 7).starts_with("bobak:");
+    let what = match () {
+        () if method != "BTREE" => format!("{method} index {name}"),
+        () if part(row, 3) == "D" => format!("descending order of index {name}"),
+        () if part(row, 5).is_empty() => format!("index {name} over an expression"),
+        () if part(row, 4) != "0" && !is_own => format!("length of a column in index {name}"),
+        () => return false,
+    };
+    details.lose(table, what);
+    true
+}

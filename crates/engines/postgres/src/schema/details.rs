@@ -1,0 +1,193 @@
+//! What a database has that [`TableSchema`]s do not express: all that a copy would lose.
+
+use super::catalog::{integer, text, with_logs};
+use crate::connection::Connection;
+use crate::session::state::SessionState;
+use crate::table_info::SQL;
+use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
+use bobak_core::{ColumnSchema, Result, Row, SchemaDetails, TableSchema};
+use bobak_sql::declared_type;
+
+const RELATIONS: &str = "SELECT n.nspname::text, c.relname::text, c.relkind::text, \
+    n.nspname = current_schema() FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT c.relispartition \
+    AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' ORDER BY c.oid";
+
+const COLUMNS: &str = "SELECT c.relname::text, a.attname::text, \
+    format_type(a.atttypid, a.atttypmod), a.attgenerated <> '', \
+    CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END, \
+    CASE WHEN l.collname <> 'C' THEN l.collname::text END \
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid \
+    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
+    LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default' \
+    WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
+    AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition \
+    AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.oid, a.attnum";
+
+const CONSTRAINTS: &str = "SELECT r.relname::text, k.conname::text, k.contype::text, \
+    pg_get_constraintdef(k.oid), cardinality(k.conkey), k.condeferrable AND NOT k.condeferred, \
+    ARRAY['d'] && ARRAY[k.confdeltype::text, k.confupdtype::text], \
+    (SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = r.oid AND a.attnum = k.conkey[1]), \
+    k.confrelid <> 0 AND (SELECT relnamespace FROM pg_class WHERE oid = k.confrelid) <> r.relnamespace, \
+    k.condeferrable \
+    FROM pg_constraint k JOIN pg_class r ON r.oid = k.conrelid \
+    WHERE r.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
+    AND NOT r.relispartition ORDER BY k.oid";
+
+const INDEXES: &str = "SELECT r.relname::text, n.relname::text, i.indpred IS NOT NULL, \
+    i.indexprs IS NOT NULL AND coalesce(obj_description(i.indexrelid, 'pg_class'), '') NOT LIKE 'bobak: %', \
+    m.amname::text, i.indnatts > i.indnkeyatts, \
+    EXISTS (SELECT 1 FROM unnest(i.indoption::int2[]) AS o WHERE o & 1 = 1) \
+    FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid JOIN pg_am m ON m.oid = n.relam \
+    JOIN pg_class r ON r.oid = i.indrelid \
+    WHERE n.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
+    AND NOT r.relispartition ORDER BY i.indexrelid";
+
+const OTHERS: &str = "SELECT tablename::text, 'rule ' || rulename FROM pg_rules \
+    WHERE schemaname = current_schema()";
+
+/// Lists it.
+///
+/// # Errors
+/// Those of the server and the connection.
+pub(crate) fn read(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+) -> Result<SchemaDetails> {
+    let tables = with_logs(state, connection)?;
+    let find = |name: &str| tables.iter().find(|table| table.name() == name);
+    let mut details = SchemaDetails::default();
+    state.ask(connection, RELATIONS, &[], |row| relation(row, &find, &mut details))?;
+    state.ask(connection, COLUMNS, &[], |row| {
+        if let Some(table) = find(&text(row, 0)).filter(|table| !is_change_log_table(table.name()))
+        {
+            column(row, table, &mut details);
+        }
+    })?;
+    let mut keys = Vec::new();
+    state.ask(connection, CONSTRAINTS, &[], |row| {
+        if let Some(table) = find(&text(row, 0)) {
+            constraint(row, table, &mut keys, &mut details);
+        }
+    })?;
+    state.ask(connection, INDEXES, &[], |row| {
+        if find(&text(row, 0)).is_some() {
+            index(row, &mut details);
+        }
+    })?;
+    let triggers = bobak_sql::list_triggers(bobak_sql::Dialect::Postgres);
+    state.ask(connection, triggers, &[], |row| {
+        let name = text(row, 1);
+        if !is_capture_trigger(&name) {
+            details.lose(&text(row, 0), format!("trigger {name}"));
+        }
+    })?;
+    state.ask(connection, OTHERS, &[], |row| details.lose(&text(row, 0), text(row, 1)))?;
+    Ok(details)
+}
+
+fn relation<'t>(
+    row: &dyn Row,
+    find: &dyn Fn(&str) -> Option<&'t TableSchema>,
+    details: &mut SchemaDetails,
+) {
+    let (schema, name) = (text(row, 0), text(row, 1));
+    match (text(row, 2).as_str(), integer(row, 3) != 0) {
+        (_, false) => {
+            details.lose(&format!("{schema}.{name}"), "it is in a schema that is not in use");
+        }
+        ("v", _) => details.lose(&name, "view"),
+        ("m", _) => details.lose(&name, "materialized view"),
+        _ if is_change_log_table(&name) => {}
+        _ if find(&name).is_none() => details.lose(&name, "the table: it has no key"),
+        ("p", _) => details.lose(&name, "partitions"),
+        _ => {}
+    }
+}
+
+fn column(row: &dyn Row, table: &TableSchema, details: &mut SchemaDetails) {
+    let name = text(row, 1);
+    let Some(column) = table.column(&name).ok().and_then(|at| table.columns().get(at)) else {
+        return;
+    };
+    let (sql_type, default, collation) = (text(row, 2), text(row, 4), text(row, 5));
+    let kept = declared_type(SQL, column);
+    if short_name(&sql_type) != kept {
+        let what = format!("type {sql_type} of column {name}, which becomes {kept}");
+        details.lose(table.name(), what);
+    }
+    if integer(row, 3) != 0 {
+        details.lose(table.name(), format!("generated column {name}"));
+    }
+    let is_kept = column.default.is_some() || default.is_empty() || default.starts_with("NULL");
+    if !is_kept && !is_key_sequence(table, column, &default) {
+        details.lose(table.name(), format!("default {default} of column {name}"));
+    }
+    if !collation.is_empty() {
+        details.lose(table.name(), format!("collation {collation} of column {name}"));
+    }
+}
+
+/// Whether the default makes the table's keys.
+fn is_key_sequence(table: &TableSchema, column: &ColumnSchema, default: &str) -> bool {
+    let is_key = matches!(table.key(), [at] if table.columns().get(*at) == Some(column));
+    is_key && default.starts_with("nextval(")
+}
+
+/// A type by the name that Bobak declares it with.
+fn short_name(sql_type: &str) -> String {
+    match sql_type {
+        "timestamp without time zone" => "timestamp".to_owned(),
+        "timestamp with time zone" => "timestamptz".to_owned(),
+        "time without time zone" => "time".to_owned(),
+        other => other.replace("character varying", "varchar"),
+    }
+}
+
+fn constraint(
+    row: &dyn Row,
+    table: &TableSchema,
+    keys: &mut Vec<(String, String)>,
+    details: &mut SchemaDetails,
+) {
+    let (name, kind, definition) = (text(row, 1), text(row, 2), text(row, 3));
+    let (width, first) = (integer(row, 4), text(row, 7));
+    let is = |position: usize| integer(row, position) != 0;
+    let own_check = || {
+        let column = table.column(&first).ok().and_then(|at| table.columns().get(at));
+        column.is_some_and(|column| column.check.is_some())
+            || (width > 1 && table.columns().iter().any(|column| column.check.is_some()))
+    };
+    match kind.as_str() {
+        "f" => {
+            let column = (table.name().to_owned(), first);
+            if width > 1 || is(8) || keys.contains(&column) {
+                details.lose(table.name(), definition);
+                return;
+            }
+            keys.push(column);
+            if is(5) || is(6) {
+                details
+                    .lose(table.name(), format!("DEFERRABLE or SET DEFAULT of the {definition}"));
+            }
+        }
+        "c" if !own_check() => details.lose(table.name(), format!("{definition} ({name})")),
+        "x" => details.lose(table.name(), definition),
+        "u" | "p" if is(9) => details.lose(table.name(), format!("DEFERRABLE of the {definition}")),
+        _ => {}
+    }
+}
+
+fn index(row: &dyn Row, details: &mut SchemaDetails) {
+    let (table, name, method) = (text(row, 0), text(row, 1), text(row, 4));
+    let is = |position: usize| integer(row, position) != 0;
+    let what = match () {
+        () if is(2) => format!("partial index {name}"),
+        () if is(3) => format!("index {name} over an expression"),
+        () if method != "btree" => format!("method {method} of index {name}"),
+        () if is(5) => format!("included columns of index {name}"),
+        () if is(6) => format!("descending order of index {name}"),
+        () => return,
+    };
+    details.lose(&table, what);
+}
