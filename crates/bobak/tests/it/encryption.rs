@@ -95,7 +95,7 @@ fn in_another_process() {
         "rekey" => Sqlite::builder().key(old()).change_key(&path, Some(&other())).unwrap(),
         "encrypt" => Sqlite::builder().change_key(&path, Some(&other())).unwrap(),
         #[cfg(target_os = "linux")]
-        "memory" => memory::use_and_look(Path::new(&folder)),
+        "memory" => memory::use_keys_and_search_memory(Path::new(&folder)),
         what if what.starts_with("commit ") => {
             let journal = what["commit ".len()..].parse().unwrap();
             let engine = Sqlite::builder().key(old()).journal_mode(journal).open(&path).unwrap();
@@ -495,7 +495,6 @@ fn commits_survive_a_kill() {
 /// Archives are not encrypted, so archiving an encrypted database needs explicit permission.
 #[test]
 fn changes_are_not_archived_in_plain_text_unless_allowed() {
-    use bobak::archive::Archive;
     use bobak::changes::TrackOptions;
     let folder = tempfile::tempdir().unwrap();
     let changes = folder.path().join("changes");
