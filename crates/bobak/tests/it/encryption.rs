@@ -110,7 +110,7 @@ fn in_another_process() {
         what => {
             let (journal, page_size) = what.split_once(' ').unwrap_or((what, "4096"));
             let builder = Sqlite::builder().journal_mode(journal.parse().unwrap()).key(old());
-            let builder = builder.page_size(page_size.parse().unwrap());
+            let builder = builder.page_size(page_size.parse::<u32>().unwrap());
             // A cache too small for the transaction: SQLite writes pages to the file, and their old content to the journal.
             let engine = builder.cache_bytes(64 << 10).open(&path).unwrap();
             let db = Db::builder().record::<Secret>().open_engine(engine).unwrap();

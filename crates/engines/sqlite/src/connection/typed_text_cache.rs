@@ -5,6 +5,7 @@ use bobak_core::{Error, ErrorKind, Result, Row, Type, ValueRef};
 use bobak_sql_typing::Relation;
 #[cfg(feature = "typed-sql")]
 use std::collections::HashMap;
+#[cfg(feature = "typed-sql")]
 use std::sync::Arc;
 
 /// What SQLite runs for a text, and the types of its result.
@@ -80,14 +81,6 @@ impl TypedTexts {
             self.texts.clear();
             self.names = None;
         }
-    }
-}
-
-/// Without the feature `typed-sql`, texts are in stored units.
-#[cfg(not(feature = "typed-sql"))]
-impl super::Connection {
-    pub(crate) fn typed_text(&mut self, _: &str, _: &[Type]) -> Result<Arc<TypedText>> {
-        Ok(Arc::default())
     }
 }
 
