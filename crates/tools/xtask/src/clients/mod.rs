@@ -19,7 +19,7 @@ use crate::failure::{Failure, Outcome};
 use crate::packages;
 use crate::tally::Tally;
 use crate::tree::Tree;
-use folder::ClientFolder;
+pub use folder::{ClientFolder, make_venv, pip};
 
 /// A language, and what is done with its client.
 struct Client {
