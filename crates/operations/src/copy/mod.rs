@@ -115,7 +115,7 @@ pub fn copy_tables(
 /// use bobak_core::{ColumnSchema, Engine, SchemaChange, TableSchema, Type};
 /// use bobak_memory::Memory;
 /// use bobak_operations::copy::{CopyOptions, CopyPlan};
-/// let (from, to) = (Memory::open_memory()?, Memory::open_memory()?);
+/// let (from, to) = (Memory::new(), Memory::new());
 /// let city = TableSchema::builder("city").column(ColumnSchema::new("id", Type::I64)).key(["id"]).build()?;
 /// from.alter(&[SchemaChange::CreateTable(city.into())])?;
 /// let plan = CopyPlan::new(&from, &to, &[], &CopyOptions::new())?;
