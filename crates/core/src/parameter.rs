@@ -40,6 +40,18 @@ impl<'a> Parameter<'a> {
         Self { value, ty }
     }
 
+    /// The values of parameters, borrowed.
+    #[must_use]
+    pub fn values(parameters: &[Self]) -> Vec<Value<'_>> {
+        parameters.iter().map(|parameter| Value::from(parameter.value.as_ref())).collect()
+    }
+
+    /// The types of parameters.
+    #[must_use]
+    pub fn types(parameters: &[Self]) -> Vec<Type> {
+        parameters.iter().map(|parameter| parameter.ty).collect()
+    }
+
     /// The same parameter without borrows.
     #[must_use]
     pub fn into_owned(self) -> Parameter<'static> {

@@ -14,7 +14,7 @@ impl Federation {
     pub fn explain(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<Vec<String>> {
         // Looks for new tables if one is missing.
         self.analyze(text)?;
-        let values: Vec<Value<'_>> = parameters.iter().map(|one| one.value.clone()).collect();
+        let values = Parameter::values(parameters);
         let rows = self.sqlite.with_connection(|connection| {
             let text = connection.stored_text(text, parameters)?;
             connection.query(&format!("EXPLAIN QUERY PLAN {text}"), &values)

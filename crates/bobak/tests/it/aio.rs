@@ -260,7 +260,7 @@ fn dropping_a_queued_write_cancels_it() {
 }
 
 /// A statement that runs until it is interrupted.
-const FOR_EVER: &str =
+const ENDLESS_QUERY: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
 
 #[test]
@@ -276,7 +276,7 @@ fn dropping_a_running_future_interrupts_it() {
             db.transaction(move |transaction| {
                 transaction.table::<Person>()?.insert(&person("undone", 1))?;
                 begun.send(()).unwrap();
-                transaction.sql::<(i64,)>(FOR_EVER, ()).map(drop)?;
+                transaction.sql::<(i64,)>(ENDLESS_QUERY, ()).map(drop)?;
                 inner.table::<Person>()?.count(Query::all())
             })
         });
@@ -303,7 +303,7 @@ fn dropping_a_running_future_interrupts_it() {
 
 fn for_ever(db: &Db, begun: &mpsc::Sender<()>) -> Result<(), Error> {
     begun.send(()).unwrap();
-    db.sql::<(i64,)>(FOR_EVER, ()).map(drop)
+    db.sql::<(i64,)>(ENDLESS_QUERY, ()).map(drop)
 }
 
 /// Drops a future once its work has started, and checks that the only thread becomes free.

@@ -9,7 +9,7 @@ use crate::connection::reject_transaction_steps;
 use crate::error::translate;
 use crate::ffi::Module;
 use crate::functions::Function;
-use bobak_core::{Error, Parameter, Result, Row, Type, Value};
+use bobak_core::{Error, Parameter, Result, Row, Value};
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -170,8 +170,7 @@ impl ExtendedConnection<'_> {
     /// `Mismatch` if it compares or combines values of types that cannot be; `Unsupported` if it
     /// cannot be analyzed.
     pub fn stored_text(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<String> {
-        let types: Vec<Type> = parameters.iter().map(|parameter| parameter.ty).collect();
-        Ok(self.0.typed_text(sql, &types)?.text(sql).to_owned())
+        Ok(self.0.typed_text(sql, &Parameter::types(parameters))?.text(sql).to_owned())
     }
 
     /// Runs a program's statement, calling `row` with its rows until that returns `false`. Returns
@@ -187,10 +186,8 @@ impl ExtendedConnection<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<u64> {
         reject_transaction_steps(sql)?;
-        let types: Vec<Type> = parameters.iter().map(|parameter| parameter.ty).collect();
-        let typed = self.0.typed_text(sql, &types)?;
-        let values: Vec<Value<'_>> =
-            parameters.iter().map(|one| Value::from(one.value.as_ref())).collect();
+        let typed = self.0.typed_text(sql, &Parameter::types(parameters))?;
+        let values = Parameter::values(parameters);
         let before = self.0.db.total_changes();
         self.0.each_row(typed.text(sql), &values, None, &mut typed.rows(row))?;
         let changed = self.0.db.total_changes() != before;

@@ -157,13 +157,13 @@ impl Reader {
     }
 }
 
-type NotOpened = (Error, Box<Connection>, Option<PooledConnection>);
+type FailedOpen = (Error, Box<Connection>, Option<PooledConnection>);
 
 fn open(
     connection: Box<Connection>,
     opening: CursorStatement<'_>,
     pooled: Option<PooledConnection>,
-) -> Result<OpenedCursor, NotOpened> {
+) -> Result<OpenedCursor, FailedOpen> {
     let parameters = opening.parameters.to_vec();
     let owner = MutBorrow::new(connection);
     let held = OpenResult::try_new_or_recover(owner, |connection| {

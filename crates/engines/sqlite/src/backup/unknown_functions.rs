@@ -1,6 +1,6 @@
 //! Databases whose tables use collations or functions of another program.
-//! | Their pages can be copied, but SQLite rejects to check such a table, since it would search
-//! its indexes, and to count its rows, since it would use an index's order. With stub collations
+//! | Their pages can be copied, but SQLite cannot check such a table, because a check searches its
+//! indexes, nor count its rows, because that uses an index's order. With stub collations
 //! and functions, `quick_check` runs: it compares the numbers of entries and not their content.
 //! Other tables are checked completely. (CHECK constraints are not checked in any table: a
 //! read-only connection does not load them.)

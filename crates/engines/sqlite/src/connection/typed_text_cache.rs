@@ -5,7 +5,6 @@ use bobak_core::{Error, ErrorKind, Result, Row, Type, ValueRef};
 use bobak_sql_typing::Relation;
 #[cfg(feature = "typed-sql")]
 use std::collections::HashMap;
-#[cfg(feature = "typed-sql")]
 use std::sync::Arc;
 
 /// What SQLite runs for a text, and the types of its result.
@@ -21,9 +20,11 @@ pub(crate) struct TypedText {
 #[cfg(feature = "typed-sql")]
 pub(crate) type TextsByTypes = Vec<(Box<[Type]>, Arc<TypedText>)>;
 
-/// The analyzed texts of a connection, and what they name. Empty without the feature `typed-sql`.
+/// The analyzed texts of a connection, and what they name. Without the feature `typed-sql`, no text is analyzed.
 #[derive(Debug, Default)]
 pub(crate) struct TypedTexts {
+    /// What every text that is not analyzed has: shared, so that it costs no allocation.
+    pub unchanged: Arc<TypedText>,
     /// Whether texts are analyzed; otherwise they are in stored units.
     #[cfg(feature = "typed-sql")]
     pub enabled: bool,

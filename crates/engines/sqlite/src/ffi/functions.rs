@@ -40,11 +40,19 @@ impl Connection {
         arguments: i32,
         function: Scalar,
     ) -> Result<(), Failure> {
+        self.register_scalar_with(name, (arguments, sys::SQLITE_UTF8), function)
+    }
+
+    fn register_scalar_with(
+        &mut self,
+        name: &str,
+        arguments: (i32, c_int),
+        function: Scalar,
+    ) -> Result<(), Failure> {
         let pending = self.pending().clone();
         let data = Box::into_raw(Box::new(RegisteredFunction { function, pending })).cast();
         let drop_data: Destroy = drop_registered::<Scalar>;
-        let flags = sys::SQLITE_UTF8;
-        self.register(name, (arguments, flags), data, (Some(call_scalar), None, None), drop_data)
+        self.register(name, arguments, data, (Some(call_scalar), None, None), drop_data)
     }
 
     /// Registers the functions that statements in stored units call. They are pure, so views and
@@ -53,19 +61,9 @@ impl Connection {
     pub(crate) fn register_stored_functions(&mut self) -> Result<(), Failure> {
         let flags = sys::SQLITE_UTF8 | sys::SQLITE_DETERMINISTIC | sys::SQLITE_INNOCUOUS;
         for function in STORED_FUNCTIONS {
-            let pending = self.pending().clone();
-            let call: Scalar = Arc::new(|arguments| function.call(arguments));
-            let data =
-                Box::into_raw(Box::new(RegisteredFunction { function: call, pending })).cast();
-            let drop_data: Destroy = drop_registered::<Scalar>;
             let arguments = (c_int::from(function.arguments), flags);
-            self.register(
-                function.name,
-                arguments,
-                data,
-                (Some(call_scalar), None, None),
-                drop_data,
-            )?;
+            let call: Scalar = Arc::new(|arguments| function.call(arguments));
+            self.register_scalar_with(function.name, arguments, call)?;
         }
         Ok(())
     }

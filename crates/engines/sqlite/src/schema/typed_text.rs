@@ -26,7 +26,7 @@ impl Connection {
     /// SQLite's errors about the text as it was written, and those of the analysis.
     pub(crate) fn typed_text(&mut self, sql: &str, parameters: &[Type]) -> Result<Arc<TypedText>> {
         if !self.typed_texts.enabled {
-            return Ok(Arc::default());
+            return Ok(Arc::clone(&self.typed_texts.unchanged));
         }
         let version = self.first_integer("PRAGMA main.schema_version")?;
         if version != self.typed_texts.version {

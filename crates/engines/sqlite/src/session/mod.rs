@@ -450,8 +450,8 @@ impl Session for SqliteSession<'_> {
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         reject_transaction_steps(sql)?;
-        let values = query::values(parameters);
-        let types: Vec<Type> = parameters.iter().map(|parameter| parameter.ty).collect();
+        let values = Parameter::values(parameters);
+        let types = Parameter::types(parameters);
         let text = SqlText { sql, parameters: &types };
         self.with_fresh_tables(&Cell::new(false), || {
             let (mut using, typed) = self.text_connection(AccessMode::Write, text)?;

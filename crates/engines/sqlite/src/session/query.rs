@@ -13,21 +13,16 @@ pub(crate) fn statement<'a>(source: &'a Source<'a>) -> Statement<'a> {
     match source {
         Source::Select(select) => bobak_sql::select(Dialect::Sqlite, select),
         Source::Sql { text, parameters } => {
-            Statement { text: (*text).to_owned(), parameters: values(parameters) }
+            Statement { text: (*text).to_owned(), parameters: Parameter::values(parameters) }
         }
     }
-}
-
-/// The values of parameters, as they are bound.
-pub(crate) fn values<'a>(parameters: &'a [Parameter<'_>]) -> Vec<Value<'a>> {
-    parameters.iter().map(|parameter| Value::from(parameter.value.as_ref())).collect()
 }
 
 /// The types of a source's parameters.
 pub(crate) fn parameter_types(source: &Source<'_>) -> Vec<Type> {
     match source {
         Source::Select(_) => Vec::new(),
-        Source::Sql { parameters, .. } => parameters.iter().map(|one| one.ty).collect(),
+        Source::Sql { parameters, .. } => Parameter::types(parameters),
     }
 }
 

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-pub const FOR_EVER: &str =
+pub const ENDLESS_QUERY: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
-const WRITES_FOR_EVER: &str =
+const ENDLESS_WRITE: &str =
     "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
 
 /// A server with one worker, and a database file with the table `t`.
@@ -36,7 +36,7 @@ fn body(sql: &str) -> String {
 #[test]
 fn timed_out_request_frees_worker() {
     let (_folder, server) = server(Duration::from_secs(1));
-    for sql in [FOR_EVER, WRITES_FOR_EVER] {
+    for sql in [ENDLESS_QUERY, ENDLESS_WRITE] {
         server.send("POST", "/sql", &body(sql)).is(504, "Timeout");
     }
     // The only worker is free in time only if nothing else still runs.
@@ -52,7 +52,7 @@ fn timed_out_request_frees_worker() {
 #[test]
 fn disconnected_client_frees_worker() {
     let (_folder, server) = server(Duration::from_secs(600));
-    for sql in [FOR_EVER, WRITES_FOR_EVER] {
+    for sql in [ENDLESS_QUERY, ENDLESS_WRITE] {
         let body = body(sql);
         let mut stream = TcpStream::connect(server.http.addresses()[0]).unwrap();
         let head = format!(

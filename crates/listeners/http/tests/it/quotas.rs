@@ -2,7 +2,7 @@
 
 use crate::client::{TOKEN, TestServer};
 use crate::connections::{raw, rest, settings};
-use crate::interrupts::FOR_EVER;
+use crate::interrupts::ENDLESS_QUERY;
 use bobak_core::Engine;
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_permissions::{Access, new_token};
@@ -50,14 +50,14 @@ fn one_client_cannot_take_all_workers() {
     let quick = serde_json::json!({ "sql": "SELECT 7" }).to_string();
     let connect = || raw(server.http.addresses()[0]);
     let crowd: Vec<_> = (0..8).map(|_| connect()).collect();
-    crowd.iter().for_each(|stream| send(stream, Some(&greedy), FOR_EVER));
+    crowd.iter().for_each(|stream| send(stream, Some(&greedy), ENDLESS_QUERY));
     // Some of these run, others wait. Other clients still get workers.
     std::thread::sleep(Duration::from_millis(200));
     for _ in 0..3 {
         server.send("POST", "/sql", &quick).ok(200);
     }
     let others: Vec<_> = (0..4).map(|_| connect()).collect();
-    others.iter().for_each(|stream| send(stream, Some(TOKEN), FOR_EVER));
+    others.iter().for_each(|stream| send(stream, Some(TOKEN), ENDLESS_QUERY));
     std::thread::sleep(Duration::from_millis(200));
     // The address has used up its quota, which does not apply to the operator.
     for _ in 0..3 {
