@@ -402,9 +402,9 @@ func (c *conn) sql(text string, parameters []wire.Parameter) (func(*wire.Writer)
 // tell is the error for the user.
 func (b *broke) tell(lost effect) *Error {
 	said := (*Error)(nil)
-	refused := errors.As(b.cause, &said)
-	if refused && lost == nothing {
-		// Refused before anything was done: its own kind says more.
+	rejected := errors.As(b.cause, &said)
+	if rejected && lost == nothing {
+		// Rejected before anything was done: its own kind says more.
 		return said
 	}
 	kind := Unreachable
@@ -419,7 +419,7 @@ func (b *broke) tell(lost effect) *Error {
 		}
 	case b.garbled:
 		message = "the server sent what the protocol does not know: " + b.cause.Error()
-	case refused:
+	case rejected:
 		message = "the server closed the connection: " + said.Message
 	}
 	switch lost {

@@ -35,7 +35,7 @@ const (
 	Schema        = wire.Schema        // a table or column is missing, or differs
 	Syntax        = wire.Syntax        // the SQL is wrong
 	Busy          = wire.Busy          // another writer, or all connections in use
-	Serialization = wire.Serialization // the transaction clashed with another
+	Serialization = wire.Serialization // the transaction conflicted with another
 	Timeout       = wire.Timeout       // the response did not arrive in time
 	Unreachable   = wire.Unreachable   // no connection; nothing was committed
 	Unknown       = wire.Unknown       // the connection broke during a write

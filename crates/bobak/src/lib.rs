@@ -107,9 +107,9 @@ pub mod types {
 /// | Bobak server | `remote::Remote::builder` | `remote` |
 pub mod engine {
     pub use bobak_core::{
-        Assign, BackupContent, BackupJob, Batch, BulkChange, Capabilities, Comparison, Condition,
-        Cursor, CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, RowBuffer, Run,
-        SchemaChange, Select, Session, SessionLayer, Source, TransactionControl, Verb, Write,
+        Assign, BackupContent, BackupJob, BulkChange, Capabilities, Comparison, Condition, Cursor,
+        CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, RowBuffer, Run, SchemaChange,
+        Select, Session, SessionLayer, Source, TransactionControl, Verb, Write, WriteBatch,
         choices, codec, prepare_batched, prepare_insert, prepare_update, settings,
     };
     #[cfg(feature = "kv")]

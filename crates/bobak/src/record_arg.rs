@@ -51,7 +51,7 @@ impl<T: Record> RecordArg<T> for &T {}
 impl<T: Record> RecordArg<T> for &mut T {}
 
 pub(crate) mod sealed {
-    use super::{Record, Result, Written};
+    use super::{GeneratedValues, Record, Result};
 
     pub trait Sealed<T: Record> {
         /// Whether the record can be changed.
@@ -60,7 +60,7 @@ pub(crate) mod sealed {
         fn as_record(&self) -> &T;
 
         /// Sets the fields that a write has set.
-        fn set_written(&mut self, written: &Written) -> Result<()>;
+        fn set_written(&mut self, written: &GeneratedValues) -> Result<()>;
     }
 
     impl<T: Record> Sealed<T> for &T {
@@ -72,7 +72,7 @@ pub(crate) mod sealed {
         }
 
         #[inline]
-        fn set_written(&mut self, _: &Written) -> Result<()> {
+        fn set_written(&mut self, _: &GeneratedValues) -> Result<()> {
             Ok(())
         }
     }
@@ -85,7 +85,7 @@ pub(crate) mod sealed {
             self
         }
 
-        fn set_written(&mut self, written: &Written) -> Result<()> {
+        fn set_written(&mut self, written: &GeneratedValues) -> Result<()> {
             for (column, value) in written.0.iter().flatten() {
                 T::set_written(self, *column, value.as_ref())?;
             }
@@ -95,9 +95,9 @@ pub(crate) mod sealed {
 }
 
 /// The columns that a write has set, with their values: at most the key, a time stamp, and a time stamp or version.
-pub struct Written([Option<(usize, Value<'static>)>; 3]);
+pub struct GeneratedValues([Option<(usize, Value<'static>)>; 3]);
 
-impl Written {
+impl GeneratedValues {
     /// What an insert has set in a row with these prepared values.
     pub(crate) fn by_insert(
         schema: &TableSchema,

@@ -2,7 +2,7 @@
 
 use bobak_core::check::CheckExpression;
 pub use bobak_core::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Reference, Role,
+    Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Reference,
     SchemaDetails, SchemaLoss, Storage, TableSchema, TableSchemaBuilder, Type,
 };
 use bobak_core::{Error, ErrorKind, Result, SchemaChange};

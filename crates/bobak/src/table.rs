@@ -2,7 +2,7 @@
 
 use crate::access::TableAccess;
 use crate::handle::SessionSource;
-use crate::record_arg::{RecordArg, Written, key_of};
+use crate::record_arg::{GeneratedValues, RecordArg, key_of};
 use crate::rows::Rows;
 use bobak_core::{
     AnyColumn, Assignment, Column, Comparison, Condition, Error, ErrorKind, Field, FieldSet,
@@ -113,7 +113,7 @@ impl<'a, T: Record> Table<'a, T> {
             _ => key_of(record.as_record(), values.as_ref())?,
         };
         if R::IS_MUT {
-            let written = Written::by_insert(schema, verb, values.as_ref(), &outcome);
+            let written = GeneratedValues::by_insert(schema, verb, values.as_ref(), &outcome);
             drop(values);
             record.set_written(&written)?;
         }
@@ -251,7 +251,7 @@ impl<'a, T: Record> Table<'a, T> {
         prepare_update(schema, values.as_mut())?;
         self.access.write(Verb::Update, fields, values.as_ref())?;
         if R::IS_MUT {
-            let written = Written::by_update(schema, values.as_ref());
+            let written = GeneratedValues::by_update(schema, values.as_ref());
             drop(values);
             record.set_written(&written)?;
         }

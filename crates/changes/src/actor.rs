@@ -1,8 +1,9 @@
 //! An engine layer that records an actor with every change.
 
 use bobak_core::{
-    Batch, BulkChange, Cursor, Engine, EngineLayer, OnError, Outcome, Parameter, Result, Row,
+    BulkChange, Cursor, Engine, EngineLayer, OnError, Outcome, Parameter, Result, Row,
     SchemaChange, Session, SessionLayer, Source, TableSchema, TransactionControl, Value, Write,
+    WriteBatch,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -135,7 +136,7 @@ impl SessionLayer for ActorSession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {

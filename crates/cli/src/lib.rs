@@ -68,29 +68,29 @@ impl Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Import(commands::Import),
-    Query(commands::Query),
-    Schema(commands::Schema),
-    Export(commands::Export),
-    Copy(commands::Copy),
-    Backup(commands::Backup),
-    Restore(commands::Restore),
+    Import(commands::ImportCommand),
+    Query(commands::QueryCommand),
+    Schema(commands::SchemaCommand),
+    Export(commands::ExportCommand),
+    Copy(commands::CopyCommand),
+    Backup(commands::BackupCommand),
+    Restore(commands::RestoreCommand),
     #[cfg(feature = "encryption")]
-    Rekey(commands::Rekey),
-    Archive(commands::ArchiveChanges),
-    Replicate(commands::Replicate),
+    Rekey(commands::RekeyCommand),
+    Archive(commands::ArchiveCommand),
+    Replicate(commands::ReplicateCommand),
     #[cfg(unix)]
-    Serve(Box<commands::Serve>),
+    Serve(Box<commands::ServeCommand>),
     #[cfg(unix)]
-    User(commands::User),
+    User(commands::UserCommand),
     #[cfg(unix)]
-    Token(commands::Token),
+    Token(commands::TokenCommand),
     #[cfg(unix)]
-    Permissions(commands::Permissions),
-    Settings(commands::ListSettings),
-    Bench(commands::Bench),
+    Permissions(commands::PermissionsCommand),
+    Settings(commands::SettingsCommand),
+    Bench(commands::BenchCommand),
     #[command(hide = true)]
-    CrashWriter(commands::CrashWriter),
+    CrashWriter(commands::CrashWriterCommand),
 }
 
 const EXAMPLES: &str = "\

@@ -11,7 +11,7 @@ use std::sync::Arc;
 ///
 /// The facade's batch fills and sends these in parts; engines read them.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub struct WriteBatch {
     bytes: Vec<u8>,
     run_heads: Vec<RunHead>,
     rows: u64,
@@ -89,7 +89,7 @@ impl GeneratedKey {
     }
 }
 
-impl Batch {
+impl WriteBatch {
     /// An empty batch.
     #[must_use]
     pub fn new() -> Self {
@@ -131,21 +131,21 @@ impl Batch {
     }
 
     /// Adds a write with values from [`prepare_batched`](crate::prepare_batched). Call
-    /// [`stamp`](Batch::stamp) before sending the batch.
+    /// [`stamp`](WriteBatch::stamp) before sending the batch.
     ///
     /// # Errors
-    /// As [`push`](Batch::push).
+    /// As [`push`](WriteBatch::push).
     #[inline]
     pub fn push_unstamped(&mut self, write: &Write<'_>) -> Result<()> {
         self.add(write, write.verb != Verb::Delete && write.table.stamps_are_integers())
     }
 
     /// Adds a write of a whole record: makes a missing key and checks lengths. `verb` must not be
-    /// `Delete`. Call [`stamp`](Batch::stamp) before sending the batch.
+    /// `Delete`. Call [`stamp`](WriteBatch::stamp) before sending the batch.
     ///
     /// # Errors
     /// As [`Record::values`], [`prepare_batched`](crate::prepare_batched) and
-    /// [`push`](Batch::push); nothing is added then.
+    /// [`push`](WriteBatch::push); nothing is added then.
     #[inline]
     pub fn push_record<T: Record>(
         &mut self,

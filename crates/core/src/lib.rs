@@ -3,7 +3,7 @@
 //! It has no async runtime, and no I/O except atomic files. Programs depend on the facade crate `bobak`,
 //! which re-exports what they need; engines depend on this crate.
 //!
-//! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`Batch`] →
+//! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`WriteBatch`] →
 //! [`Engine`] and [`Session`].
 
 mod assign;
@@ -48,7 +48,7 @@ pub use atomic_file::AtomicFile;
 pub use backup::{
     BackupContent, BackupJob, BackupPhase, BackupProgress, MissingExtension, UnverifiedTable,
 };
-pub use batch::{Batch, GeneratedKey, OnError, Outcome, Run};
+pub use batch::{GeneratedKey, OnError, Outcome, Run, WriteBatch};
 pub use column::{AnyColumn, Column, Operand};
 pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values};
 pub use dynamic::DynRow;
@@ -77,8 +77,8 @@ pub use result_column::{ResultColumn, convert};
 pub use row::Row;
 pub use row_buffer::RowBuffer;
 pub use schema::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, PartialInsert,
-    Reference, Role, SchemaDetails, SchemaLoss, TableSchema, TableSchemaBuilder,
+    Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate,
+    PartialInsert, Reference, SchemaDetails, SchemaLoss, TableSchema, TableSchemaBuilder,
 };
 pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid, is_json};
 pub use value::{Value, ValueRef};

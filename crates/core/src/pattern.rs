@@ -9,7 +9,7 @@ const STEPS: u64 = 1 << 16;
 
 /// One part of a pattern.
 #[derive(Clone, Copy)]
-enum Part<'p> {
+enum PatternPart<'p> {
     /// Any number of characters.
     Many,
     /// One character.
@@ -66,15 +66,17 @@ struct LikeParts<'p> {
 }
 
 impl<'p> Iterator for LikeParts<'p> {
-    type Item = Part<'p>;
+    type Item = PatternPart<'p>;
 
     #[inline]
-    fn next(&mut self) -> Option<Part<'p>> {
+    fn next(&mut self) -> Option<PatternPart<'p>> {
         Some(match self.rest.next()? {
-            c if Some(c) == self.escape => self.rest.next().map_or(Part::Never, Part::Letter),
-            '%' => Part::Many,
-            '_' => Part::One,
-            c => Part::Letter(c),
+            c if Some(c) == self.escape => {
+                self.rest.next().map_or(PatternPart::Never, PatternPart::Letter)
+            }
+            '%' => PatternPart::Many,
+            '_' => PatternPart::One,
+            c => PatternPart::Letter(c),
         })
     }
 }
@@ -85,30 +87,32 @@ struct GlobParts<'p> {
 }
 
 impl<'p> Iterator for GlobParts<'p> {
-    type Item = Part<'p>;
+    type Item = PatternPart<'p>;
 
     #[inline]
-    fn next(&mut self) -> Option<Part<'p>> {
+    fn next(&mut self) -> Option<PatternPart<'p>> {
         Some(match self.rest.next()? {
-            '*' => Part::Many,
-            '?' => Part::One,
+            '*' => PatternPart::Many,
+            '?' => PatternPart::One,
             '[' => self.set(),
-            c => Part::Exactly(c),
+            c => PatternPart::Exactly(c),
         })
     }
 }
 
 impl<'p> GlobParts<'p> {
     /// The set up to its `]`, which is an ordinary character in the first position.
-    fn set(&mut self) -> Part<'p> {
+    fn set(&mut self) -> PatternPart<'p> {
         let set = self.rest.as_str();
         let start = usize::from(set.starts_with('^'));
         let first = usize::from(set.get(start..).is_some_and(|s| s.starts_with(']')));
         let from = start + first;
-        let Some(end) = set.get(from..).and_then(|s| s.find(']')) else { return Part::Never };
+        let Some(end) = set.get(from..).and_then(|s| s.find(']')) else {
+            return PatternPart::Never;
+        };
         let end = from + end;
         self.rest = set.get(end + 1..).unwrap_or_default().chars();
-        Part::Set(set.get(..end).unwrap_or_default())
+        PatternPart::Set(set.get(..end).unwrap_or_default())
     }
 }
 
@@ -135,7 +139,7 @@ fn set_contains(set: &str, c: char) -> bool {
     found != inverted
 }
 
-fn matches<'p>(mut parts: impl Iterator<Item = Part<'p>> + Clone, text: &str) -> bool {
+fn matches<'p>(mut parts: impl Iterator<Item = PatternPart<'p>> + Clone, text: &str) -> bool {
     let mut text = text.chars();
     // The position after the last `Many`, to retry from one character further if a later part does not match.
     let mut retry = None;
@@ -146,16 +150,16 @@ fn matches<'p>(mut parts: impl Iterator<Item = Part<'p>> + Clone, text: &str) ->
         let before = text.clone();
         let fits = match (parts.next(), text.next()) {
             (None, None) => return true,
-            (Some(Part::Many), _) => {
+            (Some(PatternPart::Many), _) => {
                 retry = Some((parts.clone(), before.clone()));
                 text = before;
                 true
             }
-            (Some(Part::One), Some(_)) => true,
-            (Some(Part::Exactly(a)), Some(b)) => a == b,
-            (Some(Part::Letter(a)), Some(b)) => a.eq_ignore_ascii_case(&b),
-            (Some(Part::Set(set)), Some(c)) => set_contains(set, c),
-            (Some(_), None) | (None, Some(_)) | (Some(Part::Never), _) => false,
+            (Some(PatternPart::One), Some(_)) => true,
+            (Some(PatternPart::Exactly(a)), Some(b)) => a == b,
+            (Some(PatternPart::Letter(a)), Some(b)) => a.eq_ignore_ascii_case(&b),
+            (Some(PatternPart::Set(set)), Some(c)) => set_contains(set, c),
+            (Some(_), None) | (None, Some(_)) | (Some(PatternPart::Never), _) => false,
         };
         if !fits {
             let Some((after, from)) = &mut retry else { return false };

@@ -47,7 +47,7 @@ pub fn prepare_update(table: &TableSchema, values: &mut [Value<'_>]) -> Result<(
 
 /// As [`prepare_insert`] or [`prepare_update`], for a row of a batch.
 ///
-/// The row's timestamps are left to [`Batch::stamp`](crate::Batch::stamp), which fills them when the
+/// The row's timestamps are left to [`WriteBatch::stamp`](crate::WriteBatch::stamp), which fills them when the
 /// batch is sent: reading the clock for each row would cost as much as the rest of the row.
 ///
 /// # Errors

@@ -4,7 +4,7 @@
 //! Every mistake in the attributes is reported at once, at its location, with what to write instead.
 //! The expansion is data and thin calls: about a hundred lines for a record of four fields.
 //!
-//! There are three steps: `attr` reads attributes, the `Table` of `record::ast` puts them
+//! There are three steps: `attr` reads attributes, the `RecordAst` of `record::ast` puts them
 //! together, `record::check` looks for mistakes; only a table without any reaches
 //! `record::expand`.
 

@@ -11,30 +11,30 @@ use syn::{Attribute, Data, DeriveInput, Field, Fields, Index, Member, Type};
 /// The expansion, or every mistake.
 pub fn derive(input: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
-    let target = Target::parse(input, &mut errors);
+    let target = RowAst::parse(input, &mut errors);
     if let Some(target) = &target {
         target.check(&mut errors);
     }
-    errors.or_expand(target, Target::expand)
+    errors.or_expand(target, RowAst::expand)
 }
 
 /// A struct that rows are read into.
-struct Target<'a> {
+struct RowAst<'a> {
     ident: &'a Ident,
     krate: TokenStream,
     by_name: bool,
-    columns: Vec<Column<'a>>,
+    columns: Vec<RowField<'a>>,
     skipped: Vec<Member>,
 }
 
-struct Column<'a> {
+struct RowField<'a> {
     member: Member,
     ty: &'a Type,
     name: String,
     at: TokenStream,
 }
 
-impl<'a> Target<'a> {
+impl<'a> RowAst<'a> {
     fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
         if !input.generics.params.is_empty() {
             let message = "a row is read into a type without parameters: write the types that it \
@@ -63,7 +63,7 @@ impl<'a> Target<'a> {
     }
 
     fn add(&mut self, place: usize, field: &'a Field, errors: &mut Errors) {
-        let attrs = FieldAttrs::parse(field, errors);
+        let attrs = RowFieldAttrs::parse(field, errors);
         let member = match &field.ident {
             Some(ident) => Member::Named(ident.clone()),
             None => Member::Unnamed(Index { index: place as u32, span: field.ty.span() }),
@@ -84,7 +84,7 @@ impl<'a> Target<'a> {
             (None, Some(ident)) => (plain(ident), ident.to_token_stream()),
             (None, None) => (String::new(), field.ty.to_token_stream()),
         };
-        self.columns.push(Column { member, ty: &field.ty, name, at });
+        self.columns.push(RowField { member, ty: &field.ty, name, at });
     }
 
     fn check(&self, errors: &mut Errors) {
@@ -92,7 +92,7 @@ impl<'a> Target<'a> {
             errors.at(self.ident, "nothing would be read: write a field for each column");
         }
         for (place, column) in self.columns.iter().enumerate().filter(|_| self.by_name) {
-            let same = |other: &&Column<'_>| other.name.eq_ignore_ascii_case(&column.name);
+            let same = |other: &&RowField<'_>| other.name.eq_ignore_ascii_case(&column.name);
             if self.columns.iter().take(place).any(|other| same(&other)) {
                 let message = format!(
                     "the column `{}` is read already (letter case does not count): give one of \
@@ -166,12 +166,12 @@ impl<'a> Target<'a> {
 
 /// `#[row(…)]` on a field.
 #[derive(Default)]
-struct FieldAttrs {
+struct RowFieldAttrs {
     column: Option<At<String>>,
     skip: bool,
 }
 
-impl FieldAttrs {
+impl RowFieldAttrs {
     fn parse(field: &Field, errors: &mut Errors) -> Self {
         let mut attrs = Self::default();
         for item in items(&field.attrs, "row", &[], errors) {

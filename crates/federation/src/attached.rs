@@ -19,14 +19,14 @@ pub(crate) struct AttachedEngines {
     all: Vec<AttachedEngine>,
     functions: Vec<Function>,
     is_standalone: bool,
-    catalog: Mutex<Option<Arc<Catalog>>>,
+    catalog: Mutex<Option<Arc<AttachedTables>>>,
     /// Incremented whenever the catalog changes.
     version: AtomicU64,
 }
 
 /// The tables of all attached engines at one moment.
 #[derive(Debug, Default)]
-pub(crate) struct Catalog {
+pub(crate) struct AttachedTables {
     /// By the engine's position.
     pub tables: Vec<Vec<Arc<TableSchema>>>,
     /// The error of each engine whose tables could not be read.
@@ -70,7 +70,7 @@ impl AttachedEngines {
     }
 
     /// The catalog, read from the engines if it is not known yet.
-    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+    pub(crate) fn catalog(&self) -> Arc<AttachedTables> {
         let mut known = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(known.get_or_insert_with(|| Arc::new(self.read_catalog(None))))
     }
@@ -118,8 +118,8 @@ impl AttachedEngines {
     }
 
     /// Tables that are as before keep their schema: its id is part of statement caches.
-    fn read_catalog(&self, old: Option<&Catalog>) -> Catalog {
-        let mut catalog = Catalog::default();
+    fn read_catalog(&self, old: Option<&AttachedTables>) -> AttachedTables {
+        let mut catalog = AttachedTables::default();
         for (position, attached) in self.all.iter().enumerate() {
             let before = old.and_then(|old| old.tables.get(position));
             let keep = |table: TableSchema| {
@@ -154,7 +154,7 @@ impl AttachedEngines {
     }
 }
 
-impl Catalog {
+impl AttachedTables {
     /// The table of an attached engine.
     pub(crate) fn table(&self, engine: usize, name: &str) -> Option<&Arc<TableSchema>> {
         let tables = self.tables.get(engine)?;

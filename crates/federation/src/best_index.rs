@@ -1,6 +1,6 @@
 //! The answer to SQLite's planner: which conditions go to the engine, and what that costs.
 
-use crate::plan::{Offset, Operator, Plan, Term};
+use crate::plan::{Offset, Operator, ScanPlan, Term};
 use bobak_core::{Collation, Estimate, Order, Result, Storage, TableSchema};
 use bobak_sqlite::virtual_table::{Constraint, ConstraintOperator, IndexInfo, OrderStep, PlanCost};
 
@@ -19,7 +19,7 @@ pub(crate) fn choose(
     info: &mut IndexInfo<'_>,
 ) -> Result<bool> {
     let constraints = info.constraints();
-    let mut plan = Plan::default();
+    let mut plan = ScanPlan::default();
     let mut taken = Vec::new();
     for (number, constraint) in constraints.iter().enumerate() {
         if let Some(term) = term(table, info, number, *constraint) {
@@ -102,7 +102,7 @@ fn position(table: &TableSchema, column: Option<usize>) -> Option<usize> {
     }
 }
 
-fn take_order(table: &TableSchema, info: &mut IndexInfo<'_>, plan: &mut Plan) {
+fn take_order(table: &TableSchema, info: &mut IndexInfo<'_>, plan: &mut ScanPlan) {
     let step = |step: OrderStep| {
         let column = position(table, step.column)?;
         Some(Order { column, descending: step.descending })
@@ -122,7 +122,7 @@ fn take_order(table: &TableSchema, info: &mut IndexInfo<'_>, plan: &mut Plan) {
 fn take_limit(
     table: &TableSchema,
     info: &mut IndexInfo<'_>,
-    plan: &mut Plan,
+    plan: &mut ScanPlan,
     constraints: &[Constraint],
     taken: usize,
 ) {
@@ -160,14 +160,14 @@ fn is_exact(table: &TableSchema, term: Term) -> bool {
 }
 
 /// Reads the columns that the query needs, and the key, by which updates find their row.
-fn take_columns(table: &TableSchema, info: &IndexInfo<'_>, plan: &mut Plan) {
+fn take_columns(table: &TableSchema, info: &IndexInfo<'_>, plan: &mut ScanPlan) {
     let count = table.columns().len();
     plan.columns = (0..count)
         .filter(|position| info.reads(*position) || table.key().contains(position))
         .collect();
 }
 
-fn plan_cost(table: &TableSchema, estimate: Estimate, plan: &Plan) -> PlanCost {
+fn plan_cost(table: &TableSchema, estimate: Estimate, plan: &ScanPlan) -> PlanCost {
     let all = estimate.rows.unwrap_or(DEFAULT_ROWS).max(1) as f64;
     let points = |column: &usize| {
         plan.terms
@@ -206,7 +206,7 @@ fn plan_cost(table: &TableSchema, estimate: Estimate, plan: &Plan) -> PlanCost {
 }
 
 /// The estimated fraction of rows that satisfy the conditions.
-fn selectivity(plan: &Plan) -> f64 {
+fn selectivity(plan: &ScanPlan) -> f64 {
     let part = |term: &Term| match term.operator {
         Operator::Equal | Operator::Is | Operator::Glob => 0.1,
         Operator::In | Operator::Like => 0.2,
@@ -219,7 +219,7 @@ fn selectivity(plan: &Plan) -> f64 {
     plan.terms.iter().map(part).product()
 }
 
-impl Plan {
+impl ScanPlan {
     /// Whether the plan looks rows up by the values of some columns.
     pub(crate) fn is_lookup(&self) -> bool {
         !self.limit

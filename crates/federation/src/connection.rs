@@ -1,6 +1,6 @@
 //! The federation's tables on one connection of its database.
 
-use crate::attached::{AttachedEngines, Catalog};
+use crate::attached::{AttachedEngines, AttachedTables};
 use crate::sessions::{EngineSessions, WriteTarget};
 use crate::table::{MODULE, TableModule};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
@@ -148,7 +148,7 @@ pub(crate) fn check_write_target(
 
 /// The tables of the catalog that do not exist on the connection yet.
 fn new_tables(
-    catalog: &Catalog,
+    catalog: &AttachedTables,
     existing: &[(usize, Arc<TableSchema>)],
 ) -> Vec<(usize, Arc<TableSchema>)> {
     let all = catalog.tables.iter().enumerate();

@@ -4,7 +4,7 @@
 use crate::coercion::{self, Coercion, EqualValue};
 use crate::lookahead::LookupSite;
 use crate::lookup::{HashRun, LookupHistory, PlanRow};
-use crate::plan::{Offset, Operator, Plan, Term};
+use crate::plan::{Offset, Operator, ScanPlan, Term};
 use crate::sessions::EngineSessions;
 use crate::write::key_bytes;
 use bobak_core::codec::{EncodedRow, RawValue};
@@ -27,9 +27,9 @@ pub(crate) struct TableCursor {
     /// The table with the text of the plan.
     pub(crate) site: LookupSite,
     /// The parsed plan.
-    pub(crate) plan: Plan,
+    pub(crate) plan: ScanPlan,
     pub(crate) history: LookupHistory,
-    pub(crate) rows: RowSource,
+    pub(crate) rows: CursorRows,
     part: RowBuffer,
     pub(crate) at_end: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) struct TableCursor {
     clippy::large_enum_variant,
     reason = "one per open cursor; a box would cost each row a step"
 )]
-pub(crate) enum RowSource {
+pub(crate) enum CursorRows {
     Nothing,
     /// A query of the engine.
     Engine(EngineQuery),
@@ -85,9 +85,9 @@ impl TableCursor {
             engine,
             table: Arc::clone(table),
             site: LookupSite { engine, table: table.id(), plan: String::new() },
-            plan: Plan::default(),
+            plan: ScanPlan::default(),
             history: LookupHistory::default(),
-            rows: RowSource::Nothing,
+            rows: CursorRows::Nothing,
             part: RowBuffer::default(),
             at_end: true,
         }
@@ -98,7 +98,7 @@ impl TableCursor {
             self.leave_site();
             let unknown =
                 || Error::new(ErrorKind::Misuse, "the plan does not belong to this table");
-            self.plan = Plan::parse(text).ok_or_else(unknown)?;
+            self.plan = ScanPlan::parse(text).ok_or_else(unknown)?;
             text.clone_into(&mut self.site.plan);
             self.history = LookupHistory::default();
         }
@@ -235,7 +235,7 @@ impl TableCursor {
         }
         let cursor = self.sessions.open(self.engine, &Source::Select(&select))?;
         let run = EngineQuery { cursor, done: false, select, blocks, returned: 0 };
-        self.rows = RowSource::Engine(run);
+        self.rows = CursorRows::Engine(run);
         self.at_end = false;
         Ok(())
     }
@@ -243,7 +243,7 @@ impl TableCursor {
     /// Fetches the next part; `false` at the end.
     fn fetch(&mut self) -> Result<bool> {
         loop {
-            let RowSource::Engine(run) = &mut self.rows else {
+            let CursorRows::Engine(run) = &mut self.rows else {
                 return Ok(false);
             };
             if !run.done {
@@ -269,7 +269,7 @@ impl TableCursor {
                 run.select.limit = None;
                 run.select.offset = run.select.offset.saturating_add(run.returned);
             } else {
-                self.rows = RowSource::Nothing;
+                self.rows = CursorRows::Nothing;
                 return Ok(false);
             }
             run.cursor = self.sessions.open(self.engine, &Source::Select(&run.select))?;
@@ -278,10 +278,10 @@ impl TableCursor {
     }
 
     fn stop(&mut self) {
-        if let RowSource::Engine(run) = &mut self.rows {
+        if let CursorRows::Engine(run) = &mut self.rows {
             self.sessions.close(self.engine, &mut run.cursor);
         }
-        self.rows = RowSource::Nothing;
+        self.rows = CursorRows::Nothing;
         self.part.clear();
         self.at_end = true;
     }
@@ -289,13 +289,13 @@ impl TableCursor {
     #[inline]
     fn row(&self) -> EncodedRow<'_> {
         match (&self.rows, self.history.loaded()) {
-            (RowSource::Loaded { row, .. }, Some(loaded)) => loaded.row(*row),
+            (CursorRows::Loaded { row, .. }, Some(loaded)) => loaded.row(*row),
             _ => self.part.row_at(self.part.position()),
         }
     }
 
     fn next_loaded(&mut self) -> Result<()> {
-        let (RowSource::Loaded { found, row, conditions }, Some(loaded)) =
+        let (CursorRows::Loaded { found, row, conditions }, Some(loaded)) =
             (&mut self.rows, self.history.loaded())
         else {
             return Ok(());
@@ -339,7 +339,7 @@ impl VirtualCursor for TableCursor {
 
     #[inline]
     fn next(&mut self) -> Result<()> {
-        if matches!(self.rows, RowSource::Loaded { .. }) {
+        if matches!(self.rows, CursorRows::Loaded { .. }) {
             return self.next_loaded();
         }
         loop {

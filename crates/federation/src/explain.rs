@@ -1,7 +1,7 @@
 //! The plan of a statement over several engines, in words.
 
 use crate::Federation;
-use crate::plan::Plan;
+use crate::plan::ScanPlan;
 use crate::table::split_number;
 use bobak_core::{Parameter, Result, Value};
 
@@ -34,7 +34,7 @@ impl Federation {
             let catalog = self.attached.catalog();
             let table = catalog.tables.get(engine)?.get(table)?;
             let name = &self.attached.all().get(engine)?.name;
-            let plan = Plan::parse(plan.split_whitespace().next()?)?;
+            let plan = ScanPlan::parse(plan.split_whitespace().next()?)?;
             Some(format!("{name}.{}: {}", table.name(), plan.words(table)))
         });
         scan.unwrap_or_else(|| format!("sqlite: {}", step.to_lowercase()))

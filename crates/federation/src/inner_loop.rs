@@ -2,7 +2,7 @@
 //! cheaper. [`lookup`](crate::lookup) chooses the strategy; [`lookahead`](crate::lookahead) knows the
 //! keys of later lookups.
 
-use crate::cursor::{Pushdown, RowSource, TableCursor};
+use crate::cursor::{CursorRows, Pushdown, TableCursor};
 use crate::lookahead::{Collection, KeyBlock, encode_key};
 use crate::lookup::{
     LoadedRows, LookupHistory, LookupKey, LookupStrategy, equal_columns, lookup_key,
@@ -42,7 +42,7 @@ impl TableCursor {
         if !blocks.is_empty() {
             return Ok(false);
         }
-        self.rows = RowSource::Loaded { found, row: (0, 0), conditions };
+        self.rows = CursorRows::Loaded { found, row: (0, 0), conditions };
         self.next()?;
         Ok(true)
     }

@@ -6,7 +6,7 @@
 //! is small, else for blocks of keys ([`lookahead`](crate::lookahead)).
 
 use crate::coercion::{EqualValue, equal_value};
-use crate::plan::{Operator, Plan};
+use crate::plan::{Operator, ScanPlan};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Collation, Condition, Estimate, Result, Row, RowBuffer, TableSchema, ValueRef, WordHasher,
@@ -170,7 +170,7 @@ fn cost_of_all(estimate: Estimate) -> Option<u64> {
 /// The key that the arguments of a plan look up.
 pub(crate) fn lookup_key<'a>(
     table: &TableSchema,
-    plan: &Plan,
+    plan: &ScanPlan,
     argument: impl Fn(usize) -> ValueRef<'a>,
 ) -> LookupKey<'a> {
     let mut values = Vec::with_capacity(2);
@@ -194,7 +194,7 @@ impl LoadedRows {
     /// they are too large.
     pub(crate) fn read(
         table: &TableSchema,
-        plan: &Plan,
+        plan: &ScanPlan,
         mut fetch: impl FnMut(&mut RowBuffer) -> Result<()>,
     ) -> Result<Option<Self>> {
         let mut parts: Vec<RowBuffer> = Vec::new();
@@ -260,13 +260,13 @@ impl LoadedRows {
     }
 }
 
-pub(crate) fn equal_columns(plan: &Plan) -> impl Iterator<Item = usize> {
+pub(crate) fn equal_columns(plan: &ScanPlan) -> impl Iterator<Item = usize> {
     plan.terms.iter().filter(|term| term.operator == Operator::Equal).map(|term| term.column)
 }
 
 /// A row of a plan's columns, addressed by the table's column positions.
 pub(crate) struct PlanRow<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a ScanPlan,
     pub row: EncodedRow<'a>,
 }
 

@@ -7,7 +7,7 @@ use bobak_core::{Order, TableSchema};
 
 /// How to read a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct ScanPlan {
     /// The conditions, in the order of their arguments.
     pub terms: Vec<Term>,
     /// The order of the rows; empty for any order.
@@ -99,7 +99,7 @@ impl Operator {
     }
 }
 
-impl Plan {
+impl ScanPlan {
     /// The plan as a text.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn plan_round_trips_through_its_text() {
         let term = |column, operator| Term { column, operator };
-        let plan = Plan {
+        let plan = ScanPlan {
             terms: vec![
                 term(3, Operator::Equal),
                 term(12, Operator::In),
@@ -238,10 +238,10 @@ mod tests {
             offset: Offset::Engine,
         };
         assert_eq!(plan.to_text(), "e3i12Z0/10-2+/0,1,12/xo");
-        assert_eq!(Plan::parse(&plan.to_text()), Some(plan));
-        assert_eq!(Plan::parse("///"), Some(Plan::default()));
+        assert_eq!(ScanPlan::parse(&plan.to_text()), Some(plan));
+        assert_eq!(ScanPlan::parse("///"), Some(ScanPlan::default()));
         for wrong in ["", "e/", "q1///", "/1/0/", "///", "//a/"] {
-            assert!(Plan::parse(wrong).is_none() || wrong == "///", "{wrong}");
+            assert!(ScanPlan::parse(wrong).is_none() || wrong == "///", "{wrong}");
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::coercion;
 use crate::table::AttachedTable;
 use bobak_core::codec::{EncodedRow, FRAME, encode};
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Role,
-    TableSchema, Value, ValueRef, Verb, Write,
+    ColumnRole, ColumnSchema, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome,
+    Result, TableSchema, Value, ValueRef, Verb, Write,
 };
-use bobak_sqlite::virtual_table::{Arguments, OnConflict, RowChange, UpdateOutcome};
+use bobak_sqlite::virtual_table::{Arguments, ConflictAction, RowChange, UpdateOutcome};
 
 /// The number of arguments before the columns of a row.
 const FIRST: usize = 2;
@@ -42,7 +42,7 @@ fn delete(table: &AttachedTable, key: Vec<Value<'static>>) -> Result<UpdateOutco
 fn insert(
     table: &AttachedTable,
     given: Arguments<'_>,
-    conflict: OnConflict,
+    conflict: ConflictAction,
 ) -> Result<UpdateOutcome> {
     let schema = &*table.schema;
     // The rowid, if the statement assigns it instead of the key column.
@@ -57,9 +57,9 @@ fn insert(
     }
     fill_generated(schema, &mut row, true)?;
     let verb = match conflict {
-        OnConflict::Abort => Verb::Insert,
-        OnConflict::Ignore => Verb::InsertOrIgnore,
-        OnConflict::Replace => Verb::InsertOrReplace,
+        ConflictAction::Abort => Verb::Insert,
+        ConflictAction::Ignore => Verb::InsertOrIgnore,
+        ConflictAction::Replace => Verb::InsertOrReplace,
     };
     match send(table, verb, FieldSet::EMPTY, &row)? {
         Outcome::Ignored => Ok(UpdateOutcome::Ignored),
@@ -79,8 +79,8 @@ fn new_value(
         let is_key = schema.key() == [position];
         match (schema.key_generation(), column.role) {
             (KeyGeneration::Engine | KeyGeneration::Uuid, _) if is_key => return Ok(Value::Null),
-            (_, Role::CreatedAt | Role::ModifiedAt) => return Ok(Value::Null),
-            (_, Role::Version) => return Ok(Value::Int(1)),
+            (_, ColumnRole::CreatedAt | ColumnRole::ModifiedAt) => return Ok(Value::Null),
+            (_, ColumnRole::Version) => return Ok(Value::Int(1)),
             // SQLite passes NULL for an omitted column.
             _ if !column.nullable && column.default.is_some() => return Ok(column.added_value()),
             _ => {}
@@ -114,10 +114,10 @@ fn fill_generated(schema: &TableSchema, row: &mut [Value<'static>], insert: bool
 fn update(
     table: &AttachedTable,
     given: Arguments<'_>,
-    conflict: OnConflict,
+    conflict: ConflictAction,
 ) -> Result<UpdateOutcome> {
     let schema = &*table.schema;
-    if conflict == OnConflict::Replace {
+    if conflict == ConflictAction::Replace {
         let message = "UPDATE OR REPLACE is not supported for tables of attached engines: \
                        delete the conflicting rows first";
         return Err(Error::new(ErrorKind::Unsupported, message));
@@ -156,7 +156,7 @@ fn update(
     };
     match result {
         Err(error)
-            if conflict == OnConflict::Ignore
+            if conflict == ConflictAction::Ignore
                 && matches!(error.kind(), ErrorKind::Duplicate | ErrorKind::Constraint) =>
         {
             Ok(UpdateOutcome::Ignored)

@@ -55,9 +55,10 @@ impl DatabaseFile {
             Self::Memory { builder, .. } => Ok(Box::new(builder.clone().snapshot(copy).open()?)),
             #[cfg(feature = "sqlite")]
             Self::Sqlite { builder, .. } => {
-                use bobak_sqlite::{JournalMode, Locking, OpenMode, Synchronous};
+                use bobak_sqlite::{JournalMode, LockingMode, OpenMode, Synchronous};
                 let builder = builder.clone().mode(OpenMode::ReadWrite);
-                let builder = builder.journal_mode(JournalMode::Memory).locking(Locking::Exclusive);
+                let builder =
+                    builder.journal_mode(JournalMode::Memory).locking(LockingMode::Exclusive);
                 Ok(Box::new(builder.synchronous(Synchronous::Off).open(copy)?))
             }
         }

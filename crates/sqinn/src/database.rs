@@ -1,7 +1,7 @@
 //! The database, and its statements.
 
 use bobak_sqlite::SqliteError;
-use bobak_sqlite::raw::{Access, Connection, Rows, StatementId, Value};
+use bobak_sqlite::raw::{Connection, FileAccess, RawRows, StatementId, Value};
 use std::ffi::{CString, OsStr};
 
 /// Longer texts are not cached, because they are rarely executed twice.
@@ -15,7 +15,7 @@ pub struct Database {
 
 /// A prepared statement.
 #[derive(Debug)]
-pub(crate) struct Statement {
+pub(crate) struct CachedStatement {
     id: StatementId,
     /// Whether it stays in the cache.
     cached: bool,
@@ -28,7 +28,7 @@ impl Database {
     /// SQLite's message.
     pub fn open(name: &OsStr) -> Result<Self, String> {
         let name = c_name(name)?;
-        let mut connection = Connection::open(&name, Access::Create)
+        let mut connection = Connection::open(&name, FileAccess::Create)
             .map_err(|error| format!("{}: {}", name.to_string_lossy(), error.message()))?;
         // As in Sqinn and in SQLite's default build. Clients may enable them.
         connection.set_foreign_keys(false);
@@ -44,7 +44,7 @@ impl Database {
     }
 
     /// The first statement of a text.
-    pub(crate) fn prepare(&mut self, sql: &[u8]) -> Result<Statement, String> {
+    pub(crate) fn prepare(&mut self, sql: &[u8]) -> Result<CachedStatement, String> {
         let cached = sql.len() < MAX_CACHED_LENGTH && is_cacheable(sql);
         let id = if cached {
             self.connection.prepare_cached(sql)
@@ -54,7 +54,7 @@ impl Database {
             self.connection.prepare(sql)
         };
         match id {
-            Ok(Some(id)) => Ok(Statement { id, cached }),
+            Ok(Some(id)) => Ok(CachedStatement { id, cached }),
             Ok(None) => Err("the SQL text has no statement".to_owned()),
             Err(error) => Err(error.message().to_owned()),
         }
@@ -64,7 +64,7 @@ impl Database {
     #[inline]
     pub(crate) fn execute<'v>(
         &mut self,
-        statement: &Statement,
+        statement: &CachedStatement,
         values: impl ExactSizeIterator<Item = Value<'v>>,
     ) -> Result<(), SqliteError> {
         self.connection.execute(statement.id, values)
@@ -73,14 +73,14 @@ impl Database {
     /// Starts a query.
     pub(crate) fn query<'a, 'v: 'a>(
         &'a mut self,
-        statement: &Statement,
+        statement: &CachedStatement,
         values: impl ExactSizeIterator<Item = Value<'v>>,
-    ) -> Result<Rows<'a>, SqliteError> {
+    ) -> Result<RawRows<'a>, SqliteError> {
         self.connection.query(statement.id, values)
     }
 
     /// Releases a statement.
-    pub(crate) fn release(&mut self, statement: Statement) {
+    pub(crate) fn release(&mut self, statement: CachedStatement) {
         if !statement.cached {
             self.connection.finalize(statement.id);
         }

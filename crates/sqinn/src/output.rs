@@ -17,7 +17,7 @@ const HEADER_LENGTH: usize = 4;
 
 /// Writes replies.
 #[derive(Debug)]
-pub(crate) struct Output<W> {
+pub(crate) struct ReplyWriter<W> {
     sink: BackgroundWriter<W>,
     /// The current frame. Its header is set when it is complete.
     frame: Vec<u8>,
@@ -25,14 +25,14 @@ pub(crate) struct Output<W> {
 
 /// Writes a row.
 #[derive(Debug)]
-pub(crate) struct RowWriter<'o, 'v, W> {
-    output: &'o mut Output<W>,
+pub(crate) struct ReplyRow<'o, 'v, W> {
+    output: &'o mut ReplyWriter<W>,
     /// Values that are not copied into the frame, with their positions in it.
     borrowed: Vec<(usize, &'v [u8])>,
     result: io::Result<()>,
 }
 
-impl<W: Write + Send + 'static> Output<W> {
+impl<W: Write + Send + 'static> ReplyWriter<W> {
     pub(crate) fn new(sink: W) -> Self {
         let mut frame = Vec::with_capacity(FRAME_LENGTH + FRAME_LENGTH / 4);
         frame.resize(HEADER_LENGTH, 0);
@@ -51,9 +51,9 @@ impl<W: Write + Send + 'static> Output<W> {
 
     /// Starts a row.
     #[inline]
-    pub(crate) fn row<'v>(&mut self) -> RowWriter<'_, 'v, W> {
+    pub(crate) fn row<'v>(&mut self) -> ReplyRow<'_, 'v, W> {
         self.frame.push(1);
-        RowWriter { output: self, borrowed: Vec::new(), result: Ok(()) }
+        ReplyRow { output: self, borrowed: Vec::new(), result: Ok(()) }
     }
 
     /// Ends the reply, and writes all of it.
@@ -79,7 +79,7 @@ impl<W: Write + Send + 'static> Output<W> {
     }
 }
 
-impl<'v, W: Write + Send + 'static> RowWriter<'_, 'v, W> {
+impl<'v, W: Write + Send + 'static> ReplyRow<'_, 'v, W> {
     /// Appends a value of this type, or NULL.
     #[inline]
     pub(crate) fn value(&mut self, tag: Tag, value: Value<'v>) {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Parameters, read run by run.
 #[derive(Debug)]
-pub(crate) struct Parameters {
+pub(crate) struct ParameterRuns {
     locations: Vec<ParameterLocation>,
     /// The maximum number of parameters of a statement.
     max_count: usize,
@@ -25,7 +25,7 @@ enum ParameterLocation {
     Bytes(Range<usize>),
 }
 
-impl Parameters {
+impl ParameterRuns {
     pub(crate) fn new(max_count: usize, max_length: usize) -> Self {
         Self { locations: Vec::new(), max_count, max_length }
     }

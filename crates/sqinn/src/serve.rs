@@ -3,8 +3,8 @@
 use crate::database::Database;
 use crate::input::{Input, ProtocolError};
 use crate::log::Log;
-use crate::output::Output;
-use crate::parameters::{self, Parameters};
+use crate::output::ReplyWriter;
+use crate::parameters::{self, ParameterRuns};
 use crate::tag::{EXEC, QUERY, QUIT, Tag};
 use bobak_sqlite::raw::Value;
 use std::io::{Read, Write};
@@ -24,9 +24,9 @@ pub fn serve<R: Read, W: Write + Send + 'static>(
     let (max_count, max_length) = database.as_ref().map_or((0, 0), Database::limits);
     let mut server = Server {
         input: Input::new(input),
-        output: Output::new(output),
+        output: ReplyWriter::new(output),
         database,
-        parameters: Parameters::new(max_count, max_length),
+        parameters: ParameterRuns::new(max_count, max_length),
         columns: Vec::new(),
         log,
     };
@@ -52,9 +52,9 @@ pub fn serve<R: Read, W: Write + Send + 'static>(
 /// The session of one client.
 struct Server<'l, R, W> {
     input: Input<R>,
-    output: Output<W>,
+    output: ReplyWriter<W>,
     database: Result<Database, String>,
-    parameters: Parameters,
+    parameters: ParameterRuns,
     /// The requested column types.
     columns: Vec<Tag>,
     log: &'l Log,
@@ -168,10 +168,10 @@ impl<R: Read, W: Write + Send + 'static> Server<'_, R, W> {
 /// Sends a query's rows; returns the message of an error that ended them early.
 fn rows<'v, W: Write + Send + 'static>(
     database: &'v mut Database,
-    statement: &crate::database::Statement,
+    statement: &crate::database::CachedStatement,
     values: impl ExactSizeIterator<Item = Value<'v>>,
     columns: &[Tag],
-    output: &mut Output<W>,
+    output: &mut ReplyWriter<W>,
 ) -> Result<Option<String>, ProtocolError> {
     let mut rows = match database.query(statement, values) {
         Ok(rows) => rows,

@@ -1,6 +1,6 @@
 //! The codes of requests and of value types.
 
-use bobak_sqlite::raw::ValueKind;
+use bobak_sqlite::raw::RawType;
 
 /// A request to run a statement.
 pub(crate) const EXEC: u8 = 1;
@@ -36,13 +36,13 @@ impl Tag {
 
     /// The type to which SQLite converts a column that is requested with this tag; `None` for NULL, which
     /// can't be requested.
-    pub(crate) fn kind(self) -> Option<ValueKind> {
+    pub(crate) fn kind(self) -> Option<RawType> {
         match self {
             Self::Null => None,
-            Self::Int32 | Self::Int64 => Some(ValueKind::Int),
-            Self::Double => Some(ValueKind::Float),
-            Self::String => Some(ValueKind::Text),
-            Self::Blob => Some(ValueKind::Bytes),
+            Self::Int32 | Self::Int64 => Some(RawType::Int),
+            Self::Double => Some(RawType::Float),
+            Self::String => Some(RawType::Text),
+            Self::Blob => Some(RawType::Bytes),
         }
     }
 }

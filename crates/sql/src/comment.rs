@@ -4,12 +4,15 @@
 //! values with `%`, `,` and what is no plain letter as `%` and two hexadecimal digits. Comments have
 //! 1,024 characters at most: a check or default that is too long is left out.
 
-use bobak_core::{Collation, ColumnSchema, Role, Type, Value, ValueRef};
+use bobak_core::{Collation, ColumnRole, ColumnSchema, Type, Value, ValueRef};
 use std::borrow::Cow;
 
 const LONGEST: usize = 1_000;
-const ROLES: &[(Role, &str)] =
-    &[(Role::CreatedAt, "created"), (Role::ModifiedAt, "modified"), (Role::Version, "version")];
+const ROLES: &[(ColumnRole, &str)] = &[
+    (ColumnRole::CreatedAt, "created"),
+    (ColumnRole::ModifiedAt, "modified"),
+    (ColumnRole::Version, "version"),
+];
 
 /// The comment. `given` says that the column is of a key which the user gives.
 pub(crate) fn comment(column: &ColumnSchema, given: bool) -> String {
@@ -50,9 +53,9 @@ pub(crate) fn comment(column: &ColumnSchema, given: bool) -> String {
 /// the table itself tells; and whether the user gives the key. `None` where Bobak did not write it.
 ///
 /// ```
-/// use bobak_core::{Role, Type};
+/// use bobak_core::{ColumnRole, Type};
 /// let (column, given) = bobak_sql::parse_comment("made", "bobak:timestamp,role=created").unwrap();
-/// assert_eq!((column.ty, column.role, given), (Type::Timestamp, Role::CreatedAt, false));
+/// assert_eq!((column.ty, column.role, given), (Type::Timestamp, ColumnRole::CreatedAt, false));
 /// assert!(bobak_sql::parse_comment("made", "when it was made").is_none());
 /// ```
 #[must_use]
@@ -137,7 +140,7 @@ mod tests {
     #[test]
     fn comments_say_what_types_do_not() {
         let columns = [
-            ColumnSchema::new("a", Type::Timestamp).role(Role::CreatedAt),
+            ColumnSchema::new("a", Type::Timestamp).role(ColumnRole::CreatedAt),
             ColumnSchema::new("a", Type::Uuid).as_text(),
             ColumnSchema::new("a", Type::Text)
                 .max_chars(40)

@@ -1,7 +1,7 @@
 //! The types that columns are declared with, and what a declared type says.
 
 use crate::Dialect;
-use bobak_core::{ColumnSchema, Role, Type};
+use bobak_core::{ColumnRole, ColumnSchema, Type};
 
 /// SQLite's names: `(type, kept as text, name)`. The first of a type is what it is declared with.
 ///
@@ -45,8 +45,11 @@ const SQLITE: &[(Type, bool, &str)] = &[
 
 /// What follows the type's name where Bobak fills the column, so that a table opened without its
 /// struct is stamped all the same. None of them changes the affinity.
-const SQLITE_ROLES: &[(Role, &str)] =
-    &[(Role::CreatedAt, "_CREATED"), (Role::ModifiedAt, "_MODIFIED"), (Role::Version, "_VERSION")];
+const SQLITE_ROLES: &[(ColumnRole, &str)] = &[
+    (ColumnRole::CreatedAt, "_CREATED"),
+    (ColumnRole::ModifiedAt, "_MODIFIED"),
+    (ColumnRole::Version, "_VERSION"),
+];
 
 /// What a declared type says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +61,7 @@ pub struct DeclaredType {
     /// Whether values are kept as text though the type has another form.
     pub as_text: bool,
     /// Whether Bobak fills the column.
-    pub role: Role,
+    pub role: ColumnRole,
 }
 
 /// The declared type of a column; empty if it has none.
@@ -161,13 +164,13 @@ fn postgres_type(column: &ColumnSchema) -> String {
 /// those that the engine can store under that name.
 ///
 /// ```
-/// use bobak_core::{Role, Type};
+/// use bobak_core::{ColumnRole, Type};
 /// use bobak_sql::{Dialect, parse_declared};
 /// let declared = parse_declared(Dialect::Sqlite, "nvarchar (20)");
 /// assert_eq!((declared.ty, declared.max_chars), (Type::Text, Some(20)));
 /// let declared = parse_declared(Dialect::Sqlite, "TIMESTAMP_TEXT_CREATED");
 /// assert_eq!((declared.ty, declared.as_text), (Type::Timestamp, true));
-/// assert_eq!(declared.role, Role::CreatedAt);
+/// assert_eq!(declared.role, ColumnRole::CreatedAt);
 /// assert_eq!(parse_declared(Dialect::Sqlite, "DECIMAL(10,2)").ty, Type::Any);
 /// ```
 #[must_use]
@@ -181,7 +184,7 @@ pub fn parse_declared(dialect: Dialect, declared: &str) -> DeclaredType {
             });
             let plain = || {
                 let (ty, as_text) = sqlite_type(&name).unwrap_or((sqlite_affinity(&name), false));
-                (ty, as_text, Role::Plain)
+                (ty, as_text, ColumnRole::Plain)
             };
             let (ty, as_text, role) = filled.unwrap_or_else(plain);
             let max_chars = size.filter(|_| matches!(ty, Type::Text | Type::Json));
@@ -218,7 +221,7 @@ fn postgres_declared(declared: &str) -> DeclaredType {
         _ => Type::Text,
     };
     let chars = matches!(name.as_str(), "CHARACTER VARYING" | "CHARACTER" | "VARCHAR" | "CHAR");
-    DeclaredType { ty, max_chars: size.filter(|_| chars), as_text: false, role: Role::Plain }
+    DeclaredType { ty, max_chars: size.filter(|_| chars), as_text: false, role: ColumnRole::Plain }
 }
 
 /// Whether all of a `numeric(p,s)` fits Bobak's money.
@@ -309,7 +312,7 @@ fn parse_mysql(declared: &str) -> DeclaredType {
         _ => Type::Text,
     };
     let max_chars = size.filter(|_| matches!(word, "CHAR" | "VARCHAR"));
-    DeclaredType { ty, max_chars, as_text: false, role: Role::Plain }
+    DeclaredType { ty, max_chars, as_text: false, role: ColumnRole::Plain }
 }
 
 /// The type that Bobak declares by this name.

@@ -3,7 +3,7 @@
 //! `bobak: u8`, `bobak: timestamp text created`, `bobak: text nocase; check=cents >= 0`. After the words follow the check and
 //! the default, each after `; `, as they were given.
 
-use bobak_core::{Collation, ColumnSchema, Role, Type, Value, ValueRef};
+use bobak_core::{Collation, ColumnRole, ColumnSchema, Type, Value, ValueRef};
 
 const BEGIN: &str = "bobak: ";
 const CHECK: &str = "; check=";
@@ -19,7 +19,7 @@ pub struct MetadataComment {
     /// The collation of texts.
     pub collation: Collation,
     /// The role: whether Bobak fills the column.
-    pub role: Role,
+    pub role: ColumnRole,
     /// Whether it is a key that the program gives, although it could be generated.
     pub given: bool,
     /// The maximum number of characters, if the SQL type does not express it.
@@ -59,9 +59,9 @@ pub(crate) fn write(column: &ColumnSchema, given: bool) -> Option<String> {
     add(column.is_kept_as_text(), "kept-as-text");
     add(column.collation == Collation::NoCase, "nocase");
     add(column.collation == Collation::UnicodeNoCase, "unicode-nocase");
-    add(column.role == Role::CreatedAt, "created");
-    add(column.role == Role::ModifiedAt, "modified");
-    add(column.role == Role::Version, "version");
+    add(column.role == ColumnRole::CreatedAt, "created");
+    add(column.role == ColumnRole::ModifiedAt, "modified");
+    add(column.role == ColumnRole::Version, "version");
     add(given, "given");
     if let Some(max) = column.max_chars.filter(|_| column.ty != Type::Text) {
         add(true, &format!("max={max}"));
@@ -103,7 +103,7 @@ pub fn parse_metadata_comment(comment: &str) -> Option<MetadataComment> {
     };
     let mut words = words.split(' ');
     let ty = Type::from_name(words.next()?)?;
-    let (collation, role) = (Collation::Binary, Role::Plain);
+    let (collation, role) = (Collation::Binary, ColumnRole::Plain);
     let mut remark = MetadataComment {
         ty,
         as_text: false,
@@ -119,9 +119,9 @@ pub fn parse_metadata_comment(comment: &str) -> Option<MetadataComment> {
             "kept-as-text" => remark.as_text = true,
             "nocase" => remark.collation = Collation::NoCase,
             "unicode-nocase" => remark.collation = Collation::UnicodeNoCase,
-            "created" => remark.role = Role::CreatedAt,
-            "modified" => remark.role = Role::ModifiedAt,
-            "version" => remark.role = Role::Version,
+            "created" => remark.role = ColumnRole::CreatedAt,
+            "modified" => remark.role = ColumnRole::ModifiedAt,
+            "version" => remark.role = ColumnRole::Version,
             "given" => remark.given = true,
             _ => remark.max_chars = Some(word.strip_prefix("max=")?.parse().ok()?),
         }

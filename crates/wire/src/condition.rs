@@ -1,6 +1,6 @@
 //! Encodes and decodes conditions and assignments.
 
-use crate::reader::{Reader, corrupt, wrong};
+use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::{check_value, number_of, of_number, read_column_of};
 use crate::writer::Encode;
 use crate::{Limits, value};
@@ -80,11 +80,11 @@ fn encode_at(out: &mut Vec<u8>, condition: &Condition, depth: u32) -> Result<()>
     }
 }
 
-pub(crate) fn read(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Condition> {
+pub(crate) fn read(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<Condition> {
     read_at(reader, table, Limits::DEPTH)
 }
 
-fn read_at(reader: &mut Reader<'_>, table: &TableSchema, depth: u32) -> Result<Condition> {
+fn read_at(reader: &mut MessageReader<'_>, table: &TableSchema, depth: u32) -> Result<Condition> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     let tag = reader.u8()?;
     Ok(match tag {
@@ -125,7 +125,7 @@ fn read_at(reader: &mut Reader<'_>, table: &TableSchema, depth: u32) -> Result<C
 }
 
 /// A comparison never has NULL: `IS NULL` is a condition of its own.
-fn read_value(reader: &mut Reader<'_>) -> Result<bobak_core::Value<'static>> {
+fn read_value(reader: &mut MessageReader<'_>) -> Result<bobak_core::Value<'static>> {
     match value::read(reader)? {
         value if value.is_null() => Err(corrupt("a comparison with NULL")),
         value => Ok(value),
@@ -142,7 +142,7 @@ pub(crate) fn encode_assign(out: &mut Vec<u8>, assign: &Assign) -> Result<()> {
     value::encode(out, value.as_ref())
 }
 
-pub(crate) fn read_assign(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Assign> {
+pub(crate) fn read_assign(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<Assign> {
     let tag = reader.u8()?;
     let column = reader.position()?;
     let value = value::read(reader)?;

@@ -1,6 +1,6 @@
 //! Encodes and decodes errors.
 
-use crate::reader::Reader;
+use crate::reader::MessageReader;
 use crate::writer::Encode;
 use bobak_core::{Error, ErrorKind, Result};
 use std::error::Error as _;
@@ -54,25 +54,25 @@ pub(crate) fn encode(out: &mut Vec<u8>, error: &Error) -> Result<()> {
     out.encode_option(detail, |out, detail| out.encode_text(truncate(&detail)))
 }
 
-pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Error> {
+pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<Error> {
     let position = usize::from(reader.u8()?).checked_sub(1);
     // A newer peer may send a kind that this version does not know.
     let kind =
         position.and_then(|position| KINDS.get(position)).copied().unwrap_or(ErrorKind::Engine);
     let mut error = Error::new(kind, reader.text()?);
-    if let Some(table) = reader.option(Reader::text)? {
+    if let Some(table) = reader.option(MessageReader::text)? {
         error = error.in_table(table);
     }
-    if let Some(column) = reader.option(Reader::text)? {
+    if let Some(column) = reader.option(MessageReader::text)? {
         error = error.in_column(column);
     }
-    if let Some(row) = reader.option(Reader::u64)? {
+    if let Some(row) = reader.option(MessageReader::u64)? {
         error = error.at_row(row);
     }
-    if let Some(code) = reader.option(Reader::u32)? {
+    if let Some(code) = reader.option(MessageReader::u32)? {
         error = error.with_code(code.cast_signed());
     }
-    if let Some(detail) = reader.option(Reader::text)? {
+    if let Some(detail) = reader.option(MessageReader::text)? {
         error = error.with_source(detail);
     }
     Ok(error)
@@ -106,7 +106,7 @@ mod tests {
             .with_source("UNIQUE constraint failed");
         let mut bytes = Vec::new();
         encode(&mut bytes, &error).unwrap();
-        let back = read(&mut Reader::new(&bytes)).unwrap();
+        let back = read(&mut MessageReader::new(&bytes)).unwrap();
         assert_eq!(format!("{back:?}"), format!("{error:?}"));
         assert_eq!((back.code(), back.row()), (Some(2067), Some(7)));
         assert_eq!(back.source().unwrap().to_string(), "UNIQUE constraint failed");

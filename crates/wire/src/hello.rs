@@ -1,6 +1,6 @@
 //! The handshake: the first frame of each end.
 
-use crate::reader::{Reader, corrupt, wrong};
+use crate::reader::{MessageReader, corrupt, wrong};
 use crate::writer::Encode;
 use crate::{FrameKind, Limits, VERSION, frame};
 use bobak_core::{Capabilities, Error, ErrorKind, Result};
@@ -120,7 +120,7 @@ impl Hello {
         })
     }
 
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self> {
+    pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<Self> {
         let magic = [reader.u8()?, reader.u8()?, reader.u8()?, reader.u8()?];
         if magic != MAGIC {
             return Err(corrupt("the first frame is not a hello"));
@@ -206,7 +206,7 @@ impl Welcome {
         out.encode_text(&self.server)
     }
 
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self> {
+    pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<Self> {
         let version = reader.u16()?;
         let limits = Limits {
             frame: reader.u32()?,

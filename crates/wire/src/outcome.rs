@@ -1,7 +1,7 @@
 //! Outcomes of written rows. Consecutive rows with the same outcome are one entry.
 
 use crate::error;
-use crate::reader::{Reader, corrupt, wrong};
+use crate::reader::{MessageReader, corrupt, wrong};
 use crate::writer::Encode;
 use crate::{FrameKind, frame};
 use bobak_core::{Error, GeneratedKey, Outcome, Result, Uuid};
@@ -138,14 +138,14 @@ fn follows(open: OutcomeGroup, count: u32, next: OutcomeGroup) -> bool {
 
 /// The outcomes in a response.
 #[derive(Clone, Debug)]
-pub struct Outcomes<'a> {
-    reader: Reader<'a>,
+pub struct OutcomeList<'a> {
+    reader: MessageReader<'a>,
     open: Option<(OutcomeGroup, u32)>,
 }
 
-impl<'a> Outcomes<'a> {
+impl<'a> OutcomeList<'a> {
     pub(crate) const fn new(body: &'a [u8]) -> Self {
-        Self { reader: Reader::new(body), open: None }
+        Self { reader: MessageReader::new(body), open: None }
     }
 
     fn read(&mut self) -> Result<Result<Outcome>> {
@@ -192,7 +192,7 @@ impl<'a> Outcomes<'a> {
 }
 
 /// The outer error is for invalid bytes; the iterator ends after it.
-impl Iterator for Outcomes<'_> {
+impl Iterator for OutcomeList<'_> {
     type Item = Result<Result<Outcome>>;
 
     #[inline]

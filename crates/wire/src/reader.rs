@@ -4,11 +4,11 @@ use bobak_core::{Error, ErrorKind, Result};
 
 /// The rest of a message.
 #[derive(Clone, Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct MessageReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MessageReader<'a> {
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }

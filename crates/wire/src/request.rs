@@ -3,13 +3,13 @@
 use crate::encode_request::{
     COMMIT, CONTINUE, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SELECT, STATEMENT, TEXT, VERBS,
 };
-use crate::reader::{Reader, corrupt, wrong};
+use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::of_number;
 use crate::{FrameHeader, FrameKind, Handles, Hello, condition, schema, select, value};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Assign, Batch, Condition, FieldSet, OnError, Parameter, Result, SchemaChange, Select, Source,
-    Storage, TableSchema, TransactionControl, Type, Value, ValueRef, Verb,
+    Assign, Condition, FieldSet, OnError, Parameter, Result, SchemaChange, Select, Source, Storage,
+    TableSchema, TransactionControl, Type, Value, ValueRef, Verb, WriteBatch,
 };
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ pub enum OwnedSource {
 pub struct BatchPart<'a> {
     /// Whether the batch goes on after a row's error.
     pub on_error: OnError,
-    runs: Reader<'a>,
+    runs: MessageReader<'a>,
 }
 
 impl OwnedSource {
@@ -139,8 +139,8 @@ impl BatchPart<'_> {
     /// Checks its rows and adds them to a batch.
     ///
     /// # Errors
-    /// As [`Batch::push_run`]; `Misuse` for an unknown handle.
-    pub fn read_into(mut self, batch: &mut Batch, handles: &Handles) -> Result<()> {
+    /// As [`WriteBatch::push_run`]; `Misuse` for an unknown handle.
+    pub fn read_into(mut self, batch: &mut WriteBatch, handles: &Handles) -> Result<()> {
         while !self.runs.is_empty() {
             let table = handles.table(self.runs.u32()?)?;
             let verb = of_number(VERBS, self.runs.u8()?, "a verb")?;
@@ -159,13 +159,17 @@ impl<'a> Request<'a> {
     /// `TooLong`, `OutOfRange` for values that do not fit their table.
     #[inline]
     pub fn decode(header: FrameHeader, body: &'a [u8], handles: &Handles) -> Result<Self> {
-        let mut reader = Reader::new(body);
+        let mut reader = MessageReader::new(body);
         let request = Self::read(header, &mut reader, handles)?;
         reader.finish()?;
         Ok(request)
     }
 
-    fn read(header: FrameHeader, reader: &mut Reader<'a>, handles: &Handles) -> Result<Self> {
+    fn read(
+        header: FrameHeader,
+        reader: &mut MessageReader<'a>,
+        handles: &Handles,
+    ) -> Result<Self> {
         if header.more && header.kind != FrameKind::Batch {
             return Err(corrupt("only a batch can have several frames"));
         }
@@ -189,7 +193,7 @@ impl<'a> Request<'a> {
                     CONTINUE => OnError::Continue,
                     other => return Err(wrong("an error mode", other)),
                 };
-                Self::Batch(BatchPart { on_error, runs: Reader::new(reader.rest()) })
+                Self::Batch(BatchPart { on_error, runs: MessageReader::new(reader.rest()) })
             }
             FrameKind::Query => Self::Query {
                 window: reader.u32()?,
@@ -215,7 +219,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    fn read_rare(header: FrameHeader, reader: &mut Reader<'a>) -> Result<Self> {
+    fn read_rare(header: FrameHeader, reader: &mut MessageReader<'a>) -> Result<Self> {
         Ok(match header.kind {
             FrameKind::Hello => Self::Hello(Box::new(Hello::read(reader)?)),
             FrameKind::Define => Self::Define { handle: reader.u32()?, schema: reader.rest() },
@@ -234,7 +238,7 @@ impl<'a> Request<'a> {
     }
 }
 
-fn control<'a>(reader: &mut Reader<'a>) -> Result<TransactionControl<'a>> {
+fn control<'a>(reader: &mut MessageReader<'a>) -> Result<TransactionControl<'a>> {
     Ok(match reader.u8()? {
         0 => TransactionControl::Begin,
         COMMIT => TransactionControl::Commit,
@@ -246,7 +250,7 @@ fn control<'a>(reader: &mut Reader<'a>) -> Result<TransactionControl<'a>> {
     })
 }
 
-fn source(reader: &mut Reader<'_>, handles: &Handles) -> Result<OwnedSource> {
+fn source(reader: &mut MessageReader<'_>, handles: &Handles) -> Result<OwnedSource> {
     let text: Arc<str> = match reader.u8()? {
         SELECT => {
             let table = Arc::clone(handles.table(reader.u32()?)?);
@@ -261,7 +265,7 @@ fn source(reader: &mut Reader<'_>, handles: &Handles) -> Result<OwnedSource> {
 }
 
 /// Parameters: a row of their values, and the types.
-fn read_parameters(reader: &mut Reader<'_>) -> Result<Vec<Parameter<'static>>> {
+fn read_parameters(reader: &mut MessageReader<'_>) -> Result<Vec<Parameter<'static>>> {
     let row = value::read_row(reader)?;
     let read = |value: Value<'_>| {
         let ty = schema::read_type(reader)?;
@@ -296,6 +300,6 @@ fn is_decimal(value: ValueRef<'_>) -> bool {
     all_digits(whole) && all_digits(decimals)
 }
 
-fn assignments(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Vec<Assign>> {
+fn assignments(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<Vec<Assign>> {
     (0..reader.u16()?).map(|_| condition::read_assign(reader, table)).collect()
 }

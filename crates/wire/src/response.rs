@@ -1,7 +1,7 @@
 //! Decodes responses, for clients.
 
-use crate::reader::{Reader, corrupt};
-use crate::{FrameHeader, FrameKind, Outcomes, Welcome, error, schema};
+use crate::reader::{MessageReader, corrupt};
+use crate::{FrameHeader, FrameKind, OutcomeList, Welcome, error, schema};
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, Result, ResultColumn, TableSchema};
 
@@ -18,9 +18,9 @@ pub enum Response<'a> {
     /// A number of rows.
     Count(u64),
     /// The outcome of each written row.
-    Outcomes(Outcomes<'a>),
+    Outcomes(OutcomeList<'a>),
     /// Rows.
-    Rows(Rows<'a>),
+    Rows(RowFrame<'a>),
     /// A cursor.
     Columns {
         /// Its number.
@@ -34,11 +34,11 @@ pub enum Response<'a> {
 
 /// Framed rows. The iterator checks each row.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
+pub struct RowFrame<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowFrame<'a> {
     /// The rows' bytes, unchecked.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
@@ -46,7 +46,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl<'a> Iterator for Rows<'a> {
+impl<'a> Iterator for RowFrame<'a> {
     type Item = Result<EncodedRow<'a>>;
 
     #[inline]
@@ -72,14 +72,14 @@ impl<'a> Response<'a> {
     /// `Corrupt` if the bytes are not a valid response.
     #[inline]
     pub fn decode(header: FrameHeader, body: &'a [u8]) -> Result<Self> {
-        let mut reader = Reader::new(body);
+        let mut reader = MessageReader::new(body);
         let response = match header.kind {
             FrameKind::Ok => Self::Ok,
             FrameKind::Error => Self::Error(error::read(&mut reader)?),
             FrameKind::Welcome => Self::Welcome(Box::new(Welcome::read(&mut reader)?)),
             FrameKind::Count => Self::Count(reader.u64()?),
-            FrameKind::Outcomes => Self::Outcomes(Outcomes::new(reader.rest())),
-            FrameKind::Rows => Self::Rows(Rows { bytes: reader.rest() }),
+            FrameKind::Outcomes => Self::Outcomes(OutcomeList::new(reader.rest())),
+            FrameKind::Rows => Self::Rows(RowFrame { bytes: reader.rest() }),
             FrameKind::Columns => Self::Columns {
                 cursor: reader.u64()?,
                 columns: (0..reader.u16()?)

@@ -1,11 +1,11 @@
 //! Encodes and decodes table schemas and schema changes.
 
-use crate::reader::{Reader, corrupt, wrong};
+use crate::reader::{MessageReader, corrupt, wrong};
 use crate::value;
 use crate::writer::Encode;
 use bobak_core::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Reference, Result,
-    Role, SchemaChange, TableSchema, Type, Value,
+    Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Reference,
+    Result, SchemaChange, TableSchema, Type, Value,
 };
 use std::sync::Arc;
 
@@ -35,7 +35,8 @@ const TYPES: &[Type] = &[
     Type::Decimal,
 ];
 const COLLATIONS: &[Collation] = &[Collation::Binary, Collation::NoCase, Collation::UnicodeNoCase];
-const ROLES: &[Role] = &[Role::Plain, Role::CreatedAt, Role::ModifiedAt, Role::Version];
+const ROLES: &[ColumnRole] =
+    &[ColumnRole::Plain, ColumnRole::CreatedAt, ColumnRole::ModifiedAt, ColumnRole::Version];
 const ON_DELETE: &[OnDelete] =
     &[OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull, OnDelete::NoAction];
 /// In the two bits above those of ON DELETE.
@@ -72,7 +73,7 @@ pub(crate) fn type_number(ty: Type) -> u8 {
 }
 
 /// The type of a parameter or of a result column.
-pub(crate) fn read_type(reader: &mut Reader<'_>) -> Result<Type> {
+pub(crate) fn read_type(reader: &mut MessageReader<'_>) -> Result<Type> {
     of_number(TYPES, reader.u8()?, "a type")
 }
 
@@ -139,13 +140,13 @@ fn encode_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
 /// # Errors
 /// `Corrupt` if the bytes are not a schema; `Schema` if the schema is invalid.
 pub fn read_schema(bytes: &[u8]) -> Result<TableSchema> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = MessageReader::new(bytes);
     let table = read(&mut reader)?;
     reader.finish()?;
     Ok(table)
 }
 
-pub(crate) fn read(reader: &mut Reader<'_>) -> Result<TableSchema> {
+pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<TableSchema> {
     let mut builder = TableSchema::builder(reader.text()?.to_owned());
     let mut names = Vec::new();
     for _ in 0..reader.u16()? {
@@ -172,11 +173,11 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Result<TableSchema> {
     builder.build()
 }
 
-fn read_positions(reader: &mut Reader<'_>) -> Result<Vec<usize>> {
+fn read_positions(reader: &mut MessageReader<'_>) -> Result<Vec<usize>> {
     (0..reader.u16()?).map(|_| reader.position()).collect()
 }
 
-fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSchema> {
+fn read_column(reader: &mut MessageReader<'_>) -> Result<ColumnSchema> {
     let name = reader.text()?.to_owned();
     let mut column = ColumnSchema::new(name, read_type(reader)?);
     let flags = reader.u8()?;
@@ -190,9 +191,9 @@ fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSchema> {
     }
     column.collation = of_number(COLLATIONS, reader.u8()?, "a collation")?;
     column.role = of_number(ROLES, reader.u8()?, "a role")?;
-    column.max_chars = reader.option(Reader::u32)?;
+    column.max_chars = reader.option(MessageReader::u32)?;
     column.default = reader.option(value::read)?;
-    column.check = reader.option(Reader::text)?.map(|check| check.to_owned().into());
+    column.check = reader.option(MessageReader::text)?.map(|check| check.to_owned().into());
     column.reference = reader.option(|reader| {
         let (table, to) = (reader.text()?.to_owned(), reader.text()?.to_owned());
         let actions = reader.u8()?;
@@ -228,7 +229,7 @@ pub(crate) fn encode_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<
     encode(out, table)
 }
 
-pub(crate) fn read_change(reader: &mut Reader<'_>) -> Result<SchemaChange> {
+pub(crate) fn read_change(reader: &mut MessageReader<'_>) -> Result<SchemaChange> {
     let kind = reader.u8()?;
     let place = reader.position()?;
     let table = Arc::new(read(reader)?);
@@ -267,7 +268,7 @@ pub(crate) fn check_value(table: &TableSchema, column: usize, value: &Value<'_>)
 }
 
 /// Reads a column's index and checks it.
-pub(crate) fn read_column_of(reader: &mut Reader<'_>, table: &TableSchema) -> Result<usize> {
+pub(crate) fn read_column_of(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<usize> {
     let index = reader.position()?;
     if index < table.columns().len() { Ok(index) } else { Err(no_column(table, index)) }
 }
@@ -294,7 +295,7 @@ mod tests {
             .column(ColumnSchema::new("id", Type::I64))
             .column(ColumnSchema::of::<Option<String>>("t").max_chars(9).unique().default("x"))
             .column(ColumnSchema::new("day", Type::Date).as_text().check("day > 'x'"))
-            .column(ColumnSchema::new("v", Type::I64).role(Role::Version))
+            .column(ColumnSchema::new("v", Type::I64).role(ColumnRole::Version))
             .column(
                 ColumnSchema::of::<Option<i64>>("team")
                     .references("team", "id", OnDelete::SetNull)

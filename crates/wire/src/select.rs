@@ -1,7 +1,7 @@
 //! Encodes and decodes queries over one table.
 
 use crate::condition;
-use crate::reader::{Reader, wrong};
+use crate::reader::{MessageReader, wrong};
 use crate::schema::read_column_of;
 use crate::writer::Encode;
 use bobak_core::{Error, ErrorKind, Expr, Order, Result, Select, TableSchema};
@@ -53,7 +53,7 @@ fn encode_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
     out.encode_position(column)
 }
 
-pub(crate) fn read(reader: &mut Reader<'_>, table: Arc<TableSchema>) -> Result<Select> {
+pub(crate) fn read(reader: &mut MessageReader<'_>, table: Arc<TableSchema>) -> Result<Select> {
     let columns =
         (0..reader.u16()?).map(|_| read_expr(reader, &table)).collect::<Result<Vec<_>>>()?;
     let condition = reader.option(|reader| condition::read(reader, &table))?;
@@ -65,7 +65,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: Arc<TableSchema>) -> Result<S
             Ok(Order { column, descending: reader.bool()? })
         })
         .collect::<Result<Vec<_>>>()?;
-    let limit = reader.option(Reader::u64)?;
+    let limit = reader.option(MessageReader::u64)?;
     let offset = reader.u64()?;
     let select = Select { table, columns, condition, group, order, limit, offset };
     check(&select)?;
@@ -88,7 +88,7 @@ fn check(select: &Select) -> Result<()> {
     Ok(())
 }
 
-fn read_expr(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Expr> {
+fn read_expr(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<Expr> {
     let tag = reader.u8()?;
     if tag == COUNT {
         reader.position()?;

@@ -1,6 +1,6 @@
 //! Encodes and decodes values, and rows in the row codec.
 
-use crate::reader::{Reader, corrupt, wrong};
+use crate::reader::{MessageReader, corrupt, wrong};
 use crate::writer::Encode;
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{FieldSet, Result, Value, ValueRef};
@@ -34,7 +34,7 @@ pub(crate) fn encode(out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Value<'static>> {
+pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<Value<'static>> {
     Ok(match reader.u8()? {
         NULL => Value::Null,
         INT => Value::Int(reader.i64()?),
@@ -61,7 +61,7 @@ pub(crate) fn encode_row(out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<()> 
 
 /// Decodes a framed row.
 #[inline]
-pub(crate) fn read_row<'a>(reader: &mut Reader<'a>) -> Result<EncodedRow<'a>> {
+pub(crate) fn read_row<'a>(reader: &mut MessageReader<'a>) -> Result<EncodedRow<'a>> {
     EncodedRow::check(reader.bytes()?)
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn encode_fields(out: &mut Vec<u8>, fields: FieldSet) {
 }
 
 #[inline]
-pub(crate) fn read_fields(reader: &mut Reader<'_>) -> Result<FieldSet> {
+pub(crate) fn read_fields(reader: &mut MessageReader<'_>) -> Result<FieldSet> {
     let count = reader.u8()?;
     let mut words = [0; 4];
     if usize::from(count) > words.len() {

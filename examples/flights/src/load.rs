@@ -14,16 +14,16 @@ pub trait Load: Record {
     const FILE: &'static str;
 
     /// The record of a line.
-    fn load(line: &Line<'_>) -> Result<Self>;
+    fn load(line: &CsvLine<'_>) -> Result<Self>;
 }
 
 /// A line of a CSV file, its fields found by name.
-pub struct Line<'a> {
+pub struct CsvLine<'a> {
     header: &'a csv::StringRecord,
     fields: &'a csv::StringRecord,
 }
 
-impl Line<'_> {
+impl CsvLine<'_> {
     fn text(&self, name: &str) -> Result<&str> {
         let place = self.header.iter().position(|other| other == name);
         place.and_then(|place| self.fields.get(place)).ok_or_else(|| {
@@ -75,7 +75,7 @@ fn read<T: Load>(source: impl Read, each: &mut impl FnMut(T) -> Result<()>) -> R
     let header = reader.headers().map_err(bad)?.clone();
     let (mut fields, mut rows) = (csv::StringRecord::new(), 0);
     while reader.read_record(&mut fields).map_err(bad)? {
-        let record = T::load(&Line { header: &header, fields: &fields });
+        let record = T::load(&CsvLine { header: &header, fields: &fields });
         each(record.map_err(|error| error.in_table(T::FILE).at_row(rows))?)?;
         rows += 1;
     }
@@ -85,7 +85,7 @@ fn read<T: Load>(source: impl Read, each: &mut impl FnMut(T) -> Result<()>) -> R
 impl Load for Airline {
     const FILE: &'static str = "airlines";
 
-    fn load(line: &Line<'_>) -> Result<Self> {
+    fn load(line: &CsvLine<'_>) -> Result<Self> {
         Ok(Self { carrier: line.get("carrier")?, name: line.get("name")? })
     }
 }
@@ -93,7 +93,7 @@ impl Load for Airline {
 impl Load for Airport {
     const FILE: &'static str = "airports";
 
-    fn load(line: &Line<'_>) -> Result<Self> {
+    fn load(line: &CsvLine<'_>) -> Result<Self> {
         Ok(Self {
             faa: line.get("faa")?,
             name: line.get("name")?,
@@ -115,7 +115,7 @@ impl Load for Airport {
 impl Load for Plane {
     const FILE: &'static str = "planes";
 
-    fn load(line: &Line<'_>) -> Result<Self> {
+    fn load(line: &CsvLine<'_>) -> Result<Self> {
         Ok(Self {
             tailnum: line.get("tailnum")?,
             year: line.optional("year")?,
@@ -133,7 +133,7 @@ impl Load for Plane {
 impl Load for Weather {
     const FILE: &'static str = "weather";
 
-    fn load(line: &Line<'_>) -> Result<Self> {
+    fn load(line: &CsvLine<'_>) -> Result<Self> {
         Ok(Self {
             origin: line.get("origin")?,
             time_hour: line.get("time_hour")?,
@@ -148,7 +148,7 @@ impl Load for Weather {
 impl Load for Flight {
     const FILE: &'static str = "flights";
 
-    fn load(line: &Line<'_>) -> Result<Self> {
+    fn load(line: &CsvLine<'_>) -> Result<Self> {
         Ok(Self {
             id: 0,
             carrier: line.get("carrier")?,

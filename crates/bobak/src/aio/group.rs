@@ -1,7 +1,7 @@
 //! Writes of single rows, committed together.
 
 use crate::write_queue::write_group;
-use bobak_core::{Batch, Engine, Error, ErrorKind, Outcome, Result};
+use bobak_core::{Engine, Error, ErrorKind, Outcome, Result, WriteBatch};
 use std::sync::Arc;
 
 /// The most rows in one transaction.
@@ -18,7 +18,7 @@ pub(super) trait GroupedWrite: Send + Sync {
     ///
     /// # Errors
     /// Those of the row, which is not added then.
-    fn encode(&self, batch: &mut Batch) -> Result<()>;
+    fn encode(&self, batch: &mut WriteBatch) -> Result<()>;
 
     /// Writes the row by itself, and completes the write.
     fn write_alone(&self);
@@ -56,7 +56,7 @@ impl Drop for StartedWrites {
 
 /// Writes as many rows as fit in one transaction.
 fn write_together(engine: &dyn Engine, started: &mut StartedWrites) {
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     let mut sent = StartedWrites(Vec::new());
     while batch.bytes() < MAX_BYTES
         && let Some(write) = started.0.pop()

@@ -7,7 +7,7 @@ use super::write_queue::WriteQueue;
 use crate::Db;
 use crate::record_arg::key_of;
 use bobak_core::{
-    Batch, Error, FieldSet, GeneratedKey, Key, Outcome, Record, Result, ValueRef, Verb, Write,
+    Error, FieldSet, GeneratedKey, Key, Outcome, Record, Result, ValueRef, Verb, Write, WriteBatch,
     prepare_batched,
 };
 use std::sync::{Arc, Mutex};
@@ -80,7 +80,7 @@ where
         state.started
     }
 
-    fn encode(&self, batch: &mut Batch) -> Result<()> {
+    fn encode(&self, batch: &mut WriteBatch) -> Result<()> {
         let table = T::schema();
         self.db.catalog().bind::<T>()?;
         let mut state = lock(&self.state);

@@ -5,7 +5,8 @@ use super::group::GroupedWrite;
 use super::workers::Workers;
 use super::write_queue::WriteQueue;
 use bobak_core::{
-    Batch, Engine, Error, ErrorKind, FieldSet, Outcome, Result, TableSchema, Value, Verb, Write,
+    Engine, Error, ErrorKind, FieldSet, Outcome, Result, TableSchema, Value, Verb, Write,
+    WriteBatch,
 };
 use std::sync::{Arc, Mutex};
 
@@ -38,17 +39,17 @@ pub struct RowWriter {
 }
 
 /// A row to write, and the slot for the result.
-struct RowWrite {
+struct QueuedRow {
     engine: Arc<dyn Engine>,
     table: Arc<TableSchema>,
     verb: Verb,
     fields: FieldSet,
-    state: Mutex<RowState>,
+    state: Mutex<QueuedRowState>,
     slot: WorkSlot<Result<Outcome>>,
 }
 
 #[derive(Default)]
-struct RowState {
+struct QueuedRowState {
     /// `None` if the write was cancelled or is done.
     values: Option<Vec<Value<'static>>>,
     started: bool,
@@ -74,12 +75,12 @@ impl RowWriter {
         fields: FieldSet,
         values: Vec<Value<'static>>,
     ) -> DbFuture<Result<Outcome>> {
-        let write = Arc::new(RowWrite {
+        let write = Arc::new(QueuedRow {
             engine: Arc::clone(&self.engine),
             table: Arc::clone(table),
             verb,
             fields,
-            state: Mutex::new(RowState { values: Some(values), started: false }),
+            state: Mutex::new(QueuedRowState { values: Some(values), started: false }),
             slot: WorkSlot::new(),
         });
         let (queued, queue) = (Arc::clone(&write), Arc::clone(&self.queue));
@@ -93,7 +94,7 @@ impl std::fmt::Debug for RowWriter {
     }
 }
 
-impl RowWrite {
+impl QueuedRow {
     /// Calls `act` with the write in the form of the engine contract.
     fn with<R>(&self, act: impl FnOnce(&Write<'_>) -> Result<R>) -> Result<R> {
         let state = lock(&self.state);
@@ -109,14 +110,14 @@ impl RowWrite {
     }
 }
 
-impl GroupedWrite for RowWrite {
+impl GroupedWrite for QueuedRow {
     fn start(&self) -> bool {
         let mut state = lock(&self.state);
         state.started = state.values.is_some();
         state.started
     }
 
-    fn encode(&self, batch: &mut Batch) -> Result<()> {
+    fn encode(&self, batch: &mut WriteBatch) -> Result<()> {
         self.with(|write| batch.push(write))
     }
 
@@ -129,7 +130,7 @@ impl GroupedWrite for RowWrite {
     }
 }
 
-impl PendingWork<Result<Outcome>> for RowWrite {
+impl PendingWork<Result<Outcome>> for QueuedRow {
     fn slot(&self) -> &WorkSlot<Result<Outcome>> {
         &self.slot
     }

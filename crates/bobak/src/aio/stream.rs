@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 use std::vec::IntoIter;
 
 self_cell!(
-    struct OpenCursor {
+    struct StreamCursor {
         owner: SessionSource<'static>,
         #[not_covariant]
         dependent: RowCursor,
@@ -44,7 +44,7 @@ self_cell!(
 #[must_use = "nothing is read before the stream is polled"]
 pub struct AsyncRows<T> {
     workers: Workers,
-    cursor: Arc<Mutex<Option<OpenCursor>>>,
+    cursor: Arc<Mutex<Option<StreamCursor>>>,
     chunk: IntoIter<T>,
     next: Option<DbFuture<Result<Vec<T>>>>,
 }
@@ -139,20 +139,20 @@ impl<T> std::fmt::Debug for AsyncRows<T> {
     }
 }
 
-fn open<T: Record>(db: &Db, query: &Query<T>) -> Result<OpenCursor> {
+fn open<T: Record>(db: &Db, query: &Query<T>) -> Result<StreamCursor> {
     let catalog = db.catalog();
     let engine = Arc::clone(catalog.engine(catalog.bind::<T>()?)?);
     let table = T::schema();
     let columns = (0..table.columns().len()).map(bobak_core::Expr::Column).collect();
     let select = query.to_select(table, columns)?;
     let name = |error: Error| error.in_table(T::TABLE);
-    OpenCursor::try_new(SessionSource::Engine(engine), |handle| {
+    StreamCursor::try_new(SessionSource::Engine(engine), |handle| {
         RowCursor::open(handle, &Source::Select(&select)).map_err(name)
     })
 }
 
 /// The records of the next chunk; empty at the end.
-fn fetch<T: Record>(open: &mut OpenCursor) -> Result<Vec<T>> {
+fn fetch<T: Record>(open: &mut StreamCursor) -> Result<Vec<T>> {
     open.with_dependent_mut(|_, cursor| {
         let mut chunk = Vec::new();
         while let Some(row) = cursor.next_row()? {

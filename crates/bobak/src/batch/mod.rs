@@ -12,8 +12,8 @@ use crate::catalog::Catalog;
 use crate::dynamic::{self, DynTable};
 use crate::handle::LendSession;
 use bobak_core::{
-    Batch as Writes, DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result, Session,
-    TableSchema, TransactionControl, Value, Verb, Write, prepare_batched_dynamic,
+    DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result, Session, TableSchema,
+    TransactionControl, Value, Verb, Write, WriteBatch, prepare_batched_dynamic,
 };
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub struct Batch<'a> {
     target: BatchTarget<'a>,
     /// The most rows of a part.
     part_rows: u64,
-    writes: Writes,
+    writes: WriteBatch,
     /// The record type added last: the ID of its schema and the fields of a whole-record update.
     last: (u64, FieldSet),
     report: BatchReport,
@@ -98,7 +98,7 @@ impl<'a> Batch<'a> {
             options,
             target,
             part_rows: PART_ROWS,
-            writes: Writes::new(),
+            writes: WriteBatch::new(),
             last: (0, FieldSet::EMPTY),
             report: BatchReport::default(),
             uncommitted: 0,

@@ -5,7 +5,7 @@ use bobak_core::{Error, GeneratedKey, Outcome, Result, Uuid};
 /// An outcome for each row. Consecutive rows with the same outcome and consecutive keys are one span, so a successful
 /// batch of any length takes almost no memory.
 #[derive(Debug, Default)]
-pub(super) struct Outcomes {
+pub(super) struct BatchOutcomes {
     rows: u64,
     spans: Vec<OutcomeSpan>,
     /// The key that would extend the last span.
@@ -31,7 +31,7 @@ enum SpanOutcome {
     Failed(Error),
 }
 
-impl Outcomes {
+impl BatchOutcomes {
     #[inline]
     pub(super) fn push(&mut self, outcome: Result<Outcome>) {
         if let Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))) = outcome {
@@ -135,7 +135,7 @@ mod tests {
             Some(key(i64::MAX)),
             Some(key(i64::MIN)),
         ];
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = BatchOutcomes::default();
         for (row, outcome) in expected.into_iter().enumerate() {
             let failed = || Error::new(ErrorKind::Duplicate, "there").at_row(row as u64);
             outcomes.push(outcome.ok_or_else(failed));

@@ -1,6 +1,6 @@
 //! The results of a batch.
 
-use super::outcomes::Outcomes;
+use super::outcomes::BatchOutcomes;
 use bobak_core::{Error, Key, Outcome, Result};
 
 /// The most errors kept if outcomes are not kept.
@@ -21,7 +21,7 @@ pub struct BatchReport {
     pub failed: u64,
     /// The first thousand errors, with their row numbers, if outcomes are not kept.
     pub errors: Vec<Error>,
-    outcomes: Outcomes,
+    outcomes: BatchOutcomes,
 }
 
 impl BatchReport {

@@ -3,7 +3,7 @@
 use super::cached_session::CachedSession;
 use super::record_cache::CacheKey;
 use super::staleness::EngineCaches;
-use super::watcher::RowSource;
+use super::watcher::UncachedSource;
 use bobak_core::codec::{EncodedRow, FRAME, encode};
 use bobak_core::{
     Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
@@ -52,7 +52,7 @@ impl EngineLayer for CachedEngine {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        get(&self.caches, RowSource::Engine(&*self.engine), table, key, row)
+        get(&self.caches, UncachedSource::Engine(&*self.engine), table, key, row)
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
@@ -67,7 +67,7 @@ impl EngineLayer for CachedEngine {
 /// Looks a row up in the cache, or else in `source`, whose row is then cached.
 pub(super) fn get(
     caches: &EngineCaches,
-    source: RowSource<'_>,
+    source: UncachedSource<'_>,
     table: &Arc<TableSchema>,
     key: &[Value<'_>],
     row: &mut dyn FnMut(&dyn Row) -> Result<()>,

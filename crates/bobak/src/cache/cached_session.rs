@@ -3,10 +3,10 @@
 use super::cached_engine::get;
 use super::fill;
 use super::staleness::{EngineCaches, PendingWrite, Staleness};
-use super::watcher::RowSource;
+use super::watcher::UncachedSource;
 use bobak_core::{
-    Batch, BulkChange, Cursor, OnError, Outcome, Parameter, Result, Row, SchemaChange, Session,
-    SessionLayer, Source, TableSchema, TransactionControl, Value, Write,
+    BulkChange, Cursor, OnError, Outcome, Parameter, Result, Row, SchemaChange, Session,
+    SessionLayer, Source, TableSchema, TransactionControl, Value, Write, WriteBatch,
 };
 use bobak_sql::{changes_rows, only_reads};
 use std::cell::{Cell, RefCell};
@@ -113,7 +113,7 @@ impl SessionLayer for CachedSession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
@@ -140,7 +140,7 @@ impl SessionLayer for CachedSession<'_> {
         if self.inner.in_transaction() || self.handing_out.get() {
             return self.inner.get(table, key, row);
         }
-        get(self.caches, RowSource::Session(&*self.inner), table, key, row)
+        get(self.caches, UncachedSource::Session(&*self.inner), table, key, row)
     }
 
     fn query(

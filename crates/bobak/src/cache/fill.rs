@@ -2,7 +2,7 @@
 
 use super::record_cache::CacheKey;
 use super::staleness::EngineCaches;
-use super::watcher::RowSource;
+use super::watcher::UncachedSource;
 use bobak_core::codec::{FRAME, encode};
 use bobak_core::{Expr, Result, Row, Select, Session, Source};
 
@@ -18,7 +18,8 @@ pub(super) fn query(
 ) -> Result<()> {
     let source = Source::Select(select);
     let store = if gives_records(select) { caches.of(&select.table) } else { None };
-    let Some(store) = store.filter(|_| caches.watch().is_fresh(RowSource::Session(session))) else {
+    let Some(store) = store.filter(|_| caches.watch().is_fresh(UncachedSource::Session(session)))
+    else {
         return session.query(&source, row);
     };
     // Before the query: a writer that starts later raises the version, so its row is not cached.

@@ -4,7 +4,9 @@ use super::RecordCache;
 use super::record_cache::CacheKey;
 use super::watcher::ChangeWatcher;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Batch, GeneratedKey, Outcome, Result, SideEffects, TableSchema, Verb, Write};
+use bobak_core::{
+    GeneratedKey, Outcome, Result, SideEffects, TableSchema, Verb, Write, WriteBatch,
+};
 use std::sync::Arc;
 
 /// A batch with more rows than this empties the cache of its table, which costs less.
@@ -134,7 +136,7 @@ impl EngineCaches {
     }
 
     /// The caches of the tables into which a batch may insert rows.
-    pub(super) fn tables_with_inserts(&self, batch: &Batch) -> Vec<&Arc<RecordCache>> {
+    pub(super) fn tables_with_inserts(&self, batch: &WriteBatch) -> Vec<&Arc<RecordCache>> {
         let grows = |store: &&Arc<RecordCache>| {
             let own = |table: &TableSchema| store.table.name().eq_ignore_ascii_case(table.name());
             batch
@@ -145,7 +147,7 @@ impl EngineCaches {
     }
 
     /// As [`inserted`](Self::inserted), for the rows of a batch that have their keys already.
-    pub(super) fn inserted_by_batch(&self, batch: &Batch) {
+    pub(super) fn inserted_by_batch(&self, batch: &WriteBatch) {
         for run in batch.runs().filter(|run| is_insert(run.verb)) {
             for store in named(&self.stores, run.table.name()) {
                 if !store.has_plain_keys() {
@@ -174,7 +176,7 @@ impl Staleness<'_> {
     }
 
     /// What a batch makes stale.
-    pub(super) fn by_batch(&self, batch: &Batch, pending: &mut Vec<PendingWrite>) {
+    pub(super) fn by_batch(&self, batch: &WriteBatch, pending: &mut Vec<PendingWrite>) {
         for run in batch.runs() {
             if self.by_effects(run.table, run.verb, pending) {
                 return;

@@ -23,7 +23,7 @@ const NEVER: u64 = u64::MAX;
 
 /// Where a row comes from that is not cached.
 #[derive(Clone, Copy)]
-pub(super) enum RowSource<'a> {
+pub(super) enum UncachedSource<'a> {
     Engine(&'a dyn Engine),
     /// A session outside of a transaction.
     Session(&'a dyn Session),
@@ -70,7 +70,7 @@ struct WatchedTable {
     key: Vec<usize>,
 }
 
-impl RowSource<'_> {
+impl UncachedSource<'_> {
     pub(super) fn get(
         self,
         table: &Arc<TableSchema>,
@@ -102,7 +102,7 @@ impl ChangeWatcher {
     /// Whether the caches may be used: all writes of others older than the interval were processed. Checks the change log
     /// if a check is due.
     #[inline]
-    pub(super) fn is_fresh(&self, source: RowSource<'_>) -> bool {
+    pub(super) fn is_fresh(&self, source: UncachedSource<'_>) -> bool {
         let due = self.due.load(Ordering::Acquire);
         due == NEVER || if self.now() < due { self.is_captured() } else { self.check(source) }
     }
@@ -142,7 +142,7 @@ impl ChangeWatcher {
     }
 
     #[cold]
-    fn check(&self, source: RowSource<'_>) -> bool {
+    fn check(&self, source: UncachedSource<'_>) -> bool {
         let mut state: MutexGuard<'_, WatchState> = match self.state.try_lock() {
             Ok(state) => state,
             // The shared state is changed last, so a panic before that leaves it valid.

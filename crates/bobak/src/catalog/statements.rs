@@ -2,7 +2,7 @@
 
 use super::Catalog;
 use crate::handle::LendSession;
-use crate::router::Route;
+use crate::router::StatementRoute;
 use crate::sql::RunText;
 use bobak_core::{Engine, Parameter, Result, Row};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Catalog {
     ) -> Result<()> {
         match self.router.find_in(&self.engines, engine, text, parameters)? {
             #[cfg(feature = "sqlite")]
-            Route::Federation => session.with(|session| {
+            StatementRoute::Federation => session.with(|session| {
                 let federation = self.router.federation(&self.engines)?;
                 let name = self.engine_name(engine);
                 federation.run_in(name, session, (text, parameters), row).map(|_| ())
@@ -68,7 +68,7 @@ impl Catalog {
     ) -> Result<u64> {
         match self.router.find_in(&self.engines, engine, text, parameters)? {
             #[cfg(feature = "sqlite")]
-            Route::Federation => session.with(|session| {
+            StatementRoute::Federation => session.with(|session| {
                 let federation = self.router.federation(&self.engines)?;
                 let statement = (text, parameters);
                 federation.run_in(self.engine_name(engine), session, statement, &mut |_| Ok(true))
@@ -84,16 +84,18 @@ impl Catalog {
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<String>> {
         match self.router.find(&self.engines, text, parameters)? {
-            Route::Text(engine) => {
+            StatementRoute::Text(engine) => {
                 Ok(vec![format!("{}: the whole statement", self.engine_name(engine))])
             }
             #[cfg(feature = "sqlite")]
-            Route::Select(engine, select, _) => {
+            StatementRoute::Select(engine, select, _) => {
                 let (engine, table) = (self.engine_name(engine), select.table.name());
                 Ok(vec![format!("{engine}.{table}: the whole statement, as a query")])
             }
             #[cfg(feature = "sqlite")]
-            Route::Federation => self.router.federation(&self.engines)?.explain(text, parameters),
+            StatementRoute::Federation => {
+                self.router.federation(&self.engines)?.explain(text, parameters)
+            }
         }
     }
 
@@ -106,13 +108,13 @@ impl Catalog {
         let _ = (text, invalidation);
     }
 
-    fn engine_for(&self, route: &Route) -> Result<Arc<dyn Engine>> {
+    fn engine_for(&self, route: &StatementRoute) -> Result<Arc<dyn Engine>> {
         match route {
-            Route::Text(engine) => self.engine(*engine).map(Arc::clone),
+            StatementRoute::Text(engine) => self.engine(*engine).map(Arc::clone),
             #[cfg(feature = "sqlite")]
-            Route::Select(engine, ..) => self.engine(*engine).map(Arc::clone),
+            StatementRoute::Select(engine, ..) => self.engine(*engine).map(Arc::clone),
             #[cfg(feature = "sqlite")]
-            Route::Federation => {
+            StatementRoute::Federation => {
                 Ok(Arc::new(self.router.federation(&self.engines)?.engine().clone()))
             }
         }

@@ -124,7 +124,7 @@ impl Db {
     /// `Denied` for a wrong key; `Busy` if a process has the file open; `Unsupported` for another engine; `Config`,
     /// `Full`, `Io`.
     #[cfg(feature = "encryption")]
-    pub fn change_key(url: &str, new: Option<&bobak_sqlite::Key>) -> Result<()> {
+    pub fn change_key(url: &str, new: Option<&bobak_sqlite::EncryptionKey>) -> Result<()> {
         match url::database_file(url)? {
             bobak_operations::DatabaseFile::Sqlite { path, builder } => {
                 builder.change_key(path, new)

@@ -8,7 +8,9 @@ pub use options::PipelineOptions;
 pub use ticket::Ticket;
 
 use crate::catalog::Catalog;
-use bobak_core::{Batch, Error, ErrorKind, FieldSet, Key, Outcome, Record, Result, Verb, Write};
+use bobak_core::{
+    Error, ErrorKind, FieldSet, Key, Outcome, Record, Result, Verb, Write, WriteBatch,
+};
 use queue::PipelineQueue;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -117,7 +119,7 @@ impl Pipeline {
         &self,
         convert: ConvertOutcome<R>,
         fallback: Option<R>,
-        encode: impl FnOnce(&mut Batch) -> Result<()>,
+        encode: impl FnOnce(&mut WriteBatch) -> Result<()>,
     ) -> Result<Ticket<R>> {
         let queue = self.queue(self.catalog.bind::<T>()?)?;
         let slot = queue.enqueue(encode).map_err(|error| error.in_table(T::TABLE))?;

@@ -5,7 +5,7 @@
 use super::PipelineOptions;
 use super::ticket::WriteSlot;
 use crate::write_queue::write_group;
-use bobak_core::{Batch, Engine, Error, ErrorKind, Result};
+use bobak_core::{Engine, Error, ErrorKind, Result, WriteBatch};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -37,7 +37,7 @@ struct QueueState {
 /// Writes in order, and the slots for their results.
 #[derive(Debug, Default)]
 struct WriteGroup {
-    writes: Batch,
+    writes: WriteBatch,
     slots: Vec<Arc<WriteSlot>>,
 }
 
@@ -66,7 +66,7 @@ impl PipelineQueue {
     /// Queues a write; blocks if the queue is full.
     pub(super) fn enqueue(
         &self,
-        encode: impl FnOnce(&mut Batch) -> Result<()>,
+        encode: impl FnOnce(&mut WriteBatch) -> Result<()>,
     ) -> Result<Arc<WriteSlot>> {
         let mut state = self.lock();
         if self.is_full(&state) {

@@ -1,6 +1,6 @@
 //! Routing with a federation, which SQLite runs.
 
-use super::{Functions, NamedEngine, Route};
+use super::{Functions, NamedEngine, StatementRoute};
 use bobak_core::{Parameter, Result, ResultColumn};
 use bobak_federation::{Federation, SimpleQuery};
 use std::collections::HashMap;
@@ -18,12 +18,12 @@ pub(crate) struct Router {
     direct: bool,
     functions: Functions,
     /// Decisions that depend on the text alone.
-    decisions: Mutex<HashMap<String, Decision>>,
+    decisions: Mutex<HashMap<String, RouteDecision>>,
 }
 
 /// What the text of a statement says about its route.
 #[derive(Clone, Debug)]
-enum Decision {
+enum RouteDecision {
     Text(usize),
     Federation,
     /// It uses no table: the federation, or the engine of its transaction.
@@ -75,10 +75,10 @@ impl Router {
         engines: &[NamedEngine],
         text: &str,
         parameters: &[Parameter<'_>],
-    ) -> Result<Route> {
+    ) -> Result<StatementRoute> {
         let main_runs_sql = engines.first().is_some_and(|(_, main)| main.capabilities().sql);
         if engines.len() < 2 && main_runs_sql && (self.embedded || self.direct) {
-            return Ok(Route::Text(0));
+            return Ok(StatementRoute::Text(0));
         }
         Ok(self.decision(engines, text, main_runs_sql)?.route(parameters))
     }
@@ -90,21 +90,21 @@ impl Router {
         engine: usize,
         text: &str,
         parameters: &[Parameter<'_>],
-    ) -> Result<Route> {
+    ) -> Result<StatementRoute> {
         if engine == 0 && self.embedded {
-            return Ok(Route::Text(0));
+            return Ok(StatementRoute::Text(0));
         }
         let runs_sql = engines.get(engine).is_some_and(|(_, engine)| engine.capabilities().sql);
         if runs_sql && engines.len() < 2 {
-            return Ok(Route::Text(engine));
+            return Ok(StatementRoute::Text(engine));
         }
         let decision = self.decision(engines, text, engine == 0 && runs_sql)?;
-        if runs_sql && matches!(decision, Decision::NoTable) {
-            return Ok(Route::Text(engine));
+        if runs_sql && matches!(decision, RouteDecision::NoTable) {
+            return Ok(StatementRoute::Text(engine));
         }
         match decision.route(parameters) {
-            Route::Text(other) if other != engine => Ok(Route::Federation),
-            Route::Select(other, ..) if other != engine => Ok(Route::Federation),
+            StatementRoute::Text(other) if other != engine => Ok(StatementRoute::Federation),
+            StatementRoute::Select(other, ..) if other != engine => Ok(StatementRoute::Federation),
             route => Ok(route),
         }
     }
@@ -114,7 +114,7 @@ impl Router {
         engines: &[NamedEngine],
         text: &str,
         main_runs_sql: bool,
-    ) -> Result<Decision> {
+    ) -> Result<RouteDecision> {
         if let Some(decision) = self.lock().get(text) {
             return Ok(decision.clone());
         }
@@ -127,11 +127,16 @@ impl Router {
         Ok(decision)
     }
 
-    fn decide(&self, engines: &[NamedEngine], text: &str, main_runs_sql: bool) -> Result<Decision> {
+    fn decide(
+        &self,
+        engines: &[NamedEngine],
+        text: &str,
+        main_runs_sql: bool,
+    ) -> Result<RouteDecision> {
         let analysis = match self.federation(engines)?.analyze(text) {
             Ok(analysis) => analysis,
             // The statement may be in the main engine's own dialect.
-            Err(_) if main_runs_sql && !self.embedded => return Ok(Decision::Text(0)),
+            Err(_) if main_runs_sql && !self.embedded => return Ok(RouteDecision::Text(0)),
             Err(error) => return Err(error),
         };
         let index = |name: &Option<String>| match name {
@@ -139,28 +144,28 @@ impl Router {
             None => Some(0),
         };
         if analysis.tables.is_empty() {
-            return Ok(Decision::NoTable);
+            return Ok(RouteDecision::NoTable);
         }
         let mut indexes = analysis.tables.iter().map(|(name, _)| index(name));
         let first = indexes.next().flatten();
         let (Some(only), true) = (first, indexes.all(|index| index == first)) else {
-            return Ok(Decision::Federation);
+            return Ok(RouteDecision::Federation);
         };
         let Some((name, engine)) = engines.get(only) else {
-            return Ok(Decision::Federation);
+            return Ok(RouteDecision::Federation);
         };
         let is_own_function =
             |name: &String| self.functions.iter().any(|own| own.name().eq_ignore_ascii_case(name));
         if analysis.functions.iter().any(is_own_function) {
-            return Ok(Decision::Federation);
+            return Ok(RouteDecision::Federation);
         }
         if !self.direct || (only == 0 && self.embedded) {
-            return Ok(Decision::Federation);
+            return Ok(RouteDecision::Federation);
         }
         let speaks_sqlite = engine.sql_host().is_some() && !is_qualified(text, name);
         let is_own_dialect = only == 0 && engine.capabilities().sql;
         if speaks_sqlite || is_own_dialect {
-            return Ok(Decision::Text(only));
+            return Ok(RouteDecision::Text(only));
         }
         let simple = match &analysis.tables[..] {
             [(_, table)] if !analysis.writes => self
@@ -169,26 +174,28 @@ impl Router {
                 .and_then(|table| SimpleQuery::parse(text, &table)),
             _ => None,
         };
-        Ok(simple.map_or(Decision::Federation, |simple| {
+        Ok(simple.map_or(RouteDecision::Federation, |simple| {
             let columns = analysis.columns.into_iter().zip(simple.types());
             let columns = columns.map(|(name, ty)| ResultColumn::new(name, ty)).collect();
-            Decision::Simple(only, Arc::new(simple), Arc::new(columns))
+            RouteDecision::Simple(only, Arc::new(simple), Arc::new(columns))
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Decision>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, RouteDecision>> {
         self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Decision {
-    fn route(&self, parameters: &[Parameter<'_>]) -> Route {
+impl RouteDecision {
+    fn route(&self, parameters: &[Parameter<'_>]) -> StatementRoute {
         match self {
-            Self::Text(engine) => Route::Text(*engine),
-            Self::Federation | Self::NoTable => Route::Federation,
+            Self::Text(engine) => StatementRoute::Text(*engine),
+            Self::Federation | Self::NoTable => StatementRoute::Federation,
             Self::Simple(engine, simple, columns) => match simple.select(parameters) {
-                Some(select) => Route::Select(*engine, Box::new(select), Arc::clone(columns)),
-                None => Route::Federation,
+                Some(select) => {
+                    StatementRoute::Select(*engine, Box::new(select), Arc::clone(columns))
+                }
+                None => StatementRoute::Federation,
             },
         }
     }

@@ -27,7 +27,7 @@ pub(crate) type Functions = ();
 
 /// Where a statement runs. Engines are named by their index.
 #[derive(Clone, Debug)]
-pub(crate) enum Route {
+pub(crate) enum StatementRoute {
     /// On an engine, unchanged.
     Text(usize),
     /// On an engine, as a query; its rows have these columns.
@@ -38,7 +38,7 @@ pub(crate) enum Route {
     Federation,
 }
 
-impl Route {
+impl StatementRoute {
     /// Runs a query of this route in a session of its engine.
     pub(crate) fn query(
         &self,
@@ -50,7 +50,9 @@ impl Route {
         match self {
             #[cfg(feature = "sqlite")]
             Self::Select(_, select, columns) => session
-                .query(&Source::Select(select), &mut |found| row(&NamedRow { row: found, columns }))
+                .query(&Source::Select(select), &mut |found| {
+                    row(&RenamedRow { row: found, columns })
+                })
                 .map_err(|error| error.in_table(select.table.name())),
             _ => session.query(&Source::Sql { text, parameters }, row),
         }
@@ -59,13 +61,13 @@ impl Route {
 
 /// A row with the columns of the statement.
 #[cfg(feature = "sqlite")]
-struct NamedRow<'a> {
+struct RenamedRow<'a> {
     row: &'a dyn Row,
     columns: &'a [ResultColumn],
 }
 
 #[cfg(feature = "sqlite")]
-impl Row for NamedRow<'_> {
+impl Row for RenamedRow<'_> {
     fn len(&self) -> usize {
         self.row.len()
     }

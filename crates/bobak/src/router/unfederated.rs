@@ -1,6 +1,6 @@
 //! Routing without SQLite. There is no federation: a statement runs on the main engine, or on its transaction's.
 
-use super::{Functions, NamedEngine, Route};
+use super::{Functions, NamedEngine, StatementRoute};
 use bobak_core::{Parameter, Result};
 
 pub(crate) struct Router;
@@ -16,8 +16,13 @@ impl Router {
 
     pub(crate) fn forget(&self) {}
 
-    pub(crate) fn find(&self, _: &[NamedEngine], _: &str, _: &[Parameter<'_>]) -> Result<Route> {
-        Ok(Route::Text(0))
+    pub(crate) fn find(
+        &self,
+        _: &[NamedEngine],
+        _: &str,
+        _: &[Parameter<'_>],
+    ) -> Result<StatementRoute> {
+        Ok(StatementRoute::Text(0))
     }
 
     pub(crate) fn find_in(
@@ -26,7 +31,7 @@ impl Router {
         engine: usize,
         _: &str,
         _: &[Parameter<'_>],
-    ) -> Result<Route> {
-        Ok(Route::Text(engine))
+    ) -> Result<StatementRoute> {
+        Ok(StatementRoute::Text(engine))
     }
 }

@@ -1,13 +1,13 @@
 //! Writing a group of rows in one transaction.
 
 use crate::retry;
-use bobak_core::{Batch, Engine, Error, ErrorKind, GeneratedKey, OnError, Outcome, Result};
+use bobak_core::{Engine, Error, ErrorKind, GeneratedKey, OnError, Outcome, Result, WriteBatch};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::vec::IntoIter;
 
 /// The outcomes of a group, row by row.
 pub(crate) struct GroupOutcomes<'b> {
-    batch: &'b Batch,
+    batch: &'b WriteBatch,
     /// The outcomes that the engine reported; fewer than rows if the whole group failed.
     rows: IntoIter<Result<Outcome>>,
     whole: Result<()>,
@@ -18,7 +18,7 @@ pub(crate) struct GroupOutcomes<'b> {
 /// becomes an error: every waiter must get a result.
 pub(crate) fn write_group<'b>(
     engine: &dyn Engine,
-    batch: &'b mut Batch,
+    batch: &'b mut WriteBatch,
     retries: u32,
 ) -> GroupOutcomes<'b> {
     batch.stamp();

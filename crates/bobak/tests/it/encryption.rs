@@ -7,7 +7,7 @@ mod open_files;
 mod page_sizes;
 
 use bobak::backup::{BackupOptions, Checksum, Compression};
-use bobak::engine::sqlite::{Key, Sqlite};
+use bobak::engine::sqlite::{EncryptionKey, Sqlite};
 use bobak::prelude::*;
 use bobak::restore::RestoreOptions;
 use bobak_testkit::crash::marks;
@@ -28,20 +28,20 @@ struct Secret {
     text: String,
 }
 
-fn old() -> Key {
-    Key::bytes([1; 32])
+fn old() -> EncryptionKey {
+    EncryptionKey::bytes([1; 32])
 }
 
 /// Has the same cost as `old`: deriving a key from a password takes time.
-fn other() -> Key {
-    Key::bytes([2; 32])
+fn other() -> EncryptionKey {
+    EncryptionKey::bytes([2; 32])
 }
 
-fn new() -> Key {
-    Key::password("correct horse").unwrap()
+fn new() -> EncryptionKey {
+    EncryptionKey::password("correct horse").unwrap()
 }
 
-fn open(path: &Path, key: Key) -> Result<Db, Error> {
+fn open(path: &Path, key: EncryptionKey) -> Result<Db, Error> {
     Db::builder().record::<Secret>().open_engine(Sqlite::builder().key(key).open(path)?)
 }
 
@@ -167,7 +167,7 @@ fn a_wrong_key_gives_one_kind_of_error() {
         1,
     );
     let before = fs::read(&path).unwrap();
-    let wrong = Key::password("incorrect horse").unwrap();
+    let wrong = EncryptionKey::password("incorrect horse").unwrap();
     for (file, key) in [(&path, wrong.clone()), (&path, old()), (&plain, new()), (&plain, old())] {
         let error = open(file, key).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
@@ -262,7 +262,7 @@ fn a_killed_key_change_leaves_the_old_or_the_new_key() {
     use std::os::unix::fs::MetadataExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
-    let prepare = |key: Option<Key>| {
+    let prepare = |key: Option<EncryptionKey>| {
         for file in fs::read_dir(folder.path()).unwrap() {
             fs::remove_file(file.unwrap().path()).unwrap();
         }
@@ -335,7 +335,7 @@ fn a_killed_key_change_leaves_the_old_or_the_new_key() {
 fn a_power_cut_during_a_key_change_leaves_the_old_or_the_new_key() {
     use bobak::engine::sqlite::JournalMode;
     use bobak_testkit::crash::files::{cut_at_each_step, fail_step};
-    let open = |path: &Path, key: Key| {
+    let open = |path: &Path, key: EncryptionKey| {
         let engine = Sqlite::builder().key(key).journal_mode(JournalMode::Delete).open(path)?;
         Db::builder().record::<Secret>().open_engine(engine)
     };
@@ -544,14 +544,15 @@ fn old_files_are_opened() {
 
 /// The conformance suite.
 mod suite {
-    use bobak::engine::sqlite::{Key, Sqlite, Synchronous};
+    use bobak::engine::sqlite::{EncryptionKey, Sqlite, Synchronous};
     use bobak_testkit::Fixture;
     use std::time::Duration;
 
     fn fresh() -> bobak::Result<Fixture> {
         let folder = tempfile::tempdir().map_err(|e| bobak::Error::io("make a folder", e))?;
         Fixture::persistent(move || {
-            let builder = Sqlite::builder().synchronous(Synchronous::Off).key(Key::bytes([9; 32]));
+            let builder =
+                Sqlite::builder().synchronous(Synchronous::Off).key(EncryptionKey::bytes([9; 32]));
             let builder = builder.busy_timeout(Duration::from_millis(300));
             Ok(Box::new(builder.open(folder.path().join("a.db"))?))
         })

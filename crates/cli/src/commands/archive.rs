@@ -16,7 +16,7 @@ use std::time::Duration;
 /// time: see `bobak restore --until`. A program tracks its tables itself; --track does it here.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct ArchiveChanges {
+pub struct ArchiveCommand {
     /// Database: an SQLite file, such as app.db, or a URL
     #[arg(value_name = "DATABASE", required_unless_present = "check", value_parser = database_url)]
     database: Option<String>,
@@ -56,7 +56,7 @@ const KEYS: [&str; 3] = ["key_file=", "password_file=", "password_env="];
 /// How long one step waits for new changes.
 const WAIT: Duration = Duration::from_secs(1);
 
-impl ArchiveChanges {
+impl ArchiveCommand {
     /// Runs the command.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// uncompressed backup is itself a database; a compressed one is an ordinary .zst or .gz file.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Backup {
+pub struct BackupCommand {
     /// Database: an SQLite file, such as app.db, or a URL
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
@@ -56,7 +56,7 @@ Examples:
 
 `bobak restore` restores a backup; `bobak serve --backup FOLDER --backup-interval 1h --backup-keep 24` takes backups on a schedule.";
 
-impl Backup {
+impl BackupCommand {
     /// Runs the command.
     ///
     /// # Errors

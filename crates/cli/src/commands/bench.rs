@@ -1,7 +1,7 @@
 //! `bobak bench`: measures the engines against the raw C API.
 
 use crate::error::{Error, Result};
-use crate::output::{Output, Progress, Terminal};
+use crate::output::{OutputTarget, Progress, Terminal};
 use bobak_bench::backup::BackupBench;
 use bobak_bench::crash::{self, CrashOptions};
 use bobak_bench::{Options, Report, Step, Task, engines};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// instead of a rate.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Bench {
+pub struct BenchCommand {
     /// Rows per cell [default: 10000]
     #[arg(short, long, value_name = "N", value_parser = at_least_one)]
     rows: Option<usize>,
@@ -101,7 +101,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     if number > 0 { Ok(number) } else { Err("expected at least 1".to_owned()) }
 }
 
-impl Bench {
+impl BenchCommand {
     /// Runs the command.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ fn write_all(files: &[(&Option<PathBuf>, String)], text: &str) -> Result<()> {
 }
 
 fn write(path: Option<&Path>, text: &str) -> Result<()> {
-    let mut output = Output::open(path)?;
+    let mut output = OutputTarget::open(path)?;
     output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;
     output.finish()
 }

@@ -17,7 +17,7 @@ use std::time::Instant;
 /// continues an interrupted copy. Compares row counts at the end.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Copy {
+pub struct CopyCommand {
     /// Source database, such as flights.db
     #[arg(value_name = "SOURCE", value_parser = database_url)]
     from: String,
@@ -60,7 +60,7 @@ Examples:
 
 The copy of a table without a primary key gets one: the row number that the source engine assigned.";
 
-impl Copy {
+impl CopyCommand {
     /// Runs the command.
     ///
     /// # Errors

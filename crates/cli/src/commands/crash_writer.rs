@@ -8,7 +8,7 @@ use std::process::Command;
 /// Write to a new database and print each acknowledged commit, until killed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct CrashWriter {
+pub struct CrashWriterCommand {
     /// Engine to write to, as `bobak bench --crash` names it
     store: String,
 
@@ -20,7 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   bobak crash-writer \"sqlite file wal full\" /tmp/new";
 
-/// Returns a function that creates the command for this program's [`CrashWriter`], without arguments.
+/// Returns a function that creates the command for this program's [`CrashWriterCommand`], without arguments.
 ///
 /// # Errors
 /// If the path of this program is unknown.
@@ -34,7 +34,7 @@ pub fn writer() -> Result<impl Fn() -> Command> {
     })
 }
 
-impl CrashWriter {
+impl CrashWriterCommand {
     /// Runs the command until it is killed or its output is closed.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::commands::format::{CsvOptions, OutputFormat};
 use crate::database::{self, SelectedColumns};
 use crate::error::{Error, Result};
 use crate::export::OutputColumn;
-use crate::output::{Output, Progress, Terminal, rate};
+use crate::output::{OutputTarget, Progress, Terminal, rate};
 use bobak::schema::TableSchema;
 use bobak::{Query, Row};
 use clap::Args;
@@ -18,7 +18,7 @@ use std::time::Instant;
 /// is complete.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Export {
+pub struct ExportCommand {
     /// Database: an SQLite file, such as flights.db, or a URL
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
@@ -61,7 +61,7 @@ Examples:
 
 To export the result of an SQL statement, use bobak query --format csv.";
 
-impl Export {
+impl ExportCommand {
     /// Runs the command.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Export {
             .filter_map(|&index| schema.columns().get(index))
             .map(|column| OutputColumn { name: column.name.to_string(), ty: column.ty })
             .collect();
-        let mut output = Output::open(self.output.as_deref())?;
+        let mut output = OutputTarget::open(self.output.as_deref())?;
         let format = self.format.unwrap_or_else(|| OutputFormat::from_path(self.output.as_deref()));
         let mut rows = 0;
         {

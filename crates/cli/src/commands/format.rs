@@ -1,7 +1,7 @@
 //! Output formats, and the flags for CSV output.
 
 use crate::commands::arguments::delimiter;
-use crate::export::{CsvWriter, JsonWriter, RowWriter, TableWriter};
+use crate::export::{CsvWriter, JsonWriter, RowFormat, TableWriter};
 use crate::output::Terminal;
 use clap::{Args, ValueEnum};
 use std::io::Write;
@@ -54,7 +54,7 @@ impl OutputFormat {
         out: impl Write + 'a,
         options: &CsvOptions,
         screen: &Terminal,
-    ) -> Box<dyn RowWriter + 'a> {
+    ) -> Box<dyn RowFormat + 'a> {
         match self {
             Self::Table => Box::new(TableWriter::new(out, screen.width())),
             Self::Ndjson => Box::new(JsonWriter::lines(out)),

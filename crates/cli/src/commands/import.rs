@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::import::csv_reader::JSON_NULL;
 use crate::import::infer::{InferredColumn, NullTexts};
 use crate::import::{
-    CsvFormat, ImportPlan, InferredSchema, Loader, RejectsFile, Source, is_key_name, to_csv,
+    CsvFormat, ImportPlan, InferredSchema, InputFile, Loader, RejectsFile, is_key_name, to_csv,
 };
-use crate::output::{Output, Progress, Terminal, count, rate};
+use crate::output::{OutputTarget, Progress, Terminal, count, rate};
 use crate::schema::describe;
 use bobak::Db;
 use bobak::schema::Type;
@@ -28,7 +28,7 @@ use std::time::Instant;
 /// its column text.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Import {
+pub struct ImportCommand {
     /// Database: an SQLite file, such as flights.db, or a URL. An SQLite file is created if it does not exist
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
@@ -90,7 +90,7 @@ Examples:
   bobak import app.db codes.csv --table code --type zip=text --null ''
   curl -s https://example.org/prices.csv.gz | bobak import app.db - --table prices";
 
-impl Import {
+impl ImportCommand {
     /// Runs the command.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Import {
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
         let table = self.table_name()?;
-        let source = Source::open(&self.file, self.member.as_deref())?;
+        let source = InputFile::open(&self.file, self.member.as_deref())?;
         let (source, format) = to_csv(source)?;
         let nulls = match &format {
             Some(_) => NullTexts::new([JSON_NULL]),
@@ -223,7 +223,7 @@ impl Import {
 }
 
 fn show(plan: &ImportPlan, inferred: &InferredSchema, screen: &Terminal) -> Result<()> {
-    let mut output = Output::open(None)?;
+    let mut output = OutputTarget::open(None)?;
     let text = describe(plan.schema());
     output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;
     output.finish()?;

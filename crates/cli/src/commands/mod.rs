@@ -37,25 +37,25 @@ mod token;
 #[cfg(unix)]
 mod user;
 
-pub use archive::ArchiveChanges;
-pub use backup::Backup;
-pub use bench::Bench;
-pub use copy::Copy;
-pub use crash_writer::CrashWriter;
-pub use export::Export;
-pub use import::Import;
+pub use archive::ArchiveCommand;
+pub use backup::BackupCommand;
+pub use bench::BenchCommand;
+pub use copy::CopyCommand;
+pub use crash_writer::CrashWriterCommand;
+pub use export::ExportCommand;
+pub use import::ImportCommand;
 #[cfg(unix)]
-pub use permissions::Permissions;
-pub use query::Query;
+pub use permissions::PermissionsCommand;
+pub use query::QueryCommand;
 #[cfg(feature = "encryption")]
-pub use rekey::Rekey;
-pub use replicate::Replicate;
-pub use restore::Restore;
-pub use schema::Schema;
+pub use rekey::RekeyCommand;
+pub use replicate::ReplicateCommand;
+pub use restore::RestoreCommand;
+pub use schema::SchemaCommand;
 #[cfg(unix)]
-pub use serve::Serve;
-pub use settings::ListSettings;
+pub use serve::ServeCommand;
+pub use settings::SettingsCommand;
 #[cfg(unix)]
-pub use token::Token;
+pub use token::TokenCommand;
 #[cfg(unix)]
-pub use user::User;
+pub use user::UserCommand;

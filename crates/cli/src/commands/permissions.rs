@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// other lines stay unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Permissions {
+pub struct PermissionsCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -67,7 +67,7 @@ Examples:
 
 `bobak user` and `bobak token` create the lines that assign roles.";
 
-impl Permissions {
+impl PermissionsCommand {
     /// Runs the command.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::commands::format::{CsvOptions, OutputFormat};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::export::OutputColumn;
-use crate::output::{Output, Terminal, rate};
+use crate::output::{OutputTarget, Terminal, rate};
 use crate::result_columns::result_columns;
 use bobak::schema::Type;
 use bobak::{DynRow, Row, Value, ValueRef};
@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Run one SQL statement and show its rows.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Query {
+pub struct QueryCommand {
     /// Database: an SQLite file, such as flights.db, or a URL
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
@@ -56,7 +56,7 @@ Examples:
   bobak query sqlite:flights.db --format csv --output late.csv - < late.sql
   bobak query sqlite:flights.db \"SELECT max(time_hour) AS last FROM flights\" --type last=timestamp";
 
-impl Query {
+impl QueryCommand {
     /// Runs the command.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Query {
             screen.note(format_args!("{} changed", rate(changed, begun.elapsed())));
             return Ok(());
         }
-        let mut output = Output::open(self.output.as_deref())?;
+        let mut output = OutputTarget::open(self.output.as_deref())?;
         let mut rows = 0;
         {
             let mut writer = self.format().writer(&mut output, &self.csv, screen);

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// that use it first.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Rekey {
+pub struct RekeyCommand {
     /// Database: an SQLite file, such as app.db, or its URL
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
@@ -39,16 +39,16 @@ Examples:
   bobak rekey app.db --password-file password.txt --new-key-file key.bin
   bobak rekey \"sqlite:app.db?key_file=key.bin\" --decrypt";
 
-impl Rekey {
+impl RekeyCommand {
     /// Runs the command.
     ///
     /// # Errors
     /// If the key is wrong, another program has the file open, or the disk is full.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
-        use bobak::engine::sqlite::Key;
+        use bobak::engine::sqlite::EncryptionKey;
         let new = match (&self.new_key_file, &self.new_password_file) {
-            (Some(file), _) => Some(Key::from_file(file)?),
-            (None, Some(file)) => Some(Key::from_password_file(file)?),
+            (Some(file), _) => Some(EncryptionKey::from_file(file)?),
+            (None, Some(file)) => Some(EncryptionKey::from_password_file(file)?),
             (None, None) if self.decrypt => None,
             (None, None) => {
                 let message = "pass --new-key-file, --new-password-file or --decrypt";

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// every change. It stores its position, so replication resumes where it stopped, even after a kill.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Replicate {
+pub struct ReplicateCommand {
     /// Source database, such as app.db or bobak://host:4715/app
     #[arg(value_name = "SOURCE", value_parser = database_url)]
     from: String,
@@ -49,7 +49,7 @@ Examples:
 /// How long one step waits for new changes.
 const WAIT: Duration = Duration::from_secs(1);
 
-impl Replicate {
+impl ReplicateCommand {
     /// Runs the command.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// renamed into place. Stop the programs that use the database first.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Restore {
+pub struct RestoreCommand {
     /// Backup file, compressed or not
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
@@ -54,7 +54,7 @@ Examples:
   bobak restore app.db.zst app.db --archive app.changes --until 2026-11-22T04:00:00Z
   bobak restore --check app.db.zst";
 
-impl Restore {
+impl RestoreCommand {
     /// Runs the command.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
-use crate::output::{Output, Terminal};
+use crate::output::{OutputTarget, Terminal};
 use crate::schema::{describe, rust_module};
 use clap::Args;
 use std::io::Write;
@@ -13,7 +13,7 @@ use std::io::Write;
 /// Works with any SQLite file, whichever program created it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Schema {
+pub struct SchemaCommand {
     /// Database: an SQLite file, such as flights.db, or a URL
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
@@ -33,7 +33,7 @@ Examples:
   bobak schema flights.db --table planes --table airlines
   bobak schema flights.db --rust > src/records.rs";
 
-impl Schema {
+impl SchemaCommand {
     /// Runs the command.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Schema {
         } else {
             tables.iter().map(describe).collect::<Vec<_>>().join("\n")
         };
-        let mut output = Output::open(None)?;
+        let mut output = OutputTarget::open(None)?;
         output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;
         output.finish()
     }

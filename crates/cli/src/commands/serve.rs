@@ -25,7 +25,7 @@ use std::sync::{Arc, mpsc};
 /// machine may connect. --http listeners speak HTTP, all others Bobak's wire protocol.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Serve {
+pub struct ServeCommand {
     /// Databases to serve; the first is the default database
     #[arg(value_name = "[NAME=]FILE|URL", default_value = "bobak.db")]
     databases: Vec<String>,
@@ -99,7 +99,7 @@ Clients connect to bobak+unix:/run/app.socket, bobak://localhost:4715/main?token
 \"bobak+stdio:bobak serve app.db --stdio\". SIGTERM and SIGINT stop the server: running requests and transactions have ten
 seconds to finish; a second signal stops it at once. SIGHUP reloads the access file.";
 
-impl Serve {
+impl ServeCommand {
     /// Runs the command.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use std::io::Write;
 /// The tables are sqlite, memory, postgres, mysql and bobak, for URLs, and serve and http, for the flags of `bobak serve`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct ListSettings {
+pub struct SettingsCommand {
     /// Tables to list [default: all]
     #[arg(value_name = "TABLE")]
     tables: Vec<String>,
@@ -34,7 +34,7 @@ struct Table {
     default: fn(&SettingInfo) -> String,
 }
 
-impl ListSettings {
+impl SettingsCommand {
     /// Runs the command.
     ///
     /// # Errors

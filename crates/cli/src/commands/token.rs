@@ -11,7 +11,7 @@ use std::io::Write;
 /// The line goes to standard output. The token goes to standard error; it is shown only this once and stored nowhere.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Token {
+pub struct TokenCommand {
     /// Name of the token, for row rules and the audit log
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
@@ -30,7 +30,7 @@ Examples:
   bobak token till-1 --role clerk --expires 2027-01-31 >> access.txt
   bobak serve app.db --access-file access.txt";
 
-impl Token {
+impl TokenCommand {
     /// Runs the command.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use std::io::Write;
 /// recovered from the line. A user without a role can connect but has no permissions.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct User {
+pub struct UserCommand {
     /// User name
     #[arg(value_name = "NAME", value_parser = user_name)]
     name: String,
@@ -67,7 +67,7 @@ pub(super) fn suffix(roles: &[String], expires: Option<&str>) -> String {
     roles + &expires
 }
 
-impl User {
+impl UserCommand {
     /// Runs the command.
     ///
     /// # Errors

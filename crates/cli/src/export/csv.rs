@@ -4,7 +4,7 @@
 //! `--null` names a text. In a table of one column both are `""`, since readers skip empty lines.
 
 use crate::error::{Error, Result};
-use crate::export::{OutputColumn, RowWriter};
+use crate::export::{OutputColumn, RowFormat};
 use bobak::schema::Storage;
 use bobak::{Row, ValueRef};
 use bobak_text::write;
@@ -65,7 +65,7 @@ impl<W: Write> CsvWriter<W> {
     }
 }
 
-impl<W: Write> RowWriter for CsvWriter<W> {
+impl<W: Write> RowFormat for CsvWriter<W> {
     fn begin(&mut self, columns: &[OutputColumn]) -> Result<()> {
         self.columns = columns.to_vec();
         if !self.header {

@@ -5,7 +5,7 @@
 //! `null`.
 
 use crate::error::{Error, Result};
-use crate::export::{OutputColumn, RowWriter};
+use crate::export::{OutputColumn, RowFormat};
 use bobak::Row;
 use bobak::schema::Type;
 use bobak_text::json::{write_string, write_value};
@@ -47,7 +47,7 @@ impl<W: Write> JsonWriter<W> {
     }
 }
 
-impl<W: Write> RowWriter for JsonWriter<W> {
+impl<W: Write> RowFormat for JsonWriter<W> {
     fn begin(&mut self, columns: &[OutputColumn]) -> Result<()> {
         for (index, column) in columns.iter().enumerate() {
             if columns.iter().take(index).any(|other| other.name == column.name) {

@@ -1,6 +1,6 @@
 //! Writes rows as CSV, NDJSON, JSON, or an aligned table.
 //!
-//! Each format is a [`RowWriter`], so commands need not know which one they use.
+//! Each format is a [`RowFormat`], so commands need not know which one they use.
 
 mod csv;
 mod json;
@@ -25,7 +25,7 @@ pub struct OutputColumn {
 }
 
 /// Writes rows in one format.
-pub trait RowWriter {
+pub trait RowFormat {
     /// Sets the columns and writes the header. Called once, before all rows.
     ///
     /// # Errors

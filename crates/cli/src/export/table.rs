@@ -4,7 +4,7 @@
 //! a result of any size takes constant memory.
 
 use crate::error::{Error, Result};
-use crate::export::{OutputColumn, RowWriter};
+use crate::export::{OutputColumn, RowFormat};
 use bobak::schema::Type;
 use bobak::{Row, ValueRef};
 use bobak_text::write;
@@ -93,7 +93,7 @@ impl<W: Write> TableWriter<W> {
     }
 }
 
-impl<W: Write> RowWriter for TableWriter<W> {
+impl<W: Write> RowFormat for TableWriter<W> {
     fn begin(&mut self, columns: &[OutputColumn]) -> Result<()> {
         self.columns = columns.to_vec();
         Ok(())

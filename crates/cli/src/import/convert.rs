@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::import::CsvFormat;
 use crate::import::csv_reader::{DOCUMENT, EXPLICIT, JSON_NULL};
+use crate::import::input_file::InputFile;
 use crate::import::json_objects::{JsonObjects, members};
-use crate::import::source::Source;
 use csv::{Writer, WriterBuilder};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -25,7 +25,7 @@ enum Content {
 ///
 /// # Errors
 /// If the file can't be read, or is neither CSV nor JSON.
-pub fn to_csv(source: Source) -> Result<(Source, Option<CsvFormat>)> {
+pub fn to_csv(source: InputFile) -> Result<(InputFile, Option<CsvFormat>)> {
     match recognize(&first_bytes(&source)?) {
         Content::Csv => Ok((source, None)),
         Content::Json => from_json(&source).map(|(source, format)| (source, Some(format))),
@@ -61,7 +61,7 @@ fn recognize(bytes: &[u8]) -> Content {
     }
 }
 
-fn first_bytes(source: &Source) -> Result<Vec<u8>> {
+fn first_bytes(source: &InputFile) -> Result<Vec<u8>> {
     source.read(|input| {
         let mut bytes = Vec::new();
         let read = input.take(4096).read_to_end(&mut bytes);
@@ -70,7 +70,7 @@ fn first_bytes(source: &Source) -> Result<Vec<u8>> {
     })
 }
 
-fn from_utf16(source: &Source, big_endian: bool) -> Result<Source> {
+fn from_utf16(source: &InputFile, big_endian: bool) -> Result<InputFile> {
     let mut out = spool()?;
     source.read(|input| {
         let mut units = Vec::new();
@@ -90,7 +90,7 @@ fn from_utf16(source: &Source, big_endian: bool) -> Result<Source> {
     finish(source, out)
 }
 
-fn from_json(source: &Source) -> Result<(Source, CsvFormat)> {
+fn from_json(source: &InputFile) -> Result<(InputFile, CsvFormat)> {
     let mut columns: Vec<String> = Vec::new();
     each_object(source, |object| {
         for (name, _) in members(object) {
@@ -110,7 +110,7 @@ fn from_json(source: &Source) -> Result<(Source, CsvFormat)> {
     Ok((finish(source, out)?, format))
 }
 
-fn each_object(source: &Source, mut each: impl FnMut(&str) -> Result<()>) -> Result<()> {
+fn each_object(source: &InputFile, mut each: impl FnMut(&str) -> Result<()>) -> Result<()> {
     source.read(|input| {
         let mut objects = JsonObjects::new(input);
         while let Some(object) = objects.next(source.name())? {
@@ -155,15 +155,15 @@ fn spool() -> Result<BufWriter<File>> {
     file.map(BufWriter::new).map_err(|error| Error::io("create a temporary file", &error))
 }
 
-fn finish(source: &Source, out: BufWriter<File>) -> Result<Source> {
+fn finish(source: &InputFile, out: BufWriter<File>) -> Result<InputFile> {
     let file = out.into_inner().map_err(|error| unspooled(error.error()))?;
-    Source::of_file(source.name(), file)
+    InputFile::of_file(source.name(), file)
 }
 
 fn unspooled(error: &io::Error) -> Error {
     Error::io("write a temporary file", error)
 }
 
-fn unreadable(source: &Source, error: &io::Error) -> Error {
+fn unreadable(source: &InputFile, error: &io::Error) -> Error {
     Error::io(format_args!("read {}", source.name()), error)
 }

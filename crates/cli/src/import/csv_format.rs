@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::import::csv_reader::{CsvReader, field_text};
-use crate::import::source::Source;
+use crate::import::input_file::InputFile;
 use csv::ByteRecord;
 use std::collections::HashSet;
 use std::io::Read;
@@ -34,7 +34,7 @@ impl CsvFormat {
     /// # Errors
     /// If the input is empty or not text, or two columns have the same name.
     pub fn detect(
-        source: &Source,
+        source: &InputFile,
         delimiter: Option<u8>,
         columns: Option<&[String]>,
     ) -> Result<Self> {
@@ -57,7 +57,7 @@ impl CsvFormat {
     }
 }
 
-fn first_bytes(source: &Source) -> Result<Vec<u8>> {
+fn first_bytes(source: &InputFile) -> Result<Vec<u8>> {
     source.read(|input| {
         let mut bytes = Vec::new();
         input
@@ -88,7 +88,7 @@ fn detect_delimiter(bytes: &[u8]) -> u8 {
     best.map_or(b',', |(_, delimiter)| delimiter)
 }
 
-fn header(source: &Source, delimiter: u8) -> Result<Vec<String>> {
+fn header(source: &InputFile, delimiter: u8) -> Result<Vec<String>> {
     let name = source.name();
     let mut record = ByteRecord::new();
     let found = source.read(|input| CsvReader::new(input, name, delimiter).next(&mut record))?;
@@ -118,7 +118,7 @@ mod tests {
     fn detect(bytes: &[u8]) -> Result<CsvFormat> {
         let mut file = tempfile::NamedTempFile::new().expect("makes a file");
         file.write_all(bytes).expect("writes");
-        CsvFormat::detect(&Source::open(file.path(), None)?, None, None)
+        CsvFormat::detect(&InputFile::open(file.path(), None)?, None, None)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::import::csv_format::CsvFormat;
 use crate::import::csv_reader::CsvReader;
 use crate::import::infer::{InferredColumn, NullTexts, validate};
-use crate::import::source::Source;
+use crate::import::input_file::InputFile;
 use csv::ByteRecord;
 
 /// The result of the first pass.
@@ -30,7 +30,7 @@ impl InferredSchema {
     /// # Errors
     /// If the input can't be read, or a line is invalid and `stop` is set.
     pub fn infer(
-        source: &Source,
+        source: &InputFile,
         layout: &CsvFormat,
         columns: Vec<InferredColumn>,
         nulls: &NullTexts,
@@ -71,7 +71,7 @@ impl InferredSchema {
 
 /// The error of an import that is aborted by an invalid line.
 #[must_use]
-pub fn invalid_line(source: &Source, line: u64, reason: &str) -> Error {
+pub fn invalid_line(source: &InputFile, line: u64, reason: &str) -> Error {
     Error::failed(format!(
         "{}, line {line}: {reason}; nothing was imported (pass --rejects FILE to write invalid lines there and \
          import the others)",
@@ -88,7 +88,7 @@ mod tests {
     fn infer(text: &str, given: &[Option<Type>], stop: bool) -> Result<InferredSchema> {
         let mut file = tempfile::NamedTempFile::new().expect("makes a file");
         file.write_all(text.as_bytes()).expect("writes");
-        let source = Source::open(file.path(), None)?;
+        let source = InputFile::open(file.path(), None)?;
         let layout = CsvFormat::detect(&source, None, None)?;
         let columns = given.iter().map(|given| InferredColumn::new(*given, false)).collect();
         InferredSchema::infer(&source, &layout, columns, &NullTexts::new(["", "NA"]), stop, |_| {})

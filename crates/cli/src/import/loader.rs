@@ -5,9 +5,9 @@ use crate::import::csv_format::CsvFormat;
 use crate::import::csv_reader::CsvReader;
 use crate::import::infer::NullTexts;
 use crate::import::infer_schema::invalid_line;
+use crate::import::input_file::InputFile;
 use crate::import::plan::ImportPlan;
 use crate::import::rejects::RejectsFile;
-use crate::import::source::Source;
 use bobak::batch::OnError;
 use bobak::schema::TableSchema;
 use bobak::{Batch, BatchOptions, Db, DynTable, ErrorKind, Transaction};
@@ -19,7 +19,7 @@ const BATCH_ROWS: usize = 10_000;
 /// Inserts the lines of a source into a table.
 pub struct Loader<'a> {
     /// The input.
-    pub source: &'a Source,
+    pub source: &'a InputFile,
     /// The format of the input.
     pub layout: &'a CsvFormat,
     /// The texts that mean NULL.

@@ -1,7 +1,7 @@
 //! Imports a CSV or JSON file in two passes. The first infers the column types from the whole file and finds
 //! invalid lines before anything is written. The second inserts the rows.
 //!
-//! In order of use: [`Source`] opens and decompresses the file, [`to_csv`] converts JSON and UTF-16, [`CsvFormat`] detects delimiter and
+//! In order of use: [`InputFile`] opens and decompresses the file, [`to_csv`] converts JSON and UTF-16, [`CsvFormat`] detects delimiter and
 //! header, `csv_reader` splits lines into fields, `infer` finds the types ([`InferredSchema`]), `bobak_text` parses
 //! values, [`ImportPlan`] maps file columns to table columns, [`Loader`] inserts the rows, and
 //! [`RejectsFile`] collects invalid lines.
@@ -11,17 +11,17 @@ mod csv_format;
 pub mod csv_reader;
 pub mod infer;
 mod infer_schema;
+mod input_file;
 mod json_objects;
 mod loader;
 mod plan;
 mod quote_marker;
 mod rejects;
-mod source;
 
 pub use convert::to_csv;
 pub use csv_format::CsvFormat;
 pub use infer_schema::InferredSchema;
+pub use input_file::InputFile;
 pub use loader::Loader;
 pub use plan::{ImportPlan, is_key_name};
 pub use rejects::RejectsFile;
-pub use source::Source;

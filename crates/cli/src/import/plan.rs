@@ -5,7 +5,7 @@ use crate::import::csv_format::CsvFormat;
 use crate::import::infer::{self, InferredColumn, NullTexts, wrong_count};
 use bobak::Value;
 use bobak::engine::FieldSet;
-use bobak::schema::{ColumnSchema, KeyGeneration, Role, TableSchema, Type};
+use bobak::schema::{ColumnRole, ColumnSchema, KeyGeneration, TableSchema, Type};
 use csv::ByteRecord;
 
 /// The table, and the mapping from a line to a row.
@@ -177,7 +177,7 @@ fn key_columns(layout: &CsvFormat, key: &[String]) -> Result<Vec<String>> {
 /// Whether Bobak or the engine generates the column's value if the file lacks it.
 fn is_generated(schema: &TableSchema, index: usize) -> bool {
     let made = schema.key_generation() != KeyGeneration::Given && schema.key().contains(&index);
-    made || schema.columns().get(index).is_some_and(|column| column.role != Role::Plain)
+    made || schema.columns().get(index).is_some_and(|column| column.role != ColumnRole::Plain)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::import::csv_format::CsvFormat;
 use crate::import::csv_reader::field_text;
-use crate::output::{Output, Terminal, count};
+use crate::output::{OutputTarget, Terminal, count};
 use csv::{ByteRecord, Writer, WriterBuilder};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub struct RejectsFile {
     path: PathBuf,
     layout: CsvFormat,
     screen: Terminal,
-    writer: Option<Writer<Output>>,
+    writer: Option<Writer<OutputTarget>>,
     count: u64,
 }
 
@@ -77,11 +77,11 @@ impl RejectsFile {
         output.finish()
     }
 
-    fn begin(&self) -> Result<Writer<Output>> {
+    fn begin(&self) -> Result<Writer<OutputTarget>> {
         let mut writer = WriterBuilder::new()
             .delimiter(self.layout.delimiter)
             .flexible(true)
-            .from_writer(Output::open(Some(&self.path))?);
+            .from_writer(OutputTarget::open(Some(&self.path))?);
         if self.layout.has_header {
             writer.write_record(&self.layout.columns).map_err(|error| self.explain(error))?;
         }

@@ -4,4 +4,4 @@ mod progress;
 mod terminal;
 
 pub use progress::Progress;
-pub use terminal::{Output, Terminal, count, rate};
+pub use terminal::{OutputTarget, Terminal, count, rate};

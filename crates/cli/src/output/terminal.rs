@@ -45,7 +45,7 @@ impl Terminal {
 }
 
 /// The output for results: standard output, or a file that gets its name when it is complete.
-pub enum Output {
+pub enum OutputTarget {
     /// Standard output.
     Standard(BufWriter<io::Stdout>),
     /// An existing path that is not a regular file, such as a named pipe; written directly.
@@ -54,7 +54,7 @@ pub enum Output {
     File(BufWriter<NamedTempFile>, PathBuf),
 }
 
-impl Output {
+impl OutputTarget {
     /// Opens the output: standard output if there is no path or the path is `-`.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Output {
     }
 }
 
-impl Write for Output {
+impl Write for OutputTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Standard(out) => out.write(bytes),
@@ -171,14 +171,14 @@ mod tests {
     fn a_file_appears_only_when_it_is_complete() {
         let folder = tempfile::tempdir().expect("makes a folder");
         let path = folder.path().join("out.csv");
-        let mut output = Output::open(Some(&path)).expect("opens");
+        let mut output = OutputTarget::open(Some(&path)).expect("opens");
         output.write_all(b"half").expect("writes");
         drop(output);
         assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 0);
-        let mut output = Output::open(Some(&path)).expect("opens");
+        let mut output = OutputTarget::open(Some(&path)).expect("opens");
         output.write_all(b"whole").expect("writes");
         output.finish().expect("finishes");
         assert_eq!(std::fs::read_to_string(&path).expect("reads"), "whole");
-        assert!(Output::open(Some(&folder.path().join("no/such/out.csv"))).is_err());
+        assert!(OutputTarget::open(Some(&folder.path().join("no/such/out.csv"))).is_err());
     }
 }

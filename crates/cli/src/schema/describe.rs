@@ -2,7 +2,7 @@
 
 use bobak::Value;
 use bobak::schema::{
-    Collation, ColumnSchema, KeyGeneration, OnDelete, OnUpdate, Role, Storage, TableSchema,
+    Collation, ColumnRole, ColumnSchema, KeyGeneration, OnDelete, OnUpdate, Storage, TableSchema,
 };
 use std::fmt::Write;
 
@@ -67,10 +67,10 @@ fn constraints(table: &TableSchema, index: usize, column: &ColumnSchema) -> Vec<
         Collation::UnicodeNoCase => constraints.push("case-insensitive".to_owned()),
     }
     match column.role {
-        Role::Plain => {}
-        Role::CreatedAt => constraints.push("creation time".to_owned()),
-        Role::ModifiedAt => constraints.push("modification time".to_owned()),
-        Role::Version => constraints.push("version".to_owned()),
+        ColumnRole::Plain => {}
+        ColumnRole::CreatedAt => constraints.push("creation time".to_owned()),
+        ColumnRole::ModifiedAt => constraints.push("modification time".to_owned()),
+        ColumnRole::Version => constraints.push("version".to_owned()),
     }
     if let Some(default) = &column.default {
         constraints.push(format!("default {}", literal(default)));

@@ -3,8 +3,8 @@
 use crate::schema::names::{field_name, struct_name};
 use bobak::Value;
 use bobak::schema::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Role, TableSchema,
-    Type,
+    Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate,
+    TableSchema, Type,
 };
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -99,10 +99,10 @@ fn attributes(
         Collation::UnicodeNoCase => attributes.push("collation = \"unicode_nocase\"".to_owned()),
     }
     match column.role {
-        Role::Plain => {}
-        Role::CreatedAt => attributes.push("created_at".to_owned()),
-        Role::ModifiedAt => attributes.push("modified_at".to_owned()),
-        Role::Version => attributes.push("version".to_owned()),
+        ColumnRole::Plain => {}
+        ColumnRole::CreatedAt => attributes.push("created_at".to_owned()),
+        ColumnRole::ModifiedAt => attributes.push("modified_at".to_owned()),
+        ColumnRole::Version => attributes.push("version".to_owned()),
     }
     attributes.extend(default(column));
     attributes.extend(column.check.as_ref().map(|check| format!("check = {}", quoted(check))));

@@ -14,7 +14,7 @@ mod trigger;
 
 pub use trigger::{Trigger, is_capture_trigger, is_captured};
 
-use crate::{ColumnSchema, Error, ErrorKind, Result, Role, TableSchema, Type};
+use crate::{ColumnRole, ColumnSchema, Error, ErrorKind, Result, TableSchema, Type};
 use std::sync::{Arc, OnceLock};
 
 /// The table whose one row has the number of the last change and the current actor.
@@ -162,7 +162,7 @@ fn logged_column(column: &ColumnSchema, when: &str) -> ColumnSchema {
         default_sql: None,
         check: None,
         reference: None,
-        role: Role::Plain,
+        role: ColumnRole::Plain,
         ..column.clone()
     }
 }

@@ -1,18 +1,18 @@
 //! Converts literals to stored values of the type that they are compared with.
 
 use super::CheckNode;
-use super::lower::{Form, Lowering, Parsed, Problem, unsupported};
+use super::lower::{CheckConverter, ErrorParts, Form, NodeResult, unsupported};
 use super::typing::ExpressionType;
 use crate::types::to_storage;
 use crate::{Currency, Field, Type, Uuid, Value};
 
-impl Lowering<'_> {
+impl CheckConverter<'_> {
     /// Converts literals to the type of the other side, and checks that both sides can be compared.
     pub(super) fn agree(
         &self,
         left: CheckNode,
         right: CheckNode,
-    ) -> Result<(CheckNode, CheckNode), Problem> {
+    ) -> Result<(CheckNode, CheckNode), ErrorParts> {
         let left = self.adapt(left, &right)?;
         let right = self.adapt(right, &left)?;
         let (a, b) = (left.ty(self.table), right.ty(self.table));
@@ -24,7 +24,7 @@ impl Lowering<'_> {
     }
 
     /// A literal as a stored value of the other side's type; anything else as it is.
-    fn adapt(&self, node: CheckNode, other: &CheckNode) -> Parsed {
+    fn adapt(&self, node: CheckNode, other: &CheckNode) -> NodeResult {
         let CheckNode::Literal(value, None) = node else { return Ok(node) };
         let wrong = |ty: Type, shown: String| unsupported(format!("{shown} is no {}", ty.name()));
         let (ty, stored) = match (other.ty(self.table), &value) {
@@ -50,7 +50,7 @@ impl Lowering<'_> {
     }
 
     /// A number as an amount of money, in ten-thousandths.
-    fn amount(&self, value: &Value<'_>) -> Result<Value<'static>, Problem> {
+    fn amount(&self, value: &Value<'_>) -> Result<Value<'static>, ErrorParts> {
         let wrong = |shown: String| {
             unsupported(format!("{shown} is no amount of money with up to 4 decimals"))
         };

@@ -6,9 +6,9 @@ use crate::sql_expression::{SqlExpression, SqlLiteral, SqlOperator, SqlParser};
 use crate::{Comparison, ErrorKind, TableSchema, Value, sql_token};
 
 /// The kind and the message of an error.
-pub(super) type Problem = (ErrorKind, String);
+pub(super) type ErrorParts = (ErrorKind, String);
 
-pub(super) type Parsed = Result<CheckNode, Problem>;
+pub(super) type NodeResult = Result<CheckNode, ErrorParts>;
 
 /// The most tokens: a chain of operators becomes a tree as deep as the chain is long.
 const MAX_TOKENS: usize = 1000;
@@ -26,22 +26,22 @@ pub(super) enum Form {
 ///
 /// # Errors
 /// `Unsupported` or `Schema`.
-pub(super) fn parse(text: &str, table: &TableSchema, form: Form) -> Parsed {
+pub(super) fn parse(text: &str, table: &TableSchema, form: Form) -> NodeResult {
     let parser = SqlParser::without_comments(text);
     if parser.remaining() > MAX_TOKENS {
         return Err(unsupported(format!("more than {MAX_TOKENS} tokens")));
     }
     let expression = parser.whole().map_err(unsupported)?;
-    Lowering { table, form }.truth(&expression)
+    CheckConverter { table, form }.truth(&expression)
 }
 
-pub(super) struct Lowering<'a> {
+pub(super) struct CheckConverter<'a> {
     pub(super) table: &'a TableSchema,
     pub(super) form: Form,
 }
 
-impl Lowering<'_> {
-    fn node(&self, expression: &SqlExpression<'_>) -> Parsed {
+impl CheckConverter<'_> {
+    fn node(&self, expression: &SqlExpression<'_>) -> NodeResult {
         match expression {
             SqlExpression::Name { qualifier: None, name } => self.column(name),
             SqlExpression::Name { .. } => Err(not_supported("a name with a dot")),
@@ -73,7 +73,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn nodes(&self, expressions: &[SqlExpression<'_>]) -> Result<Vec<CheckNode>, Problem> {
+    fn nodes(&self, expressions: &[SqlExpression<'_>]) -> Result<Vec<CheckNode>, ErrorParts> {
         expressions.iter().map(|expression| self.node(expression)).collect()
     }
 
@@ -81,13 +81,18 @@ impl Lowering<'_> {
         &self,
         parts: &[SqlExpression<'_>],
         pair: fn(Box<CheckNode>, Box<CheckNode>) -> CheckNode,
-    ) -> Parsed {
+    ) -> NodeResult {
         let nodes = parts.iter().map(|part| self.truth(part));
         let joined = nodes.reduce(|left, right| Ok(pair(Box::new(left?), Box::new(right?))));
         joined.unwrap_or_else(|| Err(not_supported("an empty expression")))
     }
 
-    fn binary(&self, operator: SqlOperator, left: CheckNode, right: &SqlExpression<'_>) -> Parsed {
+    fn binary(
+        &self,
+        operator: SqlOperator,
+        left: CheckNode,
+        right: &SqlExpression<'_>,
+    ) -> NodeResult {
         let node = self.node(right)?;
         match operator {
             SqlOperator::Compare(comparison) => self.compare(comparison, left, node),
@@ -111,13 +116,13 @@ impl Lowering<'_> {
         pair: fn(Box<CheckNode>, Box<CheckNode>) -> CheckNode,
         left: CheckNode,
         right: CheckNode,
-    ) -> Parsed {
+    ) -> NodeResult {
         self.only(ExpressionType::Text, &left)?;
         self.only(ExpressionType::Text, &right)?;
         Ok(pair(Box::new(left), Box::new(right)))
     }
 
-    fn signed(&self, is_negative: bool, node: CheckNode) -> Parsed {
+    fn signed(&self, is_negative: bool, node: CheckNode) -> NodeResult {
         match node {
             CheckNode::Literal(Value::Int(integer), None) if is_negative => {
                 Ok(CheckNode::Literal(Value::Int(integer.wrapping_neg()), None))
@@ -133,12 +138,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn column(&self, name: &str) -> Parsed {
+    fn column(&self, name: &str) -> NodeResult {
         let unknown = |_| (ErrorKind::Schema, format!("there is no column '{name}'"));
         self.table.column(name).map(CheckNode::Column).map_err(unknown)
     }
 
-    fn is(&self, left: CheckNode, right: CheckNode) -> Parsed {
+    fn is(&self, left: CheckNode, right: CheckNode) -> NodeResult {
         let (left, right) = self.agree(left, right)?;
         if right == CheckNode::Literal(Value::Null, None) {
             return Ok(CheckNode::IsNull(Box::new(left)));
@@ -146,7 +151,7 @@ impl Lowering<'_> {
         Ok(CheckNode::Is(Box::new(left), Box::new(right)))
     }
 
-    fn member(&self, left: CheckNode, values: Vec<CheckNode>) -> Parsed {
+    fn member(&self, left: CheckNode, values: Vec<CheckNode>) -> NodeResult {
         let mut left = left;
         let mut members = Vec::with_capacity(values.len());
         for value in values {
@@ -157,7 +162,7 @@ impl Lowering<'_> {
         Ok(CheckNode::In(Box::new(left), members))
     }
 
-    fn call(&self, name: &str, arguments: Vec<CheckNode>) -> Parsed {
+    fn call(&self, name: &str, arguments: Vec<CheckNode>) -> NodeResult {
         let function = match (name.to_ascii_lowercase().as_str(), &arguments[..]) {
             ("length", [argument]) => {
                 if argument.ty(self.table) != ExpressionType::Bytes {
@@ -193,12 +198,12 @@ impl Lowering<'_> {
         &self,
         function: CheckFunction,
         argument: &CheckNode,
-    ) -> Result<CheckFunction, Problem> {
+    ) -> Result<CheckFunction, ErrorParts> {
         self.only(ExpressionType::Text, argument).map(|()| function)
     }
 
     /// Arguments of one type, which the first one that is not a literal decides.
-    fn alike(&self, arguments: Vec<CheckNode>) -> Result<Vec<CheckNode>, Problem> {
+    fn alike(&self, arguments: Vec<CheckNode>) -> Result<Vec<CheckNode>, ErrorParts> {
         let decides = |node: &&CheckNode| !matches!(node, CheckNode::Literal(..));
         let model = arguments.iter().find(decides).or(arguments.first()).cloned();
         let Some(model) = model else { return Ok(arguments) };
@@ -206,12 +211,12 @@ impl Lowering<'_> {
         arguments.into_iter().map(adapted).collect()
     }
 
-    fn compare(&self, comparison: Comparison, left: CheckNode, right: CheckNode) -> Parsed {
+    fn compare(&self, comparison: Comparison, left: CheckNode, right: CheckNode) -> NodeResult {
         let (left, right) = self.agree(left, right)?;
         Ok(CheckNode::Compare(comparison, Box::new(left), Box::new(right)))
     }
 
-    fn arithmetic(&self, operation: Arithmetic, left: CheckNode, right: CheckNode) -> Parsed {
+    fn arithmetic(&self, operation: Arithmetic, left: CheckNode, right: CheckNode) -> NodeResult {
         let amount = |node: &CheckNode| node.ty(self.table) == ExpressionType::Amount;
         let (left, right) = match (operation, amount(&left), amount(&right)) {
             (_, false, false) => {
@@ -231,12 +236,12 @@ impl Lowering<'_> {
     }
 
     /// A condition must be a truth value or a plain number.
-    fn truth(&self, expression: &SqlExpression<'_>) -> Parsed {
+    fn truth(&self, expression: &SqlExpression<'_>) -> NodeResult {
         let node = self.node(expression)?;
         self.number(&node).map(|()| node)
     }
 
-    fn number(&self, node: &CheckNode) -> Result<(), Problem> {
+    fn number(&self, node: &CheckNode) -> Result<(), ErrorParts> {
         let ty = node.ty(self.table);
         if ty.is_number() || ty == ExpressionType::Null {
             return Ok(());
@@ -244,7 +249,7 @@ impl Lowering<'_> {
         Err(unsupported(format!("{} is not supported where a number is expected", ty.name())))
     }
 
-    fn only(&self, wanted: ExpressionType, node: &CheckNode) -> Result<(), Problem> {
+    fn only(&self, wanted: ExpressionType, node: &CheckNode) -> Result<(), ErrorParts> {
         let found = node.ty(self.table);
         if wanted == found || found == ExpressionType::Null {
             return Ok(());
@@ -254,7 +259,7 @@ impl Lowering<'_> {
     }
 }
 
-fn literal(literal: &SqlLiteral<'_>) -> Parsed {
+fn literal(literal: &SqlLiteral<'_>) -> NodeResult {
     let value = match literal {
         SqlLiteral::Null => Value::Null,
         SqlLiteral::Bool(truth) => Value::Int(i64::from(*truth)),
@@ -272,10 +277,10 @@ fn literal(literal: &SqlLiteral<'_>) -> Parsed {
     Ok(CheckNode::Literal(value, None))
 }
 
-pub(super) fn unsupported(message: String) -> Problem {
+pub(super) fn unsupported(message: String) -> ErrorParts {
     (ErrorKind::Unsupported, message)
 }
 
-fn not_supported(what: &str) -> Problem {
+fn not_supported(what: &str) -> ErrorParts {
     unsupported(format!("{what} is not supported"))
 }

@@ -108,7 +108,7 @@ pub fn encode_slice(out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<()> {
 /// A framed row of `N` columns under construction at the end of a buffer: with this, derived records
 /// encode themselves field by field.
 #[derive(Debug)]
-pub struct RowWriter<'a, const N: usize> {
+pub struct RowEncoder<'a, const N: usize> {
     out: &'a mut Vec<u8>,
     start: usize,
     heap: usize,
@@ -117,7 +117,7 @@ pub struct RowWriter<'a, const N: usize> {
     slots: [[u8; 8]; N],
 }
 
-impl<'a, const N: usize> RowWriter<'a, N> {
+impl<'a, const N: usize> RowEncoder<'a, N> {
     /// Begins a row with all columns NULL. Tables have far fewer columns than the codec allows.
     #[inline(always)]
     pub fn begin(out: &'a mut Vec<u8>) -> Self {

@@ -18,7 +18,7 @@ mod encode;
 mod tests;
 
 pub(crate) use encode::RowMut;
-pub use encode::{RowWriter, encode, encode_slice, encode_values};
+pub use encode::{RowEncoder, encode, encode_slice, encode_values};
 
 use crate::{Error, ErrorKind, Result, Row, ValueRef};
 

@@ -1,9 +1,9 @@
 //! The default methods of [`Session`], built on the required ones.
 
 use crate::{
-    Assign, Batch, BulkChange, Comparison, Condition, Cursor, Error, ErrorKind, FieldSet,
-    Interrupt, OnError, Outcome, Result, ResultColumn, Row, RowBuffer, Select, Session,
-    SideEffects, Source, TableSchema, Value, ValueRef, Verb, Write, atomically,
+    Assign, BulkChange, Comparison, Condition, Cursor, Error, ErrorKind, FieldSet, Interrupt,
+    OnError, Outcome, Result, ResultColumn, Row, RowBuffer, Select, Session, SideEffects, Source,
+    TableSchema, Value, ValueRef, Verb, Write, WriteBatch, atomically,
 };
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const SAVEPOINT: &str = "bobak_statement";
 /// As [`Session::batch`].
 pub fn batch<S: Session + ?Sized>(
     session: &S,
-    batch: &Batch,
+    batch: &WriteBatch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {

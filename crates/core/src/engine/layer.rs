@@ -6,9 +6,9 @@
 
 use crate::change_log::Trigger;
 use crate::{
-    BackupContent, BackupJob, Batch, BulkChange, Capabilities, Cursor, Engine, Estimate, OnError,
-    Outcome, Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
-    Source, SqlAuthorizer, TableSchema, TransactionControl, Value, Write,
+    BackupContent, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate, OnError, Outcome,
+    Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
+    SqlAuthorizer, TableSchema, TransactionControl, Value, Write, WriteBatch,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -116,7 +116,7 @@ layer! {
         fn change(&self, change: &BulkChange<'_>) -> Result<u64>;
         fn batch(
             &self,
-            batch: &Batch,
+            batch: &WriteBatch,
             on_error: OnError,
             each: &mut dyn FnMut(Result<Outcome>)
         ) -> Result<()>;

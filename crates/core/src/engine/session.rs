@@ -3,9 +3,9 @@
 use super::fallback;
 use crate::change_log::{Trigger, counter_schema};
 use crate::{
-    Assign, Batch, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
+    Assign, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, SchemaDetails, SideEffects, Source, SqlAuthorizer, TableSchema,
-    TransactionControl, Value, Write,
+    TransactionControl, Value, Write, WriteBatch,
 };
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ pub trait Session: Send {
     /// `Serialization`, `Interrupted`, a lost connection.
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {

@@ -49,7 +49,7 @@ impl Condition {
         table: &TableSchema,
         named: &dyn Fn(&str) -> Option<Value<'static>>,
     ) -> Result<Self> {
-        let lowering = Lowering { table, named };
+        let lowering = ConditionConverter { table, named };
         let parsed = SqlParser::new(text).whole().map_err(|message| syntax(&message));
         parsed
             .and_then(|expression| lowering.condition(&expression))
@@ -63,12 +63,12 @@ fn syntax(message: &str) -> Error {
 }
 
 /// Converts expressions to conditions.
-struct Lowering<'a> {
+struct ConditionConverter<'a> {
     table: &'a TableSchema,
     named: &'a dyn Fn(&str) -> Option<Value<'static>>,
 }
 
-impl Lowering<'_> {
+impl ConditionConverter<'_> {
     fn condition(&self, expression: &SqlExpression<'_>) -> Result<Condition> {
         let all = |parts: &[SqlExpression<'_>]| -> Result<Vec<_>> {
             parts.iter().map(|part| self.condition(part)).collect()

@@ -2,7 +2,7 @@
 
 use super::fit::AcceptedValues;
 use super::table::{CheckedColumn, Roles};
-use super::{ColumnSchema, IndexSchema, KeyGeneration, Role, TableSchema};
+use super::{ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, TableSchema};
 use crate::{Error, ErrorKind, FieldSet, Result, Type};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -207,12 +207,12 @@ fn find_roles(columns: &[ColumnSchema]) -> Result<Roles> {
     let mut roles = Roles::default();
     for (place, column) in columns.iter().enumerate() {
         let role = match column.role {
-            Role::Plain => continue,
-            Role::CreatedAt => &mut roles.created,
-            Role::ModifiedAt => &mut roles.modified,
-            Role::Version => &mut roles.version,
+            ColumnRole::Plain => continue,
+            ColumnRole::CreatedAt => &mut roles.created,
+            ColumnRole::ModifiedAt => &mut roles.modified,
+            ColumnRole::Version => &mut roles.version,
         };
-        let wanted = if column.role == Role::Version { Type::I64 } else { Type::Timestamp };
+        let wanted = if column.role == ColumnRole::Version { Type::I64 } else { Type::Timestamp };
         if role.replace(place).is_some() || column.ty != wanted || column.nullable {
             return Err(schema_error(format!(
                 "column '{}' cannot be {:?}: that is for one column of type {} that is never NULL",

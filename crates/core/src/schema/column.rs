@@ -43,7 +43,7 @@ pub struct ColumnSchema {
     /// The row of another table that the value must reference.
     pub reference: Option<Reference>,
     /// Whether Bobak fills the column.
-    pub role: Role,
+    pub role: ColumnRole,
 }
 
 /// How texts of a column compare and sort.
@@ -89,7 +89,7 @@ impl Collation {
 
 /// Whether, and with what, Bobak fills a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Role {
+pub enum ColumnRole {
     /// The user fills it.
     #[default]
     Plain,
@@ -124,7 +124,7 @@ impl ColumnSchema {
             default_sql: None,
             check: None,
             reference: None,
-            role: Role::Plain,
+            role: ColumnRole::Plain,
         }
     }
 
@@ -204,7 +204,7 @@ impl ColumnSchema {
 
     /// Sets what Bobak fills the column with.
     #[must_use]
-    pub fn role(mut self, role: Role) -> Self {
+    pub fn role(mut self, role: ColumnRole) -> Self {
         self.role = role;
         self
     }

@@ -9,7 +9,7 @@ mod reference;
 mod table;
 
 pub use builder::TableSchemaBuilder;
-pub use column::{Collation, ColumnSchema, Role};
+pub use column::{Collation, ColumnRole, ColumnSchema};
 pub use details::{SchemaDetails, SchemaLoss};
 pub use partial_insert::PartialInsert;
 pub use reference::{OnDelete, OnUpdate, Reference};

@@ -1,7 +1,7 @@
 //! The schema of a table, checked once and shared.
 
 use super::fit::AcceptedValues;
-use super::{ColumnSchema, Role, TableSchemaBuilder};
+use super::{ColumnRole, ColumnSchema, TableSchemaBuilder};
 use crate::codec::{EncodedRow, RawValue};
 use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
 use std::borrow::Cow;
@@ -232,7 +232,7 @@ impl TableSchema {
                 !self.key.contains(column)
                     && !matches!(
                         self.columns.get(*column).map(|c| c.role),
-                        Some(Role::CreatedAt | Role::Version)
+                        Some(ColumnRole::CreatedAt | ColumnRole::Version)
                     )
             })
             .collect()

@@ -37,7 +37,7 @@ const PRODUCTS: Operators = &[
 const CONCATENATION: Operators = &[("||", SqlOperator::Concat)];
 
 /// An expression, or what is wrong with the text.
-type Parsed<'a> = Result<SqlExpression<'a>, String>;
+type ParseResult<'a> = Result<SqlExpression<'a>, String>;
 
 /// A position in the tokens of an SQL text.
 ///
@@ -129,7 +129,7 @@ impl<'a> SqlParser<'a> {
     ///
     /// # Errors
     /// A message that says what was expected.
-    pub fn whole(mut self) -> Parsed<'a> {
+    pub fn whole(mut self) -> ParseResult<'a> {
         let expression = self.expression()?;
         if self.is_at_end() { Ok(expression) } else { Err(self.expected("an operator or the end")) }
     }
@@ -138,7 +138,7 @@ impl<'a> SqlParser<'a> {
     ///
     /// # Errors
     /// A message that says what was expected.
-    pub fn expression(&mut self) -> Parsed<'a> {
+    pub fn expression(&mut self) -> ParseResult<'a> {
         // Every nesting passes through here.
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -149,16 +149,16 @@ impl<'a> SqlParser<'a> {
         Ok(expression)
     }
 
-    fn conjunction(&mut self) -> Parsed<'a> {
+    fn conjunction(&mut self) -> ParseResult<'a> {
         self.logical("and", Self::negation, SqlExpression::And)
     }
 
     fn logical(
         &mut self,
         word: &str,
-        operand: fn(&mut Self) -> Parsed<'a>,
+        operand: fn(&mut Self) -> ParseResult<'a>,
         all: fn(Vec<SqlExpression<'a>>) -> SqlExpression<'a>,
-    ) -> Parsed<'a> {
+    ) -> ParseResult<'a> {
         let first = operand(self)?;
         if !self.is_word(word) {
             return Ok(first);
@@ -170,7 +170,7 @@ impl<'a> SqlParser<'a> {
         Ok(all(parts))
     }
 
-    fn negation(&mut self) -> Parsed<'a> {
+    fn negation(&mut self) -> ParseResult<'a> {
         let mut count = 0_usize;
         while self.word("not") {
             count += 1;
@@ -182,7 +182,7 @@ impl<'a> SqlParser<'a> {
     }
 
     /// `= == <> != IS IN LIKE BETWEEN`, from the left.
-    fn equality(&mut self) -> Parsed<'a> {
+    fn equality(&mut self) -> ParseResult<'a> {
         let mut left = self.relation()?;
         let mut count = 0_usize;
         loop {
@@ -234,23 +234,27 @@ impl<'a> SqlParser<'a> {
         Ok((negated(not, predicate), true))
     }
 
-    fn relation(&mut self) -> Parsed<'a> {
+    fn relation(&mut self) -> ParseResult<'a> {
         self.chain(RELATIONS, Self::sum)
     }
 
-    fn sum(&mut self) -> Parsed<'a> {
+    fn sum(&mut self) -> ParseResult<'a> {
         self.chain(SUMS, Self::product)
     }
 
-    fn product(&mut self) -> Parsed<'a> {
+    fn product(&mut self) -> ParseResult<'a> {
         self.chain(PRODUCTS, Self::concatenation)
     }
 
-    fn concatenation(&mut self) -> Parsed<'a> {
+    fn concatenation(&mut self) -> ParseResult<'a> {
         self.chain(CONCATENATION, Self::signed)
     }
 
-    fn chain(&mut self, operators: Operators, operand: fn(&mut Self) -> Parsed<'a>) -> Parsed<'a> {
+    fn chain(
+        &mut self,
+        operators: Operators,
+        operand: fn(&mut Self) -> ParseResult<'a>,
+    ) -> ParseResult<'a> {
         let mut left = operand(self)?;
         let mut is_first = matches!(operators.first(), Some((_, SqlOperator::Compare(_))));
         while let Some(operator) = self.either(operators) {
@@ -267,7 +271,7 @@ impl<'a> SqlParser<'a> {
         if self.operators > MAX_OPERATORS { Err("too many operators".to_owned()) } else { Ok(()) }
     }
 
-    fn signed(&mut self) -> Parsed<'a> {
+    fn signed(&mut self) -> ParseResult<'a> {
         let (mut is_negative, mut is_signed) = (false, false);
         while let Some(operator) = self.either(SUMS) {
             is_signed = true;
@@ -280,7 +284,7 @@ impl<'a> SqlParser<'a> {
         Ok(SqlExpression::Signed(is_negative, Box::new(operand)))
     }
 
-    fn primary(&mut self) -> Parsed<'a> {
+    fn primary(&mut self) -> ParseResult<'a> {
         let Some(token) = self.tokens.last().copied() else {
             return Err(self.expected("a column or a value"));
         };
@@ -312,7 +316,7 @@ impl<'a> SqlParser<'a> {
     }
 
     /// A literal that is a word, a call, or a name.
-    fn named(&mut self) -> Parsed<'a> {
+    fn named(&mut self) -> ParseResult<'a> {
         let Some(token) = self.tokens.pop() else { return Err(self.expected("a name")) };
         let is_word = token.kind == SqlTokenKind::Word;
         if is_word && self.operator("(") {
@@ -338,7 +342,7 @@ impl<'a> SqlParser<'a> {
     }
 
     /// `value AS type)`
-    fn cast(&mut self) -> Parsed<'a> {
+    fn cast(&mut self) -> ParseResult<'a> {
         let value = self.expression()?;
         self.expect_word("as")?;
         let is_word = |token: &&SqlToken<'a>| token.kind == SqlTokenKind::Word;

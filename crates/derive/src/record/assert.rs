@@ -4,15 +4,15 @@
 //! a doubt: most records have none.
 
 use crate::names::{ident, plain};
-use crate::record::ast::{Column, Table};
-use crate::record::attr::Target;
+use crate::record::ast::{FieldAst, RecordAst};
+use crate::record::attr::ReferenceTarget;
 use crate::types::Plain;
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 /// The assertions of a record.
-pub fn assertions(table: &Table<'_>) -> TokenStream {
+pub fn assertions(table: &RecordAst<'_>) -> TokenStream {
     let mut assertions = TokenStream::new();
     for (place, column) in table.places() {
         let is_key = table.key.contains(&place);
@@ -23,7 +23,7 @@ pub fn assertions(table: &Table<'_>) -> TokenStream {
 
 struct Assertions<'a> {
     record: &'a Ident,
-    column: &'a Column<'a>,
+    column: &'a FieldAst<'a>,
     out: &'a mut TokenStream,
 }
 
@@ -69,7 +69,8 @@ impl Assertions<'_> {
             let message = "\"set_null\" needs a field that may be NULL: make it an Option";
             self.assert(quote!(#ty::NULLABLE), message);
         }
-        if let Some(Target::Record(target)) = attrs.references.as_ref().map(|at| &at.value) {
+        if let Some(ReferenceTarget::Record(target)) = attrs.references.as_ref().map(|at| &at.value)
+        {
             let name = target.to_token_stream().to_string();
             let message = format!("the field is not of the type of {name}'s key");
             let span = target.span();

@@ -9,20 +9,20 @@ use quote::ToTokens;
 use syn::{Data, DeriveInput, Fields, FieldsNamed, Type, Visibility};
 
 /// A struct as a table.
-pub struct Table<'a> {
+pub struct RecordAst<'a> {
     pub ident: &'a Ident,
     pub krate: TokenStream,
     pub name: String,
-    pub columns: Vec<Column<'a>>,
+    pub columns: Vec<FieldAst<'a>>,
     pub skipped: Vec<SkippedField<'a>>,
     /// The places of the key's columns.
     pub key: Vec<usize>,
     pub given_key: bool,
-    pub indexes: Vec<Index>,
+    pub indexes: Vec<IndexAst>,
 }
 
 /// A field that is stored.
-pub struct Column<'a> {
+pub struct FieldAst<'a> {
     pub ident: &'a Ident,
     pub vis: &'a Visibility,
     pub ty: &'a Type,
@@ -39,14 +39,14 @@ pub struct SkippedField<'a> {
 }
 
 /// An index that is not a unique column's.
-pub struct Index {
+pub struct IndexAst {
     pub name: String,
     pub columns: Vec<usize>,
     pub unique: bool,
     pub at: TokenStream,
 }
 
-impl<'a> Table<'a> {
+impl<'a> RecordAst<'a> {
     /// Reads a struct; `None` where it is none with named fields.
     pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
         let fields = named_fields(input, errors);
@@ -67,7 +67,7 @@ impl<'a> Table<'a> {
             }
             let name =
                 attrs.column.as_ref().map_or_else(|| plain(ident), |name| name.value.clone());
-            columns.push(Column {
+            columns.push(FieldAst {
                 ident,
                 vis: &field.vis,
                 ty: &field.ty,
@@ -94,12 +94,12 @@ impl<'a> Table<'a> {
     }
 
     /// The columns with their places.
-    pub fn places(&self) -> impl Iterator<Item = (usize, &Column<'a>)> {
+    pub fn places(&self) -> impl Iterator<Item = (usize, &FieldAst<'a>)> {
         self.columns.iter().enumerate()
     }
 
     /// The columns of the key.
-    pub fn key_columns(&self) -> impl Iterator<Item = &Column<'a>> {
+    pub fn key_columns(&self) -> impl Iterator<Item = &FieldAst<'a>> {
         self.key.iter().filter_map(|&place| self.columns.get(place))
     }
 
@@ -109,7 +109,7 @@ impl<'a> Table<'a> {
         if self.key.is_empty() {
             self.key = self.columns.iter().position(|c| c.ident == "id").into_iter().collect();
         }
-        let given = |column: &Column<'_>| column.attrs.key.as_ref().is_some_and(|key| key.value);
+        let given = |column: &FieldAst<'_>| column.attrs.key.as_ref().is_some_and(|key| key.value);
         self.given_key = self.columns.iter().any(given);
     }
 
@@ -118,7 +118,7 @@ impl<'a> Table<'a> {
             if let Some(index) = &column.attrs.index {
                 let name = format!("{}_{}", self.name, column.name);
                 let (columns, at) = (vec![place], index.at.clone());
-                self.indexes.push(Index { name, columns, unique: false, at });
+                self.indexes.push(IndexAst { name, columns, unique: false, at });
             }
         }
         for attr in attrs {
@@ -132,7 +132,7 @@ impl<'a> Table<'a> {
                 Some(given) => (given.value.clone(), given.at.clone()),
                 None => (name, attr.at.clone()),
             };
-            self.indexes.push(Index { name, columns, unique: attr.unique, at });
+            self.indexes.push(IndexAst { name, columns, unique: attr.unique, at });
         }
     }
 

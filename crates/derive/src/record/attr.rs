@@ -34,12 +34,12 @@ pub struct FieldAttrs {
     pub unique: Option<At<()>>,
     pub index: Option<At<()>>,
     pub default: Option<At<Default>>,
-    pub roles: Vec<At<Role>>,
+    pub roles: Vec<At<FieldRole>>,
     pub skip: Option<At<()>>,
     /// A variant of `Collation`.
     pub collation: Option<At<&'static str>>,
     pub check: Option<At<String>>,
-    pub references: Option<At<Target>>,
+    pub references: Option<At<ReferenceTarget>>,
     /// A variant of `OnDelete`.
     pub on_delete: Option<At<&'static str>>,
     /// A variant of `OnUpdate`.
@@ -50,14 +50,14 @@ pub struct FieldAttrs {
 
 /// What Bobak fills a column with.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Role {
+pub enum FieldRole {
     CreatedAt,
     ModifiedAt,
     Version,
 }
 
 /// What a foreign key refers to.
-pub enum Target {
+pub enum ReferenceTarget {
     Record(Box<Type>),
     Column {
         table: String,
@@ -90,7 +90,7 @@ const ON_FIELD: &[&str] = &[
 const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
 const REFERENCES: &str = r#"references = Type` or `references = "table(column)""#;
 
-impl Role {
+impl FieldRole {
     /// The attribute's name.
     pub const fn word(self) -> &'static str {
         match self {
@@ -100,7 +100,7 @@ impl Role {
         }
     }
 
-    /// The variant of `Role`.
+    /// The variant of `FieldRole`.
     pub const fn variant(self) -> &'static str {
         match self {
             Self::CreatedAt => "CreatedAt",
@@ -184,9 +184,9 @@ impl FieldAttrs {
             "unique" => self.unique = Some(item.flag(errors)),
             "index" => self.index = Some(item.flag(errors)),
             "default" => self.default = Default::parse(item, errors),
-            "created_at" => self.role(Role::CreatedAt, item, errors),
-            "modified_at" => self.role(Role::ModifiedAt, item, errors),
-            "version" => self.role(Role::Version, item, errors),
+            "created_at" => self.role(FieldRole::CreatedAt, item, errors),
+            "modified_at" => self.role(FieldRole::ModifiedAt, item, errors),
+            "version" => self.role(FieldRole::Version, item, errors),
             "skip" => self.skip = Some(item.flag(errors)),
             "collation" => self.collation = item.one_of(COLLATIONS, errors),
             "check" => self.check = item.name(r#"check = "amount >= 0""#, errors),
@@ -199,7 +199,7 @@ impl FieldAttrs {
         }
     }
 
-    fn role(&mut self, role: Role, item: &Item, errors: &mut Errors) {
+    fn role(&mut self, role: FieldRole, item: &Item, errors: &mut Errors) {
         item.flag(errors);
         self.roles.push(item.at(role));
     }
@@ -227,22 +227,22 @@ fn key(item: &Item, errors: &mut Errors) -> bool {
     !item.is_flag() && item.one_of(&[("given", ())], errors).is_some()
 }
 
-fn target(item: &Item, errors: &mut Errors) -> Target {
+fn target(item: &Item, errors: &mut Errors) -> ReferenceTarget {
     let parse = |input: syn::parse::ParseStream<'_>| {
         if !input.peek(LitStr) {
-            return input.parse().map(|ty| Target::Record(Box::new(ty)));
+            return input.parse().map(|ty| ReferenceTarget::Record(Box::new(ty)));
         }
         let text: LitStr = input.parse()?;
         let value = text.value();
         let parts = value.strip_suffix(')').and_then(|rest| rest.split_once('('));
         match parts.map(|(table, column)| (table.trim(), column.trim())) {
             Some((table, column)) if is_name(table) && is_name(column) => {
-                Ok(Target::Column { table: table.to_owned(), column: column.to_owned() })
+                Ok(ReferenceTarget::Column { table: table.to_owned(), column: column.to_owned() })
             }
             _ => Err(syn::Error::new_spanned(&text, "not a table and its column")),
         }
     };
-    item.parse_with(parse, REFERENCES, errors).unwrap_or(Target::Wrong)
+    item.parse_with(parse, REFERENCES, errors).unwrap_or(ReferenceTarget::Wrong)
 }
 
 fn is_name(name: &str) -> bool {

@@ -5,8 +5,8 @@
 
 use crate::errors::Errors;
 use crate::names::plain;
-use crate::record::ast::{Column, Table};
-use crate::record::attr::Role;
+use crate::record::ast::{FieldAst, RecordAst};
+use crate::record::attr::FieldRole;
 use crate::types::Plain;
 
 /// The most columns of a table: `FieldSet::MAX`.
@@ -15,7 +15,7 @@ const MAX_COLUMNS: usize = 256;
 const MAX_KEY: usize = 4;
 
 /// Checks the whole table.
-pub fn check(table: &Table<'_>, errors: &mut Errors) {
+pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
     check_count(table, errors);
     check_names(table, errors);
     check_key(table, errors);
@@ -34,7 +34,7 @@ pub fn check(table: &Table<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_count(table: &Table<'_>, errors: &mut Errors) {
+fn check_count(table: &RecordAst<'_>, errors: &mut Errors) {
     let count = table.columns.len();
     if count > MAX_COLUMNS {
         let message = format!(
@@ -45,7 +45,7 @@ fn check_count(table: &Table<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_names(table: &Table<'_>, errors: &mut Errors) {
+fn check_names(table: &RecordAst<'_>, errors: &mut Errors) {
     for (place, column) in table.places() {
         let before = || table.columns.iter().take(place);
         let name = column.attrs.column.as_ref();
@@ -70,7 +70,7 @@ fn check_names(table: &Table<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_key(table: &Table<'_>, errors: &mut Errors) {
+fn check_key(table: &RecordAst<'_>, errors: &mut Errors) {
     if table.key.is_empty() {
         let message = "the record has no key: put `#[record(key)]` on a field, or name one `id`";
         errors.at(table.ident, message);
@@ -95,7 +95,7 @@ fn check_key(table: &Table<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_indexes(table: &Table<'_>, errors: &mut Errors) {
+fn check_indexes(table: &RecordAst<'_>, errors: &mut Errors) {
     let mut names: Vec<String> = Vec::new();
     for (place, column) in table.places() {
         if column.attrs.unique.is_none() || table.key == [place] {
@@ -118,8 +118,8 @@ fn check_indexes(table: &Table<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_roles(table: &Table<'_>, errors: &mut Errors) {
-    let mut seen: Vec<(Role, &Column<'_>)> = Vec::new();
+fn check_roles(table: &RecordAst<'_>, errors: &mut Errors) {
+    let mut seen: Vec<(FieldRole, &FieldAst<'_>)> = Vec::new();
     for column in &table.columns {
         for (at, role) in column.attrs.roles.iter().enumerate() {
             let word = role.value.word();
@@ -131,7 +131,7 @@ fn check_roles(table: &Table<'_>, errors: &mut Errors) {
             }
             seen.push((role.value, column));
             let (_, wanted) = role.value.wanted();
-            let right = |plain| role.value == Role::Version && is_i64(plain);
+            let right = |plain| role.value == FieldRole::Version && is_i64(plain);
             if column.shape.optional == Some(true) || column.shape.plain.is_not(right) {
                 let message = format!("`{word}` goes on {wanted}: change the field's type");
                 errors.at(column.ty, message);
@@ -140,7 +140,7 @@ fn check_roles(table: &Table<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_type(column: &Column<'_>, errors: &mut Errors) {
+fn check_type(column: &FieldAst<'_>, errors: &mut Errors) {
     let plain = column.shape.plain;
     if let Plain::Rejected(instead) = plain {
         errors.at(column.ty, format!("no column holds this type: write {instead}"));
@@ -159,7 +159,7 @@ fn check_type(column: &Column<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_text(column: &Column<'_>, errors: &mut Errors) {
+fn check_text(column: &FieldAst<'_>, errors: &mut Errors) {
     let (attrs, plain) = (&column.attrs, column.shape.plain);
     if plain.is_not(|plain| plain == Plain::Text) {
         if let Some(max) = &attrs.max {
@@ -177,7 +177,7 @@ fn check_text(column: &Column<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_reference(column: &Column<'_>, errors: &mut Errors) {
+fn check_reference(column: &FieldAst<'_>, errors: &mut Errors) {
     let attrs = &column.attrs;
     let actions = [("on_delete", &attrs.on_delete), ("on_update", &attrs.on_update)];
     for (name, action) in actions {

@@ -2,14 +2,14 @@
 
 use crate::names::ident;
 use crate::record::assert::assertions;
-use crate::record::ast::{Column, Table};
-use crate::record::attr::Target;
+use crate::record::ast::{FieldAst, RecordAst};
+use crate::record::attr::ReferenceTarget;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 /// The implementations for a table without mistakes.
-pub fn expand(table: &Table<'_>) -> TokenStream {
+pub fn expand(table: &RecordAst<'_>) -> TokenStream {
     let (krate, record, name) = (&table.krate, table.ident, &table.name);
     let count = table.columns.len();
     let (constants, schema) = (constants(table), schema(table));
@@ -43,10 +43,10 @@ pub fn expand(table: &Table<'_>) -> TokenStream {
     }
 }
 
-fn constants(table: &Table<'_>) -> TokenStream {
+fn constants(table: &RecordAst<'_>) -> TokenStream {
     let record = table.ident;
     let constants = table.places().map(|(place, column)| {
-        let Column { vis, ty, constant, name, .. } = column;
+        let FieldAst { vis, ty, constant, name, .. } = column;
         let doc = format!(" The column `{name}`.");
         quote! {
             #[doc = #doc]
@@ -61,7 +61,7 @@ fn constants(table: &Table<'_>) -> TokenStream {
     }
 }
 
-fn schema(table: &Table<'_>) -> TokenStream {
+fn schema(table: &RecordAst<'_>) -> TokenStream {
     let name = &table.name;
     let columns = table.columns.iter().map(column);
     let key = table.key_columns().map(|column| &column.name);
@@ -88,8 +88,8 @@ fn schema(table: &Table<'_>) -> TokenStream {
 }
 
 /// The column's description.
-fn column(column: &Column<'_>) -> TokenStream {
-    let Column { ty, name, attrs, .. } = column;
+fn column(column: &FieldAst<'_>) -> TokenStream {
+    let FieldAst { ty, name, attrs, .. } = column;
     let mut rules = TokenStream::new();
     if let Some(max) = attrs.max.as_ref().map(|max| max.value) {
         rules.extend(quote!(.max_chars(#max)));
@@ -108,7 +108,7 @@ fn column(column: &Column<'_>) -> TokenStream {
         rules.extend(quote!(.check(#check)));
     }
     for role in attrs.roles.iter().map(|role| ident(role.value.variant())) {
-        rules.extend(quote!(.role(__bobak::Role::#role)));
+        rules.extend(quote!(.role(__bobak::ColumnRole::#role)));
     }
     if attrs.as_text.is_some() {
         rules.extend(quote!(.as_text()));
@@ -128,19 +128,19 @@ fn column(column: &Column<'_>) -> TokenStream {
 }
 
 /// The table and the column referred to. Its schema is not asked for: it may refer back.
-fn target(target: &Target) -> Option<TokenStream> {
+fn target(target: &ReferenceTarget) -> Option<TokenStream> {
     match target {
-        Target::Record(ty) => {
+        ReferenceTarget::Record(ty) => {
             let record = quote_spanned!(ty.span()=> <#ty as __bobak::Record>);
             Some(quote!(#record::TABLE, #record::KEY_COLUMN))
         }
-        Target::Column { table, column } => Some(quote!(#table, #column)),
-        Target::Wrong => None,
+        ReferenceTarget::Column { table, column } => Some(quote!(#table, #column)),
+        ReferenceTarget::Wrong => None,
     }
 }
 
 /// The key's type, and the method that gives it.
-fn key(table: &Table<'_>) -> (TokenStream, TokenStream) {
+fn key(table: &RecordAst<'_>) -> (TokenStream, TokenStream) {
     let types: Vec<_> = table.key_columns().map(|column| column.ty).collect();
     let clones = table.key_columns().map(|column| {
         let field = column.ident;
@@ -160,7 +160,7 @@ fn key(table: &Table<'_>) -> (TokenStream, TokenStream) {
     (ty, method)
 }
 
-fn values(table: &Table<'_>) -> TokenStream {
+fn values(table: &RecordAst<'_>) -> TokenStream {
     let name = &table.name;
     let values = table.columns.iter().map(|column| {
         let (field, column_name) = (column.ident, &column.name);
@@ -175,7 +175,7 @@ fn values(table: &Table<'_>) -> TokenStream {
     }
 }
 
-fn encode(table: &Table<'_>) -> TokenStream {
+fn encode(table: &RecordAst<'_>) -> TokenStream {
     let name = &table.name;
     let count = table.columns.len();
     let puts = table.places().map(|(place, column)| {
@@ -186,14 +186,14 @@ fn encode(table: &Table<'_>) -> TokenStream {
     quote! {
         #[inline]
         fn encode(&self, out: &mut ::std::vec::Vec<u8>) -> __bobak::Result<()> {
-            let mut row = __bobak::codec::RowWriter::<#count>::begin(out);
+            let mut row = __bobak::codec::RowEncoder::<#count>::begin(out);
             #(#puts)*
             row.finish()
         }
     }
 }
 
-fn read(table: &Table<'_>) -> TokenStream {
+fn read(table: &RecordAst<'_>) -> TokenStream {
     let fields = table.places().map(|(place, column)| {
         let field = column.ident;
         let read = quote_spanned!(column.ty.span()=> __bobak::read_field(row, #place, schema)?);
@@ -215,7 +215,7 @@ fn read(table: &Table<'_>) -> TokenStream {
     }
 }
 
-fn read_from(table: &Table<'_>) -> TokenStream {
+fn read_from(table: &RecordAst<'_>) -> TokenStream {
     let fields = table.places().map(|(place, column)| {
         let field = column.ident;
         quote_spanned!(column.ty.span()=>
@@ -233,10 +233,10 @@ fn read_from(table: &Table<'_>) -> TokenStream {
 }
 
 /// Sets the fields that a write sets; nothing for a record without such fields.
-fn set_written(table: &Table<'_>) -> Option<TokenStream> {
+fn set_written(table: &RecordAst<'_>) -> Option<TokenStream> {
     let has_key = !table.given_key && table.key_columns().count() == 1;
     let is_key =
-        |column: &Column<'_>| has_key && table.key_columns().any(|key| std::ptr::eq(key, column));
+        |column: &FieldAst<'_>| has_key && table.key_columns().any(|key| std::ptr::eq(key, column));
     let arms: Vec<_> = table
         .places()
         .filter(|(_, column)| !column.attrs.roles.is_empty() || is_key(column))
@@ -264,7 +264,7 @@ fn set_written(table: &Table<'_>) -> Option<TokenStream> {
     })
 }
 
-fn from_row(table: &Table<'_>) -> TokenStream {
+fn from_row(table: &RecordAst<'_>) -> TokenStream {
     let record = table.ident;
     let names = table.columns.iter().map(|column| &column.name);
     quote! {

@@ -8,14 +8,14 @@ mod default;
 mod expand;
 
 use crate::errors::Errors;
-use ast::Table;
+use ast::RecordAst;
 use proc_macro2::TokenStream;
 use syn::DeriveInput;
 
 /// The expansion, or every mistake.
 pub fn derive(input: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
-    let table = Table::parse(input, &mut errors);
+    let table = RecordAst::parse(input, &mut errors);
     if let Some(table) = &table {
         check::check(table, &mut errors);
     }

@@ -1,7 +1,7 @@
 //! Values, keys and reads of a derived record.
 
 use bobak_core::{
-    Batch, ErrorKind, FieldSet, FromRow, Record, Value, ValueRef, Verb, codec, read_field,
+    ErrorKind, FieldSet, FromRow, Record, Value, ValueRef, Verb, WriteBatch, codec, read_field,
 };
 use bobak_derive::Record;
 
@@ -51,8 +51,8 @@ fn a_value_that_does_not_fit_names_table_and_column() {
 
 #[test]
 fn a_batch_holds_nothing_of_a_record_that_does_not_fit() {
-    let mut batch = Batch::new();
-    let push = |batch: &mut Batch, record: &Person| {
+    let mut batch = WriteBatch::new();
+    let push = |batch: &mut WriteBatch, record: &Person| {
         batch.push_record(Verb::Insert, FieldSet::EMPTY, record)
     };
     push(&mut batch, &ada()).unwrap();

@@ -2,8 +2,8 @@
 
 use crate::shim;
 use bobak_core::{
-    Collation, ColumnSchema, Currency, Date, KeyGeneration, OnDelete, Record, Role, TableSchema,
-    Timestamp, Type, Uuid,
+    Collation, ColumnRole, ColumnSchema, Currency, Date, KeyGeneration, OnDelete, Record,
+    TableSchema, Timestamp, Type, Uuid,
 };
 use bobak_derive::{Field, Record};
 
@@ -117,9 +117,9 @@ fn staff() -> bobak_core::Result<TableSchema> {
         .column(ColumnSchema::of::<String>("site").references("site", "code", OnDelete::Restrict))
         .column(ColumnSchema::of::<Option<Date>>("born").as_text())
         .column(ColumnSchema::of::<Uuid>("token").as_text())
-        .column(ColumnSchema::of::<Timestamp>("created").role(Role::CreatedAt))
-        .column(ColumnSchema::of::<Timestamp>("modified").role(Role::ModifiedAt).as_text())
-        .column(ColumnSchema::of::<i64>("version").role(Role::Version))
+        .column(ColumnSchema::of::<Timestamp>("created").role(ColumnRole::CreatedAt))
+        .column(ColumnSchema::of::<Timestamp>("modified").role(ColumnRole::ModifiedAt).as_text())
+        .column(ColumnSchema::of::<i64>("version").role(ColumnRole::Version))
         .key(["number"])
         .given_key()
         .index("staff_last", ["last"])

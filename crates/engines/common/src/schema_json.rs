@@ -2,8 +2,8 @@
 
 use crate::schema_change::{assemble, named};
 use bobak_core::{
-    Collation, ColumnSchema, Error, ErrorKind, KeyGeneration, OnDelete, Reference, Result, Role,
-    Storage, TableSchema, Type, Value, ValueRef,
+    Collation, ColumnRole, ColumnSchema, Error, ErrorKind, KeyGeneration, OnDelete, Reference,
+    Result, Storage, TableSchema, Type, Value, ValueRef,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -72,7 +72,7 @@ fn column_to_json(column: &ColumnSchema) -> Json {
         let (table, column) = (&reference.table, &reference.column);
         put("references", json!({ "table": table, "column": column, "on_delete": on_delete }));
     }
-    if column.role != Role::Plain {
+    if column.role != ColumnRole::Plain {
         put("role", name_of(ROLES, column.role).into());
     }
     Json::Object(json)
@@ -123,11 +123,11 @@ const ON_DELETE: &[(OnDelete, &str)] = &[
     (OnDelete::NoAction, "no_action"),
 ];
 
-const ROLES: &[(Role, &str)] = &[
-    (Role::Plain, "plain"),
-    (Role::CreatedAt, "created_at"),
-    (Role::ModifiedAt, "modified_at"),
-    (Role::Version, "version"),
+const ROLES: &[(ColumnRole, &str)] = &[
+    (ColumnRole::Plain, "plain"),
+    (ColumnRole::CreatedAt, "created_at"),
+    (ColumnRole::ModifiedAt, "modified_at"),
+    (ColumnRole::Version, "version"),
 ];
 
 const STORAGES: &[(Storage, &str)] = &[

@@ -9,8 +9,8 @@ use crate::scan::scan;
 use crate::transaction::WriteTransaction;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row, Run, SchemaChange, Session,
-    Source, TableSchema, TransactionControl, Value, Write,
+    Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row, Run, SchemaChange, Session, Source,
+    TableSchema, TransactionControl, Value, Write, WriteBatch,
 };
 use bobak_engine_common::{EachRow, run_select, write_row};
 use redb::ReadTransaction;
@@ -135,7 +135,7 @@ impl Session for KvSession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {

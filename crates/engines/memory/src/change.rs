@@ -4,7 +4,7 @@ use crate::foreign;
 use crate::rows::encode;
 use crate::scan::Scan;
 use crate::state::DatabaseState;
-use crate::statement::{Statement, UndoStep};
+use crate::statement::{AtomicStatement, UndoStep};
 use crate::table::TableState;
 use crate::write::{check_links, check_update};
 use bobak_core::codec::EncodedRow;
@@ -25,7 +25,7 @@ pub(super) fn concerned(table: Arc<TableState>, condition: Option<&Condition>) -
 /// # Errors
 /// `Constraint`; nothing is changed then.
 pub(super) fn delete(state: &mut DatabaseState, position: usize, slots: &[u32]) -> Result<u64> {
-    Statement::run(state, |statement| {
+    AtomicStatement::run(state, |statement| {
         let mut deleted = 0;
         for &slot in slots {
             // A cascade may have deleted the row already.
@@ -47,7 +47,7 @@ pub(super) fn update(
     assign: &[Assign],
 ) -> Result<u64> {
     let mut buffer = Vec::new();
-    Statement::run(state, |statement| {
+    AtomicStatement::run(state, |statement| {
         for &slot in slots {
             let table = statement.state().table(position);
             let Some(old) = table.row(slot) else { continue };

@@ -6,7 +6,7 @@
 use crate::order::{compare_rows, prefix};
 use crate::rows::RowBytes;
 use crate::state::{ChildReference, DatabaseState};
-use crate::statement::Statement;
+use crate::statement::AtomicStatement;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
 use bobak_core::{Error, ErrorKind, OnDelete, Result, ValueRef};
@@ -66,7 +66,11 @@ pub(super) fn check_into(
 ///
 /// # Errors
 /// `Constraint` if a row refers to it and the foreign key does not allow the delete, or its column cannot be NULL.
-pub(super) fn delete(statement: &mut Statement<'_>, position: usize, slot: u32) -> Result<bool> {
+pub(super) fn delete(
+    statement: &mut AtomicStatement<'_>,
+    position: usize,
+    slot: u32,
+) -> Result<bool> {
     let links = Arc::clone(&statement.state().links);
     let mut there = None;
     let mut waiting = vec![(position, slot)];
@@ -102,7 +106,7 @@ pub(super) fn delete(statement: &mut Statement<'_>, position: usize, slot: u32) 
     Ok(there == Some(true))
 }
 
-fn set_null(statement: &mut Statement<'_>, link: &ChildReference, slot: u32) -> Result<()> {
+fn set_null(statement: &mut AtomicStatement<'_>, link: &ChildReference, slot: u32) -> Result<()> {
     let table = statement.state().table(link.child);
     let Some(old) = table.bytes(slot).map(Arc::clone) else {
         return Ok(());
@@ -135,8 +139,9 @@ fn children(
     };
     // The index is usable only if it sorts as the parent's column compares.
     let alike = collation(parent, link.column) == collation(&table.schema, link.child_column);
-    let usable =
-        |index: &&crate::table::Index| alike && index.columns.first() == Some(&link.child_column);
+    let usable = |index: &&crate::table::TableIndex| {
+        alike && index.columns.first() == Some(&link.child_column)
+    };
     let limit = if only_one { 1 } else { usize::MAX };
     match table.indexes().iter().find(usable) {
         Some(index) => {

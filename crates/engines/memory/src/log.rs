@@ -4,7 +4,7 @@
 
 use crate::rows::{RowBytes, encode};
 use crate::state::{DatabaseState, LogTables};
-use crate::statement::{Statement, UndoStep};
+use crate::statement::{AtomicStatement, UndoStep};
 use crate::table::TableState;
 use bobak_core::change_log::{self, LOG_COLUMNS, LOG_PREFIX, LoggedVerb};
 use bobak_core::codec::EncodedRow;
@@ -68,14 +68,14 @@ pub(super) fn untrack(state: &mut DatabaseState, table: &TableSchema) -> Result<
 ///
 /// # Errors
 /// `Full`; `OutOfRange` if a row is too large to be stored twice in one change.
-pub(super) fn append_changes(statement: &mut Statement<'_>) -> Result<()> {
+pub(super) fn append_changes(statement: &mut AtomicStatement<'_>) -> Result<()> {
     for change in changes(statement).into_iter().rev() {
         append(statement, &change)?;
     }
     Ok(())
 }
 
-struct Change {
+struct PendingChange {
     log: LogTables,
     verb: LoggedVerb,
     old: Option<RowBytes>,
@@ -83,7 +83,7 @@ struct Change {
 }
 
 /// The changes that a statement made to tracked tables, the last one first.
-fn changes(statement: &Statement<'_>) -> Vec<Change> {
+fn changes(statement: &AtomicStatement<'_>) -> Vec<PendingChange> {
     let state = statement.state();
     let mut changes = Vec::new();
     // The row that a later step found in a slot is the row that an earlier step left there.
@@ -104,7 +104,7 @@ fn changes(statement: &Statement<'_>) -> Vec<Change> {
             LoggedVerb::Deleted => None,
             _ => found.get(&(position, slot)).copied().or_else(now),
         };
-        changes.push(Change { log, verb, old: old.cloned(), new: new.cloned() });
+        changes.push(PendingChange { log, verb, old: old.cloned(), new: new.cloned() });
         if let Some(old) = old {
             found.insert((position, slot), old);
         }
@@ -112,7 +112,7 @@ fn changes(statement: &Statement<'_>) -> Vec<Change> {
     changes
 }
 
-fn append(statement: &mut Statement<'_>, change: &Change) -> Result<()> {
+fn append(statement: &mut AtomicStatement<'_>, change: &PendingChange) -> Result<()> {
     let tables = change.log;
     let state = statement.state();
     let counter = state.table(tables.counter);

@@ -4,7 +4,7 @@
 
 use crate::order::{compare_rows, prefix};
 use crate::sorted::Position;
-use crate::table::{Index, TableState};
+use crate::table::{TableIndex, TableState};
 use bobak_core::compare_in_column;
 use bobak_core::{Collation, Comparison, Condition, Order, TableSchema, Value, ValueRef};
 use std::cmp::Ordering;
@@ -114,7 +114,7 @@ impl Plan {
 /// The first position of an index that is not before the values of its first columns, or is after them.
 pub(super) fn seek(
     table: &TableState,
-    index: &Index,
+    index: &TableIndex,
     values: &[ValueRef<'_>],
     after: bool,
 ) -> Position {
@@ -137,7 +137,12 @@ pub(super) fn seek(
 }
 
 /// The start of the run of rows that equal a row in the first `columns` columns of the index.
-pub(super) fn run_start(table: &TableState, index: &Index, columns: usize, slot: u32) -> Position {
+pub(super) fn run_start(
+    table: &TableState,
+    index: &TableIndex,
+    columns: usize,
+    slot: u32,
+) -> Position {
     let Some(row) = table.row(slot) else {
         return index.order.start();
     };
@@ -154,7 +159,7 @@ pub(super) fn run_start(table: &TableState, index: &Index, columns: usize, slot:
 /// values.
 fn intervals<'c>(
     table: &TableState,
-    index: &Index,
+    index: &TableIndex,
     condition: &'c Condition,
 ) -> (Vec<Interval<'c>>, usize) {
     let mut intervals = Vec::new();
@@ -174,7 +179,11 @@ fn intervals<'c>(
 
 /// The only row with these values in all columns of a unique index. `None` if a value is NULL, which several rows may
 /// have.
-fn only_one(table: &TableState, index: &Index, intervals: &[Interval<'_>]) -> Option<Option<u32>> {
+fn only_one(
+    table: &TableState,
+    index: &TableIndex,
+    intervals: &[Interval<'_>],
+) -> Option<Option<u32>> {
     let values: Vec<ValueRef<'_>> = intervals
         .iter()
         .take(index.columns.len())
@@ -189,7 +198,7 @@ fn only_one(table: &TableState, index: &Index, intervals: &[Interval<'_>]) -> Op
 fn range(
     table: &TableState,
     number: usize,
-    index: &Index,
+    index: &TableIndex,
     intervals: &[Interval<'_>],
     points: usize,
 ) -> Path {
@@ -215,7 +224,7 @@ fn range(
 }
 
 /// The rows with one of the values in the first column of the index.
-fn list(table: &TableState, index: &Index, values: &[Value<'static>]) -> Vec<u32> {
+fn list(table: &TableState, index: &TableIndex, values: &[Value<'static>]) -> Vec<u32> {
     let mut slots = Vec::new();
     for value in values {
         let value = [value.as_ref()];
@@ -236,7 +245,7 @@ fn list(table: &TableState, index: &Index, values: &[Value<'static>]) -> Vec<u32
 }
 
 /// How to read the index in the requested order. All rows are equal in the `fixed` columns.
-fn walk(table: &TableState, index: &Index, fixed: &[usize], steps: &[Order]) -> Option<Walk> {
+fn walk(table: &TableState, index: &TableIndex, fixed: &[usize], steps: &[Order]) -> Option<Walk> {
     let mut natural = index.all_columns().iter().filter(|c| !fixed.contains(c));
     let mut key_left: Vec<usize> = table.schema.key().to_vec();
     key_left.retain(|column| !fixed.contains(column));

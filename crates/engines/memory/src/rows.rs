@@ -36,14 +36,14 @@ type Middle = [Option<Arc<Leaf>>; FAN];
 
 /// The rows of a table, by slot. A slot keeps its row until the row is deleted; then it is reused.
 #[derive(Clone, Default)]
-pub(super) struct Rows {
+pub(super) struct RowSlots {
     top: Vec<Arc<Middle>>,
     next: u32,
     len: usize,
     free: Vec<Arc<Vec<u32>>>,
 }
 
-impl Rows {
+impl RowSlots {
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.len
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn slots_are_reused_and_clones_keep_their_rows() {
-        let mut rows = Rows::default();
+        let mut rows = RowSlots::default();
         for number in 0..10_000 {
             assert_eq!(rows.add(row(number)).unwrap(), number);
         }

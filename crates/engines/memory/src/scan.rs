@@ -2,7 +2,7 @@
 
 use crate::plan::{Path, Plan, Walk, run_start};
 use crate::sorted::Position;
-use crate::table::{Index, TableState};
+use crate::table::{TableIndex, TableState};
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
 use bobak_core::{Condition, Interrupt, Order, TableSchema, Value, ValueRef};
@@ -190,7 +190,7 @@ impl Steps {
 
     #[inline]
     fn next(&mut self, table: &TableState) -> Option<u32> {
-        let index_at = |number: usize| -> Option<&Index> { table.indexes().get(number) };
+        let index_at = |number: usize| -> Option<&TableIndex> { table.indexes().get(number) };
         match self {
             Self::Listed { slots, next } => {
                 *next += 1;

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 /// The rows of a query, one by one.
 pub(super) struct Results {
-    rows: Rows,
+    rows: ResultRows,
     /// How many more rows may be returned.
     left: u64,
 }
 
-enum Rows {
+enum ResultRows {
     /// Rows of the table, whole or in part.
     Stored { scan: Scan, chosen: Option<Vec<usize>> },
     /// Computed rows.
@@ -45,7 +45,7 @@ impl Results {
         if select.is_grouped() {
             let mut rows = aggregate::run(table, select)?.into_iter();
             pass_over(select.offset, || rows.next().is_some());
-            let rows = Rows::Made(rows);
+            let rows = ResultRows::Made(rows);
             Interrupt::check()?;
             return Ok(Self { rows, left });
         }
@@ -60,7 +60,7 @@ impl Results {
         let chosen: Vec<usize> = select.columns.iter().filter_map(|e| e.column()).collect();
         let whole = chosen.iter().copied().eq(0..columns);
         let chosen = (!whole).then_some(chosen);
-        let rows = Rows::Stored { scan, chosen };
+        let rows = ResultRows::Stored { scan, chosen };
         Ok(Self { rows, left })
     }
 
@@ -75,7 +75,7 @@ impl Results {
         }
         self.left -= 1;
         match &mut self.rows {
-            Rows::Stored { scan, chosen } => {
+            ResultRows::Stored { scan, chosen } => {
                 let Some(stored) = scan.next_row() else {
                     return Interrupt::check().map(|()| None);
                 };
@@ -84,7 +84,7 @@ impl Results {
                     Some(columns) => row(ResultRow::Other(&Chosen { row: stored, columns })),
                 }
             }
-            Rows::Made(rows) => match rows.next() {
+            ResultRows::Made(rows) => match rows.next() {
                 Some(values) => row(ResultRow::Other(&values.as_slice())),
                 None => return Ok(None),
             },

@@ -8,12 +8,13 @@ use crate::select::{ResultRow, Results};
 use crate::shared::{NAME, SharedState};
 use crate::state::DatabaseState;
 use crate::table::TableState;
-use crate::write::Writer;
+use crate::write::WriteExecutor;
 use crate::{alter, change};
 use bobak_core::codec::{self, EncodedRow, FRAME};
 use bobak_core::{
-    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
-    Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
+    BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row,
+    RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
+    WriteBatch,
 };
 use bobak_engine_common::HeldWriteLock;
 use std::cell::{Cell, RefCell, RefMut};
@@ -219,7 +220,7 @@ impl Session for MemorySession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
@@ -325,7 +326,7 @@ fn write_row(
     buffer: &mut Vec<u8>,
 ) -> Result<Outcome> {
     let position = state.find(write.table)?;
-    let writer = Writer::new(position, write.table, write.verb, write.fields);
+    let writer = WriteExecutor::new(position, write.table, write.verb, write.fields);
     writer.write(Arc::make_mut(state), row, buffer)
 }
 
@@ -342,14 +343,14 @@ pub(super) fn write_one(shared: &SharedState, write: &Write<'_>) -> Result<Outco
 fn run_batch(
     state: &mut Arc<DatabaseState>,
     buffer: &mut Vec<u8>,
-    batch: &Batch,
+    batch: &WriteBatch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
     for run in batch.runs() {
         let writer = state
             .find(run.table)
-            .map(|position| Writer::new(position, run.table, run.verb, run.fields));
+            .map(|position| WriteExecutor::new(position, run.table, run.verb, run.fields));
         let writer = match (writer, on_error) {
             (Ok(writer), _) => writer,
             (Err(error), OnError::Stop) => return Err(error.at_row(run.first)),

@@ -160,7 +160,7 @@ impl DatabaseState {
                 let column = parent_table.schema.column(&reference.column);
                 let column = column.map_err(|error| reject(error.to_string()))?;
                 let unique =
-                    |index: &crate::table::Index| index.unique && index.columns == [column];
+                    |index: &crate::table::TableIndex| index.unique && index.columns == [column];
                 let index = parent_table.indexes().iter().position(unique);
                 let index = index.ok_or_else(|| {
                     let (table, name) = (&reference.table, &reference.column);

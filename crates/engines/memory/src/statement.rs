@@ -7,7 +7,7 @@ use bobak_core::Result;
 use std::sync::Arc;
 
 /// Changes to a state that can be undone until the statement ends.
-pub(super) struct Statement<'a> {
+pub(super) struct AtomicStatement<'a> {
     state: &'a mut DatabaseState,
     done: Vec<UndoStep>,
 }
@@ -22,16 +22,16 @@ pub(super) enum UndoStep {
     Replaced { position: usize, slot: u32, old: RowBytes },
 }
 
-impl<'a> Statement<'a> {
+impl<'a> AtomicStatement<'a> {
     /// Runs a statement: keeps its changes if it returns `Ok`, and undoes them if not.
     ///
     /// # Errors
     /// Those of `run`.
     pub fn run<R>(
         state: &'a mut DatabaseState,
-        run: impl FnOnce(&mut Statement<'_>) -> Result<R>,
+        run: impl FnOnce(&mut AtomicStatement<'_>) -> Result<R>,
     ) -> Result<R> {
-        let mut statement = Statement { state, done: Vec::new() };
+        let mut statement = AtomicStatement { state, done: Vec::new() };
         let result = run(&mut statement);
         let result = result.and_then(|given| log::append_changes(&mut statement).map(|()| given));
         match result {

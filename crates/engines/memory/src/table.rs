@@ -2,7 +2,7 @@
 
 use crate::hash_index::HashIndex;
 use crate::order::{compare_rows, hash_value, integer_prefix, prefix, prefix_integer};
-use crate::rows::{RowBytes, Rows};
+use crate::rows::{RowBytes, RowSlots};
 use crate::sorted::SortedSlots;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
@@ -17,14 +17,14 @@ use std::sync::Arc;
 pub(super) struct TableState {
     pub schema: Arc<TableSchema>,
     rules: Arc<RowRules>,
-    rows: Rows,
+    rows: RowSlots,
     /// The key's index, then those of the schema in its order.
-    indexes: Vec<Index>,
+    indexes: Vec<TableIndex>,
 }
 
 /// An index of a table. The key has one, too.
 #[derive(Clone)]
-pub(super) struct Index {
+pub(super) struct TableIndex {
     /// The positions of its columns.
     pub columns: Vec<usize>,
     /// Whether no two rows may be equal in all columns, unless one of them is NULL.
@@ -49,9 +49,9 @@ impl TableState {
         let key = IndexSchema { name: "key".into(), columns: schema.key().to_vec(), unique: true };
         let indexes = std::iter::once(&key)
             .chain(schema.indexes())
-            .map(|index| Index::new(&schema, index))
+            .map(|index| TableIndex::new(&schema, index))
             .collect();
-        Ok(Self { schema, rules: Arc::new(rules), rows: Rows::default(), indexes })
+        Ok(Self { schema, rules: Arc::new(rules), rows: RowSlots::default(), indexes })
     }
 
     /// The number of rows.
@@ -73,18 +73,22 @@ impl TableState {
 
     /// The index over the key.
     #[inline]
-    pub fn key(&self) -> &Index {
+    pub fn key(&self) -> &TableIndex {
         self.indexes.first().expect("the key's index is made first")
     }
 
     /// The key's index, then those of the schema.
-    pub fn indexes(&self) -> &[Index] {
+    pub fn indexes(&self) -> &[TableIndex] {
         &self.indexes
     }
 
     /// The slot of the row with these values in the columns of a unique index, in the index's order.
     #[inline]
-    pub fn find<'v>(&self, index: &Index, value: impl Fn(usize) -> ValueRef<'v>) -> Option<u32> {
+    pub fn find<'v>(
+        &self,
+        index: &TableIndex,
+        value: impl Fn(usize) -> ValueRef<'v>,
+    ) -> Option<u32> {
         index.find(self, value)
     }
 
@@ -172,9 +176,10 @@ impl TableState {
         let old = Arc::clone(self.rows.get(slot)?);
         let (before, after) = (EncodedRow::new(&old), EncodedRow::new(bytes));
         let schema = &self.schema;
-        let moved = |index: &Index| compare_rows(schema, &index.all_columns, before, after).is_ne();
+        let moved =
+            |index: &TableIndex| compare_rows(schema, &index.all_columns, before, after).is_ne();
         let moved: Vec<bool> = self.indexes.iter().map(moved).collect();
-        let moving = |indexes: &mut Vec<Index>, step: &mut dyn FnMut(&mut Index)| {
+        let moving = |indexes: &mut Vec<TableIndex>, step: &mut dyn FnMut(&mut TableIndex)| {
             let pairs = indexes.iter_mut().zip(&moved);
             pairs.filter(|(_, moved)| **moved).for_each(|(index, _)| step(index));
         };
@@ -191,7 +196,7 @@ impl TableState {
     }
 }
 
-impl Index {
+impl TableIndex {
     fn new(schema: &TableSchema, index: &IndexSchema) -> Self {
         let storage = |position: usize| schema.columns().get(position).map(|c| c.storage);
         let exact = index.columns == schema.key()
@@ -265,7 +270,7 @@ impl Index {
     }
 
     #[inline]
-    fn insert(&mut self, schema: &TableSchema, rows: &Rows, row: EncodedRow<'_>, slot: u32) {
+    fn insert(&mut self, schema: &TableSchema, rows: &RowSlots, row: EncodedRow<'_>, slot: u32) {
         let prefix = prefix(schema, self.first_column(), row.value(self.first_column()));
         let (columns, exact) = (&self.all_columns, self.exact);
         let before = |other| !exact && is_before(schema, columns, rows, other, row);
@@ -277,7 +282,7 @@ impl Index {
         }
     }
 
-    fn remove(&mut self, schema: &TableSchema, rows: &Rows, row: EncodedRow<'_>, slot: u32) {
+    fn remove(&mut self, schema: &TableSchema, rows: &RowSlots, row: EncodedRow<'_>, slot: u32) {
         let prefix = prefix(schema, self.first_column(), row.value(self.first_column()));
         let (columns, exact) = (&self.all_columns, self.exact);
         let before = |other| !exact && is_before(schema, columns, rows, other, row);
@@ -323,7 +328,7 @@ impl Index {
 fn is_before(
     schema: &TableSchema,
     columns: &[usize],
-    rows: &Rows,
+    rows: &RowSlots,
     slot: u32,
     row: EncodedRow<'_>,
 ) -> bool {

@@ -1,12 +1,12 @@
 //! What each [`Verb`] does to one row.
 //!
 //! A row is checked before anything is changed, so most verbs need no undo. Those that change several rows, or whose
-//! foreign keys are checked afterwards, run as a [`Statement`].
+//! foreign keys are checked afterwards, run as a [`AtomicStatement`].
 
 use crate::foreign;
 use crate::rows::{RowBytes, encode};
 use crate::state::DatabaseState;
-use crate::statement::Statement;
+use crate::statement::AtomicStatement;
 use crate::table::TableState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -16,7 +16,7 @@ use bobak_engine_common::{check_version, no_such_row, raised_version};
 use std::sync::Arc;
 
 /// Writes rows of one table.
-pub(super) struct Writer {
+pub(super) struct WriteExecutor {
     /// The table's position in the state.
     pub position: usize,
     verb: Verb,
@@ -26,7 +26,7 @@ pub(super) struct Writer {
     generated_key: Option<usize>,
 }
 
-impl Writer {
+impl WriteExecutor {
     /// A writer for the table at `position`, as the given schema describes it.
     pub fn new(position: usize, table: &TableSchema, verb: Verb, fields: FieldSet) -> Self {
         let generated_key = match (table.key_generation(), table.key()) {
@@ -76,7 +76,7 @@ impl Writer {
             (_, None) => {}
             (Verb::InsertOrIgnore, Some(_)) => return Ok(Outcome::Ignored),
             (Verb::InsertOrReplace, Some(_)) => {
-                Statement::run(state, |statement| self.replace(statement, bytes))?;
+                AtomicStatement::run(state, |statement| self.replace(statement, bytes))?;
                 return Ok(Outcome::Inserted(given));
             }
             (Verb::Upsert, Some((0, slot))) => {
@@ -89,7 +89,7 @@ impl Writer {
         if links.out.is_empty() && links.log.is_none() {
             state.table_mut(self.position).add(bytes)?;
         } else {
-            Statement::run(state, |statement| {
+            AtomicStatement::run(state, |statement| {
                 statement.add(self.position, Arc::clone(&bytes))?;
                 // The row may refer to itself: so the check comes after.
                 foreign::check_out(statement.state(), self.position, EncodedRow::new(&bytes))
@@ -99,7 +99,7 @@ impl Writer {
     }
 
     /// Deletes the rows that conflict with a new row, then adds it.
-    fn replace(&self, statement: &mut Statement<'_>, bytes: RowBytes) -> Result<()> {
+    fn replace(&self, statement: &mut AtomicStatement<'_>, bytes: RowBytes) -> Result<()> {
         loop {
             let table = statement.state().table(self.position);
             match table.conflict(EncodedRow::new(&bytes), None) {
@@ -153,7 +153,7 @@ impl Writer {
             state.table_mut(self.position).replace(slot, &new);
         } else {
             let old = table.bytes(slot).map(Arc::clone);
-            Statement::run(state, |statement| {
+            AtomicStatement::run(state, |statement| {
                 statement.replace(self.position, slot, &new);
                 check_links(statement.state(), self.position, old.as_deref(), &new)
             })?;
@@ -172,7 +172,9 @@ impl Writer {
             table.remove(slot);
             table.free(slot);
         } else {
-            Statement::run(state, |statement| foreign::delete(statement, self.position, slot))?;
+            AtomicStatement::run(state, |statement| {
+                foreign::delete(statement, self.position, slot)
+            })?;
         }
         Ok(Outcome::Changed(1))
     }

@@ -1,10 +1,10 @@
 //! What the sessions of an engine share.
 
-use crate::connection::connector::Connector;
+use crate::connection::connector::ServerConnector;
 use crate::connection::pool::{self, Pool};
 use crate::error::Phase;
 use crate::settings::Settings;
-use crate::sql_texts::SqlTexts;
+use crate::sql_texts::SqlTextCache;
 use crate::values::decode::BorrowedRow;
 use bobak_core::{Result, Row, RowEstimates, TableSchema, ValueRef};
 use bobak_sql::Dialect;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Database {
     pub pool: Arc<Pool>,
-    pub sql_texts: SqlTexts,
+    pub sql_texts: SqlTextCache,
     /// The dialect of the server that was connected to first. The others must have the same.
     pub dialect: Dialect,
     estimates: RowEstimates,
@@ -26,7 +26,7 @@ impl Database {
     /// # Errors
     /// Those of connecting.
     pub fn open(settings: Settings) -> Result<Self> {
-        let pool = pool::pool(Connector::new(settings));
+        let pool = pool::pool(ServerConnector::new(settings));
         let dialect = pool.acquire()?.flavour.dialect;
         let (sql_texts, estimates) = Default::default();
         Ok(Self { pool, sql_texts, dialect, estimates })

@@ -2,8 +2,8 @@
 
 use crate::connection::Connection;
 use crate::keys::{check_count, needs_key, push_bare_key, push_key};
-use crate::sql_texts::{SqlTexts, StatementKind};
-use crate::values::decode::Cell;
+use crate::sql_texts::{SqlTextCache, SqlTextKind};
+use crate::values::decode::DecodedValue;
 use crate::values::encode::encode;
 use bobak_core::{
     Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Verb,
@@ -14,7 +14,7 @@ use mysql::Value as Wire;
 /// meets another's insert tries the update again.
 pub(crate) fn write_row(
     connection: &mut Connection,
-    sql_texts: &SqlTexts,
+    sql_texts: &SqlTextCache,
     table: &TableSchema,
     verb: Verb,
     fields: FieldSet,
@@ -34,14 +34,14 @@ pub(crate) fn write_row(
 
 fn insert(
     connection: &mut Connection,
-    sql_texts: &SqlTexts,
+    sql_texts: &SqlTextCache,
     table: &TableSchema,
     verb: Verb,
     row: &dyn Row,
 ) -> Result<Outcome> {
     check_count(table, row)?;
     let without_key = needs_key(table, row);
-    let kind = StatementKind::Insert { verb, rows: 1, without_key };
+    let kind = SqlTextKind::Insert { verb, rows: 1, without_key };
     let sql = sql_texts.text(connection.flavour.dialect, table, kind);
     let mut parameters = Vec::with_capacity(row.len());
     push_values(table, row, without_key, &mut parameters)?;
@@ -73,7 +73,7 @@ pub(crate) fn push_values(
 
 fn upsert(
     connection: &mut Connection,
-    sql_texts: &SqlTexts,
+    sql_texts: &SqlTextCache,
     table: &TableSchema,
     fields: FieldSet,
     row: &dyn Row,
@@ -102,12 +102,12 @@ fn upsert(
 /// Sets the fields of the row with this key; `false` if there is no such row.
 fn overwrite(
     connection: &mut Connection,
-    sql_texts: &SqlTexts,
+    sql_texts: &SqlTextCache,
     table: &TableSchema,
     fields: FieldSet,
     row: &dyn Row,
 ) -> Result<bool> {
-    let sql = sql_texts.text(connection.flavour.dialect, table, StatementKind::Overwrite(fields));
+    let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::Overwrite(fields));
     let mut parameters = Vec::with_capacity(row.len());
     push_update(table, fields, row, false, &mut parameters)?;
     Ok(connection.run(Some(table), &sql, parameters)?.matched > 0)
@@ -133,13 +133,13 @@ pub(crate) fn push_update(
 
 fn update(
     connection: &mut Connection,
-    sql_texts: &SqlTexts,
+    sql_texts: &SqlTextCache,
     table: &TableSchema,
     fields: FieldSet,
     row: &dyn Row,
 ) -> Result<Outcome> {
     check_count(table, row)?;
-    let sql = sql_texts.text(connection.flavour.dialect, table, StatementKind::Update(fields));
+    let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::Update(fields));
     let mut parameters = Vec::with_capacity(row.len() + 1);
     push_update(table, fields, row, true, &mut parameters)?;
     if connection.run(Some(table), &sql, parameters)?.matched > 0 {
@@ -148,7 +148,7 @@ fn update(
     // Why was there none? Servers that do not say how many rows matched count the changed ones.
     let mut key = Vec::new();
     push_key(table, row, &mut key)?;
-    let sql = sql_texts.text(connection.flavour.dialect, table, StatementKind::Get);
+    let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::Get);
     let found = connection.rows(Some(table), &sql, key)?;
     let Some(found) = found.first() else {
         return Err(not_found(table));
@@ -159,20 +159,20 @@ fn update(
     }
 }
 
-fn is_same(found: Option<&Cell>, row: &dyn Row, place: usize) -> bool {
+fn is_same(found: Option<&DecodedValue>, row: &dyn Row, place: usize) -> bool {
     match (found, row.get(place)) {
-        (Some(Cell::Int(found)), bobak_core::ValueRef::Int(given)) => *found == given,
+        (Some(DecodedValue::Int(found)), bobak_core::ValueRef::Int(given)) => *found == given,
         _ => false,
     }
 }
 
 fn delete(
     connection: &mut Connection,
-    sql_texts: &SqlTexts,
+    sql_texts: &SqlTextCache,
     table: &TableSchema,
     key: &dyn Row,
 ) -> Result<Outcome> {
-    let sql = sql_texts.text(connection.flavour.dialect, table, StatementKind::Delete);
+    let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::Delete);
     let mut parameters = Vec::with_capacity(key.len());
     push_bare_key(table, key, &mut parameters)?;
     let done = connection.run(Some(table), &sql, parameters)?;

@@ -10,7 +10,7 @@ const MAX_TEXTS: usize = 2_048;
 
 /// What a statement does with its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum StatementKind {
+pub(crate) enum SqlTextKind {
     /// Inserts this many rows, with or without keys.
     Insert { verb: Verb, rows: usize, without_key: bool },
     /// Updates these fields of the row with the given version.
@@ -29,15 +29,15 @@ pub(crate) enum StatementKind {
 
 /// SQL texts by schema, dialect and kind.
 #[derive(Debug, Default)]
-pub(crate) struct SqlTexts(Mutex<HashMap<(u64, Dialect, StatementKind), Arc<str>>>);
+pub(crate) struct SqlTextCache(Mutex<HashMap<(u64, Dialect, SqlTextKind), Arc<str>>>);
 
-impl SqlTexts {
+impl SqlTextCache {
     /// The statement's text.
     pub(crate) fn text(
         &self,
         dialect: Dialect,
         table: &TableSchema,
-        kind: StatementKind,
+        kind: SqlTextKind,
     ) -> Arc<str> {
         let key = (table.id(), dialect, kind);
         // The map is consistent even after a panic.
@@ -54,16 +54,16 @@ impl SqlTexts {
     }
 }
 
-fn make(dialect: Dialect, table: &TableSchema, kind: StatementKind) -> String {
+fn make(dialect: Dialect, table: &TableSchema, kind: SqlTextKind) -> String {
     match kind {
-        StatementKind::Insert { verb, rows, without_key } => {
+        SqlTextKind::Insert { verb, rows, without_key } => {
             bobak_sql::insert(dialect, table, verb, FieldSet::EMPTY, rows, without_key)
         }
-        StatementKind::Update(fields) => bobak_sql::update(dialect, table, fields),
-        StatementKind::Overwrite(fields) => bobak_sql::overwrite(dialect, table, fields),
-        StatementKind::Delete => bobak_sql::delete(dialect, table),
-        StatementKind::Get => bobak_sql::get(dialect, table),
-        StatementKind::Lock(keys) => bobak_sql::lock_keys(dialect, table, keys),
-        StatementKind::DeleteMany(keys) => bobak_sql::delete_keys(dialect, table, keys),
+        SqlTextKind::Update(fields) => bobak_sql::update(dialect, table, fields),
+        SqlTextKind::Overwrite(fields) => bobak_sql::overwrite(dialect, table, fields),
+        SqlTextKind::Delete => bobak_sql::delete(dialect, table),
+        SqlTextKind::Get => bobak_sql::get(dialect, table),
+        SqlTextKind::Lock(keys) => bobak_sql::lock_keys(dialect, table, keys),
+        SqlTextKind::DeleteMany(keys) => bobak_sql::delete_keys(dialect, table, keys),
     }
 }

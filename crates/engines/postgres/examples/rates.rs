@@ -2,8 +2,8 @@
 //! straight from the engine, and rows by their keys. For a rough look; `bobak bench` measures.
 
 use bobak_core::{
-    Batch, ColumnSchema, Currency, DateTime, Engine, FieldSet, OnError, Result, SchemaChange,
-    Select, Source, TableSchema, TransactionControl, Value, Verb, Write,
+    ColumnSchema, Currency, DateTime, Engine, FieldSet, OnError, Result, SchemaChange, Select,
+    Source, TableSchema, TransactionControl, Value, Verb, Write, WriteBatch,
 };
 use bobak_postgres::Postgres;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
         session.alter(&[SchemaChange::CreateTable(Arc::clone(&table))])?;
         let begun = Instant::now();
         session.control(TransactionControl::Begin)?;
-        let mut batch = Batch::new();
+        let mut batch = WriteBatch::new();
         for n in 0..ROWS {
             let (first, last) = (format!("Namé {n}"), n.to_string());
             let values = [

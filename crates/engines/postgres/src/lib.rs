@@ -24,4 +24,4 @@ mod table_info;
 
 pub use engine::Postgres;
 pub use error::ServerError;
-pub use settings::{Isolation, Keys, PostgresBuilder, SslMode, Target};
+pub use settings::{Isolation, Keys, PostgresBuilder, SslMode, TargetServer};

@@ -3,7 +3,7 @@
 use crate::broken::{Broken, CallError};
 use crate::link::{Link, unexpected};
 use bobak_core::codec::{self, FRAME};
-use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Run};
+use bobak_core::{Error, ErrorKind, OnError, Outcome, Result, Run, WriteBatch};
 use bobak_wire::{Response, encode_request};
 use std::collections::VecDeque;
 
@@ -36,7 +36,7 @@ struct BatchSender<'a> {
 
 pub(crate) fn send(
     link: &mut Link,
-    batch: &Batch,
+    batch: &WriteBatch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<(), CallError> {
@@ -69,7 +69,7 @@ pub(crate) fn send(
 }
 
 /// Rejects rows that the server would not accept here, where their number is known.
-fn check_rows(link: &Link, batch: &Batch) -> Result<()> {
+fn check_rows(link: &Link, batch: &WriteBatch) -> Result<()> {
     let limit = link.welcome().limits.row as usize;
     if batch.bytes() <= limit {
         return Ok(());

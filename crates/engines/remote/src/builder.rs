@@ -1,7 +1,7 @@
 //! The settings of a remote engine.
 
 use crate::Remote;
-use crate::transport::{Connector, Transport};
+use crate::transport::{Transport, TransportConnector};
 use bobak_core::{Result, settings, url::config};
 use bobak_wire::Credentials;
 use std::io::{Read, Write};
@@ -106,7 +106,7 @@ impl RemoteBuilder {
             (Some(_), ..) => return Err(config("a token, or a user with a password: not both")),
             _ => return Err(config("user and password go together")),
         };
-        let connector = Connector {
+        let connector = TransportConnector {
             transport,
             database: self.database,
             credentials,

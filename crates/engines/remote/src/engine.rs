@@ -4,7 +4,7 @@ use crate::RemoteBuilder;
 use crate::broken::Effect;
 use crate::pool::{LinkPool, Purpose};
 use crate::session::RemoteSession;
-use crate::transport::Connector;
+use crate::transport::TransportConnector;
 use bobak_core::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
 use bobak_wire::encode_request;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Remote {
     }
 
     pub(crate) fn with(
-        connector: Connector,
+        connector: TransportConnector,
         connections: usize,
         acquire_timeout: Duration,
     ) -> Result<Self> {

@@ -4,7 +4,7 @@
 //! keeps other sessions out until it ends. Their open cursors may go on: the server keeps those apart.
 
 use crate::link::Link;
-use crate::transport::Connector;
+use crate::transport::TransportConnector;
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_engine_common::{Pool, PoolSettings};
 use std::sync::{Mutex, PoisonError};
@@ -13,14 +13,14 @@ use std::time::Duration;
 
 /// A connection in use.
 pub(crate) type PooledLink<'p> =
-    bobak_engine_common::PooledConnection<&'p Pool<Connector>, Connector>;
+    bobak_engine_common::PooledConnection<&'p Pool<TransportConnector>, TransportConnector>;
 
 /// After this long without use, a connection is checked before it is used again.
 const CHECK_THRESHOLD: Duration = Duration::from_millis(200);
 
 /// The connections of an engine.
 pub(crate) struct LinkPool {
-    pool: Pool<Connector>,
+    pool: Pool<TransportConnector>,
     is_shared: bool,
     /// The session, and its thread, with a transaction on the shared connection.
     owner: Mutex<Option<(u64, ThreadId)>>,
@@ -36,7 +36,11 @@ pub(crate) enum Purpose {
 }
 
 impl LinkPool {
-    pub fn new(connector: Connector, max_connections: usize, acquire_timeout: Duration) -> Self {
+    pub fn new(
+        connector: TransportConnector,
+        max_connections: usize,
+        acquire_timeout: Duration,
+    ) -> Self {
         let is_shared = connector.transport.is_shared();
         let max_connections = if is_shared { 1 } else { max_connections };
         let settings = PoolSettings { max_connections, acquire_timeout, idle_timeout: None };
@@ -95,7 +99,7 @@ impl LinkPool {
     }
 }
 
-impl bobak_engine_common::Connector for Connector {
+impl bobak_engine_common::Connector for TransportConnector {
     type Connection = Link;
 
     fn connect(&self) -> Result<Link> {

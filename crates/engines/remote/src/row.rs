@@ -4,12 +4,12 @@ use bobak_core::codec::EncodedRow;
 use bobak_core::{ResultColumn, Row, Type, ValueRef};
 
 /// A row and its columns.
-pub(crate) struct NamedRow<'a> {
+pub(crate) struct RenamedRow<'a> {
     pub row: EncodedRow<'a>,
     pub columns: &'a [ResultColumn],
 }
 
-impl Row for NamedRow<'_> {
+impl Row for RenamedRow<'_> {
     fn len(&self) -> usize {
         Row::len(&self.row)
     }

@@ -5,11 +5,11 @@ use crate::broken::{Broken, CallError, Effect};
 use crate::engine::RemoteState;
 use crate::link::{Link, unexpected};
 use crate::pool::{PooledLink, Purpose};
-use crate::row::NamedRow;
+use crate::row::RenamedRow;
 use bobak_core::{
-    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter,
-    Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value,
-    Write,
+    BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
+    Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
+    WriteBatch,
 };
 use bobak_wire::{FrameHeader, Response, encode_request};
 use std::cell::{Cell, RefCell};
@@ -24,7 +24,7 @@ pub(crate) struct RemoteSession<'e> {
     number: u64,
     link: Cell<SessionLink<'e>>,
     transaction: Cell<Transaction>,
-    cursors: RefCell<Vec<OpenCursor>>,
+    cursors: RefCell<Vec<RemoteCursor>>,
     next_cursor: Cell<u64>,
 }
 
@@ -48,7 +48,7 @@ enum Transaction {
 
 /// A cursor, bound to the connection that opened it.
 #[derive(Clone, Copy, Debug)]
-struct OpenCursor {
+struct RemoteCursor {
     id: u64,
     link: u64,
     number: u64,
@@ -63,7 +63,7 @@ struct LinkUse<'s, 'e> {
 }
 
 /// Queues a request on a connection; returns its number. May be called twice.
-type Request<'r> = &'r dyn Fn(&mut Link) -> Result<u32>;
+type Encoder<'r> = &'r dyn Fn(&mut Link) -> Result<u32>;
 
 impl<'e> RemoteSession<'e> {
     pub fn new(engine: &'e RemoteState, number: u64) -> Self {
@@ -91,7 +91,7 @@ impl<'e> RemoteSession<'e> {
     fn call<R>(
         &self,
         effect: Effect,
-        put: Request<'_>,
+        put: Encoder<'_>,
         read: impl FnOnce(&mut Link, u32, FrameHeader) -> Result<R, CallError>,
     ) -> Result<R> {
         Interrupt::check()?;
@@ -195,7 +195,7 @@ impl<'e> RemoteSession<'e> {
         }
     }
 
-    fn cursor(&self, cursor: CursorId) -> Option<OpenCursor> {
+    fn cursor(&self, cursor: CursorId) -> Option<RemoteCursor> {
         self.cursors.borrow().iter().find(|open| open.id == cursor.0).copied()
     }
 
@@ -234,7 +234,7 @@ fn hand_out(
                     stopped = if names.is_empty() {
                         row(&found)
                     } else {
-                        row(&NamedRow { row: found, columns: &names })
+                        row(&RenamedRow { row: found, columns: &names })
                     };
                     if !matches!(stopped, Ok(true)) {
                         break;
@@ -312,7 +312,7 @@ impl Session for RemoteSession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
@@ -368,7 +368,7 @@ impl Session for RemoteSession<'_> {
             })?;
         let id = self.next_cursor.get();
         self.next_cursor.set(id + 1);
-        self.cursors.borrow_mut().push(OpenCursor { id, link, number });
+        self.cursors.borrow_mut().push(RemoteCursor { id, link, number });
         Ok(Cursor::new(CursorId(id), Arc::new(columns)))
     }
 
@@ -449,7 +449,7 @@ fn count(link: &mut Link, _: u32, head: FrameHeader) -> Result<u64, CallError> {
 }
 
 /// Closes cursors of this connection; the server sends no response.
-fn close(link: &mut Link, cursors: &[OpenCursor]) -> Result<(), CallError> {
+fn close(link: &mut Link, cursors: &[RemoteCursor]) -> Result<(), CallError> {
     let number = link.number();
     for open in cursors.iter().filter(|open| open.link == number) {
         link.put(|out, id| {
@@ -469,7 +469,7 @@ impl LinkUse<'_, '_> {
     /// Sends a request and waits for the first response. An idle connection that turns out to be broken is replaced by a
     /// new one if the request can be repeated.
     #[inline]
-    fn begin(&mut self, effect: Effect, put: Request<'_>) -> Result<(u32, FrameHeader), CallError> {
+    fn begin(&mut self, effect: Effect, put: Encoder<'_>) -> Result<(u32, FrameHeader), CallError> {
         match exchange(self.link()?, put) {
             Err(CallError::Broken(Broken::Io(_) | Broken::Closed(_)))
                 if effect == Effect::Nothing && self.is_reused =>
@@ -505,7 +505,7 @@ impl LinkUse<'_, '_> {
 }
 
 #[inline]
-fn exchange(link: &mut Link, put: Request<'_>) -> Result<(u32, FrameHeader), CallError> {
+fn exchange(link: &mut Link, put: Encoder<'_>) -> Result<(u32, FrameHeader), CallError> {
     let id = put(link)?;
     link.send()?;
     Ok((id, link.receive(id)?))

@@ -29,7 +29,7 @@ pub(crate) enum Transport {
 }
 
 /// Opens connections over a transport.
-pub(crate) struct Connector {
+pub(crate) struct TransportConnector {
     pub transport: Transport,
     pub database: String,
     pub credentials: Credentials,
@@ -44,7 +44,7 @@ impl Transport {
     }
 }
 
-impl Connector {
+impl TransportConnector {
     /// Connects and authenticates.
     pub fn connect(&self) -> Result<Link> {
         let stream = self.stream().map_err(|error| {

@@ -3,7 +3,7 @@
 use crate::Sqlite;
 use crate::functions::Function;
 #[cfg(feature = "encryption")]
-use crate::key::Key;
+use crate::key::EncryptionKey;
 use crate::open::{settings_for_file, with_page_size};
 use crate::settings::SqliteBuilder;
 use bobak_core::{AtomicFile, BackupContent, Error, ErrorKind, Result};
@@ -17,7 +17,7 @@ impl SqliteBuilder {
     /// ten times as much as in an unencrypted file.
     /// | Opening fails with `Denied` for a wrong key.
     #[cfg(feature = "encryption")]
-    pub fn key(mut self, key: Key) -> Self {
+    pub fn key(mut self, key: EncryptionKey) -> Self {
         self.key = Some(key);
         self
     }
@@ -31,7 +31,7 @@ impl SqliteBuilder {
     /// `Denied` if the builder's key is wrong; `Busy` if the file is open elsewhere; `Corrupt`,
     /// `Full`, `ReadOnly`, `Io`.
     #[cfg(feature = "encryption")]
-    pub fn change_key(self, path: impl AsRef<Path>, new: Option<&Key>) -> Result<()> {
+    pub fn change_key(self, path: impl AsRef<Path>, new: Option<&EncryptionKey>) -> Result<()> {
         crate::backup::change_key(path.as_ref(), &self, new)
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A database of SQLite: a file, or memory. Cheap to clone; closed when the last clone is gone.
 ///
 /// On a file one connection writes, behind a gate, and a pool of others reads. In memory, and with
-/// [`Locking::Exclusive`](crate::Locking::Exclusive), there is one connection for all.
+/// [`LockingMode::Exclusive`](crate::LockingMode::Exclusive), there is one connection for all.
 ///
 /// ```
 /// use bobak_core::{ColumnSchema, Engine, SchemaChange, TableSchema};

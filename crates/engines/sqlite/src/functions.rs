@@ -44,7 +44,7 @@ pub struct Function {
 enum FunctionKind {
     Scalar(Scalar),
     Aggregate(MakeAggregate),
-    Table(Arc<Rows>),
+    Table(Arc<TableDefinition>),
 }
 
 /// The state of an aggregate function; [`Function::aggregate`] creates one for each group.
@@ -65,7 +65,7 @@ pub type FunctionRows = Box<dyn Iterator<Item = Result<Vec<Value<'static>>>> + S
 
 type Give = dyn Fn(&[ValueRef<'_>]) -> Result<FunctionRows> + Send + Sync;
 
-struct Rows {
+struct TableDefinition {
     parameters: Vec<String>,
     columns: Vec<String>,
     give: Box<Give>,
@@ -99,7 +99,7 @@ impl Function {
         columns: impl IntoIterator<Item = C>,
         give: impl Fn(&[ValueRef<'_>]) -> Result<FunctionRows> + Send + Sync + 'static,
     ) -> Self {
-        let rows = Rows {
+        let rows = TableDefinition {
             parameters: parameters.into_iter().map(Into::into).collect(),
             columns: columns.into_iter().map(Into::into).collect(),
             give: Box::new(give),
@@ -150,12 +150,12 @@ impl<A: Aggregate> Gather for GatheredAggregate<A> {
 }
 
 /// A table function as a virtual table; its parameters are hidden columns.
-struct TableFunction(Arc<Rows>);
+struct TableFunction(Arc<TableDefinition>);
 
-struct FunctionTable(Arc<Rows>);
+struct FunctionTable(Arc<TableDefinition>);
 
 struct FunctionCursor {
-    rows: Arc<Rows>,
+    rows: Arc<TableDefinition>,
     left: Option<FunctionRows>,
     row: Option<Vec<Value<'static>>>,
     arguments: Vec<Value<'static>>,

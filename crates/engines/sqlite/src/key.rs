@@ -22,17 +22,17 @@ const LONGEST_FILE: u64 = 4_096;
 /// that the file begins with, once for each [`Sqlite`](crate::Sqlite) that is opened.
 ///
 /// ```
-/// use bobak_sqlite::{Key, Sqlite};
+/// use bobak_sqlite::{EncryptionKey, Sqlite};
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("app.db");
-/// let key = Key::bytes([7; 32]);
-/// assert_eq!(format!("{key:?}"), "Key(…)");
+/// let key = EncryptionKey::bytes([7; 32]);
+/// assert_eq!(format!("{key:?}"), "EncryptionKey(…)");
 /// let engine = Sqlite::builder().key(key).open(&path)?;
-/// assert!(Sqlite::builder().key(Key::bytes([8; 32])).open(&path).is_err());
+/// assert!(Sqlite::builder().key(EncryptionKey::bytes([8; 32])).open(&path).is_err());
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Key(pub(crate) Secret);
+pub struct EncryptionKey(pub(crate) Secret);
 
 #[derive(Clone)]
 pub(crate) enum Secret {
@@ -42,7 +42,7 @@ pub(crate) enum Secret {
     OfFile(Arc<Zeroizing<[u8; KEY_BYTES]>>, [u8; SALT_BYTES]),
 }
 
-impl Key {
+impl EncryptionKey {
     /// A key of 32 random bytes.
     #[must_use]
     pub fn bytes(key: [u8; KEY_BYTES]) -> Self {
@@ -121,9 +121,9 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for EncryptionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(…)")
+        f.write_str("EncryptionKey(…)")
     }
 }
 
@@ -139,7 +139,7 @@ fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     Ok(content)
 }
 
-fn from_digits(digits: &[u8]) -> Option<Key> {
+fn from_digits(digits: &[u8]) -> Option<EncryptionKey> {
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     if digits.len() != 2 * KEY_BYTES {
         return None;
@@ -148,7 +148,7 @@ fn from_digits(digits: &[u8]) -> Option<Key> {
         let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'))?;
         *byte = u8::from_str_radix(pair, 16).ok()?;
     }
-    Some(Key::copied(&key))
+    Some(EncryptionKey::copied(&key))
 }
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
         let file = folder.path().join("key");
         let literal = |content: &[u8]| {
             fs::write(&file, content).unwrap();
-            Key::from_file(&file).map(|key| key.literal().to_string())
+            EncryptionKey::from_file(&file).map(|key| key.literal().to_string())
         };
         let expected = format!("x'{}'", "ab".repeat(32));
         assert_eq!(literal(&[0xab; 32]).unwrap(), expected);
@@ -170,9 +170,9 @@ mod tests {
             assert_eq!(literal(wrong).unwrap_err().kind(), ErrorKind::Config);
         }
         fs::write(&file, "secret\r\nmore").unwrap();
-        let key = Key::from_password_file(&file).unwrap();
+        let key = EncryptionKey::from_password_file(&file).unwrap();
         assert!(matches!(&key.0, Secret::Password(text) if text.as_str() == "secret"));
-        assert_eq!(Key::password("").unwrap_err().kind(), ErrorKind::Config);
-        assert_eq!(format!("{key:?}"), "Key(…)");
+        assert_eq!(EncryptionKey::password("").unwrap_err().kind(), ErrorKind::Config);
+        assert_eq!(format!("{key:?}"), "EncryptionKey(…)");
     }
 }

@@ -33,5 +33,5 @@ pub use error::SqliteError;
 pub use file::SqliteFile;
 pub use functions::{Aggregate, Function, FunctionRows};
 #[cfg(feature = "encryption")]
-pub use key::Key;
-pub use settings::{JournalMode, Locking, OpenMode, SqliteBuilder, Synchronous};
+pub use key::EncryptionKey;
+pub use settings::{JournalMode, LockingMode, OpenMode, SqliteBuilder, Synchronous};

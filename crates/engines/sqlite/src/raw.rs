@@ -3,15 +3,15 @@
 //! translated, values are those of SQLite.
 //!
 //! ```
-//! use bobak_sqlite::raw::{Access, Connection, Value, ValueKind};
+//! use bobak_sqlite::raw::{FileAccess, Connection, Value, RawType};
 //!
-//! let mut db = Connection::open(c":memory:", Access::Create)?;
+//! let mut db = Connection::open(c":memory:", FileAccess::Create)?;
 //! let insert = db.prepare("CREATE TABLE t AS SELECT ?1 AS a")?.expect("a statement");
 //! db.execute(insert, [Value::Text(b"12 monkeys")].into_iter())?;
 //! let query = db.prepare("SELECT a FROM t")?.expect("a statement");
 //! let mut rows = db.query(query, std::iter::empty())?;
 //! let mut row = rows.next()?.expect("a row");
-//! row.read([ValueKind::Int].into_iter(), |value| assert_eq!(value, Value::Int(12)))?;
+//! row.read([RawType::Int].into_iter(), |value| assert_eq!(value, Value::Int(12)))?;
 //! # Ok::<(), bobak_sqlite::SqliteError>(())
 //! ```
 
@@ -22,13 +22,13 @@ use std::ffi::CStr;
 use std::iter::repeat_n;
 use std::time::Duration;
 
-pub use crate::ffi::{StatementId, ValueKind, version};
+pub use crate::ffi::{RawType, StatementId, version};
 /// A value that is bound or read. Texts are bytes, usually UTF-8.
 pub use bobak_core::codec::RawValue as Value;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum FileAccess {
     /// Read-only.
     Read,
     /// For reading and writing.
@@ -46,11 +46,11 @@ pub struct Connection {
 
 /// A running statement; dropping it resets the statement.
 #[derive(Debug)]
-pub struct Rows<'a>(ffi::Rows<'a>);
+pub struct RawRows<'a>(ffi::StatementRows<'a>);
 
 /// The current row of a statement.
 #[derive(Debug)]
-pub struct Row<'a>(ffi::RowRef<'a>);
+pub struct RawRow<'a>(ffi::RowRef<'a>);
 
 impl Connection {
     /// The capacity of the cache of [`prepare_cached`](Self::prepare_cached).
@@ -59,9 +59,11 @@ impl Connection {
     /// Opens a database by its name in SQLite, including `:memory:` and URIs.
     /// | # Errors
     /// Those of SQLite, such as code 14 if the file cannot be opened.
-    pub fn open(name: &CStr, access: Access) -> Result<Self, SqliteError> {
-        let flags =
-            OpenFlags { read_only: access == Access::Read, create: access == Access::Create };
+    pub fn open(name: &CStr, access: FileAccess) -> Result<Self, SqliteError> {
+        let flags = OpenFlags {
+            read_only: access == FileAccess::Read,
+            create: access == FileAccess::Create,
+        };
         let db = ffi::Connection::open(name, flags, None)?;
         Ok(Self { db, texts: StatementCache::new(Self::CACHED) })
     }
@@ -161,9 +163,9 @@ impl Connection {
         &'a mut self,
         statement: StatementId,
         values: impl ExactSizeIterator<Item = Value<'v>>,
-    ) -> Result<Rows<'a>, SqliteError> {
+    ) -> Result<RawRows<'a>, SqliteError> {
         let values = self.padded(statement, values);
-        Ok(Rows(self.db.rows(statement, values)?))
+        Ok(RawRows(self.db.rows(statement, values)?))
     }
 
     fn padded<'v, I>(
@@ -179,18 +181,18 @@ impl Connection {
     }
 }
 
-impl Rows<'_> {
+impl RawRows<'_> {
     /// The next row; `None` at the end.
     /// | # Errors
     /// Those of SQLite.
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "the row borrows what gave it")]
-    pub fn next(&mut self) -> Result<Option<Row<'_>>, SqliteError> {
-        Ok(self.0.next()?.map(Row))
+    pub fn next(&mut self) -> Result<Option<RawRow<'_>>, SqliteError> {
+        Ok(self.0.next()?.map(RawRow))
     }
 }
 
-impl Row<'_> {
+impl RawRow<'_> {
     /// Calls `each` with the values of the first columns, one for each kind, converted by SQLite;
     /// NULL for missing columns.
     /// | # Errors
@@ -198,7 +200,7 @@ impl Row<'_> {
     #[inline]
     pub fn read<'r>(
         &'r mut self,
-        kinds: impl Iterator<Item = ValueKind>,
+        kinds: impl Iterator<Item = RawType>,
         each: impl FnMut(Value<'r>),
     ) -> Result<(), SqliteError> {
         Ok(self.0.convert(kinds, each)?)

@@ -2,7 +2,7 @@
 
 use crate::functions::Function;
 #[cfg(feature = "encryption")]
-use crate::key::Key;
+use crate::key::EncryptionKey;
 #[cfg(not(feature = "encryption"))]
 use bobak_core::{Error, ErrorKind, Result};
 #[cfg(feature = "encryption")]
@@ -53,7 +53,7 @@ pub enum JournalMode {
 
 /// Whether others can use the file at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Locking {
+pub enum LockingMode {
     /// Other processes, and the pool of readers, can use the file. The default.
     #[default]
     Normal,
@@ -76,7 +76,7 @@ pub enum OpenMode {
 }
 
 choices!(Synchronous: "extra" => Extra, "full" => Full, "normal" => Normal, "off" => Off);
-choices!(Locking: "normal" => Normal, "exclusive" => Exclusive);
+choices!(LockingMode: "normal" => Normal, "exclusive" => Exclusive);
 choices!(OpenMode: "rwc" => Create, "rw" => ReadWrite, "ro" => ReadOnly);
 choices!(
     JournalMode: "wal" => Wal, "delete" => Delete, "truncate" => Truncate, "persist" => Persist,
@@ -108,7 +108,7 @@ settings! {
         /// A file in WAL mode stays in that mode.
         journal_mode: JournalMode = JournalMode::Wal;
         /// Whether others may use the file at the same time.
-        locking: Locking = Locking::Normal;
+        locking: LockingMode = LockingMode::Normal;
         /// Whether the file is read-only (`ro`), and whether a missing one is created (`rwc`).
         mode: OpenMode = OpenMode::Create;
         /// Whether a file that is opened read-only is recovered first, if a killed program left a transaction.
@@ -119,7 +119,7 @@ settings! {
         busy_timeout: Duration = Duration::from_secs(5);
         /// The maximum number of connections that read while another one writes.
         ///
-        /// Each is opened when it is first needed. No effect with [`Locking::Exclusive`] and in memory.
+        /// Each is opened when it is first needed. No effect with [`LockingMode::Exclusive`] and in memory.
         readers: usize = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8),
             min = 1, default_text = "the number of cores, 2 to 8";
         /// The page size of a new file.
@@ -166,7 +166,7 @@ settings! {
         // Whether each connection is a separate database in memory, with nothing but virtual tables.
         isolated: bool,
         #[cfg(feature = "encryption")]
-        key: Option<Key>,
+        key: Option<EncryptionKey>,
         // Whether SQL text is in amounts, dates and times instead of stored units.
         #[cfg(feature = "typed-sql")]
         typed_sql: bool,
@@ -212,19 +212,19 @@ impl SqliteBuilder {
 
     /// The key, read from where a setting says.
     #[cfg(feature = "encryption")]
-    pub(crate) fn read_key(&self) -> Result<Option<Key>> {
+    pub(crate) fn read_key(&self) -> Result<Option<EncryptionKey>> {
         if self.named_keys() + usize::from(self.key.is_some()) > 1 {
             return Err(config("one of key_file, password_file and password_env is enough"));
         }
         if let Some(file) = &self.key_file {
-            return Key::from_file(file).map(Some);
+            return EncryptionKey::from_file(file).map(Some);
         }
         if let Some(file) = &self.password_file {
-            return Key::from_password_file(file).map(Some);
+            return EncryptionKey::from_password_file(file).map(Some);
         }
         let Some(name) = &self.password_env else { return Ok(self.key.clone()) };
         let missing = |_| config(format!("there is no environment variable {name}"));
-        Key::password(std::env::var(name).map_err(missing)?).map(Some)
+        EncryptionKey::password(std::env::var(name).map_err(missing)?).map(Some)
     }
 
     /// Rejects a key.
@@ -248,7 +248,7 @@ impl SqliteBuilder {
         match self.journal_mode {
             JournalMode::Persist => true,
             JournalMode::Delete | JournalMode::Truncate => {
-                matches!(self.locking, Locking::Exclusive)
+                matches!(self.locking, LockingMode::Exclusive)
             }
             _ => false,
         }
@@ -274,7 +274,7 @@ impl SqliteBuilder {
 
     /// Whether all operations share one connection.
     pub(crate) fn is_single(&self) -> bool {
-        (self.path.is_none() && !self.isolated) || self.locking == Locking::Exclusive
+        (self.path.is_none() && !self.isolated) || self.locking == LockingMode::Exclusive
     }
 
     /// Whether each commit waits for the disk, and a failing transaction can be undone.

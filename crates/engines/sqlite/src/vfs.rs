@@ -13,7 +13,7 @@ pub use crate::ffi::{ResultCode, SharedRegion, Vfs, VfsFile, vfs_codes as codes}
 
 /// A registered file system. SQLite knows its name until this is dropped.
 #[derive(Debug)]
-pub struct VfsRegistration(ffi::VfsRegistration);
+pub struct VfsRegistration(ffi::VfsHandle);
 
 impl VfsRegistration {
     /// Registers a file system under a name. Files that are open keep working after the
@@ -22,7 +22,7 @@ impl VfsRegistration {
     /// # Errors
     /// `Misuse` for a name that is in use, or has a NUL.
     pub fn new<V: Vfs>(name: &str, vfs: &Arc<V>) -> Result<Self> {
-        let registered = ffi::VfsRegistration::new(name, vfs);
+        let registered = ffi::VfsHandle::new(name, vfs);
         registered.map(Self).map_err(|failure| translate(failure, None))
     }
 

@@ -6,6 +6,6 @@
 //! differ: see <https://sqlite.org/vtab.html>.
 
 pub use crate::ffi::{
-    Arguments, Constraint, ConstraintOperator, IndexInfo, Module, OnConflict, OrderStep, Output,
-    PlanCost, RowChange, RunningStatement, UpdateOutcome, VirtualCursor, VirtualTable,
+    Arguments, ConflictAction, Constraint, ConstraintOperator, IndexInfo, Module, OrderStep,
+    Output, PlanCost, RowChange, RunningStatement, UpdateOutcome, VirtualCursor, VirtualTable,
 };

@@ -25,17 +25,17 @@ struct ParsedQuery {
     condition: Option<Predicate>,
     group: Vec<usize>,
     order: Vec<Order>,
-    limit: Option<Operand>,
-    offset: Option<Operand>,
+    limit: Option<BoundOperand>,
+    offset: Option<BoundOperand>,
     parameters: usize,
 }
 
 /// A condition of the text.
 #[derive(Clone, Debug, PartialEq)]
 enum Predicate {
-    Compare(usize, Comparison, Operand),
-    In(usize, Vec<Operand>),
-    Like(usize, Operand),
+    Compare(usize, Comparison, BoundOperand),
+    In(usize, Vec<BoundOperand>),
+    Like(usize, BoundOperand),
     IsNull(usize),
     And(Vec<Predicate>),
     Or(Vec<Predicate>),
@@ -44,7 +44,7 @@ enum Predicate {
 
 /// A literal value, or a parameter.
 #[derive(Clone, Debug, PartialEq)]
-enum Operand {
+enum BoundOperand {
     Value(Value<'static>),
     Parameter(usize),
 }
@@ -70,7 +70,7 @@ impl SimpleQuery {
             Some(node) => Some(bound_parameters.condition(node, true)?),
             None => None,
         };
-        let bound = |bound: &Option<Operand>| match bound {
+        let bound = |bound: &Option<BoundOperand>| match bound {
             None => Some(None),
             Some(bound) => match bound_parameters.value(bound)? {
                 Value::Int(number) => Some(Some(number)),
@@ -156,10 +156,10 @@ struct BoundParameters<'a> {
 }
 
 impl BoundParameters<'_> {
-    fn value(&self, operand: &Operand) -> Option<Value<'static>> {
+    fn value(&self, operand: &BoundOperand) -> Option<Value<'static>> {
         match operand {
-            Operand::Value(value) => Some(value.clone()),
-            Operand::Parameter(position) => {
+            BoundOperand::Value(value) => Some(value.clone()),
+            BoundOperand::Parameter(position) => {
                 self.parameters.get(*position).map(|one| one.value.clone().into_owned())
             }
         }
@@ -167,11 +167,11 @@ impl BoundParameters<'_> {
 
     /// The value that a column is compared with. `None` if it must be converted to the column's
     /// stored units: see `bobak_sql_typing`.
-    fn compared(&self, column: &ColumnSchema, operand: &Operand) -> Option<Value<'static>> {
+    fn compared(&self, column: &ColumnSchema, operand: &BoundOperand) -> Option<Value<'static>> {
         let has_unit = |ty: Type| ty == Type::Currency || ty.has_text_form();
         let given = match operand {
-            Operand::Value(_) => Type::Any,
-            Operand::Parameter(position) => self.parameters.get(*position)?.ty,
+            BoundOperand::Value(_) => Type::Any,
+            BoundOperand::Parameter(position) => self.parameters.get(*position)?.ty,
         };
         let column_unit = has_unit(column.ty) && !column.is_kept_as_text();
         let is_alike = if column_unit { given == column.ty } else { !has_unit(given) };

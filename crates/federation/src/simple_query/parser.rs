@@ -1,7 +1,7 @@
 //! Parses simple queries: one table, columns and aggregates of it, conditions between its columns
 //! and values, an order, a limit. A text with anything else is not a simple query.
 
-use super::{Operand, ParsedQuery, Predicate};
+use super::{BoundOperand, ParsedQuery, Predicate};
 use bobak_core::sql_expression::{SqlExpression, SqlLiteral, SqlOperator, SqlParser};
 use bobak_core::{Comparison, Expr, Order, TableSchema, Value};
 
@@ -30,7 +30,7 @@ const KEYWORDS: [&str; 20] = [
 ];
 
 /// A selected expression and its alias.
-type Item<'t> = (SqlExpression<'t>, Option<String>);
+type SelectItem<'t> = (SqlExpression<'t>, Option<String>);
 
 /// Parses a query; `None` if it is not simple.
 pub(super) fn parse(text: &str, table: &TableSchema) -> Option<ParsedQuery> {
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str, table: &TableSchema) -> Option<ParsedQuery> {
     let items = if parser.operator("*") { None } else { Some(list(&mut parser, item)?) };
     // A parameter among the columns is not counted, and no column.
     take(parser.word("from"))?;
-    let lowering = Lowering { table, alias: alias(&mut parser, table)? };
+    let lowering = ExpressionConverter { table, alias: alias(&mut parser, table)? };
     let mut parsed = ParsedQuery {
         columns: match &items {
             Some(items) => {
@@ -74,7 +74,7 @@ pub(super) fn parse(text: &str, table: &TableSchema) -> Option<ParsedQuery> {
 }
 
 /// `expression AS alias`
-fn item<'t>(parser: &mut SqlParser<'t>) -> Option<Item<'t>> {
+fn item<'t>(parser: &mut SqlParser<'t>) -> Option<SelectItem<'t>> {
     let expression = parser.expression().ok()?;
     let has_alias = parser.word("as") || !parser.is_operator(",") && !parser.is_word("from");
     let alias = if has_alias { Some(parser.name()?.into_owned()) } else { None };
@@ -109,13 +109,13 @@ fn take(is_there: bool) -> Option<()> {
 }
 
 /// Converts expressions over a table.
-struct Lowering<'t> {
+struct ExpressionConverter<'t> {
     table: &'t TableSchema,
     /// The name that may qualify a column.
     alias: String,
 }
 
-impl Lowering<'_> {
+impl ExpressionConverter<'_> {
     fn column(&self, expression: &SqlExpression<'_>) -> Option<usize> {
         let SqlExpression::Name { qualifier, name } = expression else { return None };
         let is_own = |qualifier: &str| qualifier.eq_ignore_ascii_case(&self.alias);
@@ -147,7 +147,7 @@ impl Lowering<'_> {
     fn order(
         &self,
         parser: &mut SqlParser<'_>,
-        aliases: &[Item<'_>],
+        aliases: &[SelectItem<'_>],
         columns: &[Expr],
     ) -> Option<Order> {
         let expression = parser.expression().ok()?;
@@ -220,15 +220,15 @@ impl Lowering<'_> {
 }
 
 /// A literal or a parameter.
-fn operand(expression: &SqlExpression<'_>) -> Option<Operand> {
+fn operand(expression: &SqlExpression<'_>) -> Option<BoundOperand> {
     if let Some(number) = expression.as_number() {
-        return decimal(&number).map(Operand::Value);
+        return decimal(&number).map(BoundOperand::Value);
     }
     match expression {
         SqlExpression::Literal(SqlLiteral::Text(text)) => {
-            Some(Operand::Value(text.clone().into_owned().into()))
+            Some(BoundOperand::Value(text.clone().into_owned().into()))
         }
-        SqlExpression::Parameter("?", position) => Some(Operand::Parameter(*position)),
+        SqlExpression::Parameter("?", position) => Some(BoundOperand::Parameter(*position)),
         _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! Tables of attached engines in SQL.
 
 use bobak_core::{
-    Batch, Collation, ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Parameter, Result,
-    SchemaChange, Source, TableSchema, TransactionControl, Uuid, Value, Verb, Write,
+    Collation, ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Parameter, Result, SchemaChange,
+    Source, TableSchema, TransactionControl, Uuid, Value, Verb, Write, WriteBatch,
 };
 use bobak_federation::Federation;
 use bobak_memory::Memory;
@@ -459,7 +459,7 @@ fn a_join_starts_with_the_table_whose_rows_an_index_selects() {
 #[test]
 fn large_results_and_long_lists_are_supported() {
     let (federation, attached) = federated();
-    let mut batch = Batch::default();
+    let mut batch = WriteBatch::default();
     let table = item();
     for id in 10..30_010_i64 {
         let row = [id.into(), Value::from("n"), Value::Null, (id % 100).into(), Value::Null];

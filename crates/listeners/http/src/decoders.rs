@@ -1,8 +1,8 @@
 //! The decoders of this crate, for fuzzing. Not a part of its public API.
 
 use crate::database::change_feed::ChangeFeed;
-use crate::database::handle::Database;
-use crate::database::table::Table;
+use crate::database::handle::DatabaseHandle;
+use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::read::parse_row;
 use crate::json::write::write_row;
@@ -10,12 +10,12 @@ use crate::problem::Problem;
 use crate::request::body_reader::BodyReader;
 use crate::request::column_list;
 use crate::request::key::parse_key;
-use crate::request::parameters::Parameters;
-use crate::request::selection::Selection;
+use crate::request::parameters::QueryParameters;
+use crate::request::selection::RowSelection;
 use crate::resources::batch;
 use crate::resources::bulk_load::{CommitInterval, LoadOptions};
-use crate::resources::import::Import;
-use crate::response::compression::Compression;
+use crate::resources::import::RowImport;
+use crate::response::compression::ContentCoding;
 use crate::response::etag::Etag;
 use crate::route::{Resource, Route};
 use bobak::aio::Workers;
@@ -32,7 +32,7 @@ const MAX_RECORD: usize = 1 << 20;
 /// # Errors
 /// Those of the parser.
 pub fn row<'j>(schema: &Arc<TableSchema>, json: &'j [u8]) -> Result<(Vec<Value<'j>>, String)> {
-    let table = Table::new(Arc::clone(schema));
+    let table = CachedTable::new(Arc::clone(schema));
     let row = parse_row(&table, json)?;
     let mut text = String::new();
     let columns = 0..schema.columns().len();
@@ -45,7 +45,7 @@ pub fn row<'j>(schema: &Arc<TableSchema>, json: &'j [u8]) -> Result<(Vec<Value<'
 /// # Errors
 /// Those of the parsers.
 pub fn target(schema: &Arc<TableSchema>, target: &str) -> Result<()> {
-    let table = Table::new(Arc::clone(schema));
+    let table = CachedTable::new(Arc::clone(schema));
     let (path, query) = target.split_once('?').map_or((target, None), |(p, q)| (p, Some(q)));
     let parse = || -> Result<(), Problem> {
         let route = Route::of(path)?;
@@ -53,10 +53,10 @@ pub fn target(schema: &Arc<TableSchema>, target: &str) -> Result<()> {
         if let Resource::Row(_, key) = &route.resource {
             let _ = parse_key(&table, key)?;
         }
-        let mut parameters = Parameters::parse(query)?;
+        let mut parameters = QueryParameters::parse(query)?;
         let columns = parameters.take("columns");
         let _ = columns.map(|list| column_list::positions(&table, &list)).transpose()?;
-        let selection = Selection::take(&mut parameters, &table)?;
+        let selection = RowSelection::take(&mut parameters, &table)?;
         let _ = selection.select(&table, Vec::new())?;
         parameters.finish()
     };
@@ -69,7 +69,7 @@ pub fn headers(value: &[u8]) {
     let mut headers = HeaderMap::new();
     headers.insert(IF_MATCH, value.clone());
     headers.insert(ACCEPT_ENCODING, value);
-    let _ = (Etag::of(b"").matches(&headers, &IF_MATCH), Compression::accepted(&headers));
+    let _ = (Etag::of(b"").matches(&headers, &IF_MATCH), ContentCoding::accepted(&headers));
 }
 
 /// Imports a body that arrives in chunks, and returns the report. `table` is the table and whether the
@@ -84,14 +84,14 @@ pub fn import(
     chunks: Vec<Vec<u8>>,
 ) -> Result<String> {
     let feed = ChangeFeed::new(&engine);
-    let database = Database::new("main", engine, feed, &Workers::new(1)?);
+    let database = DatabaseHandle::new("main", engine, feed, &Workers::new(1)?);
     let commit = NonZeroU64::new(3).map_or(CommitInterval::End, CommitInterval::Rows);
     let options = LoadOptions { on_error, commit, outcomes: true, max_outcomes_length: MAX_RECORD };
     let body = BodyReader::from_chunks(chunks);
     let result = match table {
         Some((schema, is_csv)) => {
-            let table = Table::new(Arc::clone(schema));
-            Import::new(table, options, is_csv, MAX_RECORD).run(&database, body)
+            let table = CachedTable::new(Arc::clone(schema));
+            RowImport::new(table, options, is_csv, MAX_RECORD).run(&database, body)
         }
         None => {
             let catalog = database.schema.refresh()?;

@@ -13,11 +13,11 @@ pub(crate) struct Peer {
     /// `None` at a Unix socket.
     pub address: Option<IpAddr>,
     /// The client that authenticated the current request.
-    identity: Mutex<Option<Identity>>,
+    identity: Mutex<Option<PeerIdentity>>,
 }
 
 /// An authenticated client.
-pub(crate) struct Identity {
+pub(crate) struct PeerIdentity {
     pub name: Arc<str>,
     pub is_operator: bool,
 }
@@ -28,7 +28,7 @@ impl Peer {
     }
 
     /// Notes which client makes the current request.
-    pub fn set_identity(&self, identity: Option<Identity>) {
+    pub fn set_identity(&self, identity: Option<PeerIdentity>) {
         *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = identity;
     }
 

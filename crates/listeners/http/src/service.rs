@@ -10,8 +10,8 @@ use crate::resources::{
     aggregate, batch, changes, create, export, history, home, import, list, openapi, row, sql,
     tables,
 };
-use crate::response::builder::{Body, Response};
-use crate::response::compression::{self, Compression};
+use crate::response::builder::{Body, ResponseBuilder};
+use crate::response::compression::{self, ContentCoding};
 use crate::response::cors;
 use crate::route::{Resource, Route};
 use crate::state::shared::ServerState;
@@ -36,7 +36,7 @@ pub(crate) async fn respond(
     let began = Instant::now();
     peer.set_identity(None);
     let origin = parts.headers.get(ORIGIN).cloned();
-    let (method, compression) = (parts.method.clone(), Compression::accepted(&parts.headers));
+    let (method, compression) = (parts.method.clone(), ContentCoding::accepted(&parts.headers));
     let route = Route::of(parts.uri.path());
     let index = route.as_ref().map_or(Resource::OTHER, |route| route.resource.index());
     let response = blocking::scope(peer, &state.worker_permits, async {
@@ -64,7 +64,11 @@ pub(crate) async fn respond(
 }
 
 /// Reserves the memory that a response occupies until it is sent.
-fn reserve_memory(state: &ServerState, peer: &Peer, mut response: Response) -> Response {
+fn reserve_memory(
+    state: &ServerState,
+    peer: &Peer,
+    mut response: ResponseBuilder,
+) -> ResponseBuilder {
     let Body::Full(Some(bytes)) = response.body_mut() else { return response };
     if MemoryBudget::is_small(bytes.len()) {
         return response;
@@ -77,7 +81,7 @@ fn reserve_memory(state: &ServerState, peer: &Peer, mut response: Response) -> R
 }
 
 /// Logs and counts a problem, and turns it into a response.
-fn report(state: &ServerState, peer: &Peer, problem: Problem) -> Response {
+fn report(state: &ServerState, peer: &Peer, problem: Problem) -> ResponseBuilder {
     let counter = match problem.status() {
         StatusCode::UNAUTHORIZED => Some(&state.metrics.failed_logins),
         StatusCode::TOO_MANY_REQUESTS => Some(&state.metrics.rate_limited),
@@ -99,14 +103,14 @@ async fn respond_to(
     route: Route,
     parts: Parts,
     body: RequestBody,
-) -> Result<Response, Problem> {
+) -> Result<ResponseBuilder, Problem> {
     let resource = route.resource;
     if parts.method == Method::OPTIONS {
         return Ok(cors::preflight(resource.methods()));
     }
     if resource == Resource::Health {
         check_is_get(&parts.method, &resource)?;
-        return Ok(Response::json(StatusCode::OK, "{\"status\":\"ok\"}\n"));
+        return Ok(ResponseBuilder::json(StatusCode::OK, "{\"status\":\"ok\"}\n"));
     }
     if resource == Resource::Metrics && state.settings.public_metrics {
         check_is_get(&parts.method, &resource)?;
@@ -133,7 +137,7 @@ async fn respond_to(
 async fn dispatch_twice(
     resource: &Resource,
     request: &mut RequestContext,
-) -> Result<Response, Problem> {
+) -> Result<ResponseBuilder, Problem> {
     let result = dispatch(resource, request).await;
     match &result {
         Err(problem)
@@ -145,7 +149,10 @@ async fn dispatch_twice(
     }
 }
 
-async fn dispatch(resource: &Resource, request: &mut RequestContext) -> Result<Response, Problem> {
+async fn dispatch(
+    resource: &Resource,
+    request: &mut RequestContext,
+) -> Result<ResponseBuilder, Problem> {
     let method = request.parts.method.clone();
     match (resource, method.as_str()) {
         (Resource::Rows(table), "GET" | "HEAD") => list::list(request, table).await,
@@ -173,9 +180,9 @@ async fn dispatch(resource: &Resource, request: &mut RequestContext) -> Result<R
     }
 }
 
-fn metrics(state: &ServerState) -> Response {
+fn metrics(state: &ServerState) -> ResponseBuilder {
     let text = state.metrics.to_text(state.connections.in_use(), state.streams.in_use());
-    Response::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
+    ResponseBuilder::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
 }
 
 fn check_is_get(method: &Method, resource: &Resource) -> Result<(), Problem> {

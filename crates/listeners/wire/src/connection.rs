@@ -1,11 +1,11 @@
 //! A connection: its transport, its received frames, its responses, and its client.
 
-use crate::database::Database;
+use crate::database::ServedDatabase;
 use crate::frame_queue::{FlowControl, FrameQueue};
 use crate::pipelined::PipelinedFrames;
 use crate::request_monitor::MonitoredClient;
 use crate::settings::Settings;
-use crate::transport::{Readiness, Transport};
+use crate::transport::{ClientStream, Readiness};
 use bobak_core::{Engine, Error};
 use bobak_permissions::Caller;
 use bobak_serving::{Permit, Principal};
@@ -23,7 +23,7 @@ pub(crate) const WRITE_THRESHOLD: usize = 64 << 10;
 
 /// A connection.
 pub(crate) struct Connection {
-    pub transport: Transport,
+    pub transport: ClientStream,
     pub input: FrameQueue,
     pub output: Vec<u8>,
     /// How much of the output is written.
@@ -54,7 +54,7 @@ pub(crate) type HelloRequest = (u32, Box<Hello>);
 #[derive(Clone)]
 pub(crate) struct AuthenticatedClient {
     pub caller: Caller,
-    pub database: Arc<Database>,
+    pub database: Arc<ServedDatabase>,
     /// The database, restricted to the client's permissions.
     pub engine: Arc<dyn Engine>,
 }
@@ -98,7 +98,7 @@ impl From<Error> for Disconnect {
 }
 
 impl Connection {
-    pub fn new(transport: Transport, limits: &Limits, permit: Option<Permit>) -> Self {
+    pub fn new(transport: ClientStream, limits: &Limits, permit: Option<Permit>) -> Self {
         let peer = transport.peer();
         let principal = match transport.is_trusted() {
             true => Principal::operator(),

@@ -11,7 +11,7 @@ const MAX_CACHED_SCHEMAS: usize = 4_096;
 const MAX_CACHED_LENGTH: usize = 64 << 10;
 
 /// One database.
-pub(crate) struct Database {
+pub(crate) struct ServedDatabase {
     pub protected: Arc<ProtectedDatabase>,
     /// Schemas by the description that clients sent. The same description gives the same schema, so
     /// that engines find their prepared statements again.
@@ -19,9 +19,9 @@ pub(crate) struct Database {
 }
 
 /// All databases of a server.
-pub(crate) struct Databases(Vec<Arc<Database>>);
+pub(crate) struct Databases(Vec<Arc<ServedDatabase>>);
 
-impl Database {
+impl ServedDatabase {
     /// The schema that a description stands for.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Databases {
     pub fn new(databases: Vec<(String, Arc<dyn Engine>)>) -> Self {
         let database = |(name, engine): (String, _)| {
             let protected = ProtectedDatabase::new(&name, engine);
-            Arc::new(Database { protected, schemas: Mutex::default() })
+            Arc::new(ServedDatabase { protected, schemas: Mutex::default() })
         };
         Self(databases.into_iter().map(database).collect())
     }
@@ -57,7 +57,7 @@ impl Databases {
     ///
     /// # Errors
     /// `Config`, without the names of other databases.
-    pub fn find(&self, name: &str, caller: &Caller) -> Result<&Arc<Database>> {
+    pub fn find(&self, name: &str, caller: &Caller) -> Result<&Arc<ServedDatabase>> {
         let visible = self.0.iter().filter(|database| caller.can_see(database.protected.name()));
         let mut named = visible.filter(|d| name.is_empty() || d.protected.name() == name);
         let found = named.next();

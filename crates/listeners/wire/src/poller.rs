@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use crate::state::WireServerState;
-use crate::transport::Transport;
+use crate::transport::ClientStream;
 use bobak_core::{Error, ErrorKind};
 use bobak_serving::Listener;
 use bobak_wire::encode_response;
@@ -119,7 +119,7 @@ impl Poller {
     fn accept(&mut self, index: usize) {
         for _ in 0..ACCEPT_BATCH {
             let Some(listener) = self.listeners.get(index) else { return };
-            match Transport::accept(listener) {
+            match ClientStream::accept(listener) {
                 Ok(transport) => self.add(transport),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // The client has disconnected already, or a signal arrived.
@@ -143,7 +143,7 @@ impl Poller {
     }
 
     /// Adds an accepted connection, if the limits allow it.
-    fn add(&mut self, mut transport: Transport) {
+    fn add(&mut self, mut transport: ClientStream) {
         let peer = transport.peer();
         let permit = match self.shared.connections.acquire(peer, transport.is_trusted()) {
             Ok(permit) => Some(permit),

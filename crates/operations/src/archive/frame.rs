@@ -36,12 +36,12 @@ const HEAD_VALUES: usize = 3;
 
 /// The content of a frame.
 pub(crate) enum Frame<'a> {
-    Table(Table),
-    Page(Page<'a>),
+    Table(ArchivedTable),
+    Page(ArchivePage<'a>),
 }
 
 /// A page of changes.
-pub(crate) struct Page<'a> {
+pub(crate) struct ArchivePage<'a> {
     /// The number of its last change.
     pub next: u64,
     /// In ascending order; `None` if an earlier version wrote the page, so that any change may be a boundary.
@@ -51,7 +51,7 @@ pub(crate) struct Page<'a> {
 
 /// A table of a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct ArchivedTable {
     pub number: i64,
     pub name: String,
     pub columns: Vec<String>,
@@ -176,7 +176,11 @@ pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
         TABLE => {
             let columns =
                 (3..row.len()).map(|position| text(&row, position)).collect::<Result<_>>()?;
-            Ok(Frame::Table(Table { number: integer(&row, 1)?, name: text(&row, 2)?, columns }))
+            Ok(Frame::Table(ArchivedTable {
+                number: integer(&row, 1)?,
+                name: text(&row, 2)?,
+                columns,
+            }))
         }
         PAGE => {
             let mut changes = Vec::new();
@@ -189,7 +193,7 @@ pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
                 return Err(damaged("a page does not have the number of changes that it states"));
             }
             let (next, boundaries) = (integer(&row, 1)?.unsigned_abs(), boundaries(&row)?);
-            Ok(Frame::Page(Page { next, boundaries, changes }))
+            Ok(Frame::Page(ArchivePage { next, boundaries, changes }))
         }
         other => Err(damaged(&format!("a frame is of kind {other}; known are 1 and 2"))),
     }

@@ -2,7 +2,7 @@
 
 use super::folder::ArchiveFolder;
 use super::frame::{
-    self, FRAME, Frame, HEAD, LoggedChange, Table, damaged, is_frame, read_frame, read_head,
+    self, ArchivedTable, FRAME, Frame, HEAD, LoggedChange, damaged, is_frame, read_frame, read_head,
 };
 use bobak_changes::{ChangePage, TransactionBoundary};
 use bobak_core::durable::{is_at, sync_content, sync_file};
@@ -162,7 +162,7 @@ impl SegmentWriter {
         let mut last = None;
         while let Some(frame) = reader.next()? {
             match frame {
-                Frame::Table(Table { number, name, columns }) => {
+                Frame::Table(ArchivedTable { number, name, columns }) => {
                     tables.insert(name, NamedTable { number, columns });
                 }
                 Frame::Page(page) => {

@@ -1,14 +1,14 @@
 //! The values of a table whose columns hold what their types do not say: other programs' SQLite files. From
 //! all values of a column follows the type that it has in a database with strict types.
 
-use super::rows::walk;
+use super::table_copy::walk;
 use super::values::{as_currency, as_float, cast, has_form};
 use bobak_core::{ColumnSchema, Engine, Result, Select, TableSchema, Type, Value, ValueRef};
 use std::sync::Arc;
 
 /// What is known about a column's values.
 #[derive(Clone, Debug, Default)]
-struct Values {
+struct ColumnSample {
     /// The type that the user wants, which the values must have.
     given: Option<ColumnSchema>,
     nulls: u64,
@@ -58,11 +58,12 @@ pub(super) fn infer(
     given: &[Option<Type>],
     limits: TargetLimits,
 ) -> Result<Vec<Decision>> {
-    let with_given = |(column, given): (&ColumnSchema, &Option<Type>)| Values {
+    let with_given = |(column, given): (&ColumnSchema, &Option<Type>)| ColumnSample {
         given: given.map(|ty| retyped(column, ty)),
-        ..Values::default()
+        ..ColumnSample::default()
     };
-    let mut columns: Vec<Values> = table.columns().iter().zip(given).map(with_given).collect();
+    let mut columns: Vec<ColumnSample> =
+        table.columns().iter().zip(given).map(with_given).collect();
     walk(&*engine.session()?, &Select::all(table), |row| {
         for (position, (values, column)) in columns.iter_mut().zip(table.columns()).enumerate() {
             match &values.given {
@@ -72,14 +73,14 @@ pub(super) fn infer(
         }
         Ok(())
     })?;
-    let decide = |(column, values): (&ColumnSchema, &Values)| match &values.given {
+    let decide = |(column, values): (&ColumnSchema, &ColumnSample)| match &values.given {
         Some(given) => Decision { column: given.clone(), loss: None },
         None => values.decide(column, limits),
     };
     Ok(table.columns().iter().zip(&columns).map(decide).collect())
 }
 
-impl Values {
+impl ColumnSample {
     fn observe(&mut self, column: &ColumnSchema, value: ValueRef<'_>) {
         match value {
             ValueRef::Null => self.nulls += 1,

@@ -6,19 +6,19 @@ mod inferred;
 mod order;
 mod plan;
 mod progress;
-mod rows;
+mod table_copy;
 mod values;
 
 pub(crate) use columns::Columns;
-pub(crate) use rows::{sum_row, walk};
+pub(crate) use table_copy::{sum_row, walk};
 
 use bobak_core::{
     ColumnSchema, Engine, Error, ErrorKind, Result, SchemaChange, SchemaLoss, TableSchema, Type,
 };
 use plan::PlannedTable;
 pub use progress::CopyProgress;
-use rows::Rows;
 use std::sync::Arc;
+use table_copy::TableCopy;
 
 /// Options of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,7 +264,7 @@ impl<'a> CopyPlan<'a> {
         let target = find(&self.to.tables()?, source.name()).cloned().ok_or_else(|| {
             Error::new(ErrorKind::Schema, "the table was created, but is not visible")
         })?;
-        let mut rows = Rows::new(self.from, self.to, source, Arc::new(target), table.casts)?;
+        let mut rows = TableCopy::new(self.from, self.to, source, Arc::new(target), table.casts)?;
         if !table.circular.is_empty() && !self.adds_references() {
             rows = rows.without_foreign_keys();
         }
@@ -304,7 +304,7 @@ pub(crate) fn fill(
     target: &Arc<TableSchema>,
     progress: &mut dyn FnMut(CopyProgress<'_>),
 ) -> Result<u64> {
-    let rows = Rows::new(from, to, source, Arc::clone(target), false)?;
+    let rows = TableCopy::new(from, to, source, Arc::clone(target), false)?;
     let found = rows.begin(false)?;
     rows.copy(&found, CopyOptions::new().batch_rows, progress)
 }

@@ -2,7 +2,7 @@
 
 use super::inferred::{TargetLimits, infer};
 use super::order;
-use super::rows::count;
+use super::table_copy::count;
 use bobak_core::check::CheckExpression;
 use bobak_core::{
     Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind, IndexSchema, KeyGeneration,

@@ -9,8 +9,8 @@ use super::pair::TablePair;
 use super::position::{self, CopyState, NO_FIELDS};
 use bobak_changes::{Change, ChangePage};
 use bobak_core::{
-    Batch, DynRow, Engine, Error, ErrorKind, OnError, Result, Session, TransactionControl, Value,
-    Verb, Write, codec,
+    DynRow, Engine, Error, ErrorKind, OnError, Result, Session, TransactionControl, Value, Verb,
+    Write, WriteBatch, codec,
 };
 use std::collections::HashMap;
 
@@ -20,10 +20,10 @@ pub(crate) const MAX_CHANGES: usize = 100_000;
 /// The final states of the changed rows.
 struct RowStates<'c> {
     /// By pair and encoded key.
-    rows: HashMap<(usize, Vec<u8>), RowState<'c>>,
+    rows: HashMap<(usize, Vec<u8>), ReplicatedRow<'c>>,
 }
 
-struct RowState<'c> {
+struct ReplicatedRow<'c> {
     key: Vec<Value<'static>>,
     row: Option<&'c DynRow>,
 }
@@ -111,7 +111,7 @@ impl<'c> RowStates<'c> {
                     let key = pair.columns.key(&pair.source, &pair.target, row)?;
                     let mut encoded = Vec::new();
                     codec::encode_slice(&mut encoded, &key)?;
-                    states.rows.insert((number, encoded), RowState { key, row: left });
+                    states.rows.insert((number, encoded), ReplicatedRow { key, row: left });
                 }
             }
         }
@@ -135,8 +135,8 @@ fn must_have_key(change: &Change, row: &DynRow) -> Result<()> {
     Err(error.in_column(column.to_owned()))
 }
 
-fn batch(pairs: &[TablePair], states: &RowStates<'_>) -> Result<Batch> {
-    let mut batch = Batch::new();
+fn batch(pairs: &[TablePair], states: &RowStates<'_>) -> Result<WriteBatch> {
+    let mut batch = WriteBatch::new();
     // Rows of a table together, in the order of their encoded keys, so that the batch is deterministic.
     let mut rows: Vec<_> = states.rows.iter().collect();
     rows.sort_by_key(|(position, _)| *position);

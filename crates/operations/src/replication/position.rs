@@ -8,7 +8,7 @@ use bobak_core::{
 use std::sync::Arc;
 
 /// The content of the row.
-pub(super) struct Position {
+pub(super) struct ReplicaPosition {
     pub at: u64,
     /// Whether the first copy is complete.
     pub filled: bool,
@@ -23,7 +23,7 @@ pub(super) struct Position {
 pub(super) type CopyState = Option<Option<i64>>;
 
 /// The row; `None` in a database that is no replica yet.
-pub(super) fn read(to: &dyn Engine) -> Result<Option<Position>> {
+pub(super) fn read(to: &dyn Engine) -> Result<Option<ReplicaPosition>> {
     let mut position = None;
     let select = Select::all(replica_schema());
     let read = to.session()?.query(&Source::Select(&select), &mut |row: &dyn Row| {
@@ -31,7 +31,7 @@ pub(super) fn read(to: &dyn Engine) -> Result<Option<Position>> {
             (row.get(1), row.get(2), row.get(3))
         {
             let tables = names.lines().map(str::to_owned).collect();
-            position = Some(Position {
+            position = Some(ReplicaPosition {
                 at: at.unsigned_abs(),
                 filled: filled != 0,
                 made: (filled > 1).then_some(filled),

@@ -5,7 +5,7 @@
 
 use super::options::{RecoveryTarget, ReplayOptions};
 use crate::archive::ArchiveFolder;
-use crate::archive::frame::{Frame, LoggedChange, Page};
+use crate::archive::frame::{ArchivePage, Frame, LoggedChange};
 use bobak_core::{Error, ErrorKind, Result, Timestamp};
 
 /// Where the restored database ends.
@@ -19,7 +19,7 @@ pub(super) struct Begin {
 
 /// The changes to replay.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(super) struct ReplayPlan {
     /// The changes up to this one.
     pub to: u64,
     /// See [`ReplayReport`](crate::restore::ReplayReport).
@@ -29,13 +29,13 @@ pub(super) struct Plan {
     pub is_end: bool,
 }
 
-impl Plan {
+impl ReplayPlan {
     /// Reads the whole archive, for a database that has its first changes.
     ///
     /// # Errors
     /// As [`Db::replay`](replay()).
     pub fn new(folder: &ArchiveFolder, begin: Begin, options: ReplayOptions) -> Result<Self> {
-        let mut scan = Scan::new(options.until, begin);
+        let mut scan = ArchiveScan::new(options.until, begin);
         folder.each(|reader| {
             if reader.from > scan.end {
                 let (from, position) = (reader.from, scan.end);
@@ -58,7 +58,7 @@ impl Plan {
 }
 
 /// The state of reading the archive.
-struct Scan {
+struct ArchiveScan {
     until: RecoveryTarget,
     /// Where the database ends.
     begin: Begin,
@@ -77,7 +77,7 @@ struct Scan {
     next: Option<u64>,
 }
 
-impl Scan {
+impl ArchiveScan {
     const fn new(until: RecoveryTarget, begin: Begin) -> Self {
         let position = begin.position;
         Self {
@@ -94,7 +94,7 @@ impl Scan {
         }
     }
 
-    fn page(&mut self, page: &Page<'_>) -> Result<()> {
+    fn page(&mut self, page: &ArchivePage<'_>) -> Result<()> {
         let mut boundaries = page.boundaries.iter().flatten().peekable();
         for row in &page.changes {
             let change = LoggedChange::of(*row)?;
@@ -152,17 +152,17 @@ impl Scan {
         }
     }
 
-    fn plan(self, partial: bool) -> Result<Plan> {
+    fn plan(self, partial: bool) -> Result<ReplayPlan> {
         if let RecoveryTarget::Change(id) = self.until {
             self.must_be_boundary(id, partial)?;
         }
         let is_end = !self.is_beyond;
         if partial && self.behind > 0 {
             let to = if is_end { self.end } else { self.last };
-            return Ok(Plan { to, whole: false, read: None, left_out: 0, is_end });
+            return Ok(ReplayPlan { to, whole: false, read: None, left_out: 0, is_end });
         }
         let (to, whole, read) = (self.cut, self.is_boundary, self.read);
-        Ok(Plan { to, whole, read, left_out: self.behind, is_end })
+        Ok(ReplayPlan { to, whole, read, left_out: self.behind, is_end })
     }
 
     fn must_be_boundary(&self, id: u64, partial: bool) -> Result<()> {

@@ -5,17 +5,17 @@
 //! times and actors.
 
 use super::options::{RecoveryTarget, ReplayOptions};
-use super::plan::{Begin, Plan};
+use super::plan::{Begin, ReplayPlan};
 use super::reserve_keys::reserve_keys;
 use crate::archive::ArchiveFolder;
-use crate::archive::frame::{Frame, LoggedChange, Page, Table, damaged};
+use crate::archive::frame::{ArchivePage, ArchivedTable, Frame, LoggedChange, damaged};
 use crate::replication::{MAX_CHANGES, TablePair, apply_changes};
 use bobak_changes::Change;
 use bobak_changes::{ChangeLog, compare_number, last_id, last_up_to, logs_in};
 use bobak_core::change_log::{SEQ, counter_schema};
 use bobak_core::{
-    Assign, Batch, Comparison, Engine, Error, ErrorKind, FieldSet, OnError, Result, ResultColumn,
-    Session, Timestamp, TransactionControl, Value, Verb, Write,
+    Assign, Comparison, Engine, Error, ErrorKind, FieldSet, OnError, Result, ResultColumn, Session,
+    Timestamp, TransactionControl, Value, Verb, Write, WriteBatch,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -72,7 +72,7 @@ pub(super) fn replay_folder(
     options: ReplayOptions,
 ) -> Result<ReplayReport> {
     let (logs, begin) = Replay::read_begin(engine, options.until)?;
-    let plan = Plan::new(folder, begin, options)?;
+    let plan = ReplayPlan::new(folder, begin, options)?;
     let mut replay = Replay::new(engine, logs, begin.position, plan)?;
     let done = folder.each(|reader| {
         let mut tables = HashMap::new();
@@ -95,7 +95,7 @@ struct Replay<'e> {
     engine: &'e dyn Engine,
     logs: Vec<ChangeLog>,
     pairs: Vec<TablePair>,
-    plan: Plan,
+    plan: ReplayPlan,
     /// The number of the last applied change, committed or not.
     position: u64,
     /// The value of the database's change counter.
@@ -145,16 +145,20 @@ impl<'e> Replay<'e> {
         engine: &'e dyn Engine,
         logs: Vec<ChangeLog>,
         position: u64,
-        plan: Plan,
+        plan: ReplayPlan,
     ) -> Result<Self> {
         let pairs = logs.iter().map(|log| TablePair::same(&log.table)).collect::<Result<_>>()?;
-        let Plan { whole, read, left_out, is_end, .. } = plan;
+        let ReplayPlan { whole, read, left_out, is_end, .. } = plan;
         let done = ReplayReport { changes: 0, position, at: None, is_end, whole, read, left_out };
         Ok(Self { engine, logs, pairs, plan, position, counted: position, open: None, done })
     }
 
     /// Applies a page's changes, up to the end of the plan; `false` once that is reached.
-    fn page(&mut self, tables: &HashMap<i64, Table>, page: &Page<'_>) -> Result<bool> {
+    fn page(
+        &mut self,
+        tables: &HashMap<i64, ArchivedTable>,
+        page: &ArchivePage<'_>,
+    ) -> Result<bool> {
         let mut changes = Vec::new();
         for row in &page.changes {
             let logged = LoggedChange::of(*row)?;
@@ -202,7 +206,11 @@ impl<'e> Replay<'e> {
         self.open.take().map_or_else(|| Open::begin(self.engine, &self.logs), Ok)
     }
 
-    fn change(&self, tables: &HashMap<i64, Table>, logged: &LoggedChange<'_>) -> Result<Change> {
+    fn change(
+        &self,
+        tables: &HashMap<i64, ArchivedTable>,
+        logged: &LoggedChange<'_>,
+    ) -> Result<Change> {
         let table = tables
             .get(&logged.table)
             .ok_or_else(|| damaged("a change is of a table that was not named before"))?;
@@ -242,7 +250,7 @@ fn replace_captured(
     position: u64,
     changes: &[Change],
 ) -> Result<()> {
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for log in logs {
         let since = compare_number(SEQ, Comparison::Greater, position);
         let change =

@@ -6,7 +6,8 @@ use super::table_permissions::TablePermissions;
 use crate::policy::Permission;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, Condition, Error, OnError, Outcome, Result, Row, Run, TableSchema, Value, Verb, Write,
+    Condition, Error, OnError, Outcome, Result, Row, Run, TableSchema, Value, Verb, Write,
+    WriteBatch,
 };
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ impl PermissionSession<'_> {
     /// row.
     pub(super) fn batch_checked(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {

@@ -8,9 +8,9 @@ use super::table_permissions::TablePermissions;
 use crate::policy::Permission;
 use bobak_core::change_log::Trigger;
 use bobak_core::{
-    Batch, BulkChange, Condition, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result,
-    Row, RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
-    TransactionControl, Value, Write, atomically,
+    BulkChange, Condition, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
+    RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
+    TransactionControl, Value, Write, WriteBatch, atomically,
 };
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Session for PermissionSession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {

@@ -1,8 +1,9 @@
 //! A small shop database, and callers that use it.
 
 use bobak_core::{
-    Batch, BulkChange, ColumnSchema, Condition, Engine, Error, ErrorKind, FieldSet, OnDelete,
-    OnError, Outcome, Result, Row, SchemaChange, Select, Source, TableSchema, Value, Verb, Write,
+    BulkChange, ColumnSchema, Condition, Engine, Error, ErrorKind, FieldSet, OnDelete, OnError,
+    Outcome, Result, Row, SchemaChange, Select, Source, TableSchema, Value, Verb, Write,
+    WriteBatch,
 };
 use bobak_memory::Memory;
 use bobak_permissions::{Access, Caller, ProtectedDatabase, new_token};
@@ -117,7 +118,7 @@ impl As<'_> {
         writes: &[(&Arc<TableSchema>, Verb, Values)],
         on_error: OnError,
     ) -> (Result<()>, Vec<Result<Outcome>>) {
-        let mut batch = Batch::new();
+        let mut batch = WriteBatch::new();
         for (table, verb, values) in writes {
             let sets = matches!(verb, Verb::Update | Verb::Upsert);
             let fields = if sets { table.updated_fields() } else { FieldSet::EMPTY };

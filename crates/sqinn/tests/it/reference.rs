@@ -4,13 +4,13 @@
 
 use crate::support::{Reply, V};
 use bobak_sqlite::SqliteError;
-use bobak_sqlite::raw::{Access, Connection, Value, ValueKind};
+use bobak_sqlite::raw::{Connection, FileAccess, RawType, Value};
 
 pub struct Reference(Connection);
 
 impl Reference {
     pub fn new() -> Self {
-        let mut db = Connection::open(c":memory:", Access::Create).unwrap();
+        let mut db = Connection::open(c":memory:", FileAccess::Create).unwrap();
         db.set_foreign_keys(false);
         Self(db)
     }
@@ -65,10 +65,10 @@ impl Reference {
         let mut rows = self.0.query(id, values.iter().copied())?;
         while let Some(mut row) = rows.next()? {
             let kinds = columns.iter().map(|tag| match tag {
-                1 | 2 => ValueKind::Int,
-                3 => ValueKind::Float,
-                4 => ValueKind::Text,
-                _ => ValueKind::Bytes,
+                1 | 2 => RawType::Int,
+                3 => RawType::Float,
+                4 => RawType::Text,
+                _ => RawType::Bytes,
             });
             let mut tags = columns.iter();
             let mut values = Vec::new();

@@ -2,7 +2,9 @@
 
 use crate::engine::Sqlite;
 use crate::tables;
-use bobak_core::{ColumnSchema, FieldSet, Role, Select, Storage, TableSchema, Type, Value, Verb};
+use bobak_core::{
+    ColumnRole, ColumnSchema, FieldSet, Select, Storage, TableSchema, Type, Value, Verb,
+};
 use bobak_sql::{
     DeclaredType, Dialect, create_table, declared_type, insert, parse_declared, select,
 };
@@ -17,7 +19,8 @@ fn what_is_declared_is_read_back() {
             for column in [plain.clone(), plain.as_text()] {
                 let declared = declared_type(dialect, &column);
                 let as_text = column.is_kept_as_text();
-                let expected = DeclaredType { ty, max_chars: None, as_text, role: Role::Plain };
+                let expected =
+                    DeclaredType { ty, max_chars: None, as_text, role: ColumnRole::Plain };
                 assert_eq!(parse_declared(dialect, &declared), expected, "{declared}");
             }
         }
@@ -33,9 +36,9 @@ fn what_is_declared_is_read_back() {
 fn columns_that_bobak_fills_are_read_back() {
     for &dialect in DIALECTS {
         for (role, ty) in [
-            (Role::CreatedAt, Type::Timestamp),
-            (Role::ModifiedAt, Type::Timestamp),
-            (Role::Version, Type::I64),
+            (ColumnRole::CreatedAt, Type::Timestamp),
+            (ColumnRole::ModifiedAt, Type::Timestamp),
+            (ColumnRole::Version, Type::I64),
         ] {
             let plain = ColumnSchema::new("x", ty).role(role);
             for column in [plain.clone(), plain.as_text()] {
@@ -72,7 +75,7 @@ fn other_names_count_by_affinity() {
         ("DÉCIMAL", Type::Any, None),
         ("", Type::Any, None),
     ] {
-        let expected = DeclaredType { ty, max_chars: max, as_text: false, role: Role::Plain };
+        let expected = DeclaredType { ty, max_chars: max, as_text: false, role: ColumnRole::Plain };
         assert_eq!(parse_declared(Dialect::Sqlite, declared), expected, "{declared}");
     }
 }

@@ -1,7 +1,8 @@
 //! The tables that the tests are about.
 
 use bobak_core::{
-    Collation, ColumnSchema, Currency, Date, OnDelete, Role, TableSchema, Timestamp, Type, Uuid,
+    Collation, ColumnRole, ColumnSchema, Currency, Date, OnDelete, TableSchema, Timestamp, Type,
+    Uuid,
 };
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub fn person() -> Arc<TableSchema> {
         )
         .column(ColumnSchema::of::<Option<i8>>("age").check("\"age\" >= 0"))
         .column(ColumnSchema::of::<Currency>("pay").default(100_000_i64))
-        .column(ColumnSchema::of::<i64>("version").role(Role::Version))
+        .column(ColumnSchema::of::<i64>("version").role(ColumnRole::Version))
         .key(["id"])
         .index("person_age_pay", ["age", "pay"])
         .build();

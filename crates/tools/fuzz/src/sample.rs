@@ -1,6 +1,6 @@
 //! The table that inputs are read against: a column of each type, and each rule.
 
-use bobak_core::{Collation, ColumnSchema, Role, TableSchema, Type, Value};
+use bobak_core::{Collation, ColumnRole, ColumnSchema, TableSchema, Type, Value};
 use std::sync::Arc;
 
 /// A table with all types, whose columns may be NULL but for the key.
@@ -13,7 +13,7 @@ pub(crate) fn table() -> Arc<TableSchema> {
         ColumnSchema::new("name", Type::Text).max_chars(40).collation(Collation::UnicodeNoCase),
         ColumnSchema::new("day as text", Type::Date).nullable(true).as_text(),
         ColumnSchema::new("stock", Type::I32).default(Value::Int(0)),
-        ColumnSchema::new("revision", Type::I64).role(Role::Version),
+        ColumnSchema::new("revision", Type::I64).role(ColumnRole::Version),
     ];
     for column in rest {
         builder = builder.column(column);

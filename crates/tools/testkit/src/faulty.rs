@@ -2,9 +2,9 @@
 
 use bobak_core::change_log::Trigger;
 use bobak_core::{
-    Batch, BulkChange, Cursor, Engine, EngineLayer, Error, ErrorKind, Estimate, OnError, Outcome,
+    BulkChange, Cursor, Engine, EngineLayer, Error, ErrorKind, Estimate, OnError, Outcome,
     Parameter, Result, Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema,
-    TransactionControl, Value, Write,
+    TransactionControl, Value, Write, WriteBatch,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -260,7 +260,7 @@ impl SessionLayer for FaultySession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {

@@ -1,9 +1,9 @@
 //! A session with short verbs: what cases talk to.
 
 use bobak_core::{
-    Assign, Batch, BulkChange, Capabilities, Condition, Engine, Error, FieldSet, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, TransactionControl,
-    Value, Verb, Write,
+    Assign, BulkChange, Capabilities, Condition, Engine, Error, FieldSet, OnError, Outcome, Result,
+    Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, TransactionControl, Value,
+    Verb, Write, WriteBatch,
 };
 use std::sync::Arc;
 
@@ -317,9 +317,9 @@ pub fn create(engine: &dyn Engine, tables: &[&Table]) -> Result<()> {
 /// The writes as a batch.
 ///
 /// # Errors
-/// As [`Batch::push`].
-pub fn batch_of(entries: &[Entry]) -> Result<Batch> {
-    let mut batch = Batch::new();
+/// As [`WriteBatch::push`].
+pub fn batch_of(entries: &[Entry]) -> Result<WriteBatch> {
+    let mut batch = WriteBatch::new();
     for entry in entries {
         batch.push(&entry.as_write())?;
     }

@@ -1,7 +1,8 @@
 //! An engine whose batches are sent row by row: the slow path that fast ones are compared with.
 
 use bobak_core::{
-    Batch, Engine, EngineLayer, OnError, Outcome, Result, Session, SessionLayer, engine::fallback,
+    Engine, EngineLayer, OnError, Outcome, Result, Session, SessionLayer, WriteBatch,
+    engine::fallback,
 };
 
 /// Any engine, with the contract's default batches: single writes in a transaction, or under a
@@ -35,7 +36,7 @@ impl SessionLayer for RowByRowSession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {

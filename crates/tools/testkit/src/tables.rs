@@ -2,8 +2,8 @@
 
 use crate::Table;
 use bobak_core::{
-    Capabilities, Collation, ColumnSchema, OnDelete, Result, Role, TableSchema, TableSchemaBuilder,
-    Type,
+    Capabilities, Collation, ColumnRole, ColumnSchema, OnDelete, Result, TableSchema,
+    TableSchemaBuilder, Type,
 };
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub fn document() -> Result<Table> {
             .column(id())
             .column(ColumnSchema::of::<String>("title"))
             .column(ColumnSchema::of::<Option<i64>>("hits"))
-            .column(ColumnSchema::of::<i64>("version").role(Role::Version))
+            .column(ColumnSchema::of::<i64>("version").role(ColumnRole::Version))
             .key(["id"])
             .given_key(),
     )

@@ -2,9 +2,9 @@
 
 use crate::samples::{Sample, ada, column, person, person_json, rows, sample};
 use bobak_core::{
-    BulkChange, Collation, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
-    OnDelete, Parameter, ResultColumn, Role, Select, TableSchema, TransactionControl, Type, Value,
-    Verb,
+    BulkChange, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr,
+    FieldSet, OnDelete, Parameter, ResultColumn, Select, TableSchema, TransactionControl, Type,
+    Value, Verb,
 };
 use bobak_wire::{
     Credentials, Hello, Limits, RequestSource, Welcome, encode_request, encode_response,
@@ -27,8 +27,8 @@ fn kinds() -> Arc<TableSchema> {
     }
     Arc::new(
         table
-            .column(ColumnSchema::new("made", Type::Timestamp).role(Role::CreatedAt))
-            .column(ColumnSchema::new("changed", Type::Timestamp).role(Role::ModifiedAt))
+            .column(ColumnSchema::new("made", Type::Timestamp).role(ColumnRole::CreatedAt))
+            .column(ColumnSchema::new("changed", Type::Timestamp).role(ColumnRole::ModifiedAt))
             .column(
                 ColumnSchema::of::<String>("word").collation(Collation::UnicodeNoCase).default("é"),
             )

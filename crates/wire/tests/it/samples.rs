@@ -1,9 +1,10 @@
 //! One frame of each kind, and what it says in the words of the protocol's page.
 
 use bobak_core::{
-    Assign, BulkChange, Collation, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr,
-    FieldSet, GeneratedKey, OnDelete, OnError, Order, Outcome, Parameter, ResultColumn, Role,
-    RowBuffer, SchemaChange, Select, TableSchema, TransactionControl, Type, Uuid, Value, Verb,
+    Assign, BulkChange, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error,
+    ErrorKind, Expr, FieldSet, GeneratedKey, OnDelete, OnError, Order, Outcome, Parameter,
+    ResultColumn, RowBuffer, SchemaChange, Select, TableSchema, TransactionControl, Type, Uuid,
+    Value, Verb,
 };
 use bobak_wire::{
     Credentials, Hello, Limits, OutcomeWriter, RequestSource, Welcome, encode_request,
@@ -49,7 +50,7 @@ pub fn person() -> Arc<TableSchema> {
                 "id",
                 OnDelete::SetNull,
             ))
-            .column(ColumnSchema::new("version", Type::I64).role(Role::Version))
+            .column(ColumnSchema::new("version", Type::I64).role(ColumnRole::Version))
             .key(["id"])
             .index("by_age", ["age", "name"])
             .build()

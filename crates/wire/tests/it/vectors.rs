@@ -58,7 +58,7 @@ fn servers_read_every_request() {
             }
             Request::Prepare { handle, text } => handles.prepare(handle, text),
             Request::Batch(part) => {
-                let mut batch = bobak_core::Batch::new();
+                let mut batch = bobak_core::WriteBatch::new();
                 part.read_into(&mut batch, &handles).unwrap();
                 assert!(!batch.is_empty());
             }

@@ -1,7 +1,7 @@
 //! Random and damaged bytes: rejected, or read as something else, and never a panic.
 
 use crate::samples::{person, requests, responses};
-use bobak_core::Batch;
+use bobak_core::WriteBatch;
 use bobak_wire::{
     FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, Request, Response, read_schema,
 };
@@ -32,7 +32,7 @@ fn handles() -> Handles {
 /// Reads a frame in every way that an end could.
 fn read(head: FrameHeader, body: &[u8], handles: &Handles) {
     match Request::decode(head, body, handles) {
-        Ok(Request::Batch(part)) => drop(part.read_into(&mut Batch::new(), handles)),
+        Ok(Request::Batch(part)) => drop(part.read_into(&mut WriteBatch::new(), handles)),
         Ok(Request::Define { schema, .. }) => drop(read_schema(schema)),
         _ => {}
     }

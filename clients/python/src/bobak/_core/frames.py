@@ -69,7 +69,7 @@ def _array(arrow: Any, name: str, kind: Type | None, values: Sequence[Any]) -> A
 def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
     """The rows of a data frame or table, as dicts of Python values."""
     if hasattr(frame, "to_batches"):
-        _refuse_twins(frame.schema.names)
+        _check_distinct(frame.schema.names)
         for batch in frame.to_batches(max_chunksize=_CHUNK):
             yield from batch.to_pylist()
         return
@@ -77,7 +77,7 @@ def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
         raise Error(ErrorKind.MISMATCH, f"{type(frame).__name__} where a frame is expected")
     pandas = _module("pandas")
     names = [str(name) for name in frame.columns]
-    _refuse_twins(names)
+    _check_distinct(names)
     for start in range(0, len(frame), _CHUNK):
         part = frame.iloc[start : start + _CHUNK]
         columns = [_values(pandas, part.iloc[:, place]) for place in range(len(names))]
@@ -85,7 +85,7 @@ def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
             yield dict(zip(names, row))
 
 
-def _refuse_twins(names: Sequence[str]) -> None:
+def _check_distinct(names: Sequence[str]) -> None:
     """Rejects two columns with the same name: one of them would be lost."""
     seen: set[str] = set()
     for name in names:

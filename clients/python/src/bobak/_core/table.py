@@ -151,12 +151,12 @@ def set_by_key(plan: Plan, key: Any, values: dict[str, Any]) -> Call[bool]:
 
 
 def set_where(plan: Plan, query: Query, values: dict[str, Any]) -> Call[int]:
-    _refuse_limits(plan, query)
+    _check_no_limit(plan, query)
     return calls.change(plan.schema, query.condition(plan), assignments(plan, values))
 
 
 def delete_where(plan: Plan, query: Query) -> Call[int]:
-    _refuse_limits(plan, query)
+    _check_no_limit(plan, query)
     return calls.change(plan.schema, query.condition(plan), None)
 
 
@@ -323,7 +323,7 @@ def _sets_of(plan: Plan, verb: str) -> bytes:
     return plan.upserted if verb == "upsert" else _NO_COLUMNS
 
 
-def _refuse_limits(plan: Plan, query: Query) -> None:
+def _check_no_limit(plan: Plan, query: Query) -> None:
     if query.limit is not None or query.offset:
         message = "update and delete change all rows that match: they accept no limit"
         raise plan.error(ErrorKind.MISUSE, message)

@@ -10,8 +10,8 @@ mod snapshots;
 
 use super::Memory;
 use bobak_core::{
-    Batch, ColumnSchema, Condition, Engine, FieldSet, OnError, Outcome, Query, Result,
-    SchemaChange, Select, Session, Source, TableSchema, Type, Value, Verb, Write,
+    ColumnSchema, Condition, Engine, FieldSet, OnError, Outcome, Query, Result, SchemaChange,
+    Select, Session, Source, TableSchema, Type, Value, Verb, Write, WriteBatch,
 };
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn person() -> Arc<TableSchema> {
         .column(ColumnSchema::new("name", Type::Text).max_chars(40))
         .column(ColumnSchema::new("email", Type::Text).nullable(true).unique())
         .column(ColumnSchema::new("age", Type::I32).nullable(true).check("age >= 0"))
-        .column(ColumnSchema::new("version", Type::I64).role(bobak_core::Role::Version))
+        .column(ColumnSchema::new("version", Type::I64).role(bobak_core::ColumnRole::Version))
         .key(["id"])
         .index("person_age_name", ["age", "name"])
         .build()
@@ -59,8 +59,8 @@ fn write(
     session.write(&Write { table, verb, fields, values })
 }
 
-fn batch(table: &Arc<TableSchema>, verb: Verb, rows: &[Values]) -> Batch {
-    let mut batch = Batch::new();
+fn batch(table: &Arc<TableSchema>, verb: Verb, rows: &[Values]) -> WriteBatch {
+    let mut batch = WriteBatch::new();
     for values in rows {
         let fields = FieldSet::EMPTY;
         batch.push(&Write { table, verb, fields, values }).unwrap();
@@ -70,7 +70,7 @@ fn batch(table: &Arc<TableSchema>, verb: Verb, rows: &[Values]) -> Batch {
 
 fn run(
     session: &dyn Session,
-    batch: &Batch,
+    batch: &WriteBatch,
     on_error: OnError,
 ) -> (Vec<Result<Outcome>>, Result<()>) {
     let mut outcomes = Vec::new();

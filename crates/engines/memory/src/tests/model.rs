@@ -255,7 +255,7 @@ fn send_batch(
     model: &mut Model,
     on_error: OnError,
 ) {
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     let mut expected = Vec::new();
     let (before, mut failed) = (model.rows.clone(), None);
     for row in 0..random.below(12) {

@@ -73,7 +73,7 @@ fn rate() {
     for part in [10_000, rows, 10_000, rows] {
         let memory = engine(&[&table]);
         let session = &*memory.session().unwrap();
-        let mut batch = Batch::new();
+        let mut batch = WriteBatch::new();
         timed(&format!("Batch of {part}"), rows, || {
             for (i, text) in texts.iter().enumerate() {
                 let values = &sample(i, text)[..];
@@ -113,7 +113,7 @@ fn small(table: &Arc<TableSchema>, texts: &[(String, String)]) {
     let memory = engine(&[table]);
     let session = &*memory.session().unwrap();
     let fields = FieldSet::EMPTY;
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for (i, text) in texts.iter().enumerate() {
         let values = &sample(i, text)[..];
         batch.push(&Write { table, verb: Verb::Insert, fields, values }).unwrap();

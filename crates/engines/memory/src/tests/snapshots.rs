@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::SnapshotFormat;
-use bobak_core::{Collation, ErrorKind, OnDelete, Role};
+use bobak_core::{Collation, ColumnRole, ErrorKind, OnDelete};
 use std::fs;
 
 const FORMATS: [SnapshotFormat; 2] = [SnapshotFormat::Binary, SnapshotFormat::Json];
@@ -16,8 +16,8 @@ fn rich() -> [Arc<TableSchema>; 2] {
     }
     let every = builder
         .column(ColumnSchema::new("id", Type::Uuid).as_text())
-        .column(ColumnSchema::new("made", Type::Timestamp).role(Role::CreatedAt))
-        .column(ColumnSchema::new("version", Type::I64).role(Role::Version))
+        .column(ColumnSchema::new("made", Type::Timestamp).role(ColumnRole::CreatedAt))
+        .column(ColumnSchema::new("version", Type::I64).role(ColumnRole::Version))
         .column(
             ColumnSchema::new("name", Type::Text)
                 .max_chars(7)

@@ -10,24 +10,24 @@
 //! Whatever the server rejects is undone and done again by halves or row by row, so that each row
 //! has the result that it would have alone.
 
-use crate::batch::{Sender, Target};
+use crate::batch::{RunTarget, Sender};
 use crate::error::is_row_error;
 use crate::keys::{KeyBytes, key_bytes, needs_key, push_bare_key, push_key};
 use crate::row_writes::{conflict, not_found, push_update, push_values, reject_null, strange_keys};
-use crate::sql_texts::StatementKind;
-use crate::values::decode::{BorrowedRow, Cell};
+use crate::sql_texts::SqlTextKind;
+use crate::values::decode::{BorrowedRow, DecodedValue};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{GeneratedKey, OnError, Outcome, Result, Row, ValueRef, Verb};
 use bobak_sql::Dialect;
 use mysql::Value as Wire;
 use std::collections::HashMap;
 
-type Results = Vec<Result<Outcome>>;
+type RowResults = Vec<Result<Outcome>>;
 
 /// Sends a chunk.
-pub(crate) struct Chunk<'s, 'c, 'b> {
+pub(crate) struct ChunkSender<'s, 'c, 'b> {
     sender: &'s mut Sender<'c>,
-    target: Target<'b>,
+    target: RunTarget<'b>,
     /// The number of its first row.
     first: u64,
 }
@@ -39,13 +39,13 @@ enum UpsertStep {
     Update,
 }
 
-impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
-    pub(crate) fn new(sender: &'s mut Sender<'c>, target: Target<'b>, first: u64) -> Self {
+impl<'s, 'c, 'b> ChunkSender<'s, 'c, 'b> {
+    pub(crate) fn new(sender: &'s mut Sender<'c>, target: RunTarget<'b>, first: u64) -> Self {
         Self { sender, target, first }
     }
 
     /// Sends the rows; gives a result for each, in order.
-    pub(crate) fn send(mut self, rows: &[EncodedRow<'b>]) -> Result<Results> {
+    pub(crate) fn send(mut self, rows: &[EncodedRow<'b>]) -> Result<RowResults> {
         let mut results = Vec::with_capacity(rows.len());
         if rows.len() < 2 || rows.iter().any(|row| !self.target.is_whole(*row)) {
             self.singly(rows, 0, &mut results)?;
@@ -67,7 +67,12 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
     }
 
     /// Row by row; the first is at place `at` of the part.
-    fn singly(&mut self, rows: &[EncodedRow<'b>], at: usize, results: &mut Results) -> Result<()> {
+    fn singly(
+        &mut self,
+        rows: &[EncodedRow<'b>],
+        at: usize,
+        results: &mut RowResults,
+    ) -> Result<()> {
         for (row, at) in rows.iter().zip(at..) {
             let number = self.number(at);
             results.push(self.sender.one(&self.target, *row, number)?);
@@ -76,7 +81,12 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
     }
 
     /// New rows: those with a key and those without by statements of their own.
-    fn inserts(&mut self, rows: &[EncodedRow<'b>], at: usize, results: &mut Results) -> Result<()> {
+    fn inserts(
+        &mut self,
+        rows: &[EncodedRow<'b>],
+        at: usize,
+        results: &mut RowResults,
+    ) -> Result<()> {
         let mut at = at;
         let table = self.target.table;
         for run in rows.chunk_by(|a, b| needs_key(table, a) == needs_key(table, b)) {
@@ -102,7 +112,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         rows: &[EncodedRow<'b>],
         without_key: bool,
         at: usize,
-        results: &mut Results,
+        results: &mut RowResults,
     ) -> Result<()> {
         let no_keys_come_back =
             without_key && self.sender.connection.flavour.dialect != Dialect::MariaDb;
@@ -140,7 +150,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
             push_values(table, row, without_key, &mut parameters)?;
         }
         let connection = &mut *self.sender.connection;
-        let kind = StatementKind::Insert { verb, rows: rows.len(), without_key };
+        let kind = SqlTextKind::Insert { verb, rows: rows.len(), without_key };
         let sql = self.sender.sql_texts.text(connection.flavour.dialect, table, kind);
         if !without_key {
             return connection.run(Some(table), &sql, parameters).map(|_| Vec::new());
@@ -150,7 +160,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
     }
 
     /// Updates rows, after reading which of them exist, and in which version.
-    fn updates(&mut self, rows: &[EncodedRow<'b>], results: &mut Results) -> Result<()> {
+    fn updates(&mut self, rows: &[EncodedRow<'b>], results: &mut RowResults) -> Result<()> {
         let table = self.target.table;
         let found = self.lock(rows)?;
         let mut wanted = Vec::with_capacity(rows.len());
@@ -223,18 +233,15 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
             push_update(table, fields, row, with_version, &mut of_row)?;
             parameters.push(of_row);
         }
-        let kind = if with_version {
-            StatementKind::Update(fields)
-        } else {
-            StatementKind::Overwrite(fields)
-        };
+        let kind =
+            if with_version { SqlTextKind::Update(fields) } else { SqlTextKind::Overwrite(fields) };
         let connection = &mut *self.sender.connection;
         let sql = self.sender.sql_texts.text(connection.flavour.dialect, table, kind);
         connection.bulk(table, &sql, parameters)
     }
 
     /// Upserts: updates existing rows and inserts the others, in order if the order could matter.
-    fn upserts(&mut self, rows: &[EncodedRow<'b>], results: &mut Results) -> Result<()> {
+    fn upserts(&mut self, rows: &[EncodedRow<'b>], results: &mut RowResults) -> Result<()> {
         if rows.iter().all(|row| self.needs_key(row)) {
             return self.inserts(rows, 0, results);
         }
@@ -334,7 +341,12 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
     }
 
     /// Deletes rows in one statement; if it fails, in halves.
-    fn deletes(&mut self, rows: &[EncodedRow<'b>], at: usize, results: &mut Results) -> Result<()> {
+    fn deletes(
+        &mut self,
+        rows: &[EncodedRow<'b>],
+        at: usize,
+        results: &mut RowResults,
+    ) -> Result<()> {
         let mut at = at;
         let mut rest = rows;
         while !rest.is_empty() {
@@ -347,7 +359,12 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         Ok(())
     }
 
-    fn delete(&mut self, rows: &[EncodedRow<'b>], at: usize, results: &mut Results) -> Result<()> {
+    fn delete(
+        &mut self,
+        rows: &[EncodedRow<'b>],
+        at: usize,
+        results: &mut RowResults,
+    ) -> Result<()> {
         if rows.len() < 2 {
             return self.singly(rows, at, results);
         }
@@ -376,11 +393,11 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
             push_bare_key(table, row, &mut parameters)?;
         }
         let dialect = self.sender.connection.flavour.dialect;
-        let sql = self.sender.sql_texts.text(dialect, table, StatementKind::DeleteMany(rows.len()));
+        let sql = self.sender.sql_texts.text(dialect, table, SqlTextKind::DeleteMany(rows.len()));
         if dialect == Dialect::MariaDb {
             return self.keys(&sql, parameters);
         }
-        let lock = self.sender.sql_texts.text(dialect, table, StatementKind::Lock(rows.len()));
+        let lock = self.sender.sql_texts.text(dialect, table, SqlTextKind::Lock(rows.len()));
         let found = self.keys(&lock, parameters.clone())?;
         self.sender.connection.run(Some(table), &sql, parameters)?;
         Ok(found)
@@ -398,7 +415,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
                 push_key(table, *row, &mut parameters)?;
             }
             let dialect = self.sender.connection.flavour.dialect;
-            let sql = self.sender.sql_texts.text(dialect, table, StatementKind::Lock(rest.len()));
+            let sql = self.sender.sql_texts.text(dialect, table, SqlTextKind::Lock(rest.len()));
             found.extend(self.keys(&sql, parameters)?);
             rest = later;
         }
@@ -413,7 +430,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
             let row = BorrowedRow { cells, columns };
             let key = key_bytes(table, |at| row.get(at))?;
             let version = match cells.get(table.key().len()) {
-                Some(Cell::Int(version)) => Some(*version),
+                Some(DecodedValue::Int(version)) => Some(*version),
                 _ => None,
             };
             found.insert(key, version);

@@ -4,14 +4,14 @@
 
 mod chunk;
 
-use crate::batch::chunk::Chunk;
+use crate::batch::chunk::ChunkSender;
 use crate::connection::Connection;
 use crate::error::is_row_error;
 use crate::keys::{KeyBytes, key_bytes};
 use crate::row_writes::write_row;
-use crate::sql_texts::SqlTexts;
+use crate::sql_texts::SqlTextCache;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Batch, FieldSet, OnError, Outcome, Result, Row, Run, TableSchema, Verb};
+use bobak_core::{FieldSet, OnError, Outcome, Result, Row, Run, TableSchema, Verb, WriteBatch};
 use std::collections::HashSet;
 
 /// The most rows of one statement: more gain nothing that could be measured.
@@ -24,14 +24,14 @@ const PARAMETERS: usize = 65_535;
 /// Sends a batch in an open transaction.
 pub(crate) struct Sender<'c> {
     pub connection: &'c mut Connection,
-    pub sql_texts: &'c SqlTexts,
+    pub sql_texts: &'c SqlTextCache,
     pub on_error: OnError,
     each: &'c mut dyn FnMut(Result<Outcome>),
 }
 
 /// What rows of a part have in common.
 #[derive(Clone, Copy)]
-pub(crate) struct Target<'b> {
+pub(crate) struct RunTarget<'b> {
     pub table: &'b TableSchema,
     pub verb: Verb,
     pub fields: FieldSet,
@@ -40,8 +40,8 @@ pub(crate) struct Target<'b> {
 /// Sends a batch into the open transaction. After an error the caller undoes what was done.
 pub(crate) fn send(
     connection: &mut Connection,
-    sql_texts: &SqlTexts,
-    batch: &Batch,
+    sql_texts: &SqlTextCache,
+    batch: &WriteBatch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
@@ -51,7 +51,7 @@ pub(crate) fn send(
 
 impl Sender<'_> {
     fn run(&mut self, run: &Run<'_>) -> Result<()> {
-        let target = Target { table: run.table, verb: run.verb, fields: run.fields };
+        let target = RunTarget { table: run.table, verb: run.verb, fields: run.fields };
         let columns = run.table.columns().len() + run.table.key().len() + 1;
         let most = MOST.min(PARAMETERS / columns).max(1);
         let mut part: Vec<EncodedRow<'_>> = Vec::with_capacity(most.min(run.rows as usize));
@@ -77,7 +77,7 @@ impl Sender<'_> {
     /// The row's key, for verbs whose parts have no two rows of one key.
     fn key_to_keep_apart(
         &self,
-        target: &Target<'_>,
+        target: &RunTarget<'_>,
         row: EncodedRow<'_>,
     ) -> Result<Option<KeyBytes>> {
         let table = target.table;
@@ -92,8 +92,8 @@ impl Sender<'_> {
     }
 
     /// Sends a part and returns its results; returns the number of the row after it.
-    fn part(&mut self, target: &Target<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<u64> {
-        let results = Chunk::new(self, *target, first).send(rows)?;
+    fn part(&mut self, target: &RunTarget<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<u64> {
+        let results = ChunkSender::new(self, *target, first).send(rows)?;
         results.into_iter().for_each(&mut *self.each);
         Ok(first + rows.len() as u64)
     }
@@ -101,11 +101,11 @@ impl Sender<'_> {
     /// One row, by the statements of a single write. An error that ends the batch is the outer one.
     pub(crate) fn one(
         &mut self,
-        target: &Target<'_>,
+        target: &RunTarget<'_>,
         row: EncodedRow<'_>,
         number: u64,
     ) -> Result<Result<Outcome>> {
-        let Target { table, verb, fields } = *target;
+        let RunTarget { table, verb, fields } = *target;
         let done = write_row(self.connection, self.sql_texts, table, verb, fields, &row);
         self.judged(done, number)
     }
@@ -121,7 +121,7 @@ impl Sender<'_> {
     }
 }
 
-impl Target<'_> {
+impl RunTarget<'_> {
     /// Whether the order of the rows could matter beyond their keys: another unique rule, or a
     /// reference inside the table.
     pub(crate) fn is_delicate(&self) -> bool {

@@ -25,13 +25,13 @@ const SQL_MODE: &str = "STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR
 
 /// What opens connections.
 #[derive(Debug)]
-pub(crate) struct Connector {
+pub(crate) struct ServerConnector {
     pub settings: Settings,
     /// The host that answered last.
     last: AtomicUsize,
 }
 
-impl Connector {
+impl ServerConnector {
     pub(crate) fn new(settings: Settings) -> Self {
         Self { settings, last: AtomicUsize::new(0) }
     }

@@ -4,9 +4,9 @@ pub(crate) mod connector;
 pub(crate) mod placeholders;
 pub(crate) mod pool;
 
-use crate::connection::connector::Connector;
+use crate::connection::connector::ServerConnector;
 use crate::error::{self, Phase};
-use crate::values::decode::{Cell, Decoder};
+use crate::values::decode::{DecodedValue, Decoder};
 use bobak_core::{Interrupt, Interruptible, Result, ResultColumn, TableSchema};
 use bobak_sql::Dialect;
 use mysql::prelude::Queryable;
@@ -31,7 +31,7 @@ pub(crate) struct Flavour {
 /// A connection to a server.
 pub(crate) struct Connection {
     conn: Conn,
-    connector: Arc<Connector>,
+    connector: Arc<ServerConnector>,
     /// The index of its host.
     pub host: usize,
     pub flavour: Flavour,
@@ -43,7 +43,7 @@ pub(crate) struct Connection {
 }
 
 /// Called with each row's values and the columns. It returns whether to go on.
-pub(crate) type OnRow<'r> = dyn FnMut(&[Cell], &[ResultColumn]) -> Result<bool> + 'r;
+pub(crate) type OnRow<'r> = dyn FnMut(&[DecodedValue], &[ResultColumn]) -> Result<bool> + 'r;
 
 /// The result of a statement that wrote.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,12 +58,12 @@ pub(crate) struct WriteResult {
 
 /// The result of a statement, not yet read.
 pub(crate) struct StatementResult<'c> {
-    rows: Rows<'c>,
+    rows: ResultSet<'c>,
     canceller: Canceller,
 }
 
 /// The rows, from the binary or the text protocol.
-enum Rows<'c> {
+enum ResultSet<'c> {
     Prepared(QueryResult<'c, 'c, 'c, Binary>),
     Plain(QueryResult<'c, 'c, 'c, Text>),
 }
@@ -71,7 +71,7 @@ enum Rows<'c> {
 /// Cancels the statement that a connection is running, over another connection.
 #[derive(Clone)]
 pub(crate) struct Canceller {
-    connector: Arc<Connector>,
+    connector: Arc<ServerConnector>,
     host: usize,
     connection: u32,
 }
@@ -79,7 +79,7 @@ pub(crate) struct Canceller {
 impl Connection {
     pub(crate) fn new(
         conn: Conn,
-        connector: Arc<Connector>,
+        connector: Arc<ServerConnector>,
         host: usize,
         flavour: Flavour,
     ) -> Self {
@@ -152,7 +152,7 @@ impl Connection {
         table: Option<&TableSchema>,
         sql: &str,
         parameters: Vec<Wire>,
-    ) -> Result<Vec<Vec<Cell>>> {
+    ) -> Result<Vec<Vec<DecodedValue>>> {
         let mut rows = Vec::new();
         self.each(table, sql, parameters, &mut |cells, _| {
             rows.push(cells.to_vec());
@@ -173,7 +173,7 @@ impl Connection {
             let mut keys = Vec::new();
             self.each(Some(table), sql, parameters, &mut |cells, _| {
                 keys.extend(cells.iter().filter_map(|cell| match cell {
-                    Cell::Int(key) => Some(*key),
+                    DecodedValue::Int(key) => Some(*key),
                     _ => None,
                 }));
                 Ok(true)
@@ -222,7 +222,7 @@ impl Connection {
             if parameters.is_empty() { Params::Empty } else { Params::Positional(parameters) };
         let canceller = self.canceller();
         let _stoppable = canceller.stoppable();
-        let rows = self.conn.exec_iter(&statement, parameters).map(Rows::Prepared)?;
+        let rows = self.conn.exec_iter(&statement, parameters).map(ResultSet::Prepared)?;
         Ok(StatementResult { rows, canceller })
     }
 
@@ -234,7 +234,7 @@ impl Connection {
         let text = placeholders::inlined(sql, parameters)?;
         let canceller = self.canceller();
         let _stoppable = canceller.stoppable();
-        let rows = self.conn.query_iter(text).map(Rows::Plain)?;
+        let rows = self.conn.query_iter(text).map(ResultSet::Plain)?;
         Ok(StatementResult { rows, canceller })
     }
 
@@ -333,25 +333,25 @@ impl StatementResult<'_> {
     /// The next row; nothing after the last.
     pub(crate) fn next(&mut self) -> Option<mysql::Result<mysql::Row>> {
         match &mut self.rows {
-            Rows::Prepared(result) => result.next(),
-            Rows::Plain(result) => result.next(),
+            ResultSet::Prepared(result) => result.next(),
+            ResultSet::Plain(result) => result.next(),
         }
     }
 
     /// What reads its rows. Those of SQL text have types, and exact decimal numbers.
     pub(crate) fn decoder(&self, is_sql: bool) -> Decoder {
         match &self.rows {
-            Rows::Prepared(result) => Decoder::new(result.columns().as_ref(), is_sql),
-            Rows::Plain(result) => Decoder::new(result.columns().as_ref(), is_sql),
+            ResultSet::Prepared(result) => Decoder::new(result.columns().as_ref(), is_sql),
+            ResultSet::Plain(result) => Decoder::new(result.columns().as_ref(), is_sql),
         }
     }
 
     fn done(&self) -> WriteResult {
         let (affected, last_key, info) = match &self.rows {
-            Rows::Prepared(result) => {
+            ResultSet::Prepared(result) => {
                 (result.affected_rows(), result.last_insert_id(), result.info_str())
             }
-            Rows::Plain(result) => {
+            ResultSet::Plain(result) => {
                 (result.affected_rows(), result.last_insert_id(), result.info_str())
             }
         };

@@ -1,7 +1,7 @@
 //! How the pool opens connections, and when it checks them.
 
 use crate::connection::Connection;
-use crate::connection::connector::Connector;
+use crate::connection::connector::ServerConnector;
 use bobak_core::Result;
 use bobak_engine_common::PoolSettings;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Opens connections for the pool; each keeps the connector, to cancel its statements.
 #[derive(Debug)]
-pub(crate) struct PoolConnector(pub Arc<Connector>);
+pub(crate) struct PoolConnector(pub Arc<ServerConnector>);
 
 /// A pool without connections.
-pub(crate) fn pool(connector: Connector) -> Arc<Pool> {
+pub(crate) fn pool(connector: ServerConnector) -> Arc<Pool> {
     let limits = PoolSettings {
         max_connections: connector.settings.connections,
         acquire_timeout: connector.settings.busy_timeout,

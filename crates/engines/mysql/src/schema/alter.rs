@@ -6,7 +6,7 @@
 
 use crate::connection::Connection;
 use crate::schema::tables;
-use crate::values::decode::Cell;
+use crate::values::decode::DecodedValue;
 use crate::values::encode::plain;
 use bobak_core::{
     Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableSchema, Type, ValueRef,
@@ -193,7 +193,7 @@ fn folds_as_rust(connection: &mut Connection) -> Result<bool> {
     let rows = connection.rows(None, &sql, vec![plain(ValueRef::Text(&letters))]);
     Ok(match rows {
         Ok(rows) => match rows.first().and_then(|row| row.first()) {
-            Some(Cell::Text(found)) => *found == Collation::UnicodeNoCase.fold(&letters),
+            Some(DecodedValue::Text(found)) => *found == Collation::UnicodeNoCase.fold(&letters),
             _ => false,
         },
         // An unknown collation.

@@ -6,14 +6,14 @@
 //! All of them stay in force in the database.
 
 use crate::connection::Connection;
-use crate::values::decode::Cell;
+use crate::values::decode::DecodedValue;
 use bobak_core::{
     ColumnSchema, ErrorKind, OnDelete, OnUpdate, Reference, Result, TableSchema, Type,
 };
 use bobak_sql::{FOLDED, FOLDED_KEY, parse_comment, parse_declared};
 
 /// A column as the server describes it.
-struct Column {
+struct CatalogColumn {
     schema: ColumnSchema,
     /// Bobak's comment says that the user gives the key.
     given: bool,
@@ -21,7 +21,7 @@ struct Column {
 }
 
 /// An index as the server describes it.
-struct Index {
+struct CatalogIndex {
     name: String,
     unique: bool,
     columns: Vec<String>,
@@ -102,12 +102,12 @@ pub(crate) fn triggers(
 
 /// Rows of texts: a number is its digits, NULL is the empty text.
 pub(super) fn facts(connection: &mut Connection, sql: &str) -> Result<Facts> {
-    let text = |cell: &Cell| match cell {
-        Cell::Null => String::new(),
-        Cell::Int(integer) => integer.to_string(),
-        Cell::Float(float) => float.to_string(),
-        Cell::Text(text) => text.clone(),
-        Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    let text = |cell: &DecodedValue| match cell {
+        DecodedValue::Null => String::new(),
+        DecodedValue::Int(integer) => integer.to_string(),
+        DecodedValue::Float(float) => float.to_string(),
+        DecodedValue::Text(text) => text.clone(),
+        DecodedValue::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
     };
     let rows = connection.rows(None, sql, Vec::new())?;
     Ok(rows.iter().map(|row| row.iter().map(text).collect()).collect())
@@ -124,7 +124,7 @@ fn table(
     indexes: &Facts,
     references: &Facts,
 ) -> Result<Option<TableSchema>> {
-    let mut columns: Vec<Column> = columns
+    let mut columns: Vec<CatalogColumn> = columns
         .iter()
         .filter(|row| !part(row, 4).to_ascii_uppercase().contains("GENERATED"))
         .map(|row| column(connection, row))
@@ -152,7 +152,7 @@ fn table(
     Ok(Some(build(name, columns, key, &indexes)?))
 }
 
-fn column(connection: &Connection, row: &[String]) -> Column {
+fn column(connection: &Connection, row: &[String]) -> CatalogColumn {
     let (name, declared, comment) = (part(row, 1), part(row, 2), part(row, 5));
     let declared_type = parse_declared(connection.flavour.dialect, declared);
     let described = parse_comment(name, comment)
@@ -164,19 +164,19 @@ fn column(connection: &Connection, row: &[String]) -> Column {
         (schema, false)
     });
     schema.nullable = part(row, 3) == "YES";
-    Column { schema, given, auto_increment: part(row, 4).contains("auto_increment") }
+    CatalogColumn { schema, given, auto_increment: part(row, 4).contains("auto_increment") }
 }
 
 /// The indexes, their columns' rows put together.
-fn grouped(rows: &Facts) -> Vec<Index> {
-    let mut indexes: Vec<Index> = Vec::new();
+fn grouped(rows: &Facts) -> Vec<CatalogIndex> {
+    let mut indexes: Vec<CatalogIndex> = Vec::new();
     for row in rows {
         let name = part(row, 1);
         let column = part(row, 3);
         let column = column.strip_prefix(FOLDED).unwrap_or(column).to_owned();
         match indexes.last_mut().filter(|index| index.name == name) {
             Some(index) => index.columns.push(column),
-            None => indexes.push(Index {
+            None => indexes.push(CatalogIndex {
                 name: name.to_owned(),
                 unique: part(row, 2) == "0",
                 columns: vec![column],
@@ -207,11 +207,11 @@ fn reference(row: &[String]) -> Reference {
 
 fn build(
     table: &str,
-    columns: Vec<Column>,
+    columns: Vec<CatalogColumn>,
     key: Vec<String>,
-    indexes: &[Index],
+    indexes: &[CatalogIndex],
 ) -> Result<TableSchema> {
-    let is_rule = |index: &Index| match &index.columns[..] {
+    let is_rule = |index: &CatalogIndex| match &index.columns[..] {
         [column] => index.unique && index.name == format!("{table}_{column}_unique"),
         _ => false,
     };
@@ -221,7 +221,7 @@ fn build(
         in_key && (column.given || (column.schema.ty == Type::I64 && !column.auto_increment))
     });
     for mut column in columns {
-        let own = |index: &&Index| {
+        let own = |index: &&CatalogIndex| {
             is_rule(index) && index.columns.contains(&column.schema.name.to_string())
         };
         column.schema.unique = indexes.iter().any(|index| own(&index));

@@ -7,7 +7,7 @@
 
 use crate::connection::pool::PooledConnection;
 use crate::connection::{Connection, StatementResult};
-use crate::values::decode::{BorrowedRow, Cell, Decoder};
+use crate::values::decode::{BorrowedRow, DecodedValue, Decoder};
 use bobak_core::{Error, ErrorKind, Result, ResultColumn, RowBuffer, TableSchema};
 use mysql::Value as Wire;
 use self_cell::{MutBorrow, self_cell};
@@ -28,16 +28,16 @@ self_cell!(
 );
 
 /// A cursor: rows that were read and not yet returned, and the rest of the server's reply.
-pub(crate) struct Reader {
+pub(crate) struct CursorReader {
     table: Option<Arc<TableSchema>>,
     parts: VecDeque<RowBuffer>,
-    stream: Option<Stream>,
+    stream: Option<RowStream>,
     /// What ended the answer too early, after the parts.
     failed: Option<Error>,
 }
 
 /// An answer that is not at its end.
-struct Stream {
+struct RowStream {
     held: OpenResult,
     decoder: Decoder,
     /// Returns the connection to the pool. `None` inside a transaction, which keeps its connection.
@@ -54,12 +54,12 @@ pub(crate) struct CursorStatement<'a> {
 /// What an opening gives: the cursor, its columns, and the transaction's connection where it
 /// is free again.
 pub(crate) struct OpenedCursor {
-    pub reader: Reader,
+    pub reader: CursorReader,
     pub columns: Vec<ResultColumn>,
     pub connection: Option<Box<Connection>>,
 }
 
-impl Reader {
+impl CursorReader {
     /// Opens a cursor on a connection of its own.
     pub(crate) fn on_pooled(
         mut pooled: PooledConnection,
@@ -180,30 +180,38 @@ fn open(
     let is_sql = opening.table.is_none();
     let decoder = held.with_dependent(|_, reply| reply.decoder(is_sql));
     let columns = decoder.columns().to_vec();
-    let stream = Stream { held, decoder, pooled };
-    let mut reader =
-        Reader { table: opening.table, parts: VecDeque::new(), stream: Some(stream), failed: None };
+    let stream = RowStream { held, decoder, pooled };
+    let mut reader = CursorReader {
+        table: opening.table,
+        parts: VecDeque::new(),
+        stream: Some(stream),
+        failed: None,
+    };
     let connection = reader.read(AT_ONCE);
     Ok(OpenedCursor { reader, columns, connection })
 }
 
 /// Why a reply ended early.
-enum ReadError {
+enum CursorError {
     Line(mysql::Error),
     Value(Error),
 }
 
-impl Stream {
+impl RowStream {
     /// Fills a part; whether the answer is at its end.
-    fn part(&mut self, part: &mut RowBuffer, cells: &mut Vec<Cell>) -> Result<bool, ReadError> {
+    fn part(
+        &mut self,
+        part: &mut RowBuffer,
+        cells: &mut Vec<DecodedValue>,
+    ) -> Result<bool, CursorError> {
         while part.bytes() < PART {
             let next = self.held.with_dependent_mut(|_, reply| reply.next());
-            let Some(row) = next.transpose().map_err(ReadError::Line)? else {
+            let Some(row) = next.transpose().map_err(CursorError::Line)? else {
                 return Ok(true);
             };
-            self.decoder.read(row, cells).map_err(ReadError::Value)?;
+            self.decoder.read(row, cells).map_err(CursorError::Value)?;
             part.push(&BorrowedRow { cells, columns: self.decoder.columns() })
-                .map_err(ReadError::Value)?;
+                .map_err(CursorError::Value)?;
         }
         Ok(false)
     }
@@ -226,16 +234,16 @@ impl Stream {
 
     fn fail(
         self,
-        wrong: ReadError,
+        wrong: CursorError,
         table: Option<&TableSchema>,
     ) -> (Error, Option<Box<Connection>>) {
         match wrong {
-            ReadError::Line(error) => {
+            CursorError::Line(error) => {
                 let mut connection = self.held.into_owner().into_inner();
                 let error = connection.failed(error, table);
                 (error, give_back(connection, self.pooled))
             }
-            ReadError::Value(error) => {
+            CursorError::Value(error) => {
                 let error = match table {
                     Some(table) => error.in_table(table.name()),
                     None => error,

@@ -14,14 +14,14 @@ use crate::error::Phase;
 use crate::keys::push_bare_key;
 use crate::row_writes::write_row;
 use crate::schema::{alter, details, tables};
-use crate::session::cursor::{CursorStatement, OpenedCursor, Reader};
-use crate::session::transaction::Transaction;
-use crate::sql_texts::StatementKind;
+use crate::session::cursor::{CursorReader, CursorStatement, OpenedCursor};
+use crate::session::transaction::OpenTransaction;
+use crate::sql_texts::SqlTextKind;
 use crate::values::encode::{encode, plain_all};
 use bobak_core::{
-    Assign, Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
-    TableSchema, TransactionControl, Value, Write,
+    Assign, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter,
+    Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
+    TransactionControl, Value, Write, WriteBatch,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -37,8 +37,8 @@ pub(crate) struct MySqlSession<'e> {
 
 #[derive(Default)]
 struct SessionState {
-    transaction: Option<Transaction>,
-    cursors: BTreeMap<u64, Reader>,
+    transaction: Option<OpenTransaction>,
+    cursors: BTreeMap<u64, CursorReader>,
     last_cursor: u64,
 }
 
@@ -101,9 +101,9 @@ impl<'e> MySqlSession<'e> {
     }
 
     /// Begins a transaction.
-    fn begin(&self) -> Result<Transaction> {
+    fn begin(&self) -> Result<OpenTransaction> {
         let pooled = self.engine.pool.acquire_owned()?;
-        match Transaction::begin(pooled) {
+        match OpenTransaction::begin(pooled) {
             Ok(transaction) => Ok(transaction),
             Err((error, pooled)) => {
                 let again = pooled.is_reused() && pooled.is_broken();
@@ -113,20 +113,21 @@ impl<'e> MySqlSession<'e> {
                 if !again {
                     return Err(error);
                 }
-                Transaction::begin(self.engine.pool.acquire_owned()?).map_err(|(error, _)| error)
+                OpenTransaction::begin(self.engine.pool.acquire_owned()?)
+                    .map_err(|(error, _)| error)
             }
         }
     }
 
     /// Ends a transaction that failed or was given up.
-    fn rolled_back(&self, transaction: Transaction) {
+    fn rolled_back(&self, transaction: OpenTransaction) {
         transaction.rollback();
     }
 
     fn batch_inside(
         &self,
-        transaction: &mut Transaction,
-        batch: &Batch,
+        transaction: &mut OpenTransaction,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
@@ -153,7 +154,7 @@ impl<'e> MySqlSession<'e> {
         state.free_transaction();
         if let Some(transaction) = &mut state.transaction {
             let connection = transaction.lend()?;
-            return match Reader::inside(connection, opening) {
+            return match CursorReader::inside(connection, opening) {
                 Ok(mut opened) => {
                     if let Some(connection) = opened.connection.take() {
                         transaction.put(connection);
@@ -172,12 +173,12 @@ impl<'e> MySqlSession<'e> {
         pooled.phase = Phase::Read;
         let (sql, parameters, table) = (opening.sql, opening.parameters, opening.table.clone());
         let used_before = pooled.is_reused();
-        match Reader::on_pooled(pooled, opening) {
+        match CursorReader::on_pooled(pooled, opening) {
             // The connection was gone before it was used.
             Err(error) if used_before && error.kind() == ErrorKind::Unreachable => {
                 let mut pooled = self.engine.pool.acquire_owned()?;
                 pooled.phase = Phase::Read;
-                Reader::on_pooled(pooled, CursorStatement { table, sql, parameters })
+                CursorReader::on_pooled(pooled, CursorStatement { table, sql, parameters })
             }
             other => other,
         }
@@ -232,7 +233,7 @@ impl Session for MySqlSession<'_> {
             TransactionControl::RollbackTo(name) => transaction.rollback_to(name),
             TransactionControl::Begin => Ok(()),
             TransactionControl::Commit => {
-                state.transaction.take().map_or(Ok(()), Transaction::commit)
+                state.transaction.take().map_or(Ok(()), OpenTransaction::commit)
             }
             TransactionControl::Rollback => {
                 if let Some(transaction) = state.transaction.take() {
@@ -274,7 +275,7 @@ impl Session for MySqlSession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
@@ -312,11 +313,8 @@ impl Session for MySqlSession<'_> {
             Phase::Read,
             || !found.get(),
             |connection| {
-                let text = self.engine.sql_texts.text(
-                    connection.flavour.dialect,
-                    table,
-                    StatementKind::Get,
-                );
+                let text =
+                    self.engine.sql_texts.text(connection.flavour.dialect, table, SqlTextKind::Get);
                 connection.each(Some(table), &text, parameters.clone(), &mut |cells, columns| {
                     found.set(true);
                     row(&crate::values::decode::BorrowedRow { cells, columns }).map(|()| true)
@@ -371,7 +369,7 @@ impl Session for MySqlSession<'_> {
         let Ok(id) = cursor.id() else { return };
         // From inside a query it can't be closed: it goes with the session.
         let Ok(mut state) = self.state() else { return };
-        let freed = state.cursors.remove(&id.0).and_then(Reader::end);
+        let freed = state.cursors.remove(&id.0).and_then(CursorReader::end);
         if let (Some(connection), Some(transaction)) = (freed, &mut state.transaction) {
             transaction.put(connection);
         }

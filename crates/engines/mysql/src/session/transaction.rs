@@ -6,7 +6,7 @@ use crate::error::{Phase, ends_transaction};
 use bobak_core::{Error, ErrorKind, Result};
 
 /// A transaction that was begun and has not ended.
-pub(crate) struct Transaction {
+pub(crate) struct OpenTransaction {
     pooled: PooledConnection,
     /// The savepoints: the caller's name, and the number in the name on the server. There, a second savepoint of the
     /// same name replaces the first, and names are short.
@@ -16,7 +16,7 @@ pub(crate) struct Transaction {
     dead: Option<(ErrorKind, String)>,
 }
 
-impl Transaction {
+impl OpenTransaction {
     /// Begins one.
     pub(crate) fn begin(mut pooled: PooledConnection) -> Result<Self, (Error, PooledConnection)> {
         pooled.phase = Phase::Read;

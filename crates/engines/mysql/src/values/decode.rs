@@ -12,7 +12,7 @@ const BINARY: u16 = 63;
 
 /// One value, owned.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell {
+pub(crate) enum DecodedValue {
     Null,
     Int(i64),
     Float(f64),
@@ -52,7 +52,7 @@ pub(crate) struct Decoder {
 /// A row, read.
 #[derive(Debug)]
 pub(crate) struct BorrowedRow<'a> {
-    pub cells: &'a [Cell],
+    pub cells: &'a [DecodedValue],
     pub columns: &'a [ResultColumn],
 }
 
@@ -82,7 +82,7 @@ impl Decoder {
     ///
     /// # Errors
     /// `OutOfRange`, `Mismatch`, naming the column.
-    pub(crate) fn read(&self, row: mysql::Row, cells: &mut Vec<Cell>) -> Result<()> {
+    pub(crate) fn read(&self, row: mysql::Row, cells: &mut Vec<DecodedValue>) -> Result<()> {
         cells.clear();
         for (place, wire) in row.unwrap().into_iter().enumerate() {
             let kind = self.kinds.get(place).copied().unwrap_or(CellKind::Bytes);
@@ -107,11 +107,11 @@ impl Row for BorrowedRow<'_> {
     #[inline]
     fn get(&self, column: usize) -> ValueRef<'_> {
         match self.cells.get(column) {
-            None | Some(Cell::Null) => ValueRef::Null,
-            Some(Cell::Int(integer)) => ValueRef::Int(*integer),
-            Some(Cell::Float(float)) => ValueRef::Float(*float),
-            Some(Cell::Text(text)) => ValueRef::Text(text),
-            Some(Cell::Bytes(bytes)) => ValueRef::Bytes(bytes),
+            None | Some(DecodedValue::Null) => ValueRef::Null,
+            Some(DecodedValue::Int(integer)) => ValueRef::Int(*integer),
+            Some(DecodedValue::Float(float)) => ValueRef::Float(*float),
+            Some(DecodedValue::Text(text)) => ValueRef::Text(text),
+            Some(DecodedValue::Bytes(bytes)) => ValueRef::Bytes(bytes),
         }
     }
 
@@ -186,34 +186,34 @@ fn ty(column: &Column, kind: CellKind) -> Type {
 
 type ReadError = (ErrorKind, String);
 
-fn cell(kind: CellKind, wire: Wire) -> Result<Cell, ReadError> {
+fn cell(kind: CellKind, wire: Wire) -> Result<DecodedValue, ReadError> {
     Ok(match (kind, wire) {
-        (_, Wire::NULL) => Cell::Null,
+        (_, Wire::NULL) => DecodedValue::Null,
         (CellKind::Text, Wire::Bytes(bytes)) => {
             let text = String::from_utf8(bytes);
-            Cell::Text(text.map_err(|_| mismatch("a text that is not UTF-8"))?)
+            DecodedValue::Text(text.map_err(|_| mismatch("a text that is not UTF-8"))?)
         }
-        (CellKind::Bytes, Wire::Bytes(bytes)) => Cell::Bytes(bytes),
-        (CellKind::Money, Wire::Bytes(digits)) => Cell::Int(decimal_digits(&digits, 4)?),
-        (CellKind::Whole, Wire::Bytes(digits)) => Cell::Int(decimal_digits(&digits, 0)?),
+        (CellKind::Bytes, Wire::Bytes(bytes)) => DecodedValue::Bytes(bytes),
+        (CellKind::Money, Wire::Bytes(digits)) => DecodedValue::Int(decimal_digits(&digits, 4)?),
+        (CellKind::Whole, Wire::Bytes(digits)) => DecodedValue::Int(decimal_digits(&digits, 0)?),
         (CellKind::Exact, Wire::Bytes(digits)) => exact(digits)?,
         (CellKind::Bits, Wire::Bytes(bytes)) => {
             let fold = |all: u64, byte: &u8| (all << 8) | u64::from(*byte);
-            Cell::Int(signed(bytes.iter().fold(0, fold))?)
+            DecodedValue::Int(signed(bytes.iter().fold(0, fold))?)
         }
-        (_, Wire::Int(integer)) => Cell::Int(integer),
-        (_, Wire::UInt(integer)) => Cell::Int(signed(integer)?),
-        (_, Wire::Float(float)) => Cell::Float(f64::from(float)),
-        (_, Wire::Double(float)) => Cell::Float(float),
+        (_, Wire::Int(integer)) => DecodedValue::Int(integer),
+        (_, Wire::UInt(integer)) => DecodedValue::Int(signed(integer)?),
+        (_, Wire::Float(float)) => DecodedValue::Float(f64::from(float)),
+        (_, Wire::Double(float)) => DecodedValue::Float(float),
         (CellKind::Date, Wire::Date(year, month, day, ..)) => {
-            Cell::Int(calendar::days_of(year, month, day).ok_or_else(no_date)?)
+            DecodedValue::Int(calendar::days_of(year, month, day).ok_or_else(no_date)?)
         }
         (_, Wire::Date(y, m, d, hour, min, s, us)) => {
-            Cell::Int(calendar::micros_of((y, m, d, hour, min, s, us)).ok_or_else(no_date)?)
+            DecodedValue::Int(calendar::micros_of((y, m, d, hour, min, s, us)).ok_or_else(no_date)?)
         }
         (_, Wire::Time(negative, days, hour, min, s, us)) => {
             let micros = calendar::micros_of_day(days, hour, min, s, us);
-            Cell::Int(if negative { -micros } else { micros })
+            DecodedValue::Int(if negative { -micros } else { micros })
         }
         // The text protocol, where statements are not prepared.
         (kind, Wire::Bytes(text)) => {
@@ -224,28 +224,28 @@ fn cell(kind: CellKind, wire: Wire) -> Result<Cell, ReadError> {
 }
 
 /// A decimal number, exactly: an integer if it is whole and fits, otherwise its digits.
-fn exact(digits: Vec<u8>) -> Result<Cell, ReadError> {
+fn exact(digits: Vec<u8>) -> Result<DecodedValue, ReadError> {
     let text = String::from_utf8(digits).map_err(|_| mismatch("a number in bytes"))?;
     let digits = match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => &text,
     };
-    Ok(digits.parse().map_or_else(|_| Cell::Text(digits.to_owned()), Cell::Int))
+    Ok(digits.parse().map_or_else(|_| DecodedValue::Text(digits.to_owned()), DecodedValue::Int))
 }
 
 /// A value that came as text.
-fn parsed(kind: CellKind, text: &str) -> Option<Cell> {
+fn parsed(kind: CellKind, text: &str) -> Option<DecodedValue> {
     match kind {
-        CellKind::Int => text.parse().ok().map(Cell::Int),
-        CellKind::Float | CellKind::Decimal => text.parse().ok().map(Cell::Float),
-        CellKind::Date => date(text).map(Cell::Int),
+        CellKind::Int => text.parse().ok().map(DecodedValue::Int),
+        CellKind::Float | CellKind::Decimal => text.parse().ok().map(DecodedValue::Float),
+        CellKind::Date => date(text).map(DecodedValue::Int),
         CellKind::Moment => {
             let (day, time) = text.split_once(' ')?;
-            Some(Cell::Int(date(day)? * 86_400_000_000 + time_of_day(time)?))
+            Some(DecodedValue::Int(date(day)? * 86_400_000_000 + time_of_day(time)?))
         }
         CellKind::Time => match text.strip_prefix('-') {
-            Some(text) => time_of_day(text).map(|micros| Cell::Int(-micros)),
-            None => time_of_day(text).map(Cell::Int),
+            Some(text) => time_of_day(text).map(|micros| DecodedValue::Int(-micros)),
+            None => time_of_day(text).map(DecodedValue::Int),
         },
         _ => None,
     }
@@ -332,9 +332,15 @@ mod tests {
     #[test]
     fn values_of_the_text_protocol_are_decoded() {
         let moment = 1_700_000_000_123_000;
-        assert_eq!(parsed(CellKind::Moment, "2023-11-14 22:13:20.123"), Some(Cell::Int(moment)));
-        assert_eq!(parsed(CellKind::Date, "1969-12-31"), Some(Cell::Int(-1)));
-        assert_eq!(parsed(CellKind::Time, "23:59:59.999999"), Some(Cell::Int(86_399_999_999)));
+        assert_eq!(
+            parsed(CellKind::Moment, "2023-11-14 22:13:20.123"),
+            Some(DecodedValue::Int(moment))
+        );
+        assert_eq!(parsed(CellKind::Date, "1969-12-31"), Some(DecodedValue::Int(-1)));
+        assert_eq!(
+            parsed(CellKind::Time, "23:59:59.999999"),
+            Some(DecodedValue::Int(86_399_999_999))
+        );
         assert_eq!(parsed(CellKind::Int, "x"), None);
     }
 }

@@ -14,7 +14,7 @@ use crate::session::outcome::RowReply;
 use crate::session::row_writes::{RowWrite, resync};
 use crate::session::state::SessionState;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Run};
+use bobak_core::{Error, ErrorKind, OnError, Outcome, Result, Run, WriteBatch};
 
 /// Runs a batch in a transaction of its own, or as one operation of the open one.
 ///
@@ -23,7 +23,7 @@ use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Run};
 pub(crate) fn run(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
-    batch: &Batch,
+    batch: &WriteBatch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
@@ -85,7 +85,7 @@ pub(crate) struct BatchSender<'s, 'e> {
 fn all(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
-    batch: &Batch,
+    batch: &WriteBatch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {

@@ -7,9 +7,9 @@ pub(crate) mod stream;
 mod tls;
 
 pub(crate) use self::statements::PreparedStatement;
-use crate::connection::stream::{Stream, broken};
+use crate::connection::stream::{ServerStream, broken};
 use crate::error::ServerError;
-use crate::protocol::message::{self, Inbox, Message};
+use crate::protocol::message::{self, Message, MessageBuffer};
 use crate::settings::{Host, Settings};
 use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Result};
 use std::collections::HashMap;
@@ -19,8 +19,8 @@ use std::time::Duration;
 
 /// A connection, ready for requests.
 pub(crate) struct Connection {
-    pub stream: Stream,
-    pub inbox: Inbox,
+    pub stream: ServerStream,
+    pub inbox: MessageBuffer,
     /// Requests that have not been sent.
     pub out: Vec<u8>,
     pub cancel_key: [u8; 8],
@@ -58,10 +58,10 @@ impl Connection {
     /// # Errors
     /// `Unreachable`, `Denied`, `Timeout`, `Config`, `Busy`.
     pub fn open(host: &Host, settings: &Arc<Settings>) -> Result<Self> {
-        let stream = Stream::connect(host, settings)?;
+        let stream = ServerStream::connect(host, settings)?;
         let mut connection = Self {
             stream,
-            inbox: Inbox::default(),
+            inbox: MessageBuffer::default(),
             out: Vec::with_capacity(SEND),
             cancel_key: [0; 8],
             status: b'I',
@@ -360,7 +360,7 @@ fn unknown_if(commit_pending: bool, error: Error) -> Error {
 
 /// See [`Connection::cancel`].
 fn cancel(host: &Host, settings: &Arc<Settings>, key: [u8; 8]) -> Result<()> {
-    let mut stream = Stream::connect(host, settings)?;
+    let mut stream = ServerStream::connect(host, settings)?;
     let mut request = vec![0, 0, 0, 16, 4, 210, 22, 46];
     request.extend_from_slice(&key);
     let sent = stream.write_all(&request).and_then(|()| stream.flush());

@@ -1,7 +1,7 @@
 //! How the pool opens connections, and when it checks them.
 
 use crate::connection::Connection;
-use crate::settings::{Host, Settings, Target};
+use crate::settings::{Host, Settings, TargetServer};
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_engine_common::{Connector, PoolSettings};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Connector for HostConnector {
         }
         let none = || Error::new(ErrorKind::Config, "there is no host to connect to");
         let error = failed.unwrap_or_else(none);
-        if self.settings.target != Target::Any && error.kind() == ErrorKind::ReadOnly {
+        if self.settings.target != TargetServer::Any && error.kind() == ErrorKind::ReadOnly {
             // Another host may become the primary, so callers may retry.
             let message = error.message().to_owned();
             return Err(Error::new(ErrorKind::Unreachable, message).with_source(error));

@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::connection::stream::broken;
 use crate::error::ServerError;
 use crate::protocol::message::{self, Message};
-use crate::settings::{Settings, Target};
+use crate::settings::{Settings, TargetServer};
 use bobak_core::{Error, ErrorKind, Result};
 use bytes::BytesMut;
 use postgres_protocol::authentication::{md5_hash, sasl};
@@ -95,8 +95,8 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
 ///
 /// # Errors
 /// `ReadOnly`; `Unreachable` if a reader was requested.
-pub(crate) fn check_target(connection: &mut Connection, target: Target) -> Result<()> {
-    if target == Target::Any {
+pub(crate) fn check_target(connection: &mut Connection, target: TargetServer) -> Result<()> {
+    if target == TargetServer::Any {
         return Ok(());
     }
     let mut read_only = false;
@@ -106,11 +106,11 @@ pub(crate) fn check_target(connection: &mut Connection, target: Target) -> Resul
         }
     })?;
     match (target, read_only) {
-        (Target::ReadWrite, true) => Err(Error::new(
+        (TargetServer::ReadWrite, true) => Err(Error::new(
             ErrorKind::ReadOnly,
             "the server can only be read, and target=read-write",
         )),
-        (Target::ReadOnly, false) => Err(Error::new(
+        (TargetServer::ReadOnly, false) => Err(Error::new(
             ErrorKind::Unreachable,
             "the server can be written to, and target=read-only",
         )),

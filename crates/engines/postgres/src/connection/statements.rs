@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use crate::protocol::message::{self, Message};
-use crate::protocol::row::Column;
+use crate::protocol::row::PgColumn;
 use crate::protocol::value::{self, ColumnFormat, Outside};
 use bobak_core::{Result, ValueRef};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(crate) struct PreparedStatement {
     /// Its SQL text, for the latter case.
     sql: Box<str>,
     pub parameters: Vec<u32>,
-    pub columns: Vec<Column>,
+    pub columns: Vec<PgColumn>,
 }
 
 /// How many statements a connection caches. When the cache is full, which is rare, all are dropped.
@@ -156,8 +156,8 @@ fn push_count(out: &mut Vec<u8>, count: usize) {
 }
 
 /// Requests columns in binary form if their type's binary form is known, else as text.
-fn push_formats(out: &mut Vec<u8>, columns: &[Column]) {
-    if columns.iter().all(Column::is_binary) {
+fn push_formats(out: &mut Vec<u8>, columns: &[PgColumn]) {
+    if columns.iter().all(PgColumn::is_binary) {
         out.extend_from_slice(&[0, 1, 0, 1]);
         return;
     }
@@ -173,7 +173,7 @@ fn oids(body: &[u8]) -> Vec<u32> {
 }
 
 /// The columns of a RowDescription: a name, then table, number, type, length, modifier, format.
-fn columns_of(body: &[u8]) -> Vec<Column> {
+fn columns_of(body: &[u8]) -> Vec<PgColumn> {
     let mut rest = body.get(2..).unwrap_or_default();
     let mut columns = Vec::new();
     while let Some(end) = rest.iter().position(|byte| *byte == 0) {
@@ -186,7 +186,7 @@ fn columns_of(body: &[u8]) -> Vec<Column> {
                 .map_or(0, |b| u32::from_be_bytes(*b))
         };
         let (oid, modifier) = (number(6), number(12).cast_signed());
-        columns.push(Column { name, oid, kind: ColumnFormat::of(oid, modifier) });
+        columns.push(PgColumn { name, oid, kind: ColumnFormat::of(oid, modifier) });
         rest = rest.get(end + 19..).unwrap_or_default();
     }
     columns

@@ -10,7 +10,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-pub(crate) enum Stream {
+pub(crate) enum ServerStream {
     Tcp(TcpStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
     #[cfg(unix)]
@@ -21,7 +21,7 @@ pub(crate) enum Stream {
 /// first, and leaves the connection whole.
 const GRACE: Duration = Duration::from_secs(2);
 
-impl Stream {
+impl ServerStream {
     /// Connects, with TLS if the settings request it.
     ///
     /// # Errors
@@ -120,16 +120,16 @@ fn tcp(name: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
 /// The request for TLS: its length, and the number that stands for it.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
-fn encrypted(mut socket: TcpStream, name: &str, settings: &Settings) -> Result<Stream> {
+fn encrypted(mut socket: TcpStream, name: &str, settings: &Settings) -> Result<ServerStream> {
     if settings.sslmode == SslMode::Disable {
-        return Ok(Stream::Tcp(socket));
+        return Ok(ServerStream::Tcp(socket));
     }
     let mut reply = [0];
     let requested = socket.write_all(&SSL_REQUEST).and_then(|()| socket.read_exact(&mut reply));
     requested.map_err(|error| broken("asking for TLS", error))?;
     match (reply[0], settings.sslmode) {
-        (b'S', _) => Ok(Stream::Tls(Box::new(tls::wrap(socket, name, settings)?))),
-        (b'N', SslMode::Prefer) => Ok(Stream::Tcp(socket)),
+        (b'S', _) => Ok(ServerStream::Tls(Box::new(tls::wrap(socket, name, settings)?))),
+        (b'N', SslMode::Prefer) => Ok(ServerStream::Tcp(socket)),
         (b'N', _) => {
             let message = format!("{name} has no TLS, which sslmode asks for");
             Err(Error::new(ErrorKind::Denied, message))
@@ -161,7 +161,7 @@ fn unreachable(message: String, error: io::Error) -> Error {
     Error::new(kind, message).with_source(error)
 }
 
-impl Read for Stream {
+impl Read for ServerStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(socket) => socket.read(buffer),
@@ -172,7 +172,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for ServerStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(socket) => socket.write(bytes),

@@ -1,7 +1,7 @@
 //! Messages of the protocol (version 3.0): those that are sent are written into a buffer, those
 //! that come are lent from one.
 
-use crate::connection::stream::Stream;
+use crate::connection::stream::ServerStream;
 use std::io::{self, Read};
 
 /// What the server sent.
@@ -48,7 +48,7 @@ impl<'a> Message<'a> {
 
 /// What has come and was not looked at yet.
 #[derive(Default)]
-pub(crate) struct Inbox {
+pub(crate) struct MessageBuffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -60,13 +60,13 @@ const READ: usize = 64 << 10;
 /// The most bytes of a message that are believed: what the server itself can send.
 const MOST: usize = 1 << 30;
 
-impl Inbox {
+impl MessageBuffer {
     /// The next message; waits for it.
     ///
     /// # Errors
     /// Those of the connection; `InvalidData` for what is no message.
     #[inline]
-    pub fn next(&mut self, stream: &mut Stream) -> io::Result<Message<'_>> {
+    pub fn next(&mut self, stream: &mut ServerStream) -> io::Result<Message<'_>> {
         loop {
             let have = self.end - self.start;
             let mut wanted = 5;
@@ -95,7 +95,7 @@ impl Inbox {
     }
 
     #[cold]
-    fn fill(&mut self, stream: &mut Stream, wanted: usize) -> io::Result<()> {
+    fn fill(&mut self, stream: &mut ServerStream, wanted: usize) -> io::Result<()> {
         self.bytes.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;

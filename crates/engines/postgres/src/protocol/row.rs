@@ -5,13 +5,13 @@ use bobak_core::{ResultColumn, Row, Type, ValueRef};
 
 /// A column of a result.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub(crate) struct PgColumn {
     pub name: String,
     pub oid: u32,
     pub kind: ColumnFormat,
 }
 
-impl Column {
+impl PgColumn {
     /// Whether its values are received in the binary form.
     pub fn is_binary(&self) -> bool {
         self.kind != ColumnFormat::Numeric && value::is_binary(self.oid)
@@ -33,7 +33,7 @@ const NULL: u32 = u32::MAX;
 impl ValueSpans {
     /// Finds the values of a DataRow.
     #[inline]
-    pub fn of<'a>(&'a mut self, body: &'a [u8], columns: &'a [Column]) -> PgRow<'a> {
+    pub fn of<'a>(&'a mut self, body: &'a [u8], columns: &'a [PgColumn]) -> PgRow<'a> {
         self.0.clear();
         let mut at = 2;
         while let Some(length) = body.get(at..at + 4).and_then(|bytes| bytes.first_chunk()) {
@@ -54,7 +54,7 @@ impl ValueSpans {
 pub(crate) struct PgRow<'a> {
     body: &'a [u8],
     spans: &'a [(u32, u32)],
-    columns: &'a [Column],
+    columns: &'a [PgColumn],
 }
 
 impl Row for PgRow<'_> {

@@ -6,7 +6,7 @@
 //! since the server closes the portal.
 
 use crate::connection::Connection;
-use crate::protocol::row::Column;
+use crate::protocol::row::PgColumn;
 use crate::session::fetch::FetchEnd;
 use crate::session::open_cursors::{OpenCursor, RemainingRows, close_portal, end_request};
 use crate::session::query;
@@ -29,7 +29,7 @@ pub(crate) fn open(state: &mut SessionState<'_>, source: &Source<'_>) -> Result<
     };
     let columns = match source {
         Source::Select(select) => Source::select_columns(select),
-        Source::Sql { .. } => cursor.columns.iter().map(Column::described).collect(),
+        Source::Sql { .. } => cursor.columns.iter().map(PgColumn::described).collect(),
     };
     state.cursors.open.insert(id, cursor);
     Ok(Cursor::new(CursorId(id), Arc::new(columns)))

@@ -15,9 +15,9 @@ use crate::batch;
 use crate::database::Database;
 use crate::schema::{alter, catalog, details};
 use bobak_core::{
-    Batch, BulkChange, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
-    Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
-    TransactionControl, Value, Write,
+    BulkChange, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result, Row,
+    RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
+    TransactionControl, Value, Write, WriteBatch,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Session for PgSession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {

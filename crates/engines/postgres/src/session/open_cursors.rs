@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::connection::pool::PooledConnection;
 use crate::protocol::message;
-use crate::protocol::row::{Column, SqlRow, ValueSpans};
+use crate::protocol::row::{PgColumn, SqlRow, ValueSpans};
 use crate::session::fetch::{self, FetchEnd, FetchStats};
 use bobak_core::{Result, Row, RowBuffer};
 use std::collections::{BTreeMap, VecDeque};
@@ -19,7 +19,7 @@ pub(crate) struct OpenCursors<'e> {
 
 /// An open cursor.
 pub(crate) struct OpenCursor<'e> {
-    pub columns: Arc<Vec<Column>>,
+    pub columns: Arc<Vec<PgColumn>>,
     /// Whether it is of SQL text, not of a query over a table.
     is_sql: bool,
     /// Rows that were received and not yet fetched.
@@ -120,7 +120,7 @@ impl<'e> OpenCursors<'e> {
 }
 
 impl<'e> OpenCursor<'e> {
-    pub fn new(columns: &[Column], is_sql: bool) -> Self {
+    pub fn new(columns: &[PgColumn], is_sql: bool) -> Self {
         let columns = Arc::new(columns.to_vec());
         let (received, remaining) = (VecDeque::new(), RemainingRows::None);
         Self { columns, is_sql, received, remaining, next_rows: FIRST_ROWS }

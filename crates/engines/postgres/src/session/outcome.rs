@@ -1,7 +1,7 @@
 //! Determines the outcome of a row write from the server's replies.
 
 use crate::protocol::message::{Message, rows_of_tag};
-use crate::protocol::row::{Column, ValueSpans};
+use crate::protocol::row::{PgColumn, ValueSpans};
 use bobak_core::{Error, ErrorKind, GeneratedKey, Outcome, Row, TableSchema, ValueRef, Verb};
 
 /// The replies to the statements of one row.
@@ -29,7 +29,7 @@ impl RowReply {
     }
 
     /// Records a message.
-    pub fn note(&mut self, message: Message<'_>, columns: &[Column], spans: &mut ValueSpans) {
+    pub fn note(&mut self, message: Message<'_>, columns: &[PgColumn], spans: &mut ValueSpans) {
         match message {
             Message::Row(body) => {
                 let row = spans.of(body, columns);

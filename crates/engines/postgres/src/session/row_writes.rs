@@ -225,7 +225,7 @@ impl Steps {
     }
 
     /// The columns of the result.
-    pub fn columns(&self) -> &[crate::protocol::row::Column] {
+    pub fn columns(&self) -> &[crate::protocol::row::PgColumn] {
         &self.main.columns
     }
 

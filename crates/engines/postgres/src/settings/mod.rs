@@ -38,7 +38,7 @@ pub enum Isolation {
 
 /// Which of several hosts will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Target {
+pub enum TargetServer {
     /// Any that answers. The default.
     #[default]
     Any,
@@ -110,7 +110,7 @@ settings! {
         /// The PEM file with the certificates to trust.
         sslrootcert: Option<PathBuf> = None, unit = "a file", default_text = "the system's certificates";
         /// Which of several hosts is used.
-        target: Target = Target::Any;
+        target: TargetServer = TargetServer::Any;
         /// The name that the server shows for the connections.
         application_name: String = "bobak".to_owned(), unit = "a name";
         /// The schema in which tables are created and found.
@@ -147,7 +147,7 @@ choices!(
     SslMode: "disable" => Disable, "prefer" => Prefer, "require" => Require,
     "verify-ca" => VerifyCa, "verify-full" => VerifyFull
 );
-choices!(Target: "any" => Any, "read-write" => ReadWrite, "read-only" => ReadOnly);
+choices!(TargetServer: "any" => Any, "read-write" => ReadWrite, "read-only" => ReadOnly);
 choices!(
     Isolation: "serializable" => Serializable, "repeatable-read" => RepeatableRead,
     "read-committed" => ReadCommitted

@@ -10,7 +10,7 @@ use super::unknown_functions::missing;
 use crate::connection::Connection;
 use crate::error::{misuse, translate};
 use crate::ffi::OpenFlags;
-use crate::key::Key;
+use crate::key::EncryptionKey;
 use crate::open;
 use crate::settings::Settings;
 use bobak_core::{AtomicFile, Error, ErrorKind, Result, TableSchema, Value, change_log};
@@ -20,7 +20,11 @@ use std::path::Path;
 /// | # Errors
 /// `Denied` for a wrong key; `Busy` if the file is open elsewhere; `Unsupported` if its tables
 /// need functions or collations of another program; `Full`, `Io`.
-pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) -> Result<()> {
+pub(crate) fn change_key(
+    path: &Path,
+    settings: &Settings,
+    new: Option<&EncryptionKey>,
+) -> Result<()> {
     let file = |error| Error::io(&format!("open {}", path.display()), error);
     let path = path.canonicalize().map_err(file)?;
     let (old, holder) =
@@ -43,7 +47,7 @@ fn write_with_key(
     holder: &mut Connection,
     old: &Settings,
     temporary: &AtomicFile,
-    new: Option<&Key>,
+    new: Option<&EncryptionKey>,
 ) -> Result<()> {
     let target = Settings { path: Some(temporary.path().to_owned()), ..old.clone() };
     let new = new.map(|key| open::key_for_file(key, &target)).transpose()?;
@@ -128,7 +132,11 @@ fn name_place(error: Error, path: &Path) -> Error {
 }
 
 /// Writes the whole database to a new file. Returns its page size.
-fn copy(holder: &mut Connection, temporary: &AtomicFile, new: Option<&Key>) -> Result<u32> {
+fn copy(
+    holder: &mut Connection,
+    temporary: &AtomicFile,
+    new: Option<&EncryptionKey>,
+) -> Result<u32> {
     let target = temporary.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
     make(temporary.path(), Some(temporary.target()))
         .map_err(|error| Error::io(&format!("write {}", temporary.target().display()), error))?;
@@ -140,7 +148,7 @@ fn copy(holder: &mut Connection, temporary: &AtomicFile, new: Option<&Key>) -> R
     copied.and_then(|size| detached.map(|()| size))
 }
 
-fn fill(holder: &mut Connection, new: Option<&Key>) -> Result<u32> {
+fn fill(holder: &mut Connection, new: Option<&EncryptionKey>) -> Result<u32> {
     let failed = |failure| translate(failure, None);
     let size = holder.first_integer("PRAGMA main.page_size")?;
     let mut size = u32::try_from(size).unwrap_or(0);

@@ -24,7 +24,7 @@ pub(crate) use check::check_file;
 pub(crate) use replace::replace;
 
 use crate::error::translate;
-use crate::ffi::{self, Backup, BackupState, OpenFlags, codes};
+use crate::ffi::{self, BackupHandle, BackupState, OpenFlags, codes};
 use crate::open;
 use crate::session::database::Database;
 use crate::settings::Settings;
@@ -150,7 +150,7 @@ pub(crate) fn make(file: &Path, database: Option<&Path>) -> std::io::Result<()> 
 /// A running backup. Dropping it releases its source.
 struct RunningBackup<'e> {
     source: BackupSource<'e>,
-    backup: Option<Backup>,
+    backup: Option<BackupHandle>,
     timeout: Duration,
 }
 
@@ -163,7 +163,8 @@ impl<'e> RunningBackup<'e> {
         let mut target = Some(target);
         let backup = source.with(|connection| {
             let target = target.take().ok_or_else(|| crate::error::misuse("begun twice"))?;
-            Backup::begin(&mut connection.db, target).map_err(|failure| translate(failure, None))
+            BackupHandle::begin(&mut connection.db, target)
+                .map_err(|failure| translate(failure, None))
         })?;
         Ok(Self { source, backup: Some(backup), timeout })
     }
@@ -264,7 +265,7 @@ impl<'e> RunningBackup<'e> {
 impl Drop for RunningBackup<'_> {
     fn drop(&mut self) {
         if let Some(backup) = self.backup.take() {
-            // If the source is not available, both remain in memory: see `ffi::Backup`.
+            // If the source is not available, both remain in memory: see `ffi::BackupHandle`.
             let _ = self.source.with(|connection| {
                 backup.finish(&mut connection.db).map(drop).map_err(|f| translate(f, None))
             });

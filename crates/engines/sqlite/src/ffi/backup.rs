@@ -8,9 +8,9 @@ use std::ptr::NonNull;
 
 /// A running backup. It also copies what the source connection writes between two steps; if
 /// another connection writes to the source's file, the next step starts over.
-/// | Must be ended by [`finish`](Backup::finish).
+/// | Must be ended by [`finish`](BackupHandle::finish).
 #[derive(Debug)]
-pub(crate) struct Backup {
+pub(crate) struct BackupHandle {
     raw: NonNull<sys::sqlite3_backup>,
     source: NonNull<sys::sqlite3>,
     /// Not dropped with an unfinished backup: the source still writes to it.
@@ -19,7 +19,7 @@ pub(crate) struct Backup {
 
 // SAFETY: as for a connection: nothing in it is bound to a thread, and what it shares with its
 // source is touched by `step` and `finish` only, which have the source for themselves.
-unsafe impl Send for Backup {}
+unsafe impl Send for BackupHandle {}
 
 /// The progress of a backup, in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) struct BackupState {
     pub pages: u64,
 }
 
-impl Backup {
+impl BackupHandle {
     /// Begins a backup of the source's main database over the target's.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use std::slice;
 
 /// The type to which a value is converted; NULL remains NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueKind {
+pub enum RawType {
     /// A 64-bit integer.
     Int,
     /// A float.
@@ -25,7 +25,7 @@ impl RowRef<'_> {
     #[inline]
     pub(crate) fn convert<'r>(
         &'r mut self,
-        kinds: impl Iterator<Item = ValueKind>,
+        kinds: impl Iterator<Item = RawType>,
         mut each: impl FnMut(RawValue<'r>),
     ) -> Result<(), Failure> {
         for (column, kind) in kinds.enumerate() {
@@ -49,7 +49,7 @@ impl RowRef<'_> {
 /// # Safety
 /// The value is valid, and neither changed nor converted again while the result lives.
 #[inline]
-unsafe fn converted<'r>(value: *mut sys::sqlite3_value, kind: ValueKind) -> Option<RawValue<'r>> {
+unsafe fn converted<'r>(value: *mut sys::sqlite3_value, kind: RawType) -> Option<RawValue<'r>> {
     // SAFETY: the caller says so. Bytes are counted after the conversion, as is prescribed, and so
     // many are there.
     unsafe {
@@ -57,15 +57,15 @@ unsafe fn converted<'r>(value: *mut sys::sqlite3_value, kind: ValueKind) -> Opti
             return Some(RawValue::Null);
         }
         let start = match kind {
-            ValueKind::Int => return Some(RawValue::Int(sys::sqlite3_value_int64(value))),
-            ValueKind::Float => return Some(RawValue::Float(sys::sqlite3_value_double(value))),
-            ValueKind::Text => sys::sqlite3_value_text(value),
-            ValueKind::Bytes => sys::sqlite3_value_blob(value).cast(),
+            RawType::Int => return Some(RawValue::Int(sys::sqlite3_value_int64(value))),
+            RawType::Float => return Some(RawValue::Float(sys::sqlite3_value_double(value))),
+            RawType::Text => sys::sqlite3_value_text(value),
+            RawType::Bytes => sys::sqlite3_value_blob(value).cast(),
         };
         let length = usize::try_from(sys::sqlite3_value_bytes(value)).unwrap_or(0);
         let bytes = if length == 0 {
             // SQLite returns null for an empty blob, and if memory is exhausted.
-            if start.is_null() && kind == ValueKind::Text {
+            if start.is_null() && kind == RawType::Text {
                 return None;
             }
             &[]
@@ -74,6 +74,6 @@ unsafe fn converted<'r>(value: *mut sys::sqlite3_value, kind: ValueKind) -> Opti
         } else {
             slice::from_raw_parts(start, length)
         };
-        Some(if kind == ValueKind::Text { RawValue::Text(bytes) } else { RawValue::Bytes(bytes) })
+        Some(if kind == RawType::Text { RawValue::Text(bytes) } else { RawValue::Bytes(bytes) })
     }
 }

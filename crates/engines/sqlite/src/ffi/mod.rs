@@ -7,11 +7,11 @@
 //!   `&mut Connection`, which is `Send` and not `Sync`: one thread at a time, as SQLite's `NOMUTEX`
 //!   mode requires.
 //! * Texts and bytes are bound without a copy. Such a statement is stepped only inside the call, or
-//!   the [`Rows`], that borrows the values; every value it still points to afterwards is bound again
+//!   the [`StatementRows`], that borrows the values; every value it still points to afterwards is bound again
 //!   before the next step. [`Connection::begin`] copies instead.
 //! * Virtual tables and functions are registered with boxes that SQLite frees by a function of the
 //!   same type. Their callbacks catch every panic, and call safe traits ([`virtual_table`]).
-//! * A [`Backup`] owns its target, and accesses its source only in calls that receive the source's
+//! * A [`BackupHandle`] owns its target, and accesses its source only in calls that receive the source's
 //!   connection. One that is dropped unfinished leaks both, since the source still writes to the
 //!   target.
 //! * A connection's file is accessed directly in two ways only: reading its bytes, and locking it by
@@ -54,23 +54,23 @@ mod wal;
 
 pub use actions::{StatementAction, WriteKind};
 pub(crate) use atomic_box::AtomicBox;
-pub(crate) use backup::{Backup, BackupState};
+pub(crate) use backup::{BackupHandle, BackupState};
 pub use connection::version;
 pub(crate) use connection::{Connection, Failure, OpenFlags};
-pub use convert::ValueKind;
+pub use convert::RawType;
 pub(crate) use file::LockedFile;
 pub(crate) use functions::{Gather, MakeAggregate, Scalar};
 pub use index_info::{Constraint, ConstraintOperator, IndexInfo, OrderStep, PlanCost};
 pub(crate) use row::RowRef;
 pub use running::RunningStatement;
 pub use session_slot::{BorrowedSession, OwnedSession};
-pub(crate) use statement::Rows;
 pub use statement::StatementId;
+pub(crate) use statement::StatementRows;
 pub use values::{Arguments, Output};
 pub use vfs::{ResultCode, SharedRegion, Vfs, VfsFile, vfs_codes};
-pub(crate) use vfs_callbacks::VfsRegistration;
+pub(crate) use vfs_callbacks::VfsHandle;
 pub use virtual_table::{
-    Module, OnConflict, RowChange, UpdateOutcome, VirtualCursor, VirtualTable,
+    ConflictAction, Module, RowChange, UpdateOutcome, VirtualCursor, VirtualTable,
 };
 
 pub(crate) use wal::WalHook;

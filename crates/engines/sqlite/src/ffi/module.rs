@@ -7,7 +7,7 @@ use super::pending::PendingError;
 use super::running::RunningStatement;
 use super::values::{Arguments, Output};
 use super::virtual_table::{
-    Module, OnConflict, RowChange, UpdateOutcome, VirtualCursor as _, VirtualTable as _,
+    ConflictAction, Module, RowChange, UpdateOutcome, VirtualCursor as _, VirtualTable as _,
 };
 use bobak_core::{Error, ErrorKind, Result};
 use libsqlite3_sys as sys;
@@ -362,9 +362,9 @@ unsafe extern "C" fn update<M: Module>(
     // for this call, and a place for the rowid of a new row.
     let code = unsafe {
         let conflict = match sys::sqlite3_vtab_on_conflict((*table.cast::<RawTable<M>>()).db) {
-            sys::SQLITE_IGNORE => OnConflict::Ignore,
-            sys::SQLITE_REPLACE => OnConflict::Replace,
-            _ => OnConflict::Abort,
+            sys::SQLITE_IGNORE => ConflictAction::Ignore,
+            sys::SQLITE_REPLACE => ConflictAction::Replace,
+            _ => ConflictAction::Abort,
         };
         on_table::<M>(table, |table| {
             let values = Arguments::new(values, count);

@@ -45,7 +45,7 @@ struct Stride {
 enum StatementState {
     /// Reset: must be bound first.
     Reset,
-    /// Started with borrowed values: only its [`Rows`] may step it.
+    /// Started with borrowed values: only its [`StatementRows`] may step it.
     Lent,
     /// Started with copied values: may be stepped at any time.
     Begun,
@@ -53,7 +53,7 @@ enum StatementState {
 
 /// A running statement with borrowed values; dropping it resets the statement.
 #[derive(Debug)]
-pub(crate) struct Rows<'a> {
+pub(crate) struct StatementRows<'a> {
     connection: &'a mut Connection,
     index: usize,
     raw: *mut sys::sqlite3_stmt,
@@ -143,12 +143,20 @@ impl Connection {
         &'a mut self,
         id: StatementId,
         values: impl Iterator<Item = impl Into<RawValue<'v>>>,
-    ) -> Result<Rows<'a>, Failure> {
+    ) -> Result<StatementRows<'a>, Failure> {
         let (index, raw) =
             self.bind_all::<false>(id, |binder| values.for_each(|v| binder.push(v.into())))?;
         self.set_state(index, StatementState::Lent);
         let (columns, stride) = (0, 0);
-        Ok(Rows { connection: self, index, raw, columns, stride, begun: false, ended: false })
+        Ok(StatementRows {
+            connection: self,
+            index,
+            raw,
+            columns,
+            stride,
+            begun: false,
+            ended: false,
+        })
     }
 
     /// Starts a statement with copies of the values, so that it can be stepped later.
@@ -298,7 +306,7 @@ impl Connection {
     }
 }
 
-impl Rows<'_> {
+impl StatementRows<'_> {
     /// The next row; `None` at the end.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<RowRef<'_>>, Failure> {
@@ -319,7 +327,7 @@ impl Rows<'_> {
     }
 }
 
-impl Rows<'_> {
+impl StatementRows<'_> {
     /// Reads the layout from the first row: a changed schema can change the number of columns
     /// only at the first step.
     #[inline]
@@ -343,7 +351,7 @@ impl Rows<'_> {
     }
 }
 
-impl Drop for Rows<'_> {
+impl Drop for StatementRows<'_> {
     fn drop(&mut self) {
         self.connection.reset_index(self.index);
     }

@@ -21,17 +21,17 @@ use std::{mem, slice};
 
 /// A file system that SQLite knows by its name until this is dropped.
 #[derive(Debug)]
-pub(crate) struct VfsRegistration {
+pub(crate) struct VfsHandle {
     vfs: NonNull<sys::sqlite3_vfs>,
     name: String,
 }
 
 // SAFETY: the pointer is used to register and unregister only, which SQLite does under a lock.
-unsafe impl Send for VfsRegistration {}
+unsafe impl Send for VfsHandle {}
 // SAFETY: as above; a shared reference gives access to the name only.
-unsafe impl Sync for VfsRegistration {}
+unsafe impl Sync for VfsHandle {}
 
-impl VfsRegistration {
+impl VfsHandle {
     pub(crate) fn new<V: Vfs>(name: &str, file_system: &Arc<V>) -> Result<Self, Failure> {
         let c_name = CString::new(name)
             .map_err(|_| Failure::own(sys::SQLITE_MISUSE, "the name of the VFS has a NUL"))?;
@@ -78,7 +78,7 @@ impl VfsRegistration {
     }
 }
 
-impl Drop for VfsRegistration {
+impl Drop for VfsHandle {
     fn drop(&mut self) {
         // SAFETY: it was registered; its memory remains for threads that have found it before.
         unsafe { sys::sqlite3_vfs_unregister(self.vfs.as_ptr()) };

@@ -143,20 +143,20 @@ pub enum RowChange<'a> {
         /// Two values to ignore, then its columns.
         values: Arguments<'a>,
         /// What to do if the row violates a constraint.
-        conflict: OnConflict,
+        conflict: ConflictAction,
     },
     /// Updates a row.
     Update {
         /// Its old and new rowid (or key), then its columns.
         values: Arguments<'a>,
         /// What to do if the row violates a constraint.
-        conflict: OnConflict,
+        conflict: ConflictAction,
     },
 }
 
 /// What a statement does with a row that violates a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnConflict {
+pub enum ConflictAction {
     /// Fails. SQLite undoes the statement (or stops it, or rolls the transaction back).
     Abort,
     /// Skips the row.

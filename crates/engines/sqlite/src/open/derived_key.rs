@@ -3,7 +3,7 @@
 use super::{connect, name_file};
 use crate::error::translate;
 use crate::ffi::OpenFlags;
-use crate::key::{KEY_BYTES, Key, SALT_BYTES, Secret};
+use crate::key::{EncryptionKey, KEY_BYTES, SALT_BYTES, Secret};
 use crate::settings::Settings;
 use argon2::{Algorithm, Argon2, Params, Version};
 use bobak_core::{Error, ErrorKind, Result};
@@ -18,7 +18,7 @@ const PLAIN: &[u8; SALT_BYTES] = b"SQLite format 3\0";
 /// if there is no file.
 /// | # Errors
 /// `Io`; `Engine` if the system provides no random numbers.
-pub(crate) fn key_for_file(key: &Key, settings: &Settings) -> Result<Key> {
+pub(crate) fn key_for_file(key: &EncryptionKey, settings: &Settings) -> Result<EncryptionKey> {
     let Secret::Password(password) = &key.0 else {
         return Ok(key.clone());
     };
@@ -36,7 +36,7 @@ pub(crate) fn key_for_file(key: &Key, settings: &Settings) -> Result<Key> {
             .hash_password_into(password.as_bytes(), &salt, &mut derived[..])
             .map_err(|error| failed(&error))?;
     }
-    Ok(Key(Secret::OfFile(derived, salt)))
+    Ok(EncryptionKey(Secret::OfFile(derived, salt)))
 }
 
 /// The error for a file that the given key cannot decrypt.
@@ -86,13 +86,15 @@ mod tests {
         let at =
             |name: &str| Settings { path: Some(folder.path().join(name)), ..Settings::default() };
         let key = |text: &str| {
-            key_for_file(&Key::password(text).unwrap(), &at("a.db")).unwrap().literal()
+            key_for_file(&EncryptionKey::password(text).unwrap(), &at("a.db")).unwrap().literal()
         };
         assert_eq!(*key("secret"), *key("secret"));
         assert_ne!(*key("secret"), *key("Secret"));
         assert!(key("secret").ends_with(&format!("{}'", "05".repeat(16))));
         let new = |text: &str| {
-            key_for_file(&Key::password(text).unwrap(), &at("missing.db")).unwrap().literal()
+            key_for_file(&EncryptionKey::password(text).unwrap(), &at("missing.db"))
+                .unwrap()
+                .literal()
         };
         assert_ne!(*new("secret"), *new("secret"), "a new file has a new salt");
     }

@@ -15,7 +15,7 @@ pub(crate) use page_size::{SMALLEST, with_page_size};
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::ffi::{self, Failure, OpenFlags, codes};
-use crate::settings::{JournalMode, Locking, OpenMode, Settings};
+use crate::settings::{JournalMode, LockingMode, OpenMode, Settings};
 use bobak_core::{Error, ErrorKind, Result, Row, ValueRef};
 use std::ffi::CString;
 use std::path::Path;
@@ -279,7 +279,7 @@ fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
     if let Some(size) = settings.page_size.filter(|_| !settings.has_key()) {
         db.exec(&format!("PRAGMA page_size = {size}"))?;
     }
-    if settings.path.is_some() && settings.locking == Locking::Exclusive {
+    if settings.path.is_some() && settings.locking == LockingMode::Exclusive {
         db.exec("PRAGMA locking_mode = exclusive")?;
     }
     if let Some(size) = settings.cache_size() {

@@ -8,13 +8,17 @@ use bobak_sql::{DefaultExpression, Dialect, parse_declared};
 
 /// A column, and its position in the key, counted from 1; 0 if it is not part of the key.
 #[derive(Debug)]
-pub(super) struct Column {
+pub(super) struct CatalogColumn {
     pub schema: ColumnSchema,
     pub key_place: i64,
 }
 
 /// The table's columns, without generated ones and with the table's own CHECKs. `sql` is the table's CREATE statement.
-pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Result<Vec<Column>> {
+pub(super) fn read(
+    connection: &mut Connection,
+    table: &str,
+    sql: &str,
+) -> Result<Vec<CatalogColumn>> {
     let rows = connection.all_rows(
         "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_xinfo(?) \
          WHERE hidden = 0 ORDER BY cid",
@@ -64,12 +68,12 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
         let references = keys.iter().filter_map(foreign_key::ForeignKey::reference);
         schema.reference =
             references.into_iter().find(|(column, _)| same(column)).map(|(_, reference)| reference);
-        columns.push(Column { schema, key_place });
+        columns.push(CatalogColumn { schema, key_place });
     }
     // A rule of the table is as good as one of a column that it names.
     for (_, check) in checks.iter().filter(|(column, _)| column.is_none()) {
         let names = names(check);
-        let is_named = |column: &Column| {
+        let is_named = |column: &CatalogColumn| {
             names.iter().any(|name| name.eq_ignore_ascii_case(&column.schema.name))
         };
         let place = columns.iter().position(is_named).unwrap_or(0);

@@ -46,7 +46,7 @@ fn read_all(connection: &mut Connection) -> Result<SchemaDetails> {
                     details.lose(&name, "STRICT");
                 }
                 let found = tables::read_table(connection, &name, without_rowid, &sql);
-                let table = Table { name: &name, sql: &sql };
+                let table = TableSource { name: &name, sql: &sql };
                 match found {
                     Ok(Some(schema)) => table.read(connection, &schema, &mut details)?,
                     Ok(None) => details.lose(
@@ -66,12 +66,12 @@ fn read_all(connection: &mut Connection) -> Result<SchemaDetails> {
 }
 
 /// A table and its CREATE statement.
-struct Table<'a> {
+struct TableSource<'a> {
     name: &'a str,
     sql: &'a str,
 }
 
-impl Table<'_> {
+impl TableSource<'_> {
     fn read(
         &self,
         connection: &mut Connection,

@@ -6,7 +6,7 @@ use bobak_core::{Result, Value};
 
 /// An index over columns.
 #[derive(Debug)]
-pub(super) struct Index {
+pub(super) struct CatalogIndex {
     pub name: String,
     pub unique: bool,
     /// What created it: `c` CREATE INDEX, `u` a UNIQUE constraint, `pk` the primary key.
@@ -15,7 +15,7 @@ pub(super) struct Index {
     pub columns: Vec<String>,
 }
 
-impl Index {
+impl CatalogIndex {
     /// Whether it implements a column's `unique`: an index with the name that Bobak chooses, or a
     /// UNIQUE constraint on one column.
     pub(super) fn is_column_rule(&self, table: &str) -> bool {
@@ -41,7 +41,7 @@ impl Index {
 }
 
 /// The table's indexes, oldest first, without partial indexes and those on expressions.
-pub(super) fn read(connection: &mut Connection, table: &str) -> Result<Vec<Index>> {
+pub(super) fn read(connection: &mut Connection, table: &str) -> Result<Vec<CatalogIndex>> {
     let name = Value::from(table);
     let list = connection.all_rows(
         "SELECT l.name, l.\"unique\", l.origin FROM pragma_index_list(?) AS l \
@@ -63,7 +63,7 @@ pub(super) fn read(connection: &mut Connection, table: &str) -> Result<Vec<Index
         if columns.iter().all(|column| matches!(column, Some(Value::Text(_)))) {
             let columns = columns.into_iter().map(text).collect();
             let name = bobak_sql::index_name(table, &name).to_owned();
-            indexes.push(Index { name, unique, origin, columns });
+            indexes.push(CatalogIndex { name, unique, origin, columns });
         }
     }
     Ok(indexes)

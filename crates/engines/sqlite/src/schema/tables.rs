@@ -1,7 +1,7 @@
 //! Reads the schema of any file as [`TableSchema`]s: the inverse of `create_table`.
 //! What a schema cannot express remains in force in the database; [`details`](super::details) lists it.
 
-use super::column::{self, Column};
+use super::column::{self, CatalogColumn};
 use super::index;
 use crate::connection::Connection;
 use bobak_core::change_log::Trigger;
@@ -126,7 +126,7 @@ pub(super) fn read_table(
 }
 
 /// A name for the rowid that no column has.
-fn rowid_name(columns: &[Column]) -> Option<&'static str> {
+fn rowid_name(columns: &[CatalogColumn]) -> Option<&'static str> {
     let taken = |name: &str| columns.iter().any(|c| c.schema.name.eq_ignore_ascii_case(name));
     ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name))
 }

@@ -11,8 +11,8 @@ use crate::session::write::{
 };
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, Error, ErrorKind, FieldSet, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run,
-    TableSchema, Verb,
+    Error, ErrorKind, FieldSet, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run,
+    TableSchema, Verb, WriteBatch,
 };
 
 /// The maximum number of rows of a statement: more rows are no faster, and cost more to prepare.
@@ -56,7 +56,7 @@ struct Inserts<'s, 'c, 'b> {
 /// Applies a batch in the open transaction. After an error the caller undoes it.
 pub(crate) fn send(
     connection: &mut Connection,
-    batch: &Batch,
+    batch: &WriteBatch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::extension::Extension;
 use crate::open::{self, FileId};
 use crate::pool::{CallbackGuard, Pool, PooledConnection, WriteGuard, WriterLock};
 use crate::settings::{JournalMode, Settings};
-use bobak_core::{Batch, ErrorKind, OnError, Outcome, Result, Write};
+use bobak_core::{ErrorKind, OnError, Outcome, Result, Write, WriteBatch};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -107,7 +107,7 @@ impl Database {
     /// large, or no other thread writes.
     pub(crate) fn share_batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Option<Result<()>> {

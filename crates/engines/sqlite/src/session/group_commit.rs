@@ -13,7 +13,7 @@ use crate::session::batch;
 use crate::session::commit_queue::{CommitQueue, Leader, QueueResult};
 use crate::session::database::Database;
 use crate::session::write::write_row;
-use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Write};
+use bobak_core::{Error, ErrorKind, OnError, Outcome, Result, Write, WriteBatch};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ pub(crate) struct GroupCommit {
 /// The writes of one thread.
 #[derive(Debug)]
 struct QueuedWrites {
-    batch: Batch,
+    batch: WriteBatch,
     on_error: OnError,
     /// Whether it is one row, not a batch: its error has no row number.
     single: bool,
@@ -64,13 +64,13 @@ impl GroupCommit {
     }
 
     /// Whether a batch is small enough to share a transaction.
-    pub(crate) fn takes(batch: &Batch) -> bool {
+    pub(crate) fn takes(batch: &WriteBatch) -> bool {
         batch.bytes() <= SMALL_BATCH
     }
 
     /// Writes one row together with other threads.
     pub(crate) fn write(&self, inner: &Database, write: &Write<'_>) -> Result<Outcome> {
-        let mut batch = Batch::new();
+        let mut batch = WriteBatch::new();
         batch.push(write).map_err(|error| error.in_table(write.table.name()))?;
         let mut job = self.join(inner, QueuedWrites::new(batch, OnError::Stop, true))?;
         job.whole?;
@@ -81,7 +81,7 @@ impl GroupCommit {
     pub(crate) fn batch(
         &self,
         inner: &Database,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
@@ -164,7 +164,7 @@ impl Drop for Member<'_> {
 }
 
 impl QueuedWrites {
-    fn new(batch: Batch, on_error: OnError, single: bool) -> Self {
+    fn new(batch: WriteBatch, on_error: OnError, single: bool) -> Self {
         Self { batch, on_error, single, rows: Vec::new(), whole: Ok(()) }
     }
 

@@ -21,9 +21,9 @@ use crate::pool::PooledConnection;
 use crate::schema::{alter, details, tables};
 use crate::session::database::Database;
 use bobak_core::{
-    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter,
-    Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
-    Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write,
+    BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
+    ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
+    SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write, WriteBatch,
 };
 use bobak_sql::Dialect;
 use cursor::{FetchOutput, OpenCursor, not_open};
@@ -322,7 +322,7 @@ impl Session for SqliteSession<'_> {
 
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {

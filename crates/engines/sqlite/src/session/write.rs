@@ -12,7 +12,7 @@ use bobak_core::{
 use bobak_sql::{Dialect, quote};
 
 /// A row's values by column position, from a record or from a batch's bytes.
-pub(crate) trait Values<'v>: Copy {
+pub(crate) trait WriteValues<'v>: Copy {
     /// The value at this position; NULL past the end.
     fn value(self, place: usize) -> ValueRef<'v>;
 
@@ -26,7 +26,7 @@ pub(crate) trait Values<'v>: Copy {
     fn count(self) -> usize;
 }
 
-impl<'v> Values<'v> for &'v [Value<'v>] {
+impl<'v> WriteValues<'v> for &'v [Value<'v>] {
     #[inline]
     fn value(self, place: usize) -> ValueRef<'v> {
         self.get(place).map_or(ValueRef::Null, Value::as_ref)
@@ -38,7 +38,7 @@ impl<'v> Values<'v> for &'v [Value<'v>] {
     }
 }
 
-impl<'v> Values<'v> for EncodedRow<'v> {
+impl<'v> WriteValues<'v> for EncodedRow<'v> {
     #[inline]
     fn value(self, place: usize) -> ValueRef<'v> {
         EncodedRow::value(&self, place)
@@ -62,7 +62,7 @@ pub(crate) fn write_row<'v>(
     table: &TableSchema,
     verb: Verb,
     fields: FieldSet,
-    values: impl Values<'v>,
+    values: impl WriteValues<'v>,
 ) -> Result<Outcome> {
     match verb {
         Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
@@ -114,14 +114,14 @@ pub(crate) fn insert_or_fail_statement(
 
 /// Whether the engine generates this row's key.
 #[inline]
-pub(crate) fn needs_key<'v>(table: &TableSchema, values: impl Values<'v>) -> bool {
+pub(crate) fn needs_key<'v>(table: &TableSchema, values: impl WriteValues<'v>) -> bool {
     table.key_generation() == KeyGeneration::Engine
         && table.key().first().is_some_and(|&place| values.is_null(place))
 }
 
 /// Rejects a row whose number of values is not that of the columns.
 #[inline]
-pub(crate) fn check_count<'v>(table: &TableSchema, values: impl Values<'v>) -> Result<()> {
+pub(crate) fn check_count<'v>(table: &TableSchema, values: impl WriteValues<'v>) -> Result<()> {
     if values.count() == table.columns().len() {
         Ok(())
     } else {
@@ -139,7 +139,7 @@ fn insert<'v>(
     connection: &mut Connection,
     table: &TableSchema,
     verb: Verb,
-    values: impl Values<'v>,
+    values: impl WriteValues<'v>,
 ) -> Result<Outcome> {
     check_count(table, values)?;
     if verb == Verb::InsertOrReplace
@@ -195,7 +195,7 @@ fn reject_random_key(connection: &mut Connection, table: &TableSchema) -> Result
 #[inline]
 pub(crate) fn null_for_default<'v>(
     table: &TableSchema,
-    values: impl Values<'v>,
+    values: impl WriteValues<'v>,
 ) -> Option<&ColumnSchema> {
     let replaced = |(place, column): &(usize, &ColumnSchema)| {
         !column.nullable && column.default.is_some() && values.value(*place).is_null()
@@ -214,7 +214,7 @@ fn run_insert<'v>(
     connection: &mut Connection,
     table: &TableSchema,
     id: StatementId,
-    values: impl Values<'v>,
+    values: impl WriteValues<'v>,
     without_key: bool,
 ) -> Result<()> {
     let left_out = match table.key() {
@@ -234,7 +234,7 @@ fn upsert<'v>(
     connection: &mut Connection,
     table: &TableSchema,
     fields: FieldSet,
-    values: impl Values<'v>,
+    values: impl WriteValues<'v>,
 ) -> Result<Outcome> {
     check_count(table, values)?;
     if needs_key(table, values) {
@@ -278,7 +278,7 @@ fn update<'v>(
     connection: &mut Connection,
     table: &TableSchema,
     fields: FieldSet,
-    values: impl Values<'v>,
+    values: impl WriteValues<'v>,
 ) -> Result<Outcome> {
     check_count(table, values)?;
     let key = TableStatementKey {
@@ -311,7 +311,7 @@ fn update<'v>(
 fn delete<'v>(
     connection: &mut Connection,
     table: &TableSchema,
-    values: impl Values<'v>,
+    values: impl WriteValues<'v>,
 ) -> Result<Outcome> {
     let wanted = table.key().len();
     if values.count() != wanted {

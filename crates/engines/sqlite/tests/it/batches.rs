@@ -2,12 +2,12 @@
 
 use crate::support::*;
 use bobak_core::{
-    Batch, ColumnSchema, Engine, Error, ErrorKind, FieldSet, GeneratedKey, OnDelete, OnError,
-    Outcome, Session, TableSchema, Value, Verb, Write,
+    ColumnSchema, Engine, Error, ErrorKind, FieldSet, GeneratedKey, OnDelete, OnError, Outcome,
+    Session, TableSchema, Value, Verb, Write, WriteBatch,
 };
 use std::sync::Arc;
 
-fn push(batch: &mut Batch, table: &Arc<TableSchema>, verb: Verb, values: &[Value<'_>]) {
+fn push(batch: &mut WriteBatch, table: &Arc<TableSchema>, verb: Verb, values: &[Value<'_>]) {
     let fields = match verb {
         Verb::Update | Verb::Upsert => table.updated_fields(),
         _ => FieldSet::EMPTY,
@@ -17,7 +17,7 @@ fn push(batch: &mut Batch, table: &Arc<TableSchema>, verb: Verb, values: &[Value
 
 fn send(
     session: &dyn Session,
-    batch: &Batch,
+    batch: &WriteBatch,
     on_error: OnError,
 ) -> (Vec<Result<Outcome, Error>>, Option<Error>) {
     let mut outcomes = Vec::new();
@@ -31,7 +31,7 @@ fn batch_returns_generated_keys_in_order() {
     let session = engine.session().unwrap();
     let table = person();
     insert(&*session, &table, &values(10, "a", None));
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for at in 0..1000 {
         // One given key between those that are made.
         push(
@@ -60,7 +60,7 @@ fn invalid_row_is_reported_and_undoes_the_batch() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for at in 0..600 {
         let email = format!("{}@x", if at == 555 { 20 } else { at });
         push(&mut batch, &table, Verb::Insert, &values(0, "b", Some(&email)));
@@ -209,7 +209,7 @@ fn random_batches_equal_row_by_row() {
         for _ in 0..4 {
             let planned = plan(&mut numbers, &tables);
             let on_error = if numbers.below(2) == 0 { OnError::Stop } else { OnError::Continue };
-            let mut batch = Batch::new();
+            let mut batch = WriteBatch::new();
             for row in &planned {
                 push(&mut batch, &row.table, row.verb, &row.values);
             }
@@ -262,7 +262,7 @@ fn foreign_constraints_act_as_row_by_row() {
                     values: vec![Value::Null, number.into()],
                 })
                 .collect();
-            let mut batch = Batch::new();
+            let mut batch = WriteBatch::new();
             for row in &planned {
                 push(&mut batch, &row.table, row.verb, &row.values);
             }
@@ -281,7 +281,7 @@ fn non_consecutive_keys_are_reported_correctly() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for _ in 0..300 {
         push(&mut batch, &table, Verb::Insert, &values(0, "b", None));
     }
@@ -326,7 +326,7 @@ fn autoincrement_keys_are_reported_correctly() {
     let sql = "CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL)";
     session.execute(sql, &[]).unwrap();
     let table = Arc::new(engine.tables().unwrap().remove(0));
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for _ in 0..100 {
         push(&mut batch, &table, Verb::Insert, &[Value::Null, "a".into()]);
     }
@@ -355,7 +355,7 @@ fn row_cannot_reference_a_later_row() {
         .build();
     let tree = Arc::new(tree.unwrap());
     create(&engine, &[&tree]);
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for id in 1..=100 {
         push(&mut batch, &tree, Verb::Insert, &[Value::Int(id), Value::Int((id + 1).min(100))]);
     }
@@ -371,7 +371,7 @@ fn failed_batch_in_a_transaction_is_undone_alone() {
     let table = person();
     session.control(bobak_core::TransactionControl::Begin).unwrap();
     insert(&*session, &table, &values(1, "before", Some("a@x")));
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for at in 0..100 {
         push(&mut batch, &table, Verb::Insert, &values(0, "b", (at == 99).then_some("A@X")));
     }
@@ -389,7 +389,7 @@ fn full_disk_undoes_the_batch() {
     create(&engine, &[&person()]);
     let session = engine.session().unwrap();
     session.execute("PRAGMA max_page_count = 30", &[]).unwrap();
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for _ in 0..500 {
         push(&mut batch, &person(), Verb::Insert, &values(0, &"x".repeat(500), None));
     }

@@ -2,8 +2,8 @@
 
 use crate::support::{create, person, query, values};
 use bobak_core::{
-    Batch, Engine, Error, ErrorKind, FieldSet, OnError, Outcome, Result, TableSchema,
-    TransactionControl, Value, Verb, Write,
+    Engine, Error, ErrorKind, FieldSet, OnError, Outcome, Result, TableSchema, TransactionControl,
+    Value, Verb, Write, WriteBatch,
 };
 use bobak_sqlite::{JournalMode, Sqlite, SqliteBuilder};
 use std::collections::BTreeSet;
@@ -78,7 +78,7 @@ fn small_batches_share_a_transaction() {
     let engine = open(folder.path(), |builder| builder);
     let table = person();
     let sent = together(&engine, 9, |thread| {
-        let mut batch = Batch::new();
+        let mut batch = WriteBatch::new();
         for row in 0..3 {
             // The second row of every third batch is wrong.
             let email = if thread % 3 == 2 && row == 1 {
@@ -193,7 +193,7 @@ fn writes_until_it_is_killed() {
                         insert(engine, table, &values(next, "one", None)).unwrap();
                         next += 1;
                     } else {
-                        let mut batch = Batch::new();
+                        let mut batch = WriteBatch::new();
                         for key in next..next + 3 {
                             let values = values(key, "three", None);
                             let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);

@@ -5,7 +5,7 @@ use bobak_core::{
     Cursor, Engine, ErrorKind, ResultColumn, Row, RowBuffer, Select, Session, Source,
     TransactionControl, Type, Value, Verb,
 };
-use bobak_sqlite::{Locking, Sqlite};
+use bobak_sqlite::{LockingMode, Sqlite};
 
 /// More than fits one part.
 const ROWS: i64 = 3000;
@@ -14,7 +14,7 @@ const ROWS: i64 = 3000;
 fn engines(folder: &std::path::Path) -> Vec<Sqlite> {
     let engines = vec![
         Sqlite::open(folder.join("pool.db")).unwrap(),
-        Sqlite::builder().locking(Locking::Exclusive).open(folder.join("single.db")).unwrap(),
+        Sqlite::builder().locking(LockingMode::Exclusive).open(folder.join("single.db")).unwrap(),
         Sqlite::open_memory().unwrap(),
     ];
     for engine in &engines {

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use bobak_core::{Engine, ErrorKind, TransactionControl, Value};
-use bobak_sqlite::{JournalMode, Locking, OpenMode, Sqlite, SqliteError, Synchronous};
+use bobak_sqlite::{JournalMode, LockingMode, OpenMode, Sqlite, SqliteError, Synchronous};
 use std::fs;
 
 fn kind(result: bobak_core::Result<Sqlite>) -> ErrorKind {
@@ -142,7 +142,7 @@ fn settings_reach_the_database() {
     let mut number = 0;
     for journal in ["wal", "delete", "truncate", "persist", "memory", "off"] {
         for (sync, code) in [("extra", 3), ("full", 2), ("NORMAL", 1), ("off", 0)] {
-            for locking in [Locking::Normal, Locking::Exclusive] {
+            for locking in [LockingMode::Normal, LockingMode::Exclusive] {
                 number += 1;
                 let engine = builder()
                     .journal_mode(journal.parse().unwrap())

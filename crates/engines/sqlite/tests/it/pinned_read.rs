@@ -5,13 +5,13 @@ use bobak_core::{
     Engine, ErrorKind, FieldSet, Outcome, Result, SchemaChange, TableSchema, TransactionControl,
     Value, Verb, Write,
 };
-use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
+use bobak_sqlite::{JournalMode, LockingMode, Sqlite, Synchronous};
 use std::sync::Arc;
 
 fn engines(folder: &std::path::Path) -> Vec<Sqlite> {
     let file = |journal| {
         let path = folder.join(format!("{journal:?}.db"));
-        let builder = Sqlite::builder().locking(Locking::Exclusive).journal_mode(journal);
+        let builder = Sqlite::builder().locking(LockingMode::Exclusive).journal_mode(journal);
         builder.synchronous(Synchronous::Off).open(path).unwrap()
     };
     let engines = vec![

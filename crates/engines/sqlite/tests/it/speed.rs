@@ -4,11 +4,11 @@
 
 use crate::raw::{CREATE, Raw, Sample, cpu_time};
 use bobak_core::{
-    Batch, ColumnSchema, Currency, DateTime, Engine, Field, FieldSet, GeneratedKey, OnError,
-    Outcome, Role, Row, Select, Session, Source, TableSchema, Timestamp, TransactionControl, Value,
-    Verb, Write,
+    ColumnRole, ColumnSchema, Currency, DateTime, Engine, Field, FieldSet, GeneratedKey, OnError,
+    Outcome, Row, Select, Session, Source, TableSchema, Timestamp, TransactionControl, Value, Verb,
+    Write, WriteBatch,
 };
-use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
+use bobak_sqlite::{JournalMode, LockingMode, Sqlite, Synchronous};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,8 +19,8 @@ fn table() -> Arc<TableSchema> {
         .column(ColumnSchema::of::<String>("last_name").max_chars(40))
         .column(ColumnSchema::of::<Currency>("amount"))
         .column(ColumnSchema::of::<DateTime>("birth_date"))
-        .column(ColumnSchema::of::<Timestamp>("last_change").role(Role::ModifiedAt))
-        .column(ColumnSchema::of::<Timestamp>("created_at").role(Role::CreatedAt))
+        .column(ColumnSchema::of::<Timestamp>("last_change").role(ColumnRole::ModifiedAt))
+        .column(ColumnSchema::of::<Timestamp>("created_at").role(ColumnRole::CreatedAt))
         .key(["id"])
         .build();
     Arc::new(table.unwrap())
@@ -71,7 +71,7 @@ const PART: usize = 10_000;
 #[inline(never)]
 fn batch(session: &dyn Session, table: &Arc<TableSchema>, rows: &[Sample]) -> Vec<i64> {
     let mut keys = Vec::with_capacity(rows.len());
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for part in rows.chunks(PART) {
         batch.clear();
         for row in part {
@@ -177,7 +177,7 @@ const MODES: [Mode; 4] = [
         pragmas: "PRAGMA locking_mode = exclusive; PRAGMA journal_mode = delete; PRAGMA synchronous = off",
         settings: |builder| {
             builder
-                .locking(Locking::Exclusive)
+                .locking(LockingMode::Exclusive)
                 .journal_mode(JournalMode::Delete)
                 .synchronous(Synchronous::Off)
         },

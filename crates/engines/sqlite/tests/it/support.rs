@@ -1,8 +1,8 @@
 //! The tables that the tests work on, and short ways to work on them.
 
 use bobak_core::{
-    Collation, ColumnSchema, Engine, Error, ErrorKind, FieldSet, OnDelete, Outcome, Parameter,
-    Result, Role, SchemaChange, Session, Source, TableSchema, Value, Verb, Write,
+    Collation, ColumnRole, ColumnSchema, Engine, Error, ErrorKind, FieldSet, OnDelete, Outcome,
+    Parameter, Result, SchemaChange, Session, Source, TableSchema, Value, Verb, Write,
 };
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub fn person() -> Arc<TableSchema> {
         .column(ColumnSchema::of::<Option<String>>("email").unique().collation(Collation::NoCase))
         .column(ColumnSchema::of::<Option<f64>>("amount").check("amount >= 0"))
         .column(ColumnSchema::of::<Option<Vec<u8>>>("photo"))
-        .column(ColumnSchema::of::<i64>("version").role(Role::Version))
+        .column(ColumnSchema::of::<i64>("version").role(ColumnRole::Version))
         .key(["id"])
         .build();
     Arc::new(table.unwrap())

@@ -2,9 +2,9 @@
 
 use crate::support::*;
 use bobak_core::{
-    Batch, Collation, ColumnSchema, Currency, Date, DateTime, Engine, ErrorKind, FieldSet,
-    GeneratedKey, Json, KeyGeneration, OnDelete, OnError, Outcome, PartialInsert, SchemaChange,
-    Source, TableSchema, Time, Timestamp, Type, Uuid, Value, Verb, Write,
+    Collation, ColumnSchema, Currency, Date, DateTime, Engine, ErrorKind, FieldSet, GeneratedKey,
+    Json, KeyGeneration, OnDelete, OnError, Outcome, PartialInsert, SchemaChange, Source,
+    TableSchema, Time, Timestamp, Type, Uuid, Value, Verb, Write, WriteBatch,
 };
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
@@ -179,7 +179,7 @@ fn expression_defaults_are_kept() {
     for verb in [Verb::Insert, Verb::Upsert, Verb::InsertOrIgnore, Verb::InsertOrReplace] {
         write(&*session, &visit, verb, &row).unwrap();
     }
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     let one_row =
         Write { table: &visit, verb: Verb::Insert, fields: FieldSet::EMPTY, values: &row };
     (0..300).for_each(|_| batch.push(&one_row).unwrap());
@@ -227,7 +227,7 @@ fn skipped_rows_are_reported() {
     assert_eq!(insert(Verb::Insert, Value::Null, 2).unwrap_err().kind(), ErrorKind::Constraint);
     assert_eq!(insert(Verb::Upsert, Value::Int(1), 3).unwrap(), Outcome::Changed(1));
     assert_eq!(one(&*session, "SELECT last_insert_rowid()"), Value::Int(1), "no mark of ours");
-    let mut batch = Batch::new();
+    let mut batch = WriteBatch::new();
     for v in [4, 6, 5] {
         let values = [Value::Null, Value::Int(v)];
         let write =

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use bobak_core::{Engine, ErrorKind, TransactionControl, Value, Verb};
-use bobak_sqlite::{JournalMode, Locking, Sqlite};
+use bobak_sqlite::{JournalMode, LockingMode, Sqlite};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -154,7 +154,7 @@ fn other_engines_on_the_file_wait() {
 fn exclusive_engine_locks_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let engine = Sqlite::builder().locking(Locking::Exclusive).open(&path).unwrap();
+    let engine = Sqlite::builder().locking(LockingMode::Exclusive).open(&path).unwrap();
     create(&engine, &[&person()]);
     let timeout = Duration::from_millis(50);
     let error = Sqlite::builder().busy_timeout(timeout).open(&path).unwrap_err();
@@ -257,7 +257,7 @@ fn threads_never_see_a_locked_database() {
     many_threads(&off().open(folder.path().join("wal.db")).unwrap(), 200);
     let delete = off().journal_mode(JournalMode::Delete);
     many_threads(&delete.open(folder.path().join("delete.db")).unwrap(), 50);
-    let exclusive = off().locking(Locking::Exclusive);
+    let exclusive = off().locking(LockingMode::Exclusive);
     many_threads(&exclusive.open(folder.path().join("exclusive.db")).unwrap(), 200);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::database::change_feed::ChangeFeed;
 use crate::database::schema_cache::SchemaCache;
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::problem::Problem;
 use crate::workers::blocking;
 use bobak::aio::{RowWriter, Workers};
@@ -10,7 +10,7 @@ use bobak_core::{Engine, Result};
 use std::sync::Arc;
 
 /// A database as one client, or all operators, may see it.
-pub(crate) struct Database {
+pub(crate) struct DatabaseHandle {
     pub name: String,
     pub engine: Arc<dyn Engine>,
     /// The tables that the client may see.
@@ -23,7 +23,7 @@ pub(crate) struct Database {
     reads_inline: bool,
 }
 
-impl Database {
+impl DatabaseHandle {
     /// A database of which nothing is cached yet.
     pub fn new(name: &str, engine: Arc<dyn Engine>, feed: ChangeFeed, writers: &Workers) -> Self {
         let schema = SchemaCache::new(Arc::clone(&engine), Arc::default());
@@ -63,7 +63,7 @@ impl Database {
     /// Those of `read`.
     pub async fn read<R: Send + 'static>(
         self: &Arc<Self>,
-        table: &Table,
+        table: &CachedTable,
         read: impl FnOnce(&dyn Engine) -> Result<R, Problem> + Send + 'static,
     ) -> Result<R, Problem> {
         if self.reads_inline && !table.has_long_rows() {

@@ -1,7 +1,7 @@
 //! Writes single rows. Concurrent writes of one client share a transaction.
 
-use crate::database::handle::Database;
-use crate::database::table::Table;
+use crate::database::handle::DatabaseHandle;
+use crate::database::table::CachedTable;
 use crate::memory_budget::MemoryBudget;
 use crate::problem::Problem;
 use crate::workers::blocking;
@@ -9,9 +9,9 @@ use bobak_core::{Engine, FieldSet, Outcome, Result, TableSchema, Value, Verb, Wr
 use std::sync::Arc;
 
 /// A row to write, with all generated values.
-pub(crate) struct RowWrite {
-    pub table: Arc<Table>,
-    /// The table's schema for this row: see [`Table::insert_schema`].
+pub(crate) struct PreparedWrite {
+    pub table: Arc<CachedTable>,
+    /// The table's schema for this row: see [`CachedTable::insert_schema`].
     pub schema: Arc<TableSchema>,
     pub verb: Verb,
     pub fields: FieldSet,
@@ -35,11 +35,11 @@ pub(crate) async fn parse_body<R: Send + 'static>(
 /// # Errors
 /// The engine's, with the table's name; those of `then`.
 pub(crate) async fn write<R: Send + 'static>(
-    database: &Arc<Database>,
-    row: RowWrite,
+    database: &Arc<DatabaseHandle>,
+    row: PreparedWrite,
     then: impl FnOnce(&dyn Engine, Outcome) -> Result<R, Problem> + Send + 'static,
 ) -> Result<R, Problem> {
-    let RowWrite { table, schema, verb, fields, values } = row;
+    let PreparedWrite { table, schema, verb, fields, values } = row;
     let Some(writer) = &database.writer else {
         let database = Arc::clone(database);
         return blocking::run(move || {

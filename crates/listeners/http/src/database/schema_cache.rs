@@ -4,7 +4,7 @@
 //! up to [`MAX_AGE`], because another program may change tables at any time, and refreshes it in the
 //! background from [`REFRESH_AGE`] on, so that requests on a busy server never wait for it.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::problem::Problem;
 use crate::workers::blocking;
 use bobak_core::{Engine, Result};
@@ -20,9 +20,9 @@ const REFRESH_AGE: Duration = Duration::from_millis(500);
 
 /// All tables of a database at one moment.
 #[derive(Default)]
-pub(crate) struct Catalog {
+pub(crate) struct VisibleTables {
     /// Keyed by lower-case name, because engines compare table names without case.
-    tables: HashMap<String, Arc<Table>>,
+    tables: HashMap<String, Arc<CachedTable>>,
 }
 
 /// The cached tables of one database, as one client may see them.
@@ -38,7 +38,7 @@ pub(crate) struct SchemaCache {
 }
 
 struct CachedCatalog {
-    catalog: Arc<Catalog>,
+    catalog: Arc<VisibleTables>,
     /// When its refresh began; `None` before the first one.
     read_at: Option<Instant>,
     /// The schema generation at that time.
@@ -67,7 +67,7 @@ impl SchemaCache {
     ///
     /// # Errors
     /// 404 if it does not exist or the client may not see it; the engine's errors.
-    pub async fn table(self: &Arc<Self>, name: &str) -> Result<Arc<Table>, Problem> {
+    pub async fn table(self: &Arc<Self>, name: &str) -> Result<Arc<CachedTable>, Problem> {
         match self.cached_table(name) {
             (Some(table), Some(age)) if age < REFRESH_AGE => return Ok(table),
             (Some(table), Some(age)) if age < MAX_AGE => {
@@ -85,7 +85,7 @@ impl SchemaCache {
     ///
     /// # Errors
     /// The engine's.
-    pub async fn catalog(self: &Arc<Self>) -> Result<Arc<Catalog>, Problem> {
+    pub async fn catalog(self: &Arc<Self>) -> Result<Arc<VisibleTables>, Problem> {
         let requested = Instant::now();
         let _refresh = self.refresh_lock.lock().await;
         {
@@ -106,7 +106,7 @@ impl SchemaCache {
     }
 
     /// A table as it is cached, and the cache's age.
-    fn cached_table(&self, name: &str) -> (Option<Arc<Table>>, Option<Duration>) {
+    fn cached_table(&self, name: &str) -> (Option<Arc<CachedTable>>, Option<Duration>) {
         let cached = self.cached.read().unwrap_or_else(PoisonError::into_inner);
         (cached.catalog.table(name).cloned(), self.age(&cached))
     }
@@ -135,7 +135,7 @@ impl SchemaCache {
     ///
     /// # Errors
     /// The engine's.
-    pub fn refresh(&self) -> Result<Arc<Catalog>> {
+    pub fn refresh(&self) -> Result<Arc<VisibleTables>> {
         let generation = self.generation.load(Ordering::Acquire);
         let read_at = Some(Instant::now());
         let schemas = self.engine.tables()?;
@@ -147,11 +147,11 @@ impl SchemaCache {
         for schema in schemas {
             let table = match before.table(schema.name()) {
                 Some(same) if same.schema.same_as(&schema) => Arc::clone(same),
-                _ => Arc::new(Table::new(Arc::new(schema))),
+                _ => Arc::new(CachedTable::new(Arc::new(schema))),
             };
             tables.insert(table.schema.name().to_ascii_lowercase(), table);
         }
-        let catalog = Arc::new(Catalog { tables });
+        let catalog = Arc::new(VisibleTables { tables });
         let mut cached = self.cached.write().unwrap_or_else(PoisonError::into_inner);
         // Of two concurrent refreshes, the one that began later wins.
         if cached.read_at < read_at {
@@ -161,9 +161,9 @@ impl SchemaCache {
     }
 }
 
-impl Catalog {
+impl VisibleTables {
     /// The table with this name, in any case.
-    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
+    pub fn table(&self, name: &str) -> Option<&Arc<CachedTable>> {
         if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return self.tables.get(&name.to_ascii_lowercase());
         }
@@ -171,7 +171,7 @@ impl Catalog {
     }
 
     /// All tables, by name.
-    pub fn sorted(&self) -> Vec<&Arc<Table>> {
+    pub fn sorted(&self) -> Vec<&Arc<CachedTable>> {
         let mut tables: Vec<_> = self.tables.values().collect();
         tables.sort_by(|a, b| a.schema.name().cmp(b.schema.name()));
         tables

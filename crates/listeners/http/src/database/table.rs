@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A table's schema, and what is derived from it once.
-pub(crate) struct Table {
+pub(crate) struct CachedTable {
     pub schema: Arc<TableSchema>,
     /// The columns' names as JSON object members: in quotes, with a colon.
     pub labels: Vec<String>,
@@ -29,7 +29,7 @@ pub(crate) enum OmittedValue {
     Required,
 }
 
-impl Table {
+impl CachedTable {
     pub fn new(schema: Arc<TableSchema>) -> Self {
         let label = |name: &str| {
             let mut label = String::new();

@@ -1,6 +1,6 @@
 //! Parses JSON objects as rows.
 
-use crate::database::table::{OmittedValue, Table};
+use crate::database::table::{CachedTable, OmittedValue};
 use crate::json::cell::CellSeed;
 use crate::json::error::invalid_json;
 use bobak_core::{Error, ErrorKind, FieldSet, Result, Value, Verb};
@@ -21,7 +21,7 @@ pub(crate) struct ParsedRow<'a> {
 /// # Errors
 /// `Syntax` for invalid JSON, `Schema` for an unknown column, `Mismatch`, `OutOfRange` or `TooLong`
 /// for a value that does not fit its column.
-pub(crate) fn parse_row<'a>(table: &Table, json: &'a [u8]) -> Result<ParsedRow<'a>> {
+pub(crate) fn parse_row<'a>(table: &CachedTable, json: &'a [u8]) -> Result<ParsedRow<'a>> {
     let mut failure = None;
     let mut source = serde_json::Deserializer::from_slice(json);
     let read = RowSeed { table, failure: &mut failure }.deserialize(&mut source);
@@ -36,7 +36,7 @@ impl<'a> ParsedRow<'a> {
     ///
     /// # Errors
     /// `Constraint` for a required column, or a NULL in a column that is NOT NULL.
-    pub fn complete(&mut self, table: &Table) -> Result<()> {
+    pub fn complete(&mut self, table: &CachedTable) -> Result<()> {
         for (position, (value, omitted)) in self.values.iter_mut().zip(&table.omitted).enumerate() {
             if !value.is_null() {
                 continue;
@@ -60,7 +60,7 @@ impl<'a> ParsedRow<'a> {
     ///
     /// # Errors
     /// `Constraint`.
-    pub fn check_nulls(&self, table: &Table) -> Result<()> {
+    pub fn check_nulls(&self, table: &CachedTable) -> Result<()> {
         let is_invalid = |position: &usize| {
             let column = table.schema.columns().get(*position);
             self.values.get(*position).is_some_and(Value::is_null)
@@ -76,19 +76,19 @@ impl<'a> ParsedRow<'a> {
     ///
     /// # Errors
     /// `Constraint`.
-    pub fn prepare(&mut self, table: &Table, verb: Verb) -> Result<()> {
+    pub fn prepare(&mut self, table: &CachedTable, verb: Verb) -> Result<()> {
         if verb == Verb::Update { self.check_nulls(table) } else { self.complete(table) }
     }
 
     /// The values of the key's columns.
-    pub fn key(&self, table: &Table) -> Vec<Value<'a>> {
+    pub fn key(&self, table: &CachedTable) -> Vec<Value<'a>> {
         let value = |&position: &usize| self.values.get(position).cloned().unwrap_or_default();
         table.schema.key().iter().map(value).collect()
     }
 }
 
 struct RowSeed<'c> {
-    table: &'c Table,
+    table: &'c CachedTable,
     /// The error, which serde's error type can't carry.
     failure: &'c mut Option<Error>,
 }
@@ -145,7 +145,7 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
 
 /// Finds the position of the column that a member names. It is most often the next one.
 struct ColumnSeed<'c> {
-    table: &'c Table,
+    table: &'c CachedTable,
     next: usize,
     /// The error, which serde's error type can't carry.
     failure: &'c mut Option<Error>,

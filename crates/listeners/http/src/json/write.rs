@@ -1,6 +1,6 @@
 //! Writes rows as JSON.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use bobak_core::{Row, Type, ValueRef};
 use bobak_text::json::write_value;
 
@@ -18,7 +18,7 @@ pub(crate) enum NumberFormat {
 /// Appends a row as an object. `positions` are the positions in the table of the row's columns.
 pub(crate) fn write_row(
     out: &mut String,
-    table: &Table,
+    table: &CachedTable,
     positions: impl Iterator<Item = usize>,
     numbers: NumberFormat,
     row: &dyn Row,

@@ -1,11 +1,11 @@
 //! Examples for parameters with a syntax of their own, so that generic tools can send valid requests.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use serde_json::{Value, json};
 
 /// Adds examples to the operations of a path, and the key's columns, in order, to parameters that are
 /// keys.
-pub(super) fn add(path: &mut Value, table: &Table) {
+pub(super) fn add(path: &mut Value, table: &CachedTable) {
     let columns = table.schema.columns();
     let key = table.schema.key().iter().filter_map(|&position| columns.get(position));
     let key: Vec<&str> = key.map(|column| &*column.name).collect();

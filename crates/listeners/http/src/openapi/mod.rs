@@ -6,14 +6,14 @@ mod schemas;
 mod table_paths;
 
 use self::builders::{body, each_line, json_of, operation, problem, query, reference, response};
-use crate::database::schema_cache::Catalog;
+use crate::database::schema_cache::VisibleTables;
 use crate::settings::SqlAccess;
 use serde_json::{Map, Value, json};
 
 /// The document. `base_path` is the path of the database, empty for the default one. `is_typed` says
 /// whether values are always of their column's type; SQLite stores values of any type in any column.
 pub(crate) fn document(
-    catalog: &Catalog,
+    catalog: &VisibleTables,
     base_path: &str,
     sql: SqlAccess,
     is_typed: bool,

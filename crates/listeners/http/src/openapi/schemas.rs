@@ -1,11 +1,11 @@
 //! The JSON schemas of a table's rows.
 
 use super::builders::reference;
-use crate::database::schema_cache::Catalog;
-use crate::database::table::{OmittedValue, Table};
+use crate::database::schema_cache::VisibleTables;
+use crate::database::table::{CachedTable, OmittedValue};
 use crate::json::NumberFormat;
 use crate::json::write::write_cell;
-use bobak_core::{ColumnSchema, Role, Type};
+use bobak_core::{ColumnRole, ColumnSchema, Type};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn component(name: &str) -> String {
 
 /// Adds the schemas of a table: `name`, any of a row's columns; `name.row`, a complete row; `name.new`,
 /// a row to insert; `name.patch`, columns to update; `name.list`, a page of rows.
-pub(super) fn components(schemas: &mut Map<String, Value>, table: &Table, is_typed: bool) {
+pub(super) fn components(schemas: &mut Map<String, Value>, table: &CachedTable, is_typed: bool) {
     let name = component(table.schema.name());
     let columns = table.schema.columns();
     let (mut read, mut written) = (Map::new(), Map::new());
@@ -70,7 +70,7 @@ pub(super) fn components(schemas: &mut Map<String, Value>, table: &Table, is_typ
 }
 
 /// The schema of a line of a batch, for all tables.
-pub(super) fn operations(catalog: &Catalog) -> Value {
+pub(super) fn operations(catalog: &VisibleTables) -> Value {
     let line = |operations: &[&str], table: Value, row: Value| {
         json!({
             "type": "object",
@@ -80,7 +80,7 @@ pub(super) fn operations(catalog: &Catalog) -> Value {
         })
     };
     let (whole, part) = (["insert", "ignore", "replace", "upsert"], ["update", "delete"]);
-    let of_table = |table: &&Arc<Table>| {
+    let of_table = |table: &&Arc<CachedTable>| {
         let (name, label) = (component(table.schema.name()), json!({"const": table.schema.name()}));
         let rows = ["new", "patch"].map(|kind| reference(&format!("{name}.{kind}")));
         let [new, patch] = rows;
@@ -142,10 +142,10 @@ fn column_schema(column: &ColumnSchema) -> Value {
         }
     }
     let description = match column.role {
-        Role::Plain => None,
-        Role::CreatedAt => Some("When the row was inserted; ignored in requests"),
-        Role::ModifiedAt => Some("When the row was last written; ignored in requests"),
-        Role::Version => {
+        ColumnRole::Plain => None,
+        ColumnRole::CreatedAt => Some("When the row was inserted; ignored in requests"),
+        ColumnRole::ModifiedAt => Some("When the row was last written; ignored in requests"),
+        ColumnRole::Version => {
             Some("Incremented by each update; an update that gives another version fails with 409")
         }
     };

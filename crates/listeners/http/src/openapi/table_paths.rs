@@ -5,12 +5,12 @@ use super::builders::{
 };
 use super::examples;
 use super::schemas::component;
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::request::key::encode_segment;
 use serde_json::{Map, Value, json};
 
 /// Adds the paths of a table.
-pub(super) fn paths(paths: &mut Map<String, Value>, table: &Table) {
+pub(super) fn paths(paths: &mut Map<String, Value>, table: &CachedTable) {
     let name = component(table.schema.name());
     let base = format!("/tables/{}", encode_segment(table.schema.name()));
     let mut get = operation(&format!("describe_{name}"), "Describe the table", vec![]);
@@ -104,7 +104,7 @@ fn prefer() -> Value {
     query::header("Prefer", "return=minimal for a response without the row")
 }
 
-fn row(name: &str, table: &Table) -> Value {
+fn row(name: &str, table: &CachedTable) -> Value {
     json!({
         "parameters": [key(table)],
         "get": get(name), "put": put(name), "patch": patch(name), "delete": delete(name),
@@ -112,7 +112,7 @@ fn row(name: &str, table: &Table) -> Value {
 }
 
 /// The path parameter with the key.
-fn key(table: &Table) -> Value {
+fn key(table: &CachedTable) -> Value {
     let parts = table.schema.key().len();
     let columns =
         table.schema.key().iter().filter_map(|&position| table.schema.columns().get(position));

@@ -3,7 +3,7 @@
 //! Names are separated by commas. A name is in double quotes, as in a filter, if it contains a comma,
 //! begins with a minus sign, or begins or ends with a space.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use bobak_core::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub(crate) fn unquote(name: &str) -> Result<Cow<'_, str>> {
 ///
 /// # Errors
 /// `Schema` for an unknown column, `Syntax` for a duplicate or unbalanced quotes.
-pub(crate) fn positions(table: &Table, list: &str) -> Result<Vec<usize>> {
+pub(crate) fn positions(table: &CachedTable, list: &str) -> Result<Vec<usize>> {
     let mut positions = Vec::new();
     for name in split(list) {
         let name = unquote(name)?;

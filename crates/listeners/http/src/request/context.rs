@@ -1,14 +1,14 @@
 //! An authenticated request, as the resources see it.
 
-use crate::database::handle::Database;
-use crate::database::table::Table;
+use crate::database::handle::DatabaseHandle;
+use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::memory_budget::{MemoryBudget, MemoryReservation};
 use crate::peer::Peer;
 use crate::problem::Problem;
 use crate::request::body::RequestBody;
 use crate::request::media_type::media_type_of;
-use crate::request::parameters::Parameters;
+use crate::request::parameters::QueryParameters;
 use crate::state::authentication::Client;
 use crate::state::shared::ServerState;
 use bobak_core::ErrorKind;
@@ -24,13 +24,13 @@ pub(crate) struct RequestContext {
     pub state: Arc<ServerState>,
     pub peer: Arc<Peer>,
     pub client: Arc<Client>,
-    pub database: Arc<Database>,
+    pub database: Arc<DatabaseHandle>,
     /// Method, URI and headers.
     pub parts: Parts,
-    pub parameters: Parameters,
+    pub parameters: QueryParameters,
     body: RequestBody,
     /// The request's table, as it was cached.
-    table: Option<Arc<Table>>,
+    table: Option<Arc<CachedTable>>,
     /// The body once it was read completely, in case the request is restarted.
     full_body: Option<Bytes>,
     /// The memory that `full_body` occupies.
@@ -44,7 +44,7 @@ impl RequestContext {
         state: &Arc<ServerState>,
         peer: &Arc<Peer>,
         client: Arc<Client>,
-        database: Arc<Database>,
+        database: Arc<DatabaseHandle>,
         parts: Parts,
         body: RequestBody,
     ) -> Result<Self, Problem> {
@@ -53,7 +53,7 @@ impl RequestContext {
             peer: Arc::clone(peer),
             client,
             database,
-            parameters: Parameters::parse(parts.uri.query())?,
+            parameters: QueryParameters::parse(parts.uri.query())?,
             parts,
             body,
             table: None,
@@ -75,7 +75,7 @@ impl RequestContext {
         if Arc::ptr_eq(&before, now) || self.full_body.is_none() && self.body.was_read() {
             return Ok(false);
         }
-        self.parameters = Parameters::parse(self.parts.uri.query())?;
+        self.parameters = QueryParameters::parse(self.parts.uri.query())?;
         Ok(true)
     }
 
@@ -83,7 +83,7 @@ impl RequestContext {
     ///
     /// # Errors
     /// 404 if it does not exist or the client may not see it.
-    pub async fn table(&mut self, name: &str) -> Result<Arc<Table>, Problem> {
+    pub async fn table(&mut self, name: &str) -> Result<Arc<CachedTable>, Problem> {
         let table = self.database.schema.table(name).await?;
         self.table = Some(Arc::clone(&table));
         Ok(table)

@@ -1,6 +1,6 @@
 //! Keys in paths: the values of the key's columns as percent-encoded text, separated by commas.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::problem::Problem;
 use crate::route::decode;
 use bobak_core::{Error, ErrorKind, Result, Value};
@@ -14,7 +14,10 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 ///
 /// # Errors
 /// 400 if the number of values is not that of the key's columns, or a value does not fit its column.
-pub(crate) fn parse_key(table: &Table, segment: &str) -> Result<Vec<Value<'static>>, Problem> {
+pub(crate) fn parse_key(
+    table: &CachedTable,
+    segment: &str,
+) -> Result<Vec<Value<'static>>, Problem> {
     let columns = table.schema.key();
     let values: Vec<&str> = match columns.len() {
         1 => vec![segment],
@@ -33,7 +36,7 @@ pub(crate) fn parse_key(table: &Table, segment: &str) -> Result<Vec<Value<'stati
     Ok(key)
 }
 
-fn parse_value(table: &Table, position: usize, text: &str) -> Result<Value<'static>> {
+fn parse_value(table: &CachedTable, position: usize, text: &str) -> Result<Value<'static>> {
     let Some(column) = table.schema.columns().get(position) else { return Ok(Value::Null) };
     let mismatch = |why| Error::new(ErrorKind::Mismatch, why).in_column(column.name.clone());
     let value = read::parse(column.ty, text.as_bytes()).map_err(mismatch)?;
@@ -41,7 +44,7 @@ fn parse_value(table: &Table, position: usize, text: &str) -> Result<Value<'stat
 }
 
 /// Encodes a key as a path segment.
-pub(crate) fn encode_key(table: &Table, key: &[Value<'_>]) -> String {
+pub(crate) fn encode_key(table: &CachedTable, key: &[Value<'_>]) -> String {
     let mut segment = String::new();
     for (index, (&position, value)) in table.schema.key().iter().zip(key).enumerate() {
         let Some(column) = table.schema.columns().get(position) else { continue };

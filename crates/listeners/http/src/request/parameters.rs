@@ -11,9 +11,9 @@ use std::str::FromStr;
 /// rejects the rest. Ignoring a misspelt parameter would return something else than the client asked
 /// for.
 #[derive(Debug, Default)]
-pub(crate) struct Parameters(Vec<(String, String)>);
+pub(crate) struct QueryParameters(Vec<(String, String)>);
 
-impl Parameters {
+impl QueryParameters {
     /// Parses `name=value` pairs; `+` is a space.
     ///
     /// # Errors

@@ -1,15 +1,15 @@
 //! Row selection: the parameters that lists, exports and aggregates share.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::key::parse_key;
-use crate::request::parameters::Parameters;
+use crate::request::parameters::QueryParameters;
 use bobak_core::{Condition, DynRow, Expr, Filter, Order, OrderBy, Query, Select, Value};
 
 /// Which rows, in which order, and how many.
 #[derive(Debug, Default)]
-pub(crate) struct Selection {
+pub(crate) struct RowSelection {
     pub condition: Option<Condition>,
     pub order: Vec<Order>,
     pub limit: Option<u64>,
@@ -18,12 +18,12 @@ pub(crate) struct Selection {
     pub after: Option<Vec<Value<'static>>>,
 }
 
-impl Selection {
+impl RowSelection {
     /// Takes `filter`, `order`, `limit`, `offset` and `after`.
     ///
     /// # Errors
     /// 400 for invalid values.
-    pub fn take(parameters: &mut Parameters, table: &Table) -> Result<Self, Problem> {
+    pub fn take(parameters: &mut QueryParameters, table: &CachedTable) -> Result<Self, Problem> {
         let after = parameters.take("after").map(|key| parse_key(table, &key)).transpose()?;
         Ok(Self {
             condition: take_filter(parameters, table)?,
@@ -43,7 +43,7 @@ impl Selection {
     ///
     /// # Errors
     /// As [`Query::to_select`]; 400 for `after` with another order than by key.
-    pub fn select(&self, table: &Table, columns: Vec<Expr>) -> Result<Select, Problem> {
+    pub fn select(&self, table: &CachedTable, columns: Vec<Expr>) -> Result<Select, Problem> {
         let select = self.query().to_select(&table.schema, columns)?;
         match &self.after {
             None => Ok(select),
@@ -81,8 +81,8 @@ impl Selection {
 /// # Errors
 /// 400 for an invalid condition.
 pub(crate) fn take_filter(
-    parameters: &mut Parameters,
-    table: &Table,
+    parameters: &mut QueryParameters,
+    table: &CachedTable,
 ) -> Result<Option<Condition>, Problem> {
     let Some(text) = parameters.take("filter") else { return Ok(None) };
     let condition = Condition::parse(&text, &table.schema);
@@ -90,7 +90,10 @@ pub(crate) fn take_filter(
 }
 
 /// Takes `order`: column names, with a minus sign for descending order.
-fn take_order(parameters: &mut Parameters, table: &Table) -> Result<Vec<Order>, Problem> {
+fn take_order(
+    parameters: &mut QueryParameters,
+    table: &CachedTable,
+) -> Result<Vec<Order>, Problem> {
     let Some(text) = parameters.take("order") else { return Ok(Vec::new()) };
     let order = |name: &str| {
         let (name, descending) = name.strip_prefix('-').map_or((name, false), |rest| (rest, true));

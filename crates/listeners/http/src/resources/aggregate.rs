@@ -1,13 +1,13 @@
 //! Counts, sums, minima, maxima and averages, of all rows or by group.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::column_list::{self, duplicate_name};
 use crate::request::context::RequestContext;
-use crate::request::selection::Selection;
-use crate::response::builder::Response;
+use crate::request::selection::RowSelection;
+use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// An aggregate query, and how to write its result.
-struct Aggregate {
+struct AggregateQuery {
     select: Select,
     numbers: NumberFormat,
     limit: u64,
@@ -29,18 +29,18 @@ struct Aggregate {
 pub(crate) async fn aggregate(
     request: &mut RequestContext,
     name: &str,
-) -> Result<Response, Problem> {
-    let aggregate = Aggregate::take(request, name).await?;
+) -> Result<ResponseBuilder, Problem> {
+    let aggregate = AggregateQuery::take(request, name).await?;
     let database = Arc::clone(&request.database);
     let body = blocking::run(move || Ok(aggregate.run(&*database.engine)?)).await?;
     let etag = Etag::of(body.as_bytes());
     Ok(json_or_not_modified(request.headers(), &etag, body))
 }
 
-impl Aggregate {
+impl AggregateQuery {
     async fn take(request: &mut RequestContext, name: &str) -> Result<Self, Problem> {
         let table = request.table(name).await?;
-        let mut selection = Selection::take(&mut request.parameters, &table)?;
+        let mut selection = RowSelection::take(&mut request.parameters, &table)?;
         let groups = match request.parameters.take("group") {
             Some(list) => column_list::positions(&table, &list)?,
             None => Vec::new(),
@@ -109,7 +109,7 @@ impl Aggregate {
 }
 
 /// Parses `count`, `count(x)`, `sum(x)`, `min(x)`, `max(x)` or `avg(x)`.
-fn parse_expression(table: &Table, text: &str) -> Result<Expr, Problem> {
+fn parse_expression(table: &CachedTable, text: &str) -> Result<Expr, Problem> {
     if text == "count" {
         return Ok(Expr::Count);
     }

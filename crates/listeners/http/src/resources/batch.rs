@@ -1,7 +1,7 @@
 //! Writes rows of several tables in one transaction, one operation per line.
 
-use crate::database::handle::Database;
-use crate::database::schema_cache::Catalog;
+use crate::database::handle::DatabaseHandle;
+use crate::database::schema_cache::VisibleTables;
 use crate::json::error::invalid_json;
 use crate::json::read::parse_row;
 use crate::problem::Problem;
@@ -9,7 +9,7 @@ use crate::request::body_reader::{self, BodyReader};
 use crate::request::context::RequestContext;
 use crate::request::line_splitter::LineSplitter;
 use crate::resources::bulk_load::{BulkLoad, CommitInterval, LoadOptions};
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use bobak_core::{Error, ErrorKind, Result, Verb};
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -40,7 +40,7 @@ enum BatchVerb {
 }
 
 /// `POST /batch`
-pub(crate) async fn batch(request: &mut RequestContext) -> Result<Response, Problem> {
+pub(crate) async fn batch(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
     request.check_media_type(&["application/x-ndjson", "application/jsonl"])?;
     let max_length = request.state.settings.max_response;
     let options = LoadOptions::take(&mut request.parameters, CommitInterval::End, max_length)?;
@@ -49,13 +49,13 @@ pub(crate) async fn batch(request: &mut RequestContext) -> Result<Response, Prob
     let (database, max_line) = (Arc::clone(&request.database), request.state.settings.max_body);
     let work = move |body| run(&database, &catalog, options, max_line, body);
     let report = body_reader::consume(request, work).await?;
-    Ok(Response::json(StatusCode::OK, report))
+    Ok(ResponseBuilder::json(StatusCode::OK, report))
 }
 
 /// Runs a batch, and returns its report as JSON. `max_line` is the most bytes of a line.
 pub(crate) fn run(
-    database: &Database,
-    catalog: &Catalog,
+    database: &DatabaseHandle,
+    catalog: &VisibleTables,
     options: LoadOptions,
     max_line: usize,
     body: BodyReader,
@@ -68,7 +68,7 @@ pub(crate) fn run(
 
 fn read(
     load: &mut BulkLoad<'_>,
-    catalog: &Catalog,
+    catalog: &VisibleTables,
     max_line: usize,
     mut body: BodyReader,
 ) -> Result<(), Problem> {
@@ -85,7 +85,7 @@ fn read(
 
 /// Adds a line. A line that is not an operation stops the batch even with `errors=skip`, because the
 /// client and the server do not understand each other.
-fn add(load: &mut BulkLoad<'_>, catalog: &Catalog, line: &[u8]) -> Result<()> {
+fn add(load: &mut BulkLoad<'_>, catalog: &VisibleTables, line: &[u8]) -> Result<()> {
     let number = load.rows();
     let operation: BatchOperation<'_> =
         serde_json::from_slice(line).map_err(|error| invalid_json(&error).at_row(number))?;

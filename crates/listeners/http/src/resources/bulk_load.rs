@@ -1,13 +1,13 @@
 //! Writes any number of rows in constant memory, for imports and batches.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::json::ParsedRow;
 use crate::problem::Problem;
-use crate::request::parameters::Parameters;
+use crate::request::parameters::QueryParameters;
 use crate::resources::load_report::LoadReport;
 use bobak_core::{
-    Batch, Engine, Error, ErrorKind, Field, FieldSet, GeneratedKey, KeyGeneration, OnError,
-    Outcome, Result, Session, TransactionControl, Uuid, Value, Verb, Write,
+    Engine, Error, ErrorKind, Field, FieldSet, GeneratedKey, KeyGeneration, OnError, Outcome,
+    Result, Session, TransactionControl, Uuid, Value, Verb, Write, WriteBatch,
     prepare_batched_dynamic,
 };
 use std::num::NonZeroU64;
@@ -48,7 +48,7 @@ pub(crate) struct BulkLoad<'e> {
     transaction: Option<Box<dyn Session + 'e>>,
     /// The rows before the current transaction.
     committed: u64,
-    batch: Batch,
+    batch: WriteBatch,
     /// Generated UUID keys by row of the batch, if outcomes are reported.
     generated_keys: Vec<(u64, Uuid)>,
     report: LoadReport,
@@ -60,7 +60,7 @@ impl LoadOptions {
     /// # Errors
     /// 400 for invalid values.
     pub fn take(
-        parameters: &mut Parameters,
+        parameters: &mut QueryParameters,
         commit: CommitInterval,
         max_outcomes_length: usize,
     ) -> Result<Self, Problem> {
@@ -82,7 +82,7 @@ impl LoadOptions {
 impl<'e> BulkLoad<'e> {
     pub fn new(engine: &'e dyn Engine, options: LoadOptions) -> Self {
         let report = LoadReport::new(options.outcomes);
-        let (batch, generated_keys) = (Batch::new(), Vec::new());
+        let (batch, generated_keys) = (WriteBatch::new(), Vec::new());
         Self { engine, options, transaction: None, committed: 0, batch, generated_keys, report }
     }
 
@@ -96,7 +96,12 @@ impl<'e> BulkLoad<'e> {
     /// # Errors
     /// With [`OnError::Stop`], the first error of a row, with its index. The engine's errors.
     /// `OutOfRange` if the outcomes are too long.
-    pub fn add(&mut self, table: &Table, verb: Verb, row: Result<ParsedRow<'_>>) -> Result<()> {
+    pub fn add(
+        &mut self,
+        table: &CachedTable,
+        verb: Verb,
+        row: Result<ParsedRow<'_>>,
+    ) -> Result<()> {
         let index = self.rows();
         if self.report.outcomes_length() > self.options.max_outcomes_length {
             return Err(outcomes_too_long(self.options.max_outcomes_length));
@@ -129,7 +134,7 @@ impl<'e> BulkLoad<'e> {
         matches!(self.options.commit, CommitInterval::Batch)
     }
 
-    fn push(&mut self, table: &Table, verb: Verb, mut row: ParsedRow<'_>) -> Result<()> {
+    fn push(&mut self, table: &CachedTable, verb: Verb, mut row: ParsedRow<'_>) -> Result<()> {
         if matches!(verb, Verb::Update | Verb::Delete) {
             check_key(table, &row)?;
         }
@@ -233,7 +238,7 @@ fn outcomes_too_long(max_length: usize) -> Error {
 }
 
 /// Checks that a row to update or delete has a complete key.
-fn check_key(table: &Table, row: &ParsedRow<'_>) -> Result<()> {
+fn check_key(table: &CachedTable, row: &ParsedRow<'_>) -> Result<()> {
     let is_missing = |position: &&usize| row.values.get(**position).is_none_or(Value::is_null);
     let Some(&position) = table.schema.key().iter().find(is_missing) else { return Ok(()) };
     let name = table.schema.columns().get(position).map_or("", |column| &column.name).to_owned();
@@ -242,7 +247,7 @@ fn check_key(table: &Table, row: &ParsedRow<'_>) -> Result<()> {
 }
 
 /// The columns that an update, or an upsert of an existing row, sets.
-fn updated_fields(table: &Table, verb: Verb, row: &ParsedRow<'_>) -> Result<FieldSet> {
+fn updated_fields(table: &CachedTable, verb: Verb, row: &ParsedRow<'_>) -> Result<FieldSet> {
     let schema = &table.schema;
     let mut fields = row.given;
     schema.key().iter().for_each(|&position| fields.remove(position));

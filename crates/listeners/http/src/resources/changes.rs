@@ -1,9 +1,9 @@
 //! Streams a table's changes as server-sent events, from any change on.
 
 use crate::database::change_feed::{ChangeFeed, unavailable};
-use crate::database::handle::Database;
+use crate::database::handle::DatabaseHandle;
 use crate::database::row_visibility::RowVisibility;
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::change::write_origin;
 use crate::json::write::write_row;
@@ -11,7 +11,7 @@ use crate::problem::{Problem, write_problem};
 use crate::request::context::RequestContext;
 use crate::request::media_type::negotiate;
 use crate::request::selection::take_filter;
-use crate::response::builder::{Body, BodyChunk, Response};
+use crate::response::builder::{Body, BodyChunk, ResponseBuilder};
 use crate::state::shared::ServerState;
 use crate::workers::blocking;
 use bobak::changes::{Change, ChangeKind, ChangePage, Changes};
@@ -31,9 +31,9 @@ const PAGE_SIZE: usize = 500;
 
 /// A client that subscribes to a table's changes.
 struct Subscription {
-    database: Arc<Database>,
+    database: Arc<DatabaseHandle>,
     feed: ChangeFeed,
-    table: Arc<Table>,
+    table: Arc<CachedTable>,
     /// The permissions in it are renewed with each page.
     visibility: RowVisibility,
     numbers: NumberFormat,
@@ -43,7 +43,10 @@ struct Subscription {
 }
 
 /// `GET /tables/{table}/changes`
-pub(crate) async fn changes(request: &mut RequestContext, name: &str) -> Result<Response, Problem> {
+pub(crate) async fn changes(
+    request: &mut RequestContext,
+    name: &str,
+) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
     let filter = take_filter(&mut request.parameters, &table)?;
     let visibility = RowVisibility { filter, readable: None };
@@ -64,7 +67,7 @@ pub(crate) async fn changes(request: &mut RequestContext, name: &str) -> Result<
         let run = subscription.run(Arc::clone(&state), changes, sender);
         blocking::scope(&peer, &state.worker_permits, run).await;
     });
-    let mut response = Response::new(StatusCode::OK, Body::Stream(chunks));
+    let mut response = ResponseBuilder::new(StatusCode::OK, Body::Stream(chunks));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -92,7 +95,7 @@ fn take_since(request: &mut RequestContext) -> Result<Option<u64>, Problem> {
 /// table is not tracked.
 async fn open(
     feed: &ChangeFeed,
-    table: &Arc<Table>,
+    table: &Arc<CachedTable>,
     since: Option<u64>,
 ) -> Result<(Changes, u64), Problem> {
     let (feed, schema) = (feed.clone(), Arc::clone(&table.schema));

@@ -1,17 +1,20 @@
 //! Inserts a row.
 
-use crate::database::row_writer::{self, RowWrite};
-use crate::database::table::Table;
+use crate::database::row_writer::{self, PreparedWrite};
+use crate::database::table::CachedTable;
 use crate::json::read::parse_row;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::resources::stored_row::{self, created};
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use bobak_core::{FieldSet, GeneratedKey, Outcome, Value, Verb, prepare_dynamic_insert};
 use std::sync::Arc;
 
 /// `POST /tables/{table}/rows`
-pub(crate) async fn create(request: &mut RequestContext, name: &str) -> Result<Response, Problem> {
+pub(crate) async fn create(
+    request: &mut RequestContext,
+    name: &str,
+) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
     let numbers = request.number_format()?;
     request.parameters.finish()?;
@@ -38,7 +41,10 @@ pub(crate) async fn create(request: &mut RequestContext, name: &str) -> Result<R
 }
 
 /// Parses the row to insert, and its key.
-fn new_row(table: Arc<Table>, json: &[u8]) -> Result<(RowWrite, Vec<Value<'static>>), Problem> {
+fn new_row(
+    table: Arc<CachedTable>,
+    json: &[u8],
+) -> Result<(PreparedWrite, Vec<Value<'static>>), Problem> {
     let mut row = parse_row(&table, json)?;
     row.complete(&table)?;
     prepare_dynamic_insert(&table.schema, &mut row.values)?;
@@ -46,5 +52,5 @@ fn new_row(table: Arc<Table>, json: &[u8]) -> Result<(RowWrite, Vec<Value<'stati
     let values = row.values.into_iter().map(Value::into_owned).collect();
     let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
     let schema = table.insert_schema(row.given);
-    Ok((RowWrite { table, schema, verb, fields, values }, key))
+    Ok((PreparedWrite { table, schema, verb, fields, values }, key))
 }

@@ -1,6 +1,6 @@
 //! Exports all selected rows as a stream of NDJSON, CSV, or one JSON array, from one snapshot.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::cell::parse_cell;
 use crate::json::write::{write_cell, write_row};
@@ -8,9 +8,9 @@ use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::context::RequestContext;
 use crate::request::media_type::negotiate;
-use crate::request::selection::Selection;
-use crate::response::builder::Response;
-use crate::response::compression::Compression;
+use crate::request::selection::RowSelection;
+use crate::response::builder::ResponseBuilder;
+use crate::response::compression::ContentCoding;
 use crate::response::stream;
 use bobak_core::{
     ColumnSchema, Engine, Error, ErrorKind, Expr, Result, Row, RowBuffer, Select, Source, Type,
@@ -34,8 +34,8 @@ const FORMATS: [(&str, ExportFormat); 3] = [
 ];
 
 /// An export of a table.
-struct Export {
-    table: Arc<Table>,
+struct RowExport {
+    table: Arc<CachedTable>,
     columns: Vec<usize>,
     numbers: NumberFormat,
     format: ExportFormat,
@@ -46,9 +46,12 @@ struct Export {
 }
 
 /// `GET /tables/{table}/export`
-pub(crate) async fn export(request: &mut RequestContext, name: &str) -> Result<Response, Problem> {
+pub(crate) async fn export(
+    request: &mut RequestContext,
+    name: &str,
+) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
-    let selection = Selection::take(&mut request.parameters, &table)?;
+    let selection = RowSelection::take(&mut request.parameters, &table)?;
     let columns = match request.parameters.take("columns") {
         Some(list) => column_list::positions(&table, &list)?,
         None => (0..table.schema.columns().len()).collect(),
@@ -69,20 +72,20 @@ pub(crate) async fn export(request: &mut RequestContext, name: &str) -> Result<R
     let expressions = columns.iter().map(|&position| Expr::Column(position)).collect();
     let select = selection.select(&table, expressions)?;
     let database = Arc::clone(&request.database);
-    let export = Export { table, columns, numbers, format, null, lossy };
+    let export = RowExport { table, columns, numbers, format, null, lossy };
     let media_type = match format {
         ExportFormat::Ndjson => "application/x-ndjson",
         ExportFormat::Csv => "text/csv; charset=utf-8; header=present",
         ExportFormat::Json => "application/json",
     };
-    let compression = Compression::accepted(request.headers());
+    let compression = ContentCoding::accepted(request.headers());
     let work = move |out: &mut dyn Write| export.run(&*database.engine, &select, out);
     let (state, peer) = (Arc::clone(&request.state), Arc::clone(&request.peer));
     let log = move |error| state.log_peer(&peer, format_args!("got an aborted export: {error}"));
     stream::stream(request.stream_permit()?, media_type, compression, work, log).await
 }
 
-impl Export {
+impl RowExport {
     fn run(&self, engine: &dyn Engine, select: &Select, out: &mut dyn Write) -> Result<()> {
         let session = engine.session()?;
         let mut cursor = session.open(&Source::Select(select))?;

@@ -1,16 +1,16 @@
 //! Lists the changes of one row, as far back as the change log goes.
 
 use crate::database::change_feed::unavailable;
-use crate::database::handle::Database;
+use crate::database::handle::DatabaseHandle;
 use crate::database::row_visibility::RowVisibility;
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::change::write_origin;
 use crate::json::write::write_row;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::request::key::parse_key;
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use crate::workers::blocking;
 use bobak::changes::Change;
 use bobak_changes::ChangeLog;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// The parameters of a history.
 struct HistoryRequest {
-    table: Arc<Table>,
+    table: Arc<CachedTable>,
     key: Vec<Value<'static>>,
     since: Option<u64>,
     limit: u64,
@@ -34,11 +34,11 @@ pub(crate) async fn history(
     request: &mut RequestContext,
     name: &str,
     key: &str,
-) -> Result<Response, Problem> {
+) -> Result<ResponseBuilder, Problem> {
     let history = HistoryRequest::take(request, name, key).await?;
     let database = Arc::clone(&request.database);
     let body = blocking::run(move || history.run(&database)).await?;
-    Ok(Response::json(StatusCode::OK, body))
+    Ok(ResponseBuilder::json(StatusCode::OK, body))
 }
 
 impl HistoryRequest {
@@ -58,7 +58,7 @@ impl HistoryRequest {
         Ok(Self { table, key, since, limit, numbers, max_length: settings.max_response })
     }
 
-    fn run(&self, database: &Database) -> Result<String, Problem> {
+    fn run(&self, database: &DatabaseHandle) -> Result<String, Problem> {
         let readable = database.feed.readable(&self.table.schema)?;
         let visibility = RowVisibility { filter: None, readable };
         let log = ChangeLog::new(Arc::clone(&self.table.schema))?;
@@ -76,7 +76,7 @@ impl HistoryRequest {
         Ok(body.unwrap_or_else(|| "{\"changes\":[],\"more\":false}\n".to_owned()))
     }
 
-    fn row_exists(&self, database: &Database) -> bobak_core::Result<bool> {
+    fn row_exists(&self, database: &DatabaseHandle) -> bobak_core::Result<bool> {
         let mut exists = false;
         database.engine.get(&self.table.schema, &self.key, &mut |_| {
             exists = true;

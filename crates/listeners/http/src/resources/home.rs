@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::request::key::encode_segment;
 use crate::request::media_type::negotiate;
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use hyper::StatusCode;
 use hyper::header::CONTENT_SECURITY_POLICY;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 const LINKS: [(&str, &str); 3] = [("", "columns"), ("/rows", "rows"), ("/export", "export")];
 
 /// `GET /`
-pub(crate) async fn home(request: &mut RequestContext) -> Result<Response, Problem> {
+pub(crate) async fn home(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
     request.parameters.finish()?;
     negotiate(request.headers(), &[("text/html", ())])?;
     let catalog = request.database.schema.catalog().await?;
@@ -39,7 +39,7 @@ pub(crate) async fn home(request: &mut RequestContext) -> Result<Response, Probl
         let (label, path) = (escape_html(&database.name), encode_segment(&database.name));
         let _ = writeln!(page, "<br><a href=\"/databases/{path}/\">Database {label}</a>");
     }
-    let response = Response::text(StatusCode::OK, "text/html; charset=utf-8", page);
+    let response = ResponseBuilder::text(StatusCode::OK, "text/html; charset=utf-8", page);
     Ok(response.with(CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"))
 }
 

@@ -1,7 +1,7 @@
 //! Imports any number of rows into one table, as NDJSON or CSV.
 
-use crate::database::handle::Database;
-use crate::database::table::Table;
+use crate::database::handle::DatabaseHandle;
+use crate::database::table::CachedTable;
 use crate::json::ParsedRow;
 use crate::json::read::parse_row;
 use crate::problem::Problem;
@@ -11,7 +11,7 @@ use crate::request::context::RequestContext;
 use crate::request::line_splitter::LineSplitter;
 use crate::request::media_type::media_type_of;
 use crate::resources::bulk_load::{BulkLoad, CommitInterval, LoadOptions};
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use bobak_core::{Error, ErrorKind, FieldSet, Result, Value, Verb};
 use bobak_text::read;
 use csv::ByteRecord;
@@ -27,8 +27,8 @@ const CSV: &str = "text/csv";
 const SENTINEL: &str = "\u{0}end of the body\u{0}";
 
 /// An import into a table.
-pub(crate) struct Import {
-    table: Arc<Table>,
+pub(crate) struct RowImport {
+    table: Arc<CachedTable>,
     verb: Verb,
     options: LoadOptions,
     is_csv: bool,
@@ -39,7 +39,10 @@ pub(crate) struct Import {
 }
 
 /// `POST /tables/{table}/import`
-pub(crate) async fn import(request: &mut RequestContext, name: &str) -> Result<Response, Problem> {
+pub(crate) async fn import(
+    request: &mut RequestContext,
+    name: &str,
+) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
     request.check_media_type(&[NDJSON, "application/jsonl", CSV])?;
     let is_csv = media_type_of(request.headers(), &CONTENT_TYPE).eq_ignore_ascii_case(CSV);
@@ -57,21 +60,21 @@ pub(crate) async fn import(request: &mut RequestContext, name: &str) -> Result<R
     let null = request.parameters.take("null").unwrap_or_default();
     request.parameters.finish()?;
     let max_record = request.state.settings.max_body;
-    let import = Import { table, verb, options, is_csv, null, max_record };
+    let import = RowImport { table, verb, options, is_csv, null, max_record };
     let database = Arc::clone(&request.database);
     let report = body_reader::consume(request, move |body| import.run(&database, body)).await?;
-    Ok(Response::json(StatusCode::OK, report))
+    Ok(ResponseBuilder::json(StatusCode::OK, report))
 }
 
-impl Import {
+impl RowImport {
     /// An import of new rows, for [`decoders`](crate::decoders).
-    pub fn new(table: Table, options: LoadOptions, is_csv: bool, max_record: usize) -> Self {
+    pub fn new(table: CachedTable, options: LoadOptions, is_csv: bool, max_record: usize) -> Self {
         let (table, null) = (Arc::new(table), String::new());
         Self { table, verb: Verb::Insert, options, is_csv, null, max_record }
     }
 
     /// Imports a body, and returns the report as JSON.
-    pub fn run(&self, database: &Database, body: BodyReader) -> Result<String, Problem> {
+    pub fn run(&self, database: &DatabaseHandle, body: BodyReader) -> Result<String, Problem> {
         let mut load = BulkLoad::new(&*database.engine, self.options);
         let result = match self.is_csv {
             true => self.read_csv(&mut load, body),
@@ -97,7 +100,7 @@ impl Import {
     fn read_csv(&self, load: &mut BulkLoad<'_>, body: BodyReader) -> Result<(), Problem> {
         let mut reader = csv::ReaderBuilder::new()
             .flexible(true)
-            .from_reader(CsvReader::new(body, self.max_record));
+            .from_reader(CsvRowReader::new(body, self.max_record));
         let header = reader.byte_headers().map_err(csv_problem).cloned();
         let positions = match header {
             Ok(header) if reader.get_ref().is_at_end() && ends_with_sentinel(&header) => {
@@ -195,7 +198,7 @@ fn ends_with_sentinel(record: &ByteRecord) -> bool {
 }
 
 /// A CSV body that limits the length of a record and ends with the [`SENTINEL`].
-struct CsvReader {
+struct CsvRowReader {
     body: BodyReader,
     /// How many bytes the current record may still have.
     remaining: usize,
@@ -204,7 +207,7 @@ struct CsvReader {
     sentinel: Option<Cursor<String>>,
 }
 
-impl CsvReader {
+impl CsvRowReader {
     const fn new(body: BodyReader, max_record: usize) -> Self {
         Self { body, remaining: max_record, max_record, sentinel: None }
     }
@@ -214,7 +217,7 @@ impl CsvReader {
     }
 }
 
-impl Read for CsvReader {
+impl Read for CsvRowReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.remaining == 0 {
             let message = format!("a record has more than {} bytes", self.max_record);

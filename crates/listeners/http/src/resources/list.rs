@@ -1,14 +1,14 @@
 //! Lists a page of rows.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::write::write_row;
 use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::context::RequestContext;
 use crate::request::key::encode_key;
-use crate::request::selection::Selection;
-use crate::response::builder::Response;
+use crate::request::selection::RowSelection;
+use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 /// The parameters of a list.
 struct ListRequest {
-    table: Arc<Table>,
-    selection: Selection,
+    table: Arc<CachedTable>,
+    selection: RowSelection,
     columns: Vec<usize>,
     numbers: NumberFormat,
     total: bool,
@@ -29,7 +29,10 @@ struct ListRequest {
 }
 
 /// `GET /tables/{table}/rows`
-pub(crate) async fn list(request: &mut RequestContext, table: &str) -> Result<Response, Problem> {
+pub(crate) async fn list(
+    request: &mut RequestContext,
+    table: &str,
+) -> Result<ResponseBuilder, Problem> {
     let list = ListRequest::take(request, table).await?;
     let database = Arc::clone(&request.database);
     let body = blocking::run(move || list.page(&*database.engine)).await?;
@@ -40,7 +43,7 @@ pub(crate) async fn list(request: &mut RequestContext, table: &str) -> Result<Re
 impl ListRequest {
     async fn take(request: &mut RequestContext, table: &str) -> Result<Self, Problem> {
         let table = request.table(table).await?;
-        let mut selection = Selection::take(&mut request.parameters, &table)?;
+        let mut selection = RowSelection::take(&mut request.parameters, &table)?;
         let columns = match request.parameters.take("columns") {
             Some(list) => column_list::positions(&table, &list)?,
             None => (0..table.schema.columns().len()).collect(),
@@ -123,7 +126,7 @@ impl ListRequest {
 
 /// Encodes the key in a row's columns from `first` on; `None` if it contains NULL, which SQLite
 /// permits in keys, and which has no encoding.
-fn encode_trailing_key(table: &Table, row: &dyn Row, first: usize) -> Option<String> {
+fn encode_trailing_key(table: &CachedTable, row: &dyn Row, first: usize) -> Option<String> {
     let key: Vec<Value<'_>> = (first..row.len()).map(|position| row.get(position).into()).collect();
     (!key.iter().any(Value::is_null)).then(|| encode_key(table, &key))
 }

@@ -3,12 +3,12 @@
 use crate::openapi::document;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use bobak_core::{Error, ErrorKind};
 use hyper::StatusCode;
 
 /// `GET /openapi.json`
-pub(crate) async fn openapi(request: &mut RequestContext) -> Result<Response, Problem> {
+pub(crate) async fn openapi(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
     request.parameters.finish()?;
     let catalog = request.database.schema.catalog().await?;
     let base_path = request.parts.uri.path().strip_suffix("/openapi.json").unwrap_or_default();
@@ -18,5 +18,5 @@ pub(crate) async fn openapi(request: &mut RequestContext) -> Result<Response, Pr
     let document = document(&catalog, base_path, request.client.sql, is_typed);
     let text = serde_json::to_string(&document)
         .map_err(|error| Error::new(ErrorKind::Engine, error.to_string()))?;
-    Ok(Response::json(StatusCode::OK, text))
+    Ok(ResponseBuilder::json(StatusCode::OK, text))
 }

@@ -1,8 +1,8 @@
 //! Reads, replaces, patches and deletes one row; writes with preconditions if the client sends any.
 
-use crate::database::handle::Database;
-use crate::database::row_writer::{self, RowWrite};
-use crate::database::table::Table;
+use crate::database::handle::DatabaseHandle;
+use crate::database::row_writer::{self, PreparedWrite};
+use crate::database::table::CachedTable;
 use crate::json::read::parse_row;
 use crate::json::{NumberFormat, ParsedRow};
 use crate::problem::Problem;
@@ -11,7 +11,7 @@ use crate::request::context::RequestContext;
 use crate::request::key::parse_key;
 use crate::request::precondition::Precondition;
 use crate::resources::stored_row::{self, RowDocument, created};
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::workers::blocking;
 use bobak_core::{
@@ -27,7 +27,7 @@ pub(crate) async fn get(
     request: &mut RequestContext,
     name: &str,
     key: &str,
-) -> Result<Response, Problem> {
+) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
     let key = parse_key(&table, key)?;
     let columns = request.parameters.take("columns");
@@ -48,7 +48,7 @@ pub(crate) async fn replace(
     request: &mut RequestContext,
     name: &str,
     key: &str,
-) -> Result<Response, Problem> {
+) -> Result<ResponseBuilder, Problem> {
     let write = Arc::new(WriteRequest::take(request, name, key, &["application/json"]).await?);
     let shared_write = Arc::clone(&write);
     let (is_new, row) = if write.precondition.is_empty() {
@@ -72,7 +72,7 @@ pub(crate) async fn patch(
     request: &mut RequestContext,
     name: &str,
     key: &str,
-) -> Result<Response, Problem> {
+) -> Result<ResponseBuilder, Problem> {
     let media_types = ["application/json", "application/merge-patch+json"];
     let write = WriteRequest::take(request, name, key, &media_types).await?;
     let work = move || write.run(|session, row| write.update(session, row));
@@ -85,7 +85,7 @@ pub(crate) async fn delete(
     request: &mut RequestContext,
     name: &str,
     key: &str,
-) -> Result<Response, Problem> {
+) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
     let key = parse_key(&table, key)?;
     request.parameters.finish()?;
@@ -93,7 +93,7 @@ pub(crate) async fn delete(
     let (verb, fields) = (Verb::Delete, FieldSet::EMPTY);
     let outcome = if precondition.is_empty() {
         let schema = Arc::clone(&table.schema);
-        let row = RowWrite { table, schema, verb, fields, values: key };
+        let row = PreparedWrite { table, schema, verb, fields, values: key };
         row_writer::write(&request.database, row, |_, outcome| Ok(outcome)).await?
     } else {
         let database = Arc::clone(&request.database);
@@ -106,14 +106,14 @@ pub(crate) async fn delete(
     };
     match outcome {
         Outcome::Changed(0) => Err(Problem::not_found()),
-        _ => Ok(Response::empty(StatusCode::NO_CONTENT)),
+        _ => Ok(ResponseBuilder::empty(StatusCode::NO_CONTENT)),
     }
 }
 
 /// A request to write a row.
 struct WriteRequest {
-    database: Arc<Database>,
-    table: Arc<Table>,
+    database: Arc<DatabaseHandle>,
+    table: Arc<CachedTable>,
     key: Vec<Value<'static>>,
     body: bytes::Bytes,
     precondition: Precondition,
@@ -178,13 +178,13 @@ impl WriteRequest {
         Ok(row)
     }
 
-    fn parse_replacement(&self) -> Result<RowWrite, Problem> {
+    fn parse_replacement(&self) -> Result<PreparedWrite, Problem> {
         self.replacement(self.parse_body()?)
     }
 
     /// A write that replaces the row: an update if the client gives the version that it has read, so
     /// that a newer version is a conflict; else an upsert.
-    fn replacement(&self, mut row: ParsedRow<'_>) -> Result<RowWrite, Problem> {
+    fn replacement(&self, mut row: ParsedRow<'_>) -> Result<PreparedWrite, Problem> {
         let table = Arc::clone(&self.table);
         let has_version =
             table.schema.version().is_some_and(|position| row.given.contains(position));
@@ -198,12 +198,12 @@ impl WriteRequest {
         };
         let values = row.values.into_iter().map(Value::into_owned).collect();
         let schema = table.insert_schema(row.given);
-        Ok(RowWrite { fields: table.updated, table, schema, verb, values })
+        Ok(PreparedWrite { fields: table.updated, table, schema, verb, values })
     }
 
     /// Replaces the row; returns whether it is new.
     fn replace(&self, session: &dyn Session, row: ParsedRow<'_>) -> Result<bool, Problem> {
-        let RowWrite { table, schema, verb, fields, values } = self.replacement(row)?;
+        let PreparedWrite { table, schema, verb, fields, values } = self.replacement(row)?;
         let write = Write { table: &schema, verb, fields, values: &values };
         Ok(is_insert(session.write(&write).map_err(|error| table.name_error(error))?))
     }
@@ -247,7 +247,7 @@ const fn is_insert(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Inserted(_))
 }
 
-fn key_condition(table: &Table, key: &[Value<'static>]) -> Condition {
+fn key_condition(table: &CachedTable, key: &[Value<'static>]) -> Condition {
     let equals = |(&column, value): (&usize, &Value<'static>)| Condition::Compare {
         column,
         comparison: Comparison::Equal,
@@ -257,10 +257,10 @@ fn key_condition(table: &Table, key: &[Value<'static>]) -> Condition {
 }
 
 /// The response to a write: 204 if the client prefers no row, or the row was deleted meanwhile.
-fn ok_or_no_content(row: Option<RowDocument>) -> Response {
+fn ok_or_no_content(row: Option<RowDocument>) -> ResponseBuilder {
     match row {
         Some(row) => row.into_response(StatusCode::OK),
-        None => Response::empty(StatusCode::NO_CONTENT),
+        None => ResponseBuilder::empty(StatusCode::NO_CONTENT),
     }
 }
 
@@ -268,7 +268,7 @@ fn ok_or_no_content(row: Option<RowDocument>) -> Response {
 fn write_if<R>(
     session: &dyn Session,
     precondition: &Precondition,
-    table: &Table,
+    table: &CachedTable,
     key: &[Value<'_>],
     write: impl FnOnce() -> Result<R, Problem>,
 ) -> Result<R, Problem> {

@@ -6,7 +6,7 @@ use crate::json::error::invalid_json;
 use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use crate::settings::SqlAccess;
 use crate::workers::blocking;
 use bobak_core::{
@@ -39,7 +39,7 @@ struct ResultFormat {
 }
 
 /// `POST /sql`
-pub(crate) async fn sql(request: &mut RequestContext) -> Result<Response, Problem> {
+pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
     let access = request.client.sql;
     if access == SqlAccess::None {
         return Err(Problem::not_found());
@@ -74,7 +74,7 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<Response, Proble
         Ok(query(&*session, &source, format)?)
     })
     .await?;
-    Ok(Response::json(StatusCode::OK, body))
+    Ok(ResponseBuilder::json(StatusCode::OK, body))
 }
 
 /// Whether a statement may change the schema: all statements but plain writes.

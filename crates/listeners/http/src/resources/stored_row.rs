@@ -1,11 +1,11 @@
 //! A row as responses contain it.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::write::write_row;
 use crate::request::context::RequestContext;
 use crate::request::key::encode_key;
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use crate::response::etag::Etag;
 use bobak_core::{Engine, Result, Row, Value};
 use hyper::StatusCode;
@@ -20,7 +20,7 @@ pub(crate) struct RowDocument {
 impl RowDocument {
     /// `columns` are the positions of the columns to write, `None` for all.
     pub fn new(
-        table: &Table,
+        table: &CachedTable,
         row: &dyn Row,
         columns: Option<&[usize]>,
         numbers: NumberFormat,
@@ -42,8 +42,8 @@ impl RowDocument {
         Self { body, etag }
     }
 
-    pub fn into_response(self, status: StatusCode) -> Response {
-        Response::json(status, self.body).with(ETAG, self.etag.as_str())
+    pub fn into_response(self, status: StatusCode) -> ResponseBuilder {
+        ResponseBuilder::json(status, self.body).with(ETAG, self.etag.as_str())
     }
 }
 
@@ -53,7 +53,7 @@ impl RowDocument {
 /// The engine's.
 pub(crate) fn find(
     engine: &dyn Engine,
-    table: &Table,
+    table: &CachedTable,
     key: &[Value<'_>],
     columns: Option<&[usize]>,
     numbers: NumberFormat,
@@ -69,10 +69,10 @@ pub(crate) fn find(
 /// The 201 response for a new row, with its location; without a body if `row` is `None`.
 pub(crate) fn created(
     request: &RequestContext,
-    table: &Table,
+    table: &CachedTable,
     key: &[Value<'_>],
     row: Option<RowDocument>,
-) -> Response {
+) -> ResponseBuilder {
     let path = request.parts.uri.path();
     let rows = match path.rsplit_once("/rows") {
         Some((table, _)) => format!("{table}/rows"),
@@ -80,7 +80,7 @@ pub(crate) fn created(
     };
     let response = match row {
         Some(row) => row.into_response(StatusCode::CREATED),
-        None => Response::empty(StatusCode::CREATED),
+        None => ResponseBuilder::empty(StatusCode::CREATED),
     };
     response.with(LOCATION, &format!("{rows}/{}", encode_key(table, key)))
 }

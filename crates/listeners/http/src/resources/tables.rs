@@ -1,26 +1,26 @@
 //! Describes the databases, and a database's tables with their columns.
 
-use crate::database::table::Table;
+use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
-use crate::response::builder::Response;
-use bobak_core::{ColumnSchema, KeyGeneration, Role};
+use crate::response::builder::ResponseBuilder;
+use bobak_core::{ColumnRole, ColumnSchema, KeyGeneration};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 
 /// `GET /databases`
-pub(crate) fn databases(request: &RequestContext) -> Result<Response, Problem> {
+pub(crate) fn databases(request: &RequestContext) -> Result<ResponseBuilder, Problem> {
     request.parameters.finish()?;
     let mut body = String::from("{\"databases\":");
     write_list(&mut body, request.client.databases.iter().map(|database| database.name.as_str()));
     body.push_str("}\n");
-    Ok(Response::json(StatusCode::OK, body))
+    Ok(ResponseBuilder::json(StatusCode::OK, body))
 }
 
 /// `GET /tables`
-pub(crate) async fn tables(request: &mut RequestContext) -> Result<Response, Problem> {
+pub(crate) async fn tables(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
     request.parameters.finish()?;
     let catalog = request.database.schema.catalog().await?;
     let mut body = String::from("{\"tables\":[");
@@ -29,20 +29,23 @@ pub(crate) async fn tables(request: &mut RequestContext) -> Result<Response, Pro
         write_table(&mut body, table);
     }
     body.push_str("]}\n");
-    Ok(Response::json(StatusCode::OK, body))
+    Ok(ResponseBuilder::json(StatusCode::OK, body))
 }
 
 /// `GET /tables/{table}`
-pub(crate) async fn table(request: &mut RequestContext, name: &str) -> Result<Response, Problem> {
+pub(crate) async fn table(
+    request: &mut RequestContext,
+    name: &str,
+) -> Result<ResponseBuilder, Problem> {
     request.parameters.finish()?;
     let table = request.table(name).await?;
     let mut body = String::new();
     write_table(&mut body, &table);
     body.push('\n');
-    Ok(Response::json(StatusCode::OK, body))
+    Ok(ResponseBuilder::json(StatusCode::OK, body))
 }
 
-fn write_table(out: &mut String, table: &Table) {
+fn write_table(out: &mut String, table: &CachedTable) {
     let schema = &table.schema;
     let columns = schema.columns();
     out.push_str("{\"name\":");
@@ -91,10 +94,10 @@ fn write_column(out: &mut String, column: &ColumnSchema) {
         out.push('}');
     }
     let role = match column.role {
-        Role::Plain => None,
-        Role::CreatedAt => Some("created"),
-        Role::ModifiedAt => Some("modified"),
-        Role::Version => Some("version"),
+        ColumnRole::Plain => None,
+        ColumnRole::CreatedAt => Some("created"),
+        ColumnRole::ModifiedAt => Some("modified"),
+        ColumnRole::Version => Some("version"),
     };
     if let Some(role) = role {
         out.push_str(",\"role\":");

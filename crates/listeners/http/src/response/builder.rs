@@ -31,9 +31,9 @@ pub(crate) enum BodyChunk {
 
 /// A response that is still being built.
 #[derive(Debug)]
-pub(crate) struct Response(hyper::Response<Body>);
+pub(crate) struct ResponseBuilder(hyper::Response<Body>);
 
-impl Response {
+impl ResponseBuilder {
     pub fn new(status: StatusCode, body: Body) -> Self {
         let mut response = hyper::Response::new(body);
         *response.status_mut() = status;
@@ -79,7 +79,7 @@ impl Response {
     }
 }
 
-impl From<Problem> for Response {
+impl From<Problem> for ResponseBuilder {
     fn from(problem: Problem) -> Self {
         let mut body = String::with_capacity(256);
         problem.write(&mut body);

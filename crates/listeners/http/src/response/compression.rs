@@ -1,7 +1,7 @@
 //! Response compression: gzip and zstd, for clients that accept them.
 
 use crate::problem::Problem;
-use crate::response::builder::{Body, Response};
+use crate::response::builder::{Body, ResponseBuilder};
 use crate::response::etag::with_compression_suffix;
 use crate::workers::blocking;
 use flate2::write::GzEncoder;
@@ -19,7 +19,7 @@ const MAX_INLINE_LENGTH: usize = 8 << 10;
 
 /// The compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compression {
+pub(crate) enum ContentCoding {
     Identity,
     Gzip,
     Zstd,
@@ -32,7 +32,7 @@ pub(crate) enum CompressionWriter<W: Write> {
     Zstd(zstd::Encoder<'static, W>),
 }
 
-impl Compression {
+impl ContentCoding {
     /// The best compression that the client accepts.
     pub fn accepted(headers: &HeaderMap) -> Self {
         let (mut gzip, mut zstd) = (false, false);
@@ -93,14 +93,14 @@ impl Compression {
 impl<W: Write> CompressionWriter<W> {
     /// # Errors
     /// If the encoder can't allocate its memory.
-    pub fn new(inner: W, compression: Compression) -> io::Result<Self> {
+    pub fn new(inner: W, compression: ContentCoding) -> io::Result<Self> {
         Ok(match compression {
-            Compression::Identity => Self::Identity(inner),
-            Compression::Gzip => {
+            ContentCoding::Identity => Self::Identity(inner),
+            ContentCoding::Gzip => {
                 let level = flate2::Compression::new(GZIP_LEVEL);
                 Self::Gzip(Box::new(GzEncoder::new(inner, level)))
             }
-            Compression::Zstd => Self::Zstd(zstd::Encoder::new(inner, ZSTD_LEVEL)?),
+            ContentCoding::Zstd => Self::Zstd(zstd::Encoder::new(inner, ZSTD_LEVEL)?),
         })
     }
 
@@ -133,12 +133,15 @@ impl<W: Write> Write for CompressionWriter<W> {
 }
 
 /// Compresses a response whose body is complete, if it is long enough.
-pub(crate) async fn compress(mut response: Response, compression: Compression) -> Response {
+pub(crate) async fn compress(
+    mut response: ResponseBuilder,
+    compression: ContentCoding,
+) -> ResponseBuilder {
     let Body::Full(body) = response.body_mut() else { return response };
     let Some(bytes) = body.clone().filter(|bytes| bytes.len() >= MIN_LENGTH) else {
         return response;
     };
-    if compression == Compression::Identity {
+    if compression == ContentCoding::Identity {
         compression.set_headers(response.headers_mut());
         return response;
     }

@@ -1,6 +1,6 @@
 //! Cross-origin resource sharing: which pages of other origins browsers let read responses.
 
-use crate::response::builder::Response;
+use crate::response::builder::ResponseBuilder;
 use hyper::StatusCode;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -9,8 +9,8 @@ use hyper::header::{
 };
 
 /// The response to `OPTIONS`, for a resource with these methods.
-pub(crate) fn preflight(methods: &'static str) -> Response {
-    let mut response = Response::empty(StatusCode::NO_CONTENT);
+pub(crate) fn preflight(methods: &'static str) -> ResponseBuilder {
+    let mut response = ResponseBuilder::empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
     headers.insert(ALLOW, HeaderValue::from_static(methods));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));

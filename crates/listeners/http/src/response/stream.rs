@@ -3,8 +3,8 @@
 //! Few chunks are buffered, so memory use stays constant however slowly the client reads.
 
 use crate::problem::Problem;
-use crate::response::builder::{Body, BodyChunk, Response};
-use crate::response::compression::{Compression, CompressionWriter};
+use crate::response::builder::{Body, BodyChunk, ResponseBuilder};
+use crate::response::compression::{CompressionWriter, ContentCoding};
 use crate::workers::blocking::InterruptOnDrop;
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_serving::Permit;
@@ -37,14 +37,14 @@ struct BodyWriter {
 pub(crate) async fn stream(
     permit: Permit,
     media_type: &'static str,
-    compression: Compression,
+    compression: ContentCoding,
     work: impl FnOnce(&mut dyn Write) -> Result<()> + Send + 'static,
     on_abort: impl FnOnce(Error) + Send + 'static,
-) -> Result<Response, Problem> {
+) -> Result<ResponseBuilder, Problem> {
     let (chunks, started) = spawn(permit, compression, work, on_abort);
     let ended = |_| Err(Error::new(ErrorKind::Engine, "the worker thread ended"));
     started.await.unwrap_or_else(ended)?;
-    let mut response = Response::new(StatusCode::OK, Body::Stream(chunks));
+    let mut response = ResponseBuilder::new(StatusCode::OK, Body::Stream(chunks));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     compression.set_headers(response.headers_mut());
     Ok(response)
@@ -54,7 +54,7 @@ pub(crate) async fn stream(
 /// chunks interrupts the work.
 fn spawn(
     permit: Permit,
-    compression: Compression,
+    compression: ContentCoding,
     work: impl FnOnce(&mut dyn Write) -> Result<()> + Send + 'static,
     on_abort: impl FnOnce(Error) + Send + 'static,
 ) -> (mpsc::Receiver<BodyChunk>, oneshot::Receiver<Result<()>>) {
@@ -82,7 +82,7 @@ fn spawn(
 
 fn write_body(
     writer: BodyWriter,
-    compression: Compression,
+    compression: ContentCoding,
     work: impl FnOnce(&mut dyn Write) -> Result<()>,
     on_abort: impl FnOnce(Error),
 ) {
@@ -143,7 +143,7 @@ mod tests {
                 std::thread::yield_now();
             }
         };
-        let (mut chunks, started) = spawn(permit, Compression::Identity, endless, |_| {});
+        let (mut chunks, started) = spawn(permit, ContentCoding::Identity, endless, |_| {});
         assert!(started.await.unwrap().is_ok());
         assert!(chunks.recv().await.is_some());
         assert_eq!(permits.in_use(), 1);

@@ -1,8 +1,8 @@
 //! Authenticates requests, and gives each client the databases that it may see.
 
 use crate::database::change_feed::ChangeFeed;
-use crate::database::handle::Database;
-use crate::peer::{Identity, Peer};
+use crate::database::handle::DatabaseHandle;
+use crate::peer::{Peer, PeerIdentity};
 use crate::problem::Problem;
 use crate::settings::{Settings, SqlAccess};
 use base64::Engine as _;
@@ -33,7 +33,7 @@ pub(crate) struct Client {
     /// The name, for the log and for quotas.
     pub name: Arc<str>,
     /// The databases that the client may see.
-    pub databases: Vec<Arc<Database>>,
+    pub databases: Vec<Arc<DatabaseHandle>>,
     /// Which SQL the client may send.
     pub sql: SqlAccess,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Authenticator {
     /// The databases, to be restricted to what a client may do.
     protected: Vec<Arc<ProtectedDatabase>>,
     /// The same databases, unrestricted.
-    databases: Vec<Arc<Database>>,
+    databases: Vec<Arc<DatabaseHandle>>,
     /// Threads for single-row writes: those of one client and database run one at a time.
     writers: Workers,
     sql: SqlAccess,
@@ -79,7 +79,7 @@ impl Authenticator {
         let database = |database: &Arc<ProtectedDatabase>| {
             let feed = ChangeFeed::new(database.engine());
             let engine = database.engine_for(&caller);
-            Arc::new(Database::new(database.name(), engine, feed, &writers))
+            Arc::new(DatabaseHandle::new(database.name(), engine, feed, &writers))
         };
         let databases: Vec<_> = protected.iter().map(database).collect();
         let (name, sql) = (Arc::from(caller.name()), settings.sql);
@@ -121,7 +121,7 @@ impl Authenticator {
             },
         };
         let (name, is_operator) = (Arc::clone(&client.name), client.caller.is_operator());
-        peer.set_identity(Some(Identity { name, is_operator }));
+        peer.set_identity(Some(PeerIdentity { name, is_operator }));
         if let Some(requests) = &self.requests {
             let key = (Arc::clone(&client.name), network(peer.address));
             requests.acquire(key).map_err(too_many_requests)?;
@@ -196,13 +196,13 @@ impl Authenticator {
 
     /// The databases that a caller has a permission on, through engines that check the caller's
     /// permissions.
-    fn databases_of(&self, caller: &Caller) -> Vec<Arc<Database>> {
+    fn databases_of(&self, caller: &Caller) -> Vec<Arc<DatabaseHandle>> {
         if caller.is_operator() {
             return self.databases.clone();
         }
         let all = self.protected.iter().zip(&self.databases);
         let visible = all.filter(|(protected, _)| caller.can_see(protected.name()));
-        let restrict = |(protected, database): (&Arc<ProtectedDatabase>, &Arc<Database>)| {
+        let restrict = |(protected, database): (&Arc<ProtectedDatabase>, &Arc<DatabaseHandle>)| {
             let feed = database.feed.for_caller(protected, caller);
             Arc::new(database.restricted(protected.engine_for(caller), feed, &self.writers))
         };
@@ -215,7 +215,7 @@ impl Authenticator {
     }
 
     /// All databases, unrestricted.
-    pub fn databases(&self) -> &[Arc<Database>] {
+    pub fn databases(&self) -> &[Arc<DatabaseHandle>] {
         &self.databases
     }
 
@@ -230,7 +230,7 @@ impl Client {
     ///
     /// # Errors
     /// 404 if it does not exist or the client may not see it.
-    pub fn database(&self, name: &str) -> Result<&Arc<Database>, Problem> {
+    pub fn database(&self, name: &str) -> Result<&Arc<DatabaseHandle>, Problem> {
         self.databases.iter().find(|database| database.name == name).ok_or_else(Problem::not_found)
     }
 }

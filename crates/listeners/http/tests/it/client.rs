@@ -1,7 +1,8 @@
 //! A server with a few tables, and a client for it.
 
 use bobak_core::{
-    ColumnSchema, Currency, Date, Engine, Role, SchemaChange, TableSchema, Timestamp, Type, Uuid,
+    ColumnRole, ColumnSchema, Currency, Date, Engine, SchemaChange, TableSchema, Timestamp, Type,
+    Uuid,
 };
 use bobak_http::{HttpServer, Settings};
 use bobak_memory::Memory;
@@ -124,9 +125,9 @@ pub fn tables() -> Vec<TableSchema> {
     let note = TableSchema::builder("note")
         .column(ColumnSchema::of::<i64>("id"))
         .column(ColumnSchema::of::<String>("text"))
-        .column(ColumnSchema::of::<Timestamp>("created").role(Role::CreatedAt))
-        .column(ColumnSchema::of::<Timestamp>("changed").role(Role::ModifiedAt))
-        .column(ColumnSchema::of::<i64>("version").role(Role::Version))
+        .column(ColumnSchema::of::<Timestamp>("created").role(ColumnRole::CreatedAt))
+        .column(ColumnSchema::of::<Timestamp>("changed").role(ColumnRole::ModifiedAt))
+        .column(ColumnSchema::of::<i64>("version").role(ColumnRole::Version))
         .key(["id"]);
     let thing = TableSchema::builder("thing")
         .column(ColumnSchema::of::<Uuid>("id"))

@@ -4,8 +4,8 @@ use crate::connection::{AuthenticatedClient, Connection, Disconnect};
 use crate::state::WireServerState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, Session,
-    TransactionControl, Value, Write,
+    BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, Session,
+    TransactionControl, Value, Write, WriteBatch,
 };
 use bobak_wire::{FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, encode_response};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct ClientSession<'s> {
     pub cursors: Vec<(u64, Cursor)>,
     pub next_cursor: u64,
     /// Reused memory.
-    pub batch: Batch,
+    pub batch: WriteBatch,
     pub outcomes: OutcomeWriter,
     pub rows: RowBuffer,
     /// Whether a request was interrupted since this was last reset.

@@ -5,7 +5,7 @@ use crate::connection::{Connection, Disconnect, WRITE_THRESHOLD};
 use crate::handshake::{HandshakeStatus, handshake};
 use crate::request_monitor::cancelled;
 use crate::state::WireServerState;
-use bobak_core::{Batch, Result, RowBuffer};
+use bobak_core::{Result, RowBuffer, WriteBatch};
 use bobak_wire::{OutcomeWriter, encode_response};
 
 /// Why [`serve`] returned.
@@ -52,7 +52,7 @@ fn serve_client(connection: &mut Connection, shared: &WireServerState) -> Result
         in_transaction: false,
         cursors: Vec::new(),
         next_cursor: 1,
-        batch: Batch::new(),
+        batch: WriteBatch::new(),
         outcomes: OutcomeWriter::default(),
         rows: RowBuffer::default(),
         was_interrupted: false,

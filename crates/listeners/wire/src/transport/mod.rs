@@ -1,4 +1,4 @@
-//! Transports: what carries a connection's bytes. Only [`Transport::wait`] blocks.
+//! Transports: what carries a connection's bytes. Only [`ClientStream::wait`] blocks.
 
 mod peek_buffer;
 #[cfg(feature = "tls")]
@@ -25,7 +25,7 @@ use std::time::Duration;
 const PIPE_CAPACITY: usize = 1 << 20;
 
 /// A connected, non-blocking stream.
-pub(crate) enum Transport {
+pub(crate) enum ClientStream {
     Tcp(TcpStream),
     Unix(UnixStream),
     #[cfg(feature = "tls")]
@@ -62,7 +62,7 @@ pub(crate) enum ClientSignals {
     StopsReading,
 }
 
-impl Transport {
+impl ClientStream {
     /// Accepts the next connection; `WouldBlock` if there is none.
     pub fn accept(listener: &Listener) -> io::Result<Self> {
         match listener {
@@ -243,7 +243,7 @@ impl Transport {
     }
 }
 
-impl AsFd for Transport {
+impl AsFd for ClientStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tcp(stream) => stream.as_fd(),

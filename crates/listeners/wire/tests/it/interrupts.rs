@@ -4,8 +4,8 @@ use crate::proxy::Proxy;
 use crate::raw::Raw;
 use crate::transports::{TOKEN, certificate, file, folder, pipe_to, serving, tcp_server};
 use bobak_core::{
-    Batch, ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange, Session,
-    Source as OwnedSource, TableSchema, TransactionControl, Type, Value, Verb, Write,
+    ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange, Session,
+    Source as OwnedSource, TableSchema, TransactionControl, Type, Value, Verb, Write, WriteBatch,
 };
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
@@ -79,8 +79,8 @@ fn slow_table(engine: &dyn Engine) -> Arc<TableSchema> {
     table
 }
 
-fn inserts(table: &Arc<TableSchema>, keys: impl IntoIterator<Item = Value<'static>>) -> Batch {
-    let mut batch = Batch::new();
+fn inserts(table: &Arc<TableSchema>, keys: impl IntoIterator<Item = Value<'static>>) -> WriteBatch {
+    let mut batch = WriteBatch::new();
     for key in keys {
         let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
         batch.push(&Write { table, verb, fields, values: &[key] }).unwrap();

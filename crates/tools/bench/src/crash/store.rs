@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bobak_core::Engine;
 use bobak_kv::Kv;
 use bobak_memory::Memory;
-use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
+use bobak_sqlite::{JournalMode, LockingMode, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::crash::Promise;
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ pub struct Store {
 
 #[derive(Debug)]
 enum StoreKind {
-    Sqlite(JournalMode, Synchronous, Locking),
+    Sqlite(JournalMode, Synchronous, LockingMode),
     /// The same with so many threads that write at the same time.
     Together(JournalMode, Synchronous, usize),
     /// The memory engine, flushed after each commit.
@@ -51,7 +51,7 @@ pub(super) enum Crash {
 }
 
 use JournalMode::{Delete, Off, Persist, Truncate, Wal};
-use Locking::{Exclusive, Normal};
+use LockingMode::{Exclusive, Normal};
 use Promise::{APrefix, AllButTheLast, Everything, Nothing};
 
 /// All of them, in the order of the report; SQLite's as the benchmark names them.
@@ -93,7 +93,7 @@ const fn sqlite(
     name: &'static str,
     journal: JournalMode,
     synchronous: Synchronous,
-    locking: Locking,
+    locking: LockingMode,
     powerless: Promise,
 ) -> Store {
     Store {

@@ -1,7 +1,7 @@
 //! The binary protocol: frames, requests as a server reads them, replies as a client does.
 
 use crate::{Target, sample, seeds};
-use bobak_core::{Batch, BulkChange, Result, Row, Select, TableSchema, Value};
+use bobak_core::{BulkChange, Result, Row, Select, TableSchema, Value, WriteBatch};
 use bobak_wire::{
     FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, OwnedSource, Request, RequestSource,
     Response, encode_request, encode_response, read_schema,
@@ -145,7 +145,7 @@ fn act(request: Request<'_>, handles: &mut Handles) -> String {
         Request::Prepare { handle, text } => handles.prepare(handle, text),
         Request::Forget { table, handle } => handles.forget(table, handle),
         Request::Batch(part) => {
-            let mut batch = Batch::new();
+            let mut batch = WriteBatch::new();
             return match part.read_into(&mut batch, handles) {
                 Ok(()) => {
                     batch.stamp();

@@ -89,13 +89,14 @@ pub fn rules_come_back_as_they_were_made(harness: &dyn Harness) -> Check {
             .column(ColumnSchema::of::<bobak_core::Date>("day").as_text())
             .column(ColumnSchema::of::<bobak_core::Currency>("price"))
             .column(
-                ColumnSchema::of::<bobak_core::Timestamp>("made").role(bobak_core::Role::CreatedAt),
+                ColumnSchema::of::<bobak_core::Timestamp>("made")
+                    .role(bobak_core::ColumnRole::CreatedAt),
             )
             .column(
                 ColumnSchema::of::<bobak_core::Timestamp>("seen")
-                    .role(bobak_core::Role::ModifiedAt),
+                    .role(bobak_core::ColumnRole::ModifiedAt),
             )
-            .column(ColumnSchema::of::<i64>("version").role(bobak_core::Role::Version))
+            .column(ColumnSchema::of::<i64>("version").role(bobak_core::ColumnRole::Version))
             .column(ColumnSchema::of::<Option<i64>>("team").references(
                 "team",
                 "id",

@@ -6,7 +6,8 @@
 use super::random::Random;
 use crate::{NULL, Table, Values, row};
 use bobak_core::{
-    Collation, ColumnSchema, OnDelete, Result, Role, TableSchema, TableSchemaBuilder, Type, Value,
+    Collation, ColumnRole, ColumnSchema, OnDelete, Result, TableSchema, TableSchemaBuilder, Type,
+    Value,
 };
 use std::sync::Arc;
 
@@ -103,7 +104,7 @@ fn account(random: &mut Random) -> TableSchemaBuilder {
         .column(ColumnSchema::of::<Option<i32>>("seat"))
         .column(ColumnSchema::of::<i64>("hits"))
         .column(ColumnSchema::of::<Option<f64>>("score"))
-        .column(ColumnSchema::of::<i64>("version").role(Role::Version))
+        .column(ColumnSchema::of::<i64>("version").role(ColumnRole::Version))
         .key(["id"])
         .unique_index("account_team_seat", ["team", "seat"]);
     if random.percent(50) {
@@ -135,7 +136,7 @@ fn place(random: &mut Random) -> TableSchemaBuilder {
         .column(ColumnSchema::of::<String>("letter"))
         .column(ColumnSchema::of::<i32>("line"))
         .column(ColumnSchema::of::<Option<i64>>("amount"))
-        .column(ColumnSchema::of::<i64>("version").role(Role::Version))
+        .column(ColumnSchema::of::<i64>("version").role(ColumnRole::Version))
         .key(["line", "letter"]);
     if random.percent(50) {
         return builder.index("place_holder", ["holder"]);

@@ -7,7 +7,7 @@
 use crate::setting;
 use bobak_core::{ColumnSchema, Engine, ErrorKind, Result, TableSchema, Value};
 use bobak_fault_vfs::{Disk, DiskCall, Loss};
-use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
+use bobak_sqlite::{JournalMode, LockingMode, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::crash::{self, Machine, Promise, Tally, Trouble};
 use bobak_testkit::{Entry, NULL, Probe, Table, row};
 use std::sync::Arc;
@@ -89,15 +89,15 @@ impl Trouble for OnDisk {
 pub(crate) struct Mode {
     journal: JournalMode,
     synchronous: Synchronous,
-    locking: Locking,
+    locking: LockingMode,
 }
 
 const fn mode(journal: JournalMode, synchronous: Synchronous) -> Mode {
-    Mode { journal, synchronous, locking: Locking::Normal }
+    Mode { journal, synchronous, locking: LockingMode::Normal }
 }
 
 const fn exclusive(journal: JournalMode, synchronous: Synchronous) -> Mode {
-    Mode { journal, synchronous, locking: Locking::Exclusive }
+    Mode { journal, synchronous, locking: LockingMode::Exclusive }
 }
 
 pub(crate) const WAL_FULL: Mode = mode(JournalMode::Wal, Synchronous::Full);

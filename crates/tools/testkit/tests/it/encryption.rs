@@ -3,7 +3,7 @@
 
 use crate::crash::{DELETE_EXTRA, Mode, OnDisk, WAL_FULL, seeds};
 use bobak_fault_vfs::Loss;
-use bobak_sqlite::Key;
+use bobak_sqlite::EncryptionKey;
 use bobak_testkit::crash::{self, Promise, Tally};
 
 fn crashes(mode: Mode, losses: &[Loss]) {
@@ -11,7 +11,7 @@ fn crashes(mode: Mode, losses: &[Loss]) {
     for seed in seeds(16) {
         let loss = losses[seed as usize % losses.len()];
         let plain = OnDisk::new(seed, mode, loss);
-        let encrypted = plain.with(|builder| builder.key(Key::bytes([7; 32])));
+        let encrypted = plain.with(|builder| builder.key(EncryptionKey::bytes([7; 32])));
         match crash::run(seed, &encrypted, Promise::Everything) {
             Ok(more) => tally.add(more),
             Err(what) => panic!("{mode:?}, {loss:?}, {what}"),

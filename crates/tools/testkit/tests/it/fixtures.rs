@@ -5,8 +5,8 @@
 //! adds a function.
 
 use bobak_core::{
-    Collation, ColumnSchema, Engine, OnDelete, Result, Role, TableSchema, TransactionControl, Type,
-    Value,
+    Collation, ColumnRole, ColumnSchema, Engine, OnDelete, Result, TableSchema, TransactionControl,
+    Type, Value,
 };
 use bobak_memory::{Memory, SnapshotFormat};
 use bobak_sqlite::{JournalMode, Sqlite};
@@ -63,8 +63,8 @@ fn tables() -> [Table; 3] {
         ))
         .column(ColumnSchema::new("day", Type::Date).as_text())
         .column(ColumnSchema::new("cost", Type::Currency).check("cost >= 0"))
-        .column(ColumnSchema::new("made", Type::Timestamp).role(Role::CreatedAt))
-        .column(ColumnSchema::new("version", Type::I64).role(Role::Version))
+        .column(ColumnSchema::new("made", Type::Timestamp).role(ColumnRole::CreatedAt))
+        .column(ColumnSchema::new("version", Type::I64).role(ColumnRole::Version))
         .column(ColumnSchema::new("grade", Type::I32).default(7))
         .key(["id"])
         .index("visit_day", ["day", "cost"]);

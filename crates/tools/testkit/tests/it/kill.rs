@@ -5,7 +5,7 @@ use crate::stores;
 use bobak_core::{Engine, ErrorKind, Result};
 use bobak_kv::Kv;
 use bobak_memory::{Memory, SnapshotFormat};
-use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
+use bobak_sqlite::{JournalMode, LockingMode, Sqlite, Synchronous};
 use bobak_testkit::crash::marks;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -22,9 +22,9 @@ fn open(store: &str, folder: &Path) -> Result<(Box<dyn Engine>, bool)> {
     };
     let memory = |format| Memory::builder().snapshot(folder.join("kill")).format(format).open();
     Ok(match store {
-        "wal" => (Box::new(sqlite(JournalMode::Wal, Locking::Normal)?), false),
-        "delete" => (Box::new(sqlite(JournalMode::Delete, Locking::Normal)?), false),
-        "exclusive" => (Box::new(sqlite(JournalMode::Delete, Locking::Exclusive)?), false),
+        "wal" => (Box::new(sqlite(JournalMode::Wal, LockingMode::Normal)?), false),
+        "delete" => (Box::new(sqlite(JournalMode::Delete, LockingMode::Normal)?), false),
+        "exclusive" => (Box::new(sqlite(JournalMode::Delete, LockingMode::Exclusive)?), false),
         "kv" => (Box::new(Kv::open(folder.join("kill.kv"))?), false),
         "json" => (Box::new(memory(SnapshotFormat::Json)?), true),
         _ => (Box::new(memory(SnapshotFormat::Binary)?), true),

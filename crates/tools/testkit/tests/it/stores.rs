@@ -3,7 +3,7 @@
 use bobak_core::{Engine, Error, Result};
 use bobak_kv::{Durability, Kv};
 use bobak_memory::Memory;
-use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
+use bobak_sqlite::{JournalMode, LockingMode, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::{DirectCalls, Fixture, RequiredMethods, RowByRow, TrackedEngine};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -47,11 +47,11 @@ pub fn sqlite_delete() -> Result<Fixture> {
 }
 
 pub fn sqlite_exclusive() -> Result<Fixture> {
-    file(|builder| builder.locking(Locking::Exclusive))
+    file(|builder| builder.locking(LockingMode::Exclusive))
 }
 
 pub fn sqlite_exclusive_delete() -> Result<Fixture> {
-    file(|builder| builder.locking(Locking::Exclusive).journal_mode(JournalMode::Delete))
+    file(|builder| builder.locking(LockingMode::Exclusive).journal_mode(JournalMode::Delete))
 }
 
 pub fn sqlite_memory() -> Result<Fixture> {

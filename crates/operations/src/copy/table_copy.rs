@@ -3,8 +3,8 @@
 use super::columns::Columns;
 use super::progress::CopyProgress;
 use bobak_core::{
-    Batch, Engine, Error, ErrorKind, Expr, FieldSet, OnError, Order, Result, Row, RowBuffer,
-    Select, Session, Source, TableSchema, TransactionControl, Value, ValueRef, Verb, Write,
+    Engine, Error, ErrorKind, Expr, FieldSet, OnError, Order, Result, Row, RowBuffer, Select,
+    Session, Source, TableSchema, TransactionControl, Value, ValueRef, Verb, Write, WriteBatch,
 };
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 const BATCH_BYTES: usize = 4 << 20;
 
 /// A table in both databases.
-pub(super) struct Rows<'a> {
+pub(super) struct TableCopy<'a> {
     from: &'a dyn Engine,
     to: &'a dyn Engine,
     source: &'a Arc<TableSchema>,
@@ -31,7 +31,7 @@ pub(super) struct TargetContent {
     key: Option<Vec<Value<'static>>>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> TableCopy<'a> {
     /// # Errors
     /// `Schema` if the tables' columns differ.
     pub(super) fn new(
@@ -102,9 +102,9 @@ impl<'a> Rows<'a> {
         let (reader, writer) = (self.from.session()?, self.to.session()?);
         let left = count(&*reader, select.clone())?;
         let of = found.rows + left;
-        let mut batch = Batch::new();
+        let mut batch = WriteBatch::new();
         let mut copied = 0;
-        let mut send = |batch: &mut Batch| -> Result<()> {
+        let mut send = |batch: &mut WriteBatch| -> Result<()> {
             self.write(&*writer, batch).map_err(|error| match error.row() {
                 Some(row) => error.at_row(copied + row),
                 None => error,
@@ -128,7 +128,7 @@ impl<'a> Rows<'a> {
         Ok(copied)
     }
 
-    fn write(&self, writer: &dyn Session, batch: &Batch) -> Result<()> {
+    fn write(&self, writer: &dyn Session, batch: &WriteBatch) -> Result<()> {
         let write = || writer.batch(batch, OnError::Stop, &mut |_| {});
         if self.foreign_keys {
             return write();
@@ -196,7 +196,7 @@ impl<'a> Rows<'a> {
         Err(Error::new(ErrorKind::Conflict, message))
     }
 
-    fn add(&self, batch: &mut Batch, row: &dyn Row) -> Result<()> {
+    fn add(&self, batch: &mut WriteBatch, row: &dyn Row) -> Result<()> {
         let mut values = Vec::with_capacity(self.target.columns().len());
         self.columns.values(row, &mut values)?;
         let (table, verb, fields) = (&self.target, Verb::Insert, FieldSet::EMPTY);

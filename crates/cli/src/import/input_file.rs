@@ -14,7 +14,7 @@ use zip::ZipArchive;
 
 /// An input that can be read from its start any number of times.
 #[derive(Debug)]
-pub struct Source {
+pub struct InputFile {
     name: String,
     file: File,
     len: u64,
@@ -30,7 +30,7 @@ enum SourceCompression {
     Zip(usize),
 }
 
-impl Source {
+impl InputFile {
     /// Opens `path`, or standard input if it is `-`.
     ///
     /// `member` names the file to read from a zip archive. It may be omitted if the archive holds
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn text(source: &Source) -> String {
+    fn text(source: &InputFile) -> String {
         source
             .read(|reader| {
                 let mut text = String::new();
@@ -261,7 +261,7 @@ mod tests {
         ];
         for (bytes, expected) in cases {
             let file = temp_file(&bytes);
-            let source = Source::open(file.path(), None).expect("opens");
+            let source = InputFile::open(file.path(), None).expect("opens");
             assert_eq!(text(&source), expected);
             assert_eq!(text(&source), expected, "the second pass");
             assert_eq!(source.len(), bytes.len() as u64);
@@ -271,27 +271,27 @@ mod tests {
     #[test]
     fn member_is_required_for_archive_with_several_files() {
         let file = temp_file(&zipped(&[("x.csv", "a\n1\n"), ("y.csv", "b\n2\n")]));
-        let error = Source::open(file.path(), None).expect_err("two files");
+        let error = InputFile::open(file.path(), None).expect_err("two files");
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("--member (x.csv, y.csv)"), "{error}");
-        let source = Source::open(file.path(), Some("y.csv")).expect("opens");
+        let source = InputFile::open(file.path(), Some("y.csv")).expect("opens");
         assert_eq!(text(&source), "b\n2\n");
-        let error = Source::open(file.path(), Some("z.csv")).expect_err("no such member");
+        let error = InputFile::open(file.path(), Some("z.csv")).expect_err("no such member");
         assert_eq!(error.exit_code(), 1);
     }
 
     #[test]
     fn unreadable_files_are_reported() {
-        let error = Source::open(Path::new("no/such/file.csv"), None).expect_err("missing");
+        let error = InputFile::open(Path::new("no/such/file.csv"), None).expect_err("missing");
         assert!(error.to_string().starts_with("could not open no/such/file.csv: "), "{error}");
-        let error = Source::open(Path::new("."), None).expect_err("a folder");
+        let error = InputFile::open(Path::new("."), None).expect_err("a folder");
         assert!(error.to_string().contains("is a folder"), "{error}");
         let file = temp_file(&zipped(&[]));
-        assert!(Source::open(file.path(), None).is_err(), "an empty archive");
+        assert!(InputFile::open(file.path(), None).is_err(), "an empty archive");
         let file = temp_file(b"PK\x03\x04 and nothing more");
-        assert!(Source::open(file.path(), None).is_err(), "a damaged archive");
+        assert!(InputFile::open(file.path(), None).is_err(), "a damaged archive");
         let file = temp_file(b"\x1f\x8b and nothing more");
-        let source = Source::open(file.path(), None).expect("opens");
+        let source = InputFile::open(file.path(), None).expect("opens");
         let read = source.read(|reader| {
             io::copy(reader, &mut io::sink()).map_err(|error| Error::io("unpack", &error))
         });
