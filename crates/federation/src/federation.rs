@@ -40,13 +40,17 @@ impl Federation {
     /// Shows the tables of `engines` on connections of its own, which hold no other tables. For
     /// databases whose main engine is not an SQL host. The first engine's schema is `main`.
     ///
+    /// With `typed_sql`, SQL text is in amounts, dates and times, otherwise in stored units: see
+    /// `SqliteBuilder::typed_sql`.
+    ///
     /// # Errors
     /// Those of opening SQLite in memory.
     pub fn standalone(
         engines: Vec<(String, Arc<dyn Engine>)>,
         functions: Vec<Function>,
+        typed_sql: bool,
     ) -> Result<Self> {
-        let sqlite = Sqlite::builder().open_isolated()?;
+        let sqlite = Sqlite::builder().typed_sql(typed_sql).open_isolated()?;
         Self::extend(sqlite, AttachedEngines::new(engines, functions, true))
     }
 

@@ -6,7 +6,7 @@ mod statements;
 pub(crate) use statements::CacheInvalidation;
 
 use crate::changes::TrackedRecord;
-use crate::router::{Functions, NamedEngine, Router};
+use crate::router::{NamedEngine, Router, RouterOptions};
 use crate::schema;
 use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
 use model::{Model, RecordTable};
@@ -34,10 +34,9 @@ impl Catalog {
     pub(crate) fn new(
         engines: Vec<NamedEngine>,
         records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
-        direct: bool,
-        functions: Functions,
+        options: RouterOptions,
     ) -> Result<Self> {
-        let router = Router::new(&engines, direct, functions)?;
+        let router = Router::new(&engines, options)?;
         let catalog = Self {
             engines,
             model: RwLock::default(),

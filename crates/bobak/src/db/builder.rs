@@ -3,7 +3,7 @@
 use super::Db;
 use crate::catalog::Catalog;
 use crate::changes::{TrackOptions, TrackedRecord};
-use crate::router::Functions;
+use crate::router::RouterOptions;
 use crate::url;
 use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
 use std::any::TypeId;
@@ -30,12 +30,11 @@ use std::sync::Arc;
 pub struct DbBuilder {
     attached: Vec<(String, AttachedEngine)>,
     records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
-    always_federated: bool,
     retries: Option<u32>,
     #[cfg(feature = "cache")]
     caches: Vec<crate::cache::CachedRecord>,
     tracked: Vec<TrackedRecord>,
-    functions: Functions,
+    options: RouterOptions,
 }
 
 /// An attached engine before the database is opened.
@@ -126,7 +125,18 @@ impl DbBuilder {
     /// statement goes through SQLite and its virtual tables: the result is the same, but slower.
     #[must_use]
     pub const fn direct(mut self, direct: bool) -> Self {
-        self.always_federated = !direct;
+        self.options.direct = direct;
+        self
+    }
+
+    /// Whether amounts, dates, times and UUIDs in SQL text mean what they mean on database servers, if SQLite runs it
+    /// over tables of other engines: see `docs/sql.md`. If off, such SQL text and its results are in stored units.
+    /// Default: yes.
+    ///
+    /// A main engine that is SQLite has this setting itself: `sqlite:app.db?typed_sql=off`.
+    #[must_use]
+    pub const fn typed_sql(mut self, typed: bool) -> Self {
+        self.options.typed_sql = typed;
         self
     }
 
@@ -142,7 +152,7 @@ impl DbBuilder {
     #[cfg(feature = "sqlite")]
     #[must_use]
     pub fn function(mut self, function: bobak_sqlite::Function) -> Self {
-        self.functions.push(function);
+        self.options.functions.push(function);
         self
     }
 
@@ -185,8 +195,7 @@ impl DbBuilder {
             };
             engines.push((name, engine));
         }
-        let mut catalog =
-            Catalog::new(engines, self.records, !self.always_federated, self.functions)?;
+        let mut catalog = Catalog::new(engines, self.records, self.options)?;
         catalog.retries = self.retries.unwrap_or(catalog.retries);
         catalog.tracked = self.tracked;
         #[cfg(feature = "cache")]

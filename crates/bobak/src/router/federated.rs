@@ -1,6 +1,6 @@
 //! Routing with a federation, which SQLite runs.
 
-use super::{Functions, NamedEngine, StatementRoute};
+use super::{NamedEngine, RouterOptions, StatementRoute};
 use bobak_core::{Parameter, Result, ResultColumn};
 use bobak_federation::{Federation, SimpleQuery};
 use std::collections::HashMap;
@@ -14,9 +14,7 @@ pub(crate) struct Router {
     federation: OnceLock<Federation>,
     /// Whether the main engine hosts the federation.
     embedded: bool,
-    /// Whether statements may go straight to an engine.
-    direct: bool,
-    functions: Functions,
+    options: RouterOptions,
     /// Decisions that depend on the text alone.
     decisions: Mutex<HashMap<String, RouteDecision>>,
 }
@@ -33,23 +31,24 @@ enum RouteDecision {
 }
 
 impl Router {
-    pub(crate) fn new(engines: &[NamedEngine], direct: bool, functions: Functions) -> Result<Self> {
+    pub(crate) fn new(engines: &[NamedEngine], options: RouterOptions) -> Result<Self> {
         let federation = OnceLock::new();
         let main = engines.first().and_then(|(_, engine)| engine.sql_host());
         if let Some(main) = main
-            && (engines.len() > 1 || !functions.is_empty())
+            && (engines.len() > 1 || !options.functions.is_empty())
         {
             let others = engines.iter().skip(1).cloned().collect();
             // The cell was created above, so it is empty.
-            let _ = federation.set(Federation::embedded(main, others, functions.clone())?);
+            let functions = options.functions.clone();
+            let _ = federation.set(Federation::embedded(main, others, functions)?);
         }
         let embedded = main.is_some();
-        Ok(Self { federation, embedded, direct, functions, decisions: Mutex::default() })
+        Ok(Self { federation, embedded, options, decisions: Mutex::default() })
     }
 
     /// The router of the same database with other engines.
     pub(crate) fn with_engines(&self, engines: &[NamedEngine]) -> Result<Self> {
-        Self::new(engines, self.direct, self.functions.clone())
+        Self::new(engines, self.options.clone())
     }
 
     /// The federation; created on first use unless the main engine hosts it.
@@ -57,7 +56,8 @@ impl Router {
         if let Some(federation) = self.federation.get() {
             return Ok(federation);
         }
-        let federation = Federation::standalone(engines.to_vec(), self.functions.clone())?;
+        let RouterOptions { functions, typed_sql, .. } = &self.options;
+        let federation = Federation::standalone(engines.to_vec(), functions.clone(), *typed_sql)?;
         Ok(self.federation.get_or_init(|| federation))
     }
 
@@ -77,7 +77,7 @@ impl Router {
         parameters: &[Parameter<'_>],
     ) -> Result<StatementRoute> {
         let main_runs_sql = engines.first().is_some_and(|(_, main)| main.capabilities().sql);
-        if engines.len() < 2 && main_runs_sql && (self.embedded || self.direct) {
+        if engines.len() < 2 && main_runs_sql && (self.embedded || self.options.direct) {
             return Ok(StatementRoute::Text(0));
         }
         Ok(self.decision(engines, text, main_runs_sql)?.route(parameters))
@@ -154,12 +154,13 @@ impl Router {
         let Some((name, engine)) = engines.get(only) else {
             return Ok(RouteDecision::Federation);
         };
-        let is_own_function =
-            |name: &String| self.functions.iter().any(|own| own.name().eq_ignore_ascii_case(name));
+        let is_own_function = |name: &String| {
+            self.options.functions.iter().any(|own| own.name().eq_ignore_ascii_case(name))
+        };
         if analysis.functions.iter().any(is_own_function) {
             return Ok(RouteDecision::Federation);
         }
-        if !self.direct || (only == 0 && self.embedded) {
+        if !self.options.direct || (only == 0 && self.embedded) {
             return Ok(RouteDecision::Federation);
         }
         let speaks_sqlite = engine.sql_host().is_some() && !is_qualified(text, name);

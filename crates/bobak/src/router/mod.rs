@@ -25,6 +25,22 @@ pub(crate) type Functions = Vec<bobak_sqlite::Function>;
 #[cfg(not(feature = "sqlite"))]
 pub(crate) type Functions = ();
 
+/// How statements find their routes.
+#[derive(Clone)]
+pub(crate) struct RouterOptions {
+    /// Whether statements may go straight to an engine.
+    pub direct: bool,
+    /// Whether the SQL of a federation that the main engine does not host is in amounts, dates and times.
+    pub typed_sql: bool,
+    pub functions: Functions,
+}
+
+impl Default for RouterOptions {
+    fn default() -> Self {
+        Self { direct: true, typed_sql: true, functions: Functions::default() }
+    }
+}
+
 /// Where a statement runs. Engines are named by their index.
 #[derive(Clone, Debug)]
 pub(crate) enum StatementRoute {

@@ -1,12 +1,12 @@
 //! Routing without SQLite. There is no federation: a statement runs on the main engine, or on its transaction's.
 
-use super::{Functions, NamedEngine, StatementRoute};
+use super::{NamedEngine, RouterOptions, StatementRoute};
 use bobak_core::{Parameter, Result};
 
 pub(crate) struct Router;
 
 impl Router {
-    pub(crate) fn new(_: &[NamedEngine], _: bool, (): Functions) -> Result<Self> {
+    pub(crate) fn new(_: &[NamedEngine], _: RouterOptions) -> Result<Self> {
         Ok(Self)
     }
 

@@ -8,8 +8,9 @@ use bobak::schema::Type;
 
 const OPTIONS: CopyOptions = CopyOptions::new().checksum(true);
 
+/// Filled as by another program, which knows no types.
 fn database(statements: &[&str]) -> Db {
-    let db = Db::open("sqlite::memory:").unwrap();
+    let db = Db::open("sqlite::memory:?typed_sql=off").unwrap();
     for sql in statements {
         db.execute(sql, ()).unwrap();
     }
@@ -51,7 +52,7 @@ fn values_of_other_types_are_listed_and_kept() {
     assert_eq!(rows(&to, "t")[0], first);
     assert_eq!(rows(&to, "t")[1][1..4], [text("7"), Value::Int(-1), Value::Null]);
     // SQLite keeps such values as they are.
-    let same = Db::open("sqlite::memory:").unwrap();
+    let same = database(&[]);
     from.copy_to(&same, &[], &OPTIONS, |_| {}).unwrap();
     let sql = "SELECT group_concat(typeof(n) || quote(n) || quote(s) || quote(u) || quote(v), ';') FROM t";
     let stored = |db: &Db| db.sql::<(String,)>(sql, ()).unwrap().remove(0).0;

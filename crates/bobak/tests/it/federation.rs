@@ -101,7 +101,7 @@ fn sql_writes_to_any_engine() {
         let error = db.execute("INSERT INTO airline VALUES ('B6', 'twice')", ()).unwrap_err();
         assert_eq!((error.kind(), error.table()), (ErrorKind::Duplicate, Some("airline")));
         assert_eq!(db.table::<Airline>().unwrap().count(Query::all()).unwrap(), 9);
-        let add = "INSERT INTO plane VALUES ('N9', 0, 1, 9) RETURNING tail";
+        let add = "INSERT INTO plane VALUES ('N9', '1970-01-01', 1, 9) RETURNING tail";
         assert_eq!(db.sql::<String>(add, ()).unwrap(), ["N9"]);
     }
 }
@@ -114,7 +114,7 @@ fn sql_in_transactions_of_any_engine() {
             let (table, add) = match engine {
                 "main" => ("flight", "INSERT INTO flight (carrier) VALUES ('ZZ')"),
                 "mem" => ("airline", "INSERT INTO airline VALUES ('ZZ', 'z')"),
-                _ => ("plane", "INSERT INTO plane VALUES ('ZZ', 0, 1, 1)"),
+                _ => ("plane", "INSERT INTO plane VALUES ('ZZ', '1970-01-01', 1, 1)"),
             };
             let count = format!("SELECT count(*) FROM {table}");
             let before = db.sql::<i64>(&count, ()).unwrap()[0];

@@ -1,7 +1,6 @@
 //! Amounts, dates and times in SQL over SQLite and what is attached to it.
 
 use bobak::Value;
-use bobak::engine::sqlite::Sqlite;
 use bobak::prelude::*;
 use bobak_core::{ResultColumn, Type};
 
@@ -234,10 +233,8 @@ fn builder() -> bobak::DbBuilder {
     Db::builder().record::<Sale>().record::<Target>()
 }
 
-/// A database whose main engine is SQLite, with SQL in amounts and moments.
-fn open_typed(builder: bobak::DbBuilder) -> Db {
-    let sqlite = Sqlite::builder().typed_sql(true).open_memory().unwrap();
-    builder.open_engine(sqlite).unwrap()
+fn open(builder: bobak::DbBuilder) -> Db {
+    builder.open("sqlite::memory:").unwrap()
 }
 
 #[test]
@@ -245,9 +242,10 @@ fn sqlite_and_memory_have_amounts_and_moments() {
     let both = Db::builder().attach("other", "memory:");
     let joined = Db::builder().attach("other", "memory:").record::<Sale>();
     for (name, db) in [
-        ("sqlite", open_typed(builder())),
-        ("memory", open_typed(both.record_on::<Sale>("other").record_on::<Target>("other"))),
-        ("sqlite joined with memory", open_typed(joined.record_on::<Target>("other"))),
+        ("sqlite", open(builder())),
+        ("memory", builder().open("memory:").unwrap()),
+        ("attached memory", open(both.record_on::<Sale>("other").record_on::<Target>("other"))),
+        ("sqlite joined with memory", open(joined.record_on::<Target>("other"))),
     ] {
         fill(&db);
         check(&db, name, EVERYWHERE);
@@ -272,7 +270,7 @@ fn joins_with_servers_have_amounts_and_moments() {
     let mariadb = bobak_servers::MariaDb::start().unwrap();
     for (name, url) in [("PostgreSQL", postgres.url()), ("MariaDB", mariadb.url())] {
         let db = Db::builder().record::<Target>().attach("server", &url);
-        let db = open_typed(db.record_on::<Sale>("server"));
+        let db = open(db.record_on::<Sale>("server"));
         fill(&db);
         // The others run on the server alone.
         let is_join = |(sql, _): &&(&str, &str)| sql.contains("target");
@@ -283,8 +281,24 @@ fn joins_with_servers_have_amounts_and_moments() {
 }
 
 #[test]
+fn stored_units_are_a_setting() {
+    let memory = || builder().typed_sql(false).open("memory:");
+    for db in [builder().open("sqlite::memory:?typed_sql=off"), memory()] {
+        let db = db.unwrap();
+        fill(&db);
+        assert_eq!(db.sql::<i64>("SELECT id FROM sale WHERE total > 50000", ()).unwrap(), [3]);
+        assert_eq!(db.execute("UPDATE sale SET total = 1, due = 2 WHERE id = 3", ()).unwrap(), 1);
+        let sale = db.table::<Sale>().unwrap().get(3).unwrap().unwrap();
+        assert_eq!(
+            (sale.total, sale.due.unwrap().to_string()),
+            (Currency::from_scaled(1), "1970-01-03".into())
+        );
+    }
+}
+
+#[test]
 fn views_are_stored_in_stored_units() {
-    let db = open_typed(builder());
+    let db = open(builder());
     fill(&db);
     db.execute(
         "CREATE VIEW big AS SELECT id, total * 2 AS twice, total + 1 AS more, placed \
@@ -305,7 +319,7 @@ fn views_are_stored_in_stored_units() {
 
 #[test]
 fn a_changed_schema_changes_the_meaning() {
-    let db = open_typed(builder());
+    let db = open(builder());
     fill(&db);
     let sql = "SELECT count(*) FROM sale WHERE total > 5";
     assert_eq!(ask(&db, sql).unwrap(), "1");

@@ -36,8 +36,8 @@ pub struct QueryCommand {
     #[arg(short, long, value_enum)]
     format: Option<OutputFormat>,
 
-    /// Type of a result column, such as last=timestamp for max(time_hour) AS last. Columns taken directly from a table
-    /// need none. May be repeated
+    /// Type of a result column, such as day=date for a number of days. Columns of tables, amounts, dates and times need
+    /// none. May be repeated
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
     types: Vec<(String, Type)>,
 
@@ -54,7 +54,7 @@ Examples:
   bobak query sqlite:flights.db \"SELECT * FROM airlines\"
   bobak query sqlite:flights.db \"SELECT count(*) FROM flights WHERE origin = ?\" --param JFK
   bobak query sqlite:flights.db --format csv --output late.csv - < late.sql
-  bobak query sqlite:flights.db \"SELECT max(time_hour) AS last FROM flights\" --type last=timestamp";
+  bobak query sqlite:flights.db \"SELECT strftime('%Y-%m', time_hour) AS month, max(time_hour) FROM flights GROUP BY 1\"";
 
 impl QueryCommand {
     /// Runs the command.
@@ -102,15 +102,16 @@ impl QueryCommand {
         Ok(())
     }
 
-    /// The result's columns: names from the engine, types from the statement's columns or from `--type`.
+    /// The result's columns: names and types from the engine, other types from the schema or from `--type`.
     fn columns(&self, known: Option<&[OutputColumn]>, row: &dyn Row) -> Result<Vec<OutputColumn>> {
         let known = known.filter(|columns| columns.len() == row.len());
         let mut columns: Vec<_> = (0..row.len())
             .map(|place| OutputColumn {
                 name: row.name(place).unwrap_or_default().to_owned(),
-                ty: known
-                    .and_then(|columns| columns.get(place))
-                    .map_or(Type::Any, |column| column.ty),
+                ty: match (row.ty(place), known.and_then(|columns| columns.get(place))) {
+                    (Type::Any, Some(column)) => column.ty,
+                    (ty, _) => ty,
+                },
             })
             .collect();
         for (name, ty) in &self.types {
@@ -155,5 +156,9 @@ impl Row for NamedRow {
 
     fn name(&self, column: usize) -> Option<&str> {
         Row::name(&self.0, column)
+    }
+
+    fn ty(&self, column: usize) -> Type {
+        self.0.columns().get(column).map_or(Type::Any, |column| column.ty)
     }
 }

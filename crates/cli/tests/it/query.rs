@@ -48,12 +48,30 @@ fn parameters_are_bound_in_order() {
 #[test]
 fn type_flag_sets_type_of_expression() {
     let program = program();
-    let sql = "SELECT max(at) AS last FROM t";
+    let sql = "SELECT 15706 AS day, max(at) AS last FROM t";
     let query = |more: &[&str]| {
         program.ok(&[&["query", "sqlite:t.db", sql, "--format", "csv"][..], more].concat())
     };
-    assert_eq!(query(&[]), "last\n1357120800000000\n");
-    assert_eq!(query(&["--type", "last=timestamp"]), "last\n2013-01-02T10:00:00Z\n");
+    assert_eq!(query(&[]), "day,last\n15706,2013-01-02T10:00:00Z\n");
+    assert_eq!(query(&["--type", "day=date"]), "day,last\n2013-01-01,2013-01-02T10:00:00Z\n");
+}
+
+#[test]
+fn expressions_have_the_types_of_amounts_and_times() {
+    let program = program();
+    let sql = "CREATE TABLE sale (id INTEGER PRIMARY KEY, total CURRENCY_E4, due DATE_DAYS)";
+    program.ok(&["query", "sqlite:t.db", sql]);
+    let sql = "INSERT INTO sale VALUES (1, 2.5, '2013-01-31'), (2, 10, '2013-02-01')";
+    program.ok(&["query", "sqlite:t.db", sql]);
+    let sql = "SELECT sum(total * 2) AS total, min(due) AS due, strftime('%Y-%m', max(due)) AS month FROM sale \
+               WHERE total > ? AND due >= ?";
+    let query = |url| {
+        let given = ["--param", "2.5", "--param", "2013-02-01", "--format", "csv"];
+        program.ok(&[&["query", url, sql][..], &given].concat())
+    };
+    assert_eq!(query("sqlite:t.db"), "total,due,month\n20.00,2013-02-01,2013-02\n");
+    // The text of a date compares with no number of days.
+    assert_eq!(query("sqlite:t.db?typed_sql=off"), "total,due,month\n,,\n");
 }
 
 #[test]

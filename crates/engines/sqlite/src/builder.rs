@@ -35,15 +35,6 @@ impl SqliteBuilder {
         crate::backup::change_key(path.as_ref(), &self, new)
     }
 
-    /// Whether amounts, dates, times and UUIDs in SQL text mean what they mean on database servers:
-    /// `balance > 5` compares with 5.00, and `strftime('%Y', placed)` takes a timestamp column. The
-    /// rules are in `docs/sql.md`. Default: no, SQL text is in stored units.
-    #[cfg(feature = "typed-sql")]
-    pub fn typed_sql(mut self, typed: bool) -> Self {
-        self.typed_sql = typed;
-        self
-    }
-
     /// Adds a function that SQL can call. It replaces a function of SQLite with the same name and
     /// number of arguments.
     pub fn function(mut self, function: Function) -> Self {

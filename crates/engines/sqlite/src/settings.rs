@@ -143,6 +143,11 @@ settings! {
         /// These are the rest of an open cursor when its session writes or ends its transaction, and the rows of a
         /// statement that writes. Beyond it the cursor, or the statement, fails with `OutOfRange`.
         max_ahead_bytes: usize = 1 << 30, unit = "bytes";
+        /// Whether amounts, dates, times and UUIDs in SQL text mean what they mean on database servers.
+        ///
+        /// `balance > 5` compares with 5.00, and `strftime('%Y', placed)` takes a timestamp column: see
+        /// `docs/sql.md`. `off`: SQL text and its results are in stored units.
+        typed_sql: bool = true;
         /// The name of the VFS by which SQLite accesses the file.
         ///
         /// On Unix, `unix-none` does not lock; `unix-dotfile` locks by a file next to the database, for network
@@ -167,9 +172,6 @@ settings! {
         isolated: bool,
         #[cfg(feature = "encryption")]
         key: Option<EncryptionKey>,
-        // Whether SQL text is in amounts, dates and times instead of stored units.
-        #[cfg(feature = "typed-sql")]
-        typed_sql: bool,
         // Functions that SQL can call.
         functions: Vec<Function>,
     }

@@ -389,7 +389,8 @@ fn standalone_federation_runs_sql_without_an_sqlite_engine() {
     create(&*engine, &[&item()]);
     insert(&*engine, &item(), items());
     let federation =
-        Federation::standalone(vec![("main".to_owned(), Arc::clone(&engine))], Vec::new()).unwrap();
+        Federation::standalone(vec![("main".to_owned(), Arc::clone(&engine))], Vec::new(), true)
+            .unwrap();
     let sql = "SELECT count(*) FROM main.item WHERE stock = 5";
     assert_eq!(ask(federation.engine(), sql, &[]).unwrap(), [[Value::Int(2)]]);
     assert_eq!(run(federation.engine(), "UPDATE item SET stock = 6 WHERE stock = 5").unwrap(), 2);

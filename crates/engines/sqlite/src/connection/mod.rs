@@ -246,16 +246,6 @@ impl Connection {
         Ok(all)
     }
 
-    /// Without the feature `typed-sql`, texts are in stored units.
-    #[cfg(not(feature = "typed-sql"))]
-    pub(crate) fn typed_text(
-        &mut self,
-        _: &str,
-        _: &[bobak_core::Type],
-    ) -> Result<Arc<typed_text_cache::TypedText>> {
-        Ok(Arc::clone(&self.typed_texts.unchanged))
-    }
-
     /// Calls `row` with the rows of a query until it returns `false`.
     pub(crate) fn each_row(
         &mut self,

@@ -1,9 +1,7 @@
 //! SQL texts of programs in stored units, and the types of their rows.
 
 use bobak_core::{Error, ErrorKind, Result, Row, Type, ValueRef};
-#[cfg(feature = "typed-sql")]
 use bobak_sql_typing::Relation;
-#[cfg(feature = "typed-sql")]
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,29 +15,23 @@ pub(crate) struct TypedText {
 }
 
 /// The same text with parameters of other types.
-#[cfg(feature = "typed-sql")]
 pub(crate) type TextsByTypes = Vec<(Box<[Type]>, Arc<TypedText>)>;
 
-/// The analyzed texts of a connection, and what they name. Without the feature `typed-sql`, no text is analyzed.
+/// The analyzed texts of a connection, and what they name.
 #[derive(Debug, Default)]
 pub(crate) struct TypedTexts {
     /// What every text that is not analyzed has: shared, so that it costs no allocation.
     pub unchanged: Arc<TypedText>,
     /// Whether texts are analyzed; otherwise they are in stored units.
-    #[cfg(feature = "typed-sql")]
     pub enabled: bool,
-    #[cfg(feature = "typed-sql")]
     pub texts: HashMap<Box<str>, TextsByTypes>,
     /// Tables and views by their names in lower case, in the order in which SQLite looks for them.
     /// `None` until they are read.
-    #[cfg(feature = "typed-sql")]
     pub names: Option<HashMap<String, Vec<NamedRelation>>>,
     /// SQLite's version number of the main schema, which other connections change, too.
-    #[cfg(feature = "typed-sql")]
     pub version: i64,
 }
 
-#[cfg(feature = "typed-sql")]
 #[derive(Debug)]
 pub(crate) struct NamedRelation {
     pub schema: String,
@@ -77,11 +69,8 @@ impl TypedText {
 impl TypedTexts {
     /// Forgets everything: tables were created or dropped.
     pub(crate) fn clear(&mut self) {
-        #[cfg(feature = "typed-sql")]
-        {
-            self.texts.clear();
-            self.names = None;
-        }
+        self.texts.clear();
+        self.names = None;
     }
 }
 

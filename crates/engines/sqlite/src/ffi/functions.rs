@@ -5,7 +5,6 @@ use super::module::panicked;
 use super::pending::PendingError;
 use super::values::{Arguments, Output};
 use bobak_core::{Error, Result, Value, ValueRef};
-#[cfg(feature = "typed-sql")]
 use bobak_sql_typing::STORED_FUNCTIONS;
 use libsqlite3_sys as sys;
 use std::ffi::{CString, c_int, c_void};
@@ -57,7 +56,6 @@ impl Connection {
 
     /// Registers the functions that statements in stored units call. They are pure, so views and
     /// indexes may call them, too.
-    #[cfg(feature = "typed-sql")]
     pub(crate) fn register_stored_functions(&mut self) -> Result<(), Failure> {
         let flags = sys::SQLITE_UTF8 | sys::SQLITE_DETERMINISTIC | sys::SQLITE_INNOCUOUS;
         for function in STORED_FUNCTIONS {

@@ -140,10 +140,7 @@ pub(crate) fn finish(
 ) -> Result<Box<Connection>> {
     let mut connection = Connection::boxed(db, atomic);
     connection.max_ahead = settings.max_ahead_bytes;
-    #[cfg(feature = "typed-sql")]
-    {
-        connection.typed_texts.enabled = settings.typed_sql;
-    }
+    connection.typed_texts.enabled = settings.typed_sql;
     settings.functions.iter().try_for_each(|function| function.register(&mut connection.db))?;
     Ok(connection)
 }
@@ -194,7 +191,6 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     db.register_collations().map_err(|failure| translate(failure, None))?;
     db.register_text_functions().map_err(|failure| translate(failure, None))?;
     db.register_sum().map_err(|failure| translate(failure, None))?;
-    #[cfg(feature = "typed-sql")]
     db.register_stored_functions().map_err(|failure| translate(failure, None))?;
     Ok(db)
 }

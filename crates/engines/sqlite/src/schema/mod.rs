@@ -8,5 +8,4 @@ mod index;
 pub(crate) mod table_info;
 pub(crate) mod tables;
 mod text;
-#[cfg(feature = "typed-sql")]
 mod typed_text;

@@ -60,6 +60,31 @@ fn decimal_and_exponent_numbers_are_exact() {
 }
 
 #[test]
+fn sql_has_amounts_and_dates() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Write;
+    let server = TestServer::with(settings, sqlite());
+    let ask = |sql: &str, parameters: serde_json::Value| {
+        let body = json!({ "sql": sql, "parameters": parameters });
+        server.send("POST", "/sql", &body.to_string()).ok(200).json()
+    };
+    ask(
+        "CREATE TABLE sale (id INTEGER PRIMARY KEY, total CURRENCY_E4, due DATE_DAYS, u UUID)",
+        json!([]),
+    );
+    let uuid = "0190163d-8694-739b-aea5-966c26f8ad90";
+    ask(
+        "INSERT INTO sale VALUES (1, 2.5, '2013-01-31', ?), (2, ?, ?, NULL)",
+        json!([uuid, 10, "2013-02-01"]),
+    );
+    let found = ask(
+        "SELECT sum(total) + 1, max(due), max(u), strftime('%m', max(due)) FROM sale WHERE total >= ? AND due < '2014-01-01'",
+        json!([2.5]),
+    );
+    assert_eq!(found["rows"], json!([[13.5, "2013-02-01", uuid, "02"]]));
+}
+
+#[test]
 fn sql_parameters_are_exact() {
     let mut settings = Settings::default();
     settings.sql = SqlAccess::Read;

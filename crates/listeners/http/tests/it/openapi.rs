@@ -89,7 +89,7 @@ fn restricted_client_gets_matching_document() {
 /// SQLite stores values of any type in any column.
 #[test]
 fn untyped_values_match_document() {
-    let engine = Sqlite::open_memory().unwrap();
+    let engine = Sqlite::builder().typed_sql(false).open_memory().unwrap();
     for sql in [
         "CREATE TABLE odd (k TEXT PRIMARY KEY, i INT, s SMALLINT, r REAL, b BOOLEAN, t VARCHAR(3), d BLOB, u)",
         "CREATE TABLE own (id INTEGER PRIMARY KEY, born DATE_DAYS, at TIMESTAMP_MICROS, cash CURRENCY_E4)",
