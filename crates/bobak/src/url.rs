@@ -153,7 +153,7 @@ pub(crate) fn database_file(url: &str) -> Result<DatabaseFile> {
                 Ok(DatabaseFile::Sqlite { path, builder: sqlite_builder(query)? })
             }
             _ => {
-                let message = format!("'{shown}' is no file: write sqlite:FILE or memory:FILE");
+                let message = format!("'{shown}' is not a file: write sqlite:FILE or memory:FILE");
                 Err(Error::new(ErrorKind::Unsupported, message))
             }
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The default of [`Changes::limit`].
-const PAGE: usize = 1_000;
+const DEFAULT_LIMIT: usize = 1_000;
 /// The first and the longest pause of a waiting reader; ten times as long if the engine is a distant
 /// server.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
@@ -38,7 +38,14 @@ impl Changes {
     /// The changes of an engine's tracked tables, from the first on.
     #[must_use]
     pub fn of(engine: Arc<dyn Engine>) -> Self {
-        Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None, listed_at: None }
+        Self {
+            engine,
+            since: 0,
+            limit: DEFAULT_LIMIT,
+            tables: Vec::new(),
+            logs: None,
+            listed_at: None,
+        }
     }
 
     /// Starts after the change with this number. Default: 0, the beginning.

@@ -22,7 +22,7 @@ use std::borrow::Cow;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type that a field can have",
-    label = "no column holds this",
+    label = "no column can store this",
     note = "derive `Field` for an enum or a newtype, implement it, or keep the value as `Json<{Self}>`"
 )]
 pub trait Field: Sized {

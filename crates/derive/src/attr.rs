@@ -153,7 +153,7 @@ impl Item {
         match literal.base10_parse() {
             Ok(value @ 1..) => Some(At { value, at: literal.into_token_stream() }),
             _ => {
-                errors.at(literal, format!("`{}` goes from 1 to {}", self.name, u32::MAX));
+                errors.at(literal, format!("`{}` must be from 1 to {}", self.name, u32::MAX));
                 None
             }
         }
@@ -176,7 +176,7 @@ impl Item {
     /// Notes that nothing has this name here. `elsewhere` are the names that the other place has.
     pub fn unknown(&self, allowed: &[&str], elsewhere: &[&str], place: &str, errors: &mut Errors) {
         let message = if elsewhere.iter().any(|name| self.name == name) {
-            format!("`{}` goes on {place}", self.name)
+            format!("`{}` belongs on {place}", self.name)
         } else {
             format!("there is no `{}`: write {}", self.name, any_of(allowed))
         };

@@ -111,8 +111,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// #[derive(bobak::Record)]
 /// # #[record(crate = "crate::bobak")]
 /// struct Person {
-///     id: Option<i64>, // error: a key is never NULL: take the Option away
-///     #[record(max = 3)] // error: `max` counts the characters of a text: take it away here
+///     id: Option<i64>, // error: a key is never NULL: remove the Option
+///     #[record(max = 3)] // error: `max` counts the characters of a text: remove it here
 ///     age: u8,
 /// }
 /// ```

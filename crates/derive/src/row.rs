@@ -69,12 +69,12 @@ impl<'a> RowAst<'a> {
             None => Member::Unnamed(Index { index: place as u32, span: field.ty.span() }),
         };
         if let (Some(column), false) = (&attrs.column, self.by_name) {
-            let message = "a tuple struct is read by place: take `column` away, or name the fields";
+            let message = "a tuple struct is read by place: remove `column`, or name the fields";
             errors.at(&column.at, message);
         }
         if attrs.skip {
             if let Some(column) = &attrs.column {
-                errors.at(&column.at, "a skipped field is not read: take `column` away");
+                errors.at(&column.at, "a skipped field is not read: remove `column`");
             }
             self.skipped.push(member);
             return;

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The number of keys that one query asks for.
-const BLOCK: usize = 1_000;
+const LOOKUP_KEYS: usize = 1_000;
 /// The approximate limit on the bytes of collected keys, and on those of loaded rows.
 const MAX_BYTES: usize = 64 << 20;
 
@@ -107,7 +107,7 @@ impl KeySet {
 
     /// Conditions that the rows of a block satisfy: each column is one of the block's values.
     fn conditions(&self, block: usize, columns: &[usize]) -> Vec<Condition> {
-        let keys = self.all.chunks(BLOCK).nth(block).unwrap_or_default();
+        let keys = self.all.chunks(LOOKUP_KEYS).nth(block).unwrap_or_default();
         let of_column = |(at, &column): (usize, &usize)| {
             let mut seen = HashSet::new();
             let mut values: Vec<Value<'static>> = Vec::with_capacity(keys.len());
@@ -240,7 +240,7 @@ impl SiteKeys {
     fn find(&self, key: &[u8]) -> Option<BlockAddress> {
         let found = |(scout, scouted): (usize, &ScoutedKeys)| {
             let position = scouted.keys.positions.get(key)?;
-            Some(BlockAddress { scout, block: position / BLOCK })
+            Some(BlockAddress { scout, block: position / LOOKUP_KEYS })
         };
         self.scouted.iter().enumerate().find_map(found)
     }

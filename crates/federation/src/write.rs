@@ -13,7 +13,7 @@ use bobak_core::{
 use bobak_sqlite::virtual_table::{Arguments, ConflictAction, RowChange, UpdateOutcome};
 
 /// The number of arguments before the columns of a row.
-const FIRST: usize = 2;
+const FIRST_COLUMN: usize = 2;
 
 /// Writes the row.
 pub(crate) fn run(table: &AttachedTable, change: RowChange<'_>) -> Result<UpdateOutcome> {
@@ -49,7 +49,7 @@ fn insert(
     let rowid = given.get(1);
     let mut row = Vec::with_capacity(schema.columns().len());
     for (position, column) in schema.columns().iter().enumerate() {
-        let value = match given.get(FIRST + position) {
+        let value = match given.get(FIRST_COLUMN + position) {
             ValueRef::Null if schema.has_integer_key() && schema.key() == [position] => rowid,
             value => value,
         };
@@ -127,10 +127,10 @@ fn update(
     let mut fields = FieldSet::EMPTY;
     let mut moves = false;
     for (position, column) in schema.columns().iter().enumerate() {
-        if given.is_unchanged(FIRST + position) {
+        if given.is_unchanged(FIRST_COLUMN + position) {
             continue;
         }
-        let value = column.accept(coercion::stored(column, given.get(FIRST + position)))?;
+        let value = column.accept(coercion::stored(column, given.get(FIRST_COLUMN + position)))?;
         match schema.key().iter().position(|&part| part == position) {
             Some(part) => moves |= key.get(part) != Some(&value),
             None => fields.insert(position),

@@ -7,7 +7,7 @@
 use bobak_core::{Collation, ColumnRole, ColumnSchema, Type, Value, ValueRef};
 use std::borrow::Cow;
 
-const LONGEST: usize = 1_000;
+const MAX_LENGTH: usize = 1_000;
 const ROLES: &[(ColumnRole, &str)] = &[
     (ColumnRole::CreatedAt, "created"),
     (ColumnRole::ModifiedAt, "modified"),
@@ -18,7 +18,7 @@ const ROLES: &[(ColumnRole, &str)] = &[
 pub(crate) fn comment(column: &ColumnSchema, given: bool) -> String {
     let mut text = format!("bobak:{}", column.ty.name());
     let mut add = |part: String| {
-        if text.len() + part.len() < LONGEST {
+        if text.len() + part.len() < MAX_LENGTH {
             text.push(',');
             text.push_str(&part);
         }

@@ -7,7 +7,7 @@ use bobak_core::codec::{FRAME, encode};
 use bobak_core::{Expr, Result, Row, Select, Session, Source};
 
 /// At most so many rows of a query are cached: more would evict rows that are looked up by key.
-const MOST: usize = 1_000;
+const MAX_CACHED_ROWS: usize = 1_000;
 
 /// Runs a query outside of a transaction, and caches its rows if they are whole records.
 pub(super) fn query(
@@ -26,7 +26,7 @@ pub(super) fn query(
     let versions = store.versions();
     let (mut kept, mut bytes) = (0, Vec::new());
     session.query(&source, &mut |found| {
-        if kept < MOST
+        if kept < MAX_CACHED_ROWS
             && let Some(key) = CacheKey::in_row(&store.table, found)
             && let Some(version) = versions.of(store.stripe(&key))
         {

@@ -10,7 +10,7 @@ use bobak_core::{
 use std::sync::Arc;
 
 /// A batch with more rows than this empties the cache of its table, which costs less.
-const MANY: u64 = 1_000;
+const MAX_STALE_ROWS: u64 = 1_000;
 
 /// The caches of an engine's tables.
 #[derive(Debug)]
@@ -181,7 +181,7 @@ impl Staleness<'_> {
             if self.by_effects(run.table, run.verb, pending) {
                 return;
             }
-            if run.rows > MANY && !is_insert(run.verb) {
+            if run.rows > MAX_STALE_ROWS && !is_insert(run.verb) {
                 pending.extend(named(self.stores, run.table.name()).map(PendingWrite::all));
                 continue;
             }

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// If more rows of a table than this have changed, its cache is emptied, which costs less.
-const MANY: u64 = 1_000;
+const MAX_STALE_ROWS: u64 = 1_000;
 /// No check is ever due: no table is tracked.
 const NEVER: u64 = u64::MAX;
 
@@ -260,7 +260,7 @@ impl WatchedTable {
         let select = Select {
             columns: places(old_column).chain(places(new_column)).map(Expr::Column).collect(),
             condition: Some(condition.resolve(&self.log.schema)?),
-            limit: Some(MANY + 1),
+            limit: Some(MAX_STALE_ROWS + 1),
             ..Select::all(&self.log.schema)
         };
         let mut rows = 0;
@@ -277,7 +277,7 @@ impl WatchedTable {
             rows += 1;
             Ok(true)
         })?;
-        if rows > MANY {
+        if rows > MAX_STALE_ROWS {
             drop(PendingWrite::all(&self.store));
         }
         Ok(())

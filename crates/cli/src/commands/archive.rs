@@ -54,7 +54,7 @@ Examples:
 const KEYS: [&str; 3] = ["key_file=", "password_file=", "password_env="];
 
 /// How long one step waits for new changes.
-const WAIT: Duration = Duration::from_secs(1);
+const POLL_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl ArchiveCommand {
     /// Runs the command.
@@ -103,7 +103,7 @@ impl ArchiveCommand {
         })?;
         screen.note(format_args!("resuming after change {}", archive.position()));
         loop {
-            let step = archive.step(if self.once { Duration::ZERO } else { WAIT })?;
+            let step = archive.step(if self.once { Duration::ZERO } else { POLL_TIMEOUT })?;
             if step.changes > 0 {
                 screen.note(format_args!("{} changes, up to {}", step.changes, step.position));
             } else if self.once {

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How long one step waits for new changes. Also delays the server's shutdown by up to as long.
-const WAIT: Duration = Duration::from_millis(250);
+const POLL_TIMEOUT: Duration = Duration::from_millis(250);
 /// The pause before a retry after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -129,7 +129,7 @@ impl DatabaseArchiver {
     fn run(&mut self, mut archive: Option<Archive>, stop: &ShutdownSignal) {
         while !stop.is_requested() {
             let archived = match &mut archive {
-                Some(archive) => match archive.step(WAIT) {
+                Some(archive) => match archive.step(POLL_TIMEOUT) {
                     Ok(step) => {
                         if self.last_problem.take().is_some() {
                             self.announce(step.position);

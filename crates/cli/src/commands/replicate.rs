@@ -47,7 +47,7 @@ Examples:
   bobak replicate app.db postgres://user@host/app --check";
 
 /// How long one step waits for new changes.
-const WAIT: Duration = Duration::from_secs(1);
+const POLL_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl ReplicateCommand {
     /// Runs the command.
@@ -84,7 +84,7 @@ impl ReplicateCommand {
         }
         let mut unsaved = true;
         loop {
-            let step = replica.step(if self.once { Duration::ZERO } else { WAIT })?;
+            let step = replica.step(if self.once { Duration::ZERO } else { POLL_TIMEOUT })?;
             if step.changes > 0 {
                 screen.note(format_args!("{} changes, up to {}", step.changes, step.position));
                 unsaved = true;

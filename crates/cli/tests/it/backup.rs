@@ -119,7 +119,7 @@ fn invalid_backups_and_restores_are_rejected() {
         let run = program.run(command);
         assert!(run.code == 0 && run.err.contains("no checksum: "), "{}", run.err);
     }
-    program.fails(1, "is no file", &["restore", "good.zst", "sqlite::memory:"]);
+    program.fails(1, "is not a file", &["restore", "good.zst", "sqlite::memory:"]);
     program.fails(2, "", &["restore", "good.zst"]);
 }
 

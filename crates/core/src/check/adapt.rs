@@ -26,7 +26,9 @@ impl CheckConverter<'_> {
     /// A literal as a stored value of the other side's type; anything else as it is.
     fn adapt(&self, node: CheckNode, other: &CheckNode) -> NodeResult {
         let CheckNode::Literal(value, None) = node else { return Ok(node) };
-        let wrong = |ty: Type, shown: String| unsupported(format!("{shown} is no {}", ty.name()));
+        let wrong = |ty: Type, shown: String| {
+            unsupported(format!("{shown} is not of the type {}", ty.name()))
+        };
         let (ty, stored) = match (other.ty(self.table), &value) {
             (ExpressionType::Amount, Value::Int(_) | Value::Float(_)) => {
                 (Type::Currency, self.amount(&value)?)
@@ -51,9 +53,8 @@ impl CheckConverter<'_> {
 
     /// A number as an amount of money, in ten-thousandths.
     fn amount(&self, value: &Value<'_>) -> Result<Value<'static>, ErrorParts> {
-        let wrong = |shown: String| {
-            unsupported(format!("{shown} is no amount of money with up to 4 decimals"))
-        };
+        let wrong =
+            |shown: String| unsupported(format!("{shown} is not an amount with up to 4 decimals"));
         match (self.form, value) {
             (Form::Stored, Value::Int(integer)) => Ok(Value::Int(*integer)),
             (Form::Record, Value::Int(integer)) => {

@@ -100,7 +100,9 @@ impl CheckConverter<'_> {
                 // Another truth than the number 1 is TRUE, too.
                 let is_truth = matches!(right, SqlExpression::Literal(SqlLiteral::Bool(_)));
                 if is_truth && left.ty(self.table) != ExpressionType::Truth {
-                    return Err(not_supported("IS TRUE or IS FALSE after what is no condition"));
+                    return Err(not_supported(
+                        "IS TRUE or IS FALSE after an expression that is not a condition",
+                    ));
                 }
                 self.is(left, node)
             }

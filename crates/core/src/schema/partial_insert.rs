@@ -5,7 +5,7 @@ use crate::FieldSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// The maximum number of schemas kept for one table: programs insert few kinds of rows.
-const MOST: usize = 64;
+const MAX_SCHEMAS: usize = 64;
 
 /// Chooses the schema under which to insert a row without values for some columns.
 ///
@@ -70,7 +70,7 @@ impl PartialInsert {
             return table;
         }
         let table = self.describe(missing);
-        if known.len() == MOST {
+        if known.len() == MAX_SCHEMAS {
             known.remove(0);
         }
         known.push((missing, Arc::clone(&table)));

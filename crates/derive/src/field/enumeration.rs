@@ -209,7 +209,7 @@ fn integer(expression: &Expr) -> Option<i64> {
 }
 
 fn reject_renames(data: &DataEnum, rename_all: Option<At<Case>>, errors: &mut Errors) {
-    let message = "names are not stored with `store = \"integer\"`: take it away";
+    let message = "names are not stored with `store = \"integer\"`: remove it";
     if let Some(rename_all) = rename_all {
         errors.at(rename_all.at, message);
     }
@@ -223,13 +223,13 @@ fn reject_renames(data: &DataEnum, rename_all: Option<At<Case>>, errors: &mut Er
 /// The error for a value that no variant has.
 fn unknown(name: &str, allowed: &str) -> TokenStream {
     let message = format!(
-        "{{found}} is no {name}: expected one of {}",
+        "{{found}} is not a {name}: expected one of {}",
         allowed.replace('{', "{{").replace('}', "}}")
     );
     quote! {{
         let found = match value {
             __bobak::ValueRef::Null => {
-                ::std::string::String::from("NULL, where the field is no Option,")
+                ::std::string::String::from("NULL, in a field that is not an Option,")
             }
             __bobak::ValueRef::Int(found) => ::std::format!("{found}"),
             // A long text is shown as far as it tells something.

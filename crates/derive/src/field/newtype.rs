@@ -26,7 +26,7 @@ impl<'a> Newtype<'a> {
         }
         for field in fields {
             for item in items(&field.attrs, "field", &[], errors) {
-                let message = "a newtype is stored as its field is: take the attribute away";
+                let message = "a newtype is stored as its field is: remove the attribute";
                 errors.at(item, message);
             }
         }

@@ -31,17 +31,17 @@ impl Assertions<'_> {
     fn all(&mut self, is_key: bool) {
         let attrs = &self.column.attrs;
         if is_key && self.column.shape.optional.is_none() {
-            self.not_null("a key is never NULL: take the Option away");
+            self.not_null("a key is never NULL: remove the Option");
         }
         for role in &attrs.roles {
             let (variant, wanted) = role.value.wanted();
             let variant = ident(variant);
             let message =
-                format!("`{}` goes on {wanted}: change the field's type", role.value.word());
+                format!("`{}` belongs on {wanted}: change the field's type", role.value.word());
             self.of_type(quote!(Type::#variant), &message);
-            self.not_null(&format!("`{}` is never NULL: take the Option away", role.value.word()));
+            self.not_null(&format!("`{}` is never NULL: remove the Option", role.value.word()));
         }
-        let text = "is for texts: take it away here, or change the field's type";
+        let text = "is for texts: remove it here, or change the field's type";
         if attrs.max.is_some() {
             self.of_type(quote!(Type::Text), &format!("`max` {text}"));
         }
@@ -50,7 +50,7 @@ impl Assertions<'_> {
         }
         if attrs.as_text.is_some() {
             let ty = self.field();
-            let message = "`store = \"text\"` is for dates, times and UUIDs: take it away here";
+            let message = "`store = \"text\"` is for dates, times and UUIDs: remove it here";
             self.assert(quote!(#ty::TYPE.has_text_form()), message);
         }
         if let Some(default) = &attrs.default {

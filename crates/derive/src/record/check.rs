@@ -23,7 +23,7 @@ pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
     check_roles(table, errors);
     for skipped in &table.skipped {
         for item in skipped.attrs.all.iter().filter(|item| item.name != "skip") {
-            let message = format!("a skipped field is not stored: take `{}` away", item.name);
+            let message = format!("a skipped field is not stored: remove `{}`", item.name);
             errors.at(item, message);
         }
     }
@@ -81,7 +81,7 @@ fn check_key(table: &RecordAst<'_>, errors: &mut Errors) {
     }
     for column in table.key_columns() {
         if column.shape.optional == Some(true) {
-            errors.at(column.ty, "a key is never NULL: take the Option away");
+            errors.at(column.ty, "a key is never NULL: remove the Option");
         } else if table.key.len() == 1
             && column.shape.plain.is_not(|plain| plain == Plain::Text || is_i64(plain))
         {
@@ -102,7 +102,7 @@ fn check_indexes(table: &RecordAst<'_>, errors: &mut Errors) {
             continue;
         }
         if let Some(index) = &column.attrs.index {
-            errors.at(&index.at, "`unique` makes an index already: take `index` away");
+            errors.at(&index.at, "`unique` makes an index already: remove `index`");
         }
         names.push(format!("{}_{}_unique", table.name, column.name));
     }
@@ -133,7 +133,7 @@ fn check_roles(table: &RecordAst<'_>, errors: &mut Errors) {
             let (_, wanted) = role.value.wanted();
             let right = |plain| role.value == FieldRole::Version && is_i64(plain);
             if column.shape.optional == Some(true) || column.shape.plain.is_not(right) {
-                let message = format!("`{word}` goes on {wanted}: change the field's type");
+                let message = format!("`{word}` belongs on {wanted}: change the field's type");
                 errors.at(column.ty, message);
             }
         }
@@ -143,7 +143,7 @@ fn check_roles(table: &RecordAst<'_>, errors: &mut Errors) {
 fn check_type(column: &FieldAst<'_>, errors: &mut Errors) {
     let plain = column.shape.plain;
     if let Plain::Rejected(instead) = plain {
-        errors.at(column.ty, format!("no column holds this type: write {instead}"));
+        errors.at(column.ty, format!("no column can store this type: write {instead}"));
     }
     let Some(default) = &column.attrs.default else {
         return;
@@ -163,16 +163,16 @@ fn check_text(column: &FieldAst<'_>, errors: &mut Errors) {
     let (attrs, plain) = (&column.attrs, column.shape.plain);
     if plain.is_not(|plain| plain == Plain::Text) {
         if let Some(max) = &attrs.max {
-            errors.at(&max.at, "`max` counts the characters of a text: take it away here");
+            errors.at(&max.at, "`max` counts the characters of a text: remove it here");
         }
         if let Some(collation) = &attrs.collation {
-            errors.at(&collation.at, "`collation` says how texts compare: take it away here");
+            errors.at(&collation.at, "`collation` says how texts compare: remove it here");
         }
     }
     if let Some(store) = &attrs.as_text
         && plain.is_not(|_| false)
     {
-        let message = "`store = \"text\"` is for dates, times and UUIDs: take it away here";
+        let message = "`store = \"text\"` is for dates, times and UUIDs: remove it here";
         errors.at(&store.at, message);
     }
 }

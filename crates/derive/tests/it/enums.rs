@@ -47,16 +47,16 @@ fn an_unknown_value_is_rejected_with_those_allowed() {
     for (value, message) in [
         (
             ValueRef::Text("Active"),
-            "'Active' is no Status: expected one of 'active', 'on-hold', 'gone {away}'",
+            "'Active' is not a Status: expected one of 'active', 'on-hold', 'gone {away}'",
         ),
-        (ValueRef::Int(1), "1 is no Status: expected one of 'active', 'on-hold', 'gone {away}'"),
+        (ValueRef::Int(1), "1 is not a Status: expected one of 'active', 'on-hold', 'gone {away}'"),
         (
             ValueRef::Bytes(b"x"),
-            "a value of class bytes is no Status: expected one of 'active', 'on-hold', 'gone {away}'",
+            "a value of class bytes is not a Status: expected one of 'active', 'on-hold', 'gone {away}'",
         ),
         (
             ValueRef::Null,
-            "NULL, where the field is no Option, is no Status: expected one of 'active', 'on-hold', 'gone {away}'",
+            "NULL, in a field that is not an Option, is not a Status: expected one of 'active', 'on-hold', 'gone {away}'",
         ),
     ] {
         let error = Status::from_value(value).unwrap_err();
@@ -65,7 +65,7 @@ fn an_unknown_value_is_rejected_with_those_allowed() {
     let error = Level::from_value(ValueRef::Text(&long)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("'{}' is no Level: expected one of -2, -1, 16, 17", &long[..40])
+        format!("'{}' is not a Level: expected one of -2, -1, 16, 17", &long[..40])
     );
 }
 

@@ -219,7 +219,7 @@ fn from_hex(hex: &str) -> Result<Vec<u8>> {
 
 fn list<'j>(json: &'j Json, name: &str) -> Result<&'j Vec<Json>> {
     let list = json.get(name).and_then(Json::as_array);
-    list.ok_or_else(|| corrupt(format!("there is no list '{name}' where one is wanted")))
+    list.ok_or_else(|| corrupt(format!("the list '{name}' is missing")))
 }
 
 fn names(json: &Json, name: &str) -> Result<Vec<String>> {

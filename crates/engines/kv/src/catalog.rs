@@ -27,7 +27,7 @@ pub(super) struct KvTable {
 /// The number of the table that has the schemas.
 const SCHEMAS: u32 = 0;
 /// The number of rows that are copied at a time.
-const PART: usize = 512;
+const COPIED_ROWS: usize = 512;
 
 impl KvTable {
     /// The key of a row's entry in an index.
@@ -131,7 +131,7 @@ impl TableCatalog {
         let new = self.number(Arc::clone(&rebuild.schema))?;
         let (mut after, to) = (prefix(old.id, 0), prefix(old.id, 1));
         loop {
-            let part = writer.data.part(&after, &to, PART)?;
+            let part = writer.data.part(&after, &to, COPIED_ROWS)?;
             let Some((last, _)) = part.last() else { break };
             after.clone_from(last);
             for (_, row) in &part {
@@ -156,7 +156,7 @@ fn remove_all(writer: &mut DataWriter<'_>, table: u32) -> Result<()> {
     let mut to = table.to_be_bytes().to_vec();
     to.push(AFTER);
     loop {
-        let part = writer.data.part(&from, &to, PART)?;
+        let part = writer.data.part(&from, &to, COPIED_ROWS)?;
         if part.is_empty() {
             return Ok(());
         }

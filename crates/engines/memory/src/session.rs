@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The approximate number of bytes per block of a cursor.
-const PART: usize = 64 * 1024;
+const BLOCK_BYTES: usize = 64 * 1024;
 /// Up to so many rows are changed in place; more are changed in a copy, so that readers do not wait.
-const FEW: usize = 64;
+const MAX_ROWS_IN_PLACE: usize = 64;
 
 /// A session of the memory engine.
 pub(super) struct MemorySession<'e> {
@@ -208,7 +208,7 @@ impl Session for MemorySession<'_> {
         match &mut inner.transaction {
             Some(transaction) => run(&mut transaction.state),
             None if slots.is_empty() => Ok(0),
-            None if slots.len() <= FEW => run(&mut self.shared.write()),
+            None if slots.len() <= MAX_ROWS_IN_PLACE => run(&mut self.shared.write()),
             None => {
                 let mut state = Arc::clone(&self.shared.read());
                 let changed = run(&mut state)?;
@@ -287,7 +287,7 @@ impl Session for MemorySession<'_> {
         let inner = &mut *self.enter()?;
         rows.clear();
         let results = inner.cursors.get_mut(&cursor.id()?).ok_or_else(Cursor::not_open)?;
-        while rows.bytes() < PART {
+        while rows.bytes() < BLOCK_BYTES {
             let pushed = results.next(|row| match row {
                 ResultRow::Whole(row) => {
                     rows.push_encoded(row);

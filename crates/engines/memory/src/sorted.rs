@@ -2,15 +2,15 @@
 //!
 //! Each entry has its slot and the first eight bytes of its first column, in a form that sorts as the column does (see
 //! [`prefix`](crate::order::prefix)). Most comparisons need only this array and read no row. The list is split into parts of
-//! up to [`PART`] entries, which clones share until one of them is changed.
+//! up to [`MAX_PART_LENGTH`] entries, which clones share until one of them is changed.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The maximum number of entries of a part.
-const PART: usize = 1024;
+const MAX_PART_LENGTH: usize = 1024;
 /// Two neighbouring parts with so many entries in total are merged.
-const MERGE: usize = PART / 4;
+const MERGE: usize = MAX_PART_LENGTH / 4;
 
 /// Slots in order.
 #[derive(Clone, Default)]
@@ -138,10 +138,10 @@ impl SortedSlots {
         };
         part.prefixes.insert(position.at, prefix);
         part.slots.insert(position.at, slot);
-        if part.slots.len() > PART {
+        if part.slots.len() > MAX_PART_LENGTH {
             let rest = Segment {
-                prefixes: part.prefixes.split_off(PART / 2),
-                slots: part.slots.split_off(PART / 2),
+                prefixes: part.prefixes.split_off(MAX_PART_LENGTH / 2),
+                slots: part.slots.split_off(MAX_PART_LENGTH / 2),
             };
             let head = rest.prefixes.first().copied().unwrap_or(prefix);
             self.parts.insert(position.part + 1, Arc::new(rest));
@@ -184,7 +184,7 @@ impl SortedSlots {
     #[inline]
     fn append(&mut self, prefix: u64, slot: u32) {
         match self.parts.last_mut() {
-            Some(part) if part.slots.len() < PART => {
+            Some(part) if part.slots.len() < MAX_PART_LENGTH => {
                 let part = Arc::make_mut(part);
                 part.prefixes.push(prefix);
                 part.slots.push(slot);

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// The approximate size of a part: the server starts with the first part early, and a part fits into its processor's
 /// cache.
-const PART: usize = 256 << 10;
+const PART_BYTES: usize = 256 << 10;
 /// The maximum number of rows of a part; a power of two, since engines split it into statements of such sizes.
 const PART_ROWS: u64 = 1_024;
 
@@ -90,14 +90,14 @@ fn check_rows(link: &Link, batch: &WriteBatch) -> Result<()> {
 /// Splits a run into pieces that fit a part, between rows.
 fn cut<'a>(run: Run<'a>, handle: u32, pieces: &mut Vec<Piece<'a>>) {
     let bytes = run.as_bytes();
-    if bytes.len() <= PART && run.rows <= PART_ROWS {
+    if bytes.len() <= PART_BYTES && run.rows <= PART_ROWS {
         pieces.push(Piece { run, handle, bytes, rows: run.rows });
         return;
     }
     let (mut start, mut end, mut rows) = (0, 0, 0);
     for row in run.iter() {
         let next = end + FRAME + row.as_bytes().len();
-        if rows == PART_ROWS || (next - start > PART && rows > 0) {
+        if rows == PART_ROWS || (next - start > PART_BYTES && rows > 0) {
             let bytes = bytes.get(start..end).unwrap_or_default();
             pieces.push(Piece { run, handle, bytes, rows });
             (start, rows) = (end, 0);
@@ -116,7 +116,7 @@ fn parts<'p, 'a>(pieces: &'p [Piece<'a>]) -> impl Iterator<Item = &'p [Piece<'a>
         let mut fits = |piece: &Piece<'_>| {
             bytes += piece.bytes.len();
             rows += piece.rows;
-            bytes <= PART && rows <= PART_ROWS
+            bytes <= PART_BYTES && rows <= PART_ROWS
         };
         let count = rest.iter().take_while(|piece| fits(piece)).count().max(1).min(rest.len());
         let (part, after) = rest.split_at_checked(count).filter(|_| count > 0)?;

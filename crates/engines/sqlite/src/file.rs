@@ -39,7 +39,7 @@ impl SqliteFile {
         match fs::metadata(path)? {
             there if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             // Opening a pipe would wait for its other end.
-            there if !there.is_file() => return Err(wrong("it is no regular file")),
+            there if !there.is_file() => return Err(wrong("it is not a regular file")),
             _ => {}
         }
         let name = file_name(Some(path)).map_err(|error| wrong(error.message()))?;

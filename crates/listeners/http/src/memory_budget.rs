@@ -1,14 +1,14 @@
 //! The memory that request and response bodies may occupy.
 //!
 //! Each body has a limit of its own, but there are many connections. So all bodies together have a
-//! budget, with quotas for each client. Bodies of up to [`BLOCK`] bytes need no reservation.
+//! budget, with quotas for each client. Bodies of up to [`RESERVATION_UNIT`] bytes need no reservation.
 
 use crate::problem::Problem;
 use bobak_serving::{Permit, Permits, Principal, QuotaLimits};
 use bytes::Bytes;
 
 /// The unit of reservation, and the length up to which a body needs none.
-const BLOCK: usize = 64 << 10;
+const RESERVATION_UNIT: usize = 64 << 10;
 
 /// Memory that clients share.
 pub(crate) struct MemoryBudget(Permits);
@@ -26,7 +26,7 @@ struct ReservedBytes {
 impl MemoryBudget {
     /// A budget of so many bytes, of which one client may have `share` percent.
     pub fn new(bytes: usize, share: u8) -> Self {
-        Self(Permits::new(QuotaLimits::with_share(bytes / BLOCK, share)))
+        Self(Permits::new(QuotaLimits::with_share(bytes / RESERVATION_UNIT, share)))
     }
 
     /// Raises a reservation to `bytes` in all.
@@ -39,7 +39,7 @@ impl MemoryBudget {
         principal: &Principal,
         bytes: usize,
     ) -> Result<(), Problem> {
-        while reservation.0.len() < bytes.saturating_sub(1) / BLOCK {
+        while reservation.0.len() < bytes.saturating_sub(1) / RESERVATION_UNIT {
             let permit = self.0.acquire(principal);
             reservation.0.push(permit.map_err(|scope| scope.quota_error("bytes in transit"))?);
         }
@@ -58,7 +58,7 @@ impl MemoryBudget {
 
     /// Whether so few bytes need no reservation.
     pub const fn is_small(bytes: usize) -> bool {
-        bytes <= BLOCK
+        bytes <= RESERVATION_UNIT
     }
 }
 
@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn one_client_cannot_reserve_whole_budget() {
-        let budget = MemoryBudget::new(8 * BLOCK, 50);
+        let budget = MemoryBudget::new(8 * RESERVATION_UNIT, 50);
         let [ada, bob] = ["ada", "bob"].map(|name| Principal::from_address(None).with_name(name));
-        let bytes = |blocks: usize| Bytes::from(vec![7; blocks * BLOCK]);
+        let bytes = |blocks: usize| Bytes::from(vec![7; blocks * RESERVATION_UNIT]);
         let reserved = budget.reserve(bytes(5), &ada).unwrap();
         assert!(budget.reserve(bytes(2), &ada).is_err());
         assert!(budget.reserve(bytes(1), &ada).is_ok(), "one block needs no reservation");
@@ -88,7 +88,7 @@ mod tests {
         drop(slice);
         assert!(budget.reserve(bytes(5), &ada).is_ok());
         let mut reservation = MemoryReservation::default();
-        assert!(budget.grow(&mut reservation, &ada, 6 * BLOCK).is_err());
+        assert!(budget.grow(&mut reservation, &ada, 6 * RESERVATION_UNIT).is_err());
         assert!(budget.reserve(bytes(2), &ada).is_err());
         drop(reservation);
         assert_eq!(budget.0.in_use(), 0);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most changes written and synced together.
-const PAGE: usize = 1_000;
+const PAGE_CHANGES: usize = 1_000;
 /// The default size of a file, in bytes.
 const SEGMENT_BYTES: u64 = 64 << 20;
 /// The most transaction boundaries kept ahead of the written changes. An archive that is further behind knows fewer.
@@ -74,7 +74,7 @@ impl Archive {
     /// As [`open`](Self::open), except `Unsupported`.
     pub fn open_unencrypted(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
         reject_file(folder.as_ref())?;
-        let mut changes = Changes::of(Arc::clone(&engine)).limit(PAGE);
+        let mut changes = Changes::of(Arc::clone(&engine)).limit(PAGE_CHANGES);
         let (last, first) = (changes.last_id()?, changes.first_id()?);
         let folder = ArchiveFolder::to_write(folder.as_ref())?;
         let mut writer = match folder.last()? {

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 /// The size of the blocks that are copied.
-const BLOCK: usize = 1 << 18;
+const COPY_BLOCK_BYTES: usize = 1 << 18;
 /// The minimum time of work between pauses.
 const WORK: Duration = Duration::from_millis(4);
 
@@ -30,11 +30,11 @@ pub(super) fn copy(
     writing: impl Fn(io::Error) -> Error,
     mut each: impl FnMut(u64) -> Result<()>,
 ) -> Result<Digest> {
-    let mut piece = Vec::with_capacity(BLOCK);
+    let mut piece = Vec::with_capacity(COPY_BLOCK_BYTES);
     let (mut bytes, mut checksum) = (0, Hasher::new());
     loop {
         piece.clear();
-        reader.take(BLOCK as u64).read_to_end(&mut piece).map_err(&reading)?;
+        reader.take(COPY_BLOCK_BYTES as u64).read_to_end(&mut piece).map_err(&reading)?;
         if piece.is_empty() {
             writer.flush().map_err(writing)?;
             return Ok(Digest { bytes, checksum: checksum.finalize() });

@@ -19,7 +19,7 @@ const EMPTY_MEMBER: [u8; 10] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255];
 /// Its end: an empty block, no checksum, no length.
 const EMPTY_MEMBER_END: [u8; 10] = [3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 /// The name of the subfield.
-const PART: &[u8; 2] = b"BB";
+const SUBFIELD_NAME: &[u8; 2] = b"BB";
 /// The maximum size of a subfield.
 const LONGEST_PART: usize = 65_531;
 
@@ -122,7 +122,7 @@ fn wrap(trailer: &[u8], compression: Compression) -> Result<Vec<u8>> {
         return Err(Error::new(ErrorKind::Unsupported, message));
     };
     let (field, part) = (field.to_le_bytes(), part.to_le_bytes());
-    Ok([&EMPTY_MEMBER[..], &field, PART, &part, trailer, &EMPTY_MEMBER_END].concat())
+    Ok([&EMPTY_MEMBER[..], &field, SUBFIELD_NAME, &part, trailer, &EMPTY_MEMBER_END].concat())
 }
 
 /// The trailer, and the offset at which its wrapper begins.

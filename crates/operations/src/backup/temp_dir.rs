@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The prefix of the names; the process id and a number follow.
-const NAME: &str = "bobak.";
+const PREFIX: &str = "bobak.";
 
 /// A private folder in the system's temporary folder.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl TempDir {
         clear(folder);
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!("{NAME}{}.{number}", std::process::id()));
+            let path = folder.join(format!("{PREFIX}{}.{number}", std::process::id()));
             match private_folder(&path) {
                 Ok(()) => {}
                 // A process with the same id left one, or another process created it first.
@@ -92,7 +92,7 @@ fn clear(folder: &Path) {
 
 fn is_name(name: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let numbers = name.strip_prefix(NAME).and_then(|rest| rest.split_once('.'));
+    let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('.'));
     numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 

@@ -17,7 +17,7 @@ const ENCRYPTED: u16 = 2;
 /// The length of the body, its checksum, and [`END`].
 pub(super) const FOOTER: usize = 16;
 /// The maximum length of a body: millions of tables.
-const LONGEST: usize = 64 << 20;
+const MAX_BODY_LENGTH: usize = 64 << 20;
 
 /// The content of a trailer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Trailer {
     pub(super) fn body_length(footer: &[u8; FOOTER]) -> Option<usize> {
         let (length, rest) = footer.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-        (rest.ends_with(END) && length <= LONGEST).then_some(length)
+        (rest.ends_with(END) && length <= MAX_BODY_LENGTH).then_some(length)
     }
 
     /// Reads body and footer.

@@ -123,7 +123,8 @@ fn verify_sqlite(builder: bobak_sqlite::SqliteBuilder, file: &Path) -> Result<Ba
 }
 
 fn unknown_file() -> Error {
-    let message = "it is no backup that Bobak knows, or an encrypted one without its key";
+    let message =
+        "it is not a backup in a format of Bobak, or it is encrypted and the key is missing";
     Error::new(ErrorKind::Corrupt, message)
 }
 

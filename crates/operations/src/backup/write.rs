@@ -163,7 +163,7 @@ pub(crate) fn reject_existing(file: &Path, overwrite: bool) -> Result<()> {
         return Err(Error::new(ErrorKind::Config, message));
     }
     if file.metadata().is_ok_and(|there| !there.is_file()) {
-        let message = format!("{} is no regular file: nothing was done", file.display());
+        let message = format!("{} is not a regular file: nothing was done", file.display());
         return Err(Error::new(ErrorKind::Config, message));
     }
     if overwrite || fs::symlink_metadata(file).is_err() {

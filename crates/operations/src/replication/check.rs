@@ -1,7 +1,7 @@
 //! Comparing a replica with its source.
 
 use super::pair::TablePair;
-use super::{PAGE, Replica};
+use super::{PAGE_CHANGES, Replica};
 use crate::copy::{sum_row, walk};
 use bobak_core::{Error, ErrorKind, Result, Select, Session, TransactionControl};
 
@@ -49,7 +49,7 @@ impl Replica {
         let replicated = logs.iter().filter(|log| self.replicates(log.table.name()));
         let wanted: Vec<_> = replicated.cloned().collect();
         let mut position = self.position.unwrap_or(0);
-        let more = |position| bobak_changes::page(source, &logs, &wanted, position, PAGE);
+        let more = |position| bobak_changes::page(source, &logs, &wanted, position, PAGE_CHANGES);
         loop {
             let page = more(position)?;
             if page.next == position {

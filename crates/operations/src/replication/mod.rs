@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// How many changes are read together.
-const PAGE: usize = 1_000;
+const PAGE_CHANGES: usize = 1_000;
 
 /// Keeps the tables of one database up to date with those of another.
 ///
@@ -149,7 +149,7 @@ impl Replica {
     }
 
     fn advance(&mut self, from: u64, wait: Duration, filled: bool) -> Result<ReplicationReport> {
-        let mut changes = self.changes().since(from).limit(PAGE);
+        let mut changes = self.changes().since(from).limit(PAGE_CHANGES);
         if changes.last_id()? < from {
             let message = format!(
                 "the source ends before change {from}, up to which it was replicated: it is older \

@@ -111,7 +111,7 @@ fn check_end(file: &mut impl Read, bytes: &[u8], counts: &[u64]) -> Result<()> {
     let mut expected = (counts.len() as u32).to_le_bytes().to_vec();
     counts.iter().for_each(|count| expected.extend_from_slice(&count.to_le_bytes()));
     if bytes != expected {
-        return Err(corrupt("it has not as many tables or rows as its end says"));
+        return Err(corrupt("the number of tables or rows differs from the end block"));
     }
     match read_up_to(file, 1)?.is_empty() {
         true => Ok(()),
@@ -155,14 +155,14 @@ fn read_block(file: &mut impl Read) -> Result<(u8, Vec<u8>)> {
     }
     // A checksum can be forged: a length is accepted only if LZ4 can expand to it.
     if length / LARGEST > stored.len() {
-        return Err(corrupt("a block says that it is longer than it can be"));
+        return Err(corrupt("the length in a block's header exceeds the maximum"));
     }
     let bytes = lz4_flex::block::decompress(&stored, length)
         .map_err(|error| corrupt(format!("a block can't be decompressed: {error}")))?;
     if bytes.len() == length {
         Ok((kind, bytes))
     } else {
-        Err(corrupt("a block is not as long as it says"))
+        Err(corrupt("the length of a block differs from its header"))
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn write(file: &mut impl Write, state: &DatabaseState) -> std::io::Re
 /// `Corrupt`, `Unsupported`.
 pub(super) fn read(text: &[u8]) -> Result<DatabaseState> {
     let json: Json = serde_json::from_slice(text)
-        .map_err(|error| corrupt(format!("it is not whole JSON: {error}")))?;
+        .map_err(|error| corrupt(format!("the JSON is incomplete: {error}")))?;
     if json.get("bobak").and_then(Json::as_str) != Some(BOBAK) {
         return Err(corrupt(format!("it does not say \"bobak\": \"{BOBAK}\"")));
     }
@@ -57,7 +57,7 @@ pub(super) fn read(text: &[u8]) -> Result<DatabaseState> {
     }
     let list = |json: &Json, name: &str| {
         let list = json.get(name).and_then(Json::as_array).cloned();
-        list.ok_or_else(|| corrupt(format!("there is no list '{name}' where one is wanted")))
+        list.ok_or_else(|| corrupt(format!("the list '{name}' is missing")))
     };
     let mut reading = LoadingState::new();
     for table in list(&json, "tables")? {
@@ -65,7 +65,7 @@ pub(super) fn read(text: &[u8]) -> Result<DatabaseState> {
         reading.begin_table(table_from_json(schema)?)?;
         let rows = list(&table, "rows")?;
         if table.get("row_count").and_then(Json::as_u64) != Some(rows.len() as u64) {
-            let message = "it has not as many rows as 'row_count' says";
+            let message = "the number of rows differs from 'row_count'";
             return Err(corrupt(message).in_table(reading.schema()?.name()));
         }
         for row in rows {

@@ -182,7 +182,7 @@ fn a_block_with_an_impossible_length_allocates_no_memory() {
     bytes.extend([&head[..], &sum.to_le_bytes(), &stored].concat());
     fs::write(&path, &bytes).unwrap();
     let (kind, message) = rejected(&path);
-    assert!(kind == ErrorKind::Corrupt && message.contains("longer than it can be"), "{message}");
+    assert!(kind == ErrorKind::Corrupt && message.contains("exceeds the maximum"), "{message}");
 }
 
 #[test]

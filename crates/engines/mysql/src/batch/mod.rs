@@ -15,9 +15,9 @@ use bobak_core::{FieldSet, OnError, Outcome, Result, Row, Run, TableSchema, Verb
 use std::collections::HashSet;
 
 /// The most rows of one statement: more gain nothing that could be measured.
-const MOST: usize = 1_000;
+const MAX_ROWS: usize = 1_000;
 /// The most bytes of one statement's rows, unless a single one has more.
-const BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// The most parameters of one statement.
 const PARAMETERS: usize = 65_535;
 
@@ -53,7 +53,7 @@ impl Sender<'_> {
     fn run(&mut self, run: &Run<'_>) -> Result<()> {
         let target = RunTarget { table: run.table, verb: run.verb, fields: run.fields };
         let columns = run.table.columns().len() + run.table.key().len() + 1;
-        let most = MOST.min(PARAMETERS / columns).max(1);
+        let most = MAX_ROWS.min(PARAMETERS / columns).max(1);
         let mut part: Vec<EncodedRow<'_>> = Vec::with_capacity(most.min(run.rows as usize));
         let (mut first, mut bytes) = (run.first, 0);
         let mut keys = HashSet::new();
@@ -61,7 +61,7 @@ impl Sender<'_> {
             let key = self.key_to_keep_apart(&target, row)?;
             let is_there = key.as_ref().is_some_and(|key| keys.contains(key));
             let size = row.as_bytes().len();
-            if !part.is_empty() && (part.len() == most || bytes + size > BYTES || is_there) {
+            if !part.is_empty() && (part.len() == most || bytes + size > MAX_BYTES || is_there) {
                 first = self.part(&target, &part, first)?;
                 part.clear();
                 keys.clear();

@@ -16,7 +16,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 /// How long the client waits beyond the server's own timeout, for the server's message about it.
-const GRACE: Duration = Duration::from_secs(5);
+const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 
 /// Strict: nothing is cut, rounded or replaced by 0 silently. A key of 0 is a key, and a backslash
 /// a character.
@@ -105,7 +105,7 @@ impl ServerConnector {
 
     fn opts(&self, place: usize) -> Opts {
         let settings = &self.settings;
-        let read_timeout = settings.statement_timeout.map(|time| time + GRACE);
+        let read_timeout = settings.statement_timeout.map(|time| time + TIMEOUT_MARGIN);
         let millis = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let mut opts = OptsBuilder::new()
             .user(settings.user.clone())
@@ -179,8 +179,8 @@ impl ServerConnector {
     fn tell(&self, host: usize, text: &str) {
         let opts = OptsBuilder::from_opts(self.opts(host))
             .db_name(None::<String>)
-            .read_timeout(Some(GRACE))
-            .tcp_connect_timeout(Some(GRACE.min(self.settings.connect_timeout)));
+            .read_timeout(Some(TIMEOUT_MARGIN))
+            .tcp_connect_timeout(Some(TIMEOUT_MARGIN.min(self.settings.connect_timeout)));
         if let Ok(mut conn) = Conn::new(opts) {
             // It may have ended by itself meanwhile.
             let _ = conn.query_drop(text);

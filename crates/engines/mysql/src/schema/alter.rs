@@ -101,8 +101,10 @@ fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<
     match change {
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(table)?;
-            if change_log::LOG_PREFIX.len() + "insert_".len() + table.name().len() > NAME {
-                let message = format!("a tracked table's name has {} bytes at most", NAME - 17);
+            if change_log::LOG_PREFIX.len() + "insert_".len() + table.name().len() > MAX_NAME_LENGTH
+            {
+                let message =
+                    format!("a tracked table's name has {} bytes at most", MAX_NAME_LENGTH - 17);
                 let error = Error::new(ErrorKind::Unsupported, message);
                 return Err(error.in_table(table.name()));
             }
@@ -127,7 +129,7 @@ fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<
 }
 
 /// The most characters of a name.
-const NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// Takes back what was made; says what is left where that fails.
 fn take_back(connection: &mut Connection, made: &[Step<'_>], error: Error) -> Error {

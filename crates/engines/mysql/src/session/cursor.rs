@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The approximate number of bytes in a block of rows.
-const PART: usize = 64 << 10;
+const BLOCK_BYTES: usize = 64 << 10;
 /// So many are read at the opening.
 const AT_ONCE: usize = 1 << 20;
 
@@ -92,7 +92,7 @@ impl CursorReader {
         rows.clear();
         let mut freed = None;
         if self.parts.is_empty() {
-            freed = self.read(PART);
+            freed = self.read(BLOCK_BYTES);
         }
         match (self.parts.pop_front(), self.failed.take()) {
             (Some(mut part), failed) => {
@@ -204,7 +204,7 @@ impl RowStream {
         part: &mut RowBuffer,
         cells: &mut Vec<DecodedValue>,
     ) -> Result<bool, CursorError> {
-        while part.bytes() < PART {
+        while part.bytes() < BLOCK_BYTES {
             let next = self.held.with_dependent_mut(|_, reply| reply.next());
             let Some(row) = next.transpose().map_err(CursorError::Line)? else {
                 return Ok(true);

@@ -13,8 +13,8 @@ pub(crate) struct Chunk<'r, 'b> {
 }
 
 /// The most rows, and about the most bytes, of a part: so much is kept in memory twice.
-const ROWS: usize = 20_000;
-const BYTES: usize = 16 << 20;
+const MAX_ROWS: usize = 20_000;
+const MAX_BYTES: usize = 16 << 20;
 
 impl Chunk<'_, '_> {
     /// The first half and the rest.
@@ -40,7 +40,7 @@ pub(crate) fn split<'r, 'b>(run: &Run<'_>, rows: &'r [EncodedRow<'b>]) -> Vec<Ch
             .zip(&savepoints)
             .any(|(seen, mark)| mark.as_ref().is_some_and(|mark| seen.contains(mark)));
         bytes += row.as_bytes().len();
-        if at > start && (meets || at - start >= ROWS || bytes > BYTES) {
+        if at > start && (meets || at - start >= MAX_ROWS || bytes > MAX_BYTES) {
             parts.push(part(run, rows, start, at));
             (start, bytes) = (at, row.as_bytes().len());
             seen.iter_mut().for_each(HashSet::clear);

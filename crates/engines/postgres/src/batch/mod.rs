@@ -69,10 +69,10 @@ const RELEASE: &str = "RELEASE bobak_batch";
 const ROLLBACK_TO: &str = "ROLLBACK TO bobak_batch";
 
 /// The smallest run for which a bulk plan is faster.
-const FEW: usize = 8;
+const MIN_BULK_ROWS: usize = 8;
 
 /// How many row writes are sent in one round trip.
-const WINDOW: usize = 256;
+const MAX_WRITES_IN_FLIGHT: usize = 256;
 
 /// Sends a batch.
 pub(crate) struct BatchSender<'s, 'e> {
@@ -94,9 +94,9 @@ fn all(
     let mut gathered: Vec<(Run<'_>, u64, EncodedRow<'_>)> = Vec::new();
     for run in batch.runs() {
         let rows: Vec<EncodedRow<'_>> = run.iter().collect();
-        if rows.len() < FEW {
+        if rows.len() < MIN_BULK_ROWS {
             gathered.extend((run.first..).zip(rows).map(|(number, row)| (run, number, row)));
-            if gathered.len() >= WINDOW {
+            if gathered.len() >= MAX_WRITES_IN_FLIGHT {
                 sending.gathered(&mut gathered)?;
             }
             continue;
@@ -168,7 +168,7 @@ impl BatchSender<'_, '_> {
 
     /// Sends a chunk by a bulk plan. If that fails, sends its halves, to find the row with the error.
     fn send_bulk(&mut self, plan: &BulkPlan, run: &Run<'_>, chunk: &Chunk<'_, '_>) -> Result<()> {
-        if chunk.rows.len() < FEW {
+        if chunk.rows.len() < MIN_BULK_ROWS {
             return self.send_singly(run, chunk);
         }
         match plan.send(self, run, chunk) {
@@ -185,7 +185,7 @@ impl BatchSender<'_, '_> {
             Err(error) if !is_of_a_row(&error) || self.state.failed => {
                 Err(locate(error, run.table))
             }
-            Err(_) if chunk.rows.len() <= WINDOW => self.send_singly(run, chunk),
+            Err(_) if chunk.rows.len() <= MAX_WRITES_IN_FLIGHT => self.send_singly(run, chunk),
             Err(_) => {
                 let (first, second) = chunk.halves();
                 self.send_bulk(plan, run, &first)?;
@@ -208,7 +208,7 @@ impl BatchSender<'_, '_> {
 
     /// Sends row writes. After a row that fails, the next groups are smaller for a while.
     fn row_writes(&mut self, rows: &[(u64, RowWrite<'_>)]) -> Result<()> {
-        let (mut at, mut window) = (0, WINDOW);
+        let (mut at, mut window) = (0, MAX_WRITES_IN_FLIGHT);
         let mut resynced = false;
         while at < rows.len() {
             let now = rows.get(at..(at + window).min(rows.len())).unwrap_or_default();
@@ -216,7 +216,7 @@ impl BatchSender<'_, '_> {
             let Err(error) = self.group(now, &mut replies) else {
                 self.report(now, &replies)?;
                 at += now.len();
-                window = (window * 2).min(WINDOW);
+                window = (window * 2).min(MAX_WRITES_IN_FLIGHT);
                 continue;
             };
             // The group was rolled back. The number of replies tells which row failed.

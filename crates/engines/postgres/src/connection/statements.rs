@@ -19,10 +19,10 @@ pub(crate) struct PreparedStatement {
 }
 
 /// How many statements a connection caches. When the cache is full, which is rare, all are dropped.
-const KEPT: usize = 512;
+const CACHE_CAPACITY: usize = 512;
 
 /// The longest cached SQL text, in bytes. Longer ones contain lists of values, and are not used again.
-const LONGEST: usize = 16 << 10;
+const MAX_CACHED_LENGTH: usize = 16 << 10;
 
 impl Connection {
     /// The cached statement with this SQL text.
@@ -32,7 +32,7 @@ impl Connection {
 
     /// Appends the requests that prepare a statement; [`prepare_end`](Self::prepare_end) receives the replies.
     pub fn prepare_begin(&mut self, sql: &str, types: &[u32]) -> String {
-        if self.statements.len() >= KEPT {
+        if self.statements.len() >= CACHE_CAPACITY {
             for (_, old) in self.statements.drain() {
                 if !old.name.is_empty() {
                     message::close(&mut self.out, b'S', &old.name);
@@ -40,7 +40,7 @@ impl Connection {
             }
         }
         let mut name = String::new();
-        if self.settings.prepared && sql.len() <= LONGEST {
+        if self.settings.prepared && sql.len() <= MAX_CACHED_LENGTH {
             self.made += 1;
             name = format!("b{}", self.made);
         }
@@ -64,7 +64,7 @@ impl Connection {
             Ok(())
         })?;
         let sql: Box<str> = sql.into();
-        let long = sql.len() > LONGEST;
+        let long = sql.len() > MAX_CACHED_LENGTH;
         let prepared = Arc::new(PreparedStatement { name, sql: sql.clone(), parameters, columns });
         if !long {
             self.statements.insert(sql, Arc::clone(&prepared));

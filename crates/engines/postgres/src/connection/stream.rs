@@ -19,7 +19,7 @@ pub(crate) enum ServerStream {
 
 /// How much longer than a statement may run the connection may be silent: the server's own timeout comes
 /// first, and leaves the connection whole.
-const GRACE: Duration = Duration::from_secs(2);
+const TIMEOUT_MARGIN: Duration = Duration::from_secs(2);
 
 impl ServerStream {
     /// Connects, with TLS if the settings request it.
@@ -36,7 +36,7 @@ impl ServerStream {
             Host::Unix(folder, port) => {
                 let path = folder.join(format!(".s.PGSQL.{port}"));
                 let socket = UnixStream::connect(&path).map_err(|error| {
-                    unreachable(format!("nobody answers at {}: {error}", path.display()), error)
+                    unreachable(format!("no server answers at {}: {error}", path.display()), error)
                 })?;
                 let stream = Self::Unix(socket);
                 stream.set_timeout(Some(settings.connect_timeout))?;
@@ -66,7 +66,7 @@ impl ServerStream {
     /// The timeout of normal use.
     pub fn use_timeout(&self, settings: &Settings) -> Result<()> {
         let statement = settings.statement_timeout;
-        self.set_timeout((!statement.is_zero()).then(|| statement + GRACE))
+        self.set_timeout((!statement.is_zero()).then(|| statement + TIMEOUT_MARGIN))
     }
 
     /// Whether the server has closed the connection, or sent something that nobody asked for, such as
@@ -114,7 +114,7 @@ fn tcp(name: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
         }
     }
     let error = last.unwrap_or_else(|| io::Error::other("it has no address"));
-    Err(unreachable(format!("nobody answers at {name}:{port}: {error}"), error))
+    Err(unreachable(format!("no server answers at {name}:{port}: {error}"), error))
 }
 
 /// The request for TLS: its length, and the number that stands for it.

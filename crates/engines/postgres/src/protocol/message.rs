@@ -58,7 +58,7 @@ pub(crate) struct MessageBuffer {
 const READ: usize = 64 << 10;
 
 /// The most bytes of a message that are believed: what the server itself can send.
-const MOST: usize = 1 << 30;
+const MAX_MESSAGE_LENGTH: usize = 1 << 30;
 
 impl MessageBuffer {
     /// The next message; waits for it.
@@ -74,7 +74,7 @@ impl MessageBuffer {
                 self.bytes.get(self.start..self.end).and_then(|bytes| bytes.first_chunk())
             {
                 let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
-                if !(4..MOST).contains(&length) {
+                if !(4..MAX_MESSAGE_LENGTH).contains(&length) {
                     return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no message"));
                 }
                 wanted = length + 1;

@@ -158,7 +158,7 @@ fn log_statements(
 }
 
 /// The most bytes of a name: the server cuts longer ones, silently.
-const NAME: usize = 63;
+const MAX_NAME_LENGTH: usize = 63;
 
 /// Rejects what the server can't keep.
 fn check(table: &TableSchema) -> Result<()> {
@@ -168,8 +168,8 @@ fn check(table: &TableSchema) -> Result<()> {
     let columns = table.columns().iter().map(|column| &column.name[..]);
     let indexes = table.indexes().iter().map(|index| &index.name[..]);
     let names = std::iter::once(table.name()).chain(columns).chain(indexes);
-    if let Some(long) = names.into_iter().find(|name| name.len() > NAME) {
-        return rejected(format!("the name '{long}' has more than {NAME} bytes"));
+    if let Some(long) = names.into_iter().find(|name| name.len() > MAX_NAME_LENGTH) {
+        return rejected(format!("the name '{long}' has more than {MAX_NAME_LENGTH} bytes"));
     }
     for column in table.columns() {
         let place = |error: Error| {

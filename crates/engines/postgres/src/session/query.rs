@@ -23,7 +23,7 @@ pub(crate) struct PreparedQuery<'a> {
 }
 
 /// How many rows the first fetch reads; later ones depend on the size of rows.
-const FIRST: u32 = 64;
+const FIRST_FETCH_ROWS: u32 = 64;
 /// About how many bytes a fetch reads. If the caller stops early, the rest of them is skipped.
 const STREAMED: usize = 8 << 20;
 
@@ -128,7 +128,7 @@ fn hand_out(
     guarded: bool,
 ) -> Result<()> {
     // An aggregate returns few rows, and the server uses parallel workers only if all rows are requested.
-    let mut rows = if prepared_query.may_fail { 0 } else { FIRST };
+    let mut rows = if prepared_query.may_fail { 0 } else { FIRST_FETCH_ROWS };
     loop {
         connection.execute("", rows);
         message::flush(&mut connection.out);

@@ -6,9 +6,9 @@ use std::time::Duration;
 pub(super) const STEP: Duration = Duration::from_millis(4);
 
 /// The pages of the first step, and the limits of all.
-const FIRST: u32 = 32;
-const FEWEST: u32 = 4;
-const MOST: u32 = 1 << 14;
+const FIRST_STEP_PAGES: u32 = 32;
+const MIN_STEP_PAGES: u32 = 4;
+const MAX_STEP_PAGES: u32 = 1 << 14;
 
 /// Adapts the number of pages to the duration of the steps.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(pauses: bool) -> Self {
-        Self { pages: FIRST, pauses }
+        Self { pages: FIRST_STEP_PAGES, pauses }
     }
 
     pub(super) fn pages(&self) -> u32 {
@@ -38,9 +38,9 @@ impl Pace {
             return;
         }
         if took > STEP {
-            self.pages = (self.pages / 2).max(FEWEST);
+            self.pages = (self.pages / 2).max(MIN_STEP_PAGES);
         } else if took < STEP / 2 {
-            self.pages = (self.pages * 2).min(MOST);
+            self.pages = (self.pages * 2).min(MAX_STEP_PAGES);
         }
         if self.pauses {
             std::thread::sleep((took * 2).clamp(Duration::from_millis(1), Duration::from_secs(1)));
@@ -58,13 +58,13 @@ mod tests {
         for _ in 0..40 {
             pace.rest(Duration::from_micros(10));
         }
-        assert_eq!(pace.pages(), MOST);
+        assert_eq!(pace.pages(), MAX_STEP_PAGES);
         for _ in 0..40 {
             pace.rest(Duration::from_millis(50));
         }
-        assert_eq!(pace.pages(), FEWEST);
+        assert_eq!(pace.pages(), MIN_STEP_PAGES);
         pace.rest(Duration::from_millis(3));
-        assert_eq!(pace.pages(), FEWEST);
+        assert_eq!(pace.pages(), MIN_STEP_PAGES);
         pace.hurry();
         pace.rest(Duration::from_secs(1));
         assert_eq!(pace.pages(), u32::MAX);

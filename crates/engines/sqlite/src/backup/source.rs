@@ -11,7 +11,7 @@ use bobak_core::{Result, Value};
 /// theirs.
 const MOVES: u32 = 4;
 /// The number of remaining pages at which it stops.
-const FEW: i64 = 250;
+const MAX_REMAINING_PAGES: i64 = 250;
 
 /// The connection that the pages come from.
 pub(super) enum BackupSource<'e> {
@@ -85,7 +85,7 @@ impl Drop for Snapshot<'_> {
         let _ = self.connection.run("COMMIT");
         for _ in 0..MOVES {
             match move_log(&mut self.connection) {
-                Ok(left) if left > FEW => {}
+                Ok(left) if left > MAX_REMAINING_PAGES => {}
                 _ => break,
             }
         }

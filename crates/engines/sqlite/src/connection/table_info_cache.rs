@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 /// The capacity of the cache.
-pub(crate) const MOST: usize = 256;
+pub(crate) const CAPACITY: usize = 256;
 
 /// Properties of a table that decide how it is written.
 #[derive(Clone, Copy, Debug)]

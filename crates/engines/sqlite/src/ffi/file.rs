@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use std::ptr;
 
 /// The maximum number of bytes of one read, within SQLite's limit.
-const MOST: usize = 1 << 24;
+const MAX_READ: usize = 1 << 24;
 
 /// A file that nobody else reads or writes through SQLite until this is dropped.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Connection {
     /// Those of the system's.
     pub(crate) fn read_file(&self, place: u64, into: &mut [u8]) -> Result<usize, Failure> {
         let left = self.file_size()?.saturating_sub(place);
-        let wanted = into.len().min(usize::try_from(left).unwrap_or(usize::MAX)).min(MOST);
+        let wanted = into.len().min(usize::try_from(left).unwrap_or(usize::MAX)).min(MAX_READ);
         let into = &mut into[..wanted];
         if into.is_empty() {
             return Ok(0);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// pause.
 const STEPS: c_int = 100;
 /// The longest pause.
-const LONGEST: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// When a connection pauses.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ unsafe extern "C" fn rest(state: *mut c_void) -> c_int {
     let mut begun = rests.begun.lock().unwrap_or_else(PoisonError::into_inner);
     let worked = begun.elapsed();
     if worked >= rests.work {
-        std::thread::sleep((worked * 2).min(LONGEST));
+        std::thread::sleep((worked * 2).min(MAX_PAUSE));
         *begun = Instant::now();
     }
     // This callback replaces the one that checks for interrupts, so it checks for them too.

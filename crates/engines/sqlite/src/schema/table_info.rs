@@ -1,7 +1,7 @@
 //! Properties that decide how a table is written, read once for each schema.
 
 use crate::connection::Connection;
-use crate::connection::table_info_cache::{MOST, TableInfo};
+use crate::connection::table_info_cache::{CAPACITY, TableInfo};
 use bobak_core::change_log::is_capture_trigger;
 use bobak_core::{Result, TableSchema, Value};
 
@@ -12,7 +12,7 @@ impl Connection {
             return Ok(table_info);
         }
         let table_info = self.ask(table.name())?;
-        if self.table_infos.known.len() >= MOST {
+        if self.table_infos.known.len() >= CAPACITY {
             self.table_infos.known.clear();
         }
         self.table_infos.known.insert(table.id(), table_info);

@@ -16,9 +16,9 @@ use bobak_core::{
 };
 
 /// The maximum number of rows of a statement: more rows are no faster, and cost more to prepare.
-const MOST: usize = 128;
+const MAX_STATEMENT_ROWS: usize = 128;
 /// With fewer rows than this, one statement per row is faster.
-const FEWEST: usize = 32;
+const MIN_STATEMENT_ROWS: usize = 32;
 /// The number of rows between checks for interrupts: a short statement does not check by itself.
 const LOOK: u64 = 64;
 
@@ -66,7 +66,7 @@ pub(crate) fn send(
 
 impl Sender<'_> {
     fn run(&mut self, run: &Run<'_>) -> Result<()> {
-        if run.rows >= FEWEST as u64 && self.may_join(run)? {
+        if run.rows >= MIN_STATEMENT_ROWS as u64 && self.may_join(run)? {
             let keeps_first = !self.connection.table_info(run.table)?.foreign_keys;
             return Inserts::new(self, run, keeps_first).run(run);
         }
@@ -138,7 +138,7 @@ impl Sender<'_> {
 impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
     fn new(sender: &'s mut Sender<'c>, run: &Run<'b>, keeps_first: bool) -> Self {
         let columns = run.table.columns().len().max(1);
-        let most = MOST.min(sender.connection.max_parameters / columns);
+        let most = MAX_STATEMENT_ROWS.min(sender.connection.max_parameters / columns);
         Self {
             sender,
             table: run.table,
@@ -151,7 +151,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             most,
             last_key: None,
             slow: 0,
-            penalty: MOST as u64,
+            penalty: MAX_STATEMENT_ROWS as u64,
         }
     }
 
@@ -192,7 +192,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
     /// The number of rows for the next statement; 0 to insert them one by one.
     fn statement_size(&self, left: usize) -> usize {
         let fast = self.slow == 0 && (self.without_key || self.verb != Verb::Upsert);
-        if !fast || left < FEWEST || self.most < FEWEST {
+        if !fast || left < MIN_STATEMENT_ROWS || self.most < MIN_STATEMENT_ROWS {
             return 0;
         }
         // Use few sizes, so that the statements are soon cached.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 const CHECKPOINT_PAGES: u32 = 1_000;
 
 /// The sizes of the log's header and of a page header in it, in bytes.
-const HEAD: u64 = 32;
+const LOG_HEADER_LENGTH: u64 = 32;
 const PAGE_HEAD: u64 = 24;
 
 /// Decides when commits checkpoint the log. Shared with the writing connection.
@@ -35,7 +35,7 @@ impl CheckpointPolicy {
 
     /// The size of the log's pages, in bytes.
     pub(crate) fn used(&self, page_size: u64) -> u64 {
-        HEAD + u64::from(self.pages.load(Ordering::Relaxed)) * (PAGE_HEAD + page_size)
+        LOG_HEADER_LENGTH + u64::from(self.pages.load(Ordering::Relaxed)) * (PAGE_HEAD + page_size)
     }
 }
 
