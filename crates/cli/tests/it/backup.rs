@@ -102,7 +102,7 @@ fn invalid_backups_and_restores_are_rejected() {
     for (file, sentence) in [
         ("cut.zst", "cut off"),
         ("flipped.zst", "damaged"),
-        ("foreign", "no backup"),
+        ("foreign", "not a backup"),
         ("flipped.db", "checksum is another"),
         ("cut.db", "cut off"),
         ("twice.db", "its end is damaged"),
