@@ -180,7 +180,7 @@ fn check(table: &TableSchema) -> Result<()> {
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
         }
         if column.reference.is_some() && column.collation != Collation::Binary {
-            let message = "a foreign key between sql_texts whose case does not count";
+            let message = "a foreign key between text columns that ignore case";
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
         }
         if matches!(&column.default, Some(Value::Text(text)) if text.contains('\0')) {
