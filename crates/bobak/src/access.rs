@@ -67,9 +67,17 @@ impl<'a> TableAccess<'a> {
         select: &Select,
         mut each: impl FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let query = Source::Select(select);
-        let scan = |session: &dyn Session| session.query(&query, &mut each);
-        self.source.with(scan).map_err(|error| self.in_table(error))
+        let mut run = |select: &Select| {
+            let query = Source::Select(select);
+            let scan = |session: &dyn Session| session.query(&query, &mut each);
+            self.source.with(scan)
+        };
+        if select.condition.as_ref().is_some_and(Condition::has_subquery) {
+            run(&self.source.with_values_of_subqueries(select.clone())?)
+        } else {
+            run(select)
+        }
+        .map_err(|error| self.in_table(error))
     }
 
     pub(crate) fn select_all<T>(&self, query: &Query<T>) -> Result<Select> {
@@ -82,7 +90,7 @@ impl<'a> TableAccess<'a> {
 
     /// The rows of a query as a cursor, for iterators.
     pub(crate) fn cursor<'s, T>(&'s self, query: &Query<T>) -> Result<RowCursor<'s>> {
-        let select = self.select_all(query)?;
+        let select = self.source.with_values_of_subqueries(self.select_all(query)?)?;
         RowCursor::open(&self.source, &Source::Select(&select))
             .map_err(|error| self.in_table(error))
     }
@@ -128,6 +136,7 @@ impl<'a> TableAccess<'a> {
     ) -> Result<u64> {
         let table = &*self.schema;
         let condition = condition.map(|condition| condition.resolve(table)).transpose()?;
+        let condition = self.source.replace_subqueries(condition)?;
         let assign = assign.map(|list| self.resolve_assignments(list)).transpose()?;
         let change = BulkChange {
             table: &self.schema,

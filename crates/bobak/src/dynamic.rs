@@ -50,7 +50,7 @@ impl<'a> DynTable<'a> {
     /// The engine, unless the table was opened in a transaction.
     pub(crate) fn engine(&self) -> Option<&Arc<dyn Engine>> {
         match &self.access.source {
-            SessionSource::Engine(engine) => Some(engine),
+            SessionSource::Engine(handle) => handle.engine().ok(),
             SessionSource::Transaction(_) => None,
         }
     }

@@ -1,5 +1,6 @@
 //! How tables reach their engine: through a session of their own, or through the transaction that they were opened in.
 
+use crate::catalog::Catalog;
 use bobak_core::{
     Engine, Error, ErrorKind, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
@@ -10,17 +11,53 @@ use std::sync::{Arc, Mutex, TryLockError};
 #[derive(Clone)]
 pub(crate) enum SessionSource<'a> {
     /// A new session for each operation, which commits by itself.
-    Engine(Arc<dyn Engine>),
+    Engine(EngineHandle),
     /// The session of an open transaction.
     Transaction(&'a dyn LendSession),
 }
 
+/// An engine of a database.
+#[derive(Clone)]
+pub(crate) struct EngineHandle {
+    catalog: Arc<Catalog>,
+    index: usize,
+}
+
+impl EngineHandle {
+    /// The engine at an index.
+    pub(crate) fn new(catalog: &Arc<Catalog>, index: usize) -> Result<Self> {
+        catalog.engine(index)?;
+        Ok(Self { catalog: Arc::clone(catalog), index })
+    }
+
+    #[inline]
+    pub(crate) fn engine(&self) -> Result<&Arc<dyn Engine>> {
+        self.catalog.engine(self.index)
+    }
+}
+
 impl SessionSource<'_> {
+    /// The database.
+    pub(crate) fn catalog(&self) -> &Catalog {
+        match self {
+            Self::Engine(handle) => &handle.catalog,
+            Self::Transaction(session) => session.catalog(),
+        }
+    }
+
+    /// The index of the engine.
+    pub(crate) fn engine_index(&self) -> usize {
+        match self {
+            Self::Engine(handle) => handle.index,
+            Self::Transaction(session) => session.engine_index(),
+        }
+    }
+
     /// Runs an operation.
     #[inline]
     pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         match self {
-            Self::Engine(engine) => run(&*engine.session()?),
+            Self::Engine(handle) => run(&*handle.engine()?.session()?),
             Self::Transaction(session) => session.with(run),
         }
     }
@@ -28,7 +65,7 @@ impl SessionSource<'_> {
     #[inline]
     pub(crate) fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         match self {
-            Self::Engine(engine) => engine.write(write),
+            Self::Engine(handle) => handle.engine()?.write(write),
             Self::Transaction(session) => session.with(|session| session.write(write)),
         }
     }
@@ -41,7 +78,7 @@ impl SessionSource<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         match self {
-            Self::Engine(engine) => engine.get(table, key, row),
+            Self::Engine(handle) => handle.engine()?.get(table, key, row),
             Self::Transaction(session) => session.with(|session| session.get(table, key, row)),
         }
     }
@@ -50,6 +87,9 @@ impl SessionSource<'_> {
 /// A transaction's session, lent to one call at a time, so that tables and transactions are `Sync`.
 pub(crate) struct TransactionSession<'db> {
     session: Mutex<Box<dyn Session + 'db>>,
+    catalog: &'db Catalog,
+    /// The index of its engine.
+    engine: usize,
     /// Whether a call failed because of a conflict with another transaction.
     conflict: AtomicBool,
 }
@@ -64,11 +104,26 @@ pub(crate) trait LendSession: Sync {
 
     /// Notes that a call failed because of a conflict with another transaction.
     fn note_conflict(&self);
+
+    /// The database.
+    fn catalog(&self) -> &Catalog;
+
+    /// The index of the transaction's engine.
+    fn engine_index(&self) -> usize;
 }
 
 impl<'db> TransactionSession<'db> {
-    pub(crate) fn new(session: Box<dyn Session + 'db>) -> Self {
-        Self { session: Mutex::new(session), conflict: AtomicBool::new(false) }
+    pub(crate) fn new(
+        session: Box<dyn Session + 'db>,
+        catalog: &'db Catalog,
+        engine: usize,
+    ) -> Self {
+        let (session, conflict) = (Mutex::new(session), AtomicBool::new(false));
+        Self { session, catalog, engine, conflict }
+    }
+
+    pub(crate) const fn catalog(&self) -> &'db Catalog {
+        self.catalog
     }
 
     /// Whether a call failed because of a conflict with another transaction: a repetition may succeed.
@@ -97,6 +152,14 @@ impl LendSession for TransactionSession<'_> {
 
     fn note_conflict(&self) {
         self.conflict.store(true, Ordering::Relaxed);
+    }
+
+    fn catalog(&self) -> &Catalog {
+        self.catalog
+    }
+
+    fn engine_index(&self) -> usize {
+        self.engine
     }
 }
 

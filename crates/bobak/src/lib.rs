@@ -42,7 +42,9 @@ mod retry;
 mod router;
 mod rows;
 pub mod schema;
+mod shape;
 mod sql;
+mod subqueries;
 mod table;
 mod transaction;
 mod url;
@@ -53,13 +55,14 @@ pub use bobak_core::{
     Column, DynRow, Error, ErrorKind, Field, Filter, FromRow, Interrupt, Query, Record, Result,
     Row, Value, ValueRef, count,
 };
-pub use bobak_derive::{Field, FromRow, Record};
+pub use bobak_derive::{Field, FromRow, Record, Shape};
 #[doc(inline)]
 pub use bobak_operations::{archive, backup, copy, replication, restore};
 pub use db::{Db, DbBuilder};
 pub use dynamic::DynTable;
 pub use parameters::Parameters;
 pub use pipeline::Pipeline;
+pub use shape::Shape;
 pub use table::Table;
 pub use transaction::{Savepoint, Transaction};
 
@@ -71,6 +74,11 @@ pub mod query {
         AnyColumn, Assignment, Column, Expression, Filter, Operand, Order, OrderBy, Query,
         Selection, SelectionPart, Summable, count,
     };
+}
+
+/// Relations between records: see [`ToOne`](relation::ToOne) and [`Shape`](trait@Shape).
+pub mod relation {
+    pub use bobak_core::{Relation, RelationStep, ToMany, ToOne};
 }
 
 /// The types of fields and keys, besides those of the standard library.
@@ -139,6 +147,9 @@ pub mod prelude {
 /// What the derives' expansions name. Not part of the API.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::shape::{
+        Related, RelatedCounts, RelatedValues, Shape, ShapeColumns, ShapeLevel, read_shape_field,
+    };
     pub use bobak_core::*;
     pub use std::sync::Arc;
 }

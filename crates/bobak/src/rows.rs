@@ -88,7 +88,7 @@ impl CursorSession<'_> {
 impl<'a> RowCursor<'a> {
     pub(crate) fn open(sessions: &'a SessionSource<'_>, source: &Source<'_>) -> Result<Self> {
         let session = match sessions {
-            SessionSource::Engine(engine) => CursorSession::Own(engine.session()?),
+            SessionSource::Engine(handle) => CursorSession::Own(handle.engine()?.session()?),
             SessionSource::Transaction(session) => CursorSession::Transaction(*session),
         };
         let cursor = session.with(|session| session.open(source))?;

@@ -2,7 +2,7 @@
 
 use crate::{
     Assign, Assignment, Comparison, Condition, Expr, Expression, Field, Filter, Order, OrderBy,
-    Summable, Value,
+    Summable, ToOne, Value,
 };
 use std::marker::PhantomData;
 
@@ -154,6 +154,16 @@ impl<T, V> Column<T, V> {
     #[must_use]
     pub const fn index(self) -> usize {
         self.index
+    }
+
+    /// The relation to the record whose key the column holds, without a foreign key in the table: for one that another
+    /// engine keeps, or that another program made. See [`ToOne`].
+    #[must_use]
+    pub const fn refers_to<B>(self) -> ToOne<T, B>
+    where
+        V: Field,
+    {
+        ToOne::new(self.index, V::NULLABLE)
     }
 
     /// Ascending order, NULL first.

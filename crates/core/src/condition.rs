@@ -1,8 +1,9 @@
 //! Conditions: which rows a query, an update or a delete applies to. Plain values.
 
-use crate::{Result, Row, TableSchema, Value, ValueRef, like};
+use crate::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef, like};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// A condition over the columns of one table, which are given by their indexes in the schema.
 ///
@@ -36,6 +37,16 @@ pub enum Condition {
         /// The values.
         values: Vec<Value<'static>>,
     },
+    /// The column equals a value of a column in the rows of another table that match a condition.
+    ///
+    /// Only engines with [`Capabilities::subqueries`](crate::Capabilities::subqueries) take it; for
+    /// others, callers replace it by [`In`](Condition::In) first.
+    InQuery {
+        /// The column's index.
+        column: usize,
+        /// The other table's rows.
+        query: Box<SubQuery>,
+    },
     /// The text matches a pattern: `%` stands for any characters, `_` for one; ASCII letters match in
     /// either case.
     Like {
@@ -62,6 +73,17 @@ pub enum Condition {
     Or(Vec<Condition>),
     /// The condition is false.
     Not(Box<Condition>),
+}
+
+/// One column of the rows of a table that match a condition. NULLs are left out.
+#[derive(Clone, Debug)]
+pub struct SubQuery {
+    /// The table.
+    pub table: Arc<TableSchema>,
+    /// The index of the column whose values are compared.
+    pub column: usize,
+    /// Which rows; all if `None`.
+    pub condition: Option<Condition>,
 }
 
 /// A comparison operator.
@@ -123,6 +145,8 @@ impl Condition {
                 let same = |v: &Value<'_>| compare(table, *column, found, v.as_ref());
                 Some(values.iter().any(|value| same(value) == Some(Ordering::Equal)))
             }
+            // A row alone does not tell: the caller has not replaced the subquery.
+            Self::InQuery { .. } => None,
             Self::Like { column, pattern } => {
                 text(row.get(*column)).map(|text| like(pattern, text))
             }
@@ -162,6 +186,10 @@ impl Condition {
                     values.into_iter().map(|v| accept(column, v)).collect::<Result<_>>()?;
                 Self::In { column, values }
             }
+            Self::InQuery { column, query } => {
+                let query = query.resolve_against(table, column)?;
+                Self::InQuery { column, query: Box::new(query) }
+            }
             Self::And(parts) => Self::And(each(parts)?),
             Self::Or(parts) => Self::Or(each(parts)?),
             Self::Not(part) => Self::Not(Box::new(part.resolve(table)?)),
@@ -177,6 +205,71 @@ impl Condition {
                 self
             }
         })
+    }
+}
+
+impl Condition {
+    /// Whether the condition contains an [`InQuery`](Condition::InQuery).
+    #[must_use]
+    pub fn has_subquery(&self) -> bool {
+        match self {
+            Self::InQuery { .. } => true,
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(Self::has_subquery),
+            Self::Not(part) => part.has_subquery(),
+            _ => false,
+        }
+    }
+
+    /// Replaces each [`InQuery`](Condition::InQuery), the innermost first, by what `run` returns for it.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub fn replace_subqueries(
+        self,
+        run: &mut dyn FnMut(usize, SubQuery) -> Result<Self>,
+    ) -> Result<Self> {
+        let mut each = |parts: Vec<Self>| {
+            parts.into_iter().map(|part| part.replace_subqueries(run)).collect::<Result<Vec<_>>>()
+        };
+        Ok(match self {
+            Self::InQuery { column, query } => {
+                let SubQuery { table, column: selected, condition } = *query;
+                let condition = condition.map(|part| part.replace_subqueries(run)).transpose()?;
+                run(column, SubQuery { table, column: selected, condition })?
+            }
+            Self::And(parts) => Self::And(each(parts)?),
+            Self::Or(parts) => Self::Or(each(parts)?),
+            Self::Not(part) => Self::Not(Box::new(part.replace_subqueries(run)?)),
+            other => other,
+        })
+    }
+}
+
+impl PartialEq for SubQuery {
+    fn eq(&self, other: &Self) -> bool {
+        let same_table =
+            self.table.name() == other.table.name() && self.table.same_as(&other.table);
+        same_table && self.column == other.column && self.condition == other.condition
+    }
+}
+
+impl SubQuery {
+    /// As [`Condition::resolve`], for a subquery whose values a column of `outer` is compared with.
+    fn resolve_against(self, outer: &TableSchema, compared: usize) -> Result<Self> {
+        let compared = outer.column_at(compared)?;
+        let selected = self.table.column_at(self.column)?;
+        if compared.storage != selected.storage {
+            let message = format!(
+                "the column cannot be compared with '{}' of {}: their types differ",
+                selected.name,
+                self.table.name()
+            );
+            return Err(Error::new(ErrorKind::Mismatch, message)
+                .in_table(outer.name())
+                .in_column(compared.name.clone()));
+        }
+        let condition = self.condition.map(|part| part.resolve(&self.table)).transpose()?;
+        Ok(Self { condition, ..self })
     }
 }
 

@@ -30,6 +30,7 @@ mod pattern;
 mod prepare;
 mod query;
 mod record;
+mod relation;
 mod result_column;
 mod row;
 mod row_buffer;
@@ -50,7 +51,7 @@ pub use backup::{
 };
 pub use batch::{GeneratedKey, OnError, Outcome, Run, WriteBatch};
 pub use column::{AnyColumn, Column, Operand};
-pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values};
+pub use condition::{Comparison, Condition, Filter, SubQuery, compare_in_column, compare_values};
 pub use dynamic::DynRow;
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
@@ -73,6 +74,7 @@ pub use query::{Order, OrderBy, Query, Select};
 pub use record::{FromRow, Key, Record, SchemaCell, read_field, read_field_into};
 #[doc(hidden)]
 pub use record::{named, read_result, read_result_record};
+pub use relation::{Relation, RelationStep, ToMany, ToOne};
 pub use result_column::{ResultColumn, convert};
 pub use row::Row;
 pub use row_buffer::RowBuffer;

@@ -128,6 +128,27 @@ impl Item {
         None
     }
 
+    /// Its value as it stands there.
+    pub fn tokens(&self, example: &str, errors: &mut Errors) -> Option<TokenStream> {
+        self.parse(example, errors)
+    }
+
+    /// What stands in its parentheses, parsed.
+    pub fn parse_list<T>(
+        &self,
+        parser: impl Parser<Output = T>,
+        example: &str,
+        errors: &mut Errors,
+    ) -> Option<T> {
+        if let ItemValue::List(tokens) = &self.given
+            && let Ok(value) = parser.parse2(tokens.clone())
+        {
+            return Some(value);
+        }
+        errors.at(&self.tokens, format!("`{}` can't be read: write `{example}`", self.name));
+        None
+    }
+
     /// A text.
     pub fn text(&self, example: &str, errors: &mut Errors) -> Option<At<String>> {
         let text = self.literal(example, errors)?;

@@ -1,5 +1,5 @@
-//! The derive macros of Bobak: [`Record`](macro@Record), [`FromRow`](macro@FromRow) and
-//! [`Field`](macro@Field). Use them from the crate `bobak`, which also has the traits.
+//! The derive macros of Bobak: [`Record`](macro@Record), [`FromRow`](macro@FromRow), [`Field`](macro@Field) and
+//! [`Shape`](macro@Shape). Use them from the crate `bobak`, which also has the traits.
 //!
 //! Every mistake in the attributes is reported at once, at its location, with what to write instead.
 //! The expansion is data and thin calls: about a hundred lines for a record of four fields.
@@ -16,6 +16,7 @@ mod field;
 mod names;
 mod record;
 mod row;
+mod shape;
 mod types;
 
 use proc_macro::TokenStream;
@@ -215,4 +216,29 @@ pub fn derive_from_row(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Field, attributes(field))]
 pub fn derive_field(input: TokenStream) -> TokenStream {
     field::derive(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Makes a struct a shape: some fields of a record, and related records with them.
+///
+/// Each field holds a column of the record of the same name, unless an attribute says otherwise. See the trait `Shape` of
+/// the crate `bobak` for an example.
+///
+/// | attribute | on | meaning | default |
+/// |---|---|---|---|
+/// | `of = Order` | the struct | the record | must be given |
+/// | `with(me: i64)` | the struct | parameters, which filters name; `Table::load` takes a reference to the value, or to a tuple | none |
+/// | `crate = "path"` | the struct | where the crate `bobak` is, when it was renamed | `::bobak` |
+/// | `column = Order::PLACED` | a field | the column that it holds | the one with the field's name |
+/// | `one = Order::CUSTOMER` | a field | the related record, as a shape or a record; an `Option` if there may be none | |
+/// | `many = Order::LINES` | a field, a `Vec` | the related records, as shapes or records | |
+/// | `select = Tag::NAME` | with `many` | this column of the related records instead of shapes | |
+/// | `count = Order::LINES` | a field, a `u64` | the number of related records | |
+/// | `exists = Order::LINES` | a field, a `bool` | whether there is a related record | |
+/// | `filter = Line::PRICE.gt(0)` | with a relation | which related records | all |
+/// | `order_by = Line::ID.asc()` | with `one` or `many`; may be repeated | their order | by key |
+/// | `limit = 10` | with `one` or `many` | the most related records of each record | no limit |
+/// | `with = me` | with `one` or `many` | the parameters of the shape of the related records | `()` |
+#[proc_macro_derive(Shape, attributes(shape))]
+pub fn derive_shape(input: TokenStream) -> TokenStream {
+    shape::derive(&parse_macro_input!(input as DeriveInput)).into()
 }

@@ -53,6 +53,11 @@ impl Plain {
 }
 
 fn option(ty: &Type) -> Option<&Type> {
+    generic_argument(ty, "Option")
+}
+
+/// `T`, if the type is written as `name<T>`.
+pub fn generic_argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
     let Type::Path(path) = bare(ty) else {
         return None;
     };
@@ -61,7 +66,7 @@ fn option(ty: &Type) -> Option<&Type> {
         return None;
     };
     match arguments.args.first() {
-        Some(GenericArgument::Type(inner)) if segment.ident == "Option" => Some(inner),
+        Some(GenericArgument::Type(inner)) if segment.ident == name => Some(inner),
         _ => None,
     }
 }

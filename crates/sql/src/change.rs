@@ -10,6 +10,7 @@ use bobak_core::{Assign, BulkChange, Storage, TableSchema, Type, Value, ValueRef
 #[must_use]
 pub fn change<'a>(dialect: Dialect, change: &'a BulkChange<'a>) -> Statement<'a> {
     let mut writer = Writer::new(dialect);
+    writer.is_change = true;
     let table: &TableSchema = change.table;
     match change.assign {
         None => {

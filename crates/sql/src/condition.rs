@@ -3,7 +3,9 @@
 use crate::Dialect;
 use crate::mysql::folded;
 use crate::writer::Writer;
-use bobak_core::{Collation, Comparison, Condition, Storage, TableSchema, Type, Value, ValueRef};
+use bobak_core::{
+    Collation, Comparison, Condition, Storage, SubQuery, TableSchema, Type, Value, ValueRef,
+};
 
 /// How many parts of an `And` or `Or` are written side by side. Parsers make a tree of them that
 /// leans to one side; SQLite rejects one that is 1,000 deep. Longer lists are halved in parentheses.
@@ -44,6 +46,7 @@ pub(crate) fn push_condition<'a>(
             push_columns(writer, table, *left, *comparison, *right);
         }
         Condition::In { column, values } => push_in(writer, table, *column, values),
+        Condition::InQuery { column, query } => push_in_query(writer, table, *column, query),
         Condition::Like { column, pattern } => {
             of_text(writer, table, *column, |writer| push_like(writer, table, *column, pattern));
         }
@@ -223,6 +226,44 @@ fn push_in<'a>(
         writer.compared_value(table, column, value);
     });
     writer.raw(")");
+}
+
+/// `"a" IN (SELECT "b" FROM …)`. Names inside belong to the inner table, which is searched first, so a table may be
+/// compared with itself.
+fn push_in_query<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    column: usize,
+    query: &'a SubQuery,
+) {
+    let is_binary = |table: &TableSchema, place: usize| {
+        table.columns().get(place).is_some_and(|column| column.collation == Collation::Binary)
+    };
+    // Two columns of the same type compare as they are, by their indexes.
+    let plain = is_binary(table, column) && is_binary(&query.table, query.column);
+    let push = |writer: &mut Writer<'a>, table: &TableSchema, place: usize| {
+        if plain {
+            writer.column(table, place)
+        } else {
+            writer.compared(table, place)
+        };
+    };
+    push(writer, table, column);
+    // MariaDB does not delete from a table that a subquery reads, unless the result is kept first.
+    let derived = writer.is_change && writer.dialect.is_mysql();
+    writer.raw(if derived { " IN (SELECT * FROM (SELECT " } else { " IN (SELECT " });
+    push(writer, &query.table, query.column);
+    writer.raw(" FROM ").name(query.table.name());
+    let nullable = query.table.columns().get(query.column).is_none_or(|column| column.nullable);
+    if nullable {
+        writer.raw(" WHERE ").column(&query.table, query.column).raw(" IS NOT NULL");
+    }
+    if let Some(condition) = &query.condition {
+        writer.raw(if nullable { " AND (" } else { " WHERE (" });
+        push_condition(writer, &query.table, condition);
+        writer.raw(")");
+    }
+    writer.raw(if derived { ") AS found)" } else { ")" });
 }
 
 /// How every value of the column compares with a value that the server's type has not.

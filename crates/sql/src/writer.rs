@@ -17,6 +17,8 @@ pub struct Statement<'a> {
 /// A statement being written.
 pub(crate) struct Writer<'a> {
     pub dialect: Dialect,
+    /// Whether the statement updates or deletes rows.
+    pub is_change: bool,
     text: String,
     parameters: Vec<Value<'a>>,
     placeholders: usize,
@@ -27,6 +29,7 @@ impl<'a> Writer<'a> {
     pub fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
+            is_change: false,
             text: String::with_capacity(128),
             parameters: Vec::new(),
             placeholders: 0,

@@ -3,7 +3,7 @@
 use super::future::{DbFuture, lock};
 use super::workers::Workers;
 use crate::Db;
-use crate::handle::SessionSource;
+use crate::handle::{EngineHandle, SessionSource};
 use crate::rows::RowCursor;
 use bobak_core::{Error, ErrorKind, Query, Record, Result, Source};
 use futures_core::Stream;
@@ -141,12 +141,14 @@ impl<T> std::fmt::Debug for AsyncRows<T> {
 
 fn open<T: Record>(db: &Db, query: &Query<T>) -> Result<StreamCursor> {
     let catalog = db.catalog();
-    let engine = Arc::clone(catalog.engine(catalog.bind::<T>()?)?);
+    let engine = EngineHandle::new(catalog, catalog.bind::<T>()?)?;
     let table = T::schema();
     let columns = (0..table.columns().len()).map(bobak_core::Expr::Column).collect();
     let select = query.to_select(table, columns)?;
     let name = |error: Error| error.in_table(T::TABLE);
-    StreamCursor::try_new(SessionSource::Engine(engine), |handle| {
+    let source = SessionSource::Engine(engine);
+    let select = source.with_values_of_subqueries(select)?;
+    StreamCursor::try_new(source, |handle| {
         RowCursor::open(handle, &Source::Select(&select)).map_err(name)
     })
 }

@@ -109,6 +109,11 @@ impl Catalog {
         &self.engines
     }
 
+    /// The index of the engine that keeps a table: `otherwise` if no record type of the model has this schema.
+    pub(crate) fn engine_with(&self, table: &Arc<TableSchema>, otherwise: usize) -> usize {
+        self.read_model().engine_with(table).unwrap_or(otherwise)
+    }
+
     fn engine_name(&self, index: usize) -> &str {
         self.engines.get(index).map_or("", |(name, _)| name)
     }

@@ -62,6 +62,14 @@ impl Model {
         self.types.get(&id).and_then(|&table| self.tables.get(table)).map(|table| table.engine)
     }
 
+    /// The engine of the record type with this schema, if it is registered.
+    pub fn engine_with(&self, schema: &Arc<TableSchema>) -> Option<usize> {
+        self.tables
+            .iter()
+            .find(|table| Arc::ptr_eq(&table.schema, schema))
+            .map(|table| table.engine)
+    }
+
     /// The engine of a record type, if its table was compared with it.
     #[inline]
     pub fn checked_engine(&self, id: TypeId) -> Option<usize> {

@@ -9,7 +9,7 @@ pub use builder::DbBuilder;
 use crate::batch::{Batch, BatchOptions};
 use crate::catalog::Catalog;
 use crate::dynamic::DynTable;
-use crate::handle::SessionSource;
+use crate::handle::{EngineHandle, SessionSource};
 use crate::parameters::Parameters;
 use crate::pipeline::{Pipeline, PipelineOptions};
 use crate::retry;
@@ -94,7 +94,7 @@ impl Db {
     /// columns has the same table.
     pub fn table<T: Record>(&self) -> Result<Table<'static, T>> {
         let engine = self.0.bind::<T>()?;
-        Ok(Table::new(SessionSource::Engine(Arc::clone(self.0.engine(engine)?))))
+        Ok(Table::new(SessionSource::Engine(EngineHandle::new(&self.0, engine)?)))
     }
 
     /// A table that no struct describes, of the main engine.
@@ -103,7 +103,7 @@ impl Db {
     /// `Schema` if there is no table with this name.
     pub fn dynamic(&self, name: &str) -> Result<DynTable<'static>> {
         let schema = self.0.stored(0, name)?;
-        Ok(DynTable::new(SessionSource::Engine(Arc::clone(self.0.engine(0)?)), schema))
+        Ok(DynTable::new(SessionSource::Engine(EngineHandle::new(&self.0, 0)?), schema))
     }
 
     /// The tables in the main engine, whether the model knows them or not, ordered by name.

@@ -33,6 +33,7 @@ mod power_cuts; // during pipelines, backups and archives
 mod processes;
 mod queries;
 mod recreated_tables; // tracked tables that SQL drops and creates again
+mod relations; // filters through them, and shapes
 mod replaced_files;
 mod replay; // triggers, keys and end points
 mod replication;

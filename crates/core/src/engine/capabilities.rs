@@ -10,6 +10,9 @@ pub struct Capabilities {
     /// The engine runs SQL: [`Source::Sql`](crate::Source::Sql) and
     /// [`Session::execute`](crate::Session::execute). This says nothing about the dialect.
     pub sql: bool,
+    /// Conditions may contain [`Condition::InQuery`](crate::Condition::InQuery) over the engine's own
+    /// tables. If `false`, callers MUST replace such a condition by its values first.
+    pub subqueries: bool,
     /// Tables survive the end of the process.
     pub persistent: bool,
     /// Several sessions can read at the same time.
@@ -68,6 +71,7 @@ impl Capabilities {
     /// No capability and no limit.
     pub const NONE: Self = Self {
         sql: false,
+        subqueries: false,
         persistent: false,
         concurrent_readers: false,
         nonblocking_get: false,

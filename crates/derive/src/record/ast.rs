@@ -103,6 +103,17 @@ impl<'a> RecordAst<'a> {
         self.key.iter().filter_map(|&place| self.columns.get(place))
     }
 
+    /// The name of a reference's relation: the field's constant without `_ID`, or with `_REF` if that is no other name.
+    pub fn relation(&self, column: &Column<'_>) -> Ident {
+        let name = column.constant.to_string();
+        let short = name.strip_suffix("_ID").filter(|short| {
+            let is_taken = self.columns.iter().any(|column| column.constant == short);
+            !is_taken && syn::parse_str::<Ident>(short).is_ok()
+        });
+        let name = short.map_or_else(|| format!("{name}_REF"), str::to_owned);
+        Ident::new(&name, column.constant.span())
+    }
+
     fn find_key(&mut self) {
         let marked = self.places().filter(|(_, column)| column.attrs.key.is_some());
         self.key = marked.map(|(place, _)| place).collect();

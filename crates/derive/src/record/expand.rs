@@ -53,12 +53,29 @@ fn constants(table: &RecordAst<'_>) -> TokenStream {
             #vis const #constant: __bobak::Column<#record, #ty> = __bobak::Column::new(#place);
         }
     });
+    let relations = table.places().filter_map(|(place, column)| relation(table, place, column));
     quote! {
         #[automatically_derived]
         impl #record {
             #(#constants)*
+            #(#relations)*
         }
     }
+}
+
+/// The relation of a field that refers to a record.
+fn relation(table: &RecordAst<'_>, place: usize, column: &Column<'_>) -> Option<TokenStream> {
+    let Some(Target::Record(target)) = column.attrs.references.as_ref().map(|at| &at.value) else {
+        return None;
+    };
+    let Column { vis, ty, .. } = column;
+    let (record, constant) = (table.ident, table.relation(column));
+    let doc = format!(" The record that `{}` refers to.", column.name);
+    Some(quote_spanned! {target.span()=>
+        #[doc = #doc]
+        #vis const #constant: __bobak::ToOne<#record, #target> =
+            __bobak::ToOne::new(#place, <#ty as __bobak::Field>::NULLABLE);
+    })
 }
 
 fn schema(table: &RecordAst<'_>) -> TokenStream {

@@ -62,6 +62,7 @@ impl Engine for MySql {
 
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::NONE;
+        capabilities.subqueries = true;
         capabilities.sql = true;
         capabilities.persistent = true;
         capabilities.concurrent_readers = true;

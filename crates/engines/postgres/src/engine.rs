@@ -73,6 +73,7 @@ impl Engine for Postgres {
 
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::NONE;
+        capabilities.subqueries = true;
         capabilities.sql = true;
         capabilities.persistent = true;
         capabilities.concurrent_readers = true;

@@ -250,6 +250,8 @@ impl Engine for PermissionEngine {
             Err(_) => false,
         };
         capabilities.sql &= sql;
+        // A subquery as a query of its own is checked like every other.
+        capabilities.subqueries = false;
         capabilities
     }
 

@@ -229,6 +229,11 @@ suite! { $
         columns_are_added_and_undone,
         a_long_transaction,
     }
+    subqueries {
+        columns_of_subqueries,
+        nested_subqueries,
+        changes_by_subqueries,
+    }
     cursors {
         parts_of_64_kib,
         rows_larger_than_a_part,

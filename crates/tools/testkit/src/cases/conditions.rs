@@ -18,21 +18,21 @@ const COMPARISONS: [Comparison; 6] = [
     Comparison::GreaterOrEqual,
 ];
 
-const INT: usize = 1;
-const INT2: usize = 2;
-const FLOAT: usize = 3;
+pub(super) const INT: usize = 1;
+pub(super) const INT2: usize = 2;
+pub(super) const FLOAT: usize = 3;
 const FLOAT2: usize = 4;
-const PLAIN: usize = 5;
-const PLAIN2: usize = 6;
-const NOCASE: usize = 7;
-const NOCASE2: usize = 8;
-const UNICODE: usize = 9;
-const BYTES: usize = 10;
+pub(super) const PLAIN: usize = 5;
+pub(super) const PLAIN2: usize = 6;
+pub(super) const NOCASE: usize = 7;
+pub(super) const NOCASE2: usize = 8;
+pub(super) const UNICODE: usize = 9;
+pub(super) const BYTES: usize = 10;
 const ANY: usize = 11;
 
 /// `thing(id, int, int2, float, float2, plain, plain2, nocase, nocase2, unicode, bytes, any)`. Where
 /// no column may be of any class, the last is a text, and NULL.
-fn thing(indexed: bool, capabilities: Capabilities) -> Check<Table> {
+pub(super) fn thing(indexed: bool, capabilities: Capabilities) -> Check<Table> {
     let any = if capabilities.untyped_columns { Type::Any } else { Type::Text };
     let text = |name| ColumnSchema::of::<Option<String>>(name);
     let mut builder = TableSchema::builder("thing")
@@ -114,7 +114,7 @@ fn anything() -> Values {
 }
 
 /// The pools step through each other, so that all kinds meet, NULLs in every place.
-fn rows(capabilities: Capabilities) -> Vec<Values> {
+pub(super) fn rows(capabilities: Capabilities) -> Vec<Values> {
     let pick =
         |pool: &Values, at: usize| pool.get(at % pool.len().max(1)).cloned().unwrap_or_default();
     let (ints, mut floats, bytes) = (ints(), floats(), bytes());

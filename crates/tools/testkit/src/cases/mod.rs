@@ -21,6 +21,7 @@ pub mod schema;
 pub mod selects;
 pub mod sql;
 pub mod sql_types;
+pub mod subqueries;
 pub mod transactions;
 pub mod values;
 pub mod versions;

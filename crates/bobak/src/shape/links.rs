@@ -1,0 +1,123 @@
+//! Which row of a level belongs to which row of the level above.
+
+use bobak_core::{Collation, Condition, Row, TableSchema, Value, ValueRef};
+use std::collections::HashMap;
+
+/// The number of a row without a value, and of a value that no row has.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The distinct values of a link column, numbered in the order of their first row.
+#[derive(Default)]
+pub(super) struct LinkValues {
+    numbers: HashMap<LinkValue, u32>,
+    values: Vec<Value<'static>>,
+    collation: Collation,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum LinkValue {
+    Int(i64),
+    /// In the folded form of the column's collation.
+    Text(Box<str>),
+    Bytes(Box<[u8]>),
+    /// The bits; zero and minus zero are one value.
+    Float(u64),
+}
+
+impl LinkValue {
+    fn new(value: ValueRef<'_>, collation: Collation) -> Option<Self> {
+        Some(match value {
+            ValueRef::Null => return None,
+            ValueRef::Int(value) => Self::Int(value),
+            ValueRef::Float(value) => Self::Float((value + 0.0).to_bits()),
+            ValueRef::Text(value) => Self::Text(collation.fold(value).into()),
+            ValueRef::Bytes(value) => Self::Bytes(value.into()),
+        })
+    }
+}
+
+impl LinkValues {
+    /// No values yet, of a column of this table.
+    pub fn new(table: &TableSchema, column: usize) -> Self {
+        let collation = table.columns().get(column).map(|column| column.collation);
+        Self { collation: collation.unwrap_or_default(), ..Self::default() }
+    }
+
+    /// The number of a value, which is added if it is new; `NONE` for NULL.
+    pub fn add(&mut self, value: ValueRef<'_>) -> u32 {
+        let Some(key) = LinkValue::new(value, self.collation) else { return NONE };
+        let next = self.values.len() as u32;
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.values.push(value.to_owned());
+            next
+        })
+    }
+
+    /// The number of a value; `NONE` if it was not added.
+    pub fn number(&self, value: ValueRef<'_>) -> u32 {
+        let key = LinkValue::new(value, self.collation);
+        key.and_then(|key| self.numbers.get(&key)).copied().unwrap_or(NONE)
+    }
+
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The condition that a column has one of the values.
+    pub fn condition(&mut self, column: usize) -> Condition {
+        Condition::In { column, values: std::mem::take(&mut self.values) }
+    }
+}
+
+/// For each group of rows above, the numbers of its rows in the level, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    /// The group of each row above; `NONE` if it has no value.
+    groups: Vec<u32>,
+    /// Where the rows of each group begin in `rows`; one more at the end.
+    starts: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl Links {
+    /// From pairs of a group and a row, whose rows ascend.
+    pub fn new(groups: Vec<u32>, count: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0u32; count + 1];
+        for &(group, _) in pairs {
+            if let Some(next) = starts.get_mut(group as usize + 1) {
+                *next += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut rows = vec![0; pairs.len()];
+        for &(group, row) in pairs {
+            if let Some(place) = next.get_mut(group as usize) {
+                if let Some(slot) = rows.get_mut(*place as usize) {
+                    *slot = row;
+                }
+                *place += 1;
+            }
+        }
+        Self { groups, starts, rows }
+    }
+
+    /// The rows that belong to the row above with this number.
+    pub fn of(&self, above: usize) -> &[u32] {
+        let group = self.groups.get(above).copied().unwrap_or(NONE) as usize;
+        let start = |group: usize| self.starts.get(group).map(|start| *start as usize);
+        match (start(group), start(group.wrapping_add(1))) {
+            (Some(from), Some(to)) => self.rows.get(from..to).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+}
+
+/// The value at a position of a row.
+pub(super) fn value_at<'r>(row: &'r dyn Row, position: usize) -> ValueRef<'r> {
+    if position < row.len() { row.get(position) } else { ValueRef::Null }
+}

@@ -1,0 +1,116 @@
+//! Shapes: structs that say which fields of a record to load, and which related records with them.
+//!
+//! ```text
+//! rows      the rows of one level of a shape
+//! links     which row of a level belongs to which row of the level above
+//! related   the parts of a shape: related records, values, counts
+//! load      runs the queries of a shape, all in one snapshot if the engine has such
+//! ```
+
+mod links;
+mod load;
+mod related;
+mod rows;
+
+pub(crate) use load::load;
+pub use related::{Related, RelatedCounts, RelatedValues};
+pub use rows::{ShapeColumns, ShapeLevel, read_shape_field};
+
+use bobak_core::{Record, Result, Row};
+
+/// A struct that says what to load of a record: some of its fields, and related records, nested to any depth. Implemented
+/// by [`#[derive(Shape)]`](derive@crate::Shape); a record is a shape of itself.
+///
+/// [`Table::load`](crate::Table::load) loads shapes with a fixed number of queries, however many rows there are: one for the
+/// records, and for each related field one, or one for each step of its relation. So a query for each row cannot happen.
+///
+/// ```
+/// use bobak::prelude::*;
+/// use bobak::relation::ToMany;
+/// use bobak::Shape;
+///
+/// #[derive(Record)]
+/// struct Customer {
+///     id: i64,
+///     name: String,
+/// }
+///
+/// #[derive(Record)]
+/// struct Order {
+///     id: i64,
+///     #[record(references = Customer, index)]
+///     customer_id: i64,
+///     total: Currency,
+/// }
+///
+/// impl Customer {
+///     const ORDERS: ToMany<Customer, Order> = Order::CUSTOMER.inverse();
+/// }
+///
+/// #[derive(Shape)]
+/// #[shape(of = Customer)]
+/// struct CustomerPage {
+///     name: String,
+///     #[shape(count = Customer::ORDERS)]
+///     orders: u64,
+///     #[shape(many = Customer::ORDERS, order_by = Order::ID.desc(), limit = 3)]
+///     latest: Vec<Order>,
+/// }
+///
+/// let db = Db::builder().record::<Customer>().record::<Order>().open("memory:")?;
+/// db.create_missing_tables()?;
+/// let id = db.table()?.insert(&Customer { id: 0, name: "Ada".into() })?;
+/// for number in 1..=4 {
+///     let total = Currency::from_units(number)?;
+///     db.table()?.insert(&Order { id: 0, customer_id: id, total })?;
+/// }
+/// let pages: Vec<CustomerPage> = db.table::<Customer>()?.load(Query::all(), &())?;
+/// assert_eq!((pages[0].name.as_str(), pages[0].orders, pages[0].latest.len()), ("Ada", 4, 3));
+/// assert_eq!(pages[0].latest[0].total, Currency::from_units(4)?);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Shape: Sized {
+    /// The record whose rows it shows.
+    type Record: Record;
+    /// The parameters of its filters; `()` if it has none.
+    type With;
+    /// The loaded parts of all rows of one level.
+    #[doc(hidden)]
+    type Parts;
+
+    /// Adds the columns that its fields and relations read: those of the fields first, in their order.
+    #[doc(hidden)]
+    fn columns(columns: &mut ShapeColumns);
+
+    /// Loads the parts of all rows of one level.
+    ///
+    /// # Errors
+    /// As [`Table::load`](crate::Table::load).
+    #[doc(hidden)]
+    fn load_parts(level: &ShapeLevel<'_>, with: &Self::With) -> Result<Self::Parts>;
+
+    /// The shape of one row.
+    ///
+    /// # Errors
+    /// As [`Table::load`](crate::Table::load).
+    #[doc(hidden)]
+    fn build(row: &dyn Row, number: usize, parts: &Self::Parts) -> Result<Self>;
+}
+
+impl<T: Record> Shape for T {
+    type Record = T;
+    type With = ();
+    type Parts = ();
+
+    fn columns(columns: &mut ShapeColumns) {
+        (0..T::schema().columns().len()).for_each(|column| columns.field(column));
+    }
+
+    fn load_parts(_: &ShapeLevel<'_>, (): &()) -> Result<()> {
+        Ok(())
+    }
+
+    fn build(row: &dyn Row, _: usize, (): &()) -> Result<Self> {
+        T::read(row)
+    }
+}

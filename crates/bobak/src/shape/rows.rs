@@ -1,0 +1,168 @@
+//! The rows of one level of a shape.
+
+use super::links::LinkValues;
+use crate::handle::SessionSource;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    Column, Condition, Error, ErrorKind, Expr, Field, Query, Record, Relation, Result, Row,
+    RowBuffer, Select, TableSchema,
+};
+use std::sync::Arc;
+
+/// The columns that a level reads, by their indexes in the record's schema.
+#[derive(Debug, Default)]
+pub struct ShapeColumns(Vec<usize>);
+
+impl ShapeColumns {
+    /// Adds the column of the next field.
+    pub fn field(&mut self, column: usize) {
+        self.0.push(column);
+    }
+
+    /// Adds a column that links rows, unless a field reads it.
+    pub(super) fn link(&mut self, column: usize) {
+        if !self.0.contains(&column) {
+            self.0.push(column);
+        }
+    }
+
+    /// Adds the column that a relation starts from.
+    pub fn relation<T: Record, R: Relation<From = T>>(&mut self, relation: R) {
+        if let Some(step) = relation.to_many().steps().next() {
+            self.link(step.from_column(T::schema()));
+        }
+    }
+
+    fn exprs(&self) -> Vec<Expr> {
+        self.0.iter().copied().map(Expr::Column).collect()
+    }
+
+    fn position(&self, column: usize) -> usize {
+        self.0.iter().position(|other| *other == column).unwrap_or(usize::MAX)
+    }
+}
+
+/// The rows of one level, encoded one after the other.
+#[derive(Debug, Default)]
+pub struct ShapeRows {
+    columns: ShapeColumns,
+    rows: RowBuffer,
+    /// Where each row begins.
+    positions: Vec<usize>,
+}
+
+impl ShapeRows {
+    /// The rows of a query.
+    pub(super) fn query<T>(
+        source: &SessionSource<'_>,
+        table: &Arc<TableSchema>,
+        columns: ShapeColumns,
+        query: &Query<T>,
+    ) -> Result<Self> {
+        let select = query.to_select(table, columns.exprs())?;
+        Self::select(source, columns, select)
+    }
+
+    /// The rows of a query with one of the link's values in its column. The query's limit and offset are returned, since
+    /// they apply to the rows of each row above.
+    pub(super) fn linked<T>(
+        source: &SessionSource<'_>,
+        table: &Arc<TableSchema>,
+        mut columns: ShapeColumns,
+        query: &Query<T>,
+        link: (usize, &mut LinkValues),
+    ) -> Result<(Self, Limits)> {
+        let (column, values) = link;
+        columns.link(column);
+        let mut select = query.to_select(table, columns.exprs())?;
+        if select.is_grouped() {
+            let message = "related records cannot be grouped";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+        }
+        let limits = Limits::take(&mut select);
+        let linked = values.condition(column);
+        select.condition = Some(match select.condition {
+            Some(condition) => Condition::And(vec![linked, condition]),
+            None => linked,
+        });
+        Ok((Self::select(source, columns, select)?, limits))
+    }
+
+    fn select(source: &SessionSource<'_>, columns: ShapeColumns, select: Select) -> Result<Self> {
+        let select = source.with_values_of_subqueries(select)?;
+        let mut rows = RowBuffer::default();
+        let mut positions = Vec::new();
+        let engine = source.catalog().engine_with(&select.table, source.engine_index());
+        source.run_on(engine, &select, &mut |row| {
+            positions.push(rows.bytes());
+            rows.push(row).map(|()| true)
+        })?;
+        Ok(Self { columns, rows, positions })
+    }
+
+    /// The number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// The row with a number.
+    pub(super) fn row(&self, number: usize) -> EncodedRow<'_> {
+        self.rows.row_at(self.positions.get(number).copied().unwrap_or(usize::MAX))
+    }
+
+    /// The position in the rows of a column of the record.
+    pub(super) fn position(&self, column: usize) -> usize {
+        self.columns.position(column)
+    }
+}
+
+/// The rows of a level, and where the rows of its parts are read from.
+pub struct ShapeLevel<'a> {
+    pub(super) source: &'a SessionSource<'a>,
+    pub(super) rows: &'a ShapeRows,
+}
+
+/// Reads the field of a shape at a position of its row. Called by the derive.
+///
+/// # Errors
+/// As [`Field::from_value`], with table and column.
+pub fn read_shape_field<T: Record, V: Field>(
+    row: &dyn Row,
+    position: usize,
+    column: Column<T, V>,
+) -> Result<V> {
+    read_field_at(row, position, T::schema(), column.index())
+}
+
+pub(super) fn read_field_at<V: Field>(
+    row: &dyn Row,
+    position: usize,
+    table: &TableSchema,
+    column: usize,
+) -> Result<V> {
+    V::from_value(row.get(position)).map_err(|error| {
+        let name = table.columns().get(column).map_or("", |column| &column.name);
+        error.in_table(table.name().to_owned()).in_column(name.to_owned())
+    })
+}
+
+/// Which of the related rows of each row count: by the offset and the limit of a part's query.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Limits {
+    offset: usize,
+    limit: Option<usize>,
+}
+
+impl Limits {
+    /// Takes the limits out of a query.
+    fn take(select: &mut Select) -> Self {
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let offset = number(std::mem::take(&mut select.offset));
+        Self { offset, limit: select.limit.take().map(number) }
+    }
+
+    pub fn apply<'r>(&self, rows: &'r [u32]) -> &'r [u32] {
+        let rows = rows.get(self.offset..).unwrap_or_default();
+        self.limit.and_then(|limit| rows.get(..limit)).unwrap_or(rows)
+    }
+}

@@ -1,0 +1,283 @@
+//! Relations between records: constants next to the columns, from which filters and shapes are built.
+
+use crate::{Condition, Field, Filter, Record, SubQuery, TableSchema};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The most steps of a [`ToMany`].
+const MAX_STEPS: usize = 4;
+
+/// A reference from each record `A` to at most one record `B`: the value of one column of `A` is the key of a `B`.
+///
+/// The derive makes a constant for each field with `references = B`, named like the field in capitals without `_ID`; with
+/// `_REF` added if the field's name does not end in `_id`, or if another field has that name.
+///
+/// ```
+/// # mod bobak { pub use bobak_core::*; pub use bobak_derive::*;
+/// #     pub mod __private { pub use bobak_core::*; pub use std::sync::Arc; } }
+/// # fn main() {
+/// # use bobak_core::{Filter, ToMany};
+/// # use bobak_derive::Record;
+/// #[derive(Record)]
+/// # #[record(crate = "crate::bobak")]
+/// struct Customer { id: i64, city: String }
+///
+/// #[derive(Record)]
+/// # #[record(crate = "crate::bobak")]
+/// struct Order {
+///     id: i64,
+///     #[record(references = Customer, index)]
+///     customer_id: i64,
+/// }
+///
+/// impl Customer {
+///     const ORDERS: ToMany<Customer, Order> = Order::CUSTOMER.inverse();
+/// }
+///
+/// let from_bern: Filter<Order> = Order::CUSTOMER.has(Customer::CITY.eq("Bern"));
+/// let without_orders: Filter<Customer> = Customer::ORDERS.is_empty();
+/// # }
+/// ```
+pub struct ToOne<A, B> {
+    column: usize,
+    nullable: bool,
+    records: PhantomData<fn() -> (A, B)>,
+}
+
+/// A relation from each record `A` to any number of records `B`: the inverse of a [`ToOne`], or several relations one after
+/// the other.
+pub struct ToMany<A, B> {
+    steps: [Option<RelationStep>; MAX_STEPS],
+    records: PhantomData<fn() -> (A, B)>,
+}
+
+/// One step of a relation: the rows of `table` in which `to` has the value that `from` has in a row of the table before.
+#[derive(Clone, Copy)]
+pub struct RelationStep {
+    from: LinkColumn,
+    table: fn() -> &'static Arc<TableSchema>,
+    to: LinkColumn,
+}
+
+/// A column by which a relation's tables are linked.
+#[derive(Clone, Copy)]
+enum LinkColumn {
+    /// The key, which has one column.
+    Key,
+    Index(usize),
+}
+
+impl LinkColumn {
+    /// Its index in a table. A key of several columns has no such index; the derive rejects references to it.
+    fn of(self, table: &TableSchema) -> usize {
+        match (self, table.key()) {
+            (Self::Index(index), _) => index,
+            (Self::Key, [column]) => *column,
+            (Self::Key, _) => usize::MAX,
+        }
+    }
+}
+
+impl RelationStep {
+    /// The table that the step leads to.
+    #[must_use]
+    pub fn table(&self) -> &'static Arc<TableSchema> {
+        (self.table)()
+    }
+
+    /// The index of the linked column in the table before.
+    #[must_use]
+    pub fn from_column(&self, before: &TableSchema) -> usize {
+        self.from.of(before)
+    }
+
+    /// The index of the linked column in the step's own table.
+    #[must_use]
+    pub fn to_column(&self) -> usize {
+        self.to.of(self.table())
+    }
+}
+
+/// A [`ToOne`] or a [`ToMany`].
+pub trait Relation {
+    /// The record that it starts from.
+    type From: Record;
+    /// The record that it leads to.
+    type To: Record;
+
+    /// The relation as one to many.
+    fn to_many(self) -> ToMany<Self::From, Self::To>;
+}
+
+impl<A: Record, B: Record> Relation for ToOne<A, B> {
+    type From = A;
+    type To = B;
+
+    fn to_many(self) -> ToMany<A, B> {
+        self.as_many()
+    }
+}
+
+impl<A: Record, B: Record> Relation for ToMany<A, B> {
+    type From = A;
+    type To = B;
+
+    fn to_many(self) -> Self {
+        self
+    }
+}
+
+impl<A, B> Clone for ToOne<A, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A, B> Copy for ToOne<A, B> {}
+
+impl<A, B> Clone for ToMany<A, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A, B> Copy for ToMany<A, B> {}
+
+impl<A, B> ToOne<A, B> {
+    /// A reference by the column at this index of `A`'s schema. The derive calls it.
+    #[must_use]
+    pub const fn new(column: usize, nullable: bool) -> Self {
+        Self { column, nullable, records: PhantomData }
+    }
+
+    /// Whether a record `A` may refer to none.
+    #[must_use]
+    pub const fn is_nullable(self) -> bool {
+        self.nullable
+    }
+}
+
+impl<A: Record, B: Record> ToOne<A, B> {
+    /// The records `A` that refer to a `B`.
+    #[must_use]
+    pub const fn inverse(self) -> ToMany<B, A> {
+        let (from, to) = (LinkColumn::Key, LinkColumn::Index(self.column));
+        ToMany::of(RelationStep { from, table: <A as Record>::schema, to })
+    }
+
+    /// Records that refer to a record that matches the filter.
+    #[must_use]
+    pub fn has(self, filter: Filter<B>) -> Filter<A> {
+        self.as_many().any(filter)
+    }
+
+    /// The reference as a relation to many, of which there is at most one.
+    #[must_use]
+    pub const fn as_many(self) -> ToMany<A, B> {
+        let (from, to) = (LinkColumn::Index(self.column), LinkColumn::Key);
+        ToMany::of(RelationStep { from, table: <B as Record>::schema, to })
+    }
+
+    /// The records that the referenced record refers to.
+    #[must_use]
+    pub const fn then<C: Record>(self, next: ToOne<B, C>) -> ToMany<A, C> {
+        self.as_many().then(next)
+    }
+}
+
+impl<A: Record, B: Record> ToMany<A, B> {
+    const fn of(step: RelationStep) -> Self {
+        Self { steps: [Some(step), None, None, None], records: PhantomData }
+    }
+
+    /// The records to which the related records refer: `ArticleTag::ARTICLE.inverse().then(ArticleTag::TAG)` leads from an
+    /// article to its tags.
+    ///
+    /// # Panics
+    /// If the relation has more than 4 steps: when the program is compiled, for a constant.
+    #[must_use]
+    pub const fn then<C: Record>(self, next: ToOne<B, C>) -> ToMany<A, C> {
+        self.then_many(next.as_many())
+    }
+
+    /// The records to which the related records are related.
+    ///
+    /// # Panics
+    /// As [`then`](ToMany::then).
+    #[must_use]
+    pub const fn then_many<C: Record>(self, next: ToMany<B, C>) -> ToMany<A, C> {
+        let mut steps = self.steps;
+        let (mut at, mut added) = (0, 0);
+        while at < MAX_STEPS && steps[at].is_some() {
+            at += 1;
+        }
+        while added < MAX_STEPS && next.steps[added].is_some() {
+            assert!(at < MAX_STEPS, "a relation has at most 4 steps");
+            steps[at] = next.steps[added];
+            (at, added) = (at + 1, added + 1);
+        }
+        ToMany { steps, records: PhantomData }
+    }
+
+    /// Whether there may be no related record: always.
+    #[must_use]
+    pub const fn is_nullable(self) -> bool {
+        true
+    }
+
+    /// The steps, at least one.
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &RelationStep> {
+        self.steps.iter().flatten()
+    }
+
+    /// Records with at least one related record that matches the filter.
+    #[must_use]
+    pub fn any(self, filter: Filter<B>) -> Filter<A> {
+        Filter::new(self.condition(Some(filter.into_condition())))
+    }
+
+    /// Records without a related record that matches the filter.
+    #[must_use]
+    pub fn none(self, filter: Filter<B>) -> Filter<A> {
+        self.any(filter).not()
+    }
+
+    /// Records with at least one related record.
+    #[must_use]
+    pub fn exists(self) -> Filter<A> {
+        Filter::new(self.condition(None))
+    }
+
+    /// Records without a related record.
+    #[must_use]
+    pub fn is_empty(self) -> Filter<A> {
+        self.exists().not()
+    }
+
+    /// Records of whose related records each matches the filter; also those that have none.
+    #[must_use]
+    pub fn all(self, filter: Filter<B>) -> Filter<A>
+    where
+        B::Key: Field,
+    {
+        // `NOT filter` would leave out related rows for which the filter is NULL.
+        let column = LinkColumn::Key.of(B::schema());
+        let condition = Some(filter.into_condition());
+        let query = SubQuery { table: Arc::clone(B::schema()), column, condition };
+        let matches = Condition::InQuery { column, query: Box::new(query) };
+        self.none(Filter::new(matches).not())
+    }
+
+    /// The condition over `A` that some related row matches `condition`.
+    fn condition(&self, mut condition: Option<Condition>) -> Condition {
+        let mut steps = self.steps().rev().peekable();
+        while let Some(step) = steps.next() {
+            let before = steps.peek().map_or_else(A::schema, |step| step.table());
+            let query =
+                SubQuery { table: Arc::clone(step.table()), column: step.to_column(), condition };
+            let column = step.from_column(before);
+            condition = Some(Condition::InQuery { column, query: Box::new(query) });
+        }
+        condition.unwrap_or(Condition::And(Vec::new()))
+    }
+}
