@@ -162,7 +162,7 @@ impl<A: Record, B: Record> ToOne<A, B> {
     #[must_use]
     pub const fn inverse(self) -> ToMany<B, A> {
         let (from, to) = (LinkColumn::Key, LinkColumn::Index(self.column));
-        ToMany::of(RelationStep { from, table: <A as Record>::schema, to })
+        ToMany::single(RelationStep { from, table: <A as Record>::schema, to })
     }
 
     /// Records that refer to a record that matches the filter.
@@ -175,7 +175,7 @@ impl<A: Record, B: Record> ToOne<A, B> {
     #[must_use]
     pub const fn as_many(self) -> ToMany<A, B> {
         let (from, to) = (LinkColumn::Index(self.column), LinkColumn::Key);
-        ToMany::of(RelationStep { from, table: <B as Record>::schema, to })
+        ToMany::single(RelationStep { from, table: <B as Record>::schema, to })
     }
 
     /// The records that the referenced record refers to.
@@ -186,7 +186,7 @@ impl<A: Record, B: Record> ToOne<A, B> {
 }
 
 impl<A: Record, B: Record> ToMany<A, B> {
-    const fn of(step: RelationStep) -> Self {
+    const fn single(step: RelationStep) -> Self {
         Self { steps: [Some(step), None, None, None], records: PhantomData }
     }
 
@@ -268,6 +268,24 @@ impl<A: Record, B: Record> ToMany<A, B> {
         self.none(Filter::new(matches).not())
     }
 
+    /// The records that are related to `record`: `lines.list(Order::LINES.of(&order))`.
+    #[must_use]
+    pub fn of(self, record: &A) -> Filter<B> {
+        let (mut before, mut found) = (A::schema(), None);
+        for step in self.steps() {
+            let (column, to) = (step.from_column(before), step.to_column());
+            found = Some(match found {
+                None => is_value_of(to, record, column),
+                condition => {
+                    let query = SubQuery { table: Arc::clone(before), column, condition };
+                    Condition::InQuery { column: to, query: Box::new(query) }
+                }
+            });
+            before = step.table();
+        }
+        Filter::new(found.unwrap_or(Condition::And(Vec::new())))
+    }
+
     /// The condition over `A` that some related row matches `condition`.
     fn condition(&self, mut condition: Option<Condition>) -> Condition {
         let mut steps = self.steps().rev().peekable();
@@ -280,4 +298,12 @@ impl<A: Record, B: Record> ToMany<A, B> {
         }
         condition.unwrap_or(Condition::And(Vec::new()))
     }
+}
+
+/// The condition that a column has the value that a record has in another one; false if that is NULL.
+fn is_value_of<A: Record>(column: usize, record: &A, other: usize) -> Condition {
+    let values = record.values().ok();
+    let value = values.as_ref().and_then(|values| values.as_ref().get(other));
+    let values = value.filter(|value| !value.is_null()).map(|value| value.as_ref().to_owned());
+    Condition::In { column, values: values.into_iter().collect() }
 }

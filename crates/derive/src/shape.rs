@@ -289,7 +289,10 @@ impl Content {
                     .at(second, "a field holds one thing: keep one of one, many, count and exists");
                 return None;
             }
-            for item in items.iter().filter(|item| item.name != "column") {
+            let needs_relation = |item: &&Item| {
+                item.name != "column" && ON_FIELD.iter().any(|name| item.name == name)
+            };
+            for item in items.iter().filter(needs_relation) {
                 let message = format!("`{}` goes with one, many, count or exists", item.name);
                 errors.at(item, message);
             }

@@ -69,6 +69,43 @@ use bobak_core::{Record, Result, Row};
 /// assert_eq!(pages[0].latest[0].total, Currency::from_units(4)?);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// The compiler checks the fields. A field of another type, a relation of another record, and a reference that may be NULL
+/// without an `Option` do not compile:
+///
+/// ```compile_fail,E0308
+/// # use bobak::{prelude::*, Shape};
+/// # #[derive(Record)] struct Customer { id: i64, name: String }
+/// #[derive(Shape)]
+/// #[shape(of = Customer)]
+/// struct Name {
+///     name: i64, // error: expected `i64`, found `String`
+/// }
+/// ```
+///
+/// ```compile_fail,E0271
+/// # use bobak::{prelude::*, Shape};
+/// # #[derive(Record)] struct City { id: i64 }
+/// # #[derive(Record)] struct Customer { id: i64, #[record(references = City)] city_id: i64 }
+/// # #[derive(Record)] struct Order { id: i64 }
+/// #[derive(Shape)]
+/// #[shape(of = Order)]
+/// struct OrderPage {
+///     #[shape(one = Customer::CITY)] // error: the relation starts from a `Customer`
+///     city: City,
+/// }
+/// ```
+///
+/// ```compile_fail,E0080
+/// # use bobak::{prelude::*, Shape};
+/// # #[derive(Record)] struct Order { id: i64, #[record(references = Order)] previous_id: Option<i64> }
+/// #[derive(Shape)]
+/// #[shape(of = Order)]
+/// struct OrderPage {
+///     #[shape(one = Order::PREVIOUS)] // error: there may be no related record: make it an Option
+///     previous: Order,
+/// }
+/// ```
 pub trait Shape: Sized {
     /// The record whose rows it shows.
     type Record: Record;

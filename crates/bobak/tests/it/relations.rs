@@ -193,6 +193,22 @@ fn filters_go_through_relations() {
 }
 
 #[test]
+fn related_records_are_listed_by_a_filter() {
+    on_each_filled(|db| {
+        let users = db.table::<User>().unwrap();
+        let (ada, bob) = (users.require(1).unwrap(), users.require(2).unwrap());
+        assert_eq!(titles(db, User::ARTICLES.of(&bob)), "abc");
+        assert_eq!(users.count(User::BOSS.as_many().of(&bob)).unwrap(), 1);
+        assert_eq!(users.count(User::BOSS.as_many().of(&ada)).unwrap(), 0);
+        let tags = db.table::<Tag>().unwrap();
+        let of_bob = User::ARTICLES.then_many(Article::TAGS).of(&bob);
+        let found = tags.list(Query::filter(of_bob).order_by(Tag::WEIGHT.asc())).unwrap();
+        let names: Vec<&str> = found.iter().map(|tag| tag.name.as_str()).collect();
+        assert_eq!(names, ["sql", "rust"]);
+    });
+}
+
+#[test]
 fn changes_go_through_relations() {
     on_each_filled(|db| {
         let articles = db.table::<Article>().unwrap();

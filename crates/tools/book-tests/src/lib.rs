@@ -22,6 +22,7 @@ pages! {
     first_record: "guide/first-record.md",
     records: "guide/records.md",
     queries: "guide/queries.md",
+    relations: "guide/relations.md",
     writes: "guide/writes.md",
     transactions: "guide/transactions.md",
     bulk: "guide/bulk.md",
