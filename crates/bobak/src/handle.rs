@@ -1,6 +1,5 @@
 //! How tables reach their engine: through a session of their own, or through the transaction that they were opened in.
 
-use crate::catalog::Catalog;
 use bobak_core::{
     Engine, Error, ErrorKind, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
@@ -16,32 +15,41 @@ pub(crate) enum SessionSource<'a> {
     Transaction(&'a dyn LendSession),
 }
 
+/// The engines of a database, as its tables see them.
+pub(crate) trait EngineSet: Send + Sync {
+    /// The engine at an index; 0 is the main engine.
+    fn engine(&self, index: usize) -> Result<&Arc<dyn Engine>>;
+
+    /// The index of the engine that keeps a table: `otherwise` if no record type of the model has this schema.
+    fn engine_with(&self, table: &Arc<TableSchema>, otherwise: usize) -> usize;
+}
+
 /// An engine of a database.
 #[derive(Clone)]
 pub(crate) struct EngineHandle {
-    catalog: Arc<Catalog>,
+    engines: Arc<dyn EngineSet>,
     index: usize,
 }
 
 impl EngineHandle {
     /// The engine at an index.
-    pub(crate) fn new(catalog: &Arc<Catalog>, index: usize) -> Result<Self> {
-        catalog.engine(index)?;
-        Ok(Self { catalog: Arc::clone(catalog), index })
+    pub(crate) fn new(engines: Arc<dyn EngineSet>, index: usize) -> Result<Self> {
+        engines.engine(index)?;
+        Ok(Self { engines, index })
     }
 
     #[inline]
     pub(crate) fn engine(&self) -> Result<&Arc<dyn Engine>> {
-        self.catalog.engine(self.index)
+        self.engines.engine(self.index)
     }
 }
 
 impl SessionSource<'_> {
-    /// The database.
-    pub(crate) fn catalog(&self) -> &Catalog {
+    /// The engines of the database.
+    pub(crate) fn engines(&self) -> &dyn EngineSet {
         match self {
-            Self::Engine(handle) => &handle.catalog,
-            Self::Transaction(session) => session.catalog(),
+            Self::Engine(handle) => &*handle.engines,
+            Self::Transaction(session) => session.engines(),
         }
     }
 
@@ -87,7 +95,7 @@ impl SessionSource<'_> {
 /// A transaction's session, lent to one call at a time, so that tables and transactions are `Sync`.
 pub(crate) struct TransactionSession<'db> {
     session: Mutex<Box<dyn Session + 'db>>,
-    catalog: &'db Catalog,
+    engines: &'db dyn EngineSet,
     /// The index of its engine.
     engine: usize,
     /// Whether a call failed because of a conflict with another transaction.
@@ -105,8 +113,8 @@ pub(crate) trait LendSession: Sync {
     /// Notes that a call failed because of a conflict with another transaction.
     fn note_conflict(&self);
 
-    /// The database.
-    fn catalog(&self) -> &Catalog;
+    /// The engines of the database.
+    fn engines(&self) -> &dyn EngineSet;
 
     /// The index of the transaction's engine.
     fn engine_index(&self) -> usize;
@@ -115,15 +123,11 @@ pub(crate) trait LendSession: Sync {
 impl<'db> TransactionSession<'db> {
     pub(crate) fn new(
         session: Box<dyn Session + 'db>,
-        catalog: &'db Catalog,
+        engines: &'db dyn EngineSet,
         engine: usize,
     ) -> Self {
         let (session, conflict) = (Mutex::new(session), AtomicBool::new(false));
-        Self { session, catalog, engine, conflict }
-    }
-
-    pub(crate) const fn catalog(&self) -> &'db Catalog {
-        self.catalog
+        Self { session, engines, engine, conflict }
     }
 
     /// Whether a call failed because of a conflict with another transaction: a repetition may succeed.
@@ -154,8 +158,8 @@ impl LendSession for TransactionSession<'_> {
         self.conflict.store(true, Ordering::Relaxed);
     }
 
-    fn catalog(&self) -> &Catalog {
-        self.catalog
+    fn engines(&self) -> &dyn EngineSet {
+        self.engines
     }
 
     fn engine_index(&self) -> usize {

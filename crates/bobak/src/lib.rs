@@ -78,7 +78,7 @@ pub mod query {
 
 /// Relations between records: see [`ToOne`](relation::ToOne) and [`Shape`](trait@Shape).
 pub mod relation {
-    pub use bobak_core::{Relation, RelationStep, ToMany, ToOne};
+    pub use bobak_core::{RecordRelation, RelationStep, ToMany, ToOne};
 }
 
 /// The types of fields and keys, besides those of the standard library.
@@ -148,7 +148,8 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::shape::{
-        Related, RelatedCounts, RelatedValues, Shape, ShapeColumns, ShapeLevel, read_shape_field,
+        RelatedCounts, RelatedRecords, RelatedValues, Shape, ShapeColumns, ShapeLevel,
+        read_shape_field,
     };
     pub use bobak_core::*;
     pub use std::sync::Arc;

@@ -25,9 +25,9 @@ impl SessionSource<'_> {
     }
 
     fn replace(&self, column: usize, query: SubQuery) -> Result<Condition> {
-        let (catalog, own) = (self.catalog(), self.engine_index());
-        let keeping = catalog.engine_with(&query.table, own);
-        if keeping == own && catalog.engine(own)?.capabilities().subqueries {
+        let (engines, own) = (self.engines(), self.engine_index());
+        let keeping = engines.engine_with(&query.table, own);
+        if keeping == own && engines.engine(own)?.capabilities().subqueries {
             return Ok(Condition::InQuery { column, query: Box::new(query) });
         }
         let select = Select {
@@ -61,7 +61,7 @@ impl SessionSource<'_> {
         let done = if engine == self.engine_index() {
             self.with(run)
         } else {
-            run(&*self.catalog().engine(engine)?.session()?)
+            run(&*self.engines().engine(engine)?.session()?)
         };
         done.map_err(|error: Error| error.in_table(select.table.name()))
     }

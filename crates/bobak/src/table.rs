@@ -4,7 +4,6 @@ use crate::access::TableAccess;
 use crate::handle::SessionSource;
 use crate::record_arg::{GeneratedValues, RecordArg, key_of};
 use crate::rows::Rows;
-use crate::shape::Shape;
 use bobak_core::{
     AnyColumn, Assignment, Column, Comparison, Condition, Error, ErrorKind, Field, FieldSet,
     Filter, FromRow, GeneratedKey, Key, Outcome, Query, Record, Result, Row, Selection,
@@ -366,37 +365,6 @@ impl<'a, T: Record> Table<'a, T> {
     /// As [`list`](Table::list).
     pub fn first(&self, query: impl Into<Query<T>>) -> Result<Option<T>> {
         Ok(self.list(query.into().limit(1))?.pop())
-    }
-
-    /// Loads [shapes](trait@crate::Shape) of the records of a query: some fields of each, and related records with them. The
-    /// number of queries depends on the shape alone: one for the records, and for each related field one for each step of
-    /// its relation. `with` are the shape's parameters.
-    ///
-    /// The order, limit and offset of the query apply to the records; those of a related field apply to the related records
-    /// of each record. All queries see one state of the database if the engine has read-only transactions, as SQLite has.
-    ///
-    /// # Errors
-    /// As [`list`](Table::list); `NotFound` if a related record is required and missing; `Mismatch` if there are several.
-    pub fn load<S: Shape<Record = T>>(
-        &self,
-        query: impl Into<Query<T>>,
-        with: &S::With,
-    ) -> Result<Vec<S>> {
-        let loaded = crate::shape::load(&self.access.source, query.into(), with);
-        loaded.map_err(|error| self.access.in_table(error))
-    }
-
-    /// Loads the [shape](trait@crate::Shape) of the record with this key, or `None`.
-    ///
-    /// # Errors
-    /// As [`load`](Table::load).
-    pub fn load_one<S: Shape<Record = T>>(
-        &self,
-        key: impl Into<T::Key>,
-        with: &S::With,
-    ) -> Result<Option<S>> {
-        let condition = key.into().with_values(|key| self.access.key_condition(key));
-        Ok(self.load(Filter::new(condition), with)?.pop())
     }
 
     /// Calls `each` with each record of a query: the fastest way to read records. An error of `each` ends the iteration and

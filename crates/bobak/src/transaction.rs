@@ -36,6 +36,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[must_use = "a transaction that is dropped is rolled back"]
 pub struct Transaction<'db> {
     session: TransactionSession<'db>,
+    catalog: &'db Catalog,
+    /// The index of its engine.
+    engine: usize,
     savepoints: AtomicU64,
     open: bool,
     // Fields drop in this order: the session, which may roll back, before the caches may store rows again.
@@ -48,6 +51,8 @@ impl<'db> Transaction<'db> {
         session.control(TransactionControl::Begin)?;
         Ok(Self {
             session: TransactionSession::new(session, catalog, engine),
+            catalog,
+            engine,
             savepoints: AtomicU64::new(0),
             open: true,
             invalidation: Mutex::default(),
@@ -59,7 +64,7 @@ impl<'db> Transaction<'db> {
     /// # Errors
     /// `Unsupported` if another engine keeps them; `Schema` if their table is missing or differs.
     pub fn table<T: Record>(&self) -> Result<Table<'_, T>> {
-        self.session.catalog().bind_inside::<T>(self.session.engine_index(), || self.stored())?;
+        self.catalog.bind_inside::<T>(self.engine, || self.stored())?;
         Ok(Table::new(self.source()))
     }
 
@@ -89,12 +94,7 @@ impl<'db> Transaction<'db> {
 
     /// A batch inside the transaction: its rows are sent in parts, and committed with the transaction.
     pub fn batch(&self, options: BatchOptions) -> Batch<'_> {
-        Batch::in_transaction(
-            self.session.catalog(),
-            self.session.engine_index(),
-            &self.session,
-            options,
-        )
+        Batch::in_transaction(self.catalog, self.engine, &self.session, options)
     }
 
     /// Runs SQL and reads its rows. See [`Db::sql`](crate::Db::sql). The statement can read the tables of all engines, and
@@ -114,12 +114,7 @@ impl<'db> Transaction<'db> {
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
         let parameters = parameters.into_parameters()?;
         self.invalidate_caches(text);
-        self.session.catalog().execute_in(
-            self.session.engine_index(),
-            &self.session,
-            text,
-            &parameters,
-        )
+        self.catalog.execute_in(self.engine, &self.session, text, &parameters)
     }
 
     /// Creates a savepoint. Operations after it are rolled back if it is dropped before [`Savepoint::release`].
@@ -174,7 +169,7 @@ impl<'db> Transaction<'db> {
     /// Keeps caches from storing what a statement may write, until the transaction ends.
     fn invalidate_caches(&self, text: &str) {
         let mut invalidation = self.invalidation.lock().unwrap_or_else(PoisonError::into_inner);
-        self.session.catalog().invalidate_caches(text, &mut invalidation);
+        self.catalog.invalidate_caches(text, &mut invalidation);
     }
 
     fn source(&self) -> SessionSource<'_> {
@@ -190,13 +185,7 @@ impl RunText for Transaction<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         self.invalidate_caches(text);
-        self.session.catalog().query_in(
-            self.session.engine_index(),
-            &self.session,
-            text,
-            parameters,
-            row,
-        )
+        self.catalog.query_in(self.engine, &self.session, text, parameters, row)
     }
 }
 

@@ -220,7 +220,7 @@ impl Condition {
         }
     }
 
-    /// Replaces each [`InQuery`](Condition::InQuery), the innermost first, by what `run` returns for it.
+    /// Replaces each [`InQuery`](Condition::InQuery), the innermost first, by the condition that `run` returns for it.
     ///
     /// # Errors
     /// Those of `run`.

@@ -74,7 +74,7 @@ pub use query::{Order, OrderBy, Query, Select};
 pub use record::{FromRow, Key, Record, SchemaCell, read_field, read_field_into};
 #[doc(hidden)]
 pub use record::{named, read_result, read_result_record};
-pub use relation::{Relation, RelationStep, ToMany, ToOne};
+pub use relation::{RecordRelation, RelationStep, ToMany, ToOne};
 pub use result_column::{ResultColumn, convert};
 pub use row::Row;
 pub use row_buffer::RowBuffer;

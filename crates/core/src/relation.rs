@@ -99,7 +99,7 @@ impl RelationStep {
 }
 
 /// A [`ToOne`] or a [`ToMany`].
-pub trait Relation {
+pub trait RecordRelation {
     /// The record that it starts from.
     type From: Record;
     /// The record that it leads to.
@@ -109,7 +109,7 @@ pub trait Relation {
     fn to_many(self) -> ToMany<Self::From, Self::To>;
 }
 
-impl<A: Record, B: Record> Relation for ToOne<A, B> {
+impl<A: Record, B: Record> RecordRelation for ToOne<A, B> {
     type From = A;
     type To = B;
 
@@ -118,7 +118,7 @@ impl<A: Record, B: Record> Relation for ToOne<A, B> {
     }
 }
 
-impl<A: Record, B: Record> Relation for ToMany<A, B> {
+impl<A: Record, B: Record> RecordRelation for ToMany<A, B> {
     type From = A;
     type To = B;
 

@@ -128,12 +128,12 @@ impl Item {
         None
     }
 
-    /// Its value as it stands there.
+    /// Its value, not parsed.
     pub fn tokens(&self, example: &str, errors: &mut Errors) -> Option<TokenStream> {
         self.parse(example, errors)
     }
 
-    /// What stands in its parentheses, parsed.
+    /// The text in its parentheses, parsed.
     pub fn parse_list<T>(
         &self,
         parser: impl Parser<Output = T>,

@@ -47,7 +47,7 @@ enum Content {
 }
 
 struct Relation {
-    kind: Kind,
+    kind: RelatedKind,
     path: TokenStream,
     query: TokenStream,
     /// The type of the shape, or of the selected values.
@@ -58,15 +58,19 @@ struct Relation {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum RelatedKind {
     One,
     Many,
     Count,
     Exists,
 }
 
-const KINDS: &[(&str, Kind)] =
-    &[("one", Kind::One), ("many", Kind::Many), ("count", Kind::Count), ("exists", Kind::Exists)];
+const KINDS: &[(&str, RelatedKind)] = &[
+    ("one", RelatedKind::One),
+    ("many", RelatedKind::Many),
+    ("count", RelatedKind::Count),
+    ("exists", RelatedKind::Exists),
+];
 const ON_STRUCT: &[&str] = &["of", "with", "crate"];
 const ON_FIELD: &[&str] =
     &["column", "one", "many", "count", "exists", "filter", "order_by", "limit", "select", "with"];
@@ -207,7 +211,9 @@ impl<'a> Shape<'a> {
             _ => quote!(let (#(#names),*) = ::core::clone::Clone::clone(with);),
         };
         let call = match (relation.kind, &relation.select) {
-            (Kind::Count | Kind::Exists, _) => quote!(counts::<#record, _>(#path, #query)),
+            (RelatedKind::Count | RelatedKind::Exists, _) => {
+                quote!(counts::<#record, _>(#path, #query))
+            }
             (_, Some(column)) => quote!(values::<#record, _, #inner>(#path, #query, #column)),
             _ => quote!(related::<#record, _, #inner>(#path, #query, &(#with))),
         };
@@ -226,11 +232,13 @@ impl<'a> Shape<'a> {
                     read
                 }
                 Content::Related(relation) => match relation.kind {
-                    Kind::One if relation.optional => quote!(parts.#ident.one(number, #name)?),
-                    Kind::One => quote!(parts.#ident.required(number, #name)?),
-                    Kind::Many => quote!(parts.#ident.many(number)?),
-                    Kind::Count => quote!(parts.#ident.count(number)),
-                    Kind::Exists => quote!(parts.#ident.exists(number)),
+                    RelatedKind::One if relation.optional => {
+                        quote!(parts.#ident.one(number, #name)?)
+                    }
+                    RelatedKind::One => quote!(parts.#ident.required(number, #name)?),
+                    RelatedKind::Many => quote!(parts.#ident.many(number)?),
+                    RelatedKind::Count => quote!(parts.#ident.count(number)),
+                    RelatedKind::Exists => quote!(parts.#ident.exists(number)),
                 },
             };
             fields.extend(quote_spanned!(field.ty.span()=> #ident: #value,));
@@ -240,12 +248,56 @@ impl<'a> Shape<'a> {
 }
 
 impl Relation {
+    fn parse(
+        items: &[Item],
+        kind: RelatedKind,
+        path: TokenStream,
+        ty: &Type,
+        errors: &mut Errors,
+    ) -> Option<Self> {
+        let mut query = quote!(__bobak::Query::all());
+        for item in items {
+            match item.name.to_string().as_str() {
+                "filter" => {
+                    let filter = item.tokens("filter = Line::PRICE.gt(0)", errors)?;
+                    query.extend(quote!(.and(#filter)));
+                }
+                "order_by" => {
+                    let order = item.tokens("order_by = Line::ID.asc()", errors)?;
+                    query.extend(quote!(.order_by(#order)));
+                }
+                "limit" => {
+                    let limit = item.tokens("limit = 10", errors)?;
+                    query.extend(quote!(.limit(#limit)));
+                }
+                _ => {}
+            }
+        }
+        let optional = generic_argument(ty, "Option");
+        let inner = match kind {
+            RelatedKind::Many => generic_argument(ty, "Vec"),
+            RelatedKind::One => Some(optional.unwrap_or(ty)),
+            RelatedKind::Count | RelatedKind::Exists => Some(ty),
+        };
+        let Some(inner) = inner.map(ToTokens::to_token_stream) else {
+            errors.at(ty, "`many` fills a Vec: write `Vec<…>`");
+            return None;
+        };
+        let mut value = |name: &str| {
+            let item = items.iter().find(|item| item.name == name)?;
+            item.tokens(&format!("{name} = …"), errors)
+        };
+        let select = value("select");
+        let with = value("with").unwrap_or_else(|| quote!(()));
+        let optional = optional.is_some();
+        Some(Self { kind, path, query, inner, select, with, optional })
+    }
     fn part_type(&self) -> TokenStream {
         let inner = &self.inner;
         match (self.kind, &self.select) {
-            (Kind::Count | Kind::Exists, _) => quote!(__bobak::RelatedCounts),
+            (RelatedKind::Count | RelatedKind::Exists, _) => quote!(__bobak::RelatedCounts),
             (_, Some(_)) => quote!(__bobak::RelatedValues<#inner>),
-            _ => quote!(__bobak::Related<#inner>),
+            _ => quote!(__bobak::RelatedRecords<#inner>),
         }
     }
 
@@ -256,7 +308,7 @@ impl Relation {
             "field `{}`: there may be no related record: make it an Option",
             plain(field.ident)
         );
-        (self.kind == Kind::One && !self.optional).then(|| {
+        (self.kind == RelatedKind::One && !self.optional).then(|| {
             quote_spanned!(field.ty.span()=>
                 const _: () = ::core::assert!(!(#path).is_nullable(), #message);
             )
@@ -276,10 +328,6 @@ impl Content {
         for item in items.iter().filter(|item| ON_FIELD.iter().all(|name| item.name != name)) {
             item.unknown(ON_FIELD, ON_STRUCT, "the struct", errors);
         }
-        let value = |name: &str, errors: &mut Errors| {
-            let item = items.iter().find(|item| item.name == name)?;
-            item.tokens(&format!("{name} = …"), errors)
-        };
         let find = |name: &str| items.iter().find(|item| item.name == name);
         let kinds: Vec<_> =
             KINDS.iter().filter_map(|&(name, kind)| Some((find(name)?, kind))).collect();
@@ -297,54 +345,25 @@ impl Content {
                 errors.at(item, message);
             }
             let column = constant(ident);
-            let column = value("column", errors).unwrap_or_else(|| quote!(<#record>::#column));
+            let given = items.iter().find(|item| item.name == "column");
+            let given = given.and_then(|item| item.tokens("column = Order::PLACED", errors));
+            let column = given.unwrap_or_else(|| quote!(<#record>::#column));
             return Some(Self::Column(column));
         };
         reject_beside(&items, kind, errors);
         let path = item.tokens("one = Order::CUSTOMER", errors)?;
-        let mut query = quote!(__bobak::Query::all());
-        for item in &items {
-            match item.name.to_string().as_str() {
-                "filter" => {
-                    let filter = item.tokens("filter = Line::PRICE.gt(0)", errors)?;
-                    query.extend(quote!(.and(#filter)));
-                }
-                "order_by" => {
-                    let order = item.tokens("order_by = Line::ID.asc()", errors)?;
-                    query.extend(quote!(.order_by(#order)));
-                }
-                "limit" => {
-                    let limit = item.tokens("limit = 10", errors)?;
-                    query.extend(quote!(.limit(#limit)));
-                }
-                _ => {}
-            }
-        }
-        let optional = generic_argument(ty, "Option");
-        let inner = match kind {
-            Kind::Many => generic_argument(ty, "Vec"),
-            Kind::One => Some(optional.unwrap_or(ty)),
-            Kind::Count | Kind::Exists => Some(ty),
-        };
-        let Some(inner) = inner.map(ToTokens::to_token_stream) else {
-            errors.at(ty, "`many` fills a Vec: write `Vec<…>`");
-            return None;
-        };
-        let select = value("select", errors);
-        let with = value("with", errors).unwrap_or_else(|| quote!(()));
-        let optional = optional.is_some();
-        Some(Self::Related(Relation { kind, path, query, inner, select, with, optional }))
+        Relation::parse(&items, kind, path, ty, errors).map(Self::Related)
     }
 }
 
 /// Reports the attributes that do not go with this kind.
-fn reject_beside(items: &[Item], kind: Kind, errors: &mut Errors) {
+fn reject_beside(items: &[Item], kind: RelatedKind, errors: &mut Errors) {
     for item in items {
         let name = item.name.to_string();
         let goes = match name.as_str() {
             "column" => false,
-            "order_by" | "limit" | "with" => matches!(kind, Kind::One | Kind::Many),
-            "select" => kind == Kind::Many,
+            "order_by" | "limit" | "with" => matches!(kind, RelatedKind::One | RelatedKind::Many),
+            "select" => kind == RelatedKind::Many,
             _ => true,
         };
         if !goes {

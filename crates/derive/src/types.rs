@@ -8,7 +8,7 @@ use syn::{GenericArgument, PathArguments, Type};
 
 /// What is known about a field's type from its text.
 #[derive(Clone, Copy, PartialEq)]
-pub struct Shape {
+pub struct TypeSyntax {
     /// Whether it is an `Option`; `None` where only the compiler knows.
     pub optional: Option<bool>,
     /// What it is, or what the option holds.
@@ -28,7 +28,7 @@ pub enum Plain {
     Unknown,
 }
 
-impl Shape {
+impl TypeSyntax {
     /// Looks at a type.
     pub fn of(ty: &Type) -> Self {
         if let Some(inner) = option(ty) {

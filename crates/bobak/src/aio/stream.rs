@@ -141,7 +141,7 @@ impl<T> std::fmt::Debug for AsyncRows<T> {
 
 fn open<T: Record>(db: &Db, query: &Query<T>) -> Result<StreamCursor> {
     let catalog = db.catalog();
-    let engine = EngineHandle::new(catalog, catalog.bind::<T>()?)?;
+    let engine = EngineHandle::new(Arc::clone(catalog) as Arc<_>, catalog.bind::<T>()?)?;
     let table = T::schema();
     let columns = (0..table.columns().len()).map(bobak_core::Expr::Column).collect();
     let select = query.to_select(table, columns)?;

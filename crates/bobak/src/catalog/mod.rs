@@ -6,6 +6,7 @@ mod statements;
 pub(crate) use statements::CacheInvalidation;
 
 use crate::changes::TrackedRecord;
+use crate::handle::EngineSet;
 use crate::router::{NamedEngine, Router, RouterOptions};
 use crate::schema;
 use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
@@ -109,11 +110,6 @@ impl Catalog {
         &self.engines
     }
 
-    /// The index of the engine that keeps a table: `otherwise` if no record type of the model has this schema.
-    pub(crate) fn engine_with(&self, table: &Arc<TableSchema>, otherwise: usize) -> usize {
-        self.read_model().engine_with(table).unwrap_or(otherwise)
-    }
-
     fn engine_name(&self, index: usize) -> &str {
         self.engines.get(index).map_or("", |(name, _)| name)
     }
@@ -213,6 +209,17 @@ impl Catalog {
 
     fn write_model(&self) -> RwLockWriteGuard<'_, Model> {
         self.model.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EngineSet for Catalog {
+    #[inline]
+    fn engine(&self, index: usize) -> Result<&Arc<dyn Engine>> {
+        Self::engine(self, index)
+    }
+
+    fn engine_with(&self, table: &Arc<TableSchema>, otherwise: usize) -> usize {
+        self.read_model().engine_with(table).unwrap_or(otherwise)
     }
 }
 

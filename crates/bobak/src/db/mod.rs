@@ -77,6 +77,10 @@ impl Db {
         Self(catalog)
     }
 
+    fn handle(&self, engine: usize) -> Result<EngineHandle> {
+        EngineHandle::new(Arc::clone(&self.0) as Arc<_>, engine)
+    }
+
     /// The statistics of a record type's cache; `None` if it has no cache. See [`DbBuilder::cache`].
     #[cfg(feature = "cache")]
     #[must_use]
@@ -94,7 +98,7 @@ impl Db {
     /// columns has the same table.
     pub fn table<T: Record>(&self) -> Result<Table<'static, T>> {
         let engine = self.0.bind::<T>()?;
-        Ok(Table::new(SessionSource::Engine(EngineHandle::new(&self.0, engine)?)))
+        Ok(Table::new(SessionSource::Engine(self.handle(engine)?)))
     }
 
     /// A table that no struct describes, of the main engine.
@@ -103,7 +107,7 @@ impl Db {
     /// `Schema` if there is no table with this name.
     pub fn dynamic(&self, name: &str) -> Result<DynTable<'static>> {
         let schema = self.0.stored(0, name)?;
-        Ok(DynTable::new(SessionSource::Engine(EngineHandle::new(&self.0, 0)?), schema))
+        Ok(DynTable::new(SessionSource::Engine(self.handle(0)?), schema))
     }
 
     /// The tables in the main engine, whether the model knows them or not, ordered by name.

@@ -71,7 +71,7 @@ impl LinkValues {
 
 /// For each group of rows above, the numbers of its rows in the level, in their order.
 #[derive(Debug, Default)]
-pub(super) struct Links {
+pub(super) struct RowLinks {
     /// The group of each row above; `NONE` if it has no value.
     groups: Vec<u32>,
     /// Where the rows of each group begin in `rows`; one more at the end.
@@ -79,7 +79,7 @@ pub(super) struct Links {
     rows: Vec<u32>,
 }
 
-impl Links {
+impl RowLinks {
     /// From pairs of a group and a row, whose rows ascend.
     pub fn new(groups: Vec<u32>, count: usize, pairs: &[(u32, u32)]) -> Self {
         let mut starts = vec![0u32; count + 1];

@@ -3,11 +3,45 @@
 use super::Shape;
 use super::rows::{ShapeColumns, ShapeLevel, ShapeRows};
 use crate::handle::{LendSession, SessionSource, TransactionSession};
-use bobak_core::{ErrorKind, Query, Record, Result, TransactionControl};
+use crate::table::Table;
+use bobak_core::{ErrorKind, Filter, Key, Query, Record, Result, TransactionControl};
+
+impl<T: Record> Table<'_, T> {
+    /// Loads [shapes](trait@crate::Shape) of the records of a query: some fields of each, and related records with them. The
+    /// number of queries depends on the shape alone: one for the records, and for each related field one for each step of
+    /// its relation. `with` are the shape's parameters.
+    ///
+    /// The order, limit and offset of the query apply to the records; those of a related field apply to the related records
+    /// of each record. All queries see one state of the database if the engine has read-only transactions, as SQLite has.
+    ///
+    /// # Errors
+    /// As [`list`](Table::list); `NotFound` if a related record is required and missing; `Mismatch` if there are several.
+    pub fn load<S: Shape<Record = T>>(
+        &self,
+        query: impl Into<Query<T>>,
+        with: &S::With,
+    ) -> Result<Vec<S>> {
+        let loaded = load_shapes(&self.access.source, query.into(), with);
+        loaded.map_err(|error| self.access.in_table(error))
+    }
+
+    /// Loads the [shape](trait@crate::Shape) of the record with this key, or `None`.
+    ///
+    /// # Errors
+    /// As [`load`](Table::load).
+    pub fn load_one<S: Shape<Record = T>>(
+        &self,
+        key: impl Into<T::Key>,
+        with: &S::With,
+    ) -> Result<Option<S>> {
+        let condition = key.into().with_values(|key| self.access.key_condition(key));
+        Ok(self.load(Filter::new(condition), with)?.pop())
+    }
+}
 
 /// The shapes of a query. Outside a transaction all queries of a shape with parts see one state of the engine, if it has
 /// read-only transactions.
-pub(crate) fn load<S: Shape>(
+fn load_shapes<S: Shape>(
     source: &SessionSource<'_>,
     query: Query<S::Record>,
     with: &S::With,
@@ -17,7 +51,7 @@ pub(crate) fn load<S: Shape>(
     match session.begin_reading() {
         Ok(()) => {
             let index = source.engine_index();
-            let session = TransactionSession::new(session, source.catalog(), index);
+            let session = TransactionSession::new(session, source.engines(), index);
             let snapshot = SessionSource::Transaction(&session);
             let loaded = load_from(&snapshot, query, with);
             let end =

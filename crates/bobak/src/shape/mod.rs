@@ -12,8 +12,7 @@ mod load;
 mod related;
 mod rows;
 
-pub(crate) use load::load;
-pub use related::{Related, RelatedCounts, RelatedValues};
+pub use related::{RelatedCounts, RelatedRecords, RelatedValues};
 pub use rows::{ShapeColumns, ShapeLevel, read_shape_field};
 
 use bobak_core::{Record, Result, Row};

@@ -1,21 +1,21 @@
 //! The parts of a shape.
 
 use super::Shape;
-use super::links::{LinkValues, Links, NONE, value_at};
-use super::rows::{Limits, ShapeColumns, ShapeLevel, ShapeRows, read_field_at};
+use super::links::{LinkValues, NONE, RowLinks, value_at};
+use super::rows::{RelatedLimits, ShapeColumns, ShapeLevel, ShapeRows, read_field_at};
 use bobak_core::{
-    Column, Condition, Error, ErrorKind, Expr, Field, Query, Record, Relation, RelationStep,
+    Column, Condition, Error, ErrorKind, Expr, Field, Query, Record, RecordRelation, RelationStep,
     Result, Select, TableSchema, ToMany, ValueRef,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The related records of all rows of a level.
-pub struct Related<S: Shape> {
+pub struct RelatedRecords<S: Shape> {
     rows: ShapeRows,
     parts: S::Parts,
-    links: Links,
-    limits: Limits,
+    links: RowLinks,
+    limits: RelatedLimits,
 }
 
 /// One column of the related records of all rows of a level.
@@ -24,8 +24,8 @@ pub struct RelatedValues<V> {
     table: &'static TableSchema,
     /// The index of the column in the table.
     column: usize,
-    links: Links,
-    limits: Limits,
+    links: RowLinks,
+    limits: RelatedLimits,
     values: PhantomData<fn() -> V>,
 }
 
@@ -35,7 +35,7 @@ pub struct RelatedCounts {
     counts: Vec<u64>,
 }
 
-impl<S: Shape> Related<S> {
+impl<S: Shape> RelatedRecords<S> {
     /// The related records of a row.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl<S: Shape> Related<S> {
     /// The related record of a row.
     ///
     /// # Errors
-    /// `NotFound` if there is none; as [`one`](Related::one).
+    /// `NotFound` if there is none; as [`one`](RelatedRecords::one).
     pub fn required(&self, row: usize, field: &'static str) -> Result<S> {
         self.one(row, field)?.ok_or_else(|| {
             let message = format!("no record is related by the field `{field}`: make it an Option");
@@ -112,24 +112,24 @@ impl ShapeLevel<'_> {
     ///
     /// # Errors
     /// As [`Table::load`](crate::Table::load).
-    pub fn related<T: Record, R: Relation<From = T>, S: Shape<Record = R::To>>(
+    pub fn related<T: Record, R: RecordRelation<From = T>, S: Shape<Record = R::To>>(
         &self,
         relation: R,
         query: Query<R::To>,
         with: &S::With,
-    ) -> Result<Related<S>> {
+    ) -> Result<RelatedRecords<S>> {
         let mut columns = ShapeColumns::default();
         S::columns(&mut columns);
         let (rows, links, limits) = self.load_linked(relation.to_many(), columns, &query)?;
         let parts = S::load_parts(&ShapeLevel { source: self.source, rows: &rows }, with)?;
-        Ok(Related { rows, parts, links, limits })
+        Ok(RelatedRecords { rows, parts, links, limits })
     }
 
     /// As [`related`](ShapeLevel::related), of one column.
     ///
     /// # Errors
     /// As [`Table::load`](crate::Table::load).
-    pub fn values<T: Record, R: Relation<From = T>, V: Field>(
+    pub fn values<T: Record, R: RecordRelation<From = T>, V: Field>(
         &self,
         relation: R,
         query: Query<R::To>,
@@ -146,7 +146,7 @@ impl ShapeLevel<'_> {
     ///
     /// # Errors
     /// As [`Table::load`](crate::Table::load).
-    pub fn counts<T: Record, R: Relation<From = T>>(
+    pub fn counts<T: Record, R: RecordRelation<From = T>>(
         &self,
         relation: R,
         query: Query<R::To>,
@@ -188,7 +188,7 @@ impl ShapeLevel<'_> {
             offset: 0,
         };
         let select = self.source.with_values_of_subqueries(select)?;
-        let engine = self.source.catalog().engine_with(&select.table, self.source.engine_index());
+        let engine = self.source.engines().engine_with(&select.table, self.source.engine_index());
         self.source.run_on(engine, &select, &mut |row| {
             if let (Some(count), ValueRef::Int(found)) =
                 (counts.get_mut(values.number(row.get(0)) as usize), row.get(1))
@@ -216,9 +216,9 @@ impl ShapeLevel<'_> {
         relation: ToMany<A, B>,
         columns: ShapeColumns,
         query: &Query<B>,
-    ) -> Result<(ShapeRows, Links, Limits)> {
+    ) -> Result<(ShapeRows, RowLinks, RelatedLimits)> {
         let mut steps = relation.steps().peekable();
-        let nothing = || (ShapeRows::default(), Links::default(), Limits::default());
+        let nothing = || (ShapeRows::default(), RowLinks::default(), RelatedLimits::default());
         let Some(first) = steps.peek() else { return Ok(nothing()) };
         let (mut values, groups) = self.link_values(A::schema(), first);
         let count = values.len();
@@ -235,7 +235,7 @@ impl ShapeLevel<'_> {
                 let (rows, limits) =
                     ShapeRows::linked(self.source, table, columns, query, link_values)?;
                 let pairs = follow(&rows, link, &values, &origins);
-                return Ok((rows, Links::new(groups, count, &pairs), limits));
+                return Ok((rows, RowLinks::new(groups, count, &pairs), limits));
             };
             let from = next.from_column(table);
             let mut next_columns = ShapeColumns::default();

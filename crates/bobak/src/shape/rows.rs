@@ -4,7 +4,7 @@ use super::links::LinkValues;
 use crate::handle::SessionSource;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Column, Condition, Error, ErrorKind, Expr, Field, Query, Record, Relation, Result, Row,
+    Column, Condition, Error, ErrorKind, Expr, Field, Query, Record, RecordRelation, Result, Row,
     RowBuffer, Select, TableSchema,
 };
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl ShapeColumns {
     }
 
     /// Adds the column that a relation starts from.
-    pub fn relation<T: Record, R: Relation<From = T>>(&mut self, relation: R) {
+    pub fn relation<T: Record, R: RecordRelation<From = T>>(&mut self, relation: R) {
         if let Some(step) = relation.to_many().steps().next() {
             self.link(step.from_column(T::schema()));
         }
@@ -71,7 +71,7 @@ impl ShapeRows {
         mut columns: ShapeColumns,
         query: &Query<T>,
         link: (usize, &mut LinkValues),
-    ) -> Result<(Self, Limits)> {
+    ) -> Result<(Self, RelatedLimits)> {
         let (column, values) = link;
         columns.link(column);
         let mut select = query.to_select(table, columns.exprs())?;
@@ -79,7 +79,7 @@ impl ShapeRows {
             let message = "related records cannot be grouped";
             return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
         }
-        let limits = Limits::take(&mut select);
+        let limits = RelatedLimits::take(&mut select);
         let linked = values.condition(column);
         select.condition = Some(match select.condition {
             Some(condition) => Condition::And(vec![linked, condition]),
@@ -92,7 +92,7 @@ impl ShapeRows {
         let select = source.with_values_of_subqueries(select)?;
         let mut rows = RowBuffer::default();
         let mut positions = Vec::new();
-        let engine = source.catalog().engine_with(&select.table, source.engine_index());
+        let engine = source.engines().engine_with(&select.table, source.engine_index());
         source.run_on(engine, &select, &mut |row| {
             positions.push(rows.bytes());
             rows.push(row).map(|()| true)
@@ -148,12 +148,12 @@ pub(super) fn read_field_at<V: Field>(
 
 /// Which of the related rows of each row count: by the offset and the limit of a part's query.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Limits {
+pub(super) struct RelatedLimits {
     offset: usize,
     limit: Option<usize>,
 }
 
-impl Limits {
+impl RelatedLimits {
     /// Takes the limits out of a query.
     fn take(select: &mut Select) -> Self {
         let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);

@@ -3,7 +3,7 @@
 use crate::errors::Errors;
 use crate::names::{constant, plain, snake};
 use crate::record::attr::{FieldAttrs, IndexAttr, StructAttrs};
-use crate::types::Shape;
+use crate::types::TypeSyntax;
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::{Data, DeriveInput, Fields, FieldsNamed, Type, Visibility};
@@ -26,7 +26,7 @@ pub struct FieldAst<'a> {
     pub ident: &'a Ident,
     pub vis: &'a Visibility,
     pub ty: &'a Type,
-    pub shape: Shape,
+    pub shape: TypeSyntax,
     pub name: String,
     pub constant: Ident,
     pub attrs: FieldAttrs,
@@ -71,7 +71,7 @@ impl<'a> RecordAst<'a> {
                 ident,
                 vis: &field.vis,
                 ty: &field.ty,
-                shape: Shape::of(&field.ty),
+                shape: TypeSyntax::of(&field.ty),
                 name,
                 constant: constant(ident),
                 attrs,

@@ -8,7 +8,7 @@ use bobak_core::{Assign, Comparison, Condition, OnError, SubQuery, Value};
 
 /// Columns of each type, compared with themselves and with others of the type; NULLs on both sides.
 pub fn columns_of_subqueries(harness: &dyn Harness) -> Check {
-    asked(harness, |table| {
+    check_each(harness, |table| {
         let pairs = [
             (INT, INT2),
             (INT, 0),
@@ -35,9 +35,9 @@ pub fn columns_of_subqueries(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Subqueries in subqueries, beside other conditions, and negated.
+/// Subqueries in subqueries, along with other conditions, and negated.
 pub fn nested_subqueries(harness: &dyn Harness) -> Check {
-    asked(harness, |table| {
+    check_each(harness, |table| {
         let small = super::compare(0, Comparison::LessOrEqual, Value::Int(20));
         let inner = within(table, INT, INT2, Some(small.clone()));
         let negated = Condition::Not(Box::new(inner.clone()));
@@ -89,7 +89,7 @@ fn filled<'e>(engine: &'e dyn bobak_core::Engine, table: &Table) -> Check<Probe<
     Ok(probe)
 }
 
-fn asked(harness: &dyn Harness, conditions: impl Fn(&Table) -> Vec<Condition>) -> Check {
+fn check_each(harness: &dyn Harness, conditions: impl Fn(&Table) -> Vec<Condition>) -> Check {
     for indexed in [false, true] {
         let store = harness.fresh()?;
         let capabilities = store.engine().capabilities();
