@@ -104,7 +104,7 @@ impl<'a> RecordAst<'a> {
     }
 
     /// The name of a reference's relation: the field's constant without `_ID`, or with `_REF` if that is no other name.
-    pub fn relation(&self, column: &Column<'_>) -> Ident {
+    pub fn relation(&self, column: &FieldAst<'_>) -> Ident {
         let name = column.constant.to_string();
         let short = name.strip_suffix("_ID").filter(|short| {
             let is_taken = self.columns.iter().any(|column| column.constant == short);

@@ -64,11 +64,13 @@ fn constants(table: &RecordAst<'_>) -> TokenStream {
 }
 
 /// The relation of a field that refers to a record.
-fn relation(table: &RecordAst<'_>, place: usize, column: &Column<'_>) -> Option<TokenStream> {
-    let Some(Target::Record(target)) = column.attrs.references.as_ref().map(|at| &at.value) else {
+fn relation(table: &RecordAst<'_>, place: usize, column: &FieldAst<'_>) -> Option<TokenStream> {
+    let Some(ReferenceTarget::Record(target)) =
+        column.attrs.references.as_ref().map(|at| &at.value)
+    else {
         return None;
     };
-    let Column { vis, ty, .. } = column;
+    let FieldAst { vis, ty, .. } = column;
     let (record, constant) = (table.ident, table.relation(column));
     let doc = format!(" The record that `{}` refers to.", column.name);
     Some(quote_spanned! {target.span()=>
