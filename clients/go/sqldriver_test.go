@@ -17,7 +17,7 @@ func TestDatabaseSQL(t *testing.T) {
 		ok(t, err)
 		defer func() { ok(t, db.Close()) }()
 		ok(t, db.PingContext(background))
-		_, err = db.Exec("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, at INTEGER, raw BLOB)")
+		_, err = db.Exec("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, at TIMESTAMP_MICROS, raw BLOB)")
 		ok(t, err)
 		at := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
 		insert, err := db.Prepare("INSERT INTO t (name, at, raw) VALUES (?, ?, ?)")
@@ -43,9 +43,9 @@ func TestDatabaseSQL(t *testing.T) {
 		seen := 0
 		for rows.Next() {
 			var name sql.NullString
-			var micros int64
-			ok(t, rows.Scan(&id, &name, &micros))
-			equal(t, time.UnixMicro(micros).UTC(), at)
+			var found time.Time
+			ok(t, rows.Scan(&id, &name, &found))
+			equal(t, found.UTC(), at)
 			equal(t, name.Valid, id > 1)
 			// A write while rows are open.
 			_, err := tx.Exec("UPDATE t SET name = 'seen' WHERE id = ?", id)
@@ -227,6 +227,16 @@ func TestDatabaseSQLTypes(t *testing.T) {
 		rows := &sqlRows{open: cursor{columns: []wire.ResultColumn{{Name: "a", Type: column}}}}
 		equal(t, rows.ColumnTypeDatabaseTypeName(0), strings.ToUpper(column.String()))
 		equal(t, rows.ColumnTypeScanType(0).String(), "time.Time")
+	}
+	for column, stored := range map[wire.Type]any{
+		wire.TypeCurrency: int64(125_000), wire.TypeTime: int64(3_600_500_000), wire.TypeUUID: make([]byte, 16),
+	} {
+		found, err := driverValue(stored, column)
+		ok(t, err)
+		text := map[wire.Type]string{
+			wire.TypeCurrency: "12.50", wire.TypeTime: "01:00:00.5", wire.TypeUUID: UUID{}.String(),
+		}[column]
+		equal(t, found.(string), text)
 	}
 	var amount Currency
 	for _, value := range []any{int64(12_500), "1.25", []byte("1.25")} {

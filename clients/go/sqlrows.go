@@ -56,7 +56,7 @@ func (r *sqlRows) ColumnTypeScanType(place int) reflect.Type {
 		return uuidType
 	case "BOOL":
 		return reflect.TypeOf(false)
-	case "TEXT", "JSON", "DECIMAL":
+	case "TEXT", "JSON", "DECIMAL", "TIME":
 		return reflect.TypeOf("")
 	case "BYTES", "BLOB":
 		return bytesType
@@ -115,8 +115,8 @@ func (r *sqlRows) Next(into []driver.Value) error {
 	return nil
 }
 
-// driverValue returns a stored value as database/sql expects it: a time if the column has one. Text that is
-// not a time, in the table of another program, stays text.
+// driverValue returns a stored value as database/sql expects it: a time if the column has one; the text of an
+// amount, a time of day or a UUID. Text that is not a time, in the table of another program, stays text.
 func driverValue(stored any, column wire.Type) (driver.Value, error) {
 	switch column {
 	case wire.TypeDate, wire.TypeDateTime, wire.TypeTimestamp:
@@ -128,6 +128,17 @@ func driverValue(stored any, column wire.Type) (driver.Value, error) {
 			return at, nil
 		}
 		return natural(stored, column)
+	case wire.TypeCurrency, wire.TypeTime, wire.TypeUUID:
+		value, err := natural(stored, column)
+		switch value := value.(type) {
+		case Currency:
+			return value.String(), err
+		case UUID:
+			return value.String(), err
+		case time.Duration:
+			return time.Time{}.Add(value).Format("15:04:05.999999"), err
+		}
+		return value, err
 	case wire.TypeBool:
 		if number, ok := stored.(int64); ok {
 			return number != 0, nil

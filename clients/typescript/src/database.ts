@@ -5,8 +5,9 @@ import { follow, lastOf, page, trackedNames, type Change, type ChangeOptions, ty
 import { Rows } from "./rows.js";
 import { Table } from "./table.js";
 import { parseUrl, type Target } from "./url.js";
-import { parameter, type Value } from "./values.js";
+import { loadResult, parameter, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
+import type { ResultColumn } from "./wire/answer.js";
 import type { Stored, Writer } from "./wire/code.js";
 import { Kind } from "./wire/frame.js";
 import * as request from "./wire/request.js";
@@ -156,14 +157,14 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     });
   }
 
-  /** All rows of an SQL statement, with ? for each parameter: objects with stored values by column name. */
+  /** All rows of an SQL statement, with ? for each parameter: objects by column name. Amounts are `Money`, dates, times and UUIDs texts. */
   async sql<T = Record<string, Value>>(text: string, parameters: unknown[] = [], options: Options = {}): Promise<T[]> {
     const stored = sqlParameters(parameters);
     return this.run(true, options.signal, async (c) => {
       const rows: T[] = [];
-      let names: string[] = [];
-      await queryRows(c, c.sql(text, stored), (found) => (names = distinct(found)), (row) => {
-        rows.push(Object.fromEntries(row.map((value, place) => [names[place], value])) as T);
+      let columns: ResultColumn[] = [];
+      await queryRows(c, c.sql(text, stored), (found) => (columns = distinct(found)), (row) => {
+        rows.push(Object.fromEntries(row.map((value, place) => [columns[place]!.name, loadResult(value, columns[place]!.type)])) as T);
       });
       return rows;
     });
@@ -215,9 +216,10 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
 }
 
 /** The names of the columns, which must be distinct in an object. */
-function distinct(names: string[]): string[] {
+function distinct(columns: ResultColumn[]): ResultColumn[] {
+  const names = columns.map((column) => column.name);
   const twice = names.find((name, place) => names.indexOf(name) !== place);
-  if (twice === undefined) return names;
+  if (twice === undefined) return columns;
   throw new BobakError("Misuse", `two columns have the name '${twice}': rename one with AS`);
 }
 
@@ -233,19 +235,19 @@ function sqlParameter(value: unknown, place: number): request.Parameter {
 }
 
 /**
- * Reads all rows of a query. For SQL the names of the columns precede them.
+ * Reads all rows of a query. For SQL the columns precede them.
  * @internal
  */
 export async function queryRows(
-  c: Connection, source: (w: Writer) => void, names: ((names: string[]) => void) | undefined, each: (row: Stored[]) => void,
+  c: Connection, source: (w: Writer) => void, columns: ((columns: ResultColumn[]) => void) | undefined, each: (row: Stored[]) => void,
 ): Promise<void> {
-  const id = c.put(Kind.query, (w) => source(w.u32(credit).bool(names !== undefined)));
+  const id = c.put(Kind.query, (w) => source(w.u32(credit).bool(columns !== undefined)));
   let taken = 0;
   let failed: unknown;
-  if (names) {
-    const found = answer.columns((await c.receive(id, Kind.columns)).body).columns.map((column) => column.name);
+  if (columns) {
+    const found = answer.columns((await c.receive(id, Kind.columns)).body).columns;
     try {
-      names(found);
+      columns(found);
     } catch (error) {
       failed = error;
       c.send(Kind.cancel, false, id, undefined);

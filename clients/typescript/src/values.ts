@@ -138,6 +138,11 @@ export function load(stored: Stored, type: Type): Value {
   return type === "uuid" && stored instanceof Uint8Array ? uuidText(stored) : stored;
 }
 
+/** A value of an SQL result: amounts, dates, times and UUIDs by their type, anything else as it is stored. */
+export function loadResult(stored: Stored, type: Type): Value {
+  return ["currency", "date", "time", "datetime", "timestamp", "uuid"].includes(type) ? load(stored, type) : stored;
+}
+
 /** An SQL parameter with its type. Numbers, texts and bytes have no type; a whole number is an integer. */
 export function parameter(value: unknown): Parameter {
   const plain = (value: Stored): Parameter => ({ value, type: "any" });

@@ -80,7 +80,10 @@ export function rows(body: Buffer): Stored[][] {
   return found;
 }
 
-export const columns = (body: Buffer): { cursor: bigint; columns: { name: string; type: Type }[] } =>
+/** A column of a result. */
+export type ResultColumn = { name: string; type: Type };
+
+export const columns = (body: Buffer): { cursor: bigint; columns: ResultColumn[] } =>
   whole(body, (r) => ({
     cursor: r.u64(),
     columns: r.list(r.u16(), () => ({ name: r.text(), type: types[r.upTo(types.length - 1, "a type")]! })),

@@ -17,6 +17,7 @@ from .._core.rows import Rows
 from .._core.table_plan import Plan
 from .._core.url import Target, parse
 from .._errors import Error
+from .._wire.answer import ResultColumn
 from .._wire.frame import Kind
 from .._wire.schema import TableSchema
 from .pool import Connection, Pool
@@ -119,13 +120,13 @@ class AsyncSession:
     ) -> Rows[Any]:
         """All rows of an SQL statement, with ``?`` for each parameter.
 
-        Rows are tuples of stored values (money as ten-thousandths, dates as days), or records of
-        the dataclass ``into``, by column name.
+        Rows are tuples, in which amounts are ``Decimal``, dates and times those of ``datetime``,
+        and UUIDs ``uuid.UUID``; or records of the dataclass ``into``, by column name.
         """
         ask = calls.of_sql(text, ops.parameters(parameters))
         columns, found = await self._run(calls.query(ask, lambda rows: rows, names=True))
         names = [column.name for column in columns]
-        make = ops.into_records(into, names) if into is not None else _tuples
+        make = ops.into_records(into, names) if into is not None else ops.into_tuples(columns)
         return Rows(names, make(found))
 
     async def sql_iter(
@@ -133,9 +134,9 @@ class AsyncSession:
     ) -> AsyncIterator[tuple[Any, ...]]:
         """As :meth:`sql`, in constant memory: the rows are fetched in blocks."""
         ask = calls.of_sql(text, ops.parameters(parameters))
-        async for part in self._parts(calls.open_cursor(ask, writes=True)):
-            for row in part:
-                yield tuple(row)
+        async for columns, part in self._parts(calls.open_cursor(ask, writes=True)):
+            for row in ops.into_tuples(columns)(part):
+                yield row
 
     async def execute(self, text: str, parameters: Sequence[Any] = ()) -> int:
         """Runs an SQL statement, and returns the number of changed rows."""
@@ -165,13 +166,15 @@ class AsyncSession:
                 raise
             await batch._finish()
 
-    async def _parts(self, opening: Call[Cursor]) -> AsyncIterator[list[Row]]:
-        """The rows of a cursor, in blocks."""
+    async def _parts(
+        self, opening: Call[Cursor]
+    ) -> AsyncIterator[tuple[list[ResultColumn], list[Row]]]:
+        """The columns of a cursor and its rows, in blocks."""
         async with self._held() as session:
             cursor = await session._run(opening)
             try:
                 while part := await session._run(calls.fetch(cursor)):
-                    yield part
+                    yield cursor.columns, part
             finally:
                 # If the connection broke, the cursor is already closed.
                 with suppress(Error):
@@ -453,7 +456,3 @@ async def connect_async(url: str) -> AsyncDatabase:
     database = AsyncDatabase(parse(url))
     await database._greet()
     return database
-
-
-def _tuples(found: list[Row]) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in found]

@@ -66,7 +66,7 @@ class AsyncSelection(Generic[T]):
     async def __aiter__(self) -> AsyncIterator[T]:
         """The rows in constant memory, as of one moment."""
         make = ops.maker(self._plan, self._query)
-        async for part in self._session._parts(ops.cursor_of(self._plan, self._query)):
+        async for _, part in self._session._parts(ops.cursor_of(self._plan, self._query)):
             for record in make(part):
                 yield record
 

@@ -9,7 +9,7 @@ from typing import Any
 from .._errors import Error, ErrorKind
 from .._wire import answer, request
 from .._wire import condition as wire
-from .._wire.answer import Group
+from .._wire.answer import Group, ResultColumn
 from .._wire.condition import Placed
 from .._wire.frame import Kind
 from .._wire.request import Parameter
@@ -286,6 +286,19 @@ def parameters(values: Sequence[Any]) -> list[Parameter]:
         )
         raise Error(ErrorKind.MISUSE, message)
     return [types.parameter(value) for value in values]
+
+
+def into_tuples(columns: list[ResultColumn]) -> Callable[[list[Row]], list[tuple[Any, ...]]]:
+    """Returns a function that makes tuples from rows of SQL, by the types of the columns."""
+    loads = [types.result_loader(column.type) for column in columns]
+    if not any(loads):
+        return lambda found: [tuple(row) for row in found]
+
+    def tuples(found: list[Row]) -> list[tuple[Any, ...]]:
+        pairs = [list(zip(loads, row)) for row in found]
+        return [tuple(load(value) if load else value for load, value in row) for row in pairs]
+
+    return tuples
 
 
 def into_records(cls: Any, names: list[str]) -> Callable[[list[Row]], list[Any]]:

@@ -76,6 +76,17 @@ def load_as(kind: Type | None, value: Stored) -> Any:
         raise _mismatch(kind.name.lower(), value) from None
 
 
+def result_loader(kind: Type) -> Load | None:
+    """The conversion of a column of an SQL result, if its values are amounts, dates, times or
+    UUIDs. What another program has stored otherwise stays as it is."""
+    if kind is Type.DECIMAL:
+        return lambda value: Decimal(value) if isinstance(value, (int, str)) else value
+    if kind in (Type.BOOL, Type.JSON) or (load := _LOAD.get(kind)) is None:
+        return None
+    stored = bytes if kind is Type.UUID else int
+    return lambda value: load(value) if isinstance(value, stored) else value
+
+
 def store_any(value: Any) -> Stored:
     """The stored form of a value of any type."""
     return parameter(value).value

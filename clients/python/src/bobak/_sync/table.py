@@ -66,7 +66,7 @@ class Selection(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         """The rows in constant memory, as of one moment."""
         make = ops.maker(self._plan, self._query)
-        for part in self._session._parts(ops.cursor_of(self._plan, self._query)):
+        for _, part in self._session._parts(ops.cursor_of(self._plan, self._query)):
             for record in make(part):
                 yield record
 
