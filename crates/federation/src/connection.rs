@@ -107,8 +107,13 @@ impl ConnectionExtension for ConnectionTables {
         Ok(())
     }
 
-    fn check_statement(&self, actions: &[StatementAction], in_transaction: bool) -> Result<()> {
-        check_write_target(self.attached(), actions, None)?;
+    fn check_statement(
+        &self,
+        actions: &[StatementAction],
+        returns_rows: bool,
+        in_transaction: bool,
+    ) -> Result<()> {
+        check_write_target(self.attached(), actions, returns_rows, None)?;
         let writes_main = |action: &StatementAction| {
             write_target(self.attached(), action) == Some(WriteTarget::Main)
         };
@@ -123,14 +128,23 @@ impl ConnectionExtension for ConnectionTables {
     }
 }
 
-/// Rejects a statement that writes to two engines, or to another than `only`.
+/// Rejects a statement that writes to two engines, or to another than `only`, and one that returns what it wrote to an
+/// attached engine: SQLite does not know what the engine generated.
 pub(crate) fn check_write_target(
     attached: &AttachedEngines,
     actions: &[StatementAction],
+    returns_rows: bool,
     only: Option<WriteTarget>,
 ) -> Result<()> {
     let mut seen = only;
     for target in actions.iter().filter_map(|action| write_target(attached, action)) {
+        if returns_rows && target != WriteTarget::Main {
+            let message = format!(
+                "RETURNING is not available for tables of {}: read the rows after the statement",
+                attached.target_name(target)
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
         match seen {
             Some(other) if other != target => {
                 let (other, target) = (attached.target_name(other), attached.target_name(target));

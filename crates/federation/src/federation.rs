@@ -108,11 +108,9 @@ impl Federation {
             connection.with_writes(|connection| {
                 sessions.lend(position, session, || {
                     let statement = connection.prepare(text)?;
-                    check_write_target(
-                        &self.attached,
-                        connection.actions(statement),
-                        Some(target),
-                    )?;
+                    let returns_rows = !connection.column_names(statement).is_empty();
+                    let actions = connection.actions(statement);
+                    check_write_target(&self.attached, actions, returns_rows, Some(target))?;
                     connection.run(text, parameters, row)
                 })
             })

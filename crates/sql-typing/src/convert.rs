@@ -21,6 +21,10 @@ pub(crate) fn convert(e: &mut Expr, from: ValueKind, to: ValueKind) -> Result<bo
     match (from.unit(), to.unit()) {
         (None, None) => Ok(false),
         (None, Some(ty)) => to_unit(e, from, ty).map(|()| true),
+        (Some(ty), None) if ty != Type::Currency && is_number(to) => {
+            let help = "store it in a column of its type, or as text";
+            Err(mismatch(format!("{} is not a number: {help}", noun(ty))))
+        }
         (Some(ty), None) => Ok(to_plain(e, ty, to == ValueKind::Of(Type::Text))),
         (Some(Type::Date), Some(Type::DateTime | Type::Timestamp)) => {
             let day = number("86400000000");
@@ -36,6 +40,12 @@ pub(crate) fn convert(e: &mut Expr, from: ValueKind, to: ValueKind) -> Result<bo
             Err(mismatch(format!("{from} cannot be used as {to}")))
         }
     }
+}
+
+/// Whether values are numbers, and in no other unit.
+const fn is_number(kind: ValueKind) -> bool {
+    use Type::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    matches!(kind, ValueKind::Of(I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | F32 | F64))
 }
 
 /// Converts what is not in the type's unit: literals now, other values when the statement runs.

@@ -42,6 +42,7 @@ mod schema;
 #[cfg(feature = "postgres")]
 mod sharded; // three PostgreSQL shards, one of them killed
 mod sql;
+mod sql_compare; // random SQL on every engine
 mod sql_types; // amounts, dates and times in SQL
 mod tables;
 mod transaction_boundaries; // replays end between transactions

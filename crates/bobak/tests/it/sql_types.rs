@@ -182,6 +182,8 @@ const REJECTED: &[&str] = &[
     "SELECT id FROM sale WHERE total > 0.00005",
     "SELECT placed + 1 FROM sale",
     "SELECT id FROM sale WHERE total = due",
+    "UPDATE sale SET quantity = due",
+    "INSERT INTO sale (id, quantity) SELECT 9, placed FROM sale",
 ];
 
 fn check(db: &Db, name: &str, statements: &[(&str, &str)]) {

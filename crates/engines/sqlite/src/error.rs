@@ -216,6 +216,8 @@ fn from_text(message: &str, offset: Option<usize>) -> Error {
     let says = |words: &[&str]| words.iter().any(|part| message.contains(part));
     let kind = if says(&["integer overflow"]) {
         ErrorKind::OutOfRange
+    } else if says(&["RETURNING is not available"]) {
+        ErrorKind::Unsupported
     } else if says(&["syntax error", "incomplete input", "unrecognized token"]) {
         ErrorKind::Syntax
     } else if says(&[

@@ -43,11 +43,16 @@ pub trait ConnectionExtension: Any + Debug + Send {
     /// Any: the statement, or the begin, fails with it.
     fn begin(&mut self, connection: &mut ExtendedConnection<'_>) -> Result<()>;
 
-    /// Called before a statement that may write runs, with all that it does.
+    /// Called before a statement that may write runs, with all that it does, and whether it returns rows.
     ///
     /// # Errors
     /// Any: the statement fails with it.
-    fn check_statement(&self, actions: &[StatementAction], in_transaction: bool) -> Result<()>;
+    fn check_statement(
+        &self,
+        actions: &[StatementAction],
+        returns_rows: bool,
+        in_transaction: bool,
+    ) -> Result<()>;
 
     /// Called before an open transaction writes to the database's own tables without SQL text.
     ///
@@ -210,7 +215,10 @@ impl Connection {
     /// Lets the extension check a statement that may write.
     pub(crate) fn check_statement(&self, id: StatementId, in_transaction: bool) -> Result<()> {
         match &self.extension {
-            Some(extension) => extension.check_statement(self.db.actions(id), in_transaction),
+            Some(extension) => {
+                let returns_rows = !self.db.column_names(id).is_empty();
+                extension.check_statement(self.db.actions(id), returns_rows, in_transaction)
+            }
             None => Ok(()),
         }
     }

@@ -20,6 +20,7 @@
 //! cargo_test  `cargo test`, with its results counted
 //! tally     the number of passed and failed tests
 //! crash     crash tests over many seeds
+//! sql_compare  random SQL on every engine and route
 //! fuzz      the fuzz targets, each for a bounded time
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
@@ -56,6 +57,7 @@ mod packages;
 mod rust;
 mod servers;
 mod settings;
+mod sql_compare;
 mod step;
 mod tally;
 mod test;
@@ -85,7 +87,7 @@ fn run(arguments: &[String]) -> Outcome {
         return Ok(());
     };
     // Few commands take more words; a stray one elsewhere is a mistake worth naming.
-    let takes_more = ["test", "crash", "fuzz", "layers", "words", "api", "settings"]
+    let takes_more = ["test", "crash", "fuzz", "layers", "words", "api", "settings", "sql-compare"]
         .contains(&command.as_str())
         || command == "check" && rest == [test::NO_CLIENTS];
     if !takes_more && !rest.is_empty() {
@@ -100,6 +102,7 @@ fn run(arguments: &[String]) -> Outcome {
             Ok(())
         }
         "test" => test::run(rest),
+        "sql-compare" => sql_compare::run(rest),
         "crash" => crash::run(rest),
         "fuzz" => fuzz::run(rest),
         "fixtures" => fixtures::run(),
@@ -138,6 +141,7 @@ fn help() -> String {
          clients    the tests of the clients in other languages alone\n  \
          check      every check below, without the tests, and with `--no-clients` without other languages\n  \
          crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \
+         sql-compare  2,000 random SQL statements on every engine and route, or `--statements N`; `--seed S`\n  \
          fuzz       the fuzz targets, all or those that are named, for 20 seconds each or `--seconds N`;\n             \
          `--list` shows them\n  \
          layers     the check below; with `--all` the largest cycle of each crate, with a part of a crate's folder\n             \

@@ -175,6 +175,13 @@ fn ty(column: &Column, kind: CellKind) -> Type {
         CellKind::Int | CellKind::Bits => Type::I64,
         CellKind::Float => Type::F64,
         CellKind::Text => Type::Text,
+        // As a column is declared: BINARY(16).
+        CellKind::Bytes
+            if column.column_type() == ColumnType::MYSQL_TYPE_STRING
+                && column.column_length() == 16 =>
+        {
+            Type::Uuid
+        }
         CellKind::Bytes => Type::Bytes,
         CellKind::Money => Type::Currency,
         CellKind::Whole | CellKind::Decimal | CellKind::Exact => Type::Decimal,
