@@ -48,6 +48,7 @@ mod subqueries;
 mod table;
 mod transaction;
 mod url;
+mod workers;
 mod write_queue;
 
 pub use batch::{Batch, BatchOptions};

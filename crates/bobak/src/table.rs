@@ -120,16 +120,6 @@ impl<'a, T: Record> Table<'a, T> {
         Ok((key, outcome))
     }
 
-    /// Writes a record with any verb; returns its key and the outcome.
-    #[cfg(feature = "async")]
-    pub(crate) fn write_as(&self, verb: Verb, record: &T) -> Result<(T::Key, Outcome)> {
-        match verb {
-            Verb::Update => self.update(record).map(|()| (record.key(), Outcome::Changed(1))),
-            Verb::Upsert => self.insert_as(verb, self.access.updated, record),
-            _ => self.insert_as(verb, FieldSet::EMPTY, record),
-        }
-    }
-
     /// The record with this key, or `None`.
     ///
     /// # Errors

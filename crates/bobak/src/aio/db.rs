@@ -1,10 +1,10 @@
 //! The database for async code.
 
-use super::future::{ClosureTask, DbFuture};
+use super::future::DbFuture;
 use super::table::AsyncTable;
-use super::workers::Workers;
-use super::write_queue::WriteQueue;
 use crate::batch::{Batch, BatchOptions, BatchReport};
+use crate::workers::Workers;
+use crate::write_queue::{GROUP_LIMITS, OnDrop, WriteQueue};
 use crate::{Db, Parameters, Transaction};
 use bobak_core::{Error, ErrorKind, FromRow, Record, Result};
 use std::sync::Arc;
@@ -31,7 +31,10 @@ impl AsyncDb {
     #[must_use]
     pub fn with_workers(db: Db, workers: &Workers) -> Self {
         let engines = db.catalog().engines().iter();
-        let queue = |engine: &Arc<_>| Arc::new(WriteQueue::new(Arc::clone(engine)));
+        let queue = |engine: &Arc<_>| {
+            let retries = db.catalog().retries;
+            WriteQueue::new(Arc::clone(engine), workers.clone(), GROUP_LIMITS, retries)
+        };
         let queues = engines.map(|(_, engine)| queue(engine)).collect();
         Self { db, workers: workers.clone(), queues }
     }
@@ -186,21 +189,26 @@ impl AsyncDb {
         engine: usize,
         work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
     ) -> DbFuture<Result<R>> {
-        let Some(queue) = self.queues.get(engine).map(Arc::clone) else {
-            return self.run(work);
-        };
-        let db = self.db.clone();
-        let task = Arc::new(ClosureTask::new(move || work(&db)));
-        let job = Arc::clone(&task);
-        DbFuture::new(&self.workers, task, move |pool| queue.enqueue_closure(pool, job))
+        let (db, queue) = (self.db.clone(), self.queues.get(engine).map(Arc::clone));
+        DbFuture::of_closure(move || work(&db), self.workers.clone(), queue)
     }
 
-    /// The write queue of the engine that keeps a record type.
-    pub(super) fn queue_of<T: Record>(&self) -> Result<&Arc<WriteQueue>> {
-        let engine = self.db.catalog().engine_keeping::<T>()?;
-        self.queues.get(engine).ok_or_else(|| {
+    /// The write queue of the engine that keeps a record type, and what dropping a queued record does. The first records
+    /// of a type are compared with its table, on the thread that writes them.
+    pub(super) fn queue_of<T: Record>(&self) -> Result<(&Arc<WriteQueue>, OnDrop)> {
+        let catalog = self.db.catalog();
+        let (engine, check) = match catalog.checked_engine::<T>() {
+            Some(engine) => (engine, None),
+            None => {
+                let checked = Arc::clone(catalog);
+                let check = move || checked.bind::<T>().map(drop);
+                (catalog.engine_keeping::<T>()?, Some(Box::new(check) as _))
+            }
+        };
+        let queue = self.queues.get(engine).ok_or_else(|| {
             Error::new(ErrorKind::Config, "the database has no engine for the record type")
-        })
+        })?;
+        Ok((queue, OnDrop::Cancel(check)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Futures for work that a worker thread does.
 
-use super::workers::{Job, WorkerPool, Workers};
-use crate::write_queue::ResultSlot;
+use crate::workers::{Job, WorkerPool, Workers};
+use crate::write_queue::{ResultSlot, WriteQueue};
 use bobak_core::Interrupt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,48 +14,51 @@ use std::task::{Context, Poll, ready};
 /// The first poll queues the work. Dropping the future cancels the work if it is queued; if it is running, the current
 /// statement is [interrupted](crate::Interrupt) and later ones are rejected.
 #[must_use = "nothing happens before the future is awaited"]
-pub struct DbFuture<R> {
-    work: Arc<dyn PendingWork<R>>,
-    enqueue: Option<Enqueue>,
+pub struct DbFuture<R>(Pin<Box<dyn Future<Output = R> + Send>>);
+
+/// A closure on its way through a thread.
+struct ClosureFuture<F, R> {
+    task: Arc<ClosureTask<F, R>>,
     /// Keeps the threads alive until the work is done.
     workers: Workers,
-}
-
-/// Queues the work.
-type Enqueue = Box<dyn FnOnce(&Arc<WorkerPool>) + Send>;
-
-/// Where a worker puts its result; an `Err` is the payload of a panic.
-pub(super) type WorkSlot<R> = ResultSlot<std::thread::Result<R>>;
-
-/// Work that a future waits for.
-pub(super) trait PendingWork<R>: Send + Sync {
-    fn slot(&self) -> &WorkSlot<R>;
-
-    /// Cancels the work if it is queued; interrupts it if it is running and can be.
-    fn cancel(&self);
+    /// The queue that the closure waits in; the first free thread runs it if there is none.
+    queue: Option<Arc<WriteQueue>>,
+    queued: bool,
 }
 
 /// A queued closure.
-pub(super) struct ClosureTask<F, R> {
+struct ClosureTask<F, R> {
     work: Mutex<Option<F>>,
-    slot: WorkSlot<R>,
+    /// An `Err` is the payload of a panic.
+    slot: ResultSlot<std::thread::Result<R>>,
     interrupt: Interrupt,
 }
 
 impl<R> DbFuture<R> {
-    pub(super) fn new(
-        workers: &Workers,
-        work: Arc<dyn PendingWork<R>>,
-        enqueue: impl FnOnce(&Arc<WorkerPool>) + Send + 'static,
-    ) -> Self {
-        Self { work, enqueue: Some(Box::new(enqueue)), workers: workers.clone() }
+    pub(super) fn new(future: impl Future<Output = R> + Send + 'static) -> Self {
+        Self(Box::pin(future))
     }
 
-    /// Queues the work unless it is queued already.
-    pub(super) fn start(&mut self) {
-        if let Some(enqueue) = self.enqueue.take() {
-            enqueue(self.workers.pool());
-        }
+    /// The result of a closure, which runs in its turn in a write queue, or else as soon as a thread is free.
+    pub(super) fn of_closure<F>(work: F, workers: Workers, queue: Option<Arc<WriteQueue>>) -> Self
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let task = Arc::new(ClosureTask::new(work));
+        Self::new(ClosureFuture { task, workers, queue, queued: false })
+    }
+}
+
+impl Workers {
+    /// Runs `work` on one of the threads, once the future is polled.
+    pub fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> DbFuture<R> {
+        DbFuture::of_closure(work, self.clone(), None)
+    }
+
+    /// Runs `work` on one of the threads, without a future.
+    pub(super) fn detach(&self, work: impl FnOnce() + Send + 'static) {
+        self.pool().push(Arc::new(ClosureTask::new(work)));
     }
 }
 
@@ -63,10 +66,32 @@ impl<R> Future for DbFuture<R> {
     type Output = R;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        self.0.as_mut().poll(context)
+    }
+}
+
+impl<R> std::fmt::Debug for DbFuture<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DbFuture").finish_non_exhaustive()
+    }
+}
+
+impl<F, R> Future for ClosureFuture<F, R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    type Output = R;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
         // Registers the waker before the work is queued, so that its end cannot be missed.
-        let polled = self.work.slot().poll(context);
-        if polled.is_pending() {
-            self.start();
+        let polled = self.task.slot.poll(context);
+        if !std::mem::replace(&mut self.queued, true) {
+            let job = Arc::clone(&self.task) as Arc<dyn Job>;
+            match &self.queue {
+                Some(queue) => queue.push_closure(job),
+                None => self.workers.pool().push(job),
+            }
         }
         match ready!(polled) {
             Some(Ok(result)) => Poll::Ready(result),
@@ -77,21 +102,18 @@ impl<R> Future for DbFuture<R> {
     }
 }
 
-impl<R> Drop for DbFuture<R> {
+impl<F, R> Drop for ClosureFuture<F, R> {
     fn drop(&mut self) {
-        self.work.cancel();
-    }
-}
-
-impl<R> std::fmt::Debug for DbFuture<R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DbFuture").field("queued", &self.enqueue.is_none()).finish_non_exhaustive()
+        let work = lock(&self.task.work).take();
+        if work.is_none() {
+            self.task.interrupt.interrupt();
+        }
     }
 }
 
 impl<F, R> ClosureTask<F, R> {
-    pub(super) fn new(work: F) -> Self {
-        let (slot, interrupt) = (WorkSlot::new(), Interrupt::new());
+    fn new(work: F) -> Self {
+        let (slot, interrupt) = (ResultSlot::new(), Interrupt::new());
         Self { work: Mutex::new(Some(work)), slot, interrupt }
     }
 }
@@ -102,19 +124,6 @@ impl<F: FnOnce() -> R + Send, R: Send> Job for ClosureTask<F, R> {
         if let Some(work) = work {
             let work = AssertUnwindSafe(|| self.interrupt.run(work));
             self.slot.put(catch_unwind(work));
-        }
-    }
-}
-
-impl<F: FnOnce() -> R + Send, R: Send> PendingWork<R> for ClosureTask<F, R> {
-    fn slot(&self) -> &WorkSlot<R> {
-        &self.slot
-    }
-
-    fn cancel(&self) {
-        let work = lock(&self.work).take();
-        if work.is_none() {
-            self.interrupt.interrupt();
         }
     }
 }

@@ -52,17 +52,13 @@
 
 mod db;
 mod future;
-mod group;
-mod record_write;
 mod row_writer;
 mod stream;
 mod table;
-mod workers;
-mod write_queue;
 
+pub use crate::workers::Workers;
 pub use db::AsyncDb;
 pub use future::DbFuture;
 pub use row_writer::RowWriter;
 pub use stream::AsyncRows;
 pub use table::AsyncTable;
-pub use workers::Workers;

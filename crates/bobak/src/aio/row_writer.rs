@@ -1,14 +1,10 @@
 //! Queued writes of rows that no struct describes.
 
-use super::future::{DbFuture, PendingWork, WorkSlot, lock};
-use super::group::GroupedWrite;
-use super::workers::Workers;
-use super::write_queue::WriteQueue;
-use bobak_core::{
-    Engine, Error, ErrorKind, FieldSet, Outcome, Result, TableSchema, Value, Verb, Write,
-    WriteBatch,
-};
-use std::sync::{Arc, Mutex};
+use super::future::DbFuture;
+use crate::workers::Workers;
+use crate::write_queue::{GROUP_LIMITS, OnDrop, WriteQueue};
+use bobak_core::{Engine, FieldSet, Outcome, Result, TableSchema, Value, Verb, Write};
+use std::sync::Arc;
 
 /// A write queue for rows whose type is known only at run time, such as those that a server writes for its clients. Queued
 /// rows are committed together, each with its own result; a single row is written at once. Cheap to clone: clones share
@@ -32,35 +28,13 @@ use std::sync::{Arc, Mutex};
 /// # runtime.block_on(program()).unwrap();
 /// ```
 #[derive(Clone)]
-pub struct RowWriter {
-    engine: Arc<dyn Engine>,
-    queue: Arc<WriteQueue>,
-    workers: Workers,
-}
-
-/// A row to write, and the slot for the result.
-struct QueuedRow {
-    engine: Arc<dyn Engine>,
-    table: Arc<TableSchema>,
-    verb: Verb,
-    fields: FieldSet,
-    state: Mutex<QueuedRowState>,
-    slot: WorkSlot<Result<Outcome>>,
-}
-
-#[derive(Default)]
-struct QueuedRowState {
-    /// `None` if the write was cancelled or is done.
-    values: Option<Vec<Value<'static>>>,
-    started: bool,
-}
+pub struct RowWriter(Arc<WriteQueue>);
 
 impl RowWriter {
     /// A new queue in front of this engine, served by one thread at a time.
     #[must_use]
     pub fn new(engine: Arc<dyn Engine>, workers: &Workers) -> Self {
-        let queue = Arc::new(WriteQueue::new(Arc::clone(&engine)));
-        Self { engine, queue, workers: workers.clone() }
+        Self(WriteQueue::new(engine, workers.clone(), GROUP_LIMITS, 0))
     }
 
     /// Queues a row once the future is polled. Dropping the future before a thread has started cancels the write. The values
@@ -75,71 +49,19 @@ impl RowWriter {
         fields: FieldSet,
         values: Vec<Value<'static>>,
     ) -> DbFuture<Result<Outcome>> {
-        let write = Arc::new(QueuedRow {
-            engine: Arc::clone(&self.engine),
-            table: Arc::clone(table),
-            verb,
-            fields,
-            state: Mutex::new(QueuedRowState { values: Some(values), started: false }),
-            slot: WorkSlot::new(),
-        });
-        let (queued, queue) = (Arc::clone(&write), Arc::clone(&self.queue));
-        DbFuture::new(&self.workers, write, move |pool| queue.enqueue_row(pool, queued))
+        let (queue, table) = (Arc::clone(&self.0), Arc::clone(table));
+        DbFuture::new(async move {
+            let row = queue.push(OnDrop::Cancel(None), |batch| {
+                batch.push(&Write { table: &table, verb, fields, values: &values })
+            })?;
+            drop(values);
+            row.await
+        })
     }
 }
 
 impl std::fmt::Debug for RowWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RowWriter").field("engine", &self.engine.name()).finish_non_exhaustive()
-    }
-}
-
-impl QueuedRow {
-    /// Calls `act` with the write in the form of the engine contract.
-    fn with<R>(&self, act: impl FnOnce(&Write<'_>) -> Result<R>) -> Result<R> {
-        let state = lock(&self.state);
-        let Some(values) = &state.values else {
-            return Err(Error::new(ErrorKind::Misuse, "the row was written already"));
-        };
-        act(&Write { table: &self.table, verb: self.verb, fields: self.fields, values })
-    }
-
-    fn done(&self, result: Result<Outcome>) {
-        lock(&self.state).values = None;
-        self.slot.put(Ok(result));
-    }
-}
-
-impl GroupedWrite for QueuedRow {
-    fn start(&self) -> bool {
-        let mut state = lock(&self.state);
-        state.started = state.values.is_some();
-        state.started
-    }
-
-    fn encode(&self, batch: &mut WriteBatch) -> Result<()> {
-        self.with(|write| batch.push(write))
-    }
-
-    fn write_alone(&self) {
-        self.done(self.with(|write| self.engine.write(write)));
-    }
-
-    fn complete(&self, outcome: Result<Outcome>) {
-        self.done(outcome);
-    }
-}
-
-impl PendingWork<Result<Outcome>> for QueuedRow {
-    fn slot(&self) -> &WorkSlot<Result<Outcome>> {
-        &self.slot
-    }
-
-    fn cancel(&self) {
-        let mut state = lock(&self.state);
-        // A started write is in a transaction with the writes of others.
-        if !state.started {
-            state.values = None;
-        }
+        f.debug_struct("RowWriter").finish_non_exhaustive()
     }
 }

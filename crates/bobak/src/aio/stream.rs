@@ -1,17 +1,17 @@
 //! Records as a stream: the threads fetch chunks of a cursor, one ahead of the reader.
 
 use super::future::{DbFuture, lock};
-use super::workers::Workers;
 use crate::Db;
 use crate::handle::{EngineHandle, SessionSource};
 use crate::rows::RowCursor;
+use crate::workers::Workers;
 use bobak_core::{Error, ErrorKind, Query, Record, Result, Source};
 use futures_core::Stream;
 use self_cell::self_cell;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::vec::IntoIter;
 
 self_cell!(
@@ -105,7 +105,9 @@ impl<T: Record + Send> AsyncRows<T> {
                 Some(open) => fetch(open),
                 None => Err(Error::new(ErrorKind::Misuse, "the stream has ended")),
             });
-            next.start();
+            // The first poll queues the work; the reader polls it again.
+            let queued = Pin::new(&mut next).poll(&mut Context::from_waker(Waker::noop()));
+            debug_assert!(queued.is_pending(), "no result before the work is queued");
             self.next = Some(next);
         }
         self.chunk = chunk.into_iter();

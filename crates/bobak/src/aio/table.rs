@@ -2,15 +2,16 @@
 
 use super::db::AsyncDb;
 use super::future::DbFuture;
-use super::record_write::{RecordWrite, WriteSubject, queue_write};
 use super::stream::AsyncRows;
 use crate::Table;
 use crate::batch::{BatchOptions, BatchReport};
+use crate::write_queue::{OnDrop, Ticket, WriteQueue};
 use bobak_core::{
     Assignment, Error, Filter, FromRow, Outcome, Query, Record, Result, Selection, SelectionPart,
     Verb,
 };
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// The records of one type, for async code: the methods of [`Table`], with a [`DbFuture`] from each call.
 /// Cheap to clone.
@@ -79,37 +80,45 @@ where
 {
     /// Inserts a record and returns its key: see [`Table::insert`].
     pub fn insert(&self, record: T) -> DbFuture<Result<T::Key>> {
-        self.send(Verb::Insert, WriteSubject::record(record), |key, _| key)
+        self.send(move |queue, drop| queue.insert_key(drop, Verb::Insert, &record))
     }
 
     /// Inserts a record unless it exists: see [`Table::insert_or_ignore`].
     pub fn insert_or_ignore(&self, record: T) -> DbFuture<Result<Option<T::Key>>> {
-        let subject = WriteSubject::record(record);
-        self.send(Verb::InsertOrIgnore, subject, |key, outcome| {
-            (outcome != Outcome::Ignored).then_some(key)
+        self.send(move |queue, drop| {
+            queue.insert(
+                drop,
+                Verb::InsertOrIgnore,
+                &record,
+                Some,
+                |outcome, given| match outcome {
+                    Outcome::Ignored => Ok(None),
+                    Outcome::Inserted(Some(key)) => key.to_key().map(Some),
+                    _ => Ok(given.flatten()),
+                },
+            )
         })
     }
 
     /// Inserts a record in place of conflicting ones: see [`Table::insert_or_replace`].
     pub fn insert_or_replace(&self, record: T) -> DbFuture<Result<T::Key>> {
-        self.send(Verb::InsertOrReplace, WriteSubject::record(record), |key, _| key)
+        self.send(move |queue, drop| queue.insert_key(drop, Verb::InsertOrReplace, &record))
     }
 
     /// Inserts the record, or updates the one with its key: see [`Table::upsert`].
     pub fn upsert(&self, record: T) -> DbFuture<Result<T::Key>> {
-        self.send(Verb::Upsert, WriteSubject::record(record), |key, _| key)
+        self.send(move |queue, drop| queue.insert_key(drop, Verb::Upsert, &record))
     }
 
     /// Overwrites the stored record with the same key: see [`Table::update`].
     pub fn update(&self, record: T) -> DbFuture<Result<()>> {
-        self.send(Verb::Update, WriteSubject::record(record), |_, _| ())
+        self.send(move |queue, drop| queue.update(drop, &record))
     }
 
     /// Deletes the record with this key; `false` if there is none: see [`Table::delete`].
     pub fn delete(&self, key: impl Into<T::Key>) -> DbFuture<Result<bool>> {
-        self.send(Verb::Delete, WriteSubject::<T>::Key(key.into()), |_, outcome| {
-            outcome != Outcome::Changed(0)
-        })
+        let key = key.into();
+        self.send(move |queue, drop| queue.delete::<T>(drop, &key))
     }
 
     /// Inserts many records as one batch: see [`Db::batch`](crate::Db::batch).
@@ -235,23 +244,17 @@ impl<T: Record> AsyncTable<T> {
         self.run(move |table| table.list_as(query))
     }
 
+    /// A record that `push` queues once the future is polled.
     fn send<R: Send + 'static>(
         &self,
-        verb: Verb,
-        subject: WriteSubject<T>,
-        convert: fn(T::Key, Outcome) -> R,
-    ) -> DbFuture<Result<R>>
-    where
-        T: Send,
-        T::Key: Send,
-    {
-        match self.db.queue_of::<T>() {
-            Ok(queue) => {
-                let write = RecordWrite::new(self.db.blocking(), verb, subject, convert);
-                queue_write(self.db.workers(), queue, write)
-            }
-            Err(error) => self.db.run(|_| Err(error)),
-        }
+        push: impl FnOnce(&Arc<WriteQueue>, OnDrop) -> Result<Ticket<R>> + Send + 'static,
+    ) -> DbFuture<Result<R>> {
+        let db = self.db.clone();
+        DbFuture::new(async move {
+            let (queue, on_drop) = db.queue_of::<T>()?;
+            let ticket = push(queue, on_drop)?;
+            ticket.await
+        })
     }
 
     fn write_batch(

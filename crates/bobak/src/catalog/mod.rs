@@ -138,6 +138,12 @@ impl Catalog {
         self.record_table(table).map(|table| table.engine)
     }
 
+    /// The index of the engine that keeps a record type, if its table was compared with the record.
+    #[cfg(feature = "async")]
+    pub(crate) fn checked_engine<T: Record>(&self) -> Option<usize> {
+        self.read_model().checked_engine(TypeId::of::<T>())
+    }
+
     /// The index of the engine that keeps a record type. Compares the table with the record on first use.
     pub(crate) fn bind<T: Record>(&self) -> Result<usize> {
         let id = TypeId::of::<T>();

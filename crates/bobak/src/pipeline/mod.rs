@@ -1,23 +1,16 @@
 //! Single writes whose results are fetched later.
 
 mod options;
-mod queue;
-mod ticket;
 
+pub use crate::write_queue::Ticket;
 pub use options::PipelineOptions;
-pub use ticket::Ticket;
 
 use crate::catalog::Catalog;
-use bobak_core::{
-    Error, ErrorKind, FieldSet, Key, Outcome, Record, Result, Verb, Write, WriteBatch,
-};
-use queue::PipelineQueue;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use crate::workers::Workers;
+use crate::write_queue::{OnDrop, QueueLimits, WriteQueue};
+use bobak_core::{Error, ErrorKind, Record, Result, Verb};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use ticket::ConvertOutcome;
+use std::sync::{Arc, OnceLock};
 
 /// Queues single writes: each call returns a [`Ticket`] at once.
 ///
@@ -51,15 +44,14 @@ use ticket::ConvertOutcome;
 pub struct Pipeline {
     catalog: Arc<Catalog>,
     options: PipelineOptions,
-    queues: Mutex<EngineQueues>,
+    /// By the index of the engine; each has a thread of its own, from the first write on.
+    queues: Box<[OnceLock<Arc<WriteQueue>>]>,
 }
-
-/// The queues and their threads, by the index of the engine.
-type EngineQueues = HashMap<usize, (Arc<PipelineQueue>, JoinHandle<()>)>;
 
 impl Pipeline {
     pub(crate) fn new(catalog: Arc<Catalog>, options: PipelineOptions) -> Self {
-        Self { catalog, options, queues: Mutex::default() }
+        let queues = catalog.engines().iter().map(|_| OnceLock::new()).collect();
+        Self { catalog, options, queues }
     }
 
     /// Inserts a record, as [`Table::insert`](crate::Table::insert); the ticket returns its key.
@@ -68,10 +60,7 @@ impl Pipeline {
     /// At once: `TooLong`, `OutOfRange` for the record; `Schema` as
     /// [`Db::table`](crate::Db::table); `Busy` if the queue stays full. From the ticket: those of the engine.
     pub fn insert<T: Record>(&self, record: &T) -> Result<Ticket<T::Key>> {
-        let given = Some(record.key());
-        self.enqueue::<T, _>(key_of, given, |w| {
-            w.push_record(Verb::Insert, FieldSet::EMPTY, record)
-        })
+        self.queue_of::<T>()?.insert_key(OnDrop::KeepError, Verb::Insert, record)
     }
 
     /// Inserts or updates a record, as [`Table::upsert`](crate::Table::upsert).
@@ -79,8 +68,7 @@ impl Pipeline {
     /// # Errors
     /// As [`insert`](Pipeline::insert).
     pub fn upsert<T: Record>(&self, record: &T) -> Result<Ticket<T::Key>> {
-        let (given, fields) = (Some(record.key()), T::schema().updated_fields());
-        self.enqueue::<T, _>(key_of, given, |w| w.push_record(Verb::Upsert, fields, record))
+        self.queue_of::<T>()?.insert_key(OnDrop::KeepError, Verb::Upsert, record)
     }
 
     /// Updates a record, as [`Table::update`](crate::Table::update).
@@ -88,8 +76,7 @@ impl Pipeline {
     /// # Errors
     /// As [`insert`](Pipeline::insert).
     pub fn update<T: Record>(&self, record: &T) -> Result<Ticket<()>> {
-        let fields = T::schema().updated_fields();
-        self.enqueue::<T, _>(no_result, None, |w| w.push_record(Verb::Update, fields, record))
+        self.queue_of::<T>()?.update(OnDrop::KeepError, record)
     }
 
     /// Deletes a record by its key, as [`Table::delete`](crate::Table::delete); the ticket
@@ -98,12 +85,7 @@ impl Pipeline {
     /// # Errors
     /// As [`insert`](Pipeline::insert).
     pub fn delete<T: Record>(&self, key: impl Into<T::Key>) -> Result<Ticket<bool>> {
-        key.into().with_values(|values| {
-            self.enqueue::<T, _>(existed, None, |writes| {
-                let (table, verb, fields) = (T::schema(), Verb::Delete, FieldSet::EMPTY);
-                writes.push(&Write { table, verb, fields, values })
-            })
-        })
+        self.queue_of::<T>()?.delete::<T>(OnDrop::KeepError, &key.into())
     }
 
     /// Blocks until every write so far is done.
@@ -111,45 +93,30 @@ impl Pipeline {
     /// # Errors
     /// The first error of a write whose ticket was dropped; each error once.
     pub fn flush(&self) -> Result<()> {
-        let queues: Vec<_> = self.lock().values().map(|(queue, _)| Arc::clone(queue)).collect();
-        queues.iter().map(|queue| queue.flush()).fold(Ok(()), Result::and)
+        let queues = self.queues.iter().filter_map(OnceLock::get);
+        queues.map(|queue| queue.flush()).fold(Ok(()), Result::and)
     }
 
-    fn enqueue<T: Record, R>(
-        &self,
-        convert: ConvertOutcome<R>,
-        fallback: Option<R>,
-        encode: impl FnOnce(&mut WriteBatch) -> Result<()>,
-    ) -> Result<Ticket<R>> {
-        let queue = self.queue(self.catalog.bind::<T>()?)?;
-        let slot = queue.enqueue(encode).map_err(|error| error.in_table(T::TABLE))?;
-        Ok(Ticket::new(slot, queue, T::TABLE, convert, fallback))
-    }
-
-    fn queue(&self, engine: usize) -> Result<Arc<PipelineQueue>> {
-        match self.lock().entry(engine) {
-            Entry::Occupied(queue) => Ok(Arc::clone(&queue.get().0)),
-            Entry::Vacant(entry) => {
-                let engine = Arc::clone(self.catalog.engine(engine)?);
-                let queue = PipelineQueue::start(engine, self.options, self.catalog.retries)?;
-                Ok(Arc::clone(&entry.insert(queue).0))
-            }
+    fn queue_of<T: Record>(&self) -> Result<&Arc<WriteQueue>> {
+        let index = self.catalog.bind::<T>()?;
+        let engine = self.catalog.engine(index)?;
+        let Some(queue) = self.queues.get(index) else {
+            return Err(Error::new(ErrorKind::Misuse, "the pipeline is of another database"));
+        };
+        if let Some(queue) = queue.get() {
+            return Ok(queue);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, EngineQueues> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        let PipelineOptions { rows, bytes, full_timeout } = self.options;
+        let limits = QueueLimits { rows, bytes, full_timeout: Some(full_timeout) };
+        let (workers, retries) = (Workers::new(1)?, self.catalog.retries);
+        // If another thread was faster, this queue ends unused.
+        Ok(queue.get_or_init(|| WriteQueue::new(Arc::clone(engine), workers, limits, retries)))
     }
 }
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        let queues: Vec<_> = self.lock().drain().map(|(_, queue)| queue).collect();
-        queues.iter().for_each(|(queue, _)| queue.close());
-        for (_, thread) in queues {
-            // The thread catches panics.
-            let _ = thread.join();
-        }
+        self.queues.iter().filter_map(OnceLock::get).for_each(|queue| queue.end());
     }
 }
 
@@ -157,20 +124,4 @@ impl fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pipeline").field("options", &self.options).finish_non_exhaustive()
     }
-}
-
-fn key_of<K: Key>(outcome: Outcome, fallback: Option<K>) -> Result<K> {
-    match outcome {
-        Outcome::Inserted(Some(key)) => key.to_key(),
-        _ => fallback
-            .ok_or_else(|| Error::new(ErrorKind::Misuse, "the ticket's key was taken before")),
-    }
-}
-
-const fn no_result(_: Outcome, _: Option<()>) -> Result<()> {
-    Ok(())
-}
-
-const fn existed(outcome: Outcome, _: Option<bool>) -> Result<bool> {
-    Ok(matches!(outcome, Outcome::Changed(1..)))
 }

@@ -1,5 +1,6 @@
 //! Passing one result to a thread or a task.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -33,7 +34,8 @@ impl<T> ResultSlot<T> {
         let before = std::mem::replace(&mut *state, SlotState::Full(result));
         drop(state);
         match before {
-            SlotState::Awaited(waker) => waker.wake(),
+            // A waker that panics concerns its own task.
+            SlotState::Awaited(waker) => drop(catch_unwind(AssertUnwindSafe(|| waker.wake()))),
             _ => self.filled.notify_one(),
         }
         None

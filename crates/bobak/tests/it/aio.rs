@@ -2,7 +2,9 @@
 
 use crate::engines::{Note, Person, Place, note, on_each, person};
 use bobak::aio::{AsyncDb, DbFuture, Workers};
+use bobak::engine::memory::Memory;
 use bobak::prelude::*;
+use bobak_testkit::FaultyEngine;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -257,6 +259,103 @@ fn dropping_a_queued_write_cancels_it() {
         let left = people.list(Query::all()).await.unwrap();
         assert_eq!(left.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["kept"]);
     });
+}
+
+/// Polls futures while the only thread is held, so that their writes are one group.
+fn queue_together<R>(
+    workers: &Workers,
+    futures: &mut [DbFuture<R>],
+) -> (mpsc::Sender<()>, DbFuture<bool>) {
+    let (held, hold) = mpsc::channel::<()>();
+    let mut context = Context::from_waker(Waker::noop());
+    let mut busy = workers.run(move || hold.recv().is_err());
+    assert!(Pin::new(&mut busy).poll(&mut context).is_pending());
+    for future in futures {
+        assert!(Pin::new(future).poll(&mut context).is_pending());
+    }
+    (held, busy)
+}
+
+#[test]
+fn cancelled_rows_leave_the_rest_of_their_group() {
+    on_each(|place| {
+        let workers = Workers::new(1).unwrap();
+        let db = AsyncDb::with_workers(place.people(), &workers);
+        let (people, notes) = (db.table::<Person>(), db.table::<Note>());
+        let owner = runtime().block_on(people.insert(person("owner", 1))).unwrap();
+        let mut writes: Vec<_> =
+            (0..9).map(|n| notes.insert(note(owner, &n.to_string()))).collect();
+        let held = queue_together(&workers, &mut writes);
+        let kept: Vec<_> = writes
+            .into_iter()
+            .enumerate()
+            .filter_map(|(number, write)| (number % 3 != 1).then_some(write))
+            .collect();
+        drop(held);
+        runtime().block_on(async {
+            let mut stored = Vec::new();
+            for key in all(kept).await {
+                stored.push(notes.require(key.unwrap()).await.unwrap());
+            }
+            let texts: Vec<_> = stored.iter().map(|note| note.text.as_str()).collect();
+            assert_eq!(texts, ["0", "2", "3", "5", "6", "8"]);
+            assert!(stored.iter().all(|note| note.created > Timestamp::UNIX_EPOCH));
+            assert_eq!(notes.count(Query::all()).await.unwrap(), 6);
+        });
+    });
+}
+
+#[test]
+fn writes_keep_their_order_around_a_transaction() {
+    on_each(|place| {
+        let workers = Workers::new(1).unwrap();
+        let db = AsyncDb::with_workers(place.people(), &workers);
+        let people = db.table::<Person>();
+        let count = |before: u64| {
+            db.transaction(move |transaction| {
+                let counted = transaction.table::<Person>()?.count(Query::all())?;
+                assert_eq!(counted, before);
+                Ok(0)
+            })
+        };
+        let mut writes = vec![people.insert(person("a", 1)), people.insert(person("b", 1))];
+        writes.push(count(2));
+        writes.push(people.insert(person("c", 1)));
+        writes.push(count(3));
+        drop(queue_together(&workers, &mut writes));
+        let keys: Vec<_> =
+            runtime().block_on(all(writes)).into_iter().map(Result::unwrap).collect();
+        assert_eq!(keys, [1, 2, 0, 3, 0]);
+    });
+}
+
+#[test]
+fn a_failed_group_is_written_row_by_row() {
+    for (kind, each) in [
+        (ErrorKind::Constraint, None),
+        (ErrorKind::Serialization, None),
+        (ErrorKind::Full, Some(ErrorKind::Full)),
+        (ErrorKind::Unknown, Some(ErrorKind::Unknown)),
+    ] {
+        let engine = FaultyEngine::new(Box::new(Memory::new()));
+        let faults = engine.faults();
+        let db = Db::builder().record::<Person>().open_engine(engine).unwrap();
+        db.create_missing_tables().unwrap();
+        let workers = Workers::new(1).unwrap();
+        let people = AsyncDb::with_workers(db, &workers).table::<Person>();
+        runtime().block_on(people.insert(person("first", 1))).unwrap();
+        let names = ["a", "b", "a", "c"];
+        let mut writes: Vec<_> = names.map(|name| people.insert(person(name, 1))).into();
+        let held = queue_together(&workers, &mut writes);
+        faults.fail_commit(1, kind);
+        drop(held);
+        let results = runtime().block_on(all(writes));
+        for (number, result) in results.into_iter().enumerate() {
+            let expected = if number == 2 { Some(ErrorKind::Duplicate) } else { each };
+            let found = result.as_ref().err().map(Error::kind);
+            assert_eq!(found, expected, "{kind:?}, row {number}: {result:?}");
+        }
+    }
 }
 
 /// A statement that runs until it is interrupted.

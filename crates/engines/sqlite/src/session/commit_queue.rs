@@ -38,7 +38,7 @@ enum EntryState<T> {
     /// In the queue; its thread is to lead.
     Leads(T),
     /// A leader is working on it.
-    ExclusiveDatabase,
+    Taken,
     /// Done, or abandoned by a leader that panicked (`None`).
     Done(Option<T>),
 }
@@ -102,7 +102,7 @@ impl<T> CommitQueue<T> {
                 EntryState::Done(work) => {
                     return work.take().map_or(QueueResult::Abandoned, QueueResult::Done);
                 }
-                EntryState::ExclusiveDatabase => {
+                EntryState::Taken => {
                     state = entry.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
                 EntryState::Waiting(_) => {
@@ -139,9 +139,7 @@ impl<T> CommitQueue<T> {
         queue.led = false;
         if let Some(next) = queue.waiting.front() {
             let mut state = lock(&next.state);
-            if let EntryState::Waiting(work) =
-                std::mem::replace(&mut *state, EntryState::ExclusiveDatabase)
-            {
+            if let EntryState::Waiting(work) = std::mem::replace(&mut *state, EntryState::Taken) {
                 *state = EntryState::Leads(work);
             }
             drop(state);
@@ -165,7 +163,7 @@ impl<T> Leader<'_, T> {
                 break;
             }
             if let EntryState::Waiting(work) | EntryState::Leads(work) =
-                std::mem::replace(&mut *state, EntryState::ExclusiveDatabase)
+                std::mem::replace(&mut *state, EntryState::Taken)
             {
                 works.push(work);
             }

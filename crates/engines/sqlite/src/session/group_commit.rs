@@ -1,10 +1,14 @@
-//! Group commit: small writes of several threads share a transaction, and so a sync.
+//! Group commit: small transactions of several threads share a commit, and so a sync.
 //! | A thread that finds the writing connection free, and no other thread waiting, writes alone,
 //! without any of this. Other threads queue up ([`CommitQueue`]). The first one takes the queued
-//! writes, runs them in one transaction, commits, and then distributes the results. A failing write
-//! is undone alone. If the whole transaction fails, or its commit does, each write runs again in
-//! a transaction of its own, so that only the failing one reports an error. If it is unknown
-//! whether the transaction was committed, nothing runs again and every thread gets `Unknown`.
+//! transactions, runs them in one, commits, and then distributes the results. A failing one
+//! is undone alone. If the whole fails, or its commit does, each runs again
+//! by itself, so that only the failing one reports an error. If it is unknown
+//! whether the commit succeeded, nothing runs again and every thread gets `Unknown`.
+//! | This is not the facade's write queue, which is above it and works on every engine. There a row
+//! is all that waits, a thread of the queue writes, and a future may be dropped. Here threads
+//! block in the engine contract, so one of them can lead and none has to be woken to write; and
+//! each brings a whole transaction: a batch with its own `OnError`, undone by its own savepoint.
 
 use crate::connection::Connection;
 use crate::error::{kept_waiting, misuse};

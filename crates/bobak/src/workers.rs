@@ -1,6 +1,5 @@
-//! The threads that block, so that tasks do not.
+//! The threads that block, so that tasks and callers do not.
 
-use super::future::{ClosureTask, DbFuture};
 use bobak_core::{Error, Result};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,7 +23,7 @@ pub struct Workers(Arc<PoolOwner>);
 struct PoolOwner(Arc<WorkerPool>);
 
 /// What the threads share.
-pub(super) struct WorkerPool {
+pub(crate) struct WorkerPool {
     queue: Mutex<JobQueue>,
     changed: Condvar,
     max_threads: usize,
@@ -38,7 +37,7 @@ struct JobQueue {
 }
 
 /// A unit of work for a thread.
-pub(super) trait Job: Send + Sync {
+pub(crate) trait Job: Send + Sync {
     /// Does the work, unless it was cancelled. Further work goes to `pool`.
     fn run(self: Arc<Self>, pool: &Arc<WorkerPool>);
 }
@@ -56,6 +55,24 @@ impl Workers {
         Ok(Self(Arc::new(PoolOwner(pool))))
     }
 
+    pub(crate) fn pool(&self) -> &Arc<WorkerPool> {
+        &self.0.0
+    }
+
+    /// Ends the threads after the queued work, and waits for them.
+    pub(crate) fn end(&self) {
+        let pool = self.pool();
+        let mut queue = pool.lock();
+        queue.closed = true;
+        pool.changed.notify_all();
+        while queue.threads > 0 {
+            queue = pool.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[cfg(feature = "async")]
+impl Workers {
     /// As many threads as there are CPUs, but 4 at least and 16 at most: they wait for disks and servers more than they
     /// compute.
     ///
@@ -64,22 +81,6 @@ impl Workers {
     pub fn with_default_threads() -> Result<Self> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         Self::new(cpus.clamp(4, 16))
-    }
-
-    /// Runs `work` on one of the threads, once the future is polled.
-    pub fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> DbFuture<R> {
-        let task = Arc::new(ClosureTask::new(work));
-        let job = Arc::clone(&task);
-        DbFuture::new(self, task, move |pool: &Arc<WorkerPool>| pool.push(job))
-    }
-
-    /// Runs `work` on one of the threads, without a future.
-    pub(super) fn detach(&self, work: impl FnOnce() + Send + 'static) {
-        self.pool().push(Arc::new(ClosureTask::new(work)));
-    }
-
-    pub(super) fn pool(&self) -> &Arc<WorkerPool> {
-        &self.0.0
     }
 }
 
@@ -99,7 +100,7 @@ impl Drop for PoolOwner {
 
 impl WorkerPool {
     /// Queues a job, and wakes or starts a thread for it.
-    pub(super) fn push(self: &Arc<Self>, job: Arc<dyn Job>) {
+    pub(crate) fn push(self: &Arc<Self>, job: Arc<dyn Job>) {
         let mut queue = self.lock();
         queue.jobs.push_back(job);
         if queue.jobs.len() <= queue.idle {
@@ -116,7 +117,7 @@ impl WorkerPool {
     }
 
     /// Whether jobs wait for a thread.
-    pub(super) fn has_waiting_jobs(&self) -> bool {
+    pub(crate) fn has_waiting_jobs(&self) -> bool {
         !self.lock().jobs.is_empty()
     }
 
@@ -135,6 +136,7 @@ impl WorkerPool {
             }
             if queue.closed {
                 queue.threads -= 1;
+                self.changed.notify_all();
                 return None;
             }
             queue.idle += 1;
@@ -151,6 +153,6 @@ impl WorkerPool {
 
 fn start_thread(pool: &Arc<WorkerPool>) -> std::io::Result<()> {
     let pool = Arc::clone(pool);
-    let thread = std::thread::Builder::new().name("bobak-aio".to_owned());
+    let thread = std::thread::Builder::new().name("bobak-worker".to_owned());
     thread.spawn(move || pool.serve()).map(|_| ())
 }
