@@ -65,7 +65,9 @@ fn all(db: &Db) -> Vec<Thing> {
     db.table::<Thing>().unwrap().list(Query::all()).unwrap()
 }
 
-const OPTIONS: CopyOptions = CopyOptions::new().batch_rows(10).checksum(true);
+fn options() -> CopyOptions {
+    CopyOptions::new().batch_rows(10).checksum(true)
+}
 
 #[test]
 fn every_value_arrives_with_its_table() {
@@ -74,7 +76,7 @@ fn every_value_arrives_with_its_table() {
         let to = Db::open(url).unwrap();
         let mut seen = Vec::new();
         let reports = from
-            .copy_to(&to, &[], &OPTIONS, |at| {
+            .copy_to(&to, &[], &options(), |at| {
                 seen.push((at.table.to_owned(), at.checking, at.rows, at.of));
             })
             .unwrap();
@@ -104,7 +106,7 @@ fn every_value_arrives_with_its_table() {
 /// A copy that fails in the middle, after its first batch.
 fn interrupt(from: &Db, to: &Db, table: &str) {
     let broken = catch_unwind(AssertUnwindSafe(|| {
-        from.copy_to(to, &[table], &OPTIONS, |_| std::panic::resume_unwind(Box::new("off")))
+        from.copy_to(to, &[table], &options(), |_| std::panic::resume_unwind(Box::new("off")))
     }));
     assert!(broken.is_err());
     assert_eq!(to.dynamic(table).unwrap().count(Query::all()).unwrap(), 10);
@@ -115,16 +117,16 @@ fn an_interrupted_copy_is_resumed() {
     let from = source(25);
     for url in ["memory:", "sqlite::memory:"] {
         let to = Db::open(url).unwrap();
-        from.copy_to(&to, &["kind"], &OPTIONS, |_| {}).unwrap();
+        from.copy_to(&to, &["kind"], &options(), |_| {}).unwrap();
         interrupt(&from, &to, "thing");
-        let error = from.copy_to(&to, &["thing"], &OPTIONS, |_| {}).unwrap_err();
+        let error = from.copy_to(&to, &["thing"], &options(), |_| {}).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);
         assert!(error.to_string().contains("10 rows already"), "{error}");
-        let reports = from.copy_to(&to, &["thing"], &OPTIONS.resume(true), |_| {}).unwrap();
+        let reports = from.copy_to(&to, &["thing"], &options().resume(true), |_| {}).unwrap();
         assert_eq!((reports[0].found, reports[0].copied), (10, 15));
         assert_eq!(all(&to), all(&from));
         // Once more: nothing is left to copy.
-        let reports = from.copy_to(&to, &[], &OPTIONS.resume(true), |_| {}).unwrap();
+        let reports = from.copy_to(&to, &[], &options().resume(true), |_| {}).unwrap();
         assert_eq!((reports[1].found, reports[1].copied), (25, 0));
     }
 }
@@ -149,7 +151,7 @@ fn copies_of_tables_with_composite_and_text_keys_are_resumed() {
     }
     let to = Db::open("memory:").unwrap();
     interrupt(&from, &to, "place");
-    let reports = from.copy_to(&to, &[], &OPTIONS.resume(true), |_| {}).unwrap();
+    let reports = from.copy_to(&to, &[], &options().resume(true), |_| {}).unwrap();
     assert_eq!((reports[0].found, reports[0].copied), (10, 20));
 }
 
@@ -157,9 +159,9 @@ fn copies_of_tables_with_composite_and_text_keys_are_resumed() {
 fn a_target_table_with_other_rows_is_rejected() {
     let from = source(25);
     let to = Db::open("memory:").unwrap();
-    from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+    from.copy_to(&to, &[], &options(), |_| {}).unwrap();
     to.dynamic("thing").unwrap().delete([7]).unwrap();
-    let error = from.copy_to(&to, &["thing"], &OPTIONS.resume(true), |_| {}).unwrap_err();
+    let error = from.copy_to(&to, &["thing"], &options().resume(true), |_| {}).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.to_string().contains("24 rows up to its largest key"), "{error}");
 }
@@ -168,7 +170,7 @@ fn a_target_table_with_other_rows_is_rejected() {
 fn a_changed_value_changes_the_checksum() {
     let from = source(12);
     let to = Db::open("memory:").unwrap();
-    from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+    from.copy_to(&to, &[], &options(), |_| {}).unwrap();
     let mut row = DynRow::new();
     row.set("id", 3).unwrap();
     row.set("weight", 1.25).unwrap();
@@ -200,7 +202,7 @@ fn columns_are_matched_by_name_and_converted() {
     };
     let to = Db::open("memory:").unwrap();
     to.create_table(table("day", Type::I64)).unwrap();
-    from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+    from.copy_to(&to, &[], &options(), |_| {}).unwrap();
     let rows = to.dynamic("t").unwrap().list(Query::all()).unwrap();
     assert_eq!(rows[0].get::<Date>("day").unwrap(), "2000-02-29".parse().unwrap());
     assert_eq!(rows[1].values(), [(-7).into(), (-1).into(), 5.into(), Value::Int(2)]);
@@ -211,13 +213,13 @@ fn columns_are_matched_by_name_and_converted() {
     ] {
         let to = Db::open("memory:").unwrap();
         to.create_table(table(name, ty)).unwrap();
-        let error = from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap_err();
+        let error = from.copy_to(&to, &[], &options(), |_| {}).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Schema);
         assert!(error.to_string().contains(expected), "{error}");
     }
     let to = Db::open("memory:").unwrap();
     to.create_table(table("day", Type::U8)).unwrap();
-    let error = from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap_err();
+    let error = from.copy_to(&to, &[], &options(), |_| {}).unwrap_err();
     assert_eq!((error.kind(), error.column()), (ErrorKind::OutOfRange, Some("n")), "{error}");
 }
 
@@ -227,7 +229,7 @@ fn a_table_without_a_key_keeps_its_row_ids() {
     from.execute("CREATE TABLE log (line TEXT NOT NULL)", ()).unwrap();
     from.execute("INSERT INTO log VALUES ('b'), ('a'), ('b')", ()).unwrap();
     let to = Db::open("memory:").unwrap();
-    from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+    from.copy_to(&to, &[], &options(), |_| {}).unwrap();
     let rows = to.dynamic("log").unwrap().list(Query::all()).unwrap();
     let rows: Vec<_> =
         rows.iter().map(|r| (r.get("rowid").unwrap(), r.get("line").unwrap())).collect();
@@ -303,11 +305,11 @@ fn what_a_copy_would_lose_is_listed_and_nothing_is_written() {
             let losses = from.copy_losses(&to, &[]).unwrap();
             let losses: Vec<_> = losses.iter().map(ToString::to_string).collect();
             assert_eq!(losses, [expected], "{sql}");
-            let error = from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap_err();
+            let error = from.copy_to(&to, &[], &options(), |_| {}).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unsupported);
             assert!(error.to_string().contains(expected), "{error}");
             assert_eq!(to.tables().unwrap().len(), 0);
-            from.copy_to(&to, &[], &OPTIONS.allow_loss(true), |_| {}).unwrap();
+            from.copy_to(&to, &[], &options().allow_loss(true), |_| {}).unwrap();
             assert_eq!(to.tables().unwrap().len(), from.tables().unwrap().len());
         }
     }
@@ -327,7 +329,7 @@ fn rules_that_schemas_express_are_kept() {
         from.execute(sql, ()).unwrap();
     }
     let to = Db::open("sqlite::memory:").unwrap();
-    from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+    from.copy_to(&to, &[], &options(), |_| {}).unwrap();
     for name in ["a", "f"] {
         let table = |db: &Db| db.dynamic(name).unwrap().schema().as_ref().clone();
         assert!(table(&to).same_as(&table(&from)), "{:#?}\n{:#?}", table(&to), table(&from));
@@ -370,7 +372,7 @@ fn tables_that_refer_to_themselves_and_each_other_are_copied() {
     }
     for url in ["memory:", "sqlite::memory:"] {
         let to = Db::open(url).unwrap();
-        from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+        from.copy_to(&to, &[], &options(), |_| {}).unwrap();
         for name in ["person", "team"] {
             let table = |db: &Db| db.dynamic(name).unwrap().schema().as_ref().clone();
             assert!(table(&to).same_as(&table(&from)), "{:#?}", table(&to));
@@ -386,7 +388,7 @@ fn tables_that_refer_to_themselves_and_each_other_are_copied() {
 #[test]
 fn unknown_names_are_rejected_before_anything_is_created() {
     let (from, to) = (source(1), Db::open("memory:").unwrap());
-    let error = from.copy_to(&to, &["kind", "thin"], &OPTIONS, |_| {}).unwrap_err();
+    let error = from.copy_to(&to, &["kind", "thin"], &options(), |_| {}).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Schema);
     assert!(error.to_string().contains("there are: kind, thing"), "{error}");
     assert_eq!(to.tables().unwrap().len(), 0);
@@ -414,9 +416,9 @@ fn servers_keep_every_value_too() {
     let mut from = first.clone();
     for url in [postgres.url(), mariadb.url(), "memory:".to_owned()] {
         let to = Db::open(&url).unwrap();
-        from.copy_to(&to, &["kind"], &OPTIONS, |_| {}).unwrap();
+        from.copy_to(&to, &["kind"], &options(), |_| {}).unwrap();
         interrupt(&from, &to, "thing");
-        let reports = from.copy_to(&to, &["thing"], &OPTIONS.resume(true), |_| {}).unwrap();
+        let reports = from.copy_to(&to, &["thing"], &options().resume(true), |_| {}).unwrap();
         assert_eq!((reports[0].found, reports[0].copied), (10, 15), "{url}");
         // The next generated key is none of the copied ones.
         let mut next = all(&to).remove(0);

@@ -6,7 +6,9 @@ use bobak::engine::{Engine, TransactionControl};
 use bobak::prelude::*;
 use bobak::schema::Type;
 
-const OPTIONS: CopyOptions = CopyOptions::new().checksum(true);
+fn options() -> CopyOptions {
+    CopyOptions::new().checksum(true)
+}
 
 /// Filled as by another program, which knows no types.
 fn database(statements: &[&str]) -> Db {
@@ -39,7 +41,7 @@ fn values_of_other_types_are_listed_and_kept() {
         "t: limit of 3 characters of column v, which has a text of 4",
     ];
     assert_eq!(losses(&from, &to), expected);
-    from.copy_to(&to, &[], &OPTIONS.allow_loss(true), |_| {}).unwrap();
+    from.copy_to(&to, &[], &options().allow_loss(true), |_| {}).unwrap();
     let text = |text: &str| Value::from(text.to_owned());
     let first = [
         Value::Int(1),
@@ -53,7 +55,7 @@ fn values_of_other_types_are_listed_and_kept() {
     assert_eq!(rows(&to, "t")[1][1..4], [text("7"), Value::Int(-1), Value::Null]);
     // SQLite keeps such values as they are.
     let same = database(&[]);
-    from.copy_to(&same, &[], &OPTIONS, |_| {}).unwrap();
+    from.copy_to(&same, &[], &options(), |_| {}).unwrap();
     let sql = "SELECT group_concat(typeof(n) || quote(n) || quote(s) || quote(u) || quote(v), ';') FROM t";
     let stored = |db: &Db| db.sql::<(String,)>(sql, ()).unwrap().remove(0).0;
     assert_eq!(stored(&same), stored(&from));
@@ -71,7 +73,7 @@ fn null_keys_are_never_renumbered() {
             let expected = "t: PRIMARY KEY (id), which is NULL in 2 rows: the copy has the row number as its key, \
                             and a unique index";
             assert_eq!(losses(&from, &to), [expected]);
-            from.copy_to(&to, &[], &OPTIONS.allow_loss(true), |_| {}).unwrap();
+            from.copy_to(&to, &[], &options().allow_loss(true), |_| {}).unwrap();
             let ids: Vec<bool> = rows(&to, "t").iter().map(|row| row[1].is_null()).collect();
             assert_eq!(ids, [true, false, true], "{url}");
         }
@@ -101,7 +103,7 @@ fn broken_foreign_keys_are_listed() {
         let to = Db::open(url).unwrap();
         let expected = ["b: foreign key a: 2 rows refer to missing rows of a"];
         assert_eq!(losses(&from, &to), expected);
-        from.copy_to(&to, &[], &OPTIONS.allow_loss(true), |_| {}).unwrap();
+        from.copy_to(&to, &[], &options().allow_loss(true), |_| {}).unwrap();
         assert_eq!(rows(&to, "b"), rows(&from, "b"));
     }
 }
@@ -113,7 +115,8 @@ fn given_types_must_have_all_values() {
         "INSERT INTO t VALUES (1, 19.99, '2024-02-29 23:59:59'), (2, 5, NULL)",
     ]);
     let to = Db::open("memory:").unwrap();
-    let copy = |types: &[(&str, Type)]| from.copy_with(&to, &[], &OPTIONS, types, |_| true, |_| {});
+    let copy =
+        |types: &[(&str, Type)]| from.copy_with(&to, &[], &options(), types, |_| true, |_| {});
     assert_eq!(copy(&[("price", Type::I64)]).unwrap_err().kind(), ErrorKind::Mismatch);
     assert_eq!(to.tables().unwrap().len(), 0);
     copy(&[("price", Type::Currency), ("t.at", Type::DateTime)]).unwrap();
@@ -162,7 +165,7 @@ fn databases_of_other_programs_go_round() {
     for url in [postgres.url(), mariadb.url(), "sqlite::memory:".to_owned()] {
         let to = Db::open(&url).unwrap();
         assert_eq!(losses(&from, &to), [""; 0], "{url}");
-        from.copy_to(&to, &[], &OPTIONS, |_| {}).unwrap();
+        from.copy_to(&to, &[], &options(), |_| {}).unwrap();
         let mut tables = to.tables().unwrap();
         tables.sort_by(|a, b| a.name().cmp(b.name()));
         if let Some(before) = &before {

@@ -1,11 +1,12 @@
 //! `bobak backup`: backs up a database while it is in use.
 
 use crate::commands::arguments::database_url;
+use crate::commands::setting_flags::SettingFlags;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Terminal};
 use bobak::backup::{BackupOptions, BackupPhase, BackupProgress, BackupReport, Compression};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::{Path, PathBuf};
 
 /// Back up a database to a file while other programs read and write it.
@@ -23,28 +24,8 @@ pub struct BackupCommand {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Compression [default: by the file's extension, .zst or .gz; otherwise none]
-    #[arg(long, value_name = "METHOD")]
-    compress: Option<BackupCompression>,
-
-    /// Replace an existing file
-    #[arg(long)]
-    overwrite: bool,
-
-    /// Copy without pauses: faster, but slows other programs down
-    #[arg(long)]
-    no_pauses: bool,
-}
-
-/// The compression of a backup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BackupCompression {
-    /// Uncompressed
-    None,
-    /// Zstandard
-    Zstd,
-    /// gzip
-    Gzip,
+    #[command(flatten)]
+    options: SettingFlags<BackupOptions>,
 }
 
 const EXAMPLES: &str = "\
@@ -63,36 +44,21 @@ impl BackupCommand {
     /// If the database does not exist, is damaged or is on a server; if the file exists; if the disk is full.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         let db = database::open_to_read(&self.database)?;
-        let compression =
-            self.compress.map_or_else(|| compression_by_extension(&self.file), Compression::from);
-        let options = BackupOptions::new()
-            .compression(compression)
-            .overwrite(self.overwrite)
-            .pauses(!self.no_pauses);
+        let options = &self.options.0;
         let mut bar = BackupProgressBar::new(*screen);
         let step = |step| {
             bar.show(step);
             Ok(())
         };
         let report = if self.file == Path::new("-") {
-            db.backup_to(std::io::stdout().lock(), &options, step)
+            db.backup_to(std::io::stdout().lock(), options, step)
         } else {
-            db.backup(&self.file, &options, step)
+            db.backup(&self.file, options, step)
         };
         drop(bar);
         let report = report.map_err(explain)?;
         screen.note(format_args!("backed up {}{}", summary(&report), unverified(&report)));
         Ok(())
-    }
-}
-
-impl From<BackupCompression> for Compression {
-    fn from(compress: BackupCompression) -> Self {
-        match compress {
-            BackupCompression::None => Self::None,
-            BackupCompression::Zstd => Self::Zstd,
-            BackupCompression::Gzip => Self::Gzip,
-        }
     }
 }
 
@@ -123,17 +89,6 @@ pub fn explain(error: bobak::Error) -> Error {
             Error::failed(format!("{error}; pass --overwrite to replace it"))
         }
         _ => error.into(),
-    }
-}
-
-fn compression_by_extension(file: &Path) -> Compression {
-    let ending = file.extension().unwrap_or_default();
-    if ending.eq_ignore_ascii_case("zst") {
-        Compression::Zstd
-    } else if ending.eq_ignore_ascii_case("gz") {
-        Compression::Gzip
-    } else {
-        Compression::None
     }
 }
 
@@ -168,18 +123,22 @@ impl BackupProgressBar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::{Command, FromArgMatches};
+
+    fn options(flags: &[&str]) -> Result<BackupOptions, clap::Error> {
+        let command = BackupCommand::augment_args(Command::new("backup").no_binary_name(true));
+        let all = ["app.db", "backup.db"].iter().chain(flags);
+        let matches = command.try_get_matches_from(all)?;
+        Ok(BackupCommand::from_arg_matches(&matches)?.options.0)
+    }
 
     #[test]
-    fn compression_follows_file_extension() {
-        for (name, compression) in [
-            ("a.db.zst", Compression::Zstd),
-            ("a.gz", Compression::Gzip),
-            ("A.DB.ZST", Compression::Zstd),
-            ("a.Gz", Compression::Gzip),
-            ("a.db", Compression::None),
-            ("-", Compression::None),
-        ] {
-            assert_eq!(compression_by_extension(Path::new(name)), compression, "{name}");
-        }
+    fn flags_are_the_options() {
+        assert_eq!(options(&[]).unwrap(), BackupOptions::new());
+        let given = options(&["--compress", "gzip", "--overwrite", "--no-pauses"]).unwrap();
+        let expected = BackupOptions::new().compression(Compression::Gzip).pauses(false);
+        assert_eq!(given, expected.overwrite(true));
+        let error = options(&["--compress", "lzma"]).unwrap_err().to_string();
+        assert!(error.contains("expected one of none, zstd, gzip"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! `bobak copy`: copies tables between databases on any engines.
 
 use crate::commands::arguments::{column_type, database_url};
+use crate::commands::setting_flags::SettingFlags;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Terminal, rate};
@@ -30,26 +31,13 @@ pub struct CopyCommand {
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
     table: Vec<String>,
 
-    /// Rows per batch; each batch is one transaction
-    #[arg(long, value_name = "ROWS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
-    batch: u64,
-
-    /// Continue after the largest key in the target table
-    #[arg(long)]
-    resume: bool,
-
-    /// At the end, read both sides and compare a checksum of all values
-    #[arg(long)]
-    checksum: bool,
+    #[command(flatten)]
+    options: SettingFlags<CopyOptions>,
 
     /// Type of a column in a new table: COLUMN or TABLE.COLUMN, and a type as in bobak import. May be repeated
     /// [default: the column's own; in a database with strict types, the one that all values of an SQLite column have]
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
     types: Vec<(String, Type)>,
-
-    /// Copy although rules or objects of the source are lost
-    #[arg(long)]
-    allow_loss: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -87,7 +75,7 @@ impl CopyCommand {
             from.copy_with(
                 &like,
                 &names,
-                &self.options(),
+                &self.options.0,
                 &types,
                 |found| {
                     losses = found.to_vec();
@@ -105,14 +93,6 @@ impl CopyCommand {
         self.copy(&from, &to, &names, screen)
     }
 
-    fn options(&self) -> CopyOptions {
-        CopyOptions::new()
-            .batch_rows(self.batch)
-            .resume(self.resume)
-            .checksum(self.checksum)
-            .allow_loss(self.allow_loss)
-    }
-
     fn types(&self) -> Vec<(&str, Type)> {
         self.types.iter().map(|(column, ty)| (column.as_str(), *ty)).collect()
     }
@@ -120,7 +100,7 @@ impl CopyCommand {
     /// # Errors
     /// A list of what the copy loses, if there is something and `--allow-loss` is not given.
     fn check_losses(&self, losses: &[SchemaLoss]) -> Result<()> {
-        if losses.is_empty() || self.allow_loss {
+        if losses.is_empty() || self.options.0.allow_loss {
             return Ok(());
         }
         Err(Error::failed(format!(
@@ -138,7 +118,7 @@ impl CopyCommand {
             self.check_losses(losses).is_ok()
         };
         let reports =
-            from.copy_with(to, names, &self.options(), &self.types(), show_losses, |at| {
+            from.copy_with(to, names, &self.options.0, &self.types(), show_losses, |at| {
                 if bar.as_ref().is_none_or(|(table, checking, _)| {
                     table != at.table || *checking != at.checking
                 }) {

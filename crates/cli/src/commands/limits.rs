@@ -1,11 +1,10 @@
 //! The settings of the listeners of `bobak serve`, as flags.
 
-use super::arguments::duration;
-use bobak::engine::settings::{Configurable, SettingInfo, SettingKind};
+use super::setting_flags::{argument, set_given, written_default};
+use bobak::engine::settings::{Configurable, SettingInfo};
 use bobak_http::Settings as Http;
 use bobak_server::Settings as Wire;
-use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 /// The settings of all listeners. A setting that both kinds of listeners have is one flag for both; other flags of HTTP
 /// listeners begin with `http`. Maximum numbers apply separately to the two kinds.
@@ -28,8 +27,9 @@ impl ServeLimits {
 impl Args for ServeLimits {
     fn augment_args(command: Command) -> Command {
         let [(_, wire), (_, http)] = settings();
-        let wire = wire.into_iter().map(|info| argument::<Wire>(info, "Limits"));
-        command.args(wire).args(http.into_iter().map(|info| argument::<Http>(info, "HTTP limits")))
+        let wire = wire.into_iter().map(|info| limit::<Wire>(info).help_heading("Limits"));
+        let http = http.into_iter().map(|info| limit::<Http>(info).help_heading("HTTP limits"));
+        command.args(wire).args(http)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -45,8 +45,8 @@ impl FromArgMatches for ServeLimits {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        set_given(&mut self.wire, matches)?;
-        set_given(&mut self.http, matches)
+        set_given(&mut self.wire, matches, flag)?;
+        set_given(&mut self.http, matches, flag)
     }
 }
 
@@ -67,6 +67,10 @@ pub fn flag(info: &SettingInfo) -> String {
     if of_wire(info).is_some() { name } else { format!("http-{name}") }
 }
 
+fn limit<S: Configurable + 'static>(info: &'static SettingInfo) -> Arg {
+    argument::<S>(info, flag(info), &default(info))
+}
+
 /// The default of a flag.
 pub fn default(info: &SettingInfo) -> String {
     let http = Http::SETTINGS.iter().find(|other| other.name == info.name);
@@ -76,71 +80,10 @@ pub fn default(info: &SettingInfo) -> String {
     }
 }
 
-/// The default as the flag takes it: times with a unit.
-fn written_default(info: &SettingInfo) -> String {
-    let value = info.default();
-    match value.parse::<u64>().map(|time| time / 1_000) {
-        Ok(seconds) if info.kind == SettingKind::Duration && seconds % 60 == 0 => {
-            format!("{}m", seconds / 60)
-        }
-        Ok(seconds) if info.kind == SettingKind::Duration => format!("{seconds}s"),
-        _ => value,
-    }
-}
-
-fn argument<S: Configurable + 'static>(info: &'static SettingInfo, heading: &'static str) -> Arg {
-    let help = match info.kind {
-        SettingKind::Switch => info.summary(),
-        SettingKind::List => format!("{}; may be repeated", info.summary()),
-        _ => format!("{} [default: {}]", info.summary(), default(info)),
-    };
-    let argument = Arg::new(flag(info)).long(flag(info)).help(help).help_heading(heading);
-    let (action, value_name) = match (info.kind, info.unit) {
-        (SettingKind::Switch, _) => return argument.action(ArgAction::SetTrue),
-        (SettingKind::List, unit) => (ArgAction::Append, unit.to_uppercase()),
-        (SettingKind::Duration, _) => (ArgAction::Set, "TIME".to_owned()),
-        (SettingKind::Word(_), _) => (ArgAction::Set, "KIND".to_owned()),
-        (_, "") => (ArgAction::Set, "N".to_owned()),
-        (_, unit) => (ArgAction::Set, unit.to_uppercase()),
-    };
-    let parse = move |text: &str| parse::<S>(info, text);
-    argument.action(action).value_name(value_name).value_parser(parse)
-}
-
-/// The value of a flag as the setting takes it.
-fn parse<S: Configurable>(info: &SettingInfo, text: &str) -> Result<String, String> {
-    let text = match info.kind {
-        SettingKind::Duration => duration(text)?.as_millis().to_string(),
-        _ => text.to_owned(),
-    };
-    let tried = S::default().set(info.key, &text);
-    tried.map(|()| text).map_err(|_| format!("expected {}", info.expected()))
-}
-
-/// Sets what the command line gives.
-fn set_given<S: Configurable>(settings: &mut S, matches: &ArgMatches) -> Result<(), clap::Error> {
-    for info in S::SETTINGS {
-        let flag = flag(info);
-        let given = match info.kind {
-            SettingKind::Switch => matches.get_flag(&flag).then(|| "on".to_owned()),
-            _ => matches.get_many::<String>(&flag).map(join),
-        };
-        if let Some(text) = given {
-            let wrong =
-                |error: bobak::Error| clap::Error::raw(ErrorKind::InvalidValue, error.message());
-            settings.set(info.key, &text).map_err(wrong)?;
-        }
-    }
-    Ok(())
-}
-
-fn join<'v>(values: impl Iterator<Item = &'v String>) -> String {
-    values.map(String::as_str).collect::<Vec<_>>().join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bobak::engine::settings::SettingKind;
     use std::time::Duration;
 
     fn from(flags: &[String]) -> Result<ServeLimits, clap::Error> {

@@ -29,6 +29,7 @@ mod scheduled_backup;
 mod schema;
 #[cfg(unix)]
 mod serve;
+mod setting_flags;
 mod settings;
 #[cfg(unix)]
 mod shutdown;

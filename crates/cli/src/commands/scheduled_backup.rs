@@ -1,6 +1,6 @@
 //! Scheduled backups in `bobak serve`.
 
-use super::backup::{BackupCompression, summary, unverified};
+use super::backup::{summary, unverified};
 use super::shutdown::ShutdownSignal;
 use crate::commands::arguments::duration;
 use crate::error::{Error, Result};
@@ -34,14 +34,14 @@ pub struct ScheduledBackup {
     #[arg(long = "backup-keep", value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..), requires = "backup")]
     keep: u32,
 
-    /// With --backup: compression
+    /// With --backup: compression: none, zstd or gzip
     #[arg(
         long = "backup-compress",
         value_name = "METHOD",
         default_value = "none",
         requires = "backup"
     )]
-    compress: BackupCompression,
+    compress: Compression,
 }
 
 /// The thread that takes the backups. Dropping it cancels a running backup and stops the thread.
@@ -73,7 +73,7 @@ impl ScheduledBackup {
         let Some(folder) = &self.backup else { return Ok(None) };
         fs::create_dir_all(folder)
             .map_err(|error| Error::io(format_args!("create {}", folder.display()), &error))?;
-        let compression = Compression::from(self.compress);
+        let compression = self.compress;
         for (name, engine) in databases {
             if compression != Compression::None && engine.capabilities().encrypted {
                 let message =

@@ -1,13 +1,17 @@
 //! `bobak settings`: lists the settings of databases and servers.
 
+use super::setting_flags;
 use crate::error::{Error, Result};
-use bobak::engine::settings::{SettingInfo, SettingKind};
+use bobak::backup::BackupOptions;
+use bobak::copy::CopyOptions;
+use bobak::engine::settings::{Configurable, SettingInfo, SettingKind};
 use clap::Args;
 use std::io::Write;
 
-/// List the settings of database URLs and the flags of listeners, as Markdown tables.
+/// List the settings of database URLs and the flags of commands, as Markdown tables.
 ///
-/// The tables are sqlite, memory, postgres, mysql and bobak, for URLs, and serve and http, for the flags of `bobak serve`.
+/// The tables are sqlite, memory, kv, postgres, mysql and bobak, for URLs, backup and copy, for the flags of these commands,
+/// and serve and http, for those of `bobak serve`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SettingsCommand {
@@ -28,6 +32,8 @@ struct Table {
     infos: Vec<&'static SettingInfo>,
     /// What the first column shows.
     key: fn(&SettingInfo) -> String,
+    /// What the second column shows.
+    meaning: fn(&SettingInfo) -> String,
     /// What the third column shows.
     values: fn(&SettingInfo) -> String,
     /// What the last column shows.
@@ -64,23 +70,40 @@ fn tables() -> Vec<Table> {
         name,
         infos: infos.iter().collect(),
         key: |info| info.key.to_owned(),
+        meaning: SettingInfo::summary,
         values,
         default,
     };
     let mut tables: Vec<Table> = bobak::engine::all_settings().into_iter().map(of_engine).collect();
+    let of_command = |(name, infos): (_, &'static [SettingInfo])| Table {
+        name,
+        infos: infos.iter().collect(),
+        key: |info| format!("--{}", setting_flags::flag(info)),
+        meaning: setting_flags::meaning,
+        values: flag_values,
+        default: setting_flags::written_default,
+    };
+    let commands = [("backup", BackupOptions::SETTINGS), ("copy", CopyOptions::SETTINGS)];
+    tables.extend(commands.map(of_command));
     #[cfg(unix)]
     tables.extend(super::limits::settings().map(|(name, infos)| Table {
         name,
         infos,
         key: |info| format!("--{}", super::limits::flag(info)),
-        values: |info| match info.kind {
-            SettingKind::Duration => "a time such as `30s`".to_owned(),
-            SettingKind::Switch => "–".to_owned(),
-            _ => values(info),
-        },
+        meaning: SettingInfo::summary,
+        values: flag_values,
         default: super::limits::default,
     }));
     tables
+}
+
+/// The values of a flag.
+fn flag_values(info: &SettingInfo) -> String {
+    match info.kind {
+        SettingKind::Duration => "a time such as `30s`".to_owned(),
+        SettingKind::Switch => "–".to_owned(),
+        _ => values(info),
+    }
 }
 
 impl Table {
@@ -90,7 +113,8 @@ impl Table {
             self.name
         );
         for info in &self.infos {
-            let (key, meaning, values) = ((self.key)(info), info.summary(), (self.values)(info));
+            let (key, values) = ((self.key)(info), (self.values)(info));
+            let meaning = (self.meaning)(info);
             text += &format!("| `{key}` | {meaning} | {values} | {} |\n", (self.default)(info));
         }
         text

@@ -5,6 +5,11 @@
 //! help and documentation are generated. [`choices!`](crate::choices!) does the same for a setting that is one of
 //! several words.
 //!
+//! What is set by name has its declaration here: the settings of engines, in URLs; those of listeners, as flags of `bobak
+//! serve`; the options of backups and copies, as flags of these commands. Options that only a program can set are plain
+//! builders: those of caches, pipelines and batches, of restores and replays (whose target is a time or a number), and of
+//! replication and archives, which have none but their tables. A flag that only a command has is declared there.
+//!
 //! ```
 //! use bobak_core::settings::Configurable;
 //! use std::time::Duration;

@@ -45,7 +45,7 @@ pub(super) fn write(
         rests.take();
         progress(BackupProgress { phase: BackupPhase::Compress, done, of })
     };
-    let Digest { bytes, checksum } = if options.compression == Compression::Zstd {
+    let Digest { bytes, checksum } = if options.compression_of(None) == Compression::Zstd {
         let mut encoder = zstd::Encoder::new(&mut out, 3).map_err(doing)?;
         encoder.include_checksum(true).map_err(doing)?;
         let sum = copy(&mut source, &mut encoder, reading, doing, step)?;
@@ -59,7 +59,7 @@ pub(super) fn write(
     };
     let content = BackupContent { bytes, ..content.clone() };
     let trailer = Trailer { content, checksum, preceding: DatabaseForm::Compressed }.encode(1);
-    let wrapped = wrap(&trailer, options.compression)?;
+    let wrapped = wrap(&trailer, options.compression_of(None))?;
     out.write_all(&wrapped).and_then(|()| out.flush()).map_err(doing)?;
     Ok(out.bytes)
 }

@@ -1,14 +1,28 @@
 //! How a backup is written.
 
-use bobak_core::{Engine, Error, ErrorKind, Result};
+use bobak_core::{Engine, Error, ErrorKind, Result, choices, settings};
+use std::path::Path;
 
-/// How a backup is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BackupOptions {
-    pub(super) compression: Compression,
-    pub(super) pauses: bool,
-    pub(super) overwrite: bool,
-    engine: Option<String>,
+settings! {
+    /// How a backup is written.
+    #[derive(Clone, PartialEq, Eq)]
+    pub struct BackupOptions with pub(super) settings {
+        /// Compression of the backup.
+        ///
+        /// A backup to a writer is not compressed by default.
+        compression: Option<Compression> = None, key = "compress",
+            default_text = "by the file's extension, .zst or .gz; otherwise none";
+        /// Pause for about two thirds of the time, so that other programs are not slowed down.
+        pauses: bool = true;
+        /// Replace an existing file once the new backup is complete.
+        ///
+        /// Without it, the backup fails with `Conflict`.
+        overwrite: bool = false;
+    }
+    and {
+        /// The name of the engine to back up; `None` for the main engine.
+        engine: Option<String>,
+    }
 }
 
 /// The compression of a backup. Encrypted databases do not compress, so their backups are never compressed.
@@ -24,38 +38,15 @@ pub enum Compression {
     Gzip,
 }
 
+choices!(Compression: "none" => None, "zstd" => Zstd, "gzip" => Gzip);
+
 impl BackupOptions {
-    /// An uncompressed backup of the main engine, with pauses, to a file that does not exist yet.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { compression: Compression::None, pauses: true, overwrite: false, engine: None }
-    }
-
-    /// Sets the compression. Default: none.
-    #[must_use]
-    pub const fn compression(mut self, compression: Compression) -> Self {
-        self.compression = compression;
-        self
-    }
-
-    /// Whether the backup pauses for about two thirds of the time, so that it does not slow down other work. Default:
-    /// yes.
-    #[must_use]
-    pub const fn pauses(mut self, pauses: bool) -> Self {
-        self.pauses = pauses;
-        self
-    }
-
-    /// Whether an existing file is replaced once the new backup is complete. Default: no, the backup fails with
-    /// `Conflict`.
-    #[must_use]
-    pub const fn overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
+    /// A backup of the main engine, with pauses, to a file that does not exist yet.
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Backs up the attached engine with this name instead of the main engine.
-    #[must_use]
     pub fn engine(mut self, name: impl Into<String>) -> Self {
         self.engine = Some(name.into());
         self
@@ -66,11 +57,19 @@ impl BackupOptions {
     pub fn engine_name(&self) -> Option<&str> {
         self.engine.as_deref()
     }
-}
 
-impl Default for BackupOptions {
-    fn default() -> Self {
-        Self::new()
+    /// The compression of a backup to this file; to a writer if there is none.
+    pub(super) fn compression_of(&self, file: Option<&Path>) -> Compression {
+        let extension = file.and_then(Path::extension).unwrap_or_default();
+        self.compression.unwrap_or_else(|| {
+            if extension.eq_ignore_ascii_case("zst") {
+                Compression::Zstd
+            } else if extension.eq_ignore_ascii_case("gz") {
+                Compression::Gzip
+            } else {
+                Compression::None
+            }
+        })
     }
 }
 
@@ -92,5 +91,27 @@ impl Compression {
         let message =
             "this program was built without compression: enable the feature `compress` of bobak";
         Err(Error::new(ErrorKind::Unsupported, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compression_follows_the_extension_unless_it_is_set() {
+        for (name, compression) in [
+            ("a.db.zst", Compression::Zstd),
+            ("a.gz", Compression::Gzip),
+            ("A.DB.ZST", Compression::Zstd),
+            ("a.db", Compression::None),
+            ("-", Compression::None),
+        ] {
+            let options = BackupOptions::new();
+            assert_eq!(options.compression_of(Some(Path::new(name))), compression, "{name}");
+            assert_eq!(options.compression_of(None), Compression::None);
+            let set = options.compression(Compression::None);
+            assert_eq!(set.compression_of(Some(Path::new(name))), Compression::None);
+        }
     }
 }

@@ -30,12 +30,14 @@ pub fn backup(
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupReport> {
-    options.compression.must_suit(engine)?;
+    let compression = options.compression_of(Some(file));
+    compression.must_suit(engine)?;
+    let options = &options.clone().compression(compression);
     reject_existing(file, options.overwrite)?;
     let plain = AtomicFile::create_private(file)?.restrict_permissions();
     let content = write_plain(engine, plain.path(), plain.target(), options, progress)
         .map_err(|error| plain.name_target(error))?;
-    if options.compression != Compression::None {
+    if compression != Compression::None {
         return compress(plain, file, content, options, progress);
     }
     let doing = format!("write the backup {}", file.display());
@@ -47,7 +49,7 @@ pub fn backup(
         "sqlite" => bobak_sqlite::Sqlite::builder().replace_backup(plain, options.overwrite)?,
         _ => put(plain, options.overwrite)?,
     }
-    Ok(BackupReport::new(content, stored, options.compression))
+    Ok(BackupReport::new(content, stored, compression))
 }
 
 /// Backs an engine up to a writer. The database is first copied to a temporary file that only this user can read.
@@ -62,14 +64,16 @@ pub fn backup_to(
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupReport> {
-    options.compression.must_suit(engine)?;
+    let compression = options.compression_of(None);
+    compression.must_suit(engine)?;
+    let options = &options.clone().compression(compression);
     let temp_dir = TempDir::new()?;
     let file = temp_dir.file("backup");
     let content = write_plain(engine, &file, &file, options, progress)
         .map_err(|error| temp_dir.naming(error, "backup"))?;
     let stored = write_out(&file, writer, "write the backup", &content, options, progress)
         .map_err(|error| temp_dir.naming(error, "backup"))?;
-    Ok(BackupReport::new(content, stored, options.compression))
+    Ok(BackupReport::new(content, stored, compression))
 }
 
 /// Removes temporary files that killed processes left of backups in a folder, for the final names that `is_wanted`
@@ -99,7 +103,7 @@ fn compress(
     check_compressed(compressed.path(), &content, options, progress)
         .map_err(|error| compressed.name_target(error))?;
     put(compressed, options.overwrite)?;
-    Ok(BackupReport::new(content, stored, options.compression))
+    Ok(BackupReport::new(content, stored, options.compression_of(Some(file))))
 }
 
 /// Lets the engine write and check its own backup; appends the trailer unless it will be compressed.
@@ -112,7 +116,7 @@ fn write_plain(
 ) -> Result<BackupContent> {
     let content =
         engine.backup(BackupJob { file, target, pauses: options.pauses, watch: progress })?;
-    if options.compression == Compression::None {
+    if options.compression_of(None) == Compression::None {
         plain::append_trailer(file, target, &content, options.pauses, progress)?;
     }
     Ok(content)
@@ -127,7 +131,7 @@ fn write_out(
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<u64> {
-    if options.compression != Compression::None {
+    if options.compression_of(None) != Compression::None {
         #[cfg(feature = "compress")]
         return compressed::write(file, writer, doing, content, options, progress);
     }

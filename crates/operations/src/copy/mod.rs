@@ -14,62 +14,41 @@ pub(crate) use table_copy::{sum_row, walk};
 
 use bobak_core::{
     ColumnSchema, Engine, Error, ErrorKind, Result, SchemaChange, SchemaLoss, TableSchema, Type,
+    settings,
 };
 use plan::PlannedTable;
 pub use progress::CopyProgress;
 use std::sync::Arc;
 use table_copy::TableCopy;
 
-/// Options of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopyOptions {
-    batch_rows: u64,
-    resume: bool,
-    checksum: bool,
-    allow_loss: bool,
+settings! {
+    /// Options of a copy.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub struct CopyOptions with pub settings {
+        /// Rows per batch; each batch is one transaction.
+        ///
+        /// Fewer rows if they exceed about 4 MiB.
+        batch_rows: u64 = 10_000, key = "batch", unit = "rows", min = 1;
+        /// Continue an interrupted copy after the largest key in the target table.
+        ///
+        /// The copy first checks that the source has as many rows up to that key. Without it, a table with rows is
+        /// rejected.
+        resume: bool = false;
+        /// Read both tables again at the end, and compare a checksum of all values.
+        ///
+        /// Without it, only the row counts are compared.
+        checksum: bool = false;
+        /// Copy although rules or objects of the source are lost.
+        ///
+        /// Without it, nothing is written then: see [`CopyPlan::losses`].
+        allow_loss: bool = false;
+    }
 }
 
 impl CopyOptions {
     /// Batches of 10,000 rows, into tables that are missing or empty, without a checksum and without losses.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { batch_rows: 10_000, resume: false, checksum: false, allow_loss: false }
-    }
-
-    /// The number of rows written and committed together, at least 1; fewer if they exceed about 4 MiB. Default: 10,000.
-    #[must_use]
-    pub const fn batch_rows(mut self, rows: u64) -> Self {
-        self.batch_rows = if rows == 0 { 1 } else { rows };
-        self
-    }
-
-    /// Resumes an interrupted copy: continues after the largest key in the target's table, after checking that the source
-    /// has as many rows up to that key. Default: no, a table with rows is rejected.
-    #[must_use]
-    pub const fn resume(mut self, resume: bool) -> Self {
-        self.resume = resume;
-        self
-    }
-
-    /// Copies although rules and objects of the source are lost: see [`CopyPlan::losses`]. Default: nothing is written then.
-    #[must_use]
-    pub const fn allow_loss(mut self, allow_loss: bool) -> Self {
-        self.allow_loss = allow_loss;
-        self
-    }
-
-    /// Reads both tables again at the end, and compares a checksum over all values. Default: no, only the row counts are
-    /// compared.
-    #[must_use]
-    pub const fn checksum(mut self, checksum: bool) -> Self {
-        self.checksum = checksum;
-        self
-    }
-}
-
-impl Default for CopyOptions {
-    fn default() -> Self {
-        Self::new()
+    pub fn new() -> Self {
+        Self::default()
     }
 }
 
