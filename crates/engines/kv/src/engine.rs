@@ -5,9 +5,15 @@ use crate::catalog::TableCatalog;
 use crate::data::{DATA, Data};
 use crate::error::{commit_failed, failed};
 use crate::session::KvSession;
-use bobak_core::{Capabilities, Engine, Estimate, Result, Session, TableSchema, choices, settings};
+use bobak_core::{
+    Capabilities, Engine, Error, ErrorKind, Estimate, Result, Session, TableSchema, choices,
+    settings,
+};
 use bobak_engine_common::WriteLock;
-use redb::{ReadTransaction, ReadableDatabase};
+use redb::{DatabaseError, ReadTransaction, ReadableDatabase};
+use std::fs::File;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
@@ -83,17 +89,31 @@ impl Kv {
 }
 
 impl KvBuilder {
-    /// Opens the file, or creates it. After a crash redb repairs it first.
+    /// Opens the file, or creates it; an empty file is a new one. After a crash redb repairs it first.
     ///
     /// # Errors
     /// `Busy` if the file is open already, here or in another process; `Corrupt` if it is damaged or not
-    /// a redb file; `Io`, `Full`, `ReadOnly`.
+    /// a redb file; `Misuse` if it is a folder; `Io`, `Full`, `ReadOnly`.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Kv> {
         let path = path.as_ref();
-        let doing = format!("open {}", path.display());
+        reject_others(path)?;
+        self.open_by(&format!("open {}", path.display()), |redb| redb.create(path))
+    }
+
+    /// Opens what `create` opens or creates.
+    pub(super) fn open_by(
+        &self,
+        doing: &str,
+        create: impl FnOnce(&redb::Builder) -> std::result::Result<redb::Database, DatabaseError>,
+    ) -> Result<Kv> {
         let mut builder = redb::Builder::new();
         builder.set_cache_size(self.cache_bytes).set_check_integrity_on_open(self.check_on_open);
-        let redb = builder.create(path).map_err(|error| failed(&doing, error))?;
+        // redb may panic if a file was changed by others.
+        let redb = catch_unwind(AssertUnwindSafe(|| create(&builder)))
+            .unwrap_or_else(|_| {
+                Err(redb::StorageError::Corrupted("the file is damaged".into()).into())
+            })
+            .map_err(|error| failed(doing, error))?;
         // Reading needs the table, which a new file does not have.
         let begun = redb.begin_write().map_err(|error| failed("begin", error))?;
         let table = begun.open_table(DATA).map_err(|error| failed("read", error))?;
@@ -107,6 +127,36 @@ impl KvBuilder {
         };
         Ok(Kv { file })
     }
+}
+
+/// The first bytes of a redb file.
+const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
+
+/// Rejects a folder, and a file of another program: redb would only say that a number in it is wrong.
+fn reject_others(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let doing = format!("open {shown}");
+    let mut start = Vec::new();
+    match File::open(path) {
+        Ok(file) if file.metadata().is_ok_and(|metadata| metadata.is_dir()) => {
+            let message = format!("{shown} is a folder: name a file in it");
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        Ok(file) => {
+            let read = file.take(MAGIC.len() as u64).read_to_end(&mut start);
+            read.map_err(|error| Error::io(&doing, error))?;
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(Error::io(&doing, error)),
+    }
+    if start.is_empty() || start == MAGIC {
+        return Ok(());
+    }
+    let what = match start.starts_with(b"SQLite") {
+        true => format!("an SQLite database: open it as sqlite:{shown}"),
+        false => "no key-value file, or its creation was interrupted: delete it".into(),
+    };
+    Err(Error::new(ErrorKind::Corrupt, format!("{shown} is {what}")))
 }
 
 impl KvFile {

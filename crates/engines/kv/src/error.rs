@@ -1,11 +1,20 @@
 //! The errors of redb as Bobak's.
 
 use bobak_core::{Error, ErrorKind};
+use std::io;
 
 /// The error for something that failed: `read t.kv`.
 #[cold]
 pub(super) fn failed(doing: &str, error: impl Into<redb::Error>) -> Error {
     let kind = match error.into() {
+        redb::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            let message = format!("could not {doing}: the file is truncated: restore a backup");
+            return Error::new(ErrorKind::Corrupt, message).with_source(error);
+        }
+        redb::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+            let message = format!("could not {doing}: {error}");
+            return Error::new(ErrorKind::Corrupt, message).with_source(error);
+        }
         redb::Error::Io(error) => return Error::io(doing, error),
         error @ (redb::Error::DatabaseAlreadyOpen | redb::Error::LockProtocolMismatch) => {
             (ErrorKind::Busy, error)

@@ -15,6 +15,8 @@ mod engine;
 mod error;
 mod scan;
 mod session;
+#[cfg(test)]
+mod tests;
 mod transaction;
 
 pub use engine::{Durability, Kv, KvBuilder};
