@@ -9,6 +9,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// A socket that listens for clients.
+#[non_exhaustive]
 pub enum Listener {
     /// TCP.
     Tcp(TcpListener),

@@ -3,7 +3,7 @@
 use crate::connection::http1;
 use crate::peer::Peer;
 use crate::state::shared::ServerState;
-use bobak_core::{Error, Result};
+use bobak_core::{Error, ErrorKind, Result};
 use bobak_serving::Listener;
 use std::io;
 use std::net::IpAddr;
@@ -45,6 +45,11 @@ impl AsyncListener {
                 let socket = socket.try_clone().map_err(io)?;
                 let acceptor = tokio_rustls::TlsAcceptor::from(Arc::clone(config));
                 Self::Tls(TcpListener::from_std(socket).map_err(io)?, acceptor)
+            }
+            // Another crate of the program may bring TLS to `Listener`, without the feature of this one.
+            _ => {
+                let message = "this program has no HTTPS: enable the feature `tls` of bobak-http";
+                return Err(Error::new(ErrorKind::Unsupported, message));
             }
         })
     }

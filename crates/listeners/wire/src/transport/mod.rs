@@ -73,6 +73,11 @@ impl ClientStream {
                 Ok(Self::tls(TlsStream::new(Arc::clone(config), stream)?))
             }
             Listener::Unix(listener, _) => Self::unix(listener.accept()?.0),
+            // Another crate of the program may bring TLS to `Listener`, without the feature of this one.
+            _ => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this program's server has no TLS: enable the feature `tls` of bobak-server",
+            )),
         }
     }
 
