@@ -38,6 +38,7 @@ mod schema;
 pub mod settings;
 pub mod sql_expression;
 pub mod sql_token;
+mod sum;
 mod types;
 mod value;
 mod word_hasher;
@@ -82,6 +83,7 @@ pub use schema::{
     Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate,
     PartialInsert, Reference, SchemaDetails, SchemaLoss, TableSchema, TableSchemaBuilder,
 };
+pub use sum::Sum;
 pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid, is_json};
 pub use value::{Value, ValueRef};
 pub use word_hasher::WordHasher;

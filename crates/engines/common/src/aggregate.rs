@@ -1,13 +1,12 @@
 //! Groups and their aggregates.
 //!
 //! Rows belong to one group if their values are equal under the columns' collations; the group's values are those of
-//! its first row by key. Sums of floats are compensated as in SQLite (Kahan-Neumaier), so that both engines compute the
-//! same float for rows in the same order.
+//! its first row by key.
 
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
 use bobak_core::{
-    Collation, Currency, Error, ErrorKind, Expr, Result, Select, Storage, TableSchema, Type, Value,
+    Collation, Currency, Error, Expr, Result, Select, Storage, Sum, TableSchema, Type, Value,
     ValueRef,
 };
 use std::cmp::Ordering;
@@ -112,18 +111,6 @@ enum AggregateState {
     Extreme(Value<'static>),
 }
 
-#[derive(Debug, Default)]
-struct Sum {
-    count: i64,
-    /// The integers' sum, exact: 2⁶⁴ rows could not overflow it.
-    integers: i128,
-    /// Whether a float was among them.
-    inexact: bool,
-    float: f64,
-    /// The compensation: what rounding removed from `float`.
-    lost: f64,
-}
-
 impl Group {
     fn new(select: &Select, first: Option<EncodedRow<'_>>) -> Self {
         let value = |c: &usize| first.map_or(Value::Null, |row| row.value(*c).to_owned());
@@ -159,7 +146,9 @@ impl Group {
             match part {
                 AggregateState::Value(_) => {}
                 AggregateState::Count(count) => *count += 1,
-                AggregateState::Sum(sum) => sum.add(value).map_err(|e| name(e, schema, column))?,
+                AggregateState::Sum(sum) => {
+                    add(sum, value).map_err(|e| name(e, schema, column))?;
+                }
                 AggregateState::Extreme(best) => {
                     let ordering = compare_in_column(schema, column, value, best.as_ref());
                     let better = match expr {
@@ -203,7 +192,7 @@ impl Group {
                     }
                     (AggregateState::Count(count), _) => Ok(Value::Int(count)),
                     (AggregateState::Extreme(value), _) => Ok(value),
-                    (AggregateState::Sum(sum), Expr::Avg(_)) => Ok(sum.average(schema, column)),
+                    (AggregateState::Sum(sum), Expr::Avg(_)) => Ok(average(&sum, schema, column)),
                     (AggregateState::Sum(sum), _) => {
                         sum.total().map_err(|e| name(e, schema, column))
                     }
@@ -213,74 +202,24 @@ impl Group {
     }
 }
 
-impl Sum {
-    fn add(&mut self, value: ValueRef<'_>) -> Result<()> {
-        match value {
-            ValueRef::Int(i) if !self.inexact => self.integers += i128::from(i),
-            ValueRef::Int(i) if i.unsigned_abs() < 1 << 52 => self.step(i as f64),
-            ValueRef::Int(i) => {
-                // In two steps, each of which is exact in a float.
-                let small = i % 16_384;
-                self.step((i - small) as f64);
-                self.step(small as f64);
-            }
-            ValueRef::Float(f) => {
-                if !self.inexact {
-                    self.inexact = true;
-                    self.float = self.integers as f64;
-                }
-                self.step(f);
-            }
-            other => return Err(Error::mismatch("a number to sum", other)),
-        }
-        self.count += 1;
-        Ok(())
+fn add(sum: &mut Sum, value: ValueRef<'_>) -> Result<()> {
+    match value {
+        ValueRef::Int(integer) => sum.add_integer(integer),
+        ValueRef::Float(float) => sum.add_float(float),
+        other => return Err(Error::mismatch("a number to sum", other)),
     }
-
-    fn step(&mut self, value: f64) {
-        let sum = self.float + value;
-        self.lost += if self.float.abs() > value.abs() {
-            (self.float - sum) + value
-        } else {
-            (value - sum) + self.float
-        };
-        self.float = sum;
-    }
-
-    fn as_float(&self) -> f64 {
-        match (self.inexact, self.lost.is_finite()) {
-            (false, _) => self.integers as f64,
-            (true, true) => self.float + self.lost,
-            // With an infinite value the compensation is meaningless.
-            (true, false) => self.float,
-        }
-    }
-
-    fn total(&self) -> Result<Value<'static>> {
-        if self.count == 0 {
-            return Ok(Value::Null);
-        }
-        if self.inexact {
-            return Ok(not_nan(self.as_float()));
-        }
-        i64::try_from(self.integers)
-            .map(Value::Int)
-            .map_err(|_| Error::new(ErrorKind::OutOfRange, "the sum is more than 64 bits hold"))
-    }
-
-    fn average(&self, schema: &TableSchema, column: usize) -> Value<'static> {
-        if self.count == 0 {
-            return Value::Null;
-        }
-        let average = self.as_float() / self.count as f64;
-        let money = schema.columns().get(column).map(|c| c.ty) == Some(Type::Currency);
-        not_nan(if money { average / Currency::SCALE as f64 } else { average })
-    }
+    Ok(())
 }
 
-/// As in SQLite, NaN is NULL.
-fn not_nan(float: f64) -> Value<'static> {
-    if float.is_nan() { Value::Null } else { Value::Float(float) }
+fn average(sum: &Sum, schema: &TableSchema, column: usize) -> Value<'static> {
+    if sum.count() == 0 {
+        return Value::Null;
+    }
+    let average = sum.as_float() / sum.count() as f64;
+    let money = schema.columns().get(column).map(|c| c.ty) == Some(Type::Currency);
+    let average = if money { average / Currency::SCALE as f64 } else { average };
+    // As in SQLite, NaN is NULL.
+    if average.is_nan() { Value::Null } else { Value::Float(average) }
 }
 
 fn name(error: Error, schema: &TableSchema, column: usize) -> Error {

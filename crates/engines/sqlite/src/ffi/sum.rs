@@ -1,8 +1,9 @@
 //! Replaces SQLite's `sum()`, which fails if a sum of integers exceeds 64 bits on the way
 //! although the total fits, and so depends on the order of the rows. This one fails only if the
-//! total does not fit, as in every other engine. For floats it computes the same, step by step.
+//! total does not fit, as in every other engine ([`Sum`]).
 
 use super::connection::{Connection, Failure};
+use bobak_core::{Sum, Value};
 use libsqlite3_sys as sys;
 use std::ffi::c_int;
 use std::ptr;
@@ -30,78 +31,8 @@ impl Connection {
     }
 }
 
-/// The intermediate sum, in memory that SQLite zeroes for each group. It is aligned for 64 bits
-/// only.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    /// The lower and the upper half of the integers' sum.
-    low: u64,
-    high: i64,
-    /// The number of values.
-    count: i64,
-    /// The sum and its accumulated rounding error, from the first float on.
-    float: f64,
-    lost: f64,
-    inexact: bool,
-}
-
-impl Sum {
-    fn add(&mut self, integer: i64) {
-        if self.inexact {
-            return self.step_integer(integer.into());
-        }
-        let (low, carries) = self.low.overflowing_add(integer.cast_unsigned());
-        self.low = low;
-        self.high += (integer >> 63) + i64::from(carries);
-    }
-
-    fn take_away(&mut self, integer: i64) {
-        if self.inexact {
-            return self.step_integer(-i128::from(integer));
-        }
-        let (low, borrows) = self.low.overflowing_sub(integer.cast_unsigned());
-        self.low = low;
-        self.high -= (integer >> 63) + i64::from(borrows);
-    }
-
-    fn add_float(&mut self, value: f64) {
-        if !self.inexact {
-            self.inexact = true;
-            self.step_integer(self.integers());
-        }
-        self.step(value);
-    }
-
-    fn integers(&self) -> i128 {
-        (i128::from(self.high) << 64) | i128::from(self.low)
-    }
-
-    fn step_integer(&mut self, integer: i128) {
-        // In two steps, each of which a float represents exactly.
-        let small = if integer.unsigned_abs() < 1 << 52 { 0 } else { integer % 16_384 };
-        self.step((integer - small) as f64);
-        if small != 0 {
-            self.step(small as f64);
-        }
-    }
-
-    /// Kahan-Babuška-Neumaier summation.
-    fn step(&mut self, value: f64) {
-        let sum = self.float + value;
-        self.lost += if self.float.abs() > value.abs() {
-            (self.float - sum) + value
-        } else {
-            (value - sum) + self.float
-        };
-        self.float = sum;
-    }
-
-    fn as_float(&self) -> f64 {
-        // An infinite value makes the rounding error meaningless.
-        if self.lost.is_finite() { self.float + self.lost } else { self.float }
-    }
-}
+// SQLite aligns the memory of an aggregate for 64 bits.
+const _: () = assert!(align_of::<Sum>() <= 8, "the sum is kept in SQLite's memory");
 
 /// The sum of the running call; `None` if there is none yet and `make` is false, or if there is no memory.
 ///
@@ -147,9 +78,8 @@ unsafe extern "C" fn step(
         let Some(sum) = place(context, true) else {
             return sys::sqlite3_result_error_nomem(context);
         };
-        sum.count += 1;
         match number {
-            Number::Integer(integer) => sum.add(integer),
+            Number::Integer(integer) => sum.add_integer(integer),
             Number::Float(float) => sum.add_float(float),
         }
     }
@@ -164,10 +94,9 @@ unsafe extern "C" fn inverse(
     unsafe {
         let Some(number) = number(values) else { return };
         let Some(sum) = place(context, false) else { return };
-        sum.count -= 1;
         match number {
-            Number::Integer(integer) => sum.take_away(integer),
-            Number::Float(float) => sum.step(-float),
+            Number::Integer(integer) => sum.remove_integer(integer),
+            Number::Float(float) => sum.remove_float(float),
         }
     }
 }
@@ -176,40 +105,16 @@ unsafe extern "C" fn inverse(
 unsafe extern "C" fn total(context: *mut sys::sqlite3_context) {
     // SAFETY: as in `step`; the text is copied, with its length.
     unsafe {
-        let Some(sum) = place(context, false).filter(|sum| sum.count > 0) else { return };
-        if sum.inexact {
-            return sys::sqlite3_result_double(context, sum.as_float());
-        }
-        match i64::try_from(sum.integers()) {
-            Ok(integer) => sys::sqlite3_result_int64(context, integer),
+        let Some(sum) = place(context, false) else { return };
+        match sum.total() {
+            Ok(Value::Int(integer)) => sys::sqlite3_result_int64(context, integer),
+            Ok(Value::Float(float)) => sys::sqlite3_result_double(context, float),
+            Ok(_) => sys::sqlite3_result_null(context),
             Err(_) => {
                 // SQLite's own message.
                 let text = "integer overflow";
                 sys::sqlite3_result_error(context, text.as_ptr().cast(), text.len() as c_int);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_are_exact_in_both_directions() {
-        let mut sum = Sum::default();
-        let values = [i64::MAX, i64::MAX, i64::MIN, -1, 0, 1, i64::MIN, 7, i64::MIN];
-        let mut exact = 0;
-        for value in values {
-            sum.add(value);
-            exact += i128::from(value);
-            assert_eq!(sum.integers(), exact);
-        }
-        for value in values {
-            sum.take_away(value);
-            exact -= i128::from(value);
-            assert_eq!(sum.integers(), exact);
-        }
-        assert_eq!(exact, 0);
     }
 }
