@@ -2,7 +2,7 @@
 
 use crate::writer::Encode;
 use crate::{FrameKind, Welcome, error, frame, schema};
-use bobak_core::codec::{self, EncodedRow};
+use bobak_core::codec;
 use bobak_core::{Error, Result, ResultColumn, Row, TableSchema};
 
 /// Success without a result.
@@ -49,17 +49,6 @@ pub fn rows(out: &mut Vec<u8>, id: u32, more: bool, rows: &[u8]) -> Result<()> {
 pub fn row(out: &mut Vec<u8>, id: u32, row: Option<&dyn Row>) -> Result<()> {
     frame::encode(out, FrameKind::Rows, false, id, |out| {
         row.map_or(Ok(()), |row| codec::encode(out, row))
-    })
-}
-
-/// One encoded row.
-///
-/// # Errors
-/// `OutOfRange` for 4 GiB or more.
-pub fn encoded_row(out: &mut Vec<u8>, id: u32, row: EncodedRow<'_>) -> Result<()> {
-    frame::encode(out, FrameKind::Rows, false, id, |out| {
-        codec::frame(out, row);
-        Ok(())
     })
 }
 

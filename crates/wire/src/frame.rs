@@ -106,12 +106,6 @@ kinds! {
 }
 
 impl FrameKind {
-    /// Whether it is a response, which a server sends.
-    #[must_use]
-    pub const fn is_response(self) -> bool {
-        self as u8 & 0x80 != 0
-    }
-
     /// Whether it is a request without a response.
     #[must_use]
     pub const fn has_no_response(self) -> bool {

@@ -302,10 +302,4 @@ impl TableSchema {
     pub(crate) fn columns_mut(&mut self) -> &mut [ColumnSchema] {
         &mut self.columns
     }
-
-    /// Whether a column stores values as text although its type has another form.
-    #[must_use]
-    pub fn has_text_forms(&self) -> bool {
-        self.columns.iter().any(|c| c.storage == Storage::Text && c.ty.has_text_form())
-    }
 }
