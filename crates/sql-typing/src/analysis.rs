@@ -5,7 +5,7 @@ use crate::kind::{ValueKind, has_unit, unsupported};
 use crate::relations::{Relation, Relations};
 use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 use bobak_core::{Error, ErrorKind, Result, Type};
-use turso_parser::ast::{Cmd, Stmt};
+use turso_parser::ast::{Cmd, FromClause, OneSelect, Stmt, Update};
 use turso_parser::parser::Parser;
 
 /// The deepest nesting of parentheses. The parser is recursive, and limits only the depth of
@@ -61,10 +61,16 @@ pub fn analyze(
     relations: &dyn Relations,
     parameters: &[Option<Type>],
 ) -> Result<Analysis> {
-    if !needs_analysis(sql, relations, parameters)? {
+    let has_units = has_units(sql, relations, parameters)?;
+    if !has_units && !may_read_what_it_updates(sql) {
         return Ok(Analysis::default());
     }
-    stacker::grow(STACK, || rewrite(sql, Analyzer::new(relations, parameters)))
+    match stacker::grow(STACK, || rewrite(sql, Analyzer::new(relations, parameters))) {
+        Err(error) if !has_units && error.kind() == ErrorKind::Unsupported => {
+            Ok(Analysis::default())
+        }
+        analysis => analysis,
+    }
 }
 
 fn rewrite(sql: &str, mut analyzer: Analyzer<'_>) -> Result<Analysis> {
@@ -74,6 +80,12 @@ fn rewrite(sql: &str, mut analyzer: Analyzer<'_>) -> Result<Analysis> {
     | Cmd::ExplainQueryPlan { stmt: statement, .. }) = &mut command;
     if !is_analyzed(statement) {
         return Ok(Analysis::default());
+    }
+    if let Stmt::Update(update) = statement
+        && reads_what_it_updates(update)
+    {
+        update.from = one_row()?;
+        analyzer.changed.set(true);
     }
     let columns = analyzer.statement(statement)?;
     let types = columns.list.iter().map(|column| match column.kind {
@@ -92,7 +104,7 @@ fn rewrite(sql: &str, mut analyzer: Analyzer<'_>) -> Result<Analysis> {
 }
 
 /// Whether [`analyze`] may rewrite the statement: it names a view, or a table with amounts, dates,
-/// times or UUIDs, or has a parameter of such a type.
+/// times or UUIDs, has a parameter of such a type, or updates rows by a subquery.
 ///
 /// # Errors
 /// `Unsupported` for such a statement that is nested too deeply; any of the relations.
@@ -101,6 +113,10 @@ pub fn needs_analysis(
     relations: &dyn Relations,
     parameters: &[Option<Type>],
 ) -> Result<bool> {
+    Ok(has_units(sql, relations, parameters)? || may_read_what_it_updates(sql))
+}
+
+fn has_units(sql: &str, relations: &dyn Relations, parameters: &[Option<Type>]) -> Result<bool> {
     Ok(parameters.iter().flatten().any(|ty| has_unit(*ty)) || names_units(sql, relations)?)
 }
 
@@ -133,6 +149,37 @@ fn names_units(sql: &str, relations: &dyn Relations) -> Result<bool> {
         return Err(unsupported("a statement with amounts, dates or times is nested too deeply"));
     }
     Ok(found)
+}
+
+/// Whether the text is an UPDATE with a subquery, which can be parsed.
+fn may_read_what_it_updates(sql: &str) -> bool {
+    let mut tokens = SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant();
+    let is = |token: &bobak_core::sql_token::SqlToken<'_>, word: &str| {
+        token.kind == SqlTokenKind::Word && token.text.eq_ignore_ascii_case(word)
+    };
+    tokens.next().is_some_and(|first| is(&first, "update"))
+        && tokens.any(|token| is(&token, "select"))
+        && sql.matches('(').count() <= MAX_DEPTH
+}
+
+/// Whether a new value of an UPDATE comes from a subquery over the same table. SQLite computes it when the rows
+/// before are updated already, unless there is a FROM clause; servers and virtual tables compute all values first.
+fn reads_what_it_updates(update: &Update) -> bool {
+    let table = update.tbl_name.name.as_str().to_ascii_lowercase();
+    let reads = |text: &str| text.contains("select") && text.contains(&table);
+    update.from.is_none()
+        && update.sets.iter().any(|set| reads(&set.expr.to_string().to_ascii_lowercase()))
+}
+
+/// A FROM clause with one row.
+fn one_row() -> Result<Option<FromClause>> {
+    Ok(match parse("SELECT 1 FROM (SELECT 1)")? {
+        Cmd::Stmt(Stmt::Select(select)) => match select.body.select {
+            OneSelect::Select { from, .. } => from,
+            OneSelect::Values(_) => None,
+        },
+        _ => None,
+    })
 }
 
 fn name_of(token: &bobak_core::sql_token::SqlToken<'_>) -> Option<String> {

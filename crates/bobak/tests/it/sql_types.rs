@@ -140,6 +140,7 @@ const EVERYWHERE: &[(&str, &str)] = &[
     ),
     ("SELECT CAST(total AS DECIMAL(19, 1)) FROM sale WHERE id = 3", "12.3"),
     ("SELECT count(*), count(due), count(DISTINCT shop) FROM sale", "4|3|2"),
+    ("SELECT count(due) FROM sale WHERE placed < CURRENT_TIMESTAMP AND due < CURRENT_DATE", "3"),
 ];
 
 /// SQLite's functions, on its tables and on those of all engines that are joined there.
@@ -280,6 +281,29 @@ fn joins_with_servers_have_amounts_and_moments() {
         check(&db, name, &joins);
         check(&db, name, JOINED);
     }
+}
+
+/// New values are computed from the rows before the statement.
+#[test]
+fn updates_read_the_rows_as_they_were() {
+    for url in ["sqlite::memory:", "memory:"] {
+        let db = builder().open(url).unwrap();
+        fill(&db);
+        for sql in [
+            "UPDATE sale SET shop = 'x', quantity = (SELECT count(*) FROM sale AS q WHERE q.shop = sale.shop)",
+            "UPDATE sale SET total = (SELECT sum(q.total) FROM sale AS q WHERE q.id <= sale.id) WHERE id > 1",
+        ] {
+            db.execute(sql, ()).unwrap();
+        }
+        let rows = "SELECT shop, quantity, total FROM sale ORDER BY id";
+        assert_eq!(ask(&db, rows).unwrap(), "x|2|1.5 x|2|6.5 x|2|18.8456 x|2|19.3456", "{url}");
+    }
+    let plain = Db::open("sqlite::memory:").unwrap();
+    plain.execute("CREATE TABLE t (g INTEGER, b INTEGER)", ()).unwrap();
+    plain.execute("INSERT INTO t VALUES (1, 0), (1, 0), (2, 0)", ()).unwrap();
+    let sql = "UPDATE t SET g = 0, b = (SELECT count(*) FROM t q WHERE q.g = t.g)";
+    assert_eq!(plain.execute(sql, ()).unwrap(), 3);
+    assert_eq!(plain.sql::<i64>("SELECT b FROM t ORDER BY rowid", ()).unwrap(), [2, 2, 1]);
 }
 
 #[test]
