@@ -132,7 +132,7 @@ func (f *taggedField) read(tag string) *Error {
 	if f.column.References == nil {
 		return wire.Errorf(Schema, "on_delete needs references=table(column)")
 	}
-	action, err := oneOf("on_delete", onDelete, "restrict", "cascade", "set_null")
+	action, err := oneOf("on_delete", onDelete, "restrict", "cascade", "set_null", "no_action")
 	f.column.References.OnDelete = action
 	return err
 }

@@ -66,7 +66,7 @@ func TestOptionsOfColumns(t *testing.T) {
 		Code    string  `bobak:"flight_code,key=given,collation=nocase,max=8"`
 		Plane   *string `bobak:",references=plane(id),on_delete=set_null,index"`
 		Status  string  `bobak:",check=status in ('on time', 'late, ('),unique_index=a"`
-		Day     string  `bobak:",references=day(id),unique_index=a"`
+		Day     string  `bobak:",references=day(id),unique_index=a,on_delete=no_action"`
 		Visited UUID    `bobak:",store=text,references=visit(id),on_delete=cascade"`
 	}
 	table, err := describe(reflect.TypeOf(Flight{}))
@@ -78,7 +78,7 @@ func TestOptionsOfColumns(t *testing.T) {
 	equal(t, table.KeysBy, wire.KeysByUser)
 	equal(t, *plane.References, wire.Reference{Table: "plane", Column: "id", OnDelete: wire.SetNull})
 	equal(t, status.Check, "status in ('on time', 'late, (')")
-	equal(t, *table.Columns[3].References, wire.Reference{Table: "day", Column: "id"})
+	equal(t, *table.Columns[3].References, wire.Reference{Table: "day", Column: "id", OnDelete: wire.NoAction})
 	equal(t, table.Columns[4].References.OnDelete, wire.Cascade)
 	equal(t, table.Columns[4].AsText, true)
 	equal(t, fmt.Sprint(table.Indexes), "[{flight_plane false [1]} {a true [2 3]}]")
@@ -92,7 +92,7 @@ func TestWrongOptionsOfColumns(t *testing.T) {
 		"references=(id)":                         `write references=table\(column\)`,
 		"references=plane(id)x":                   `write references=table\(column\)`,
 		"on_delete=cascade":                       `on_delete needs references=table\(column\)`,
-		"references=plane(id),on_delete=nothing":  "on_delete is one of restrict, cascade, set_null, not 'nothing'",
+		"references=plane(id),on_delete=nothing":  "on_delete is one of restrict, cascade, set_null, no_action, not 'nothing'",
 		"references=plane(id),on_delete=set_null": "a field that may be NULL",
 		"key=x":        "key is written key or key=given",
 		"collation=x":  "collation is one of binary, nocase, unicode_nocase",

@@ -81,7 +81,21 @@ func (c Col) IsNull() Condition { return c.text(wire.IsNull, "") }
 // Like matches a pattern: % stands for any sequence of characters, _ for one.
 func (c Col) Like(pattern string) Condition { return c.text(wire.Like, pattern) }
 
-// StartsWith matches texts that begin with a prefix.
+// LikeEscape is Like with a character after which the next one stands for itself. The character is neither % nor _.
+func (c Col) LikeEscape(pattern string, escape rune) Condition {
+	return Condition{func(p *plan) (wire.Condition, error) {
+		place, err := p.place(string(c))
+		return wire.Condition{Tag: wire.LikeEscape, Place: place, Text: pattern, Escape: string(escape)}, err
+	}}
+}
+
+// Contains matches texts that have a part somewhere, byte for byte.
+func (c Col) Contains(part string) Condition { return c.text(wire.Contains, part) }
+
+// EndsWith matches texts that end with a suffix, byte for byte.
+func (c Col) EndsWith(suffix string) Condition { return c.text(wire.EndsWith, suffix) }
+
+// StartsWith matches texts that begin with a prefix, byte for byte.
 func (c Col) StartsWith(prefix string) Condition { return c.text(wire.StartsWith, prefix) }
 
 func (c Col) text(tag uint8, text string) Condition {

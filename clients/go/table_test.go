@@ -243,6 +243,10 @@ func TestQueries(t *testing.T) {
 		equal(t, count(table.Where(either)), 10)
 		equal(t, count(table.Where(Col("age").In(1, 2))), 24)
 		equal(t, count(table.Where(Col("name").StartsWith("P 1"), Not(Col("age").IsNull()))), 110)
+		equal(t, count(table.Where(Col("name").Contains("%"))), 0)
+		equal(t, count(table.Where(Col("name").Contains(" 1"))), count(table.Where(Col("name").StartsWith("P 1"))))
+		equal(t, count(table.Where(Col("name").EndsWith("P 1"))), 1)
+		equal(t, count(table.Where(Col("name").LikeEscape("P 1!%", '!'))), 0)
 		equal(t, count(table.Where(Col("id").Eq(Col("age")))), 0)
 		groups, err := table.Where(Col("age").Lt(3)).
 			Select(background, []string{"age"}, Column("age"), Count(), Max("balance"), Avg("balance"))

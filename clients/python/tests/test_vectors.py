@@ -20,6 +20,7 @@ from bobak._wire.schema import (
     Index,
     KeysBy,
     OnDelete,
+    OnUpdate,
     Reference,
     Role,
     TableSchema,
@@ -57,7 +58,13 @@ def table(found: dict[str, Any]) -> TableSchema:
         one["default"] = value(one["default"])
         one["collation"], one["role"] = Collation(one["collation"]), Role(one["role"])
         if to is not None:
-            to = Reference(to["table"], to["column"], OnDelete(to["on_delete"]))
+            to = Reference(
+                to["table"],
+                to["column"],
+                OnDelete(to["on_delete"]),
+                OnUpdate(to.get("on_update", 0)),
+                to.get("deferred", False),
+            )
         columns.append(Column(**one, references=to))
     indexes = [Index(one["name"], tuple(one["columns"]), one["unique"]) for one in found["indexes"]]
     return TableSchema(
@@ -82,7 +89,11 @@ def placed(found: Any) -> condition.Placed:
     if "in" in found:
         return condition.In(place, tuple(values(found["in"])))
     if "like" in found:
-        return condition.Like(place, found["like"])
+        return condition.Like(place, found["like"], found.get("escape"))
+    if "contains" in found:
+        return condition.Contains(place, found["contains"])
+    if "ends_with" in found:
+        return condition.EndsWith(place, found["ends_with"])
     if "starts_with" in found:
         return condition.StartsWith(place, found["starts_with"])
     if "right" in found:

@@ -26,7 +26,13 @@ class Field {
   gt = (value: unknown) => compare(this.name, ">")(value);
   ge = (value: unknown) => compare(this.name, ">=")(value);
   isNull = (): Condition => (rows: Rows): request.Placed => ({ is: "null", place: rows.place(this.name) });
-  like = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "like", place: rows.place(this.name), text });
+  /** `%` stands for any characters, `_` for one. After `escape`, another character than these, the next one stands for itself. */
+  like = (text: string, escape?: string): Condition => (rows: Rows): request.Placed => {
+    const place = rows.place(this.name);
+    return escape === undefined ? { is: "like", place, text } : { is: "like_escape", place, text, escape };
+  };
+  contains = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "contains", place: rows.place(this.name), text });
+  endsWith = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "ends_with", place: rows.place(this.name), text });
   startsWith = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "starts_with", place: rows.place(this.name), text });
   in = (values: unknown[]): Condition => (rows: Rows): request.Placed => {
     const place = rows.place(this.name);

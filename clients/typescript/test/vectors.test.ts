@@ -26,7 +26,10 @@ function table(m: Json): TableSchema {
   const columns = m.columns.map((c: Json) => ({
     name: c.name, type: c.type, nullable: c.nullable, unique: c.unique, asText: c.as_text, collation: c.collation,
     role: c.role, maxChars: c.max_chars, default: value(c.default), check: c.check,
-    references: c.references && { table: c.references.table, column: c.references.column, onDelete: c.references.on_delete },
+    references: c.references && {
+      table: c.references.table, column: c.references.column,
+      onDelete: c.references.on_delete + 4 * (c.references.on_update ?? 0) + (c.references.deferred ? 16 : 0),
+    },
   }));
   return { name: m.name, columns, key: m.key, keysBy: m.keys_made_by, indexes: m.indexes };
 }
@@ -37,7 +40,8 @@ function placed(m: Json): request.Placed {
   if ("is_null" in m) return { is: "null", place: m.is_null };
   const place = m.column;
   if ("in" in m) return { is: "in", place, values: values(m.in) };
-  for (const is of ["like", "starts_with"] as const) if (is in m) return { is, place, text: m[is] };
+  if ("escape" in m) return { is: "like_escape", place, text: m.like, escape: m.escape };
+  for (const is of ["like", "starts_with", "contains", "ends_with"] as const) if (is in m) return { is, place, text: m[is] };
   const comparison = m.comparison;
   if ("right" in m) return { is: "columns", place, comparison, right: m.right };
   return { is: "compare", place, comparison, value: value(m.value) };

@@ -252,6 +252,28 @@ impl<T, V> Column<T, V> {
         Filter::new(Condition::Like { column: self.index, pattern: pattern.into() })
     }
 
+    /// As [`like`](Self::like), with a character after which the next one stands for itself:
+    /// `Item::NAME.like_escape("100!%%", '!')`. For a text of the user's, [`contains`](Self::contains),
+    /// [`starts_with`](Self::starts_with) and [`ends_with`](Self::ends_with) need no escape.
+    ///
+    /// The query fails with `Syntax` if the character is `%` or `_`.
+    #[must_use]
+    pub fn like_escape(self, pattern: impl Into<String>, escape: char) -> Filter<T> {
+        Filter::new(Condition::LikeEscape { column: self.index, pattern: pattern.into(), escape })
+    }
+
+    /// The text has `part` somewhere, byte for byte.
+    #[must_use]
+    pub fn contains(self, part: impl Into<String>) -> Filter<T> {
+        Filter::new(Condition::Contains { column: self.index, part: part.into() })
+    }
+
+    /// The text ends with `suffix`, byte for byte.
+    #[must_use]
+    pub fn ends_with(self, suffix: impl Into<String>) -> Filter<T> {
+        Filter::new(Condition::EndsWith { column: self.index, suffix: suffix.into() })
+    }
+
     /// The text begins with `prefix`, byte for byte.
     #[must_use]
     pub fn starts_with(self, prefix: impl Into<String>) -> Filter<T> {

@@ -1,6 +1,6 @@
 //! Conditions: which rows a query, an update or a delete applies to. Plain values.
 
-use crate::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef, like};
+use crate::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef, like, like_with_escape};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -54,6 +54,30 @@ pub enum Condition {
         column: usize,
         /// The pattern.
         pattern: String,
+    },
+    /// As [`Like`](Self::Like), with a character after which the next one stands for itself: neither `%` nor
+    /// `_`. A pattern that ends with it matches nothing.
+    LikeEscape {
+        /// The column's index.
+        column: usize,
+        /// The pattern.
+        pattern: String,
+        /// The escape character.
+        escape: char,
+    },
+    /// The text has these exact bytes somewhere, whatever the column's collation.
+    Contains {
+        /// The column's index.
+        column: usize,
+        /// The part.
+        part: String,
+    },
+    /// The text ends with these exact bytes, whatever the column's collation.
+    EndsWith {
+        /// The column's index.
+        column: usize,
+        /// The suffix.
+        suffix: String,
     },
     /// The text starts with these exact bytes, whatever the column's collation.
     StartsWith {
@@ -150,6 +174,15 @@ impl Condition {
             Self::Like { column, pattern } => {
                 text(row.get(*column)).map(|text| like(pattern, text))
             }
+            Self::LikeEscape { column, pattern, escape } => {
+                text(row.get(*column)).map(|text| like_with_escape(pattern, text, *escape))
+            }
+            Self::Contains { column, part } => {
+                text(row.get(*column)).map(|text| text.contains(part.as_str()))
+            }
+            Self::EndsWith { column, suffix } => {
+                text(row.get(*column)).map(|text| text.ends_with(suffix.as_str()))
+            }
             Self::StartsWith { column, prefix } => {
                 text(row.get(*column)).map(|text| text.starts_with(prefix.as_str()))
             }
@@ -198,7 +231,14 @@ impl Condition {
                 table.column_at(right)?;
                 self
             }
+            Self::LikeEscape { column, escape, .. } => {
+                table.column_at(column)?;
+                check_escape(escape).map_err(|error| error.in_table(table.name()))?;
+                self
+            }
             Self::Like { column, .. }
+            | Self::Contains { column, .. }
+            | Self::EndsWith { column, .. }
             | Self::StartsWith { column, .. }
             | Self::IsNull { column } => {
                 table.column_at(column)?;
@@ -271,6 +311,17 @@ impl SubQuery {
         let condition = self.condition.map(|part| part.resolve(&self.table)).transpose()?;
         Ok(Self { condition, ..self })
     }
+
+/// Checks the escape character of a pattern.
+///
+/// # Errors
+/// `Syntax` for `%` and `_`.
+pub fn check_escape(escape: char) -> Result<()> {
+    if matches!(escape, '%' | '_') {
+        let message = format!("'{escape}' cannot be an escape character: choose another one");
+        return Err(crate::Error::new(crate::ErrorKind::Syntax, message));
+    }
+    Ok(())
 }
 
 /// Compares two values of a column; `None` if one is NULL.

@@ -195,7 +195,11 @@ impl Error {
         self.0.table.as_deref()
     }
 
-    /// The column, if known.
+    /// The column, if known. If a rule concerns several columns, all of them, as `"a, b"`: those of a key or
+    /// unique index in its order, those of a CHECK in the order of the table.
+    ///
+    /// The column of a foreign key is the one that refers, of the [`table`](Self::table) that refers, also if
+    /// the rejected write was to the referenced table.
     #[must_use]
     pub fn column(&self) -> Option<&str> {
         self.0.column.as_deref()

@@ -112,6 +112,9 @@ impl<V: Summable> Summable for Option<V> {
 }
 
 /// What a query selects: a column, an expression, or a tuple of up to eight of these.
+///
+/// A row of a single column is its value, if the column's type is [`FromRow`](crate::FromRow); a row of a tuple
+/// is a tuple.
 pub trait Selection<T> {
     /// The type of a result row.
     type Row: crate::FromRow;
@@ -142,6 +145,22 @@ impl<T, V: Field> SelectionPart<T> for Expression<T, V> {
 
     fn expr(&self) -> Expr {
         self.expr
+    }
+}
+
+impl<T, V: Field + crate::FromRow> Selection<T> for Column<T, V> {
+    type Row = V;
+
+    fn exprs(&self) -> Vec<Expr> {
+        vec![self.expr()]
+    }
+}
+
+impl<T, V: Field + crate::FromRow> Selection<T> for Expression<T, V> {
+    type Row = V;
+
+    fn exprs(&self) -> Vec<Expr> {
+        vec![self.expr()]
     }
 }
 

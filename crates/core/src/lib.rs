@@ -41,6 +41,7 @@ pub mod sql_token;
 mod sum;
 mod types;
 mod value;
+mod violation;
 mod word_hasher;
 
 pub mod url;
@@ -52,7 +53,9 @@ pub use backup::{
 };
 pub use batch::{GeneratedKey, OnError, Outcome, Run, WriteBatch};
 pub use column::{AnyColumn, Column, Operand};
-pub use condition::{Comparison, Condition, Filter, SubQuery, compare_in_column, compare_values};
+pub use condition::{
+    Comparison, Condition, Filter, SubQuery, check_escape, compare_in_column, compare_values,
+};
 pub use dynamic::DynRow;
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
@@ -66,7 +69,7 @@ pub use field::Field;
 pub use fieldset::FieldSet;
 pub use interrupt::{Interrupt, Interruptible};
 pub use parameter::{IntoStored, Parameter};
-pub use pattern::{glob, like, like_with_escape};
+pub use pattern::{glob, like, like_with_escape, replace_escape};
 pub use prepare::{
     now, prepare_batched, prepare_batched_dynamic, prepare_dynamic_insert, prepare_insert,
     prepare_update, stamp_assignments,
@@ -74,7 +77,7 @@ pub use prepare::{
 pub use query::{Order, OrderBy, Query, Select};
 pub use record::{FromRow, Key, Record, SchemaCell, read_field, read_field_into};
 #[doc(hidden)]
-pub use record::{named, read_result, read_result_record};
+pub use record::{check_width, named, read_result, read_result_record};
 pub use relation::{RecordRelation, RelationStep, ToMany, ToOne};
 pub use result_column::{ResultColumn, convert};
 pub use row::Row;

@@ -47,6 +47,31 @@ pub fn like_with_escape(pattern: &str, text: &str, escape: char) -> bool {
     matches(LikeParts { rest: pattern.chars(), escape: Some(escape) }, text)
 }
 
+/// The same pattern of LIKE with `to` as its escape character, instead of `escape` or none; `None` if it ends
+/// with `escape`, and matches nothing.
+///
+/// ```
+/// use bobak_core::replace_escape;
+/// assert_eq!(replace_escape("50!%_|", Some('!'), '|').as_deref(), Some("50|%_||"));
+/// assert_eq!(replace_escape("a!", Some('!'), '|'), None);
+/// ```
+#[must_use]
+pub fn replace_escape(pattern: &str, escape: Option<char>, to: char) -> Option<String> {
+    let mut text = String::with_capacity(pattern.len() + 4);
+    let mut rest = pattern.chars();
+    while let Some(next) = rest.next() {
+        let (literal, is_escaped) = match escape {
+            Some(escape) if next == escape => (rest.next()?, true),
+            _ => (next, false),
+        };
+        if literal == to || (is_escaped && matches!(literal, '%' | '_')) {
+            text.push(to);
+        }
+        text.push(literal);
+    }
+    Some(text)
+}
+
 /// SQLite's GLOB: `*` stands for any characters, `?` for one, `[a-z]` for one of a set, `[^a-z]` for one that is
 /// not in it. Letters match in their own case only.
 ///

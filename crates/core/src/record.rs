@@ -69,6 +69,12 @@ pub trait FromRow: Sized {
         None
     }
 
+    /// The number of columns that it reads by position; `None` if it reads them by name, or all. Rows with
+    /// another number are rejected.
+    fn width() -> Option<usize> {
+        None
+    }
+
     /// Reads a row with the columns of [`columns`](FromRow::columns).
     ///
     /// # Errors
@@ -191,6 +197,10 @@ pub fn named<'a>(value: Result<Value<'a>>, table: &'static str, column: &str) ->
 macro_rules! single_from_row {
     ($($t:ty),*) => {$(
         impl FromRow for $t {
+            fn width() -> Option<usize> {
+                Some(1)
+            }
+
             fn from_row(row: &dyn Row) -> Result<Self> {
                 read_place(row, 0)
             }
@@ -220,7 +230,24 @@ single_from_row!(
     Value<'static>
 );
 
+impl<T> FromRow for crate::Json<T>
+where
+    Self: Field,
+{
+    fn width() -> Option<usize> {
+        Some(1)
+    }
+
+    fn from_row(row: &dyn Row) -> Result<Self> {
+        read_place(row, 0)
+    }
+}
+
 impl<V: Field> FromRow for Option<V> {
+    fn width() -> Option<usize> {
+        Some(1)
+    }
+
     fn from_row(row: &dyn Row) -> Result<Self> {
         read_place(row, 0)
     }
@@ -229,6 +256,10 @@ impl<V: Field> FromRow for Option<V> {
 macro_rules! tuple_from_row {
     ($($t:ident $i:tt),+) => {
         impl<$($t: Field),+> FromRow for ($($t,)+) {
+            fn width() -> Option<usize> {
+                Some([$($i),+].len())
+            }
+
             fn from_row(row: &dyn Row) -> Result<Self> {
                 Ok(($(read_place::<$t>(row, $i)?,)+))
             }
@@ -244,13 +275,31 @@ tuple_from_row!(A 0, B 1, C 2, D 3, E 4, F 5);
 tuple_from_row!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tuple_from_row!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
+/// Checks that rows with this many columns fit a type that reads by position.
+///
+/// # Errors
+/// `Mismatch`.
+#[doc(hidden)]
+pub fn check_width<R: FromRow>(columns: usize) -> Result<()> {
+    match R::width() {
+        Some(width) if width != columns => Err(wrong_width(columns, width)),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+fn wrong_width(columns: usize, width: usize) -> Error {
+    let noun = if columns == 1 { "column" } else { "columns" };
+    let message = format!(
+        "a row has {columns} {noun}, but the type reads {width}: name in the SELECT those that it reads"
+    );
+    Error::new(ErrorKind::Mismatch, message)
+}
+
 /// Reads a column by position, and adds its position to an error.
 fn read_place<V: Field>(row: &dyn Row, place: usize) -> Result<V> {
     if place >= row.len() {
-        return Err(Error::new(
-            ErrorKind::Mismatch,
-            format!("the row has {} columns, fewer than the type reads", row.len()),
-        ));
+        return Err(wrong_width(row.len(), place + 1));
     }
     read_result(row, place).map_err(|error| error.in_column(format!("number {place}")))
 }
@@ -296,7 +345,7 @@ pub fn read_field<V: Field>(
     column: usize,
     schema: fn() -> &'static Arc<TableSchema>,
 ) -> Result<V> {
-    V::from_value(row.get(column)).map_err(|error| name_column(error, column, schema()))
+    V::from_value(row.get(column)).map_err(|error| name_column(error, row, column, schema()))
 }
 
 /// Overwrites one field, and adds table and column to an error. Called by the derive.
@@ -310,12 +359,16 @@ pub fn read_field_into<V: Field>(
     column: usize,
     schema: fn() -> &'static Arc<TableSchema>,
 ) -> Result<()> {
-    field.read_from(row.get(column)).map_err(|error| name_column(error, column, schema()))
+    field.read_from(row.get(column)).map_err(|error| name_column(error, row, column, schema()))
 }
 
+/// Names the table, the column and the row's key: another program, or SQL, wrote the value.
 #[cold]
-fn name_column(error: Error, column: usize, schema: &TableSchema) -> Error {
-    let error = error.in_table(schema.name());
+fn name_column(error: Error, row: &dyn Row, column: usize, schema: &TableSchema) -> Error {
+    let key: Vec<String> = schema.key().iter().map(|part| row.get(*part).to_string()).collect();
+    let key = key.join(", ");
+    let message = format!("in the row with the key {key}: {}", error.message());
+    let error = Error::new(error.kind(), message).in_table(schema.name());
     match schema.columns().get(column) {
         Some(column) => error.in_column(column.name.as_ref()),
         None => error,

@@ -1,6 +1,7 @@
 //! The five storage classes that all engines share.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// A value, owned or borrowed from a record.
 ///
@@ -96,6 +97,30 @@ impl<'a> ValueRef<'a> {
             Self::Text(_) => "text",
             Self::Bytes(_) => "bytes",
         }
+    }
+}
+
+/// As a literal of SQL, as messages show it: `NULL`, `99`, `1.5`, `'it''s'`, `x'00ff'`.
+impl fmt::Display for ValueRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("NULL"),
+            Self::Int(integer) => write!(f, "{integer}"),
+            Self::Float(float) => write!(f, "{float:?}"),
+            Self::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
+            Self::Bytes(bytes) => {
+                f.write_str("x'")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                f.write_str("'")
+            }
+        }
+    }
+}
+
+/// As [`ValueRef`].
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_ref().fmt(f)
     }
 }
 

@@ -226,7 +226,7 @@ fn move_row(
         .sessions
         .with(table.engine, |session| session.get(&table.schema, &new_key, &mut |_| Ok(())))?;
     if is_there {
-        return Err(Error::new(ErrorKind::Duplicate, "a row with this key is already there"));
+        return Err(Error::new(ErrorKind::Duplicate, "another row has this key already"));
     }
     send(table, Verb::Delete, FieldSet::EMPTY, key)?;
     send(table, Verb::Insert, FieldSet::EMPTY, &moved)?;

@@ -25,6 +25,12 @@ pub(crate) fn push_check(writer: &mut Writer<'_>, table: &TableSchema, column: &
     let Some(text) = &column.check else { return };
     writer.raw(" CHECK (");
     match CheckExpression::parse(text, table) {
+        // SQLite names the constraint in errors by its text; of one that begins with a quote, only by the first name.
+        Ok(check) if writer.dialect == Dialect::Sqlite => {
+            writer.raw("(");
+            Renderer { writer: &mut *writer, table }.truth(check.root());
+            writer.raw(")");
+        }
         Ok(check) => Renderer { writer, table }.truth(check.root()),
         // A name that is no column is a mistake, not an extension of SQLite's.
         Err(error)

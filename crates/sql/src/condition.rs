@@ -4,7 +4,7 @@ use crate::Dialect;
 use crate::mysql::folded;
 use crate::writer::Writer;
 use bobak_core::{
-    Collation, Comparison, Condition, Storage, SubQuery, TableSchema, Type, Value, ValueRef,
+    Collation, Comparison, Condition, Storage, SubQuery, TableSchema, Type, Value, ValueRef, replace_escape,
 };
 
 /// How many parts of an `And` or `Or` are written side by side. Parsers make a tree of them that
@@ -48,7 +48,22 @@ pub(crate) fn push_condition<'a>(
         Condition::In { column, values } => push_in(writer, table, *column, values),
         Condition::InQuery { column, query } => push_in_query(writer, table, *column, query),
         Condition::Like { column, pattern } => {
-            of_text(writer, table, *column, |writer| push_like(writer, table, *column, pattern));
+            of_text(writer, table, *column, |writer| {
+                push_like(writer, table, *column, pattern, None);
+            });
+        }
+        Condition::LikeEscape { column, pattern, escape } => {
+            of_text(writer, table, *column, |writer| {
+                push_like(writer, table, *column, pattern, Some(*escape));
+            });
+        }
+        Condition::Contains { column, part } => {
+            of_text(writer, table, *column, |writer| push_contains(writer, table, *column, part));
+        }
+        Condition::EndsWith { column, suffix } => {
+            of_text(writer, table, *column, |writer| {
+                push_ends_with(writer, table, *column, suffix);
+            });
         }
         Condition::StartsWith { column, prefix } => {
             of_text(writer, table, *column, |writer| {
@@ -177,24 +192,83 @@ pub(crate) fn push_stored(writer: &mut Writer<'_>, table: &TableSchema, place: u
     writer.raw(before).column(table, place).raw(after);
 }
 
-/// A pattern: ASCII letters in either case, no escape.
-fn push_like<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, pattern: &'a str) {
+/// A pattern: ASCII letters in either case. Servers get an escape of their own, so that no mode of the session
+/// gives the pattern another.
+fn push_like<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    column: usize,
+    pattern: &'a str,
+    escape: Option<char>,
+) {
+    if writer.dialect == Dialect::Sqlite {
+        writer.column(table, column).raw(" LIKE ").value(ValueRef::Text(pattern));
+        if let Some(escape) = escape {
+            writer.raw(" ESCAPE ").literal(ValueRef::Text(escape.encode_utf8(&mut [0; 4])));
+        }
+        return;
+    }
+    let Some(pattern) = replace_escape(pattern, escape, '|') else {
+        writer.raw("CASE WHEN ").column(table, column).raw(" IS NOT NULL THEN ");
+        writer.raw(writer.dialect.truth(false)).raw(" END");
+        return;
+    };
+    // Both sides with A–Z as a–z, compared by their bytes.
+    let pattern = Value::from(pattern.to_ascii_lowercase());
+    if writer.dialect == Dialect::Postgres {
+        writer.raw("lower((").column(table, column).raw(")::text COLLATE \"C\") LIKE ");
+        writer.owned_value(pattern).raw("::text ESCAPE '|'");
+    } else {
+        let column = table.columns().get(column).map_or("", |column| column.name.as_ref());
+        let name = crate::quote(writer.dialect, column);
+        writer.raw(&folded(writer.dialect, Collation::NoCase, &name)).raw(" LIKE ");
+        writer.owned_value(pattern).raw(" ESCAPE '|'");
+    }
+}
+
+/// Texts of UTF-8 have a part if they have its bytes.
+fn push_contains<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, part: &'a str) {
+    let part = ValueRef::Text(part);
     match writer.dialect {
         Dialect::Sqlite => {
-            writer.column(table, column).raw(" LIKE ").value(ValueRef::Text(pattern));
-        }
-        // Both sides with A–Z as a–z, compared by their bytes.
-        Dialect::MariaDb | Dialect::MySql => {
-            let column = table.columns().get(column).map_or("", |column| column.name.as_ref());
-            let name = crate::quote(writer.dialect, column);
-            writer.raw(&folded(writer.dialect, Collation::NoCase, &name)).raw(" LIKE ");
-            // An escape of its own, so that no mode of the session gives the pattern another.
-            let pattern = pattern.to_ascii_lowercase().replace('|', "||");
-            writer.owned_value(Value::from(pattern)).raw(" ESCAPE '|'");
+            writer.raw("instr(").column(table, column).raw(", ").value(part).raw(") > 0");
         }
         Dialect::Postgres => {
-            writer.raw("lower((").column(table, column).raw(")::text COLLATE \"C\") LIKE ");
-            writer.owned_value(Value::from(pattern.to_ascii_lowercase())).raw("::text ESCAPE ''");
+            writer.raw("strpos((").column(table, column).raw(")::text COLLATE \"C\", ");
+            writer.value(part).raw("::text) > 0");
+        }
+        Dialect::MariaDb | Dialect::MySql => {
+            writer.raw("LOCATE(CAST(").value(part).raw(" AS BINARY), CAST(");
+            writer.column(table, column).raw(" AS BINARY)) > 0");
+        }
+    }
+}
+
+fn push_ends_with<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    column: usize,
+    suffix: &'a str,
+) {
+    let value = ValueRef::Text(suffix);
+    let bytes = suffix.len();
+    match writer.dialect {
+        // From the end of 0 bytes, substr would take all of them.
+        Dialect::Sqlite if bytes == 0 => push_starts_with(writer, table, column, suffix),
+        Dialect::Sqlite => {
+            // The end of an empty text is NULL to substr.
+            writer.raw("(length(CAST(").column(table, column);
+            writer.raw(&format!(" AS BLOB)) >= {bytes} AND substr(CAST(")).column(table, column);
+            writer.raw(&format!(" AS BLOB), -{bytes}) = CAST(")).value(value).raw(" AS BLOB))");
+        }
+        Dialect::Postgres => {
+            writer.raw("right((").column(table, column);
+            writer.raw(&format!(")::text, {}) = ", suffix.chars().count()));
+            writer.value(value).raw("::text COLLATE \"C\"");
+        }
+        Dialect::MariaDb | Dialect::MySql => {
+            writer.raw("RIGHT(CAST(").column(table, column);
+            writer.raw(&format!(" AS BINARY), {bytes}) = CAST(")).value(value).raw(" AS BINARY)");
         }
     }
 }

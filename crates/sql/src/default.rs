@@ -172,7 +172,10 @@ const fn symbol(symbol: SqlOperator) -> Option<&'static str> {
         },
         SqlOperator::Is => " IS ",
         SqlOperator::Like => " LIKE ",
-        SqlOperator::StartsWith => return None,
+        SqlOperator::StartsWith
+        | SqlOperator::EndsWith
+        | SqlOperator::Contains
+        | SqlOperator::LikeEscape(_) => return None,
     })
 }
 

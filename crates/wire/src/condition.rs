@@ -24,6 +24,9 @@ const IS_NULL: u8 = 5;
 const AND: u8 = 6;
 const OR: u8 = 7;
 const NOT: u8 = 8;
+const LIKE_ESCAPE: u8 = 9;
+const CONTAINS: u8 = 10;
+const ENDS_WITH: u8 = 11;
 
 const SET: u8 = 0;
 const ADD: u8 = 1;
@@ -66,6 +69,12 @@ fn encode_at(out: &mut Vec<u8>, condition: &Condition, depth: u32) -> Result<()>
         }
         Condition::Like { column, pattern } => text(out, LIKE, *column, pattern),
         Condition::StartsWith { column, prefix } => text(out, STARTS_WITH, *column, prefix),
+        Condition::LikeEscape { column, pattern, escape } => {
+            text(out, LIKE_ESCAPE, *column, pattern)?;
+            out.encode_text(escape.encode_utf8(&mut [0; 4]))
+        }
+        Condition::Contains { column, part } => text(out, CONTAINS, *column, part),
+        Condition::EndsWith { column, suffix } => text(out, ENDS_WITH, *column, suffix),
         Condition::IsNull { column } => {
             out.encode_u8(IS_NULL);
             out.encode_position(*column)
@@ -112,6 +121,19 @@ fn read_at(reader: &mut MessageReader<'_>, table: &TableSchema, depth: u32) -> R
             column: read_column_of(reader, table)?,
             prefix: reader.text()?.to_owned(),
         },
+        LIKE_ESCAPE => Condition::LikeEscape {
+            column: read_column_of(reader, table)?,
+            pattern: reader.text()?.to_owned(),
+            escape: read_escape(reader)?,
+        },
+        CONTAINS => Condition::Contains {
+            column: read_column_of(reader, table)?,
+            part: reader.text()?.to_owned(),
+        },
+        ENDS_WITH => Condition::EndsWith {
+            column: read_column_of(reader, table)?,
+            suffix: reader.text()?.to_owned(),
+        },
         IS_NULL => Condition::IsNull { column: read_column_of(reader, table)? },
         AND | OR => {
             // The smallest part is an empty AND or OR: 3 bytes.
@@ -122,6 +144,14 @@ fn read_at(reader: &mut MessageReader<'_>, table: &TableSchema, depth: u32) -> R
         NOT => Condition::Not(Box::new(read_at(reader, table, depth)?)),
         other => return Err(wrong("a condition", other)),
     })
+}
+
+fn read_escape(reader: &mut MessageReader<'_>) -> Result<char> {
+    let mut characters = reader.text()?.chars();
+    match (characters.next(), characters.next()) {
+        (Some(escape), None) if bobak_core::check_escape(escape).is_ok() => Ok(escape),
+        _ => Err(corrupt("an escape that is not one character other than % and _")),
+    }
 }
 
 /// A comparison never has NULL: `IS NULL` is a condition of its own.

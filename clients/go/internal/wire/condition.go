@@ -14,6 +14,7 @@ type Condition struct {
 	// Right is the other column of a comparison of two.
 	Right  int
 	Text   string
+	Escape string
 	Values []any
 	Parts  []Condition
 }
@@ -29,6 +30,9 @@ const (
 	And
 	Or
 	Not
+	LikeEscape
+	Contains
+	EndsWith
 )
 
 // Depth is the maximum depth of a condition.
@@ -69,8 +73,11 @@ func (c *Condition) Put(w *Writer) {
 		for _, value := range c.Values {
 			w.Value(value)
 		}
-	case Like, StartsWith:
+	case Like, StartsWith, Contains, EndsWith:
 		w.Text(c.Text)
+	case LikeEscape:
+		w.Text(c.Text)
+		w.Text(c.Escape)
 	}
 	for place := range c.Parts {
 		c.Parts[place].Put(w)

@@ -73,6 +73,7 @@ const (
 	Restrict uint8 = iota
 	Cascade
 	SetNull
+	NoAction
 )
 
 // Reference is a foreign key of one column.

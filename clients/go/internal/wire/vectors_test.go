@@ -132,9 +132,11 @@ func table(found any) *Table {
 			Check: text(from["check"]),
 		}
 		if to, ok := from["references"].(object); ok {
-			c.References = &Reference{
-				text(to["table"]), text(to["column"]), uint8(number(to["on_delete"])),
+			actions := number(to["on_delete"]) + 4*number(to["on_update"])
+			if deferred, _ := to["deferred"].(bool); deferred {
+				actions += 16
 			}
+			c.References = &Reference{text(to["table"]), text(to["column"]), uint8(actions)}
 		}
 		t.Columns = append(t.Columns, c)
 	}
@@ -175,9 +177,13 @@ func condition(found any) *Condition {
 		c.Tag, c.Values = In, values(list)
 		return c
 	}
-	for word, tag := range map[string]uint8{"like": Like, "starts_with": StartsWith} {
+	texts := map[string]uint8{"like": Like, "starts_with": StartsWith, "contains": Contains, "ends_with": EndsWith}
+	for word, tag := range texts {
 		if pattern, ok := from[word]; ok {
 			c.Tag, c.Text = tag, text(pattern)
+			if escape, ok := from["escape"]; ok {
+				c.Tag, c.Escape = LikeEscape, text(escape)
+			}
 			return c
 		}
 	}

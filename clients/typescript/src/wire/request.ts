@@ -19,12 +19,15 @@ export type Placed =
   | { is: "in"; place: number; values: Stored[] }
   | { is: "like"; place: number; text: string }
   | { is: "starts_with"; place: number; text: string }
+  | { is: "like_escape"; place: number; text: string; escape: string }
+  | { is: "contains"; place: number; text: string }
+  | { is: "ends_with"; place: number; text: string }
   | { is: "null"; place: number }
   | { is: "and"; parts: Placed[] }
   | { is: "or"; parts: Placed[] }
   | { is: "not"; part: Placed };
 
-const tags = ["compare", "columns", "in", "like", "starts_with", "null", "and", "or", "not"];
+const tags = ["compare", "columns", "in", "like", "starts_with", "null", "and", "or", "not", "like_escape", "contains", "ends_with"];
 
 /** A query over one table. */
 export interface Select {
@@ -103,6 +106,7 @@ export function condition(w: Writer, it: Placed, depth = 200): void {
     w.u32(it.values.length);
     for (const value of it.values) w.value(value);
   } else if (it.is !== "null") w.text(it.text);
+  if (it.is === "like_escape") w.text(it.escape);
 }
 
 /** @internal */

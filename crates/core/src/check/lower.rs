@@ -110,6 +110,9 @@ impl CheckConverter<'_> {
             SqlOperator::Concat => self.texts(CheckNode::Concat, left, node),
             SqlOperator::Arithmetic(operation) => self.arithmetic(operation, left, node),
             SqlOperator::StartsWith => Err(not_supported("STARTS WITH")),
+            SqlOperator::EndsWith => Err(not_supported("ENDS WITH")),
+            SqlOperator::Contains => Err(not_supported("CONTAINS")),
+            SqlOperator::LikeEscape(_) => Err(not_supported("ESCAPE")),
         }
     }
 

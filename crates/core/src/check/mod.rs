@@ -137,6 +137,16 @@ impl CheckExpression {
         &self.root
     }
 
+    /// The positions of the columns that the constraint names, in the order of the table.
+    #[must_use]
+    pub fn columns(&self) -> Vec<usize> {
+        let mut columns = Vec::new();
+        self.root.push_columns(&mut columns);
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
     /// The constraint's text in a canonical spelling, with the record's own values. Two constraints with
     /// the same text have the same meaning.
     #[must_use]
@@ -160,6 +170,33 @@ pub fn with_record_values(mut table: TableSchema) -> TableSchema {
         }
     }
     table
+}
+
+impl CheckNode {
+    fn push_columns(&self, columns: &mut Vec<usize>) {
+        match self {
+            Self::Column(position) => columns.push(*position),
+            Self::Literal(..) => {}
+            Self::Not(inner) | Self::IsNull(inner) => inner.push_columns(columns),
+            Self::And(a, b)
+            | Self::Or(a, b)
+            | Self::Is(a, b)
+            | Self::Compare(_, a, b)
+            | Self::Like(a, b)
+            | Self::Arithmetic(_, a, b)
+            | Self::Concat(a, b) => {
+                a.push_columns(columns);
+                b.push_columns(columns);
+            }
+            Self::In(inner, values) => {
+                inner.push_columns(columns);
+                values.iter().for_each(|value| value.push_columns(columns));
+            }
+            Self::Call(_, arguments) => {
+                arguments.iter().for_each(|argument| argument.push_columns(columns));
+            }
+        }
+    }
 }
 
 impl CheckFunction {

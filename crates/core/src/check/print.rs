@@ -160,17 +160,9 @@ fn push_literal(text: &mut String, value: &Value<'_>, ty: Option<Type>) {
         return;
     }
     match value {
-        Value::Null => text.push_str("NULL"),
         // Its digits alone are beyond the largest integer.
         Value::Int(i64::MIN) => text.push_str("(-9223372036854775807 - 1)"),
-        Value::Int(integer) => text.push_str(&integer.to_string()),
-        Value::Float(float) => text.push_str(&format!("{float:?}")),
-        Value::Text(content) => push_quoted(text, '\'', content),
-        Value::Bytes(bytes) => {
-            text.push_str("x'");
-            bytes.iter().for_each(|byte| text.push_str(&format!("{byte:02x}")));
-            text.push('\'');
-        }
+        _ => text.push_str(&value.to_string()),
     }
 }
 

@@ -13,8 +13,9 @@ impl Condition {
     /// Parses a condition. Its values are converted to their columns' stored form.
     ///
     /// * Comparisons `=` `<>` `!=` `<` `<=` `>` `>=` of a column with a literal or a column;
-    ///   `between … and …`, `in (…)`, `is null`, `like '%x_'`, `starts with 'x'`. Each of the words
-    ///   can follow `not`, and `is not null` works, too.
+    ///   `between … and …`, `in (…)`, `is null`, `like '%x_'`, `like '50!%' escape '!'`,
+    ///   `contains 'x'`, `starts with 'x'`, `ends with 'x'`. Each of the words can follow `not`,
+    ///   and `is not null` works, too.
     /// * `and`, `or`, `not`, parentheses.
     /// * Literals: numbers; `'text'` with `''` for a quote; `x'00ff'`; `true`, `false`; dates, times
     ///   and UUIDs as text, money as a number, infinite floats as `'inf'` and `'-inf'`.
@@ -95,7 +96,9 @@ impl ConditionConverter<'_> {
                 values.retain(|value| !value.is_null());
                 Ok(Condition::In { column, values })
             }
-            _ => Err(syntax("expected a comparison, is, in, like, starts with, or between")),
+            _ => Err(syntax(
+                "expected a comparison, is, in, like, contains, starts with, ends with, or between",
+            )),
         }
     }
 
@@ -126,9 +129,23 @@ impl ConditionConverter<'_> {
             (SqlOperator::StartsWith, SqlExpression::Literal(SqlLiteral::Text(text))) => {
                 Ok(Condition::StartsWith { column, prefix: text.to_string() })
             }
-            (SqlOperator::Like | SqlOperator::StartsWith, _) => {
-                Err(syntax("expected a string in single quotes"))
+            (SqlOperator::LikeEscape(escape), SqlExpression::Literal(SqlLiteral::Text(text))) => {
+                Ok(Condition::LikeEscape { column, pattern: text.to_string(), escape })
             }
+            (SqlOperator::Contains, SqlExpression::Literal(SqlLiteral::Text(text))) => {
+                Ok(Condition::Contains { column, part: text.to_string() })
+            }
+            (SqlOperator::EndsWith, SqlExpression::Literal(SqlLiteral::Text(text))) => {
+                Ok(Condition::EndsWith { column, suffix: text.to_string() })
+            }
+            (
+                SqlOperator::Like
+                | SqlOperator::LikeEscape(_)
+                | SqlOperator::Contains
+                | SqlOperator::EndsWith
+                | SqlOperator::StartsWith,
+                _,
+            ) => Err(syntax("expected a string in single quotes")),
             (SqlOperator::Concat | SqlOperator::Arithmetic(_), _) => {
                 Err(syntax("columns and values can only be compared"))
             }

@@ -76,6 +76,12 @@ pub enum SqlOperator {
     Is,
     /// `LIKE`
     Like,
+    /// `LIKE … ESCAPE …`, which only conditions have.
+    LikeEscape(char),
+    /// `CONTAINS`, which only conditions have.
+    Contains,
+    /// `ENDS WITH`, which only conditions have.
+    EndsWith,
     /// `STARTS WITH`, which only conditions have.
     StartsWith,
     /// `||`

@@ -222,16 +222,36 @@ impl<'a> SqlParser<'a> {
             self.expect("(")?;
             SqlExpression::In(Box::new(left), self.list()?)
         } else if self.word("like") {
-            binary(SqlOperator::Like, left, self.relation()?)
+            let pattern = self.relation()?;
+            let operator = if self.word("escape") { self.escape()? } else { SqlOperator::Like };
+            binary(operator, left, pattern)
+        } else if self.word("contains") {
+            binary(SqlOperator::Contains, left, self.relation()?)
         } else if self.word("starts") {
             self.expect_word("with")?;
             binary(SqlOperator::StartsWith, left, self.relation()?)
+        } else if self.word("ends") {
+            self.expect_word("with")?;
+            binary(SqlOperator::EndsWith, left, self.relation()?)
         } else if not {
-            return Err(self.expected("between, in, like or starts with"));
+            return Err(self.expected("between, in, like, contains, starts with or ends with"));
         } else {
             return Ok((left, false));
         };
         Ok((negated(not, predicate), true))
+    }
+
+    /// The character after ESCAPE.
+    fn escape(&mut self) -> Result<SqlOperator, String> {
+        if let SqlExpression::Literal(SqlLiteral::Text(text)) = self.relation()? {
+            let mut characters = text.chars();
+            if let (Some(escape), None) = (characters.next(), characters.next())
+                && crate::check_escape(escape).is_ok()
+            {
+                return Ok(SqlOperator::LikeEscape(escape));
+            }
+        }
+        Err("expected one character other than % and _ in single quotes after escape".to_owned())
     }
 
     fn relation(&mut self) -> ParseResult<'a> {

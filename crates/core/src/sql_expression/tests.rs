@@ -49,7 +49,15 @@ fn messages_say_what_was_expected() {
     for (text, message) in [
         ("", "expected a column or a value, found the end"),
         ("a = 1 b", "expected an operator or the end, found 'b'"),
-        ("a not 1", "expected between, in, like or starts with, found '1'"),
+        ("a not 1", "expected between, in, like, contains, starts with or ends with, found '1'"),
+        (
+            "a like 'x' escape '%'",
+            "expected one character other than % and _ in single quotes after escape",
+        ),
+        (
+            "a like 'x' escape 'ab'",
+            "expected one character other than % and _ in single quotes after escape",
+        ),
         ("a = 'x", "''x' is not closed"),
         ("f(a", "expected ), found the end"),
         ("a -- b", "expected an operator or the end, found '-- b'"),

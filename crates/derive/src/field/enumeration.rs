@@ -85,6 +85,16 @@ impl<'a> Enumeration<'a> {
             const _: () = {
                 use #krate::__private as __bobak;
                 #[automatically_derived]
+                impl __bobak::FromRow for #name {
+                    fn width() -> ::core::option::Option<usize> {
+                        ::core::option::Option::Some(1)
+                    }
+
+                    fn from_row(row: &dyn __bobak::Row) -> __bobak::Result<Self> {
+                        __bobak::read_result(row, 0)
+                    }
+                }
+                #[automatically_derived]
                 impl __bobak::Field for #name {
                     const TYPE: __bobak::Type = __bobak::Type::#ty;
 

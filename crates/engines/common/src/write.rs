@@ -320,21 +320,7 @@ pub fn duplicate_error(schema: &TableSchema, index: usize) -> Error {
         None => schema.key(),
         Some(at) => schema.indexes().get(at).map_or(&[][..], |index| &index.columns),
     };
-    let names: Vec<&str> = columns
-        .iter()
-        .filter_map(|position| schema.columns().get(*position))
-        .map(|column| column.name.as_ref())
-        .collect();
-    let what = if index == 0 { "key" } else { "value" };
-    let message = match names[..] {
-        [_] => format!("another row has this {what} already"),
-        _ => format!("another row has these values in {} already", names.join(", ")),
-    };
-    let error = Error::new(ErrorKind::Duplicate, message).in_table(schema.name());
-    match names.first() {
-        Some(name) => error.in_column(*name),
-        None => error,
-    }
+    Error::duplicate(schema, columns)
 }
 
 /// The error for a table that does not exist.

@@ -9,7 +9,7 @@ use crate::state::{ChildReference, DatabaseState};
 use crate::statement::AtomicStatement;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
-use bobak_core::{Error, ErrorKind, OnDelete, Result, ValueRef};
+use bobak_core::{Error, OnDelete, Result, ValueRef};
 use std::sync::Arc;
 
 /// Checks that the parents of a row exist.
@@ -25,8 +25,9 @@ pub(super) fn check_out(state: &DatabaseState, position: usize, row: EncodedRow<
         let parent = state.table(link.parent);
         let index = parent.indexes().get(link.index);
         if index.and_then(|index| parent.find(index, |_| value)).is_none() {
-            let message = format!("no row of {} has this value", parent.schema.name());
-            return Err(constraint(state, position, link.column, message));
+            let table = &state.table(position).schema;
+            let column = table.columns().get(link.column).map_or("", |column| &column.name);
+            return Err(Error::missing_parent(table.name(), column, parent.schema.name()));
         }
     }
     Ok(())
@@ -35,7 +36,7 @@ pub(super) fn check_out(state: &DatabaseState, position: usize, row: EncodedRow<
 /// Checks that no row refers to a value that an update removed.
 ///
 /// # Errors
-/// `Constraint`, naming the table and column that was updated.
+/// `Constraint`, naming the table and column that refer.
 pub(super) fn check_into(
     state: &DatabaseState,
     position: usize,
@@ -54,9 +55,7 @@ pub(super) fn check_into(
             continue;
         }
         if !children(state, position, link, value, true).is_empty() {
-            let child = state.table(link.child).schema.name();
-            let message = format!("rows of {child} refer to the value that it had");
-            return Err(constraint(state, position, link.column, message));
+            return Err(still_referenced(state, position, link));
         }
     }
     Ok(())
@@ -88,9 +87,7 @@ pub(super) fn delete(
             match link.on_delete {
                 _ if children.is_empty() => {}
                 OnDelete::Restrict | OnDelete::NoAction => {
-                    let child = statement.state().table(link.child).schema.name();
-                    let message = format!("the row can't be deleted: rows of {child} refer to it");
-                    return Err(constraint(statement.state(), position, link.column, message));
+                    return Err(still_referenced(statement.state(), position, link));
                 }
                 OnDelete::Cascade => {
                     waiting.extend(children.into_iter().map(|slot| (link.child, slot)));
@@ -163,11 +160,8 @@ fn children(
 }
 
 #[cold]
-fn constraint(state: &DatabaseState, position: usize, column: usize, message: String) -> Error {
-    let schema = &state.table(position).schema;
-    let error = Error::new(ErrorKind::Constraint, message).in_table(schema.name());
-    match schema.columns().get(column) {
-        Some(column) => error.in_column(column.name.clone()),
-        None => error,
-    }
+fn still_referenced(state: &DatabaseState, parent: usize, link: &ChildReference) -> Error {
+    let child = &state.table(link.child).schema;
+    let column = child.columns().get(link.child_column).map_or("", |column| &column.name);
+    Error::still_referenced(child.name(), column, state.table(parent).schema.name())
 }

@@ -1,5 +1,6 @@
 //! Translates the server's errors, by number: their texts differ between servers and languages.
 
+use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
 use mysql::error::{DriverError, MySqlError};
 use std::io;
@@ -24,7 +25,10 @@ pub(crate) fn is_fatal(error: &mysql::Error) -> bool {
         mysql::Error::MySqlError(error) => {
             matches!(error.code, 1047 | 1053 | 1077..=1081 | 1152..=1161 | 1184 | 1927 | 4031)
         }
-        mysql::Error::DriverError(DriverError::MismatchedStmtParams(..)) => false,
+        // Nothing was sent.
+        mysql::Error::DriverError(
+            DriverError::MismatchedStmtParams(..) | DriverError::PacketTooLarge,
+        ) => false,
         _ => true,
     }
 }
@@ -76,7 +80,8 @@ pub(crate) fn translate(
             Error::wrong_number(ErrorKind::Misuse, *given, usize::from(*wanted), "parameter")
         }
         mysql::Error::DriverError(DriverError::PacketTooLarge) => {
-            let message = "the row is larger than the server's max_allowed_packet";
+            let message = "a value is larger than the server's max_allowed_packet: raise that there, or \
+                           store the value in parts";
             Error::new(ErrorKind::OutOfRange, message)
         }
         other => broken(other, phase),
@@ -212,28 +217,55 @@ fn lower(message: &str) -> String {
     let mut letters = line.chars();
     match letters.next() {
         // SQL words stay as they are.
-        Some(_) if line.starts_with("NULL") => line.to_owned(),
+        Some(_) if line.chars().nth(1).is_some_and(char::is_uppercase) => line.to_owned(),
         Some(first) => first.to_lowercase().chain(letters).collect(),
         None => "the server gave no reason".to_owned(),
     }
 }
 
-/// Names the column where the server's message does.
+/// Names table and column if the server's message does; of a rule about several columns, all.
 fn place(error: Error, server: &MySqlError, table: Option<&TableSchema>) -> Error {
+    if matches!(server.code, 1451 | 1452)
+        && let Some(referring) = quoted(&server.message, "`.`", '`')
+        && let Some(column) = quoted(&server.message, "FOREIGN KEY (`", '`')
+        && let Some(parent) = quoted(&server.message, ") REFERENCES `", '`')
+    {
+        return match server.code {
+            1451 => Error::still_referenced(&referring, &column, &parent),
+            _ => Error::missing_parent(&referring, &column, &parent),
+        };
+    }
     let Some(table) = table else { return error };
     let column = match server.code {
-        1062 | 1586 => duplicate_column(&server.message, table),
+        1062 | 1586 => return duplicate(error, &server.message, table),
+        3819 | 4025 => return check_violation(error, &server.message, table),
         1048 | 1263 | 1264 | 1364 | 1366 | 1406 | 1292 | 1265 | 1054 => {
             quoted(&server.message, "olumn '", '\'')
         }
-        1451 | 1452 => quoted(&server.message, "FOREIGN KEY (`", '`'),
-        4025 => quoted(&server.message, "CONSTRAINT `", '`')
-            .and_then(|name| name.rsplit('.').next().map(str::to_owned)),
         _ => None,
     };
     let known = column.filter(|name| table.columns().iter().any(|column| column.name == *name));
     match known {
         Some(column) => error.in_column(column),
+        None => error,
+    }
+}
+
+/// MariaDB's ``CONSTRAINT `bill.cents` failed for …`` names the column that declares the check, MySQL's
+/// `Check constraint 'bill_chk_1' is violated.` its number.
+fn check_violation(error: Error, message: &str, table: &TableSchema) -> Error {
+    let mut declared = table.columns().iter().filter(|column| column.check.is_some());
+    let column = match quoted(message, "CONSTRAINT `", '`') {
+        Some(name) => declared.find(|column| {
+            name == column.name || name.rsplit('.').next() == Some(column.name.as_ref())
+        }),
+        None => quoted(message, "onstraint '", '\'')
+            .and_then(|name| name.rsplit('_').next()?.parse::<usize>().ok())
+            .and_then(|number| declared.nth(number.checked_sub(1)?)),
+    };
+    let text = column.and_then(|column| column.check.as_deref());
+    match text.and_then(|text| CheckExpression::parse(text, table).ok()) {
+        Some(check) => Error::check_violation(table, &check),
         None => error,
     }
 }
@@ -245,18 +277,17 @@ fn quoted(message: &str, before: &str, end: char) -> Option<String> {
 }
 
 /// `… for key 'PRIMARY'`, `… for key 'person_email_unique'`, MySQL's `… for key 'person.PRIMARY'`.
-/// The first column of the key that is meant.
-fn duplicate_column(message: &str, table: &TableSchema) -> Option<String> {
-    let (_, rest) = message.rsplit_once("for key '")?;
+fn duplicate(error: Error, message: &str, table: &TableSchema) -> Error {
+    let Some((_, rest)) = message.rsplit_once("for key '") else { return error };
     let key = rest.strip_suffix('\'').unwrap_or(rest);
     let key = key.strip_prefix(&format!("{}.", table.name())).unwrap_or(key);
-    let places = if key == "PRIMARY" {
-        table.key()
-    } else {
-        &table.indexes().iter().find(|index| index.name == key)?.columns
-    };
-    let place = *places.first()?;
-    table.columns().get(place).map(|column| column.name.to_string())
+    if key == "PRIMARY" {
+        return Error::duplicate(table, table.key());
+    }
+    match table.indexes().iter().find(|index| index.name == key) {
+        Some(index) => Error::duplicate(table, &index.columns),
+        None => error,
+    }
 }
 
 #[cfg(test)]
@@ -283,6 +314,13 @@ mod tests {
                 1062,
                 "Duplicate entry 'x' for key 'person.person_email_unique'",
                 ErrorKind::Duplicate,
+                Some("email"),
+            ),
+            (
+                1452,
+                "Cannot add or update a child row: a foreign key constraint fails (`x`.`person`, \
+                 CONSTRAINT `c` FOREIGN KEY (`email`) REFERENCES `t` (`id`))",
+                ErrorKind::Constraint,
                 Some("email"),
             ),
             (1048, "Column 'email' cannot be null", ErrorKind::Constraint, Some("email")),

@@ -1,6 +1,7 @@
 //! The server's errors as Bobak's.
 
 use crate::table_info::SQL;
+use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
 use std::fmt;
 
@@ -126,34 +127,79 @@ pub(crate) fn server(error: &Error) -> Option<&ServerError> {
     std::error::Error::source(error).and_then(|source| source.downcast_ref())
 }
 
-/// Names the table, and the column where the server names it or the rule that it broke.
+/// Names table and column of the rule that the server says was broken; of several columns all.
 pub(crate) fn locate(error: Error, table: &TableSchema) -> Error {
-    let column = server(&error).and_then(|said| {
-        let own = said.table.as_deref().is_none_or(|name| name == table.name());
-        if let Some(column) = said.column.as_deref().filter(|_| own) {
-            return Some(column.to_owned());
+    let Some(said) = server(&error) else { return error.in_table(table.name()) };
+    let rule = said.constraint.as_deref();
+    let located = match (said.code.as_str(), rule) {
+        ("23505", Some(rule)) => {
+            unique_columns(table, rule).map(|columns| Error::duplicate(table, columns))
         }
-        let constraint = said.constraint.as_deref()?;
-        let is_violated = |name: &str| {
-            name == constraint
-                || bobak_sql::substitute_index_name(SQL, table.name(), name) == constraint
-        };
-        let index = table.indexes().iter().find(|index| is_violated(&index.name));
-        let columns = match index {
-            Some(index) => &index.columns[..],
-            None if constraint == format!("{}_pkey", table.name()) => table.key(),
-            None => return None,
-        };
-        match columns {
-            [place] => table.columns().get(*place).map(|column| column.name.to_string()),
-            _ => None,
+        ("23514", Some(rule)) => {
+            broken_check(table, rule).map(|check| Error::check_violation(table, &check))
         }
-    });
-    let error = error.in_table(table.name().to_owned());
+        ("23503" | "23001", Some(rule)) => broken_reference(said, rule, table),
+        _ => None,
+    };
+    if let Some(located) = located {
+        return located.with_source(said.clone());
+    }
+    let own = said.table.as_deref().is_none_or(|name| name == table.name());
+    let column = said.column.clone().filter(|_| own);
+    let error = error.in_table(table.name());
     match column {
         Some(column) => error.in_column(column),
         None => error,
     }
+}
+
+/// The columns of a unique index, or of the key.
+fn unique_columns<'t>(table: &'t TableSchema, rule: &str) -> Option<&'t [usize]> {
+    let is_violated = |name: &str| {
+        name == rule || bobak_sql::substitute_index_name(SQL, table.name(), name) == rule
+    };
+    match table.indexes().iter().find(|index| is_violated(&index.name)) {
+        Some(index) => Some(&index.columns),
+        None if rule == format!("{}_pkey", table.name()) => Some(table.key()),
+        None => None,
+    }
+}
+
+/// The check that the server gave this name: it names those over one column by that column, and numbers
+/// equal names.
+fn broken_check(table: &TableSchema, rule: &str) -> Option<CheckExpression> {
+    let mut names: Vec<String> = Vec::new();
+    for text in table.columns().iter().filter_map(|column| column.check.as_deref()) {
+        let check = CheckExpression::parse(text, table).ok()?;
+        let base = match check.columns()[..] {
+            [place] => format!("{}_{}_check", table.name(), table.columns().get(place)?.name),
+            _ => format!("{}_check", table.name()),
+        };
+        let numbered = (1..).map(|number| format!("{base}{number}"));
+        let name = std::iter::once(base.clone()).chain(numbered).find(|name| !names.contains(name));
+        let name = name.unwrap_or_default();
+        if name == rule {
+            return Some(check);
+        }
+        names.push(name);
+    }
+    None
+}
+
+/// The server names the referring table, and its foreign keys by table and column.
+fn broken_reference(said: &ServerError, rule: &str, table: &TableSchema) -> Option<Error> {
+    let referring = said.table.as_deref()?;
+    let column = rule.strip_prefix(&format!("{referring}_"))?.strip_suffix("_fkey")?;
+    let own = table.columns().iter().find(|own| own.name == column);
+    let parent = own.and_then(|own| own.reference.as_ref());
+    // The detail of a write to the referring table begins with the referring column's value.
+    let is_missing = said.detail.as_deref().is_some_and(|detail| {
+        referring == table.name() && detail.contains(&format!("({column})=("))
+    });
+    Some(match parent {
+        Some(parent) if is_missing => Error::missing_parent(referring, column, &parent.table),
+        _ => Error::still_referenced(referring, column, table.name()),
+    })
 }
 
 /// Whether a made key met one that is there.

@@ -1,6 +1,7 @@
 //! Translates SQLite's result codes and messages to Bobak's errors.
 
 use crate::ffi::{Failure, codes};
+use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
 use std::fmt;
 
@@ -49,7 +50,7 @@ pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error 
         return cause;
     }
     let error = match code & 0xff {
-        codes::SQLITE_CONSTRAINT => constraint(code, &message),
+        codes::SQLITE_CONSTRAINT => constraint(code, &message, table),
         codes::SQLITE_ERROR => from_text(&message, offset),
         _ if ends_commit => {
             let what = "the disk failed at what may have been the end of a commit, which is done or \
@@ -91,15 +92,18 @@ pub(crate) fn misuse(message: &str) -> Error {
     Error::new(ErrorKind::Misuse, message)
 }
 
-fn constraint(code: i32, message: &str) -> Error {
+fn constraint(code: i32, message: &str, table: Option<&TableSchema>) -> Error {
     let subject = message.split_once(": ").map_or("", |(_, subject)| subject);
     match code {
         codes::SQLITE_CONSTRAINT_PRIMARYKEY | codes::SQLITE_CONSTRAINT_ROWID => {
-            let error = Error::new(ErrorKind::Duplicate, "a row with this key is already there");
+            let error = Error::new(ErrorKind::Duplicate, "another row has this key already");
             name_columns(error, subject)
         }
         codes::SQLITE_CONSTRAINT_UNIQUE => {
-            let what = "a row with this unique value is already there";
+            let what = match subject.contains(", ") {
+                true => "another row has these values already",
+                false => "another row has this value already",
+            };
             name_columns(Error::new(ErrorKind::Duplicate, what), subject)
         }
         codes::SQLITE_CONSTRAINT_NOTNULL => {
@@ -107,7 +111,13 @@ fn constraint(code: i32, message: &str) -> Error {
             name_columns(error, subject)
         }
         codes::SQLITE_CONSTRAINT_CHECK => {
-            Error::new(ErrorKind::Constraint, format!("the check '{subject}' rejects the row"))
+            match table.and_then(|table| Some((table, violated_check(subject, table)?))) {
+                Some((table, check)) => Error::check_violation(table, &check),
+                None => Error::new(
+                    ErrorKind::Constraint,
+                    format!("the check '{subject}' rejects the row"),
+                ),
+            }
         }
         codes::SQLITE_CONSTRAINT_FOREIGNKEY => {
             let what = "a foreign key references a row that does not exist";
@@ -116,6 +126,21 @@ fn constraint(code: i32, message: &str) -> Error {
         codes::SQLITE_CONSTRAINT_DATATYPE => Error::new(ErrorKind::Mismatch, lower(message)),
         _ => Error::new(ErrorKind::Constraint, lower(message)),
     }
+}
+
+/// The check with this text. SQLite shows one that begins with a quoted name by that name alone.
+fn violated_check(subject: &str, table: &TableSchema) -> Option<CheckExpression> {
+    let is_name = table.column(subject).is_ok();
+    if let Some(check) = CheckExpression::parse_stored(subject, table).ok().filter(|_| !is_name) {
+        return Some(check);
+    }
+    let checks = table.columns().iter().filter_map(|column| column.check.as_deref());
+    let checks = checks.filter_map(|text| CheckExpression::parse(text, table).ok());
+    let mut named = checks.filter(|check| {
+        let text = check.to_text(table);
+        text.trim_start_matches('"').starts_with(subject)
+    });
+    named.next().filter(|_| named.next().is_none())
 }
 
 /// Parses table and columns from `table.column, table.column`.
@@ -165,6 +190,11 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
         }
         codes::SQLITE_NOTADB => {
             let what = "the file is not an SQLite database, or it is encrypted: give its key then";
+            (ErrorKind::Corrupt, what.to_owned())
+        }
+        _ if code == codes::SQLITE_CORRUPT_VTAB => {
+            let what = "a virtual table does not match the tables that it keeps its content in: \
+                        rebuild it";
             (ErrorKind::Corrupt, what.to_owned())
         }
         codes::SQLITE_CORRUPT => {

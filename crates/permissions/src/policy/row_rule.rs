@@ -60,6 +60,9 @@ impl RowRule {
             Condition::Compare { column, .. }
             | Condition::In { column, .. }
             | Condition::Like { column, .. }
+            | Condition::LikeEscape { column, .. }
+            | Condition::Contains { column, .. }
+            | Condition::EndsWith { column, .. }
             | Condition::StartsWith { column, .. }
             | Condition::IsNull { column } => found.push(*column),
             Condition::CompareColumns { left, right, .. } => found.extend([*left, *right]),

@@ -135,6 +135,7 @@ suite! { $
         a_default_does_not_stand_for_null,
         not_null_comes_before_duplicates,
         checks_are_kept,
+        a_check_names_its_columns,
     }
     links {
         a_link_needs_its_row,
@@ -179,6 +180,10 @@ suite! { $
         ranges,
         large_conditions,
         changes_take_the_same_rows,
+    }
+    patterns {
+        like_with_an_escape,
+        parts_and_suffixes,
     }
     selects {
         orders,

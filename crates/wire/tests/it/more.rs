@@ -3,8 +3,8 @@
 use crate::samples::{Sample, ada, column, person, person_json, rows, sample};
 use bobak_core::{
     BulkChange, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr,
-    FieldSet, OnDelete, Parameter, ResultColumn, Select, TableSchema, TransactionControl, Type,
-    Value, Verb,
+    FieldSet, OnDelete, OnUpdate, Parameter, ResultColumn, Select, TableSchema, TransactionControl,
+    Type, Value, Verb,
 };
 use bobak_wire::{
     Credentials, Hello, Limits, RequestSource, Welcome, encode_request, encode_response,
@@ -70,6 +70,43 @@ fn kinds_json() -> Json {
     })
 }
 
+/// A table with each action of foreign keys.
+fn links() -> Arc<TableSchema> {
+    let link = |name: &'static str, on_delete, on_update, deferred| {
+        let mut column = ColumnSchema::of::<Option<i64>>(name).references("a", "b", on_delete);
+        if let Some(reference) = &mut column.reference {
+            (reference.on_update, reference.deferred) = (on_update, deferred);
+        }
+        column
+    };
+    Arc::new(
+        TableSchema::builder("links")
+            .column(ColumnSchema::of::<i64>("id"))
+            .column(link("none", OnDelete::NoAction, OnUpdate::NoAction, false))
+            .column(link("kept", OnDelete::NoAction, OnUpdate::Restrict, true))
+            .column(link("moved", OnDelete::Cascade, OnUpdate::Cascade, false))
+            .column(link("cut", OnDelete::SetNull, OnUpdate::SetNull, true))
+            .key(["id"])
+            .build()
+            .unwrap(),
+    )
+}
+
+fn links_json() -> Json {
+    let link = |name: &str, on_delete: u8, on_update: u8, deferred: bool| {
+        let to = json!({"table": "a", "column": "b", "on_delete": on_delete, "on_update": on_update, "deferred": deferred});
+        column(name, "i64", json!({"nullable": true, "references": to}))
+    };
+    let columns = [
+        column("id", "i64", json!({})),
+        link("none", 3, 0, false),
+        link("kept", 3, 1, true),
+        link("moved", 1, 2, false),
+        link("cut", 2, 3, true),
+    ];
+    json!({"name": "links", "columns": columns, "key": [0], "keys_made_by": 0, "indexes": []})
+}
+
 /// A table whose keys the user gives, of two columns, and with so many that columns of an update
 /// take two words.
 fn wide() -> Arc<TableSchema> {
@@ -101,6 +138,9 @@ pub fn definitions() -> Vec<Sample> {
         }),
         sample("define a wide table", json!({"number": 3, "table": wide_json()}), &|out| {
             encode_request::define(out, 32, 3, &wide()).unwrap();
+        }),
+        sample("define references", json!({"number": 4, "table": links_json()}), &|out| {
+            encode_request::define(out, 40, 4, &links()).unwrap();
         }),
         sample("forget a statement", json!({"what": "statement", "number": 8}), &|out| {
             encode_request::forget(out, 33, false, 8);

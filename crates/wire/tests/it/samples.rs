@@ -179,6 +179,9 @@ fn writes() -> Vec<Sample> {
         Condition::In { column: 1, values: vec!["a".into(), "b".into()] },
         Condition::Like { column: 1, pattern: "A%".into() },
         Condition::StartsWith { column: 1, prefix: "é".into() },
+        Condition::LikeEscape { column: 1, pattern: "50!%".into(), escape: '!' },
+        Condition::Contains { column: 1, part: "%é".into() },
+        Condition::EndsWith { column: 1, suffix: "_".into() },
         Condition::CompareColumns { left: 0, comparison: Comparison::GreaterOrEqual, right: 6 },
     ]);
     let assign = [
@@ -190,6 +193,9 @@ fn writes() -> Vec<Sample> {
         {"column": 1, "in": ["a", "b"]},
         {"column": 1, "like": "A%"},
         {"column": 1, "starts_with": "é"},
+        {"column": 1, "like": "50!%", "escape": "!"},
+        {"column": 1, "contains": "%é"},
+        {"column": 1, "ends_with": "_"},
         {"column": 0, "comparison": ">=", "right": 6},
     ]});
     vec![

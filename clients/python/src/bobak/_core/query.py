@@ -65,12 +65,24 @@ class Field:
     def is_null(self) -> Condition:
         return _Null(self)
 
-    def like(self, pattern: str) -> Condition:
-        """``%`` stands for any sequence of characters, ``_`` for one."""
-        return _Pattern(self, pattern, wire.Like)
+    def like(self, pattern: str, escape: str | None = None) -> Condition:
+        """``%`` stands for any sequence of characters, ``_`` for one.
+
+        After ``escape``, one character other than these, the next one stands for itself.
+        """
+        return _Like(self, pattern, escape)
 
     def starts_with(self, prefix: str) -> Condition:
+        """Whether the text begins with it, byte for byte."""
         return _Pattern(self, prefix, wire.StartsWith)
+
+    def contains(self, part: str) -> Condition:
+        """Whether the text has it somewhere, byte for byte."""
+        return _Pattern(self, part, wire.Contains)
+
+    def ends_with(self, suffix: str) -> Condition:
+        """Whether the text ends with it, byte for byte."""
+        return _Pattern(self, suffix, wire.EndsWith)
 
     def count(self) -> Expression:
         """The number of rows whose column is not NULL."""
@@ -227,10 +239,20 @@ class _Null(Condition):
 
 
 @dataclass(frozen=True)
+class _Like(Condition):
+    field: Field
+    pattern: str
+    escape: str | None
+
+    def place(self, plan: Plan) -> wire.Placed:
+        return wire.Like(plan.place(self.field.name), self.pattern, self.escape)
+
+
+@dataclass(frozen=True)
 class _Pattern(Condition):
     field: Field
     pattern: str
-    kind: type[wire.Like] | type[wire.StartsWith]
+    kind: type[wire.StartsWith] | type[wire.Contains] | type[wire.EndsWith]
 
     def place(self, plan: Plan) -> wire.Placed:
         return self.kind(plan.place(self.field.name), self.pattern)

@@ -81,7 +81,7 @@ def column(
     collation: Literal["binary", "nocase", "unicode_nocase"] = "binary",
     check: str | None = None,
     references: str | builtins.type | None = None,
-    on_delete: Literal["restrict", "cascade", "set_null"] | None = None,
+    on_delete: Literal["restrict", "cascade", "set_null", "no_action"] | None = None,
     store: Literal["text"] | None = None,
     **field: Any,
 ) -> Any:
@@ -140,6 +140,7 @@ _ACTIONS = {
     "restrict": OnDelete.RESTRICT,
     "cascade": OnDelete.CASCADE,
     "set_null": OnDelete.SET_NULL,
+    "no_action": OnDelete.NO_ACTION,
 }
 _REFERENCE = re.compile(r"(?s)([^()]+)\(([^()]+)\)")
 

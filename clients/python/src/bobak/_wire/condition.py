@@ -38,6 +38,20 @@ class In:
 class Like:
     place: int
     pattern: str
+    #: After it, a character stands for itself.
+    escape: str | None = None
+
+
+@dataclass(frozen=True)
+class Contains:
+    place: int
+    part: str
+
+
+@dataclass(frozen=True)
+class EndsWith:
+    place: int
+    suffix: str
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,9 @@ class Not:
 
 
 #: A condition over positions of columns and stored values.
-Placed = Compare | CompareColumns | In | Like | StartsWith | IsNull | And | Or | Not
+Placed = (
+    Compare | CompareColumns | In | Like | StartsWith | Contains | EndsWith | IsNull | And | Or | Not
+)
 
 
 @dataclass(frozen=True)
@@ -122,8 +138,18 @@ def put_condition(writer: Writer, condition: Placed, depth: int = DEPTH) -> None
         writer.u8(8)
         put_condition(writer, condition.part, depth - 1)
         return
-    tags = {Compare: 0, CompareColumns: 1, In: 2, Like: 3, StartsWith: 4, IsNull: 5}
-    writer.u8(tags[type(condition)])
+    tags = {
+        Compare: 0,
+        CompareColumns: 1,
+        In: 2,
+        Like: 3,
+        StartsWith: 4,
+        IsNull: 5,
+        Contains: 10,
+        EndsWith: 11,
+    }
+    is_escaped = isinstance(condition, Like) and condition.escape is not None
+    writer.u8(9 if is_escaped else tags[type(condition)])
     writer.u16(condition.place)
     if isinstance(condition, (Compare, CompareColumns)):
         writer.u8(COMPARISONS.index(condition.comparison))
@@ -137,6 +163,12 @@ def put_condition(writer: Writer, condition: Placed, depth: int = DEPTH) -> None
             writer.value(value)
     elif isinstance(condition, Like):
         writer.text(condition.pattern)
+        if condition.escape is not None:
+            writer.text(condition.escape)
+    elif isinstance(condition, Contains):
+        writer.text(condition.part)
+    elif isinstance(condition, EndsWith):
+        writer.text(condition.suffix)
     elif isinstance(condition, StartsWith):
         writer.text(condition.prefix)
 

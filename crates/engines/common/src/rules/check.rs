@@ -7,7 +7,6 @@ use bobak_core::{Result, TableSchema, codec::EncodedRow};
 /// A constraint that each row of a table satisfies.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
-    text: String,
     expression: CheckExpression,
 }
 
@@ -17,8 +16,7 @@ impl Check {
     /// # Errors
     /// As [`CheckExpression::parse`].
     pub fn parse(text: &str, table: &TableSchema) -> Result<Self> {
-        let expression = CheckExpression::parse(text, table)?;
-        Ok(Self { text: text.to_owned(), expression })
+        CheckExpression::parse(text, table).map(|expression| Self { expression })
     }
 
     /// Whether the row satisfies the constraint. As in SQL, NULL is no violation.
@@ -27,9 +25,9 @@ impl Check {
         eval::truth(&value) != Some(false)
     }
 
-    /// The constraint's text.
-    pub fn text(&self) -> &str {
-        &self.text
+    /// The constraint's tree.
+    pub const fn expression(&self) -> &CheckExpression {
+        &self.expression
     }
 }
 

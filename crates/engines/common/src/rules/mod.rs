@@ -55,17 +55,7 @@ impl RowRules {
         }
         match self.checks.iter().find(|check| !check.holds(schema, row)) {
             None => Ok(()),
-            Some(check) => {
-                let message = format!("the rule '{}' does not hold", check.text());
-                let error = Error::new(ErrorKind::Constraint, message);
-                let mut columns = schema.columns().iter();
-                let column = columns.find(|c| c.check.as_deref() == Some(check.text()));
-                let error = error.in_table(schema.name());
-                Err(match column {
-                    Some(column) => error.in_column(column.name.clone()),
-                    None => error,
-                })
-            }
+            Some(check) => Err(Error::check_violation(schema, check.expression())),
         }
     }
 }

@@ -206,7 +206,7 @@ fn damaged_json_is_rejected_with_a_reason() {
     }
     for (old, new, reason) in [
         ("[3,\"name\",\"3@x\",5,1]", "[3,\"name\",\"2@x\",5,1]", "row 2"),
-        ("[3,\"name\",\"3@x\",5,1]", "[3,\"name\",\"3@x\",-5,1]", "rule"),
+        ("[3,\"name\",\"3@x\",5,1]", "[3,\"name\",\"3@x\",-5,1]", "check"),
         ("[3,\"name\",\"3@x\",5,1]", "[3,\"name\",\"3@x\",5]", "columns"),
         ("[3,\"name\",\"3@x\",5,1]", "[3,null,\"3@x\",5,1]", "column name"),
         ("[3,\"name\",\"3@x\",5,1]", "[3,7,\"3@x\",5,1]", "expected text"),

@@ -5,6 +5,7 @@ pub(crate) mod checkpoints;
 mod commit_queue;
 mod cursor;
 pub(crate) mod database;
+mod foreign_key_error;
 mod group_commit;
 pub(crate) mod query;
 mod replay;
@@ -314,10 +315,10 @@ impl Session for SqliteSession<'_> {
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let mut using = self.connection(AccessMode::Write)?;
         let statement = bobak_sql::change(Dialect::Sqlite, change);
-        using
-            .get()
+        let connection = using.get();
+        connection
             .run_text(&statement.text, &statement.parameters)
-            .map_err(|error| error.in_table(change.table.name().to_owned()))
+            .map_err(|error| foreign_key_error::of_change(connection, error, change))
     }
 
     fn batch(

@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::connection::statement_cache::{StatementKind, TableStatementKey};
 use crate::error::translate;
 use crate::ffi::StatementId;
+use crate::session::foreign_key_error;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
@@ -64,14 +65,17 @@ pub(crate) fn write_row<'v>(
     fields: FieldSet,
     values: impl WriteValues<'v>,
 ) -> Result<Outcome> {
-    match verb {
+    let written = match verb {
         Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
             insert(connection, table, verb, values)
         }
         Verb::Upsert => upsert(connection, table, fields, values),
         Verb::Update => update(connection, table, fields, values),
         Verb::Delete => delete(connection, table, values),
-    }
+    };
+    written.map_err(|error| {
+        foreign_key_error::of_write(connection, error, table, verb, fields, values)
+    })
 }
 
 /// The statement that inserts this number of rows.

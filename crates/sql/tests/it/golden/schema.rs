@@ -17,7 +17,7 @@ fn tables_with_their_indexes() {
             concat!(
                 "CREATE TABLE \"person\" (\"id\" INTEGER PRIMARY KEY, ",
                 "\"email\" VARCHAR(80) NOT NULL COLLATE NOCASE, ",
-                "\"age\" TINYINT CHECK (\"age\" >= 0), ",
+                "\"age\" TINYINT CHECK ((\"age\" >= 0)), ",
                 "\"pay\" CURRENCY_E4 NOT NULL DEFAULT 100000, ",
                 "\"version\" INTEGER_VERSION NOT NULL)",
             ),
@@ -57,7 +57,7 @@ fn columns_and_indexes_added() {
     Texts {
         sqlite: &[
             "ALTER TABLE \"person\" ADD COLUMN \"email\" VARCHAR(80) NOT NULL COLLATE NOCASE DEFAULT ''",
-            "ALTER TABLE \"person\" ADD COLUMN \"age\" TINYINT CHECK (\"age\" >= 0)",
+            "ALTER TABLE \"person\" ADD COLUMN \"age\" TINYINT CHECK ((\"age\" >= 0))",
             "ALTER TABLE \"person\" ADD COLUMN \"pay\" CURRENCY_E4 NOT NULL DEFAULT 100000",
             "ALTER TABLE \"person\" ADD COLUMN \"version\" INTEGER_VERSION NOT NULL DEFAULT 0",
         ],

@@ -28,7 +28,7 @@ pub(super) const NOCASE: usize = 7;
 pub(super) const NOCASE2: usize = 8;
 pub(super) const UNICODE: usize = 9;
 pub(super) const BYTES: usize = 10;
-const ANY: usize = 11;
+pub(super) const ANY: usize = 11;
 
 /// `thing(id, int, int2, float, float2, plain, plain2, nocase, nocase2, unicode, bytes, any)`. Where
 /// no column may be of any class, the last is a text, and NULL.
@@ -143,7 +143,7 @@ pub(super) fn rows(capabilities: Capabilities) -> Vec<Values> {
 }
 
 /// Asks each condition of the table with indexes and of the one without.
-fn ask(harness: &dyn Harness, conditions: &[Condition]) -> Check {
+pub(super) fn ask(harness: &dyn Harness, conditions: &[Condition]) -> Check {
     for indexed in [false, true] {
         let store = harness.fresh()?;
         let capabilities = store.engine().capabilities();
@@ -181,7 +181,10 @@ fn possible(condition: &Condition, capabilities: Capabilities) -> Option<Conditi
             let holds = there(*column) || values.is_empty();
             return holds.then_some(Condition::In { column: *column, values });
         }
-        Condition::Like { pattern, .. } => text(pattern),
+        Condition::Like { pattern, .. } | Condition::LikeEscape { pattern, .. } => text(pattern),
+        Condition::Contains { part: found, .. } | Condition::EndsWith { suffix: found, .. } => {
+            text(found)
+        }
         Condition::StartsWith { prefix, .. } => text(prefix),
         _ => true,
     };
@@ -296,7 +299,10 @@ pub fn like_patterns(harness: &dyn Harness) -> Check {
 pub fn like_is_for_texts(harness: &dyn Harness) -> Check {
     let like = |column| Condition::Like { column, pattern: "%".to_owned() };
     let prefix = |column| Condition::StartsWith { column, prefix: String::new() };
-    ask(harness, &[like(INT), like(BYTES), prefix(FLOAT), prefix(BYTES)])
+    let part = |column| Condition::Contains { column, part: String::new() };
+    let suffix = |column| Condition::EndsWith { column, suffix: String::new() };
+    let all = [like(INT), like(BYTES), prefix(FLOAT), prefix(BYTES), part(INT), suffix(BYTES)];
+    ask(harness, &all)
 }
 
 /// Prefixes are compared byte for byte, whatever the column's collation; nothing in them is a

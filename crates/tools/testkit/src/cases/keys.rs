@@ -220,6 +220,9 @@ pub fn composite_keys_are_taken_in_key_order(harness: &dyn Harness) -> Check {
             vec![row!["a", "A", 1], row!["b", "B", 1], row!["c", "A", 2], row![NULL, "A", 10]];
         same("order", probe.all(&seat)?, sorted)?;
         same("by key", probe.get(&seat, row![1, "B"])?, Some(row!["b", "B", 1]))?;
+        let twice = probe.insert(&seat, row!["d", "B", 1]);
+        let error = fails_in("the same key", twice, ErrorKind::Duplicate, "seat")?;
+        same("all columns", error.column(), Some("row, letter"))?;
         same("half of two keys", probe.get(&seat, row![2, "B"])?, None)?;
         same("updated", probe.update(&seat, row!["x", "A", 10])?, ONE)?;
         same("upserted", probe.write(&seat, Verb::Upsert, row!["y", "A", 2])?, ONE)?;

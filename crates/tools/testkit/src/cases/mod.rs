@@ -14,6 +14,7 @@ pub mod feed;
 pub mod keys;
 pub mod links;
 pub mod long_batches;
+pub mod patterns;
 pub mod readers;
 pub mod reopen;
 pub mod rules;

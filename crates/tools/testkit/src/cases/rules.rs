@@ -42,7 +42,8 @@ pub fn a_unique_pair_is_there_once(harness: &dyn Harness) -> Check {
         insert("A".into(), 10.into())?;
         insert("B".into(), 9.into())?;
         let twice = insert("A".into(), 9.into());
-        fails_in("the same pair", twice, ErrorKind::Duplicate, "slot")?;
+        let error = fails_in("the same pair", twice, ErrorKind::Duplicate, "slot")?;
+        same("all columns", error.column(), Some("room, hour"))?;
         for _ in 0..2 {
             insert("A".into(), NULL)?;
             insert(NULL, 9.into())?;
@@ -50,7 +51,8 @@ pub fn a_unique_pair_is_there_once(harness: &dyn Harness) -> Check {
         }
         same("rows", probe.count(&slot)?, 9)?;
         let twice = probe.update(&slot, row![2, "A", 9, "x"]);
-        fails_in("by update", twice, ErrorKind::Duplicate, "slot")?;
+        let error = fails_in("by update", twice, ErrorKind::Duplicate, "slot")?;
+        same("all columns", error.column(), Some("room, hour"))?;
         let note = crate::Entry::new(&slot, Verb::Update, row![2, "A", 9, "x"]).fields(&[3]);
         same("of another field", probe.send(&note)?, ONE)?;
         let replaced = probe.write(&slot, Verb::InsertOrReplace, row![NULL, "A", 9, "y"])?;
@@ -229,7 +231,9 @@ pub fn checks_are_kept(harness: &dyn Harness) -> Check {
     probe.insert(&bill, row![1, 0])?;
     for verb in [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert] {
         let wrong = probe.write(&bill, verb, row![2, -1]);
-        fails_in(&format!("{verb:?}"), wrong, ErrorKind::Constraint, "bill")?;
+        let error = fails_in(&format!("{verb:?}"), wrong, ErrorKind::Constraint, "bill")?;
+        same("column", error.column(), Some("cents"))?;
+        same("message", error.message(), "the check 'cents >= 0' rejects the row")?;
     }
     let wrong = probe.update(&bill, row![1, -1]);
     fails_in("update", wrong, ErrorKind::Constraint, "bill")?;
@@ -242,4 +246,35 @@ pub fn checks_are_kept(harness: &dyn Harness) -> Check {
     let kinds: Vec<_> = sent.rows.into_iter().map(|r| r.err().map(|e| e.kind())).collect();
     same("batch", kinds, vec![None, Some(ErrorKind::Constraint), None])?;
     same("rows", probe.all(&bill)?, vec![row![1, 0], row![2, 5], row![4, 6]])
+}
+
+/// A check over several columns names all of them, in the order of the table.
+pub fn a_check_names_its_columns(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let column = || bobak_core::ColumnSchema::of::<i64>("id");
+    let int = |name| bobak_core::ColumnSchema::of::<i32>(name);
+    let span = bobak_core::TableSchema::builder("span")
+        .column(column())
+        .column(int("first").check("last>first"))
+        .column(int("last").check("last - first < 100"))
+        .column(int("weight").check("weight<>13"))
+        .key(["id"])
+        .build()
+        .map(std::sync::Arc::new)?;
+    match create(store.engine(), &[&span]) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+        other => other?,
+    }
+    let probe = crate::Probe::new(store.engine())?;
+    probe.insert(&span, row![1, 1, 2, 3])?;
+    for (values, columns, message) in [
+        (row![2, 5, 4, 1], "first, last", "the check 'last > first' rejects the row"),
+        (row![2, 1, 400, 1], "first, last", "the check 'last - first < 100' rejects the row"),
+        (row![2, 1, 4, 13], "weight", "the check 'weight <> 13' rejects the row"),
+    ] {
+        let wrong = probe.insert(&span, values);
+        let error = fails_in(message, wrong, ErrorKind::Constraint, "span")?;
+        same(message, (error.column(), error.message()), (Some(columns), message))?;
+    }
+    Ok(())
 }
