@@ -18,6 +18,9 @@ use std::time::Duration;
 /// How long the client waits beyond the server's own timeout, for the server's message about it.
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 
+/// The longest row that is read, in bytes: the most that the driver can.
+const LONGEST_ROW: usize = 1 << 30;
+
 /// Strict: nothing is cut, rounded or replaced by 0 silently. A key of 0 is a key, and a backslash
 /// a character.
 const SQL_MODE: &str = "STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,\
@@ -113,6 +116,8 @@ impl ServerConnector {
             .db_name(settings.database.clone())
             .prefer_socket(false)
             .stmt_cache_size(0)
+            // What was written by parts can be longer than one packet, and is read back all the same.
+            .max_allowed_packet(Some(LONGEST_ROW))
             .read_timeout(read_timeout)
             .write_timeout(read_timeout)
             .tcp_connect_timeout(Some(settings.connect_timeout))
@@ -221,7 +226,7 @@ fn flavour(conn: &mut Conn) -> Result<(Flavour, Vec<String>)> {
             "SHOW VARIABLES WHERE Variable_name IN ('version', \
              'innodb_rollback_on_timeout', 'innodb_snapshot_isolation', 'tx_isolation', \
              'transaction_isolation', 'max_statement_time', 'max_execution_time', \
-             'net_write_timeout', 'wsrep_sync_wait')",
+             'net_write_timeout', 'wsrep_sync_wait', 'max_allowed_packet')",
         )
         .map_err(|error| error::translate(error, Phase::Read, None, false))?;
     let value = |name: &str| {
@@ -239,6 +244,7 @@ fn flavour(conn: &mut Conn) -> Result<(Flavour, Vec<String>)> {
     let flavour = Flavour {
         dialect: if is_mariadb { Dialect::MariaDb } else { Dialect::MySql },
         lock_wait_ends_transaction: value("innodb_rollback_on_timeout") == "ON",
+        max_packet: value("max_allowed_packet").parse().unwrap_or(LONGEST_ROW),
     };
     // MariaDB 11.1 has both names of the isolation: one is enough.
     let both = variables.iter().any(|(name, _)| name == "transaction_isolation");

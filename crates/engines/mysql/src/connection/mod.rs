@@ -9,6 +9,7 @@ use crate::error::{self, Phase};
 use crate::values::decode::{DecodedValue, Decoder};
 use bobak_core::{Interrupt, Interruptible, Result, ResultColumn, TableSchema};
 use bobak_sql::Dialect;
+use mysql::error::DriverError;
 use mysql::prelude::Queryable;
 use mysql::{Binary, Conn, Params, QueryResult, Statement, Text, Value as Wire};
 use std::collections::HashMap;
@@ -26,7 +27,12 @@ pub(crate) struct Flavour {
     pub dialect: Dialect,
     /// Whether a lock timeout rolls back the transaction, not only the statement.
     pub lock_wait_ends_transaction: bool,
+    /// The most bytes of a packet, and so of a value, that the server takes.
+    pub max_packet: usize,
 }
+
+/// The bytes of a packet that are left for what is not a value.
+const PACKET_OVERHEAD: usize = 1 << 10;
 
 /// A connection to a server.
 pub(crate) struct Connection {
@@ -192,7 +198,12 @@ impl Connection {
         sql: &str,
         rows: Vec<Vec<Wire>>,
     ) -> Result<()> {
-        if self.flavour.dialect != Dialect::MariaDb || !self.connector.settings.prepared {
+        // One packet has whole rows.
+        let is_long = |row: &Vec<Wire>| !self.fits(row.iter().map(length).sum());
+        if self.flavour.dialect != Dialect::MariaDb
+            || !self.connector.settings.prepared
+            || rows.iter().any(is_long)
+        {
             return rows.into_iter().try_for_each(|row| self.run(Some(table), sql, row).map(drop));
         }
         let done = self.statement(sql).and_then(|statement| {
@@ -207,6 +218,10 @@ impl Connection {
         sql: &str,
         parameters: Vec<Wire>,
     ) -> mysql::Result<StatementResult<'_>> {
+        // The driver sends long values apart; the server would end the connection at one that is too long.
+        if !parameters.iter().all(|value| self.fits(length(value))) {
+            return Err(mysql::Error::DriverError(DriverError::PacketTooLarge));
+        }
         if !self.connector.settings.prepared {
             return self.start_plain(sql, &parameters);
         }
@@ -232,6 +247,9 @@ impl Connection {
         parameters: &[Wire],
     ) -> mysql::Result<StatementResult<'_>> {
         let text = placeholders::inlined(sql, parameters)?;
+        if !self.fits(text.len()) {
+            return Err(mysql::Error::DriverError(DriverError::PacketTooLarge));
+        }
         let canceller = self.canceller();
         let _stoppable = canceller.stoppable();
         let rows = self.conn.query_iter(text).map(ResultSet::Plain)?;
@@ -256,6 +274,11 @@ impl Connection {
         let statement = self.conn.prep(sql)?;
         self.statements.insert(sql.into(), (statement.clone(), self.clock));
         Ok(statement)
+    }
+
+    /// Whether the server takes a packet with this many bytes of values.
+    const fn fits(&self, bytes: usize) -> bool {
+        bytes.saturating_add(PACKET_OVERHEAD) <= self.flavour.max_packet
     }
 
     /// Forgets the prepared statements: after a change of the schema.
@@ -302,6 +325,11 @@ impl Canceller {
             Interrupt::stop_by(move || canceller.cancel())
         })
     }
+}
+
+/// The number of bytes of a value.
+fn length(value: &Wire) -> usize {
+    if let Wire::Bytes(bytes) = value { bytes.len() } else { 16 }
 }
 
 /// Hands rows out until there are no more or `row` says so; then nothing of the answer is left.

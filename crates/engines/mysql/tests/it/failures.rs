@@ -216,3 +216,37 @@ fn a_reader_that_stops_ends_a_long_reply() {
     probe.session.close(&mut cursor);
     assert_eq!(seen, 10);
 }
+
+#[test]
+fn long_values_are_read_back_or_rejected() {
+    let Some(url) = server() else { return };
+    let database = Database::new(&url).unwrap();
+    let engine = database.settings.clone().connect().unwrap();
+    let bytes = |name| bobak_core::ColumnSchema::of::<Option<Vec<u8>>>(name);
+    let table = bobak_core::TableSchema::builder("long_values")
+        .column(bobak_core::ColumnSchema::of::<i64>("id"))
+        .column(bytes("a"))
+        .column(bytes("b"))
+        .key(["id"])
+        .build()
+        .map(std::sync::Arc::new)
+        .unwrap();
+    create(&engine, &[&table]).unwrap();
+    let probe = Probe::new(&engine).unwrap();
+    let long = |mebibytes: usize| vec![7_u8; mebibytes << 20];
+    // Longer together than a packet of the server's default.
+    probe.insert(&table, row![1, long(10), long(10)]).unwrap();
+    let entry = Entry::insert(&table, row![2, long(10), long(11)]);
+    probe.batch(&[entry], OnError::Stop).whole.unwrap();
+    assert_eq!(probe.get(&table, row![1]).unwrap(), Some(row![1, long(10), long(10)]));
+    assert_eq!(probe.all(&table).unwrap().len(), 2);
+    let rejected = row![3, long(17), bobak_testkit::NULL];
+    let alone = probe.insert(&table, rejected.clone()).unwrap_err();
+    let batch = probe.batch(&[Entry::insert(&table, rejected.clone())], OnError::Stop).whole;
+    let update = probe.update(&table, row![1, long(17), bobak_testkit::NULL]).unwrap_err();
+    for error in [alone, batch.unwrap_err(), update] {
+        assert_eq!((error.kind(), error.table()), (ErrorKind::OutOfRange, Some("long_values")));
+        assert!(error.message().contains("max_allowed_packet"), "{error}");
+    }
+    assert_eq!(probe.all(&table).unwrap().len(), 2, "the connection goes on");
+}
