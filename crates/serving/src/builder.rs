@@ -113,7 +113,8 @@ impl<S: ProtocolServer> ServerBuilder<S> {
         self
     }
 
-    /// Uses TLS on the TCP listeners, with a certificate chain and its key from PEM files.
+    /// Uses TLS on the TCP listeners, with a certificate chain and its key from PEM files. If the certificate has expired,
+    /// the server starts all the same, and logs that clients will reject it.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, chain: impl AsRef<Path>, key: impl AsRef<Path>) -> Self {
         self.tls = Some((chain.as_ref().to_owned(), key.as_ref().to_owned()));
@@ -163,6 +164,11 @@ impl<S: ProtocolServer> ServerBuilder<S> {
         }
         let listeners = self.open_listeners()?;
         let log = self.log.unwrap_or_else(|| Arc::new(|_| ()));
+        #[cfg(feature = "tls")]
+        if let Some(line) = self.tls.as_ref().and_then(|(chain, _)| crate::tls::time_warning(chain))
+        {
+            log(&line);
+        }
         let access_log = Arc::clone(&log);
         access.log(move |line| access_log(line));
         let (databases, settings) = (self.databases, self.settings);

@@ -88,7 +88,7 @@ impl AsyncListener {
                 stream.set_nodelay(true)?;
                 let (acceptor, timeout) = (acceptor.clone(), state.settings.header_timeout);
                 let handshake = async move {
-                    tokio::time::timeout(timeout, acceptor.accept(stream))
+                    tokio::time::timeout(timeout, shake_hands(stream, acceptor))
                         .await
                         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
                 };
@@ -97,6 +97,30 @@ impl AsyncListener {
         }
         Ok(())
     }
+}
+
+/// What a client gets that sends plain HTTP to a port for HTTPS.
+#[cfg(feature = "tls")]
+const HTTPS_ONLY: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
+    content-length: 49\r\nconnection: close\r\n\r\nthis port speaks HTTPS: use a URL with https://\r\n";
+
+/// A TLS handshake. A client that begins with a letter speaks HTTP, and gets a sentence instead of a TLS alert.
+#[cfg(feature = "tls")]
+async fn shake_hands(
+    mut stream: tokio::net::TcpStream,
+    acceptor: tokio_rustls::TlsAcceptor,
+) -> io::Result<tokio_rustls::server::TlsStream<tokio::net::TcpStream>> {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut first = [0];
+    if stream.peek(&mut first).await? == 0 || !first[0].is_ascii_alphabetic() {
+        return acceptor.accept(stream).await;
+    }
+    // Unread bytes would reset the connection before the client has read the reply.
+    let mut head = vec![0; 1 << 14];
+    let _ = stream.read(&mut head).await?;
+    stream.write_all(HTTPS_ONLY.as_bytes()).await?;
+    stream.shutdown().await?;
+    Err(io::Error::new(io::ErrorKind::InvalidData, "the client speaks HTTP without TLS"))
 }
 
 const fn remote(address: IpAddr) -> Peer {

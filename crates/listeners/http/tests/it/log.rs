@@ -36,6 +36,11 @@ impl LogLines {
         }
     }
 
+    /// Whether a line has this start.
+    pub fn any(&self, start: &str) -> bool {
+        self.0.lock().unwrap().iter().any(|line| line.starts_with(start))
+    }
+
     fn count(&self) -> usize {
         self.0.lock().unwrap().len()
     }

@@ -69,13 +69,41 @@ fn client_without_tls_is_disconnected() {
     let silent = plain.try_clone().unwrap();
     let head = format!("GET /tables HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
     plain.write_all(head.as_bytes()).unwrap();
-    let mut output = Vec::new();
-    // The server may send a TLS alert before it closes the connection.
-    let _ = plain.read_to_end(&mut output);
-    assert!(!String::from_utf8_lossy(&output).contains("person"), "{output:?}");
-    lines.has("127.0.0.1 ", "TLS handshake");
+    let mut output = String::new();
+    plain.read_to_string(&mut output).unwrap();
+    let (head, body) = output.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 400 "), "{output}");
+    assert_eq!(body, "this port speaks HTTPS: use a URL with https://\r\n");
+    assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{output}");
+    lines.has("127.0.0.1 ", "failed the TLS handshake: the client speaks HTTP without TLS");
     server.agent = trusting(&pem);
     server.get("/tables").ok(200);
     drop(silent);
     assert!(server.http.stop());
+}
+
+#[test]
+fn an_expired_certificate_is_logged_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let [chain, key] = ["chain.pem", "key.pem"].map(|name| folder.path().join(name));
+    for ((from, to), expected) in [
+        ((1975, 2020), Some("expired on 2020-01-01: clients will reject it")),
+        ((2051, 2060), Some("is not valid before 2051-01-01: clients will reject it")),
+        ((2020, 2100), None),
+    ] {
+        let mut parameters = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+        parameters.not_before = rcgen::date_time_ymd(from, 1, 1);
+        parameters.not_after = rcgen::date_time_ymd(to, 1, 1);
+        let secret = rcgen::KeyPair::generate().unwrap();
+        std::fs::write(&chain, parameters.self_signed(&secret).unwrap().pem()).unwrap();
+        std::fs::write(&key, secret.serialize_pem()).unwrap();
+        let builder = HttpServer::builder().shared_database("main", memory()).tls(&chain, &key);
+        let lines = LogLines::default();
+        let server = TestServer::of(lines.of(builder));
+        match expected {
+            Some(expected) => lines.has("the certificate ", expected),
+            None => assert!(!lines.any("the certificate ")),
+        }
+        drop(server);
+    }
 }
