@@ -5,6 +5,7 @@ use crate::rows::RowCursor;
 use bobak_core::{
     Assign, Assignment, BulkChange, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
     FromRow, Outcome, Query, Result, Row, Select, Session, Source, TableSchema, Value, Verb, Write,
+    check_width,
 };
 use std::sync::Arc;
 
@@ -117,7 +118,10 @@ impl<'a> TableAccess<'a> {
                 .iter()
                 .map(|name| self.schema.column(name).map(Expr::Column))
                 .collect::<Result<_>>()?,
-            None => self.all_columns(),
+            None => {
+                check_width::<R>(self.schema.columns().len())?;
+                self.all_columns()
+            }
         };
         self.select(query, columns)
     }

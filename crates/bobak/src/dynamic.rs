@@ -111,6 +111,13 @@ impl<'a> DynTable<'a> {
     /// `NotFound` if there is none; `Conflict` if the table has a version column and the row's version differs; as
     /// [`insert`](DynTable::insert).
     pub fn update(&self, row: &DynRow) -> Result<()> {
+        let (fields, mut values) = self.accept_update(row)?;
+        prepare_update(&self.access.schema, &mut values)?;
+        self.access.write(Verb::Update, fields, &values).map(|_| ())
+    }
+
+    /// The columns that an update with this row sets, and the row's values in schema order.
+    pub(crate) fn accept_update(&self, row: &DynRow) -> Result<(FieldSet, Vec<Value<'static>>)> {
         let schema = &self.access.schema;
         let mut fields: FieldSet = schema.modified_at().into_iter().collect();
         let mut values = vec![Value::Null; schema.columns().len()];
@@ -126,8 +133,7 @@ impl<'a> DynTable<'a> {
                 fields.insert(position);
             }
         }
-        prepare_update(schema, &mut values)?;
-        self.access.write(Verb::Update, fields, &values).map(|_| ())
+        Ok((fields, values))
     }
 
     /// The row with this key, or `None`: `table.get(["N10156"])`, `table.get((1, "a"))`.
@@ -245,7 +251,7 @@ impl<'a> DynTable<'a> {
         })
     }
 
-    fn accept_key(&self, key: impl Parameters) -> Result<Vec<Value<'static>>> {
+    pub(crate) fn accept_key(&self, key: impl Parameters) -> Result<Vec<Value<'static>>> {
         let schema = &self.access.schema;
         let values = key.into_parameters()?;
         if values.len() != schema.key().len() {

@@ -34,6 +34,7 @@ mod catalog;
 pub mod changes;
 mod db;
 mod dynamic;
+mod get_many;
 mod handle;
 mod parameters;
 pub mod pipeline;

@@ -5,7 +5,7 @@ pub use bobak_core::{
     Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Reference,
     SchemaDetails, SchemaLoss, Storage, TableSchema, TableSchemaBuilder, Type,
 };
-use bobak_core::{Error, ErrorKind, Result, SchemaChange};
+use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange, Select, Source};
 use std::fmt;
 use std::sync::Arc;
 
@@ -138,8 +138,7 @@ fn compare_columns(
     let limit = |column: &ColumnSchema| shown(column.max_chars.map(|max| max.to_string()));
     rule("limit of characters", limit(model), limit(stored));
     rule("collation", format!("{:?}", model.collation), format!("{:?}", stored.collation));
-    let default =
-        |column: &ColumnSchema| shown(column.default.as_ref().map(|v| format!("{:?}", v.as_ref())));
+    let default = |column: &ColumnSchema| shown(column.default.as_ref().map(ToString::to_string));
     // A column that was added later has one in the table, for the rows that were there.
     let added = model.default.is_none() && stored.default == Some(model.added_value());
     if !added {
@@ -204,10 +203,12 @@ fn compare_indexes(
 /// The changes that add what a database lacks, and a line of words for each.
 ///
 /// # Errors
-/// `Schema` if a new column is part of the key: existing rows have no value for it.
+/// `Schema` if a new column is part of the key, or is required and existing rows have no value for it; or if
+/// the table could not store the record with the additions.
 pub(crate) fn missing(
     wanted: &[Arc<TableSchema>],
     stored: &[TableSchema],
+    engine: &dyn Engine,
 ) -> Result<(Vec<SchemaChange>, Vec<String>)> {
     let (mut changes, mut words) = (Vec::new(), Vec::new());
     for table in in_order_of_references(wanted) {
@@ -217,6 +218,7 @@ pub(crate) fn missing(
             changes.push(SchemaChange::CreateTable(table));
             continue;
         };
+        check_additions(&table, found, engine)?;
         for (place, column) in table.columns().iter().enumerate() {
             if find(found, &column.name).is_some() {
                 continue;
@@ -239,6 +241,52 @@ pub(crate) fn missing(
     Ok((changes, words))
 }
 
+/// Rejects columns that cannot be added to a table, and additions that would leave it unusable.
+fn check_additions(model: &TableSchema, stored: &TableSchema, engine: &dyn Engine) -> Result<()> {
+    let differences = diff(model, Some(stored));
+    let is_added = |difference: &Difference| matches!(difference, Difference::MissingColumn(..));
+    if !differences.iter().any(is_added) {
+        return Ok(());
+    }
+    let without_value = model.columns().iter().enumerate().find(|(place, column)| {
+        let is_given =
+            column.nullable || column.default.is_some() || column.role == ColumnRole::Version;
+        find(stored, &column.name).is_none() && !is_given && !model.key().contains(place)
+    });
+    let reject = |message: String, column: &str| {
+        Err(Error::new(ErrorKind::Schema, message).in_table(model.name()).in_column(column))
+    };
+    let needed = |column: &&ColumnSchema| {
+        find(model, &column.name).is_none() && !column.nullable && column.default.is_none()
+    };
+    if let Some(column) = stored.columns().iter().find(needed) {
+        let message = "the table requires this column, which the record does not have: if a field was \
+                       renamed, name its column with `column = \"…\"`; else rename or drop the column";
+        return reject(message.to_owned(), &column.name);
+    }
+    if let Some((_, column)) = without_value
+        && !is_empty(stored, engine)?
+    {
+        let message = "the rows of the table have no value for this new column: add a default, or \
+                       make the field an Option";
+        return reject(message.to_owned(), &column.name);
+    }
+    check_differences(model, stored, differences.into_iter().filter(|one| !is_added(one)))
+}
+
+fn is_empty(table: &TableSchema, engine: &dyn Engine) -> Result<bool> {
+    let table = Arc::new(table.clone());
+    let mut select = Select::all(&table);
+    select.limit = Some(1);
+    select.order.clear();
+    let mut empty = true;
+    engine.session()?.query(&Source::Select(&select), &mut |_| {
+        empty = false;
+        Ok(false)
+    })?;
+    Ok(empty)
+}
+
 /// Rejects a table that cannot store a record: the first reason, and what to do.
 ///
 /// # Errors
@@ -248,7 +296,16 @@ pub(crate) fn check_usable(model: &TableSchema, stored: Option<&TableSchema>) ->
     let Some(stored) = stored else {
         return fail("the table is not there: call create_missing_tables first".to_owned());
     };
-    for difference in diff(model, Some(stored)) {
+    check_differences(model, stored, diff(model, Some(stored)))
+}
+
+fn check_differences(
+    model: &TableSchema,
+    stored: &TableSchema,
+    differences: impl IntoIterator<Item = Difference>,
+) -> Result<()> {
+    let fail = |message: String| Err(Error::new(ErrorKind::Schema, message).in_table(model.name()));
+    for difference in differences {
         match difference {
             Difference::MissingColumn(..) => {
                 return fail(format!("{difference}: call create_missing_tables first"));

@@ -1,7 +1,9 @@
 //! Reading the rows of SQL statements as typed values.
 
 use crate::parameters::Parameters;
-use bobak_core::{Error, ErrorKind, FromRow, Parameter, Result, ResultColumn, Row, Type, ValueRef};
+use bobak_core::{
+    Error, ErrorKind, FromRow, Parameter, Result, ResultColumn, Row, Type, ValueRef, check_width,
+};
 use std::sync::Arc;
 
 /// Runs SQL: a database, or a transaction.
@@ -66,6 +68,7 @@ struct RowLayout {
 
 impl RowLayout {
     fn of<R: FromRow>(row: &dyn Row) -> Result<Self> {
+        check_width::<R>(row.len())?;
         let columns = ResultColumn::of_row(row);
         let find = |wanted: &&str| {
             let is_wanted = |column: &ResultColumn| column.name.eq_ignore_ascii_case(wanted);

@@ -135,7 +135,7 @@ impl<'a, T: Record> Table<'a, T> {
     pub fn require(&self, key: impl Into<T::Key>) -> Result<T> {
         key.into().with_values(|key| {
             self.access.get(key, T::read)?.ok_or_else(|| {
-                let key = key.iter().map(|part| format!("{:?}", part.as_ref())).collect::<Vec<_>>();
+                let key = key.iter().map(ToString::to_string).collect::<Vec<_>>();
                 let message = format!("no record has the key {}", key.join(", "));
                 self.access.in_table(Error::new(ErrorKind::NotFound, message))
             })
@@ -153,6 +153,8 @@ impl<'a, T: Record> Table<'a, T> {
 
     /// The records with these keys, in the order of the keys; `None` for each missing one.
     ///
+    /// A server gets one request for up to 5,000 keys, or 200 keys of several columns.
+    ///
     /// # Errors
     /// As [`get`](Table::get).
     pub fn get_many<K: Into<T::Key>>(
@@ -160,21 +162,7 @@ impl<'a, T: Record> Table<'a, T> {
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Vec<Option<T>>> {
         let keys: Vec<T::Key> = keys.into_iter().map(Into::into).collect();
-        let mut found = Vec::with_capacity(keys.len());
-        let schema = &self.access.schema;
-        self.access.source.with(|session| {
-            for key in &keys {
-                let mut record = None;
-                let mut each = |row: &dyn Row| {
-                    record = Some(T::read(row)?);
-                    Ok(())
-                };
-                key.with_values(|key| session.get(schema, key, &mut each))?;
-                found.push(record);
-            }
-            Ok(())
-        })?;
-        Ok(found)
+        self.access.get_many(&keys)
     }
 
     /// Whether a record has this key.
@@ -431,6 +419,8 @@ impl<'a, T: Record> Table<'a, T> {
     ///     (City::COUNTRY, count(), City::PEOPLE.sum()),
     /// )?;
     /// assert_eq!(by_country, [("CH".to_owned(), 1, Some(134_000))]);
+    /// let countries: Vec<String> = cities.select(Query::all(), City::COUNTRY)?;
+    /// assert_eq!(countries, ["CH"]);
     /// # Ok::<(), Error>(())
     /// ```
     ///

@@ -20,10 +20,7 @@ use std::sync::Arc;
 pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
     let shown = without_secrets(url);
     let bad = |message: String| Error::new(ErrorKind::Config, format!("{message} in '{shown}'"));
-    let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(bad(NO_ENGINE.to_owned()));
-    };
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (scheme, place, query) = parts(url).map_err(|error| in_url(error, bad))?;
     #[cfg(feature = "remote")]
     let raw = place;
     let place = decode(place).map_err(|error| in_url(error, bad))?;
@@ -49,6 +46,26 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         "bobak+stdio" => remote::stdio(raw, query).map_err(|error| in_url(error, bad)),
         _ => Err(bad(unknown_engine(scheme))),
     }
+}
+
+/// The engine, the place and the settings of a URL. A text without a colon names an SQLite file.
+fn parts(url: &str) -> Result<(&str, &str, &str)> {
+    let (scheme, rest) = url.split_once(':').unwrap_or(("sqlite", url));
+    if url.is_empty() {
+        return Err(config(NO_ENGINE));
+    }
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    // Libraries differ in whether `//x.db` is in the current folder or in the root.
+    if let Some(path) =
+        place.strip_prefix("//").filter(|_| matches!(scheme, "sqlite" | "kv" | "memory"))
+    {
+        let name = path.trim_start_matches('/');
+        return Err(config(format!(
+            "a file is named without '//': write {scheme}:{name} for one in the current folder, or \
+             {scheme}:/{name}"
+        )));
+    }
+    Ok((scheme, place, query))
 }
 
 /// The settings of each engine of this program, by the engine's name in URLs.
@@ -140,8 +157,7 @@ fn in_url(error: Error, bad: impl Fn(String) -> Error) -> Error {
 pub(crate) fn database_file(url: &str) -> Result<DatabaseFile> {
     let shown = without_secrets(url);
     let bad = |message: String| config(format!("{message} in '{shown}'"));
-    let (scheme, rest) = url.split_once(':').ok_or_else(|| bad(NO_ENGINE.to_owned()))?;
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (scheme, place, query) = parts(url).map_err(|error| in_url(error, bad))?;
     let read = || -> Result<DatabaseFile> {
         let path = PathBuf::from(decode(place)?);
         match scheme {
@@ -279,7 +295,14 @@ mod tests {
     #[test]
     fn errors_explain_malformed_urls() {
         for (url, expected) in [
-            ("app.db", "no engine"),
+            ("", "no engine"),
+            ("?mode=ro", "no file"),
+            (
+                "sqlite://app.db",
+                "write sqlite:app.db for one in the current folder, or sqlite:/app.db",
+            ),
+            ("sqlite:///app.db", "write sqlite:app.db for one in the current folder"),
+            ("memory://app.bobak", "write memory:app.bobak"),
             ("oracle:x", "unknown engine 'oracle'"),
             #[cfg(not(feature = "postgres"))]
             ("postgres://localhost/app", "enable the feature `postgres`"),

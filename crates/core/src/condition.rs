@@ -311,6 +311,7 @@ impl SubQuery {
         let condition = self.condition.map(|part| part.resolve(&self.table)).transpose()?;
         Ok(Self { condition, ..self })
     }
+}
 
 /// Checks the escape character of a pattern.
 ///

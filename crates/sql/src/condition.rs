@@ -4,7 +4,8 @@ use crate::Dialect;
 use crate::mysql::folded;
 use crate::writer::Writer;
 use bobak_core::{
-    Collation, Comparison, Condition, Storage, SubQuery, TableSchema, Type, Value, ValueRef, replace_escape,
+    Collation, Comparison, Condition, Storage, SubQuery, TableSchema, Type, Value, ValueRef,
+    replace_escape,
 };
 
 /// How many parts of an `And` or `Or` are written side by side. Parsers make a tree of them that

@@ -16,7 +16,8 @@ use std::sync::Arc;
 /// The records of one type, for async code: the methods of [`Table`], with a [`DbFuture`] from each call.
 /// Cheap to clone.
 ///
-/// Records are passed by value, since they go to another thread. Errors are those of the method with the same name.
+/// Records are passed by value, since they go to another thread; `insert_record` and `update_record` return them as
+/// they are stored. Errors are those of the method with the same name.
 ///
 /// ```
 /// # use bobak::{aio::AsyncDb, prelude::*};
@@ -119,6 +120,23 @@ where
     pub fn delete(&self, key: impl Into<T::Key>) -> DbFuture<Result<bool>> {
         let key = key.into();
         self.send(move |queue, drop| queue.delete::<T>(drop, &key))
+    }
+
+    /// Inserts a record and returns it as it was stored, with its key and times, so that it can be updated without
+    /// reading it: [`Table::insert`] of `&mut record`.
+    pub fn insert_record(&self, mut record: T) -> DbFuture<Result<T>> {
+        self.write(move |table| table.insert(&mut record).map(|_| record))
+    }
+
+    /// Overwrites the stored record with the same key and returns the record with its new version and modification
+    /// time, so that it can be updated again: [`Table::update`] of `&mut record`.
+    pub fn update_record(&self, mut record: T) -> DbFuture<Result<T>> {
+        self.write(move |table| table.update(&mut record).map(|()| record))
+    }
+
+    /// Deletes the stored record with the same key, if its version is the record's: see [`Table::delete_record`].
+    pub fn delete_record(&self, record: T) -> DbFuture<Result<()>> {
+        self.write(move |table| table.delete_record(&record))
     }
 
     /// Inserts many records as one batch: see [`Db::batch`](crate::Db::batch).

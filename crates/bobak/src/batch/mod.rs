@@ -11,6 +11,7 @@ pub use report::BatchReport;
 use crate::catalog::Catalog;
 use crate::dynamic::{self, DynTable};
 use crate::handle::LendSession;
+use crate::parameters::Parameters;
 use bobak_core::{
     DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result, Session, TableSchema,
     TransactionControl, Value, Verb, Write, WriteBatch, prepare_batched_dynamic,
@@ -145,7 +146,8 @@ impl<'a> Batch<'a> {
     /// As [`insert`](Batch::insert).
     pub fn delete<T: Record>(&mut self, key: impl Into<T::Key>) -> Result<()> {
         self.bind::<T>()?;
-        key.into().with_values(|values| self.push(T::schema(), Verb::Delete, values))
+        let schema = T::schema();
+        key.into().with_values(|key| self.push(schema, Verb::Delete, FieldSet::EMPTY, key))
     }
 
     /// Adds an insert into a table that no struct describes. Columns are matched by name; missing ones get their defaults.
@@ -177,23 +179,72 @@ impl<'a> Batch<'a> {
         given: FieldSet,
         values: Vec<Value<'_>>,
     ) -> Result<()> {
-        let schema = table.schema();
-        if self.last.0 != schema.id() {
-            match table.engine() {
-                Some(engine) => self.set_target(self.catalog.index_of(engine)?, schema)?,
-                // Opened in a transaction, which is this one: an engine has one open transaction per thread.
-                None => self.check_in_transaction(schema)?,
-            }
-            self.last = (schema.id(), schema.updated_fields());
-        }
-        let mut values = dynamic::accept(schema, given, values)?;
         let verb = match self.options.on_conflict {
             OnConflict::Fail => Verb::Insert,
             OnConflict::Ignore => Verb::InsertOrIgnore,
             OnConflict::Replace => Verb::InsertOrReplace,
         };
+        self.insert_row_as(table, verb, given, values)
+    }
+
+    /// As [`insert_row`](Batch::insert_row), but an update if the key exists. See [`DynTable::upsert`].
+    ///
+    /// # Errors
+    /// As [`insert_row`](Batch::insert_row).
+    pub fn upsert_row(&mut self, table: &DynTable<'_>, row: &DynRow) -> Result<()> {
+        let (values, given) = dynamic::arrange(table.schema(), row)?;
+        self.insert_row_as(table, Verb::Upsert, given, values)
+    }
+
+    /// Adds an update of the columns that the row names, by its key. See [`DynTable::update`].
+    ///
+    /// # Errors
+    /// As [`insert_row`](Batch::insert_row).
+    pub fn update_row(&mut self, table: &DynTable<'_>, row: &DynRow) -> Result<()> {
+        self.bind_dynamic(table)?;
+        let (fields, mut values) = table.accept_update(row)?;
+        prepare_batched_dynamic(table.schema(), Verb::Update, &mut values)?;
+        self.push(table.schema(), Verb::Update, fields, &values)
+    }
+
+    /// Adds a delete by key from a table that no struct describes. See [`DynTable::delete`].
+    ///
+    /// # Errors
+    /// As [`insert_row`](Batch::insert_row).
+    pub fn delete_row(&mut self, table: &DynTable<'_>, key: impl Parameters) -> Result<()> {
+        self.bind_dynamic(table)?;
+        let key = table.accept_key(key)?;
+        self.push(table.schema(), Verb::Delete, FieldSet::EMPTY, &key)
+    }
+
+    fn insert_row_as(
+        &mut self,
+        table: &DynTable<'_>,
+        verb: Verb,
+        given: FieldSet,
+        values: Vec<Value<'_>>,
+    ) -> Result<()> {
+        self.bind_dynamic(table)?;
+        let schema = table.schema();
+        let fields = if verb == Verb::Upsert { self.last.1 } else { FieldSet::EMPTY };
+        let mut values = dynamic::accept(schema, given, values)?;
         prepare_batched_dynamic(schema, verb, &mut values)?;
-        self.push(&table.schema_for(given), verb, &values)
+        self.push(&table.schema_for(given), verb, fields, &values)
+    }
+
+    /// Finds the table's engine, once for consecutive rows of one table.
+    fn bind_dynamic(&mut self, table: &DynTable<'_>) -> Result<()> {
+        let schema = table.schema();
+        if self.last.0 == schema.id() {
+            return Ok(());
+        }
+        match table.engine() {
+            Some(engine) => self.set_target(self.catalog.index_of(engine)?, schema)?,
+            // Opened in a transaction, which is this one: an engine has one open transaction per thread.
+            None => self.check_in_transaction(schema)?,
+        }
+        self.last = (schema.id(), schema.updated_fields());
+        Ok(())
     }
 
     /// Sends the buffered rows and returns the results.
@@ -227,9 +278,15 @@ impl<'a> Batch<'a> {
         self.added()
     }
 
-    fn push(&mut self, table: &Arc<TableSchema>, verb: Verb, values: &[Value<'_>]) -> Result<()> {
+    fn push(
+        &mut self,
+        table: &Arc<TableSchema>,
+        verb: Verb,
+        fields: FieldSet,
+        values: &[Value<'_>],
+    ) -> Result<()> {
         self.check_usable()?;
-        self.writes.push_unstamped(&Write { table, verb, fields: FieldSet::EMPTY, values })?;
+        self.writes.push_unstamped(&Write { table, verb, fields, values })?;
         self.added()
     }
 

@@ -58,7 +58,7 @@ impl DbBuilder {
         self
     }
 
-    /// Caches records of a type in memory by their keys: `get` asks the engine only for records that are not cached.
+    /// Caches records of a type in memory by their keys, and adds the type if it is not there: `get` asks the engine only for records that are not cached.
     /// `get` fills the cache, and so do queries for whole records (the first 1,000 of each), but not iterators and
     /// streams. Default: no cache.
     ///
@@ -74,7 +74,7 @@ impl DbBuilder {
     /// #[derive(Record)]
     /// struct City { id: i64, name: String }
     ///
-    /// let builder = Db::builder().record::<City>().cache::<City>(CacheOptions::new());
+    /// let builder = Db::builder().cache::<City>(CacheOptions::new());
     /// let db = builder.open("sqlite::memory:")?;
     /// db.create_missing_tables()?;
     /// let cities = db.table::<City>()?;
@@ -99,9 +99,6 @@ impl DbBuilder {
     #[must_use]
     pub fn track<T: Record>(mut self, options: TrackOptions) -> Self {
         let id = TypeId::of::<T>();
-        if self.records.iter().all(|(other, ..)| *other != id) {
-            self = self.record::<T>();
-        }
         self.tracked.retain(|other| other.id != id);
         self.tracked.push(TrackedRecord { id, table: T::schema(), options });
         self
@@ -182,7 +179,20 @@ impl DbBuilder {
         self.build(Arc::new(engine))
     }
 
-    fn build(self, main: Arc<dyn Engine>) -> Result<Db> {
+    /// Adds the types that are tracked or cached, and that no call has added, to the main engine.
+    fn add_named_records(&mut self) {
+        let tracked = self.tracked.iter().map(|record| (record.id, record.table));
+        #[cfg(feature = "cache")]
+        let tracked = tracked.chain(self.caches.iter().map(|record| (record.id, record.table)));
+        for (id, table) in tracked {
+            if self.records.iter().all(|(other, ..)| *other != id) {
+                self.records.push((id, None, table));
+            }
+        }
+    }
+
+    fn build(mut self, main: Arc<dyn Engine>) -> Result<Db> {
+        self.add_named_records();
         let mut engines = vec![("main".to_owned(), main)];
         for (name, source) in self.attached {
             if engines.iter().any(|(other, _)| *other == name) {

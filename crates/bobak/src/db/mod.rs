@@ -43,14 +43,18 @@ impl Db {
     /// | URL | engine | feature |
     /// |---|---|---|
     /// | `sqlite:app.db`, `sqlite:/var/lib/app.db` | an SQLite file, created if it does not exist | `sqlite` (default) |
+    /// | `app.db`, without a colon | the same | `sqlite` |
     /// | `sqlite::memory:` | SQLite in memory | `sqlite` |
     /// | `memory:` | the memory engine, empty | |
     /// | `memory:store.bobak` | the memory engine with a snapshot file; `?format=json` for JSON | |
+    /// | `kv:app.kv` | a key-value file | `kv` |
     /// | `postgres://user:password@host:port/name` | PostgreSQL (also `postgresql:`) | `postgres` |
     /// | `mysql://user:password@host:port/name` | MySQL and MariaDB (also `mariadb:`) | `mysql`; TLS needs `mysql-tls` |
     /// | `bobak://host:port/name?token=…` | a database on a Bobak server | `remote`; `tls=on` needs `remote-tls` |
     /// | `bobak+unix:/path/to/socket?db=name` | the same over a Unix socket | `remote` |
     /// | `bobak+stdio:PROGRAM ARGUMENTS` | the same through the pipes of a program that Bobak starts | `remote` |
+    ///
+    /// A file is named without `//`: `sqlite://app.db` is an error, since libraries differ in what it means.
     ///
     /// Settings follow as `?name=value&…`. Write `%` and `?` in a path as `%25` and `%3F`, and a space in a program's
     /// argument as `%20`; no shell interprets the arguments, so quotes are rejected.
@@ -106,8 +110,17 @@ impl Db {
     /// # Errors
     /// `Schema` if there is no table with this name.
     pub fn dynamic(&self, name: &str) -> Result<DynTable<'static>> {
-        let schema = self.0.stored(0, name)?;
-        Ok(DynTable::new(SessionSource::Engine(self.handle(0)?), schema))
+        self.dynamic_on("main", name)
+    }
+
+    /// As [`dynamic`](Db::dynamic), of the engine with this name: an attached one, or `main`.
+    ///
+    /// # Errors
+    /// `Config` if no engine has this name; as [`dynamic`](Db::dynamic).
+    pub fn dynamic_on(&self, engine: &str, name: &str) -> Result<DynTable<'static>> {
+        let index = self.0.engine_index(engine)?;
+        let schema = self.0.stored(index, name)?;
+        Ok(DynTable::new(SessionSource::Engine(self.handle(index)?), schema))
     }
 
     /// The tables in the main engine, whether the model knows them or not, ordered by name.
@@ -125,23 +138,44 @@ impl Db {
     /// # Errors
     /// `Schema` if a table has this name; `Unsupported` for a constraint that the engine cannot enforce.
     pub fn create_table(&self, schema: TableSchema) -> Result<DynTable<'static>> {
+        self.create_table_on("main", schema)
+    }
+
+    /// As [`create_table`](Db::create_table), on the engine with this name.
+    ///
+    /// # Errors
+    /// `Config` if no engine has this name; as [`create_table`](Db::create_table).
+    pub fn create_table_on(&self, engine: &str, schema: TableSchema) -> Result<DynTable<'static>> {
         let schema = Arc::new(schema);
-        self.0.engine(0)?.alter(&[SchemaChange::CreateTable(Arc::clone(&schema))])?;
+        let index = self.0.engine_index(engine)?;
+        self.0.engine(index)?.alter(&[SchemaChange::CreateTable(Arc::clone(&schema))])?;
         self.0.forget_stored();
-        self.dynamic(schema.name())
+        self.dynamic_on(engine, schema.name())
     }
 
     /// Creates the tables, columns and indexes of the model that are missing; returns a line for each change. Never drops
     /// or changes anything: a second call does nothing.
     ///
+    /// A column that is added to a table with rows is an `Option`, or has a default: Bobak invents no values. Only a
+    /// version begins at 0.
+    ///
     /// # Errors
+    /// `Schema`, before anything is changed, for a required column without a default if the table has rows, and for a
+    /// table that could not store the record even with the added columns, such as one with a column that is required
+    /// and that the record does not have (after a field was renamed, for example).
+    ///
     /// `Unsupported` for a constraint that an engine cannot enforce; `Duplicate` for a unique index over rows that violate
     /// it. An engine makes all of its changes or none.
     pub fn create_missing_tables(&self) -> Result<Vec<String>> {
         let mut done = Vec::new();
-        for (index, (_, engine)) in self.0.engines().iter().enumerate() {
-            let wanted = self.0.model_of(index);
-            let (changes, lines) = schema::missing(&wanted, &engine.tables()?)?;
+        let engines = self.0.engines().iter().enumerate();
+        let plan = |(index, (_, engine)): (usize, &(String, Arc<dyn Engine>))| {
+            schema::missing(&self.0.model_of(index), &engine.tables()?, &**engine)
+        };
+        let plans = engines.map(plan).collect::<Result<Vec<_>>>()?;
+        for ((index, (_, engine)), (changes, lines)) in
+            self.0.engines().iter().enumerate().zip(plans)
+        {
             if !changes.is_empty() {
                 engine.alter(&changes)?;
             }

@@ -76,6 +76,32 @@ fn tables_have_async_methods() {
 }
 
 #[test]
+fn records_are_returned_as_they_are_stored() {
+    on_each(|place| {
+        let db = people(place);
+        runtime().block_on(async {
+            let ada = db.table::<Person>().insert_record(person("ada", 36)).await.unwrap();
+            assert_eq!(ada.id, 1);
+            let notes = db.table::<Note>();
+            let mut first = notes.insert_record(note(ada.id, "a")).await.unwrap();
+            assert_eq!(notes.get(first.id).await.unwrap(), Some(first.clone()));
+            for text in ["b", "c"] {
+                first.text = text.into();
+                first = notes.update_record(first).await.unwrap();
+                assert_eq!(notes.require(first.id).await.unwrap(), first);
+            }
+            assert_eq!(first.version, 2);
+            let stale = Note { version: 1, ..first.clone() };
+            let error = notes.delete_record(stale).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+            notes.delete_record(first.clone()).await.unwrap();
+            let error = notes.delete_record(first).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        });
+    });
+}
+
+#[test]
 fn each_write_in_flight_has_its_own_result() {
     on_each(|place| {
         let db = people(place);

@@ -305,13 +305,23 @@ fn two_record_types_for_one_table_are_rejected() {
 
 #[test]
 fn malformed_urls_are_rejected() {
-    for url in
-        ["", "people.db", "sqlite:", "sqlite:a.db?synchronous=maybe", "sqlite:a.db?x", "oracle:x"]
-    {
+    for url in [
+        "",
+        "sqlite://a.db",
+        "sqlite:",
+        "sqlite:a.db?synchronous=maybe",
+        "sqlite:a.db?x",
+        "oracle:x",
+    ] {
         let error = Db::open(url).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Config, "{error}");
         assert!(!Path::new("a.db").exists());
     }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plain.db");
+    let db = Db::open(file.to_str().unwrap()).unwrap();
+    db.execute("CREATE TABLE t (a)", ()).unwrap();
+    assert!(file.exists());
     let error = Db::builder().attach("x", "memory:").attach("x", "memory:").open("memory:").err();
     assert_eq!(error.unwrap().kind(), ErrorKind::Config);
     let error = Db::builder().record_on::<Person>("nowhere").open("memory:").err().unwrap();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const FILE: &str = "BOBAK_TEST_CACHE_FILE";
 
 fn open(url: &str, options: CacheOptions) -> Db {
-    let db = Db::builder().record::<Person>().cache::<Person>(options).open(url).unwrap();
+    let db = Db::builder().cache::<Person>(options).open(url).unwrap();
     db.create_missing_tables().unwrap();
     db
 }

@@ -179,3 +179,68 @@ fn a_given_key_of_0_is_kept() {
         assert_eq!(ports.get([0]).unwrap().unwrap().get::<String>("name").unwrap(), "again");
     });
 }
+
+#[test]
+fn tables_of_attached_engines_have_every_verb_in_batches() {
+    for url in ["memory:", "sqlite::memory:"] {
+        for main in ["memory:", "sqlite::memory:"] {
+            let db = Db::builder().attach("other", url).open(main).unwrap();
+            let table = db.create_table_on("other", planes()).unwrap();
+            assert_eq!(db.dynamic("plane").err().unwrap().kind(), ErrorKind::Schema);
+            let error = db.dynamic_on("nowhere", "plane").err().unwrap();
+            assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+            table.insert(&row("a", Some(1))).unwrap();
+            let table = db.dynamic_on("other", "plane").unwrap();
+            let mut batch = db.batch(BatchOptions::new());
+            batch.insert_row(&table, &row("b", Some(2))).unwrap();
+            batch.insert_row(&table, &row("c", Some(3))).unwrap();
+            batch.upsert_row(&table, &row("a", Some(10))).unwrap();
+            batch.upsert_row(&table, &row("d", Some(4))).unwrap();
+            batch.update_row(&table, &row("b", Some(20))).unwrap();
+            batch.delete_row(&table, ["c"]).unwrap();
+            batch.delete_row(&table, ["nobody"]).unwrap();
+            let report = batch.finish().unwrap();
+            assert_eq!(report.rows, 7);
+            let all = table.list(Query::all()).unwrap();
+            let years: Vec<_> = all
+                .iter()
+                .map(|row| (row.get::<String>("tailnum").unwrap(), row.get::<i32>("year").unwrap()))
+                .collect();
+            let expected =
+                [("a", 10), ("b", 20), ("d", 4)].map(|(name, year)| (name.to_owned(), year));
+            assert_eq!(years, expected);
+            let mut batch = db.batch(BatchOptions::new());
+            batch.update_row(&table, &row("nobody", None)).unwrap();
+            let error = batch.finish().unwrap_err();
+            assert_eq!((error.kind(), error.row()), (ErrorKind::NotFound, Some(0)), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_updates_the_columns_of_a_row_and_its_version() {
+    on_each(|place| {
+        let db = place.people();
+        let note = crate::engines::note(1, "a");
+        db.table::<crate::engines::Person>()
+            .unwrap()
+            .insert(&crate::engines::person("ada", 1))
+            .unwrap();
+        let id = db.table::<crate::engines::Note>().unwrap().insert(&note).unwrap();
+        let notes = db.dynamic("note").unwrap();
+        let update = |text: &str, version: i64| {
+            let mut row = DynRow::new();
+            row.set("id", id).unwrap();
+            row.set("text", text).unwrap();
+            row.set("version", version).unwrap();
+            let mut batch = db.batch(BatchOptions::new());
+            batch.update_row(&notes, &row).unwrap();
+            batch.finish()
+        };
+        update("b", 0).unwrap();
+        assert_eq!(update("c", 0).unwrap_err().kind(), ErrorKind::Conflict);
+        let stored = db.table::<crate::engines::Note>().unwrap().require(id).unwrap();
+        assert_eq!((stored.text.as_str(), stored.version), ("b", 1));
+        assert!(stored.modified > Timestamp::UNIX_EPOCH && stored.created > Timestamp::UNIX_EPOCH);
+    });
+}

@@ -33,6 +33,7 @@ mod later {
         pub balance: Currency,
         #[record(default = "en")]
         pub language: String,
+        #[record(default = 0)]
         pub visits: i64,
         pub note: Option<String>,
     }
@@ -80,14 +81,140 @@ fn columns_and_indexes_are_added_and_nothing_is_lost() {
 fn extra_columns_and_tables_are_never_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("app.db").display());
-    let db = Db::builder().record::<later::Person>().open(&url).unwrap();
+    let db =
+        Db::builder().record::<later::Person>().record::<renamed::Founded>().open(&url).unwrap();
     db.create_missing_tables().unwrap();
-    let db = Db::builder().record::<Person>().open(&url).unwrap();
+    let db = Db::builder().record::<Person>().record::<renamed::Club>().open(&url).unwrap();
     assert!(db.create_missing_tables().unwrap().is_empty());
     let words: Vec<_> = db.schema_diff().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(words[0], "table person: column language is not in the record");
-    let error = db.table::<Person>().err().unwrap();
-    assert!(error.to_string().contains("visits"), "it may not be NULL: {error}");
+    db.table::<Person>().unwrap().insert(&person("ada", 36)).unwrap();
+    let error = db.table::<renamed::Club>().err().unwrap();
+    assert!(error.to_string().contains("founded"), "it may not be NULL: {error}");
+}
+
+mod renamed {
+    use bobak::prelude::*;
+
+    #[derive(Record)]
+    #[record(table = "club")]
+    pub struct Club {
+        pub id: i64,
+        pub name: String,
+    }
+
+    /// After the field `name` was renamed.
+    #[derive(Record)]
+    #[record(table = "club")]
+    pub struct Renamed {
+        pub id: i64,
+        pub title: String,
+    }
+
+    /// With the old column's name.
+    #[derive(Record)]
+    #[record(table = "club")]
+    pub struct Named {
+        pub id: i64,
+        #[record(column = "name")]
+        pub title: String,
+    }
+
+    #[derive(Record)]
+    #[record(table = "club")]
+    pub struct Founded {
+        pub id: i64,
+        pub name: String,
+        pub founded: Date,
+    }
+
+    #[derive(Record)]
+    #[record(table = "club")]
+    pub struct Versioned {
+        pub id: i64,
+        pub name: String,
+        #[record(version)]
+        pub version: i64,
+    }
+}
+
+/// Runs `test` on each engine that keeps a file.
+fn on_each_file(test: impl Fn(&str)) {
+    for url in ["sqlite:{}/app.db", "memory:{}/app.bobak"] {
+        let folder = tempfile::tempdir().unwrap();
+        test(&url.replace("{}", folder.path().to_str().unwrap()));
+    }
+}
+
+/// The columns of all tables.
+fn columns(db: &Db) -> Vec<bobak::schema::ColumnSchema> {
+    db.tables().unwrap().iter().flat_map(|table| table.columns().to_vec()).collect()
+}
+
+/// The same file, for a record type.
+fn reopened<T: Record>(db: Option<Db>, url: &str) -> Db {
+    if let Some(db) = db {
+        db.flush().unwrap();
+    }
+    Db::builder().record::<T>().open(url).unwrap()
+}
+
+#[test]
+fn a_renamed_field_is_rejected_before_anything_changes() {
+    on_each_file(|url| {
+        let db = reopened::<renamed::Club>(None, url);
+        db.create_missing_tables().unwrap();
+        let club = renamed::Club { id: 0, name: "red".into() };
+        db.table::<renamed::Club>().unwrap().insert(&club).unwrap();
+        let db = reopened::<renamed::Renamed>(Some(db), url);
+        let before = columns(&db);
+        let error = db.create_missing_tables().unwrap_err();
+        let place_of = (error.kind(), error.table(), error.column());
+        assert_eq!(place_of, (ErrorKind::Schema, Some("club"), Some("name")), "{error}");
+        assert!(error.message().contains("if a field was renamed"), "{error}");
+        assert_eq!(columns(&db), before);
+        let db = reopened::<renamed::Named>(Some(db), url);
+        assert!(db.create_missing_tables().unwrap().is_empty());
+        assert_eq!(db.table::<renamed::Named>().unwrap().require(1).unwrap().title, "red");
+    });
+}
+
+#[test]
+fn a_required_column_needs_a_default_if_there_are_rows() {
+    on_each_file(|url| {
+        let db = reopened::<renamed::Club>(None, url);
+        db.create_missing_tables().unwrap();
+        let clubs = db.table::<renamed::Club>().unwrap();
+        let id = clubs.insert(&renamed::Club { id: 0, name: "red".into() }).unwrap();
+        drop(clubs);
+        let later = reopened::<renamed::Founded>(Some(db), url);
+        let before = columns(&later);
+        let error = later.create_missing_tables().unwrap_err();
+        let place_of = (error.kind(), error.table(), error.column());
+        assert_eq!(place_of, (ErrorKind::Schema, Some("club"), Some("founded")), "{error}");
+        assert!(error.message().contains("add a default, or make the field an Option"), "{error}");
+        assert_eq!(columns(&later), before);
+        later.dynamic("club").unwrap().delete((id,)).unwrap();
+        assert_eq!(later.create_missing_tables().unwrap(), ["added column club.founded"]);
+        assert_eq!(later.table::<renamed::Founded>().unwrap().count(Query::all()).unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_version_may_be_added_to_rows() {
+    on_each_file(|url| {
+        let db = reopened::<renamed::Club>(None, url);
+        db.create_missing_tables().unwrap();
+        let clubs = db.table::<renamed::Club>().unwrap();
+        clubs.insert(&renamed::Club { id: 0, name: "red".into() }).unwrap();
+        drop(clubs);
+        let later = reopened::<renamed::Versioned>(Some(db), url);
+        assert_eq!(later.create_missing_tables().unwrap(), ["added column club.version"]);
+        let versioned = later.table::<renamed::Versioned>().unwrap();
+        let mut club = versioned.require(1).unwrap();
+        club.name = "pink".into();
+        versioned.update(&mut club).unwrap();
+    });
 }
 
 #[test]

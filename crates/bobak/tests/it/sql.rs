@@ -4,7 +4,11 @@ use crate::engines::{Person, person};
 use bobak::prelude::*;
 
 fn db() -> Db {
-    let db = Db::builder().record::<Person>().open("sqlite::memory:").unwrap();
+    open("sqlite::memory:")
+}
+
+fn open(url: &str) -> Db {
+    let db = Db::builder().record::<Person>().open(url).unwrap();
     db.create_missing_tables().unwrap();
     for (name, age) in [("ada", 36), ("bob", 7), ("cid", 50)] {
         db.table::<Person>().unwrap().insert(&person(name, age)).unwrap();
@@ -55,6 +59,7 @@ fn missing_columns_are_named() {
     );
     let error = db.sql::<(String, i32)>("SELECT name FROM person", ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+    assert!(error.message().starts_with("a row has 1 column, but the type reads 2:"), "{error}");
 }
 
 #[test]
@@ -77,4 +82,41 @@ fn statements_that_write() {
     })
     .unwrap();
     assert_eq!(seen, 1);
+}
+
+#[test]
+fn columns_that_the_type_does_not_read_are_rejected() {
+    let db = db();
+    for error in [
+        db.sql::<(i64,)>("SELECT * FROM person", ()).unwrap_err(),
+        db.sql::<i64>("SELECT id, name, age FROM person", ()).unwrap_err(),
+        db.sql::<Option<i64>>("SELECT id, name FROM person", ()).unwrap_err(),
+        db.transaction(|t| t.sql::<(i64, String)>("SELECT id, name, age FROM person", ()))
+            .unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        assert!(error.message().contains("but the type reads"), "{error}");
+    }
+}
+
+#[test]
+fn a_value_that_no_field_holds_is_found_by_its_row_and_column() {
+    // As another program writes it.
+    let db = open("sqlite::memory:?typed_sql=off");
+    db.execute("UPDATE person SET balance = 1.5 WHERE name = 'bob'", ()).unwrap();
+    let people = db.table::<Person>().unwrap();
+    let expected = "in the row with the key 2: expected an amount (integer, times 10,000), \
+                    found the float 1.5 \
+                    (table person, column balance)";
+    let mut ada = people.require(1).unwrap();
+    for error in [
+        people.list(Query::all()).unwrap_err(),
+        people.require(2).unwrap_err(),
+        people.get_into(2, &mut ada).unwrap_err(),
+        people.iter(Query::all()).unwrap().find_map(Result::err).unwrap(),
+    ] {
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Mismatch, expected.to_owned()));
+    }
+    db.execute("UPDATE person SET balance = 15000 WHERE id = 2", ()).unwrap();
+    assert_eq!(people.require(2).unwrap().balance.to_string(), "1.50");
 }

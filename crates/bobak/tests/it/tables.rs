@@ -204,3 +204,136 @@ fn records_survive_closing_the_file() {
         assert!(db.create_missing_tables().unwrap().is_empty());
     }
 }
+
+mod counting {
+    use bobak::engine::{Engine, EngineLayer, Session, SessionLayer, Source};
+    use bobak::prelude::*;
+    use bobak::schema::TableSchema;
+    use bobak::{Result, Row};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// An engine that is not in this process, as far as callers know, and counts its requests.
+    pub struct Counted<E> {
+        pub inner: E,
+        pub requests: Arc<AtomicUsize>,
+    }
+
+    pub struct CountedSession<'a> {
+        inner: Box<dyn Session + 'a>,
+        requests: &'a AtomicUsize,
+    }
+
+    impl<E: Engine> EngineLayer for Counted<E> {
+        fn inner(&self) -> &dyn Engine {
+            &self.inner
+        }
+
+        fn capabilities(&self) -> bobak::engine::Capabilities {
+            let mut capabilities = self.inner.capabilities();
+            capabilities.nonblocking_get = false;
+            capabilities
+        }
+
+        fn session(&self) -> Result<Box<dyn Session + '_>> {
+            let (inner, requests) = (self.inner.session()?, &*self.requests);
+            Ok(Box::new(CountedSession { inner, requests }))
+        }
+    }
+
+    impl SessionLayer for CountedSession<'_> {
+        fn inner(&self) -> &(dyn Session + '_) {
+            &*self.inner
+        }
+
+        fn get(
+            &self,
+            table: &Arc<TableSchema>,
+            key: &[Value<'_>],
+            row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+        ) -> Result<bool> {
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            self.inner.get(table, key, row)
+        }
+
+        fn query(
+            &self,
+            source: &Source<'_>,
+            row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+        ) -> Result<()> {
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            self.inner.query(source, row)
+        }
+    }
+}
+
+#[test]
+fn many_records_are_read_in_one_request() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[derive(Record, Debug, Clone, PartialEq)]
+    struct Bench {
+        #[record(key)]
+        row: i32,
+        #[record(key)]
+        letter: String,
+    }
+    #[derive(Record, Debug, Clone, PartialEq)]
+    struct Word {
+        #[record(key, collation = "nocase")]
+        text: String,
+    }
+    fn check(db: &Db, requests: &AtomicUsize) {
+        let (people, benches) = (db.table::<Person>().unwrap(), db.table::<Bench>().unwrap());
+        let words = db.table::<Word>().unwrap();
+        for n in 0..6_000 {
+            people.insert(&Person { email: None, ..person(&n.to_string(), n) }).unwrap();
+        }
+        let bench = |row, letter: &str| Bench { letter: letter.into(), row };
+        for row in 0..300 {
+            benches.insert(&bench(row, "A")).unwrap();
+        }
+        words.insert(&Word { text: "Ada".into() }).unwrap();
+        let requested = |what: &str, expected: usize| {
+            assert_eq!(requests.swap(0, Ordering::Relaxed), expected, "{what}");
+        };
+        requested("so far", 0);
+        let found = people.get_many([3, 9_999, 1, 3]).unwrap();
+        requested("keys", 1);
+        let ids: Vec<_> = found.iter().map(|one| one.as_ref().map(|one| one.id)).collect();
+        assert_eq!(ids, [Some(3), None, Some(1), Some(3)]);
+        assert_eq!(people.get_many(1..=6_000).unwrap().iter().flatten().count(), 6_000);
+        requested("many keys", 2);
+        assert_eq!(people.get_many([0; 0]).unwrap(), []);
+        requested("no key", 0);
+        let found = benches.get_many([(7, "A".to_owned()), (7, "B".to_owned())]).unwrap();
+        assert_eq!(found, [Some(bench(7, "A")), None]);
+        let all = (0..300).map(|row| (row, "A".to_owned()));
+        assert_eq!(benches.get_many(all).unwrap().iter().flatten().count(), 300);
+        requested("composite keys", 3);
+        let found = words.get_many(["ADA".to_owned(), "ada".to_owned(), "b".to_owned()]).unwrap();
+        assert_eq!(found.iter().flatten().count(), 2, "the collation decides");
+        requested("texts", 1);
+        let inside = db.begin().unwrap();
+        assert_eq!(
+            inside.table::<Bench>().unwrap().get_many([(1, "A".to_owned())]).unwrap().len(),
+            1
+        );
+        inside.rollback().unwrap();
+    }
+    let requests = Arc::new(AtomicUsize::new(0));
+    let builder = || Db::builder().record::<Person>().record::<Bench>().record::<Word>();
+    let memory = bobak::engine::memory::Memory::builder().open().unwrap();
+    let counted = counting::Counted { inner: memory, requests: Arc::clone(&requests) };
+    let db = builder().open_engine(counted).unwrap();
+    db.create_missing_tables().unwrap();
+    requests.store(0, Ordering::Relaxed);
+    check(&db, &requests);
+    let sqlite = bobak::engine::sqlite::Sqlite::builder().open_memory().unwrap();
+    let counted = counting::Counted { inner: sqlite, requests: Arc::clone(&requests) };
+    let db = builder().open_engine(counted).unwrap();
+    db.create_missing_tables().unwrap();
+    requests.store(0, Ordering::Relaxed);
+    check(&db, &requests);
+}

@@ -1,0 +1,103 @@
+//! Reading rows by many keys: from a server in a few requests, instead of one for each key.
+
+use crate::access::TableAccess;
+use crate::handle::SessionSource;
+use bobak_core::{Condition, Key, Record, Result, Row, Select, Value, ValueRef};
+use std::collections::HashMap;
+
+/// The maximum number of keys of a request.
+const MOST_KEYS: usize = 5_000;
+
+/// The maximum number of keys of a request if they have several columns: SQLite limits the depth of the
+/// condition.
+const MOST_COMPOSITE_KEYS: usize = 200;
+
+impl TableAccess<'_> {
+    /// The records with these keys, in the order of the keys; `None` for each missing one.
+    pub(crate) fn get_many<T: Record>(&self, keys: &[T::Key]) -> Result<Vec<Option<T>>> {
+        let is_near = match &self.source {
+            SessionSource::Engine(handle) => handle.engine()?.capabilities().nonblocking_get,
+            SessionSource::Transaction(_) => false,
+        };
+        if is_near || keys.len() < 2 {
+            return self.get_each(keys);
+        }
+        let mut found: Vec<Option<T>> = Vec::new();
+        found.resize_with(keys.len(), || None);
+        let most = if self.schema.key().len() == 1 { MOST_KEYS } else { MOST_COMPOSITE_KEYS };
+        for (keys, found) in keys.chunks(most).zip(found.chunks_mut(most)) {
+            self.get_chunk::<T>(keys, found)?;
+        }
+        Ok(found)
+    }
+
+    /// One call for each key, on an engine in this process.
+    fn get_each<T: Record>(&self, keys: &[T::Key]) -> Result<Vec<Option<T>>> {
+        let read = |session: &dyn bobak_core::Session| {
+            keys.iter()
+                .map(|key| {
+                    let mut record = None;
+                    let mut each = |row: &dyn Row| {
+                        record = Some(T::read(row)?);
+                        Ok(())
+                    };
+                    key.with_values(|key| session.get(&self.schema, key, &mut each))?;
+                    Ok(record)
+                })
+                .collect()
+        };
+        self.source.with(read).map_err(|error| self.in_table(error))
+    }
+
+    fn get_chunk<T: Record>(&self, keys: &[T::Key], found: &mut [Option<T>]) -> Result<()> {
+        let mut wanted: HashMap<Vec<String>, Vec<usize>> = HashMap::with_capacity(keys.len());
+        let mut conditions = Vec::with_capacity(keys.len());
+        for (at, key) in keys.iter().enumerate() {
+            key.with_values(|values| {
+                let places = wanted.entry(self.folded(values.iter().map(Value::as_ref)));
+                let places = places.or_default();
+                if places.is_empty() {
+                    conditions
+                        .push(values.iter().map(|value| value.clone().into_owned()).collect());
+                }
+                places.push(at);
+            });
+        }
+        let mut select = Select::all(&self.schema);
+        select.condition = Some(self.any_key(conditions));
+        select.order.clear();
+        self.scan(&select, |row| {
+            let key = self.schema.key().iter().map(|&place| row.get(place));
+            for &at in wanted.get(&self.folded(key)).into_iter().flatten() {
+                let record = T::read(row)?;
+                if let Some(place) = found.get_mut(at) {
+                    *place = Some(record);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// The condition that matches the rows with these keys.
+    fn any_key(&self, keys: Vec<Vec<Value<'static>>>) -> Condition {
+        match self.schema.key() {
+            [column] => {
+                Condition::In { column: *column, values: keys.into_iter().flatten().collect() }
+            }
+            _ => Condition::Or(keys.iter().map(|key| self.key_condition(key)).collect()),
+        }
+    }
+
+    /// A key such that two are equal if and only if the engine finds the same row by them.
+    fn folded<'v>(&self, key: impl Iterator<Item = ValueRef<'v>>) -> Vec<String> {
+        let columns =
+            self.schema.key().iter().filter_map(|&place| self.schema.columns().get(place));
+        key.zip(columns)
+            .map(|(value, column)| match value {
+                ValueRef::Text(text) => format!("'{}", column.collation.fold(text)),
+                ValueRef::Float(float) if float == 0.0 => ValueRef::Float(0.0).to_string(),
+                other => other.to_string(),
+            })
+            .collect()
+    }
+}
