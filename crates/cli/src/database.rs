@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::output::Terminal;
 use bobak::changes::TrackOptions;
 use bobak::schema::TableSchema;
-use bobak::{Db, DynTable, Row};
+use bobak::{Db, DbBuilder, DynTable, Row};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -38,7 +38,11 @@ pub fn with_key(url: &str) -> Cow<'_, str> {
 /// # Errors
 /// A usage error for a malformed URL; fails if the file is not a database or can't be opened.
 pub fn open(url: &str) -> Result<Db> {
-    Db::open(&with_key(url)).map_err(|error| match error.kind() {
+    open_with(Db::builder(), url)
+}
+
+fn open_with(builder: DbBuilder, url: &str) -> Result<Db> {
+    builder.open(&with_key(url)).map_err(|error| match error.kind() {
         bobak::ErrorKind::Config => Error::usage(error.to_string()),
         _ => Error::failed(error.to_string()),
     })
@@ -49,12 +53,39 @@ pub fn open(url: &str) -> Result<Db> {
 /// # Errors
 /// As [`open`]; fails if the file does not exist.
 pub fn open_existing(url: &str) -> Result<Db> {
+    open_existing_with(Db::builder(), url)
+}
+
+fn open_existing_with(builder: DbBuilder, url: &str) -> Result<Db> {
+    must_exist(url)?;
+    open_with(builder, url)
+}
+
+fn must_exist(url: &str) -> Result<()> {
     match file_of(url) {
         Some(file) if !file.exists() => {
             Err(Error::failed(format!("file {} does not exist", file.display())))
         }
-        _ => open(url),
+        _ => Ok(()),
     }
+}
+
+/// Opens existing databases for one SQL statement: the main one, and others under names. They are opened for
+/// reading if the statement only reads.
+///
+/// # Errors
+/// As [`open_existing`] and [`open_to_read`].
+pub fn open_for_sql(url: &str, attached: &[(String, String)], only_reads: bool) -> Result<Db> {
+    let mut builder = Db::builder();
+    for (name, other) in attached {
+        must_exist(other)?;
+        let other = if only_reads { read_only(other) } else { Cow::Borrowed(other.as_str()) };
+        builder = builder.attach(name, &with_key(&other));
+    }
+    if only_reads {
+        return open_existing_with(builder, &read_only(url)).map_err(without_added_settings);
+    }
+    open_existing_with(builder, url)
 }
 
 /// Opens a database for reading. The file may be read-only and is not changed, including its journal
@@ -63,12 +94,16 @@ pub fn open_existing(url: &str) -> Result<Db> {
 /// # Errors
 /// As [`open_existing`].
 pub fn open_to_read(url: &str) -> Result<Db> {
-    open_existing(&read_only(url)).map_err(|error| match error {
-        // The user did not write these settings, so the message leaves them out.
+    open_existing(&read_only(url)).map_err(without_added_settings)
+}
+
+/// The error without the settings that the user did not write.
+fn without_added_settings(error: Error) -> Error {
+    match error {
         Error::Failed(sentence) => Error::Failed(without_added(&sentence)),
         Error::Usage(sentence) => Error::Usage(without_added(&sentence)),
         error @ Error::OutputClosed => error,
-    })
+    }
 }
 
 /// The settings added to the URLs of files that are only read.

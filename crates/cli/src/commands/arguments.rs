@@ -26,6 +26,20 @@ pub fn database_url(text: &str) -> Result<String, Infallible> {
     Ok(if text.contains(':') { text.to_owned() } else { format!("sqlite:{text}") })
 }
 
+/// Parses `NAME=DATABASE`, a database as [`database_url`].
+///
+/// # Errors
+/// A message for the user.
+pub fn named_database(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, url)) if !name.is_empty() && !url.is_empty() && !name.contains(':') => {
+            let Ok(url) = database_url(url);
+            Ok((name.to_owned(), url))
+        }
+        _ => Err("expected NAME=DATABASE, as in stock=stock.db".to_owned()),
+    }
+}
+
 /// Parses a delimiter: one ASCII character, or the word `tab`.
 ///
 /// # Errors

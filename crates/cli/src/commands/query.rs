@@ -1,6 +1,6 @@
 //! `bobak query`: runs one SQL statement.
 
-use crate::commands::arguments::{column_type, database_url};
+use crate::commands::arguments::{column_type, database_url, named_database};
 use crate::commands::format::{CsvOptions, OutputFormat};
 use crate::database;
 use crate::error::{Error, Result};
@@ -28,6 +28,10 @@ pub struct QueryCommand {
     #[arg(value_name = "SQL")]
     sql: String,
 
+    /// Another database, whose tables the statement names as NAME.table; may be repeated
+    #[arg(long = "attach", value_name = "NAME=DATABASE", value_parser = named_database)]
+    attached: Vec<(String, String)>,
+
     /// Value of the next ? in the statement, a number if it looks like one; may be repeated
     #[arg(short, long = "param", value_name = "VALUE", allow_hyphen_values = true)]
     parameters: Vec<String>,
@@ -54,7 +58,8 @@ Examples:
   bobak query sqlite:flights.db \"SELECT * FROM airlines\"
   bobak query sqlite:flights.db \"SELECT count(*) FROM flights WHERE origin = ?\" --param JFK
   bobak query sqlite:flights.db --format csv --output late.csv - < late.sql
-  bobak query sqlite:flights.db \"SELECT strftime('%Y-%m', time_hour) AS month, max(time_hour) FROM flights GROUP BY 1\"";
+  bobak query sqlite:flights.db \"SELECT strftime('%Y-%m', time_hour) AS month, max(time_hour) FROM flights GROUP BY 1\"
+  bobak query flights.db --attach s=stock.db \"SELECT f.id, s.item.price FROM flights f JOIN s.item ON s.item.id = f.item\"";
 
 impl QueryCommand {
     /// Runs the command.
@@ -64,11 +69,7 @@ impl QueryCommand {
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
         let sql = self.text()?;
-        let db = if only_reads(&sql) {
-            database::open_to_read(&self.database)?
-        } else {
-            database::open_existing(&self.database)?
-        };
+        let db = database::open_for_sql(&self.database, &self.attached, only_reads(&sql))?;
         let parameters: Vec<Value<'static>> =
             self.parameters.iter().map(|text| read::any(text).into_owned()).collect();
         if !returns_rows(&sql) {

@@ -98,3 +98,27 @@ fn statement_from_standard_input_changes_rows() {
         "n\n1\n"
     );
 }
+
+#[test]
+fn attached_databases_are_joined() {
+    let program = program();
+    program.file("u.csv", "b,word\n1,one\n22,two\n");
+    program.ok(&["import", "memory:u.bobak", "u.csv", "--table", "u"]);
+    let sql = "SELECT t.a, u.word FROM t JOIN m.u AS u ON u.b = t.a ORDER BY t.a";
+    let out =
+        program.ok(&["query", "t.db", sql, "--attach", "m=memory:u.bobak", "--format", "csv"]);
+    assert_eq!(out, "a,word\n1,one\n22,two\n");
+    let sql = "UPDATE m.u SET word = 'zwei' WHERE b = 22";
+    program.ok(&["query", "t.db", sql, "--attach", "m=memory:u.bobak"]);
+    let sql = "SELECT word FROM m.u ORDER BY b";
+    let out =
+        program.ok(&["query", "t.db", sql, "--attach", "m=memory:u.bobak", "--format", "csv"]);
+    assert_eq!(out, "word\none\nzwei\n");
+    for (wrong, code, sentence) in [
+        ("m", 2, "expected NAME=DATABASE"),
+        ("main=memory:", 2, "two engines are named 'main'"),
+        ("m=missing.db", 1, "file missing.db does not exist"),
+    ] {
+        program.fails(code, sentence, &["query", "t.db", "SELECT 1", "--attach", wrong]);
+    }
+}
