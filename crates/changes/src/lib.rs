@@ -20,8 +20,8 @@ pub use actor::ActorEngine;
 pub use boundary::last_id;
 pub use change::{Change, ChangeKind};
 pub use log::{
-    ChangeLog, TrackedTable, check_capture, compare_number, is_tracked, last_up_to, logs, logs_in,
-    tracked,
+    ChangeLog, TableLayout, TrackedTable, check_capture, compare_number, is_tracked, last_up_to,
+    layouts, logs, logs_in, tracked, unchecked_logs,
 };
 pub use page::{ChangePage, TransactionBoundary, page};
-pub use reader::{Changes, ChangesIter};
+pub use reader::{Changes, ChangesIter, CheckedPage};

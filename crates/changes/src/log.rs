@@ -1,7 +1,9 @@
 //! The log of one table, and which tables have one.
 
 use crate::change::{Change, integer};
-use bobak_core::change_log::{AT, SEQ, is_captured, log_schema, tracked_schema};
+use bobak_core::change_log::{
+    AT, SEQ, is_captured, layout, layout_schema, log_schema, tracked_schema,
+};
 use bobak_core::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, ResultColumn, Row, Select,
     Session, Source, TableSchema, Timestamp, ValueRef,
@@ -18,6 +20,9 @@ pub struct ChangeLog {
     pub table: Arc<TableSchema>,
     /// The log's own schema.
     pub schema: Arc<TableSchema>,
+    /// The layouts that the table had since it was tracked, the last one being in force; empty if an earlier version of
+    /// Bobak tracked it.
+    pub layouts: Vec<TableLayout>,
     columns: Arc<Vec<ResultColumn>>,
 }
 
@@ -30,6 +35,27 @@ pub struct TrackedTable {
     pub pruned: u64,
 }
 
+/// A layout of a tracked table: see [`layout_schema`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableLayout {
+    /// The table's name.
+    pub table: String,
+    /// Changes with larger numbers were captured with it.
+    pub since: u64,
+    /// The columns, as [`layout`] writes them.
+    pub layout: String,
+}
+
+impl TableLayout {
+    /// Whether it has a column with this name.
+    #[must_use]
+    pub fn has_column(&self, name: &str) -> bool {
+        let begins = format!("{name:?} ");
+        // A quote in a name has a backslash before it.
+        self.layout.starts_with(&begins) || self.layout.contains(&format!("; {begins}"))
+    }
+}
+
 impl ChangeLog {
     /// The log of a table, whether it exists or not.
     ///
@@ -38,7 +64,7 @@ impl ChangeLog {
     pub fn new(table: Arc<TableSchema>) -> Result<Self> {
         let schema = Arc::new(log_schema(&table, false)?);
         let columns = Arc::new(ResultColumn::of_table(&table));
-        Ok(Self { table, schema, columns })
+        Ok(Self { table, schema, layouts: Vec::new(), columns })
     }
 
     /// The changes that match a condition over the log, by number.
@@ -164,8 +190,28 @@ pub fn tracked(session: &dyn Session) -> Result<Vec<TrackedTable>> {
     }
 }
 
-/// Whether changes of a table are captured with its current schema. `false` also if SQL dropped and
-/// recreated the table, or added a column.
+/// The layouts of all tracked tables, in the order in which they were recorded.
+///
+/// # Errors
+/// Those of the engine.
+pub fn layouts(session: &dyn Session) -> Result<Vec<TableLayout>> {
+    let mut layouts = Vec::new();
+    let read = session.query(&Source::Select(&Select::all(layout_schema())), &mut |row| {
+        if let (ValueRef::Text(table), ValueRef::Text(layout)) = (row.get(1), row.get(3)) {
+            let (table, layout) = (table.to_owned(), layout.to_owned());
+            layouts.push(TableLayout { table, since: integer(row, 2)?.unsigned_abs(), layout });
+        }
+        Ok(true)
+    });
+    match read {
+        // An earlier version of Bobak tracked the tables.
+        Err(error) if error.kind() == ErrorKind::Schema => Ok(Vec::new()),
+        read => read.map(|()| layouts),
+    }
+}
+
+/// Whether changes of a table are captured with its current schema. `false` also if SQL altered the
+/// table, or dropped and recreated it.
 ///
 /// # Errors
 /// `Schema` if the table does not exist; those of the engine.
@@ -182,6 +228,11 @@ pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
         let message = "the table does not exist: create it first";
         Error::new(ErrorKind::Schema, message).in_table(table)
     })?;
+    let layouts = layouts(session)?;
+    let last = layouts.iter().rfind(|layout| same(&layout.table));
+    if last.is_none_or(|last| last.layout != layout(&found)) {
+        return Ok(false);
+    }
     let none = compare_number(SEQ, Comparison::Less, 0);
     match ChangeLog::new(Arc::new(found))?.list(session, none, Some(1)) {
         Err(error) if error.kind() == ErrorKind::Schema => Ok(false),
@@ -200,19 +251,68 @@ pub fn logs(engine: &dyn Engine) -> Result<Vec<ChangeLog>> {
 /// As [`logs`], in a session.
 ///
 /// # Errors
-/// `Schema` if a tracked table's changes are no longer captured; those of the engine.
+/// `Schema` if a tracked table's changes are no longer captured, because SQL altered, recreated or dropped it; those of the
+/// engine.
 pub fn logs_in(session: &dyn Session) -> Result<Vec<ChangeLog>> {
-    let tracked = tracked(session)?;
+    match checked_logs(session) {
+        // A server that commits each step of a schema change may have been in the middle of one. The layouts are read
+        // first, and wait for its end.
+        Err(error) if error.kind() == ErrorKind::Schema => checked_logs(session),
+        logs => logs,
+    }
+}
+
+fn checked_logs(session: &dyn Session) -> Result<Vec<ChangeLog>> {
+    let layouts = layouts(session)?;
+    let tables = tracked_schemas(session)?;
+    let mut logs = Vec::with_capacity(tables.len());
+    let mut found = Vec::with_capacity(tables.len());
+    for (name, table) in tables {
+        found.push(table.ok_or_else(|| {
+            let message = "the table is tracked, but is gone: untrack it, and recreate replicas and \
+                           archives; where SQL made it again under another name, track that";
+            Error::new(ErrorKind::Schema, message).in_table(name)
+        })?);
+    }
+    check_capture(session, &found)?;
+    for table in found {
+        let mut log = ChangeLog::new(Arc::new(table))?;
+        let is_own = |layout: &&TableLayout| layout.table.eq_ignore_ascii_case(log.table.name());
+        log.layouts = layouts.iter().filter(is_own).cloned().collect();
+        if log.layouts.last().is_some_and(|last| last.layout != layout(&log.table)) {
+            let message = "the table is tracked, and SQL altered it since: the values of its columns \
+                           are not all in the change log. Track it again, and recreate replicas and \
+                           archives";
+            return Err(Error::new(ErrorKind::Schema, message).in_table(log.table.name()));
+        }
+        logs.push(log);
+    }
+    Ok(logs)
+}
+
+/// The logs of the tracked tables that are there, whether they fit or not.
+///
+/// # Errors
+/// Those of the engine.
+pub fn unchecked_logs(session: &dyn Session) -> Result<Vec<ChangeLog>> {
+    let tables = tracked_schemas(session)?.into_iter().filter_map(|(_, table)| table);
+    tables.map(|table| ChangeLog::new(Arc::new(table))).collect()
+}
+
+/// The names of the tracked tables, in order, and their schemas.
+fn tracked_schemas(session: &dyn Session) -> Result<Vec<(String, Option<TableSchema>)>> {
+    let mut tracked = tracked(session)?;
     if tracked.is_empty() {
         return Ok(Vec::new());
     }
-    let is_tracked = |table: &TableSchema| {
-        tracked.iter().any(|other| other.name.eq_ignore_ascii_case(table.name()))
+    tracked.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut tables = session.tables()?;
+    let mut take = |tracked: TrackedTable| {
+        let is = |table: &TableSchema| table.name().eq_ignore_ascii_case(&tracked.name);
+        let table = tables.iter().position(is).map(|place| tables.swap_remove(place));
+        (tracked.name, table)
     };
-    let mut tables: Vec<_> = session.tables()?.into_iter().filter(is_tracked).collect();
-    tables.sort_by(|a, b| a.name().cmp(b.name()));
-    check_capture(session, &tables)?;
-    tables.into_iter().map(|table| ChangeLog::new(Arc::new(table))).collect()
+    Ok(tracked.into_iter().map(&mut take).collect())
 }
 
 /// Checks that the changes of tracked tables are captured.
@@ -253,8 +353,17 @@ pub fn last_up_to(
         }
     }
     let Some((number, log)) = last else { return Ok(None) };
-    let found = log.list(session, compare_number(SEQ, Comparison::Equal, number), Some(1))?;
-    Ok(found.first().map(|change| (number, change.at.as_microsecond())))
+    let select = Select {
+        columns: vec![Expr::Column(AT)],
+        condition: Some(compare_number(SEQ, Comparison::Equal, number).resolve(&log.schema)?),
+        ..Select::all(&log.schema)
+    };
+    let mut at = None;
+    session.query(&Source::Select(&select), &mut |row| {
+        at = Some(integer(row, 0)?);
+        Ok(false)
+    })?;
+    Ok(at.map(|at| (number, at)))
 }
 
 fn bytes_of(row: &dyn Row) -> usize {

@@ -2,9 +2,9 @@
 
 use crate::boundary::last_id;
 use crate::change::Change;
-use crate::log::{self, ChangeLog};
+use crate::log::{self, ChangeLog, TableLayout};
 use crate::page::{self, ChangePage};
-use bobak_core::{Engine, Error, ErrorKind, Record, Result};
+use bobak_core::{Engine, Error, ErrorKind, Record, Result, Timestamp};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -146,6 +146,32 @@ impl Changes {
         }
     }
 
+    /// As [`wait`](Self::wait), and then checks that every change up to the end of the page was captured with the columns
+    /// that its table had: no program altered a tracked table, dropped it, or stopped tracking it, before the page was read.
+    ///
+    /// # Errors
+    /// As [`page`](Self::page); `Schema` if a tracked table was altered by SQL, or is gone.
+    pub fn wait_checked(&mut self, time: Duration) -> Result<CheckedPage> {
+        self.logs = None;
+        loop {
+            let page = self.wait(time)?;
+            let used = self.layouts();
+            self.logs = None;
+            let checked = Timestamp::now();
+            self.logs()?;
+            let layouts = self.layouts();
+            if used == layouts {
+                return Ok(CheckedPage { page, layouts, checked });
+            }
+        }
+    }
+
+    /// The layouts of all tracked tables.
+    fn layouts(&self) -> Vec<TableLayout> {
+        let all = self.logs.iter().flat_map(|(all, _)| all);
+        all.flat_map(|log| log.layouts.iter().cloned()).collect()
+    }
+
     /// All changes up to the current end, read a page at a time.
     #[must_use]
     pub fn iter(&self) -> ChangesIter {
@@ -204,6 +230,17 @@ impl std::fmt::Debug for Changes {
             .field("tables", &self.tables)
             .finish_non_exhaustive()
     }
+}
+
+/// A page whose changes are complete. See [`Changes::wait_checked`].
+#[derive(Clone, Debug)]
+pub struct CheckedPage {
+    /// The changes.
+    pub page: ChangePage,
+    /// The layouts of all tracked tables when the page was read.
+    pub layouts: Vec<TableLayout>,
+    /// The tables had these layouts at this moment, after the page was read.
+    pub checked: Timestamp,
 }
 
 /// An iterator over changes, as `Result<Change>`. See [`Changes::iter`].

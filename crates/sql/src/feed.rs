@@ -10,39 +10,66 @@ use crate::dialect::quote;
 use crate::writer::Writer;
 use crate::{Dialect, add_column, create_table};
 use bobak_core::change_log::{
-    COUNTER_TABLE, LOG_PREFIX, TRACKED_TABLE, counter_schema, log_schema, tracked_schema,
+    COUNTER_TABLE, LAYOUT_TABLE, LOG_PREFIX, TRACKED_TABLE, counter_schema, layout, layout_before,
+    layout_schema, log_schema, tracked_schema,
 };
 use bobak_core::{Error, ErrorKind, Result, TableSchema, ValueRef};
 
 /// The advisory lock of PostgreSQL that numbers are given out under: the letters of "bobakfed".
 const LOCK: &str = "7093288047853922660";
 
-/// What has a table tracked, or tracked as it is now. `log` is the log that there is.
+/// How a table came to what it is when it is tracked.
+#[derive(Clone, Copy, Debug)]
+pub enum TrackReason<'a> {
+    /// It must be tracked from now on.
+    Track {
+        /// Whether the triggers of its log are all there.
+        captured: bool,
+        /// Whether a new log gets indexes over the key.
+        history: bool,
+    },
+    /// This column was just added to it.
+    Added(&'a str),
+}
+
+/// What has a table tracked, or tracked as it is now. `log` is the log that there is. If changes of the table were not
+/// captured completely, because its triggers are gone or SQL altered it, this notes a gap: readers positioned before get
+/// `NotFound`.
 ///
 /// # Errors
-/// `Unsupported` for a table that can't be; as [`log_schema`].
+/// `Unsupported` for a table that can't be; as [`log_schema`]; `Schema` if a column has another type than its log.
 pub fn track(
     dialect: Dialect,
     table: &TableSchema,
     log: Option<&TableSchema>,
-    history: bool,
+    reason: TrackReason<'_>,
 ) -> Result<Vec<String>> {
     reject_unseen(dialect, table)?;
+    let history = matches!(reason, TrackReason::Track { history: true, .. });
     let wanted = log_schema(table, history && log.is_none())?;
-    let mut texts = Vec::new();
+    let mut texts = shared(dialect)?;
     match log {
         Some(log) => {
+            reject_retyped(table, &wanted, log)?;
             let missing = |place: &usize| {
                 let column = wanted.columns().get(*place);
                 column.is_some_and(|column| log.column(&column.name).is_err())
             };
-            let places = (0..wanted.columns().len()).filter(missing);
+            let places: Vec<_> = (0..wanted.columns().len()).filter(missing).collect();
+            texts.extend(match reason {
+                TrackReason::Added(column) => {
+                    gap(dialect, table, Some(&layout_before(table, column)))
+                }
+                TrackReason::Track { captured: true, .. } if places.is_empty() => {
+                    gap(dialect, table, Some(&layout(table)))
+                }
+                TrackReason::Track { .. } => gap(dialect, table, None),
+            });
             for position in places {
                 texts.extend(add_column(dialect, &wanted, position)?);
             }
         }
         None => {
-            texts.extend(shared(dialect)?);
             texts.extend(create_table(dialect, &wanted)?);
             let name = ValueRef::Text(table.name());
             let mut note = Writer::new(dialect);
@@ -60,13 +87,78 @@ pub fn track(
         Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => triggers(dialect, table, &wanted),
         Dialect::Postgres => postgres(table, &wanted),
     });
+    texts.push(note_layout(dialect, table));
     Ok(texts)
 }
 
-/// Statements to run before a table is tracked again whose triggers were dropped. They record that its changes up to now are
-/// unknown, so that readers positioned before get `NotFound`.
-#[must_use]
-pub fn note_gap(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+/// Rejects a table with a column whose log would convert its values.
+fn reject_retyped(table: &TableSchema, wanted: &TableSchema, log: &TableSchema) -> Result<()> {
+    let other = |column: &&bobak_core::ColumnSchema| {
+        let logged = log.column(&column.name).ok().and_then(|place| log.columns().get(place));
+        logged.is_some_and(|logged| (logged.ty, logged.storage) != (column.ty, column.storage))
+    };
+    let Some(place) = wanted.columns().iter().position(|column| other(&column)) else {
+        return Ok(());
+    };
+    let column = place.saturating_sub(bobak_core::change_log::LOG_COLUMNS) / 2;
+    let column = table.columns().get(column).map_or("", |column| &column.name).to_owned();
+    let message = "the column has another type than its change log: untrack the table, which deletes \
+                   its history, and track it again";
+    Err(Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned()).in_column(column))
+}
+
+/// The condition that the last layout of a table is, or is not, a text.
+fn last_layout(dialect: Dialect, table: &TableSchema, is: &str, text: &str) -> String {
+    let mut out = Writer::new(dialect);
+    let own = |out: &mut Writer<'_>| {
+        out.raw(" FROM ").name(LAYOUT_TABLE).raw(" WHERE ").name("name").raw(" = ");
+        out.literal(ValueRef::Text(table.name()));
+    };
+    out.raw("EXISTS (SELECT 1");
+    own(&mut out);
+    out.raw(" AND ").name("layout").raw(is).literal(ValueRef::Text(text));
+    out.raw(" AND ").name("id").raw(" = (SELECT max(").name("id").raw(")");
+    own(&mut out);
+    out.raw("))");
+    out.into_text()
+}
+
+/// Statements that record that the changes of a table up to now are unknown; only if the last layout is another than
+/// `before`, if that is given.
+fn gap(dialect: Dialect, table: &TableSchema, before: Option<&str>) -> Vec<String> {
+    let mut texts = note_gap(dialect, table);
+    if let Some(before) = before {
+        let other = last_layout(dialect, table, " <> ", before);
+        for text in texts.iter_mut().filter(|text| text.starts_with("UPDATE ")) {
+            let join = if text.contains(" WHERE ") { " AND " } else { " WHERE " };
+            text.push_str(join);
+            text.push_str(&other);
+        }
+    }
+    texts
+}
+
+/// The statement that records the layout of a table, unless it is the last one.
+fn note_layout(dialect: Dialect, table: &TableSchema) -> String {
+    let now = layout(table);
+    let mut note = Writer::new(dialect);
+    note.raw("INSERT INTO ").name(LAYOUT_TABLE).raw(" (").name("name").raw(", ").name("seq");
+    note.raw(", ").name("layout").raw(") SELECT ").literal(ValueRef::Text(table.name())).raw(", ");
+    match dialect {
+        Dialect::Postgres => {
+            note.raw("CASE WHEN is_called THEN last_value ELSE 0 END");
+        }
+        _ => {
+            note.name("seq");
+        }
+    }
+    note.raw(", ").literal(ValueRef::Text(&now)).raw(" FROM ");
+    note.name(if dialect == Dialect::Postgres { "bobak_feed_seq" } else { COUNTER_TABLE });
+    note.raw(" WHERE NOT ").raw(&last_layout(dialect, table, " = ", &now));
+    note.into_text()
+}
+
+fn note_gap(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     let name = |name: &str| quote(dialect, name);
     let (feed, seq) = (name(COUNTER_TABLE), name("seq"));
     let (mut texts, number) = match dialect {
@@ -105,12 +197,11 @@ pub const fn list_triggers(dialect: Dialect) -> &'static str {
     }
 }
 
-/// What ends it, the log included.
-#[must_use]
-pub fn untrack(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+/// The statements that drop the triggers of change capture.
+fn drop_triggers(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     let own = |name: &str| quote(dialect, name);
     let (name, log) = (own(table.name()), own(&format!("{LOG_PREFIX}{}", table.name())));
-    let mut texts = match dialect {
+    match dialect {
         Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => {
             let drop = |(verb, _): &(&str, u8)| drop_trigger(dialect, table, verb);
             VERBS.iter().map(drop).collect()
@@ -121,13 +212,34 @@ pub fn untrack(dialect: Dialect, table: &TableSchema) -> Vec<String> {
             format!("DROP TRIGGER IF EXISTS bobak_log ON {name}"),
             format!("DROP FUNCTION IF EXISTS {log}()"),
         ],
-    };
+    }
+}
+
+/// What ends it, the log included.
+///
+/// # Errors
+/// None for a table that is tracked.
+pub fn untrack(dialect: Dialect, table: &TableSchema) -> Result<Vec<String>> {
+    let own = |name: &str| quote(dialect, name);
+    let log = own(&format!("{LOG_PREFIX}{}", table.name()));
+    let mut texts = shared(dialect)?;
+    texts.extend(drop_triggers(dialect, table));
     texts.push(format!("DROP TABLE IF EXISTS {log}"));
-    let mut note = Writer::new(dialect);
-    note.raw("DELETE FROM ").name(TRACKED_TABLE).raw(" WHERE ").name("name").raw(" = ");
-    note.literal(ValueRef::Text(table.name()));
-    texts.push(note.into_text());
-    texts
+    for list in [TRACKED_TABLE, LAYOUT_TABLE] {
+        let mut note = Writer::new(dialect);
+        note.raw("DELETE FROM ").name(list).raw(" WHERE ").name("name").raw(" = ");
+        note.literal(ValueRef::Text(table.name()));
+        texts.push(note.into_text());
+    }
+    // So that a later layout has another number, even if nothing is captured in between.
+    texts.push(match dialect {
+        Dialect::Postgres => "SELECT nextval('bobak_feed_seq')".to_owned(),
+        _ => {
+            let (feed, seq) = (own(COUNTER_TABLE), own("seq"));
+            format!("UPDATE {feed} SET {seq} = {seq} + 1")
+        }
+    });
+    Ok(texts)
 }
 
 /// Rejects a table some of whose changes set off no trigger.
@@ -152,7 +264,7 @@ fn reject_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
 /// The tables that all logs share, where they are missing.
 fn shared(dialect: Dialect) -> Result<Vec<String>> {
     let mut texts = Vec::new();
-    for table in [counter_schema(), tracked_schema()] {
+    for table in [counter_schema(), tracked_schema(), layout_schema()] {
         let made = create_table(dialect, table)?.into_iter();
         texts.extend(
             made.map(|text| text.replacen("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ", 1)),
@@ -233,9 +345,7 @@ fn images(dialect: Dialect, table: &TableSchema, log: &TableSchema, verb: u8) ->
 fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
     let dialect = Dialect::Postgres;
     let (name, log_name) = (quote(dialect, table.name()), quote(dialect, log.name()));
-    let mut texts = untrack(dialect, table);
-    // The triggers and the function are created again; the log stays.
-    texts.truncate(4);
+    let mut texts = drop_triggers(dialect, table);
     texts.push(format!(
         "CREATE OR REPLACE FUNCTION bobak_feed_lock() RETURNS trigger LANGUAGE plpgsql AS \
          $bobak$ BEGIN PERFORM pg_advisory_xact_lock({LOCK}); RETURN NULL; END $bobak$"
@@ -289,6 +399,8 @@ mod tests {
     use bobak_core::sql_token::{SqlSyntax, SqlTokenizer};
     use bobak_core::{ColumnSchema, OnDelete, Type};
 
+    const TRACK: TrackReason<'static> = TrackReason::Track { captured: true, history: false };
+
     fn city() -> TableSchema {
         TableSchema::builder("city")
             .column(ColumnSchema::new("id", Type::I64))
@@ -300,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_trigger_counts_and_writes_both_images() {
-        let texts = track(Dialect::Sqlite, &city(), None, false).unwrap();
+        let texts = track(Dialect::Sqlite, &city(), None, TRACK).unwrap();
         let update = texts.iter().find(|text| text.contains("AFTER UPDATE")).unwrap();
         assert!(update.starts_with(
             "CREATE TRIGGER \"bobak_log_update_city\" AFTER UPDATE ON \"city\" BEGIN UPDATE \
@@ -317,8 +429,8 @@ mod tests {
     fn a_log_that_is_there_gets_what_it_lacks() {
         let log = log_schema(&city(), false).unwrap();
         for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MariaDb] {
-            let texts = track(dialect, &city(), Some(&log), false).unwrap();
-            assert!(!texts.iter().any(|text| text.contains("CREATE TABLE")), "{texts:?}");
+            let texts = track(dialect, &city(), Some(&log), TRACK).unwrap();
+            assert!(!texts.iter().any(|text| text.starts_with("CREATE TABLE \"")), "{texts:?}");
             assert!(!texts.iter().any(|text| text.contains("DROP TABLE")), "{texts:?}");
             let id_only = TableSchema::builder("city")
                 .column(ColumnSchema::new("id", Type::I64))
@@ -326,8 +438,10 @@ mod tests {
                 .build()
                 .unwrap();
             let old = log_schema(&id_only, false).unwrap();
-            let texts = track(dialect, &city(), Some(&old), false).unwrap();
-            assert!(texts[0].contains("old_name") && texts[0].contains("ADD COLUMN"), "{texts:?}");
+            let texts = track(dialect, &city(), Some(&old), TRACK).unwrap();
+            let added = |text: &String| text.contains("old_name") && text.contains("ADD COLUMN");
+            assert!(texts.iter().any(added), "{texts:?}");
+            assert!(texts.iter().any(|text| text.contains("pruned")), "{texts:?}");
         }
     }
 
@@ -340,7 +454,7 @@ mod tests {
             .key(["id"])
             .build()
             .unwrap();
-        for text in track(Dialect::Postgres, &table, None, false).unwrap() {
+        for text in track(Dialect::Postgres, &table, None, TRACK).unwrap() {
             let tokens = SqlTokenizer::new(SqlSyntax::Postgres, &text);
             assert!(!tokens.clone().any(|token| token.is_operator(";")), "{text}");
             assert!(tokens.clone().all(|token| token.is_terminated), "{text}");
@@ -359,8 +473,8 @@ mod tests {
             .key(["id"])
             .build()
             .unwrap();
-        assert!(track(Dialect::Postgres, &table, None, true).is_ok());
-        let error = track(Dialect::MariaDb, &table, None, true).unwrap_err();
+        assert!(track(Dialect::Postgres, &table, None, TRACK).is_ok());
+        let error = track(Dialect::MariaDb, &table, None, TRACK).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert_eq!(error.column(), Some("city"));
     }

@@ -60,7 +60,7 @@ pub use comment::parse_comment;
 pub use declared::{DeclaredType, declared_type, parse_declared};
 pub use default::DefaultExpression;
 pub use dialect::{Dialect, quote};
-pub use feed::{list_triggers, note_gap, track, untrack};
+pub use feed::{TrackReason, list_triggers, track, untrack};
 pub use index_name::{
     index_name, note_index_name, split_index_comment, substitute_index_name, substitute_index_names,
 };

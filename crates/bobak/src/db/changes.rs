@@ -50,7 +50,7 @@ impl Db {
     }
 
     /// Tracks a table of the main engine from now on. If it is tracked already, its change log is adapted to the table,
-    /// which is needed after SQL added a column. If SQL dropped and recreated the table, changes made in between are
+    /// which is needed after SQL altered it. If SQL altered or recreated the table, changes made in between are
     /// unknown: readers positioned before the gap get `NotFound` when they continue. See [`changes`](crate::changes).
     ///
     /// # Errors
@@ -63,8 +63,26 @@ impl Db {
         engine.alter(&[SchemaChange::Track { table, history }])
     }
 
-    /// Whether a table of the main engine is tracked, and its change log fits the table: not after SQL that dropped and
-    /// recreated it, or added a column.
+    /// Tracks every table of the main engine that is not tracked yet, and those that SQL altered or recreated; returns their
+    /// names. To also track tables that are created later, call it again.
+    ///
+    /// # Errors
+    /// As [`track_table`](Self::track_table), for the first table that cannot be tracked.
+    pub fn track_all_tables(&self, options: TrackOptions) -> Result<Vec<String>> {
+        let engine = self.main_engine()?;
+        let mut names = Vec::new();
+        for table in engine.tables()? {
+            if !is_tracked(&*engine.session()?, table.name())? {
+                names.push(table.name().to_owned());
+                let (table, history) = (Arc::new(table), options.history);
+                engine.alter(&[SchemaChange::Track { table, history }])?;
+            }
+        }
+        Ok(names)
+    }
+
+    /// Whether a table of the main engine is tracked, and its change log fits the table: not after SQL that altered it, or
+    /// dropped and recreated it.
     ///
     /// # Errors
     /// `Schema` if a tracked table does not exist; those of the engine.
@@ -78,7 +96,15 @@ impl Db {
     /// `Schema` if the table does not exist.
     pub fn untrack_table(&self, name: &str) -> Result<()> {
         let engine = self.main_engine()?;
-        let table = TableSchema::find_in(engine.tables()?, name)?;
+        let table = TableSchema::find_in(engine.tables()?, name).or_else(|error| {
+            let is_known = self.tracked_tables()?.iter().any(|t| t.eq_ignore_ascii_case(name));
+            let key = bobak_core::ColumnSchema::new("id", bobak_core::Type::I64);
+            match is_known {
+                // SQL dropped it, and left its log.
+                true => TableSchema::builder(name.to_owned()).column(key).key(["id"]).build(),
+                false => Err(error),
+            }
+        })?;
         engine.alter(&[SchemaChange::Untrack(Arc::new(table))])
     }
 

@@ -348,9 +348,15 @@ fn a_memory_snapshot_is_replayed_if_no_table_has_references() {
     assert_eq!((replayed.changes, replayed.position), (1, 2));
     assert_eq!(restored.table::<Person>().unwrap().require(id).unwrap().age, 2);
 
-    let linked = crate::change_capture::tracked().open("memory:").unwrap();
-    linked.create_missing_tables().unwrap();
-    let error = linked.replay(folder.path().join("changes"), RecoveryTarget::End).unwrap_err();
+    let [db, linked] = ["memory:", "memory:"].map(|url| {
+        let db = crate::change_capture::tracked().open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        db
+    });
+    let mut archive = db.archive_to(folder.path().join("linked")).unwrap();
+    db.table().unwrap().insert(&person("ada", 1)).unwrap();
+    ship(&mut archive);
+    let error = linked.replay(folder.path().join("linked"), RecoveryTarget::End).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 

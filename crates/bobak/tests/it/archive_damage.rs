@@ -44,7 +44,7 @@ fn a_wrong_length_is_damage_and_nothing_is_cut() {
     let file = last_file(&changes);
     let bytes = fs::read(&file).unwrap();
     let frames = frames(&bytes);
-    assert_eq!(frames.len(), 5, "the table, and four pages");
+    assert_eq!(frames.len(), 6, "the layouts, the table, and four pages");
     for place in frames {
         for (byte, flip) in (0..4).flat_map(|byte| [(byte, 1), (byte, 0x80)]) {
             let mut wrong = bytes.clone();

@@ -230,12 +230,13 @@ fn a_changed_source_schema_is_detected() {
     db.table().unwrap().insert(&person("ada", 1)).unwrap();
     let error = replica.step(Duration::ZERO).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
-    assert!(error.message().contains("track it again"), "{error}");
+    assert!(error.message().contains("rack it again"), "{error}");
+    // What was written to the new column before is unknown.
     db.track_table("person", TrackOptions::new()).unwrap();
-    let error = replica.step(Duration::ZERO).unwrap_err();
-    assert!(error.message().contains("no column 'shoe'"), "{error}");
-    target.execute("ALTER TABLE person ADD COLUMN shoe INTEGER", ()).unwrap();
-    assert_eq!(replica.step(Duration::ZERO).unwrap().changes, 1);
+    assert_eq!(replica.step(Duration::ZERO).unwrap_err().kind(), ErrorKind::NotFound);
+    let target = Db::open("sqlite::memory:").unwrap();
+    let mut replica = db.replicate_to(&target, &["person"]).unwrap();
+    replica.begin(|_| {}).unwrap();
     replica.check().unwrap();
     // Changes that were pruned before they were replicated.
     disturb(&db, 1);

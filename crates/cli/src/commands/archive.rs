@@ -29,6 +29,10 @@ pub struct ArchiveCommand {
     #[arg(long, value_name = "TABLE", conflicts_with = "check")]
     track: Vec<String>,
 
+    /// Turn change capture on for every table, and for tables that are created later
+    #[arg(long, conflicts_with_all = ["check", "track"])]
+    all: bool,
+
     /// Exit when the archive is up to date
     #[arg(long)]
     once: bool,
@@ -46,6 +50,7 @@ const EXAMPLES: &str = "\
 Examples:
   bobak archive app.db /mnt/backups/app.changes
   bobak archive app.db /mnt/backups/app.changes --track invoice --track line
+  bobak archive app.db /mnt/backups/app.changes --all
   bobak backup app.db /mnt/backups/app.db.zst
   bobak restore /mnt/backups/app.db.zst app.db --archive /mnt/backups/app.changes --until 2026-11-22T04:00:00Z
   bobak archive --check /mnt/backups/app.changes";
@@ -74,9 +79,10 @@ impl ArchiveCommand {
                 whole if whole == span.to => String::new(),
                 whole => format!("; transactions are complete up to {whole}"),
             };
+            let stopped = if span.is_stopped { "; a table was altered, and it ended" } else { "" };
             let (changes, from, to) = (span.changes, span.from, span.to);
             screen.note(format_args!(
-                "valid: {changes} changes, after {from} up to {to}{last}{whole}{unfinished}"
+                "valid: {changes} changes, after {from} up to {to}{last}{whole}{stopped}{unfinished}"
             ));
             return Ok(());
         }
@@ -84,13 +90,14 @@ impl ArchiveCommand {
             return Err(Error::usage("name a database and a folder"));
         };
         require_unencrypted_consent(url, self.unencrypted, "--unencrypted")?;
-        let db = if self.track.is_empty() {
+        let db = if self.track.is_empty() && !self.all {
             database::open_to_read(url)?
         } else {
             let db = database::open_existing(url)?;
             database::track(&db, &self.track, screen)?;
             db
         };
+        self.track_all(&db, screen)?;
         let opened = match self.unencrypted {
             true => db.archive_unencrypted_to(folder),
             false => db.archive_to(folder),
@@ -103,6 +110,7 @@ impl ArchiveCommand {
         })?;
         screen.note(format_args!("resuming after change {}", archive.position()));
         loop {
+            self.track_all(&db, screen)?;
             let step = archive.step(if self.once { Duration::ZERO } else { POLL_TIMEOUT })?;
             if step.changes > 0 {
                 screen.note(format_args!("{} changes, up to {}", step.changes, step.position));
@@ -110,6 +118,18 @@ impl ArchiveCommand {
                 return Ok(());
             }
         }
+    }
+}
+
+impl ArchiveCommand {
+    /// With `--all`, tracks the tables that are not tracked yet.
+    fn track_all(&self, db: &bobak::Db, screen: &Terminal) -> Result<()> {
+        if self.all {
+            for table in db.track_all_tables(bobak::changes::TrackOptions::new())? {
+                screen.note(format_args!("{table}: tracked from now on"));
+            }
+        }
+        Ok(())
     }
 }
 

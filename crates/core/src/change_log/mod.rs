@@ -10,8 +10,10 @@
 //! column of the table its value before, `old_NAME`, and after, `new_NAME`, which are NULL if there was
 //! no such row.
 
+mod layout;
 mod trigger;
 
+pub use layout::{LAYOUT_TABLE, layout, layout_before, layout_schema};
 pub use trigger::{Trigger, is_capture_trigger, is_captured};
 
 use crate::{ColumnRole, ColumnSchema, Error, ErrorKind, Result, TableSchema, Type};
@@ -88,7 +90,7 @@ pub fn is_change_log_table(table: &str) -> bool {
         table.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
     let is = |name: &&str| table.eq_ignore_ascii_case(name);
-    [COUNTER_TABLE, TRACKED_TABLE, REPLICA_TABLE].iter().any(is) || begins(LOG_PREFIX)
+    [COUNTER_TABLE, TRACKED_TABLE, LAYOUT_TABLE, REPLICA_TABLE].iter().any(is) || begins(LOG_PREFIX)
 }
 
 /// The log of a table. If `history` is set, it has an index over the key before and one over the key
@@ -149,6 +151,22 @@ pub fn table_and_log(
         Error::new(ErrorKind::Schema, message).in_table(table.name())
     })?;
     Ok((stored, log))
+}
+
+/// As [`table_and_log`], of a table that may be gone while its log is still there.
+///
+/// # Errors
+/// `Schema` if neither of them is in the list.
+pub fn log_to_drop(
+    tables: Vec<TableSchema>,
+    table: &TableSchema,
+) -> Result<(TableSchema, Option<TableSchema>)> {
+    let name = format!("{LOG_PREFIX}{}", table.name());
+    let log = tables.iter().find(|other| other.name().eq_ignore_ascii_case(&name)).cloned();
+    match table_and_log(tables, table) {
+        Err(_) if log.is_some() => Ok((table.clone(), log)),
+        found => found,
+    }
 }
 
 /// The column of a log for the values of a table's column.

@@ -109,9 +109,9 @@ fn widen_log(addition: &TableAdditions, state: &mut DatabaseState) -> Result<()>
         return Ok(());
     };
     let columns = addition.columns().iter().flat_map(|c| [format!("old_{c}"), format!("new_{c}")]);
-    let log = Arc::new(change_log::log_schema(table, false)?);
-    let log = TableAdditions::of_columns(log, columns.collect());
-    let rebuilt = rebuilt(&log, state.table(position))?;
+    let schema = Arc::new(change_log::log_schema(table, false)?);
+    let additions = TableAdditions::of_columns(schema, columns.collect());
+    let rebuilt = rebuilt(&additions, state.table(position))?;
     *state.table_mut(position) = rebuilt;
-    Ok(())
+    log::note_layout(state, table)
 }

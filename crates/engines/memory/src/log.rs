@@ -35,11 +35,44 @@ pub(super) fn track(state: &mut DatabaseState, table: &TableSchema, history: boo
         .position(change_log::TRACKED_TABLE)
         .ok_or_else(|| missing_table(change_log::tracked_schema()))?;
     let tracked = state.table_mut(position);
-    if find_name(tracked, schema.name()).is_none() {
+    if find_names(tracked, schema.name()).next().is_none() {
         let key = tracked.next_key()?;
         let values = [Value::Int(key), Value::from(schema.name().to_owned()), Value::Int(0)];
         let row = row_of(tracked, &values)?;
         tracked.add(row)?;
+    }
+    note_layout(state, &schema)
+}
+
+/// Records the layout of a tracked table, unless it is recorded already.
+pub(super) fn note_layout(state: &mut DatabaseState, schema: &TableSchema) -> Result<()> {
+    let layout = change_log::layout(schema);
+    let counted = state.position(change_log::COUNTER_TABLE).map_or(0, |position| {
+        let counter = state.table(position);
+        let slot = counter.key().order.next(&mut counter.key().order.start());
+        let row = slot.and_then(|slot| counter.row(slot));
+        match row.map(|row| row.value(1)) {
+            Some(ValueRef::Int(number)) => number,
+            _ => 0,
+        }
+    });
+    if state.position(change_log::LAYOUT_TABLE).is_none() {
+        let layouts = TableState::new(Arc::clone(change_log::layout_schema()))?;
+        state.tables.push(Arc::new(layouts));
+    }
+    let position = state
+        .position(change_log::LAYOUT_TABLE)
+        .ok_or_else(|| missing_table(change_log::layout_schema()))?;
+    let layouts = state.table_mut(position);
+    let last = find_names(layouts, schema.name()).last();
+    let is_last = last
+        .and_then(|slot| layouts.row(slot))
+        .is_some_and(|row| matches!(row.value(3), ValueRef::Text(text) if text == layout));
+    if !is_last {
+        let key = Value::Int(layouts.next_key()?);
+        let name = Value::from(schema.name().to_owned());
+        let row = row_of(layouts, &[key, name, Value::Int(counted), Value::from(layout)])?;
+        layouts.add(row)?;
     }
     Ok(())
 }
@@ -51,11 +84,29 @@ pub(super) fn track(state: &mut DatabaseState, table: &TableSchema, history: boo
 pub(super) fn untrack(state: &mut DatabaseState, table: &TableSchema) -> Result<()> {
     let name = table.name();
     state.position(name).ok_or_else(|| missing_table(table))?;
-    if let Some(position) = state.position(change_log::TRACKED_TABLE) {
-        let tracked = state.table_mut(position);
-        if let Some(slot) = find_name(tracked, name) {
-            tracked.remove(slot);
-            tracked.free(slot);
+    for list in [change_log::TRACKED_TABLE, change_log::LAYOUT_TABLE] {
+        let Some(position) = state.position(list) else { continue };
+        let rows = state.table_mut(position);
+        for slot in find_names(rows, name).collect::<Vec<_>>() {
+            rows.remove(slot);
+            rows.free(slot);
+        }
+    }
+    if let Some(position) = state.position(change_log::COUNTER_TABLE) {
+        // So that a later layout has another number, even if nothing is captured in between.
+        let counter = state.table_mut(position);
+        let slot = counter.key().order.next(&mut counter.key().order.start());
+        if let Some(slot) = slot
+            && let Some(row) = counter.row(slot)
+        {
+            let mut values: Vec<_> = (0..4).map(|column| row.value(column).to_owned()).collect();
+            if let Some(Value::Int(number)) = values.get_mut(1) {
+                *number = number.saturating_add(1);
+            }
+            let row = row_of(counter, &values)?;
+            counter.remove(slot);
+            counter.free(slot);
+            counter.add(row)?;
         }
     }
     if let Some(position) = state.position(&format!("{LOG_PREFIX}{name}")) {
@@ -151,9 +202,10 @@ fn append(statement: &mut AtomicStatement<'_>, change: &PendingChange) -> Result
     Ok(())
 }
 
-fn find_name(tracked: &TableState, name: &str) -> Option<u32> {
+/// The rows whose second column is this name, in the order of their keys.
+fn find_names(tracked: &TableState, name: &str) -> impl Iterator<Item = u32> {
     let mut at = tracked.key().order.start();
-    std::iter::from_fn(|| tracked.key().order.next(&mut at)).find(|slot| {
+    std::iter::from_fn(move || tracked.key().order.next(&mut at)).filter(move |slot| {
         let row = tracked.row(*slot);
         row.is_some_and(|row| match row.value(1) {
             ValueRef::Text(other) => other.eq_ignore_ascii_case(name),

@@ -41,6 +41,9 @@ pub struct ArchiveSpan {
     /// When that boundary was read: transactions committed before are not after it. `None` if there is no boundary, and for
     /// changes of earlier versions, each of which counts as a boundary.
     pub read: Option<Timestamp>,
+    /// Whether the archive ended because a table was altered by SQL, is gone, or its changes were pruned. Later changes are
+    /// not in it, and it can't be continued.
+    pub is_stopped: bool,
     /// How many files.
     pub files: usize,
     /// How many bytes at the end belong to an incomplete change, after a kill or a power cut, or while a process writes.
@@ -177,6 +180,7 @@ impl ArchiveFolder {
             }
             span.files += 1;
             while let Some(frame) = reader.next()? {
+                span.is_stopped |= matches!(frame, Frame::Stop(_));
                 let Frame::Page(page) = frame else { continue };
                 match page.boundaries.as_ref().map(|boundaries| boundaries.last()) {
                     Some(Some(last)) => (span.whole, span.read) = (last.id, Some(last.read)),

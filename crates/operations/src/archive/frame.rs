@@ -10,11 +10,14 @@
 //! * a *page*: 2, the number of its last change, how many changes follow, how many transaction boundaries it has, and for each
 //!   of these its number and the time of reading in microseconds since 1970; then for each change a row: the number of its
 //!   table, its own number, the time, the actor or NULL, the verb (1 inserted, 2 updated, 3 deleted), and for each column of
-//!   the table the value before and the value after.
+//!   the table the value before and the value after;
+//! * *layouts*: 3, the moment up to which the layouts named before were in force, in microseconds since 1970, and for each
+//!   layout of a tracked table its name, the number of the last change before it, and its columns;
+//! * a *stop*: 4, that moment, the name of a table, and why changes after this could not be archived.
 //!
 //! A page of an earlier version ends its first row with the number of changes: it has no transaction boundaries.
 
-use bobak_changes::{Change, TransactionBoundary};
+use bobak_changes::{Change, TableLayout, TransactionBoundary};
 use bobak_core::change_log::LOG_COLUMNS;
 use bobak_core::codec::{EncodedRow, encode_slice, split_first};
 use bobak_core::{
@@ -31,6 +34,8 @@ pub(crate) const FRAME: usize = 8;
 
 const TABLE: i64 = 1;
 const PAGE: i64 = 2;
+const LAYOUTS: i64 = 3;
+const STOP: i64 = 4;
 /// How many values a page's first row has before its boundaries.
 const HEAD_VALUES: usize = 3;
 
@@ -38,6 +43,25 @@ const HEAD_VALUES: usize = 3;
 pub(crate) enum Frame<'a> {
     Table(ArchivedTable),
     Page(ArchivePage<'a>),
+    Layouts(ArchivedLayouts),
+    Stop(ArchiveStop),
+}
+
+/// The layouts of all tracked tables from here on.
+pub(crate) struct ArchivedLayouts {
+    /// Those named before were in force at least until this moment, in microseconds.
+    pub checked: i64,
+    pub layouts: Vec<TableLayout>,
+}
+
+/// The end of an archive that can't be continued: changes after it may be incomplete.
+#[derive(Clone, Debug)]
+pub(crate) struct ArchiveStop {
+    /// Changes made up to this moment, in microseconds, are complete.
+    pub checked: i64,
+    /// The table; empty if it is not about one.
+    pub table: String,
+    pub reason: String,
 }
 
 /// A page of changes.
@@ -128,6 +152,26 @@ pub(crate) fn put_page(
     })
 }
 
+/// Appends a frame with the layouts of all tracked tables.
+pub(crate) fn put_layouts(out: &mut Vec<u8>, checked: i64, layouts: &[TableLayout]) -> Result<()> {
+    put(out, |content| {
+        let mut row = vec![Value::Int(LAYOUTS), Value::Int(checked)];
+        for TableLayout { table, since, layout } in layouts {
+            row.extend([Value::from(&**table), number(*since), Value::from(&**layout)]);
+        }
+        encode_slice(content, &row)
+    })
+}
+
+/// Appends a frame that ends the archive.
+pub(crate) fn put_stop(out: &mut Vec<u8>, stop: &ArchiveStop) -> Result<()> {
+    put(out, |content| {
+        let texts = [Value::from(&*stop.table), Value::from(&*stop.reason)];
+        let [table, reason] = texts;
+        encode_slice(content, &[Value::Int(STOP), Value::Int(stop.checked), table, reason])
+    })
+}
+
 fn put(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
     let mut content = Vec::new();
     write(&mut content)?;
@@ -153,13 +197,13 @@ pub(crate) fn is_frame(bytes: &[u8], position: u64) -> bool {
     let Some(content) = rest.get(..length) else { return false };
     // Called for every byte of a damaged file: bytes that are no frame must be rejected without a checksum.
     let first = || EncodedRow::check(split_first(content)?.0.as_bytes());
-    let begins = |row: EncodedRow<'_>| matches!(integer(&row, 0), Ok(TABLE | PAGE));
+    let begins = |row: EncodedRow<'_>| matches!(integer(&row, 0), Ok(TABLE..=STOP));
     if !first().is_ok_and(begins) || crc32fast::hash(content) != sum {
         return false;
     }
     match read(content) {
-        Ok(Frame::Table(_)) => true,
         Ok(Frame::Page(page)) => page.next > position,
+        Ok(_) => true,
         Err(_) => false,
     }
 }
@@ -195,7 +239,22 @@ pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
             let (next, boundaries) = (integer(&row, 1)?.unsigned_abs(), boundaries(&row)?);
             Ok(Frame::Page(ArchivePage { next, boundaries, changes }))
         }
-        other => Err(damaged(&format!("a frame is of kind {other}; known are 1 and 2"))),
+        LAYOUTS => {
+            let mut layouts = Vec::new();
+            for position in (2..row.len()).step_by(3) {
+                layouts.push(TableLayout {
+                    table: text(&row, position)?,
+                    since: integer(&row, position + 1)?.unsigned_abs(),
+                    layout: text(&row, position + 2)?,
+                });
+            }
+            Ok(Frame::Layouts(ArchivedLayouts { checked: integer(&row, 1)?, layouts }))
+        }
+        STOP => {
+            let (table, reason) = (text(&row, 2)?, text(&row, 3)?);
+            Ok(Frame::Stop(ArchiveStop { checked: integer(&row, 1)?, table, reason }))
+        }
+        other => Err(damaged(&format!("a frame is of kind {other}; known are 1 to 4"))),
     }
 }
 
@@ -231,29 +290,49 @@ impl<'a> LoggedChange<'a> {
         Ok(Self { table: integer(&row, 0)?, id, at: integer(&row, 2)?, row })
     }
 
-    /// The change, of a table whose columns have the same names in the same order.
+    /// The change, of a table whose columns have the names at these places of the file's `named` ones. `None` if the row
+    /// has a value in another column.
     pub fn change(
         &self,
         table: &Arc<TableSchema>,
         columns: &Arc<Vec<ResultColumn>>,
-    ) -> Result<Change> {
-        if self.row.len() != 1 + LOG_COLUMNS + 2 * columns.len() {
+        named: usize,
+        places: &[usize],
+    ) -> Result<Option<Change>> {
+        let image = 1 + LOG_COLUMNS;
+        if self.row.len() != image + 2 * named {
             return Err(damaged("a change does not have the number of values of its table"));
         }
-        Change::from_log(table, columns, &WithoutTable(&self.row))
+        let is_set = |place: usize| {
+            let values = [image + 2 * place, image + 2 * place + 1];
+            values.into_iter().any(|place| !matches!(self.row.value(place), ValueRef::Null))
+        };
+        if (0..named).any(|place| !places.contains(&place) && is_set(place)) {
+            return Ok(None);
+        }
+        Change::from_log(table, columns, &LoggedRow { row: &self.row, places }).map(Some)
     }
 }
 
-/// A row of a change without its first value, the number of the table.
-struct WithoutTable<'a>(&'a EncodedRow<'a>);
+/// A row of a change as its table's log has it.
+struct LoggedRow<'a> {
+    row: &'a EncodedRow<'a>,
+    places: &'a [usize],
+}
 
-impl Row for WithoutTable<'_> {
+impl Row for LoggedRow<'_> {
     fn len(&self) -> usize {
-        self.0.len().saturating_sub(1)
+        LOG_COLUMNS + 2 * self.places.len()
     }
 
     fn get(&self, column: usize) -> ValueRef<'_> {
-        self.0.value(column + 1)
+        // The first value is the number of the table.
+        let Some(image) = column.checked_sub(LOG_COLUMNS) else {
+            return self.row.value(column + 1);
+        };
+        let place = self.places.get(image / 2);
+        place
+            .map_or(ValueRef::Null, |place| self.row.value(1 + LOG_COLUMNS + 2 * place + image % 2))
     }
 }
 

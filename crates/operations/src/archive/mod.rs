@@ -10,8 +10,9 @@ mod segment;
 pub(crate) use folder::ArchiveFolder;
 pub use folder::ArchiveSpan;
 
-use bobak_changes::{ChangePage, Changes, TransactionBoundary};
+use bobak_changes::{Changes, CheckedPage, TransactionBoundary};
 use bobak_core::{Engine, Error, ErrorKind, Result};
+use frame::ArchiveStop;
 use segment::SegmentWriter;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -36,6 +37,8 @@ pub struct Archive {
     segment_bytes: u64,
     /// Transaction boundaries behind the end of the folder, in ascending order.
     boundaries: VecDeque<TransactionBoundary>,
+    /// The tables had the layouts that the folder names at this moment, in microseconds.
+    checked: i64,
 }
 
 /// The result of a step.
@@ -56,7 +59,8 @@ impl Archive {
     /// `Busy` if another process writes to the folder; `Conflict` if the folder has changes that the database does not
     /// have, because it is another database or an older state of it; `NotFound` if changes that the folder lacks were
     /// pruned from the change log: take a backup, and begin another folder; `Corrupt` for a damaged file; `Schema` if no
-    /// table is tracked, or SQL dropped and recreated a tracked table; `Misuse` if the folder is a file; `Unsupported`
+    /// table is tracked, if SQL altered, recreated or dropped a tracked table, and if the folder was stopped because of
+    /// that; `Misuse` if the folder is a file; `Unsupported`
     /// for an encrypted database, because the folder is not encrypted: see
     /// [`open_unencrypted`](Self::open_unencrypted); `Io`, `Full`.
     pub fn open(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
@@ -75,12 +79,28 @@ impl Archive {
     pub fn open_unencrypted(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
         reject_file(folder.as_ref())?;
         let mut changes = Changes::of(Arc::clone(&engine)).limit(PAGE_CHANGES);
-        let (last, first) = (changes.last_id()?, changes.first_id()?);
+        let ends = changes.last_id().and_then(|last| Ok((last, changes.first_id()?)));
+        let (last, first) = match ends {
+            Err(error) if error.kind() == ErrorKind::Schema && error.table().is_some() => {
+                stop_folder(&*engine, folder.as_ref(), &error)?;
+                return Err(error);
+            }
+            ends => ends?,
+        };
         let folder = ArchiveFolder::to_write(folder.as_ref())?;
         let mut writer = match folder.last()? {
             Some(segment) => SegmentWriter::append(&segment)?,
             None => SegmentWriter::create(&folder, first)?,
         };
+        if let Some(stop) = writer.stop() {
+            let message = format!(
+                "the folder ends with change {} and can't be continued: take a backup, and begin \
+                 another folder. It ended because {}",
+                writer.position(),
+                stop.reason
+            );
+            return Err(Error::new(ErrorKind::Schema, message).in_table(stop.table.clone()));
+        }
         let position = writer.position();
         if position > last {
             let message = format!(
@@ -89,18 +109,21 @@ impl Archive {
             );
             return Err(Error::new(ErrorKind::Conflict, message));
         }
+        must_be_same(&*engine, position, writer.last())?;
         if position < first {
             let message = format!(
                 "the folder ends with change {position}, and those up to {first} were pruned from \
-                 the feed: take a backup, and begin another folder"
+                 the change log: take a backup, and begin another folder"
             );
-            return Err(Error::new(ErrorKind::NotFound, message));
+            let error = Error::new(ErrorKind::NotFound, message);
+            writer.write_stop(stop_of(0, &error))?;
+            return Err(error);
         }
-        must_be_same(&*engine, position, writer.last())?;
         // Only once the folder is known to be this database's.
         writer.cut()?;
         let (changes, segment_bytes) = (changes.since(position), SEGMENT_BYTES);
-        Ok(Self { changes, folder, writer, segment_bytes, boundaries: VecDeque::new() })
+        let boundaries = VecDeque::new();
+        Ok(Self { changes, folder, writer, segment_bytes, boundaries, checked: 0 })
     }
 
     /// The size from which on a new file is started, in bytes. Default: 64 MiB.
@@ -113,7 +136,8 @@ impl Archive {
     /// Writes and syncs the next changes. If there is none, waits for one, at most this long.
     ///
     /// # Errors
-    /// `Full`, `Io`: the step has no effect, and the next one tries again; `NotFound` if changes were pruned from the
+    /// `Full`, `Io`: the step has no effect, and the next one tries again; `Schema` if SQL altered, recreated or dropped a
+    /// tracked table, so that changes may be incomplete: the folder ends before them; `NotFound` if changes were pruned from the
     /// change log before they were written, or the folder or its last file was removed or moved; those of the engine.
     pub fn step(&mut self, wait: Duration) -> Result<ArchiveReport> {
         self.writer.must_be_there()?;
@@ -122,8 +146,16 @@ impl Archive {
         }
         let from = self.writer.position();
         let mut changes = self.changes.clone().since(from);
-        let page: ChangePage = changes.wait(wait)?;
+        let CheckedPage { page, layouts, checked } = match changes.wait_checked(wait) {
+            Err(error) if error.kind() == ErrorKind::Schema => {
+                self.writer.write_stop(stop_of(self.checked, &error))?;
+                return Err(error);
+            }
+            page => page?,
+        };
         self.changes = changes;
+        self.writer.write_layouts(self.checked, layouts)?;
+        self.checked = checked.as_microsecond();
         if let Some(boundary) = page.boundary.filter(|boundary| boundary.id > from) {
             self.keep_boundary(boundary);
         }
@@ -164,12 +196,31 @@ impl Archive {
     }
 }
 
+/// Why an archive stops.
+fn stop_of(checked: i64, error: &Error) -> ArchiveStop {
+    let table = error.table().unwrap_or_default().to_owned();
+    ArchiveStop { checked, table, reason: error.message().to_owned() }
+}
+
+/// Ends a folder that is this database's, because changes after its last one may be incomplete.
+fn stop_folder(engine: &dyn Engine, folder: &Path, error: &Error) -> Result<()> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let folder = ArchiveFolder::to_write(folder)?;
+    let Some(segment) = folder.last()? else { return Ok(()) };
+    let mut writer = SegmentWriter::append(&segment)?;
+    must_be_same(engine, writer.position(), writer.last())?;
+    writer.write_stop(stop_of(0, error))
+}
+
 /// Rejects a database whose change with the number of the folder's last change differs, or that has earlier changes which
 /// the folder does not have.
 fn must_be_same(engine: &dyn Engine, position: u64, last: Option<(u64, i64)>) -> Result<()> {
     let Some((number, at)) = last else { return Ok(()) };
-    let found =
-        bobak_changes::last_up_to(&*engine.session()?, &bobak_changes::logs(engine)?, position)?;
+    let session = engine.session()?;
+    let logs = bobak_changes::unchecked_logs(&*session)?;
+    let found = bobak_changes::last_up_to(&*session, &logs, position)?;
     // The change may be gone: pruned, or of a table that is no longer tracked.
     let is_same = found.is_none_or(|found| found.0 < number || found == (number, at));
     if is_same {

@@ -2,9 +2,10 @@
 
 use super::folder::ArchiveFolder;
 use super::frame::{
-    self, ArchivedTable, FRAME, Frame, HEAD, LoggedChange, damaged, is_frame, read_frame, read_head,
+    self, ArchiveStop, ArchivedLayouts, ArchivedTable, FRAME, Frame, HEAD, LoggedChange, damaged,
+    is_frame, read_frame, read_head,
 };
-use bobak_changes::{ChangePage, TransactionBoundary};
+use bobak_changes::{ChangePage, TableLayout, TransactionBoundary};
 use bobak_core::durable::{is_at, sync_content, sync_file};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
 use std::collections::HashMap;
@@ -140,6 +141,10 @@ pub(crate) struct SegmentWriter {
     is_torn: bool,
     /// The number and the time of its last change.
     last: Option<(u64, i64)>,
+    /// The layouts of all tracked tables, as the file has them.
+    layouts: Option<Vec<TableLayout>>,
+    /// Why it can't be continued.
+    stop: Option<ArchiveStop>,
 }
 
 /// A table that the file has named.
@@ -159,7 +164,7 @@ impl SegmentWriter {
             return Err(in_file(damaged(message), path));
         };
         check_name(&reader)?;
-        let mut last = None;
+        let (mut last, mut named, mut stop) = (None, None, None);
         while let Some(frame) = reader.next()? {
             match frame {
                 Frame::Table(ArchivedTable { number, name, columns }) => {
@@ -171,13 +176,16 @@ impl SegmentWriter {
                         last = Some((change.id, change.at));
                     }
                 }
+                Frame::Layouts(ArchivedLayouts { layouts, .. }) => named = Some(layouts),
+                Frame::Stop(found) => stop = Some(found),
             }
         }
         let mut file = OpenOptions::new().write(true).open(path).map_err(doing)?;
         file.seek(SeekFrom::Start(reader.bytes)).map_err(doing)?;
         let (path, bytes, position) = (path.to_owned(), reader.bytes, reader.position);
         let is_torn = reader.unfinished() > 0;
-        Ok(Self { path, file, bytes, position, tables, out: Vec::new(), is_torn, last })
+        let (out, layouts) = (Vec::new(), named);
+        Ok(Self { path, file, bytes, position, tables, out, is_torn, last, layouts, stop })
     }
 
     /// Removes an incomplete frame at the end. Call this before anything is written.
@@ -208,6 +216,8 @@ impl SegmentWriter {
             out,
             is_torn: false,
             last: None,
+            layouts: None,
+            stop: None,
         })
     }
 
@@ -219,6 +229,34 @@ impl SegmentWriter {
     /// The number of the last change that was found in the file, and its time in microseconds.
     pub const fn last(&self) -> Option<(u64, i64)> {
         self.last
+    }
+
+    /// Why it can't be continued, if it can't.
+    pub const fn stop(&self) -> Option<&ArchiveStop> {
+        self.stop.as_ref()
+    }
+
+    /// Records the layouts of all tracked tables if they are not those of the file. Those before were in force at `checked`.
+    pub fn write_layouts(&mut self, checked: i64, layouts: Vec<TableLayout>) -> Result<()> {
+        if self.layouts.as_ref() != Some(&layouts) {
+            self.out.clear();
+            frame::put_layouts(&mut self.out, checked, &layouts)?;
+            self.append_frame()?;
+            self.layouts = Some(layouts);
+        }
+        Ok(())
+    }
+
+    /// Ends the archive here, unless it has ended.
+    pub fn write_stop(&mut self, stop: ArchiveStop) -> Result<()> {
+        if self.stop.is_none() {
+            self.cut()?;
+            self.out.clear();
+            frame::put_stop(&mut self.out, &stop)?;
+            self.append_frame()?;
+            self.stop = Some(stop);
+        }
+        Ok(())
     }
 
     /// How large the file is.

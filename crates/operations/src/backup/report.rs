@@ -1,7 +1,7 @@
 //! What a backup contains.
 
 use super::Compression;
-use bobak_core::change_log::{COUNTER_TABLE, LOG_PREFIX, REPLICA_TABLE, TRACKED_TABLE};
+use bobak_core::change_log::is_change_log_table;
 use bobak_core::{BackupContent, UnverifiedTable};
 
 /// What a backup contains.
@@ -55,10 +55,7 @@ impl BackupReport {
 
     /// The tables without those in which Bobak itself keeps the change log.
     pub fn user_tables(&self) -> impl Iterator<Item = (&str, u64)> {
-        let own = |name: &str| {
-            [COUNTER_TABLE, TRACKED_TABLE, REPLICA_TABLE].contains(&name)
-                || name.starts_with(LOG_PREFIX)
-        };
-        self.tables.iter().map(|(name, rows)| (&**name, *rows)).filter(move |(name, _)| !own(name))
+        let rows = self.tables.iter().map(|(name, rows)| (&**name, *rows));
+        rows.filter(|(name, _)| !is_change_log_table(name))
     }
 }

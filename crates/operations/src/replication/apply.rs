@@ -25,7 +25,8 @@ struct RowStates<'c> {
 
 struct ReplicatedRow<'c> {
     key: Vec<Value<'static>>,
-    row: Option<&'c DynRow>,
+    /// The row, and the change that left it.
+    row: Option<(&'c DynRow, u64)>,
 }
 
 /// Applies a page's changes and those after it, up to the transaction boundary seen with the page, and records the position,
@@ -105,7 +106,8 @@ impl<'c> RowStates<'c> {
                 let message = "the table was changed while it was read: go on with the next step";
                 return Err(Error::new(ErrorKind::Schema, message).in_table(name));
             }
-            for (row, left) in [(&change.before, None), (&change.after, change.after.as_ref())] {
+            let after = change.after.as_ref().map(|row| (row, change.id));
+            for (row, left) in [(&change.before, None), (&change.after, after)] {
                 if let Some(row) = row {
                     must_have_key(change, row)?;
                     let key = pair.columns.key(&pair.source, &pair.target, row)?;
@@ -146,10 +148,11 @@ fn batch(pairs: &[TablePair], states: &RowStates<'_>) -> Result<WriteBatch> {
             batch.push(&Write { table, verb, fields: NO_FIELDS, values: &state.key })?;
         }
     }
-    let mut values = Vec::new();
     for ((number, _), state) in rows {
-        if let (Some(pair), Some(row)) = (pairs.get(*number), state.row) {
-            pair.columns.values(row, &mut values)?;
+        if let (Some(pair), Some((row, change))) = (pairs.get(*number), state.row) {
+            let row = pair.widened(row, change);
+            let mut values = Vec::new();
+            pair.columns.values(&row, &mut values)?;
             let (table, verb) = (&pair.target, Verb::InsertOrReplace);
             batch.push(&Write { table, verb, fields: NO_FIELDS, values: &values })?;
         }

@@ -122,8 +122,7 @@ impl Replica {
     /// [`ReplicationReport::whole`].
     ///
     /// # Errors
-    /// `Misuse` before [`begin`](Self::begin); `Schema` if a column was added in the source: add it in the target, then
-    /// continue; `NotFound` if changes were pruned before they were read; `Conflict` if the source ends before the
+    /// `Misuse` before [`begin`](Self::begin); `Schema` if a table of the source was altered other than by Bobak; `NotFound` if changes were pruned before they were read; `Conflict` if the source ends before the
     /// replica's position or differs there, since an older state was restored: begin again with an empty target; `Conflict`
     /// also if another replica writes to the target; those of both engines.
     pub fn step(&mut self, wait: Duration) -> Result<ReplicationReport> {
@@ -157,7 +156,7 @@ impl Replica {
             );
             return Err(Error::new(ErrorKind::Conflict, message));
         }
-        let page = changes.wait(wait)?;
+        let page = changes.wait_checked(wait)?.page;
         if page.next <= from {
             return Ok(ReplicationReport {
                 changes: 0,
@@ -170,7 +169,10 @@ impl Replica {
             self.must_be_same(from)?;
         }
         let mut made = filled.then_some(self.made);
-        let more = |position| changes.clone().since(position).page();
+        let more = |position| {
+            let page = changes.clone().since(position).wait_checked(Duration::ZERO);
+            page.map(|checked| checked.page)
+        };
         let done = apply::apply(&*self.to, &self.pairs, from, page, &mut made, more)?;
         self.made = made.unwrap_or(self.made);
         Ok(done)
@@ -249,10 +251,12 @@ impl Replica {
             let message = "no table of the source is tracked: track those to replicate";
             return Err(Error::new(ErrorKind::Schema, message));
         }
+        if self.position.is_some() {
+            pair::widen_targets(&logs, &*self.to)?;
+        }
         let there = self.to.tables()?;
         let triggers = self.to.session()?.triggers()?.unwrap_or_default();
-        let tables = logs.into_iter().map(|log| log.table);
-        self.pairs = TablePair::all(tables, &self.names, &there, &triggers)?;
+        self.pairs = TablePair::all(logs, &self.names, &there, &triggers)?;
         Ok(())
     }
 }

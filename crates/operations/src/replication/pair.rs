@@ -2,10 +2,11 @@
 
 use crate::copy::CopyProgress;
 use crate::copy::{self, Columns};
+use bobak_changes::ChangeLog;
 use bobak_core::change_log::{Trigger, is_capture_trigger};
 use bobak_core::{
-    BulkChange, Engine, Error, ErrorKind, Result, SchemaChange, Select, Source, TableSchema,
-    TableSchemaBuilder,
+    BulkChange, ColumnSchema, DynRow, Engine, Error, ErrorKind, Result, Row, SchemaChange, Select,
+    Source, TableSchema, TableSchemaBuilder, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -17,29 +18,60 @@ pub(crate) struct TablePair {
     /// Whether it exists in the target.
     exists: bool,
     pub columns: Columns,
+    /// The source's columns that were added after its first layout, and the last change before that.
+    added: Vec<AddedColumn>,
+}
+
+struct AddedColumn {
+    /// The position in the source.
+    position: usize,
+    since: u64,
+    /// What rows got that were there already.
+    value: Value<'static>,
+}
+
+/// A row that was captured before columns were added to its table, with the values that they gave it.
+pub(crate) struct WidenedRow<'p> {
+    row: &'p DynRow,
+    added: &'p [AddedColumn],
+    change: u64,
+}
+
+impl Row for WidenedRow<'_> {
+    fn len(&self) -> usize {
+        Row::len(self.row)
+    }
+
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        let is_later =
+            |added: &&AddedColumn| added.position == column && self.change <= added.since;
+        match self.added.iter().find(is_later) {
+            Some(added) => added.value.as_ref(),
+            None => Row::get(self.row, column),
+        }
+    }
 }
 
 impl TablePair {
     /// The tracked tables with these names, or all of them if none is named, with those of the target.
     pub fn all(
-        tracked: impl Iterator<Item = Arc<TableSchema>>,
+        tracked: Vec<ChangeLog>,
         names: &[String],
         there: &[TableSchema],
         triggers: &[Trigger],
     ) -> Result<Vec<Self>> {
-        let tracked: Vec<_> = tracked.collect();
-        let is = |table: &Arc<TableSchema>, name: &String| table.name().eq_ignore_ascii_case(name);
+        let is = |log: &ChangeLog, name: &String| log.table.name().eq_ignore_ascii_case(name);
         if let Some(name) = names.iter().find(|name| !tracked.iter().any(|t| is(t, name))) {
             let message = "the table is not tracked in the source: track it first";
             return Err(Error::new(ErrorKind::Schema, message).in_table(name.clone()));
         }
-        let wanted =
-            |table: &Arc<TableSchema>| names.is_empty() || names.iter().any(|name| is(table, name));
-        let tables = tracked.into_iter().filter(wanted);
-        tables.map(|source| Self::new(source, there, triggers)).collect()
+        let wanted = |log: &ChangeLog| names.is_empty() || names.iter().any(|name| is(log, name));
+        let logs = tracked.into_iter().filter(wanted);
+        logs.map(|log| Self::new(&log, there, triggers)).collect()
     }
 
-    fn new(source: Arc<TableSchema>, there: &[TableSchema], triggers: &[Trigger]) -> Result<Self> {
+    fn new(log: &ChangeLog, there: &[TableSchema], triggers: &[Trigger]) -> Result<Self> {
+        let source = Arc::clone(&log.table);
         let found = there.iter().find(|table| table.name().eq_ignore_ascii_case(source.name()));
         let target = match found {
             Some(found) => Arc::new(found.clone()),
@@ -64,13 +96,20 @@ impl TablePair {
             return Err(name(Error::new(ErrorKind::Unsupported, message)));
         }
         let columns = Columns::new(&source, &target).map_err(name)?;
-        Ok(Self { target, exists: found.is_some(), columns, source })
+        let added = added_columns(log);
+        Ok(Self { target, exists: found.is_some(), columns, source, added })
+    }
+
+    /// The source's row after a change, as it was when the source's last column was added.
+    pub fn widened<'p>(&'p self, row: &'p DynRow, change: u64) -> WidenedRow<'p> {
+        WidenedRow { row, added: &self.added, change }
     }
 
     /// A table whose own changes are replayed.
     pub fn same(table: &Arc<TableSchema>) -> Result<Self> {
         let columns = Columns::new(table, table)?;
-        Ok(Self { source: Arc::clone(table), target: Arc::clone(table), exists: true, columns })
+        let (source, target) = (Arc::clone(table), Arc::clone(table));
+        Ok(Self { source, target, exists: true, columns, added: Vec::new() })
     }
 
     /// Rejects a table that has rows.
@@ -117,8 +156,44 @@ impl TablePair {
     }
 }
 
+/// Adds the columns to the target that were added to the source since it was tracked.
+pub(crate) fn widen_targets(logs: &[ChangeLog], to: &dyn Engine) -> Result<()> {
+    for target in to.tables()? {
+        let is_same = |log: &&ChangeLog| log.table.name().eq_ignore_ascii_case(target.name());
+        let Some(log) = logs.iter().find(is_same) else { continue };
+        let mut target = target;
+        for added in added_columns(log) {
+            let Some(column) = log.table.columns().get(added.position) else { continue };
+            if target.column(&column.name).is_err() {
+                target = with_columns(&target, std::slice::from_ref(column))?;
+                let column = target.columns().len().saturating_sub(1);
+                let table = Arc::new(target.clone());
+                to.alter(&[SchemaChange::AddColumn { table, column }])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn added_columns(log: &ChangeLog) -> Vec<AddedColumn> {
+    let mut added = Vec::new();
+    for (position, column) in log.table.columns().iter().enumerate() {
+        let first = log.layouts.iter().position(|layout| layout.has_column(&column.name));
+        if let Some(layout) = first.filter(|first| *first > 0).and_then(|at| log.layouts.get(at)) {
+            let (since, value) = (layout.since, column.added_value());
+            added.push(AddedColumn { position, since, value });
+        }
+    }
+    added
+}
+
 /// The table as a replica has it, without foreign keys.
 fn without_references(table: &TableSchema) -> Result<TableSchema> {
+    with_columns(table, &[])
+}
+
+/// The table as a replica has it, with more columns.
+fn with_columns(table: &TableSchema, more: &[ColumnSchema]) -> Result<TableSchema> {
     let name =
         |position: &usize| table.columns().get(*position).map(|column| column.name.to_string());
     let key: Vec<String> = table.key().iter().filter_map(name).collect();
@@ -126,9 +201,10 @@ fn without_references(table: &TableSchema) -> Result<TableSchema> {
     if table.key_generation() == bobak_core::KeyGeneration::Given {
         builder = builder.given_key();
     }
-    for column in table.columns() {
+    for column in table.columns().iter().chain(more) {
         let mut column = column.clone();
         column.reference = None;
+        column.unique &= table.column(&column.name).is_ok();
         builder = builder.column(column);
     }
     for index in table.indexes() {

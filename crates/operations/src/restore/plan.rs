@@ -5,16 +5,20 @@
 
 use super::options::{RecoveryTarget, ReplayOptions};
 use crate::archive::ArchiveFolder;
-use crate::archive::frame::{ArchivePage, Frame, LoggedChange};
+use crate::archive::frame::{ArchivePage, ArchivedLayouts, Frame, LoggedChange};
+use bobak_changes::TableLayout;
 use bobak_core::{Error, ErrorKind, Result, Timestamp};
+use std::collections::VecDeque;
 
 /// Where the restored database ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Begin {
     /// The number of its last change.
     pub position: u64,
     /// The last change in its change log, and its time in microseconds.
     pub last: Option<(u64, i64)>,
+    /// The layouts of its tracked tables.
+    pub layouts: Vec<TableLayout>,
 }
 
 /// The changes to replay.
@@ -27,6 +31,19 @@ pub(super) struct ReplayPlan {
     pub read: Option<Timestamp>,
     pub left_out: u64,
     pub is_end: bool,
+    /// Whether the archive names the layouts of its tables, so that none was altered among the changes.
+    pub has_layouts: bool,
+}
+
+/// A change of the tracked tables that can't be replayed.
+struct Alteration {
+    /// It was made after the change with this number, and not before this moment in microseconds.
+    after: u64,
+    checked: i64,
+    table: String,
+    reason: String,
+    /// Whether a transaction is known to end with that change.
+    is_boundary: bool,
 }
 
 impl ReplayPlan {
@@ -36,6 +53,8 @@ impl ReplayPlan {
     /// As [`Db::replay`](replay()).
     pub fn new(folder: &ArchiveFolder, begin: Begin, options: ReplayOptions) -> Result<Self> {
         let mut scan = ArchiveScan::new(options.until, begin);
+        // The number of the last change that was read.
+        let mut read = 0;
         folder.each(|reader| {
             if reader.from > scan.end {
                 let (from, position) = (reader.from, scan.end);
@@ -45,14 +64,30 @@ impl ReplayPlan {
                 );
                 return Err(Error::new(ErrorKind::NotFound, message));
             }
+            read = reader.position;
             while let Some(frame) = reader.next()? {
-                if let Frame::Page(page) = frame {
-                    scan.page(&page)?;
+                match frame {
+                    Frame::Page(page) => scan.page(&page)?,
+                    Frame::Layouts(layouts) => scan.layouts = Some((read, layouts)),
+                    Frame::Stop(stop) if read >= scan.begin.position => {
+                        scan.compare_layouts();
+                        let (after, checked) = (read, stop.checked);
+                        let (table, reason) = (stop.table, stop.reason);
+                        let is_boundary = false;
+                        let stop = Alteration { after, checked, table, reason, is_boundary };
+                        scan.alterations.push_back(stop);
+                    }
+                    Frame::Stop(_) | Frame::Table(_) => {}
                 }
+                read = reader.position;
             }
             scan.end = scan.end.max(reader.position);
             Ok(true)
         })?;
+        if read >= scan.begin.position {
+            scan.compare_layouts();
+        }
+        scan.alter_before(u64::MAX);
         scan.plan(options.partial)
     }
 }
@@ -75,10 +110,16 @@ struct ArchiveScan {
     is_beyond: bool,
     /// The first boundary after `until`.
     next: Option<u64>,
+    /// The layouts that the archive named last, after which change, until they were compared with the database's.
+    layouts: Option<(u64, ArchivedLayouts)>,
+    has_layouts: bool,
+    /// Those ahead, in order, and the first one before the target.
+    alterations: VecDeque<Alteration>,
+    altered: Option<Alteration>,
 }
 
 impl ArchiveScan {
-    const fn new(until: RecoveryTarget, begin: Begin) -> Self {
+    fn new(until: RecoveryTarget, begin: Begin) -> Self {
         let position = begin.position;
         Self {
             until,
@@ -91,10 +132,66 @@ impl ArchiveScan {
             behind: 0,
             is_beyond: false,
             next: None,
+            layouts: None,
+            has_layouts: false,
+            alterations: VecDeque::new(),
+            altered: None,
+        }
+    }
+
+    /// Finds what the layouts that the archive named last have, and the database does not, or the other way round.
+    fn compare_layouts(&mut self) {
+        let Some((read, ArchivedLayouts { checked, layouts })) = self.layouts.take() else {
+            return;
+        };
+        self.has_layouts = true;
+        let position = self.begin.position;
+        let known = std::mem::replace(&mut self.begin.layouts, layouts);
+        let mut found = Vec::new();
+        let mut alteration = |since: Option<u64>, table: &String, reason: &str| {
+            let (table, reason) = (table.clone(), reason.to_owned());
+            let (after, is_boundary) = (since.unwrap_or(read).max(position), since.is_some());
+            found.push(Alteration { after, checked, table, reason, is_boundary });
+        };
+        for layout in self.begin.layouts.iter().filter(|layout| !known.contains(layout)) {
+            let was = known.iter().any(|other| other.table == layout.table);
+            let reason = if was { "its columns changed" } else { "it was not tracked before" };
+            alteration(Some(layout.since), &layout.table, reason);
+        }
+        let is_gone = |layout: &&TableLayout| {
+            !self.begin.layouts.iter().any(|other| other.table == layout.table)
+        };
+        for layout in known.iter().filter(is_gone) {
+            alteration(None, &layout.table, "it is no longer tracked");
+        }
+        found.sort_by_key(|alteration| alteration.after);
+        self.alterations.extend(found);
+    }
+
+    /// Notes the first alteration made before a change, unless the target is before it.
+    fn alter_before(&mut self, id: u64) {
+        while self.alterations.front().is_some_and(|alteration| alteration.after < id) {
+            let Some(alteration) = self.alterations.pop_front() else { return };
+            let is_before = match self.until {
+                RecoveryTarget::End => false,
+                RecoveryTarget::Change(until) => until <= alteration.after,
+                RecoveryTarget::Moment(at) => at.as_microsecond() <= alteration.checked,
+            };
+            if alteration.is_boundary && !self.is_beyond && alteration.after >= self.cut {
+                (self.cut, self.read, self.behind) = (alteration.after, None, 0);
+                self.is_boundary = true;
+            }
+            self.is_beyond |= is_before;
+            if !self.is_beyond && self.altered.is_none() {
+                self.altered = Some(alteration);
+            }
         }
     }
 
     fn page(&mut self, page: &ArchivePage<'_>) -> Result<()> {
+        if page.next > self.begin.position {
+            self.compare_layouts();
+        }
         let mut boundaries = page.boundaries.iter().flatten().peekable();
         for row in &page.changes {
             let change = LoggedChange::of(*row)?;
@@ -132,6 +229,7 @@ impl ArchiveScan {
         if change.id <= self.begin.position {
             return;
         }
+        self.alter_before(change.id);
         self.is_beyond |= match self.until {
             RecoveryTarget::End => false,
             RecoveryTarget::Change(id) => change.id > id,
@@ -144,6 +242,10 @@ impl ArchiveScan {
     }
 
     fn boundary(&mut self, id: u64, read: Option<Timestamp>) {
+        self.alter_before(id);
+        if self.altered.is_some() {
+            return;
+        }
         if self.is_beyond {
             self.next.get_or_insert(id);
         } else if id >= self.cut {
@@ -153,16 +255,26 @@ impl ArchiveScan {
     }
 
     fn plan(self, partial: bool) -> Result<ReplayPlan> {
+        if let Some(Alteration { after, table, reason, .. }) = self.altered {
+            let message = format!(
+                "the table was altered after change {after}, which a replay can't do: restore a later \
+                 backup, or name a target up to change {}: {reason}",
+                self.cut
+            );
+            return Err(Error::new(ErrorKind::Schema, message).in_table(table));
+        }
+        let has_layouts = self.has_layouts;
         if let RecoveryTarget::Change(id) = self.until {
             self.must_be_boundary(id, partial)?;
         }
         let is_end = !self.is_beyond;
         if partial && self.behind > 0 {
             let to = if is_end { self.end } else { self.last };
-            return Ok(ReplayPlan { to, whole: false, read: None, left_out: 0, is_end });
+            let (whole, read, left_out) = (false, None, 0);
+            return Ok(ReplayPlan { to, whole, read, left_out, is_end, has_layouts });
         }
         let (to, whole, read) = (self.cut, self.is_boundary, self.read);
-        Ok(ReplayPlan { to, whole, read, left_out: self.behind, is_end })
+        Ok(ReplayPlan { to, whole, read, left_out: self.behind, is_end, has_layouts })
     }
 
     fn must_be_boundary(&self, id: u64, partial: bool) -> Result<()> {

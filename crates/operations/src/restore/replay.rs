@@ -14,8 +14,8 @@ use bobak_changes::Change;
 use bobak_changes::{ChangeLog, compare_number, last_id, last_up_to, logs_in};
 use bobak_core::change_log::{SEQ, counter_schema};
 use bobak_core::{
-    Assign, Comparison, Engine, Error, ErrorKind, FieldSet, OnError, Result, ResultColumn, Session,
-    Timestamp, TransactionControl, Value, Verb, Write, WriteBatch,
+    Assign, ColumnSchema, Comparison, Engine, Error, ErrorKind, FieldSet, OnError, Result,
+    ResultColumn, Session, Timestamp, TransactionControl, Value, Verb, Write, WriteBatch,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -72,8 +72,9 @@ pub(super) fn replay_folder(
     options: ReplayOptions,
 ) -> Result<ReplayReport> {
     let (logs, begin) = Replay::read_begin(engine, options.until)?;
+    let position = begin.position;
     let plan = ReplayPlan::new(folder, begin, options)?;
-    let mut replay = Replay::new(engine, logs, begin.position, plan)?;
+    let mut replay = Replay::new(engine, logs, position, plan)?;
     let done = folder.each(|reader| {
         let mut tables = HashMap::new();
         while let Some(frame) = reader.next()? {
@@ -84,6 +85,7 @@ pub(super) fn replay_folder(
                         return Ok(false);
                     }
                 }
+                Frame::Layouts(_) | Frame::Stop(_) => {}
             }
         }
         Ok(true)
@@ -138,7 +140,8 @@ impl<'e> Replay<'e> {
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
         let last = last_up_to(&*session, &logs, position)?;
-        Ok((logs, Begin { position, last }))
+        let layouts = logs.iter().flat_map(|log| log.layouts.iter().cloned()).collect();
+        Ok((logs, Begin { position, last, layouts }))
     }
 
     fn new(
@@ -221,11 +224,17 @@ impl<'e> Replay<'e> {
         };
         let log = self.logs.iter().find(same);
         let log = log.ok_or_else(|| altered("the backup's table is not tracked yet"))?;
-        let names = log.table.columns().iter().map(|column| column.name.as_ref());
-        if !table.columns.iter().map(String::as_str).eq(names) {
-            return Err(altered("the table was altered after the backup"));
-        }
-        logged.change(&log.table, &Arc::new(ResultColumn::of_table(&log.table)))
+        let place = |column: &ColumnSchema| table.columns.iter().position(|n| *n == column.name);
+        let places: Option<Vec<usize>> = log.table.columns().iter().map(place).collect();
+        let named = table.columns.len();
+        // A column that was added after the last change of the plan is NULL in the archive: the archiver was behind.
+        let fits = |places: &Vec<usize>| places.len() == named || self.plan.has_layouts;
+        let change = places.filter(fits).map(|places| {
+            let columns = Arc::new(ResultColumn::of_table(&log.table));
+            logged.change(&log.table, &columns, named, &places)
+        });
+        let change = change.transpose()?.flatten();
+        change.ok_or_else(|| altered("the table was altered after the backup"))
     }
 }
 

@@ -13,7 +13,7 @@ use bobak_core::{
     change_log,
 };
 use bobak_sql::{
-    Dialect, FOLDED, add_column, add_index, add_reference, create_table, folded, quote,
+    Dialect, FOLDED, TrackReason, add_column, add_index, add_reference, create_table, folded, quote,
 };
 
 /// Makes all of the changes, or none.
@@ -109,21 +109,25 @@ fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<
                 return Err(error.in_table(table.name()));
             }
             let triggers = tables::triggers(connection)?;
-            let mut sql_texts = Vec::new();
-            if log.is_some() && !change_log::is_captured(&triggers, table.name()) {
-                sql_texts = bobak_sql::note_gap(dialect, &table);
-            }
-            sql_texts.extend(bobak_sql::track(dialect, &table, log.as_ref(), *history)?);
-            Ok(sql_texts)
+            let captured = change_log::is_captured(&triggers, table.name());
+            let reason = TrackReason::Track { captured, history: *history };
+            bobak_sql::track(dialect, &table, log.as_ref(), reason)
         }
-        SchemaChange::AddColumn { table, .. } => match stored(table)? {
-            (table, Some(log)) => bobak_sql::track(dialect, &table, Some(&log), false),
-            (_, None) => Ok(Vec::new()),
-        },
-        SchemaChange::Untrack(table) => match stored(table)? {
-            (table, Some(_)) => Ok(bobak_sql::untrack(dialect, &table)),
-            (_, None) => Ok(Vec::new()),
-        },
+        SchemaChange::AddColumn { table, column } => {
+            let added = table.columns().get(*column).map_or("", |column| &column.name);
+            match stored(table)? {
+                (table, Some(log)) => {
+                    bobak_sql::track(dialect, &table, Some(&log), TrackReason::Added(added))
+                }
+                (_, None) => Ok(Vec::new()),
+            }
+        }
+        SchemaChange::Untrack(table) => {
+            match change_log::log_to_drop(tables::with_logs(connection)?, table)? {
+                (table, Some(_)) => bobak_sql::untrack(dialect, &table),
+                (_, None) => Ok(Vec::new()),
+            }
+        }
         _ => Ok(Vec::new()),
     }
 }

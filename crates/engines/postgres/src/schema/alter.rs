@@ -8,7 +8,7 @@ use bobak_core::{
     Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value, ValueRef,
     change_log,
 };
-use bobak_sql::{note_index_name, substitute_index_names};
+use bobak_sql::{TrackReason, note_index_name, substitute_index_names};
 use std::collections::HashSet;
 
 /// Makes the changes, all or none.
@@ -138,21 +138,28 @@ fn log_statements(
             let (table, log) = stored(table)?;
             check(&change_log::log_schema(&table, *history)?)?;
             let triggers = crate::schema::catalog::triggers(state, connection)?;
-            let mut sql_texts = Vec::new();
-            if log.is_some() && !change_log::is_captured(&triggers, table.name()) {
-                sql_texts = bobak_sql::note_gap(SQL, &table);
-            }
-            sql_texts.extend(bobak_sql::track(SQL, &table, log.as_ref(), *history)?);
-            Ok(sql_texts)
+            let captured = change_log::is_captured(&triggers, table.name());
+            let reason = TrackReason::Track { captured, history: *history };
+            bobak_sql::track(SQL, &table, log.as_ref(), reason)
         }
-        SchemaChange::AddColumn { table, .. } => match stored(table)? {
-            (table, Some(log)) => bobak_sql::track(SQL, &table, Some(&log), false),
-            (_, None) => Ok(Vec::new()),
-        },
-        SchemaChange::Untrack(table) => match stored(table)? {
-            (table, Some(_)) => Ok(bobak_sql::untrack(SQL, &table)),
-            (_, None) => Ok(Vec::new()),
-        },
+        SchemaChange::AddColumn { table, column } => {
+            let added = table.columns().get(*column).map_or("", |column| &column.name);
+            match stored(table)? {
+                (table, Some(log)) => {
+                    bobak_sql::track(SQL, &table, Some(&log), TrackReason::Added(added))
+                }
+                (_, None) => Ok(Vec::new()),
+            }
+        }
+        SchemaChange::Untrack(table) => {
+            match change_log::log_to_drop(
+                crate::schema::catalog::with_logs(state, connection)?,
+                table,
+            )? {
+                (table, Some(_)) => bobak_sql::untrack(SQL, &table),
+                (_, None) => Ok(Vec::new()),
+            }
+        }
         _ => Ok(Vec::new()),
     }
 }

@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema, Value, change_log};
 use bobak_sql::{
-    Dialect, add_column, add_index, create_table, note_gap, substitute_index_names, untrack,
+    Dialect, TrackReason, add_column, add_index, create_table, substitute_index_names, untrack,
 };
 
 /// Applies the changes in the open transaction. After an error the caller undoes them.
@@ -23,10 +23,12 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
         }
         SchemaChange::AddColumn { table, column } => {
             run(connection, table, &add_column(Dialect::Sqlite, table, *column)?)?;
-            let (table, log) = stored(connection, table)?;
-            match log {
-                Some(log) => track(connection, &table, Some(&log), false),
-                None => Ok(()),
+            let added = table.columns().get(*column).map_or("", |column| &column.name);
+            match stored(connection, table)? {
+                (table, Some(log)) => {
+                    track(connection, &table, Some(&log), TrackReason::Added(added))
+                }
+                (_, None) => Ok(()),
             }
         }
         SchemaChange::AddIndex { table, index } => {
@@ -36,17 +38,19 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(connection, table)?;
             let triggers = crate::schema::tables::triggers(connection)?;
-            if log.is_some() && !change_log::is_captured(&triggers, table.name()) {
-                run(connection, &table, &note_gap(Dialect::Sqlite, &table))?;
-            }
-            track(connection, &table, log.as_ref(), *history)?;
+            let captured = change_log::is_captured(&triggers, table.name());
+            let reason = TrackReason::Track { captured, history: *history };
+            track(connection, &table, log.as_ref(), reason)?;
             // So that rows deleted by REPLACE fire the triggers of change capture.
             connection.run_owned("PRAGMA recursive_triggers = on")
         }
-        SchemaChange::Untrack(table) => match stored(connection, table)? {
-            (table, Some(_)) => run(connection, &table, &untrack(Dialect::Sqlite, &table)),
-            (_, None) => Ok(()),
-        },
+        SchemaChange::Untrack(table) => {
+            let tables = crate::schema::tables::read_with_logs(connection)?;
+            match change_log::log_to_drop(tables, table)? {
+                (table, Some(_)) => run(connection, &table, &untrack(Dialect::Sqlite, &table)?),
+                (_, None) => Ok(()),
+            }
+        }
         _ => Err(Error::new(
             ErrorKind::Unsupported,
             "the sqlite engine does not know this change of a schema",
@@ -73,9 +77,9 @@ fn track(
     connection: &mut Connection,
     table: &TableSchema,
     log: Option<&TableSchema>,
-    history: bool,
+    reason: TrackReason<'_>,
 ) -> Result<()> {
-    run(connection, table, &bobak_sql::track(Dialect::Sqlite, table, log, history)?)
+    run(connection, table, &bobak_sql::track(Dialect::Sqlite, table, log, reason)?)
 }
 
 /// The table as it is in the file, and its change log if it is tracked.

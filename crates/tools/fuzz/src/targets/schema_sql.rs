@@ -6,7 +6,7 @@ use bobak_core::{
     ColumnSchema, Engine, OnDelete, SchemaChange, Source, TableSchema, Type, Value, ValueRef,
     change_log,
 };
-use bobak_sql::{Dialect, add_column, add_index, create_table, index_remark, track};
+use bobak_sql::{Dialect, TrackReason, add_column, add_index, create_table, index_remark, track};
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
 
@@ -83,7 +83,8 @@ fn rendered(dialect: Dialect, table: &TableSchema) {
             assert_eq!(changed, table.name(), "{text}");
         }
     }
-    for text in track(dialect, table, None, true).unwrap_or_default() {
+    let reason = TrackReason::Track { captured: true, history: true };
+    for text in track(dialect, table, None, reason).unwrap_or_default() {
         // The trigger of change capture has two statements.
         let is_trigger = text.starts_with("CREATE TRIGGER") && text.ends_with("; END");
         one_statement(dialect, &text, if is_trigger { 2 } else { 0 });
