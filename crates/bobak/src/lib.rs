@@ -18,6 +18,7 @@
 //! * [`backup`], [`archive`], [`restore`]: backups of a running database, and point-in-time restore.
 //! * [`changes`]: every change of tracked tables, for history, live views and replicas.
 //! * [`replication`] and [`copy`]: other databases, of any engine, with the same tables.
+//! * [`migration`]: changes of tables that exist, as files of steps.
 //! * [`engine`]: the engines with their settings, and the contract for new ones.
 //! * `aio` (feature `async`): the same API for async code, on any runtime.
 //! * `cache` (feature `cache`): records kept in memory by their keys.
@@ -59,7 +60,7 @@ pub use bobak_core::{
 };
 pub use bobak_derive::{Field, FromRow, Record, Shape};
 #[doc(inline)]
-pub use bobak_operations::{archive, backup, copy, replication, restore};
+pub use bobak_operations::{archive, backup, copy, migration, replication, restore};
 pub use db::{Db, DbBuilder};
 pub use dynamic::DynTable;
 pub use parameters::Parameters;

@@ -27,7 +27,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Import, query, export, copy, back up, replicate and serve databases.
+/// Import, query, export, copy, migrate, back up, replicate and serve databases.
 ///
 /// DATABASE is the name of an SQLite file, such as flights.db, or a URL, such as postgres://me@localhost/flights.
 /// Settings follow a question mark: flights.db?synchronous=off.
@@ -73,6 +73,7 @@ enum Command {
     Schema(commands::SchemaCommand),
     Export(commands::ExportCommand),
     Copy(commands::CopyCommand),
+    Migrate(commands::MigrateCommand),
     Backup(commands::BackupCommand),
     Restore(commands::RestoreCommand),
     #[cfg(feature = "encryption")]
@@ -100,6 +101,7 @@ Examples:
   bobak schema flights.db --rust
   bobak export flights.db --table flights --output flights.ndjson
   bobak copy flights.db postgres://me@localhost/flights --checksum
+  bobak migrate up app.db
   bobak backup flights.db flights-backup.db.zst
   bobak replicate app.db replica.db --track
   bobak serve app.db --unix /run/app.socket
@@ -128,6 +130,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Schema(command) => command.run(&screen),
         Command::Export(command) => command.run(&screen),
         Command::Copy(command) => command.run(&screen),
+        Command::Migrate(command) => command.run(&screen),
         Command::Backup(command) => command.run(&screen),
         Command::Restore(command) => command.run(&screen),
         #[cfg(feature = "encryption")]

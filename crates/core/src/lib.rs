@@ -6,6 +6,7 @@
 //! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`WriteBatch`] →
 //! [`Engine`] and [`Session`].
 
+mod alteration;
 mod assign;
 mod atomic_file;
 mod backup;
@@ -46,6 +47,7 @@ mod word_hasher;
 
 pub mod url;
 
+pub use alteration::TableAlteration;
 pub use assign::{Assign, Assignment};
 pub use atomic_file::AtomicFile;
 pub use backup::{

@@ -70,6 +70,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `index(a, b)` | an index over these fields, in this order; may be repeated | none |
 /// | `index(a, b, unique)` | no two rows agree in all of these fields | not unique |
 /// | `index(a, b, name = "x")` | the index's name | table and columns: `people_a_b` |
+/// | `renamed_from = "person"` | the table's former name, by which a migration finds it | none |
 /// | `crate = "path"` | where the crate `bobak` is, when it was renamed | `::bobak` |
 ///
 /// A field that is itself called `unique` is written `r#unique` in an index. Clippy takes a field
@@ -83,6 +84,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `key` | part of the key: on one field an `i64`, `Uuid` or `String`, or on 2 to 4 fields of any type, whose key is a tuple in field order | the field `id` |
 /// | `key = "given"` | the same, and 0 and the nil UUID are keys like others | the engine gives an `i64` that is 0, Bobak a `Uuid` that is nil |
 /// | `column = "name"` | the column's name | the field's |
+/// | `renamed_from = "name"` | the column's former name, by which a migration finds it | none |
 /// | `max = 40` | the most characters of a text, 1 to 4,294,967,295; checked before anything is sent | no limit |
 /// | `unique` | no two rows have the same value; NULLs are never the same | they may |
 /// | `index` | an index over this field alone | none |
@@ -159,6 +161,7 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 /// |---|---|---|---|
 /// | `column = "name"` | a named field | the column that it is read from | the field's name |
 /// | `skip` | a field | not read: `Default::default()` | read |
+/// | `renamed_from = "person"` | the table's former name, by which a migration finds it | none |
 /// | `crate = "path"` | the struct | where the crate `bobak` is, when it was renamed | `::bobak` |
 #[proc_macro_derive(FromRow, attributes(row))]
 pub fn derive_from_row(input: TokenStream) -> TokenStream {
@@ -212,6 +215,7 @@ pub fn derive_from_row(input: TokenStream) -> TokenStream {
 /// | `store = "integer"` | an enum | the variants' numbers are stored, as 64-bit integers: literals, or counted on as the compiler does | must be said |
 /// | `rename_all = "snake_case"` | an enum stored as text | the names' case: `"snake_case"`, `"SCREAMING_SNAKE_CASE"`, `"kebab-case"`, `"SCREAMING-KEBAB-CASE"`, `"lowercase"`, `"UPPERCASE"`, `"camelCase"`, `"PascalCase"` | as written |
 /// | `rename = "name"` | a variant stored as text | the text stored | its name in that case |
+/// | `renamed_from = "person"` | the table's former name, by which a migration finds it | none |
 /// | `crate = "path"` | either | where the crate `bobak` is, when it was renamed | `::bobak` |
 #[proc_macro_derive(Field, attributes(field))]
 pub fn derive_field(input: TokenStream) -> TokenStream {

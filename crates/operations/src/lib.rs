@@ -1,10 +1,11 @@
-//! Operations on whole databases: backup, restore, archives of changes, replication and copying.
+//! Operations on whole databases: backup, restore, archives of changes, replication, copying and migrations.
 //!
 //! * [`backup`] writes a database to one verified file, and checks such files.
 //! * [`archive`] writes the changes of tracked tables to a folder as they commit.
 //! * [`restore`] puts a backup back, and replays an archive's changes to a point in time.
 //! * [`replication`] keeps a second database up to date with the first.
 //! * [`copy`] copies tables to a database of any engine.
+//! * [`migration`] changes the tables of a database by files of steps.
 //! * [`retention`] removes old changes from the change log.
 //!
 //! All of them work on [`Engine`](bobak_core::Engine)s. The crate `bobak` wraps them in methods of its `Db`.
@@ -15,6 +16,7 @@ pub mod archive;
 pub mod backup;
 pub mod copy;
 mod database_file;
+pub mod migration;
 pub mod replication;
 pub mod restore;
 pub mod retention;

@@ -26,6 +26,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod alter;
 mod bulk;
 mod change;
 mod check;
@@ -33,6 +34,7 @@ mod classifier;
 mod columns;
 mod comment;
 mod condition;
+mod constraint_names;
 mod declared;
 mod default;
 mod dialect;
@@ -49,6 +51,7 @@ mod sums;
 mod write;
 mod writer;
 
+pub use alter::{alter_table, changed_columns, find_violations, sqlite_column};
 pub use bobak_core::sql_token as token;
 pub use bulk::{
     BulkStatement, copy_in, delete_arrays, delete_by_arrays, exist_arrays, insert_arrays,
@@ -57,6 +60,7 @@ pub use bulk::{
 pub use change::change;
 pub use classifier::{changes_rows, first_word, has_word, only_reads, returns_rows};
 pub use comment::parse_comment;
+pub use constraint_names::ConstraintNames;
 pub use declared::{DeclaredType, declared_type, parse_declared};
 pub use default::DefaultExpression;
 pub use dialect::{Dialect, quote};

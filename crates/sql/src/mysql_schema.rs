@@ -10,14 +10,15 @@
 
 use crate::check::push_check;
 use crate::comment::comment;
+use crate::constraint_names::ConstraintNames;
 use crate::declared_type;
 use crate::dialect::Dialect;
 use crate::mysql::{FOLDED, folded, is_folded};
 use crate::schema::push_actions;
 use crate::writer::Writer;
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, Storage, TableSchema, Type,
-    ValueRef,
+    Collation, ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, Storage,
+    TableAlteration, TableSchema, Type, ValueRef,
 };
 
 /// The unique index over a key's folded texts, if it has any.
@@ -107,6 +108,133 @@ pub(crate) fn add_index(dialect: Dialect, table: &TableSchema, number: usize) ->
     writer.raw(" ADD ");
     push_index(&mut writer, table, index, number);
     writer.into_result()
+}
+
+/// One statement for all of an alteration: it commits by itself, so a kill leaves the old or the new form.
+pub(crate) fn alter_table(
+    dialect: Dialect,
+    alteration: &TableAlteration,
+    names: &ConstraintNames,
+) -> Result<String> {
+    let (from, to) = (alteration.from(), alteration.to());
+    let mut writer = Writer::new(dialect);
+    writer.raw("ALTER TABLE ").name(from.name()).raw(" ");
+    let check = |(old, new): (usize, usize)| {
+        let check = |table: &TableSchema, at: usize| {
+            table.columns().get(at).and_then(|column| column.check.clone())
+        };
+        check(alteration.renamed(), old) != check(to, new) && check(to, new).is_some()
+    };
+    if alteration.kept().any(check) {
+        // By its other ways the server does not check existing rows.
+        writer.raw("ALGORITHM = COPY, ");
+    }
+    let changed = changed_definitions(alteration, dialect)?;
+    drop_parts(&mut writer, alteration, names, &changed);
+    for &(old, new) in &changed {
+        writer.raw("CHANGE COLUMN ").column(from, old).raw(" ");
+        define_parts(&mut writer, to, new, false, ", ADD COLUMN ");
+        writer.raw(", ");
+    }
+    for place in alteration.added() {
+        writer.raw("ADD COLUMN (");
+        define(&mut writer, to, place, true);
+        writer.raw("), ");
+    }
+    for (number, index) in to.indexes().iter().enumerate() {
+        if is_index_made(alteration, &changed, number) {
+            writer.raw("ADD ");
+            push_index(&mut writer, to, index, number);
+            writer.raw(", ");
+        }
+    }
+    for place in 0..to.columns().len() {
+        let is_same = alteration.source(place).is_some_and(|old| {
+            let reference = |table: &TableSchema, at: usize| {
+                table.columns().get(at).and_then(|column| column.reference.clone())
+            };
+            reference(alteration.renamed(), old) == reference(to, place)
+        });
+        if !is_same && to.columns().get(place).is_some_and(|column| column.reference.is_some()) {
+            push_reference(&mut writer, to, place, "ADD ");
+            writer.raw(", ");
+        }
+    }
+    // Also if the name stays: the statement then has an end.
+    writer.raw("RENAME TO ").name(to.name());
+    writer.into_result()
+}
+
+/// The kept columns that are defined otherwise, or whose folded texts depend on another name.
+fn changed_definitions(
+    alteration: &TableAlteration,
+    dialect: Dialect,
+) -> Result<Vec<(usize, usize)>> {
+    let mut changed = Vec::new();
+    for (old, new) in alteration.kept() {
+        let definition = |table: &TableSchema, place: usize| {
+            let mut writer = Writer::new(dialect);
+            define_parts(&mut writer, table, place, false, ", ");
+            writer.into_result()
+        };
+        if definition(alteration.from(), old)? != definition(alteration.to(), new)? {
+            changed.push((old, new));
+        }
+    }
+    Ok(changed)
+}
+
+fn drop_parts(
+    writer: &mut Writer<'_>,
+    alteration: &TableAlteration,
+    names: &ConstraintNames,
+    changed: &[(usize, usize)],
+) {
+    let from = alteration.from();
+    for (old, column) in from.columns().iter().enumerate() {
+        let after = alteration.kept().find(|kept| kept.0 == old);
+        let after = after.and_then(|(_, new)| alteration.to().columns().get(new));
+        let before = alteration.renamed().columns().get(old);
+        let stays = before.zip(after).is_some_and(|(a, b)| a.reference == b.reference);
+        for name in names.references_of(&column.name).filter(|_| !stays) {
+            writer.raw("DROP FOREIGN KEY ").name(name).raw(", ");
+            // The index that the server made for it has one of these names.
+            for key in [name, &*column.name] {
+                let is_own = from.indexes().iter().any(|index| index.name == key);
+                if writer.dialect == Dialect::MariaDb && !is_own {
+                    writer.raw("DROP KEY IF EXISTS ").name(key).raw(", ");
+                }
+            }
+        }
+    }
+    for (number, index) in from.indexes().iter().enumerate() {
+        let kept = alteration.kept_indexes().into_iter().find(|kept| kept.0 == number);
+        if kept.is_none_or(|(_, new)| is_index_made(alteration, changed, new)) {
+            writer.raw("DROP KEY ").name(&index.name).raw(", ");
+        }
+    }
+    let is_redefined = |old: &usize| changed.iter().any(|changed| changed.0 == *old);
+    for (old, column) in from.columns().iter().enumerate() {
+        let is_dropped = alteration.dropped().contains(&old);
+        if is_folded(writer.dialect, column) && (is_dropped || is_redefined(&old)) {
+            writer.raw("DROP COLUMN ").name(&format!("{FOLDED}{}", column.name)).raw(", ");
+        }
+        if is_dropped {
+            writer.raw("DROP COLUMN ").name(&column.name).raw(", ");
+        }
+    }
+}
+
+/// Whether an index of the new form is created: it is new, or over a folded text that is defined again.
+fn is_index_made(alteration: &TableAlteration, changed: &[(usize, usize)], number: usize) -> bool {
+    let kept = alteration.kept_indexes().into_iter().find(|kept| kept.1 == number);
+    let Some((old, _)) = kept else { return true };
+    let columns = alteration.from().indexes().get(old).map_or(&[][..], |index| &index.columns);
+    columns.iter().any(|place| {
+        let column = alteration.from().columns().get(*place);
+        let collation = column.map_or(Collation::Binary, |column| column.collation);
+        collation != Collation::Binary && changed.iter().any(|changed| changed.0 == *place)
+    })
 }
 
 /// The column's definition, and that of its folded text.

@@ -74,10 +74,15 @@ fn key_index(dialect: Dialect, table: &TableSchema) -> [String; 2] {
         writer.raw("(").compared(table, place).raw(")");
     });
     writer.raw(")");
-    let mut remark = Writer::new(dialect);
-    remark.raw("COMMENT ON INDEX ").name(&name).raw(" IS ");
-    remark.literal(ValueRef::Text(&format!("{KEY_INDEX}{}", places(table.key()))));
-    [writer.into_text(), remark.into_text()]
+    [writer.into_text(), key_remark(&name, table.key())]
+}
+
+/// The statement that notes the columns of a key's index.
+pub(crate) fn key_remark(index: &str, key: &[usize]) -> String {
+    let mut remark = Writer::new(Dialect::Postgres);
+    remark.raw("COMMENT ON INDEX ").name(index).raw(" IS ");
+    remark.literal(ValueRef::Text(&format!("{KEY_INDEX}{}", places(key))));
+    remark.into_text()
 }
 
 /// How the comment of a key's index begins, and how an index's that is over what is compared; the
@@ -90,11 +95,16 @@ pub(crate) fn places(places: &[usize]) -> String {
     places.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The statement that writes the metadata comment of a column, if its SQL type does not express everything.
-fn comment(dialect: Dialect, table: &TableSchema, place: usize) -> Option<String> {
+/// The metadata comment of a column, if its SQL type does not express everything.
+pub(crate) fn column_remark(table: &TableSchema, place: usize) -> Option<String> {
     let column = table.columns().get(place)?;
     let given = is_given_though_makable(table) && table.key() == [place];
-    let remark = crate::remark::write(column, given)?;
+    crate::remark::write(column, given)
+}
+
+/// The statement that writes it.
+fn comment(dialect: Dialect, table: &TableSchema, place: usize) -> Option<String> {
+    let (column, remark) = (table.columns().get(place)?, column_remark(table, place)?);
     let mut writer = Writer::new(dialect);
     writer.raw("COMMENT ON COLUMN ").name(table.name()).raw(".").name(&column.name);
     writer.raw(" IS ").literal(ValueRef::Text(&remark));
@@ -223,24 +233,41 @@ pub fn index_remark(dialect: Dialect, table: &TableSchema, index: usize) -> Opti
     Some(writer.into_text())
 }
 
-/// `"name" TYPE` and the column's rules.
-fn define(
-    writer: &mut Writer<'_>,
+/// The definition of a column that is not the key.
+pub(crate) fn column_definition(
+    dialect: Dialect,
     table: &TableSchema,
-    column: &ColumnSchema,
-    primary_key: Option<&str>,
-    default: bool,
-) {
-    writer.name(&column.name);
+    place: usize,
+) -> Result<String> {
+    let mut writer = Writer::new(dialect);
+    let column = table.column_at(place)?;
+    define(&mut writer, table, column, None, column.default.is_some());
+    writer.into_result()
+}
+
+/// ` DEFAULT value`.
+pub(crate) fn default(dialect: Dialect, column: &ColumnSchema) -> String {
+    let mut writer = Writer::new(dialect);
+    define_default(&mut writer, column);
+    writer.into_text()
+}
+
+/// The column's type with its collation, after a space.
+pub(crate) fn typed(dialect: Dialect, column: &ColumnSchema) -> String {
+    let mut writer = Writer::new(dialect);
+    define_type(&mut writer, column);
+    define_collation(&mut writer, column);
+    writer.into_text()
+}
+
+fn define_type(writer: &mut Writer<'_>, column: &ColumnSchema) {
     let declared = declared_type(writer.dialect, column);
     if !declared.is_empty() {
         writer.raw(" ").raw(&declared);
     }
-    if let Some(primary_key) = primary_key {
-        writer.raw(" ").raw(primary_key);
-    } else if !column.nullable {
-        writer.raw(" NOT NULL");
-    }
+}
+
+fn define_collation(writer: &mut Writer<'_>, column: &ColumnSchema) {
     match writer.dialect {
         Dialect::Sqlite => {
             writer.raw(writer.dialect.collate(column.collation));
@@ -250,6 +277,24 @@ fn define(
         }
         Dialect::Postgres | Dialect::MariaDb | Dialect::MySql => {}
     }
+}
+
+/// `"name" TYPE` and the column's rules.
+fn define(
+    writer: &mut Writer<'_>,
+    table: &TableSchema,
+    column: &ColumnSchema,
+    primary_key: Option<&str>,
+    default: bool,
+) {
+    writer.name(&column.name);
+    define_type(writer, column);
+    if let Some(primary_key) = primary_key {
+        writer.raw(" ").raw(primary_key);
+    } else if !column.nullable {
+        writer.raw(" NOT NULL");
+    }
+    define_collation(writer, column);
     if default {
         define_default(writer, column);
     }

@@ -2,6 +2,7 @@
 
 mod builder;
 mod changes;
+mod migrations;
 mod operations;
 
 pub use builder::DbBuilder;

@@ -28,6 +28,7 @@ mod front_page;
 mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
+mod migrations; // plans, files, and failures at every step
 mod pipelines;
 #[cfg(feature = "sqlite")]
 mod power_cuts; // during pipelines, backups and archives

@@ -17,6 +17,7 @@ mod import;
 mod limits;
 #[cfg(unix)]
 mod listeners;
+mod migrate;
 #[cfg(unix)]
 mod permissions;
 mod query;
@@ -45,6 +46,7 @@ pub use copy::CopyCommand;
 pub use crash_writer::CrashWriterCommand;
 pub use export::ExportCommand;
 pub use import::ImportCommand;
+pub use migrate::MigrateCommand;
 #[cfg(unix)]
 pub use permissions::PermissionsCommand;
 pub use query::QueryCommand;

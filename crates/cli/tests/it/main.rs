@@ -14,6 +14,7 @@ mod export; // the forms of output
 #[cfg(unix)]
 mod http; // its HTTP listener
 mod import; // types, invalid lines, compression
+mod migrate; // written, tried, carried out and undone
 #[cfg(unix)]
 mod permissions; // roles of a server's access file
 mod query; // statements, parameters, types

@@ -43,6 +43,10 @@ pub struct Capabilities {
     /// [`SchemaChange::AddReference`](crate::SchemaChange::AddReference) adds a foreign key to an existing
     /// table. If `false`, the engine MUST reject it with `Unsupported`.
     pub add_reference: bool,
+    /// [`SchemaChange::AlterTable`](crate::SchemaChange::AlterTable) and
+    /// [`DropTable`](crate::SchemaChange::DropTable) work. If `false`, the engine MUST reject them with
+    /// `Unsupported`.
+    pub alter_table: bool,
     /// CHECK rules outside the [grammar](crate::check) that all engines share are kept. If `false`,
     /// the engine MUST reject such a rule with `Unsupported`.
     pub any_check: bool,
@@ -82,6 +86,7 @@ impl Capabilities {
         update_actions: false,
         deferred_references: false,
         add_reference: false,
+        alter_table: false,
         any_check: false,
         weak_types: false,
         encrypted: false,

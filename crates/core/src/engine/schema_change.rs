@@ -1,9 +1,10 @@
 //! Changes of the schema.
 
-use crate::TableSchema;
+use crate::{TableAlteration, TableSchema};
 use std::sync::Arc;
 
-/// One step of [`Session::alter`](crate::Session::alter). No step loses data.
+/// One step of [`Session::alter`](crate::Session::alter). Only [`DropTable`](SchemaChange::DropTable), and an
+/// [`AlterTable`](SchemaChange::AlterTable) that names dropped columns, lose data.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SchemaChange {
@@ -24,6 +25,18 @@ pub enum SchemaChange {
         /// The new index's position in [`TableSchema::indexes`].
         index: usize,
     },
+    /// Changes an existing table into another form: renames it or its columns, drops and adds columns,
+    /// changes NOT NULL, defaults, CHECKs, foreign keys, lengths and indexes, and widens types. New
+    /// columns get their [`added_value`](crate::ColumnSchema::added_value).
+    ///
+    /// The engine MUST check existing rows against every new rule. Foreign keys of other tables follow
+    /// new names. It MUST return `Unsupported` for a tracked table whose log cannot follow (see
+    /// [`TableAlteration::check_tracked`]). What a schema cannot express, such as triggers and views, MUST
+    /// survive, or the change MUST fail.
+    AlterTable(Arc<TableAlteration>),
+    /// Drops a table with its rows and indexes. The engine MUST return `Constraint` if foreign keys of
+    /// other tables reference it, and `Unsupported` if it is tracked.
+    DropTable(Arc<TableSchema>),
     /// Adds the foreign key of a column to an existing table, whose rows it checks. For engines whose
     /// [`Capabilities::add_reference`](crate::Capabilities::add_reference) is set.
     AddReference {
@@ -44,4 +57,21 @@ pub enum SchemaChange {
     },
     /// Stops change capture and drops the table's log.
     Untrack(Arc<TableSchema>),
+}
+
+impl SchemaChange {
+    /// The table that the change is about, as it will be; for [`DropTable`](Self::DropTable) as it was.
+    #[must_use]
+    pub fn table(&self) -> &Arc<TableSchema> {
+        match self {
+            Self::AlterTable(alteration) => alteration.to(),
+            Self::CreateTable(table)
+            | Self::DropTable(table)
+            | Self::AddColumn { table, .. }
+            | Self::AddIndex { table, .. }
+            | Self::AddReference { table, .. }
+            | Self::Track { table, .. }
+            | Self::Untrack(table) => table,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Building a [`TableSchema`], and the checks at the end.
 
 use super::fit::AcceptedValues;
-use super::table::{CheckedColumn, Roles};
+use super::table::{CheckedColumn, FormerNames, Roles};
 use super::{ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, TableSchema};
 use crate::{Error, ErrorKind, FieldSet, Result, Type};
 use std::borrow::Cow;
@@ -27,6 +27,7 @@ pub struct TableSchemaBuilder {
     key: Vec<Cow<'static, str>>,
     given: bool,
     hidden: bool,
+    former: FormerNames,
     indexes: Vec<(Cow<'static, str>, Vec<Cow<'static, str>>, bool)>,
 }
 
@@ -38,6 +39,7 @@ impl TableSchemaBuilder {
             key: Vec::new(),
             given: false,
             hidden: false,
+            former: FormerNames { table: None, columns: Vec::new() },
             indexes: Vec::new(),
         }
     }
@@ -68,6 +70,25 @@ impl TableSchemaBuilder {
     #[must_use]
     pub const fn hidden_key(mut self) -> Self {
         self.hidden = true;
+        self
+    }
+
+    /// Sets the name that the table had before. A migration renames a table of that name, if the
+    /// database has no table of the new name; nothing else uses it.
+    #[must_use]
+    pub fn renamed_from(mut self, former: impl Into<Cow<'static, str>>) -> Self {
+        self.former.table = Some(former.into());
+        self
+    }
+
+    /// Sets the name that a column had before: as [`renamed_from`](Self::renamed_from).
+    #[must_use]
+    pub fn column_renamed_from(
+        mut self,
+        column: impl Into<Cow<'static, str>>,
+        former: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.former.columns.push((column.into(), former.into()));
         self
     }
 
@@ -137,7 +158,10 @@ impl TableSchemaBuilder {
         let plain = !texts && generation != KeyGeneration::Uuid;
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (name, columns) = (self.name, self.columns);
+        for (column, _) in &self.former.columns {
+            place(column)?;
+        }
+        let (name, columns, former) = (self.name, self.columns, self.former);
         let fits = columns.iter().map(AcceptedValues::of).collect();
         let hidden_key = self.hidden;
         Ok(TableSchema {
@@ -152,6 +176,7 @@ impl TableSchemaBuilder {
             plain,
             fits,
             hidden_key,
+            former,
         })
     }
 }

@@ -26,6 +26,7 @@ pub struct TableSchema {
     pub(super) fits: Vec<AcceptedValues>,
     /// See [`has_hidden_key`](TableSchema::has_hidden_key).
     pub(super) hidden_key: bool,
+    pub(super) former: FormerNames,
 }
 
 /// A column whose values are checked before each write.
@@ -67,6 +68,14 @@ pub struct IndexSchema {
     pub columns: Vec<usize>,
     /// Whether rows must be unique in these columns. Rows with a NULL in one of them are never equal.
     pub unique: bool,
+}
+
+/// Names that a table and its columns had before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FormerNames {
+    pub table: Option<Cow<'static, str>>,
+    /// The name of a column, and the one before it.
+    pub columns: Vec<(Cow<'static, str>, Cow<'static, str>)>,
 }
 
 impl TableSchema {
@@ -199,6 +208,20 @@ impl TableSchema {
             }
         }
         self
+    }
+
+    /// The name that the table had before, by which a migration finds it: see
+    /// [`TableSchemaBuilder::renamed_from`].
+    #[must_use]
+    pub fn former_name(&self) -> Option<&str> {
+        self.former.table.as_deref()
+    }
+
+    /// The name that the column at this index had before.
+    #[must_use]
+    pub fn former_column_name(&self, column: usize) -> Option<&str> {
+        let name = &self.columns.get(column)?.name;
+        self.former.columns.iter().find(|(new, _)| new == name).map(|(_, former)| &**former)
     }
 
     /// The index of the column with this name. Names are compared without ASCII case, as engines do.

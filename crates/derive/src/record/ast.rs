@@ -13,6 +13,7 @@ pub struct RecordAst<'a> {
     pub ident: &'a Ident,
     pub krate: TokenStream,
     pub name: String,
+    pub renamed_from: Option<String>,
     pub columns: Vec<FieldAst<'a>>,
     pub skipped: Vec<SkippedField<'a>>,
     /// The places of the key's columns.
@@ -82,6 +83,7 @@ impl<'a> RecordAst<'a> {
             ident: &input.ident,
             krate: attrs.krate,
             name,
+            renamed_from: attrs.renamed_from.map(|former| former.value),
             columns,
             skipped,
             key: Vec::new(),

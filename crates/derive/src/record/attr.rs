@@ -10,6 +10,7 @@ use syn::{Attribute, LitStr, Type};
 /// `#[record(…)]` on the struct.
 pub struct StructAttrs {
     pub table: Option<At<String>>,
+    pub renamed_from: Option<At<String>>,
     pub krate: TokenStream,
     pub indexes: Vec<IndexAttr>,
 }
@@ -30,6 +31,7 @@ pub struct FieldAttrs {
     /// Whether the user gives the key.
     pub key: Option<At<bool>>,
     pub column: Option<At<String>>,
+    pub renamed_from: Option<At<String>>,
     pub max: Option<At<u32>>,
     pub unique: Option<At<()>>,
     pub index: Option<At<()>>,
@@ -67,10 +69,11 @@ pub enum ReferenceTarget {
     Wrong,
 }
 
-const ON_STRUCT: &[&str] = &["table", "index", "crate"];
+const ON_STRUCT: &[&str] = &["table", "renamed_from", "index", "crate"];
 const ON_FIELD: &[&str] = &[
     "key",
     "column",
+    "renamed_from",
     "max",
     "unique",
     "index",
@@ -88,6 +91,7 @@ const ON_FIELD: &[&str] = &[
     "store",
 ];
 const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
+const RENAMED: &str = r#"renamed_from = "old_name""#;
 const REFERENCES: &str = r#"references = Type` or `references = "table(column)""#;
 
 impl FieldRole {
@@ -121,10 +125,12 @@ impl FieldRole {
 impl StructAttrs {
     /// Reads the struct's attributes.
     pub fn parse(attributes: &[Attribute], errors: &mut Errors) -> Self {
-        let mut attrs = Self { table: None, krate: default_crate(), indexes: Vec::new() };
+        let mut attrs =
+            Self { table: None, renamed_from: None, krate: default_crate(), indexes: Vec::new() };
         for item in items(attributes, "record", &["index"], errors) {
             match item.name.to_string().as_str() {
                 "table" => attrs.table = item.name(r#"table = "name""#, errors),
+                "renamed_from" => attrs.renamed_from = item.name(RENAMED, errors),
                 "crate" => attrs.krate = crate_path(&item, errors).unwrap_or(attrs.krate),
                 "index" => attrs.indexes.extend(IndexAttr::parse(&item, errors)),
                 _ => item.unknown(ON_STRUCT, ON_FIELD, "a field", errors),
@@ -180,6 +186,7 @@ impl FieldAttrs {
         match item.name.to_string().as_str() {
             "key" => self.key = Some(item.at(key(item, errors))),
             "column" => self.column = item.name(r#"column = "name""#, errors),
+            "renamed_from" => self.renamed_from = item.name(RENAMED, errors),
             "max" => self.max = item.count("max = 40", errors),
             "unique" => self.unique = Some(item.flag(errors)),
             "index" => self.index = Some(item.flag(errors)),

@@ -92,6 +92,11 @@ fn schema(table: &RecordAst<'_>) -> TokenStream {
         let columns = columns.map(|column| &column.name);
         quote!(.#method(#name, [#(#columns),*]))
     });
+    let former = table.renamed_from.as_ref().map(|name| quote!(.renamed_from(#name)));
+    let former_columns = table.columns.iter().filter_map(|column| {
+        let (name, former) = (&column.name, &column.attrs.renamed_from.as_ref()?.value);
+        Some(quote!(.column_renamed_from(#name, #former)))
+    });
     quote! {
         fn schema() -> &'static __bobak::Arc<__bobak::TableSchema> {
             static SCHEMA: __bobak::SchemaCell = __bobak::SchemaCell::new();
@@ -101,6 +106,8 @@ fn schema(table: &RecordAst<'_>) -> TokenStream {
                     .key([#(#key),*])
                     #given
                     #(#indexes)*
+                    #former
+                    #(#former_columns)*
             })
         }
     }

@@ -32,8 +32,11 @@ pub use aggregate::{Groups, exact_integer};
 pub use key_ranges::{KeyRange, KeyRanges};
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
 pub use rules::RowRules;
-pub use schema_change::{TableAdditions, TableRebuild};
-pub use schema_json::{table_from_json, table_to_json, value_from_json, value_to_json};
+pub use schema_change::{TableAdditions, TableRebuild, assemble_table, index_parts};
+pub use schema_json::{
+    column_from_json, column_to_json, table_from_json, table_to_json, value_from_json,
+    value_to_json,
+};
 pub use select::{EachRow, run_select};
 pub use sort_key::{push_sort_key, sort_key};
 pub use write::{

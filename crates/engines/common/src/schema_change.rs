@@ -2,8 +2,8 @@
 
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, SchemaChange, TableSchema,
-    Value, ValueRef,
+    ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, SchemaChange,
+    TableAlteration, TableSchema, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -24,6 +24,8 @@ pub struct TableRebuild {
     /// The table with the additions. Indexes that only the stored table has are kept.
     pub schema: Arc<TableSchema>,
     sources: Vec<Source>,
+    /// The number of columns before.
+    stored_columns: usize,
 }
 
 impl TableAdditions {
@@ -92,7 +94,8 @@ impl TableAdditions {
     /// `Schema` if an addition exists already, or the tables differ in anything else.
     pub fn rebuild(&self, old: &TableSchema) -> Result<TableRebuild> {
         let sources = self.sources(old)?;
-        Ok(TableRebuild { schema: self.with_old_indexes(old)?, sources })
+        let stored_columns = old.columns().len();
+        Ok(TableRebuild { schema: self.with_old_indexes(old)?, sources, stored_columns })
     }
 
     /// The source of each column's values.
@@ -147,24 +150,49 @@ impl TableAdditions {
             let mut indexes = table.indexes().iter();
             !indexes.any(|other| other.name.eq_ignore_ascii_case(&index.name))
         };
-        let kept: Vec<_> = old.indexes().iter().filter(missing).map(|i| named(old, i)).collect();
+        let kept: Vec<_> =
+            old.indexes().iter().filter(missing).map(|i| index_parts(old, i)).collect();
         if kept.is_empty() {
             return Ok(Arc::clone(table));
         }
-        let mut indexes: Vec<_> = table.indexes().iter().map(|i| named(table, i)).collect();
+        let mut indexes: Vec<_> = table.indexes().iter().map(|i| index_parts(table, i)).collect();
         indexes.extend(kept);
         let key = table.key().iter();
         let key = key.filter_map(|position| Some(table.columns().get(*position)?.name.to_string()));
         let (columns, generation) = (table.columns().to_vec(), table.key_generation());
-        assemble(table.name(), columns, key.collect(), generation, &indexes).map(Arc::new)
+        assemble_table(table.name(), columns, key.collect(), generation, &indexes).map(Arc::new)
     }
 }
 
 impl TableRebuild {
+    /// What the rows of a stored table become by an alteration.
+    ///
+    /// # Errors
+    /// `Schema` if the stored table is not the one that the alteration starts from; as
+    /// [`TableAlteration::check_tracked`].
+    pub fn of(
+        alteration: &TableAlteration,
+        stored: &TableSchema,
+        is_tracked: bool,
+    ) -> Result<Self> {
+        alteration.check_stored(stored)?;
+        alteration.check_tracked(is_tracked)?;
+        let source = |(place, column): (usize, &ColumnSchema)| match alteration.source(place) {
+            Some(old) => Ok(Source::Old(old)),
+            None => filling(column).map(Source::New),
+        };
+        let columns = alteration.to().columns().iter().enumerate();
+        let sources = columns.map(source).collect::<Result<_>>()?;
+        let stored_columns = stored.columns().len();
+        Ok(Self { schema: Arc::clone(alteration.to()), sources, stored_columns })
+    }
+
     /// Whether rows stay as they are: only indexes are added.
     #[must_use]
     pub fn keeps_rows(&self) -> bool {
-        self.sources.iter().enumerate().all(|(position, source)| *source == Source::Old(position))
+        let mut sources = self.sources.iter().enumerate();
+        self.sources.len() == self.stored_columns
+            && sources.all(|(position, source)| *source == Source::Old(position))
     }
 
     /// The value of a column in the new form of a row.
@@ -199,7 +227,7 @@ fn filling(column: &ColumnSchema) -> Result<Value<'static>> {
 ///
 /// # Errors
 /// As `TableSchemaBuilder::build`.
-pub(crate) fn assemble(
+pub fn assemble_table(
     name: &str,
     columns: Vec<ColumnSchema>,
     key: Vec<String>,
@@ -229,8 +257,9 @@ pub(crate) fn assemble(
     builder.build()
 }
 
-/// An index with its columns' names.
-pub(crate) fn named(table: &TableSchema, index: &IndexSchema) -> (String, Vec<String>, bool) {
+/// An index's name, its columns' names, and whether it is unique.
+#[must_use]
+pub fn index_parts(table: &TableSchema, index: &IndexSchema) -> (String, Vec<String>, bool) {
     let columns = index.columns.iter();
     let names =
         columns.filter_map(|position| Some(table.columns().get(*position)?.name.to_string()));

@@ -1,9 +1,9 @@
 //! A table's description, and values, as JSON: for engines that store schemas themselves.
 
-use crate::schema_change::{assemble, named};
+use crate::schema_change::{assemble_table as assemble, index_parts as named};
 use bobak_core::{
-    Collation, ColumnRole, ColumnSchema, Error, ErrorKind, KeyGeneration, OnDelete, Reference,
-    Result, Storage, TableSchema, Type, Value, ValueRef,
+    Collation, ColumnRole, ColumnSchema, Error, ErrorKind, KeyGeneration, OnDelete, OnUpdate,
+    Reference, Result, Storage, TableSchema, Type, Value, ValueRef,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -41,7 +41,9 @@ pub fn table_from_json(json: &Json) -> Result<TableSchema> {
     assemble(text(json, "name")?, columns, names(json, "key")?, generation, &indexes)
 }
 
-fn column_to_json(column: &ColumnSchema) -> Json {
+/// Describes a column.
+#[must_use]
+pub fn column_to_json(column: &ColumnSchema) -> Json {
     let mut json = Map::new();
     let mut put = |name: &str, value: Json| {
         json.insert(name.to_owned(), value);
@@ -70,7 +72,14 @@ fn column_to_json(column: &ColumnSchema) -> Json {
     if let Some(reference) = &column.reference {
         let on_delete = name_of(ON_DELETE, reference.on_delete);
         let (table, column) = (&reference.table, &reference.column);
-        put("references", json!({ "table": table, "column": column, "on_delete": on_delete }));
+        let mut json = json!({ "table": table, "column": column, "on_delete": on_delete });
+        if reference.on_update != OnUpdate::NoAction {
+            json["on_update"] = name_of(ON_UPDATE, reference.on_update).into();
+        }
+        if reference.deferred {
+            json["deferred"] = true.into();
+        }
+        put("references", json);
     }
     if column.role != ColumnRole::Plain {
         put("role", name_of(ROLES, column.role).into());
@@ -78,7 +87,11 @@ fn column_to_json(column: &ColumnSchema) -> Json {
     Json::Object(json)
 }
 
-fn column_from_json(json: &Json) -> Result<ColumnSchema> {
+/// The column with a description by [`column_to_json`].
+///
+/// # Errors
+/// `Corrupt` if the description is damaged.
+pub fn column_from_json(json: &Json) -> Result<ColumnSchema> {
     let name = text(json, "name")?.to_owned();
     let ty = text(json, "type")?;
     let ty = Type::from_name(ty).ok_or_else(|| unknown("type", ty))?;
@@ -98,11 +111,16 @@ fn column_from_json(json: &Json) -> Result<ColumnSchema> {
     column.default = json.get("default").map(value_from_json).transpose()?;
     column.check = optional(json, "check")?.map(|check| check.to_owned().into());
     if let Some(reference) = json.get("references") {
-        column.reference = Some(Reference::new(
+        let mut read = Reference::new(
             text(reference, "table")?.to_owned(),
             text(reference, "column")?.to_owned(),
             by_name(ON_DELETE, "on_delete", text(reference, "on_delete")?)?,
-        ));
+        );
+        if let Some(action) = optional(reference, "on_update")? {
+            read.on_update = by_name(ON_UPDATE, "on_update", action)?;
+        }
+        read.deferred = reference.get("deferred").and_then(Json::as_bool).unwrap_or(false);
+        column.reference = Some(read);
     }
     if let Some(role) = optional(json, "role")? {
         column.role = by_name(ROLES, "role", role)?;
@@ -121,6 +139,13 @@ const ON_DELETE: &[(OnDelete, &str)] = &[
     (OnDelete::Cascade, "cascade"),
     (OnDelete::SetNull, "set_null"),
     (OnDelete::NoAction, "no_action"),
+];
+
+const ON_UPDATE: &[(OnUpdate, &str)] = &[
+    (OnUpdate::NoAction, "no_action"),
+    (OnUpdate::Restrict, "restrict"),
+    (OnUpdate::Cascade, "cascade"),
+    (OnUpdate::SetNull, "set_null"),
 ];
 
 const ROLES: &[(ColumnRole, &str)] = &[

@@ -4,9 +4,9 @@ use crate::NAME;
 use crate::data::{AFTER, Data, DataWriter, TableRows, prefix};
 use crate::error::failed;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
+use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema};
 use bobak_engine_common::{
-    RowStore, StoredTable, TableAdditions, check_columns, encode_row, missing_table,
+    RowStore, StoredTable, TableAdditions, TableRebuild, check_columns, encode_row, missing_table,
     reject_references, table_exists, table_from_json, table_to_json,
 };
 use std::ops::Bound;
@@ -94,6 +94,10 @@ impl TableCatalog {
                     let table = new.number(Arc::clone(table))?;
                     new.store(writer, table)?;
                 }
+                SchemaChange::AlterTable(alteration) => {
+                    new.alter_table(writer, alteration)?;
+                }
+                SchemaChange::DropTable(table) => new.drop_table(writer, table)?,
                 SchemaChange::AddColumn { .. } | SchemaChange::AddIndex { .. } => {}
                 _ => return Err(Error::unsupported(NAME, "change capture")),
             }
@@ -118,16 +122,48 @@ impl TableCatalog {
         Ok(())
     }
 
-    /// Copies a table's rows to a table with the additions, and removes the old one.
     fn add(&mut self, writer: &mut DataWriter<'_>, addition: &TableAdditions) -> Result<()> {
-        let position = self.position(addition.table().name());
-        let position = position.ok_or_else(|| missing_table(addition.table()))?;
-        let old = self
-            .tables
-            .get(position)
-            .map(Arc::clone)
-            .ok_or_else(|| missing_table(addition.table()))?;
+        let (position, old) = self.stored(addition.table())?;
         let rebuild = addition.rebuild(&old.stored.schema)?;
+        self.rebuild(writer, position, &old, &rebuild)
+    }
+
+    fn alter_table(
+        &mut self,
+        writer: &mut DataWriter<'_>,
+        alteration: &TableAlteration,
+    ) -> Result<()> {
+        let (position, old) = self.stored(alteration.from())?;
+        if self.position(alteration.to().name()).is_some_and(|other| other != position) {
+            return Err(table_exists(alteration.to()));
+        }
+        let rebuild = TableRebuild::of(alteration, &old.stored.schema, false)?;
+        self.rebuild(writer, position, &old, &rebuild)
+    }
+
+    fn drop_table(&mut self, writer: &mut DataWriter<'_>, table: &TableSchema) -> Result<()> {
+        let (position, old) = self.stored(table)?;
+        remove_all(writer, old.id)?;
+        writer.put(&schema_key(old.id), None)?;
+        self.tables.remove(position);
+        Ok(())
+    }
+
+    /// The table with this schema's name, and its position.
+    fn stored(&self, schema: &TableSchema) -> Result<(usize, Arc<KvTable>)> {
+        let position = self.position(schema.name()).ok_or_else(|| missing_table(schema))?;
+        let table = self.tables.get(position).map(Arc::clone);
+        Ok((position, table.ok_or_else(|| missing_table(schema))?))
+    }
+
+    /// Copies a table's rows to their new form, and removes the old one.
+    fn rebuild(
+        &mut self,
+        writer: &mut DataWriter<'_>,
+        position: usize,
+        old: &KvTable,
+        rebuild: &TableRebuild,
+    ) -> Result<()> {
         let new = self.number(Arc::clone(&rebuild.schema))?;
         let (mut after, to) = (prefix(old.id, 0), prefix(old.id, 1));
         loop {
@@ -138,6 +174,7 @@ impl TableCatalog {
                 let row = EncodedRow::new(row);
                 let row = encode_row(&new.stored.schema, |column| rebuild.value(row, column))?;
                 let row = EncodedRow::new(&row);
+                new.stored.schema.check_stored(false, &row)?;
                 let mut rows = TableRows { writer: &mut *writer, table: &new };
                 new.stored.check_new(&rows, row)?;
                 rows.replace(None, Some(row))?;

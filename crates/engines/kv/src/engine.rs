@@ -193,6 +193,7 @@ impl Engine for Kv {
         capabilities.sequential_keys = true;
         capabilities.nul_in_text = true;
         capabilities.untyped_columns = true;
+        capabilities.alter_table = true;
         capabilities
     }
 

@@ -7,8 +7,8 @@ use crate::state::DatabaseState;
 use crate::table::TableState;
 use bobak_core::change_log;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Error, Result, SchemaChange};
-use bobak_engine_common::{TableAdditions, missing_table, table_exists};
+use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema};
+use bobak_engine_common::{TableAdditions, TableRebuild, missing_table, table_exists};
 use std::sync::Arc;
 
 /// The state after the changes.
@@ -30,6 +30,8 @@ pub(super) fn alter(state: &DatabaseState, changes: &[SchemaChange]) -> Result<D
             SchemaChange::AddColumn { .. }
             | SchemaChange::AddIndex { .. }
             | SchemaChange::AddReference { .. } => {}
+            SchemaChange::AlterTable(alteration) => alter_table(&mut state, alteration)?,
+            SchemaChange::DropTable(table) => drop_table(&mut state, table)?,
             SchemaChange::Track { table, history } => log::track(&mut state, table, *history)?,
             SchemaChange::Untrack(table) => log::untrack(&mut state, table)?,
             _ => return Err(Error::unsupported(crate::shared::NAME, "schema change of this kind")),
@@ -38,14 +40,17 @@ pub(super) fn alter(state: &DatabaseState, changes: &[SchemaChange]) -> Result<D
     for addition in &additions {
         let table = addition.table();
         let position = state.position(table.name()).ok_or_else(|| missing_table(table))?;
-        let rebuilt = rebuilt(addition, state.table(position))?;
+        let old = state.table(position);
+        let rebuilt = rebuilt(&addition.rebuild(&old.schema)?, old)?;
         *state.table_mut(position) = rebuilt;
-        widen_log(addition, &mut state)?;
+        if !addition.columns().is_empty() {
+            widen_log(addition, &mut state)?;
+        }
     }
     state.known = Arc::default();
     state.link()?;
-    for addition in &additions {
-        if let Some(position) = state.position(addition.table().name()) {
+    for change in changes {
+        if let Some(position) = state.position(change.table().name()) {
             check_references(&state, position)?;
         }
     }
@@ -82,9 +87,58 @@ pub(super) fn add_checked(table: &mut TableState, row: Arc<[u8]>) -> Result<()> 
     table.add(row).map(|_| ())
 }
 
-/// The table with the additions, and the old one's rows.
-fn rebuilt(addition: &TableAdditions, old: &TableState) -> Result<TableState> {
-    let rebuild = addition.rebuild(&old.schema)?;
+/// Replaces a table, and the foreign keys to it, by their new forms.
+fn alter_table(state: &mut DatabaseState, alteration: &TableAlteration) -> Result<()> {
+    let (from, to) = (alteration.from(), alteration.to());
+    let position = state.position(from.name()).ok_or_else(|| missing_table(from))?;
+    if state.position(to.name()).is_some_and(|other| other != position) {
+        return Err(table_exists(to));
+    }
+    let old = state.table(position);
+    let rebuild = TableRebuild::of(alteration, &old.schema, is_tracked(state, from))?;
+    let rebuilt = rebuilt(&rebuild, old)?;
+    *state.table_mut(position) = rebuilt;
+    for other in (0..state.tables.len()).filter(|other| *other != position) {
+        let schema = &state.table(other).schema;
+        let mut columns = schema.columns().iter().filter_map(|column| column.reference.as_ref());
+        if columns.any(|reference| alteration.follow(reference) != *reference) {
+            let schema = TableSchema::clone(schema).map_columns(|mut column| {
+                column.reference = column.reference.as_ref().map(|old| alteration.follow(old));
+                column
+            })?;
+            state.table_mut(other).schema = Arc::new(schema);
+        }
+    }
+    let added = alteration.added().filter_map(|place| to.columns().get(place));
+    let added = added.map(|column| column.name.to_string()).collect();
+    widen_log(&TableAdditions::of_columns(Arc::clone(to), added), state)
+}
+
+fn drop_table(state: &mut DatabaseState, table: &TableSchema) -> Result<()> {
+    let position = state.position(table.name()).ok_or_else(|| missing_table(table))?;
+    let reject = |kind, message: String| Err(Error::new(kind, message).in_table(table.name()));
+    if is_tracked(state, table) {
+        let message = "the table is tracked: stop tracking it first".to_owned();
+        return reject(ErrorKind::Unsupported, message);
+    }
+    for other in state.tables.iter().filter(|other| other.schema.name() != table.name()) {
+        let references =
+            other.schema.columns().iter().filter_map(|column| column.reference.as_ref());
+        if references.into_iter().any(|to| to.table.eq_ignore_ascii_case(table.name())) {
+            let message = format!("the foreign keys of {} reference it", other.schema.name());
+            return reject(ErrorKind::Constraint, message);
+        }
+    }
+    state.tables.remove(position);
+    Ok(())
+}
+
+fn is_tracked(state: &DatabaseState, table: &TableSchema) -> bool {
+    state.position(&format!("{}{}", change_log::LOG_PREFIX, table.name())).is_some()
+}
+
+/// The table in its new form, with the old one's rows.
+fn rebuilt(rebuild: &TableRebuild, old: &TableState) -> Result<TableState> {
     let mut new = TableState::new(Arc::clone(&rebuild.schema))?;
     let mut buffer = Vec::new();
     let mut at = old.key().order.start();
@@ -96,22 +150,22 @@ fn rebuilt(addition: &TableAdditions, old: &TableState) -> Result<TableState> {
         } else {
             encode(&mut buffer, &new.schema, |column| rebuild.value(row, column))?
         };
+        new.schema.check_stored(false, &EncodedRow::new(&bytes))?;
         add_checked(&mut new, bytes)?;
     }
     Ok(new)
 }
 
-/// Adds the new columns to the table's change log, if it has one.
+/// Adds the new columns to the table's change log, if it has one, in the table's order.
 fn widen_log(addition: &TableAdditions, state: &mut DatabaseState) -> Result<()> {
     let table = addition.table();
     let position = state.position(&format!("{}{}", change_log::LOG_PREFIX, table.name()));
-    let Some(position) = position.filter(|_| !addition.columns().is_empty()) else {
-        return Ok(());
-    };
+    let Some(position) = position else { return Ok(()) };
     let columns = addition.columns().iter().flat_map(|c| [format!("old_{c}"), format!("new_{c}")]);
-    let schema = Arc::new(change_log::log_schema(table, false)?);
-    let additions = TableAdditions::of_columns(schema, columns.collect());
-    let rebuilt = rebuilt(&additions, state.table(position))?;
+    let log = Arc::new(change_log::log_schema(table, false)?);
+    let log = TableAdditions::of_columns(log, columns.collect());
+    let old = state.table(position);
+    let rebuilt = rebuilt(&log.rebuild(&old.schema)?, old)?;
     *state.table_mut(position) = rebuilt;
     log::note_layout(state, table)
 }

@@ -136,6 +136,7 @@ impl Engine for Memory {
         capabilities.nul_in_text = true;
         capabilities.untyped_columns = true;
         capabilities.add_reference = true;
+        capabilities.alter_table = true;
         capabilities
     }
 

@@ -74,6 +74,7 @@ impl Engine for MySql {
         capabilities.large_batches = true;
         capabilities.update_actions = true;
         capabilities.add_reference = true;
+        capabilities.alter_table = true;
         capabilities
     }
 

@@ -84,6 +84,7 @@ impl Engine for Postgres {
         capabilities.update_actions = true;
         capabilities.add_reference = true;
         capabilities.deferred_references = true;
+        capabilities.alter_table = true;
         capabilities
     }
 

@@ -99,7 +99,9 @@ fn kind(code: &str) -> ErrorKind {
         "22021" => ErrorKind::Unsupported,
         "22P02" | "42804" | "42846" | "42P18" => ErrorKind::Mismatch,
         "22P03" | "22P04" | "42P01" | "42703" | "42P07" | "42701" | "42704" | "42710" | "42P10"
-        | "3F000" | "42883" | "42P16" | "42830" | "2BP01" => ErrorKind::Schema,
+        | "3F000" | "42883" | "42P16" | "42830" => ErrorKind::Schema,
+        // Other objects depend on what would be dropped.
+        "2BP01" => ErrorKind::Constraint,
         "25006" => ErrorKind::ReadOnly,
         "25P02" => ErrorKind::Misuse,
         "40001" | "40P01" => ErrorKind::Serialization,

@@ -115,6 +115,7 @@ impl Engine for Sqlite {
         capabilities.nonblocking_get =
             !self.inner.is_single() && self.inner.settings().journal_mode == JournalMode::Wal;
         capabilities.encrypted = self.inner.settings().has_key();
+        capabilities.alter_table = true;
         capabilities
     }
 

@@ -13,7 +13,7 @@ mod plain;
 mod report;
 mod source_file;
 mod staged;
-mod temp_dir;
+pub(crate) mod temp_dir;
 mod trailer;
 mod verify;
 mod write;

@@ -14,7 +14,7 @@ const PREFIX: &str = "bobak.";
 
 /// A private folder in the system's temporary folder.
 #[derive(Debug)]
-pub(super) struct TempDir {
+pub(crate) struct TempDir {
     path: PathBuf,
     /// Open to hold the lock; `None` if the system cannot open folders.
     _held: Option<File>,
@@ -25,7 +25,7 @@ impl TempDir {
     ///
     /// # Errors
     /// `Full`, `ReadOnly`, `Io`.
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         Self::inside(&std::env::temp_dir())
     }
 
@@ -53,7 +53,7 @@ impl TempDir {
     }
 
     /// The path of a file in the folder.
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 

@@ -87,6 +87,17 @@ suite! { $
         a_unique_index_over_duplicates_is_rejected,
         open_sessions_see_changes,
     }
+    alterations {
+        tables_and_columns_are_renamed,
+        foreign_keys_follow_new_names,
+        columns_are_dropped_and_added,
+        rules_change,
+        a_rule_that_rows_break_changes_nothing,
+        foreign_keys_come_and_go,
+        a_change_of_another_table_is_rejected,
+        a_change_rolls_back_with_its_transaction,
+        a_tracked_table_keeps_its_log,
+    }
     checks {
         a_constraint_means_the_same_on_every_engine,
         a_constraint_runs_no_other_sql,

@@ -48,7 +48,28 @@ impl Drop for TrackedEngine {
     }
 }
 
+fn untrack_altered(
+    changes: &[SchemaChange],
+    run: &impl Fn(&[SchemaChange]) -> Result<()>,
+) -> Result<()> {
+    for change in changes {
+        // A log cannot follow each of these.
+        let altered = match change {
+            SchemaChange::AlterTable(alteration) => alteration.from(),
+            SchemaChange::DropTable(table) => table,
+            _ => continue,
+        };
+        match run(&[SchemaChange::Untrack(Arc::clone(altered))]) {
+            // The change itself says that the table is missing.
+            Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Schema) => {}
+            untracked => untracked?,
+        }
+    }
+    Ok(())
+}
+
 fn alter(changes: &[SchemaChange], run: impl Fn(&[SchemaChange]) -> Result<()>) -> Result<()> {
+    untrack_altered(changes, &run)?;
     run(changes)?;
     for change in changes {
         let tracked = match change {

@@ -9,15 +9,21 @@ use crate::schema::tables;
 use crate::values::decode::DecodedValue;
 use crate::values::encode::plain;
 use bobak_core::{
-    Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableSchema, Type, ValueRef,
-    change_log,
+    Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema,
+    Type, ValueRef, change_log,
 };
 use bobak_sql::{
-    Dialect, FOLDED, TrackReason, add_column, add_index, add_reference, create_table, folded, quote,
+    Dialect, FOLDED, TrackReason, add_column, add_index, add_reference, create_table,
+    find_violations, folded, quote,
 };
 
 /// Makes all of the changes, or none.
 pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+    if let [change @ (SchemaChange::AlterTable(_) | SchemaChange::DropTable(_))] = changes {
+        alter_one(connection, change)?;
+        connection.forget_statements();
+        return Ok(());
+    }
     check_columns(connection, changes)?;
     check_steps(connection, changes)?;
     // Written before the first one runs: each step commits by itself.
@@ -40,6 +46,67 @@ pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Resu
         }
     }
     connection.forget_statements();
+    Ok(())
+}
+
+/// Alters or drops a table: one statement, which cannot be taken back.
+fn alter_one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
+    let dialect = connection.flavour.dialect;
+    let alteration = match change {
+        SchemaChange::AlterTable(alteration) => alteration,
+        other => {
+            let (table, log) =
+                change_log::table_and_log(tables::with_logs(connection)?, other.table())?;
+            if log.is_some() {
+                let message = "the table is tracked: stop tracking it first";
+                return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+            }
+            let sql = format!("DROP TABLE {}", quote(dialect, table.name()));
+            return connection.run(Some(&table), &sql, Vec::new()).map(|_| ());
+        }
+    };
+    let (table, log) =
+        change_log::table_and_log(tables::with_logs(connection)?, alteration.from())?;
+    let alteration = &alteration.for_stored(&table)?;
+    let (from, to) = (alteration.from(), alteration.to());
+    alteration.check_tracked(log.is_some())?;
+    let is_taken = tables::names(connection)?.iter().any(|name| name == to.name());
+    if alteration.renames_table() && is_taken {
+        return Err(schema("the table is there already", to));
+    }
+    check_columns(connection, std::slice::from_ref(change))?;
+    reject_check(dialect, alteration)?;
+    for (query, error) in find_violations(dialect, alteration) {
+        if !connection.rows(None, &query, Vec::new())?.is_empty() {
+            return Err(error);
+        }
+    }
+    let names = tables::constraint_names(connection, from)?;
+    for sql in bobak_sql::alter_table(dialect, alteration, &names)? {
+        connection.run(Some(to), &sql, Vec::new())?;
+    }
+    match log.zip(alteration.added_column()) {
+        Some((log, added)) => {
+            let (table, _) = change_log::table_and_log(tables::with_logs(connection)?, to)?;
+            let texts = bobak_sql::track(dialect, &table, Some(&log), TrackReason::Added(added))?;
+            let mut texts = texts.into_iter();
+            texts.try_for_each(|sql| connection.run(Some(to), &sql, Vec::new()).map(|_| ()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Rejects a changed CHECK on MySQL, where it is no part of the column's definition.
+fn reject_check(dialect: Dialect, alteration: &TableAlteration) -> Result<()> {
+    let (renamed, to) = (alteration.renamed(), alteration.to());
+    for (old, new) in alteration.kept().filter(|_| dialect == Dialect::MySql) {
+        if let Some((before, after)) = renamed.columns().get(old).zip(to.columns().get(new))
+            && before.check != after.check
+        {
+            let message = "MySQL's CHECKs are changed in SQL";
+            return Err(unsupported(message, to, after));
+        }
+    }
     Ok(())
 }
 
@@ -185,6 +252,10 @@ fn new_columns(change: &SchemaChange) -> Vec<(&TableSchema, &ColumnSchema)> {
         SchemaChange::AddColumn { table, column } => {
             table.columns().get(*column).map(|column| (&**table, column)).into_iter().collect()
         }
+        SchemaChange::AlterTable(alteration) => {
+            let table = alteration.to();
+            table.columns().iter().map(|column| (&**table, column)).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -254,6 +325,11 @@ fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<
                 }
             }
             SchemaChange::Track { .. } | SchemaChange::Untrack(_) => {}
+            SchemaChange::AlterTable(_) | SchemaChange::DropTable(_) => {
+                let message = "this server alters or drops a table in a change of its own";
+                let table = change.table().name().to_owned();
+                return Err(Error::new(ErrorKind::Unsupported, message).in_table(table));
+            }
             _ => {
                 let message = "this engine does not know this change of the schema";
                 return Err(Error::new(ErrorKind::Unsupported, message));

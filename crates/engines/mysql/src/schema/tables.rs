@@ -10,7 +10,7 @@ use crate::values::decode::DecodedValue;
 use bobak_core::{
     ColumnSchema, ErrorKind, OnDelete, OnUpdate, Reference, Result, TableSchema, Type,
 };
-use bobak_sql::{FOLDED, FOLDED_KEY, parse_comment, parse_declared};
+use bobak_sql::{ConstraintNames, FOLDED, FOLDED_KEY, parse_comment, parse_declared};
 
 /// A column as the server describes it.
 struct CatalogColumn {
@@ -98,6 +98,21 @@ pub(crate) fn triggers(
         name: part(&row, 1).to_owned(),
     };
     Ok(rows.into_iter().map(trigger).collect())
+}
+
+/// The names of a table's foreign keys.
+pub(super) fn constraint_names(
+    connection: &mut Connection,
+    table: &TableSchema,
+) -> Result<ConstraintNames> {
+    let rows = facts(
+        connection,
+        "SELECT TABLE_NAME, COLUMN_NAME, CONSTRAINT_NAME FROM information_schema.KEY_COLUMN_USAGE \
+         WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL",
+    )?;
+    let own = rows.iter().filter(|row| part(row, 0) == table.name());
+    let references = own.map(|row| (part(row, 1).to_owned(), part(row, 2).to_owned()));
+    Ok(ConstraintNames { references: references.collect(), ..ConstraintNames::default() })
 }
 
 /// Rows of texts: a number is its digits, NULL is the empty text.

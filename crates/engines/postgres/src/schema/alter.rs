@@ -5,10 +5,10 @@ use crate::error::locate;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::{
-    Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value, ValueRef,
-    change_log,
+    Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableAlteration, TableSchema, Type,
+    Value, ValueRef, change_log,
 };
-use bobak_sql::{TrackReason, note_index_name, substitute_index_names};
+use bobak_sql::{TrackReason, note_index_name, quote, substitute_index_names};
 use std::collections::HashSet;
 
 /// Makes the changes, all or none.
@@ -56,12 +56,14 @@ pub(crate) fn run(
 /// The table that a change is about; of a change that this crate does not know yet nothing is known.
 fn table_of(change: &SchemaChange) -> Result<&TableSchema> {
     match change {
-        SchemaChange::CreateTable(table)
-        | SchemaChange::AddColumn { table, .. }
-        | SchemaChange::AddIndex { table, .. }
-        | SchemaChange::AddReference { table, .. }
-        | SchemaChange::Track { table, .. }
-        | SchemaChange::Untrack(table) => Ok(table),
+        SchemaChange::CreateTable(_)
+        | SchemaChange::AlterTable(_)
+        | SchemaChange::DropTable(_)
+        | SchemaChange::AddColumn { .. }
+        | SchemaChange::AddIndex { .. }
+        | SchemaChange::AddReference { .. }
+        | SchemaChange::Track { .. }
+        | SchemaChange::Untrack(_) => Ok(change.table()),
         _ => Err(Error::new(ErrorKind::Unsupported, "the postgres engine has no such change")),
     }
 }
@@ -90,14 +92,69 @@ fn statements(
         }
         SchemaChange::AddIndex { table, index } => {
             let taken = taken_names(state, connection, table.name())?;
-            let renamed = substitute_index_names(SQL, table, |name| Ok(taken.contains(name)))?;
-            let mut all = vec![bobak_sql::add_index(SQL, &renamed, *index)?];
-            all.extend(bobak_sql::index_remark(SQL, &renamed, *index));
-            all.extend(note_index_name(table, &renamed, *index));
-            all
+            add_indexes(table, &[*index], &taken)?
+        }
+        SchemaChange::AlterTable(alteration) => alter_table(state, connection, alteration)?,
+        SchemaChange::DropTable(table) => {
+            let (table, log) = stored(state, connection, table)?;
+            reject_tracked(&table, log.is_some())?;
+            vec![format!("DROP TABLE {}", quote(SQL, table.name()))]
         }
         _ => Vec::new(),
     })
+}
+
+/// The statements for a table's indexes with these numbers.
+fn add_indexes(
+    table: &TableSchema,
+    indexes: &[usize],
+    taken: &HashSet<String>,
+) -> Result<Vec<String>> {
+    let renamed = substitute_index_names(SQL, table, |name| Ok(taken.contains(name)))?;
+    let mut all = Vec::new();
+    for &index in indexes {
+        all.push(bobak_sql::add_index(SQL, &renamed, index)?);
+        all.extend(bobak_sql::index_remark(SQL, &renamed, index));
+        all.extend(note_index_name(table, &renamed, index));
+    }
+    Ok(all)
+}
+
+fn alter_table(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    alteration: &TableAlteration,
+) -> Result<Vec<String>> {
+    let (table, log) = stored(state, connection, alteration.from())?;
+    let alteration = alteration.for_stored(&table)?;
+    let from = alteration.from();
+    alteration.check_tracked(log.is_some())?;
+    let taken = taken_names(state, connection, from.name())?;
+    if alteration.renames_table() && taken.contains(alteration.to().name()) {
+        let error = Error::new(ErrorKind::Schema, "the table is there already");
+        return Err(error.in_table(alteration.to().name().to_owned()));
+    }
+    let names = crate::schema::catalog::constraint_names(state, connection, from)?;
+    let mut all = bobak_sql::alter_table(SQL, &alteration, &names)?;
+    all.extend(add_indexes(alteration.to(), &alteration.added_indexes(), &taken)?);
+    Ok(all)
+}
+
+/// The table as it is in the database, and its change log if it is tracked.
+fn stored(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    table: &TableSchema,
+) -> Result<(TableSchema, Option<TableSchema>)> {
+    change_log::table_and_log(crate::schema::catalog::with_logs(state, connection)?, table)
+}
+
+fn reject_tracked(table: &TableSchema, is_tracked: bool) -> Result<()> {
+    if !is_tracked {
+        return Ok(());
+    }
+    let message = "the table is tracked: stop tracking it first";
+    Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
 }
 
 /// The names of all tables, views, sequences and indexes, except for the indexes of a table.
@@ -130,12 +187,9 @@ fn log_statements(
     connection: &mut Connection,
     change: &SchemaChange,
 ) -> Result<Vec<String>> {
-    let mut stored = |table: &TableSchema| {
-        change_log::table_and_log(crate::schema::catalog::with_logs(state, connection)?, table)
-    };
     match change {
         SchemaChange::Track { table, history } => {
-            let (table, log) = stored(table)?;
+            let (table, log) = stored(state, connection, table)?;
             check(&change_log::log_schema(&table, *history)?)?;
             let triggers = crate::schema::catalog::triggers(state, connection)?;
             let captured = change_log::is_captured(&triggers, table.name());
@@ -144,7 +198,7 @@ fn log_statements(
         }
         SchemaChange::AddColumn { table, column } => {
             let added = table.columns().get(*column).map_or("", |column| &column.name);
-            match stored(table)? {
+            match stored(state, connection, table)? {
                 (table, Some(log)) => {
                     bobak_sql::track(SQL, &table, Some(&log), TrackReason::Added(added))
                 }
@@ -160,6 +214,15 @@ fn log_statements(
                 (_, None) => Ok(Vec::new()),
             }
         }
+        SchemaChange::AlterTable(alteration) => match alteration.added_column() {
+            None => Ok(Vec::new()),
+            Some(added) => match stored(state, connection, alteration.to())? {
+                (table, Some(log)) => {
+                    bobak_sql::track(SQL, &table, Some(&log), TrackReason::Added(added))
+                }
+                (_, None) => Ok(Vec::new()),
+            },
+        },
         _ => Ok(Vec::new()),
     }
 }

@@ -7,8 +7,8 @@ use bobak_core::{
     ColumnSchema, OnDelete, OnUpdate, Reference, Result, Row, TableSchema, Type, ValueRef,
 };
 use bobak_sql::{
-    FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared, parse_metadata_comment,
-    split_index_comment,
+    ConstraintNames, FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared,
+    parse_metadata_comment, split_index_comment,
 };
 use std::collections::BTreeMap;
 
@@ -32,6 +32,18 @@ const LINKS: &str = "SELECT k.conrelid::int8, k.conkey[1], r.relname::text, a.at
     k.confdeltype::text, k.confupdtype::text, k.condeferred FROM pg_constraint k JOIN pg_class r ON r.oid = k.confrelid \
     JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = k.confkey[1] \
     WHERE k.contype = 'f' AND cardinality(k.conkey) = 1 ORDER BY k.oid DESC";
+
+const CONSTRAINTS: &str = "SELECT t.relname::text, k.contype::text, k.conname::text, \
+    (SELECT string_agg(a.attname::text, chr(1) ORDER BY a.attname::text COLLATE \"C\") FROM pg_attribute a \
+    WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)) \
+    FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid \
+    WHERE k.contype IN ('c', 'f') AND t.relnamespace = \
+    (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
+
+const INDEX_NAMES: &str = "SELECT t.relname::text, n.relname::text, \
+    obj_description(i.indexrelid, 'pg_class') \
+    FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid \
+    WHERE n.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
 
 /// A table as it is being put together.
 #[derive(Default)]
@@ -108,6 +120,38 @@ pub(crate) fn with_logs(
     })?;
     // What has no key is no record's table.
     Ok(tables.into_values().filter_map(CatalogTable::build).collect())
+}
+
+/// The names of a table's constraints and indexes.
+///
+/// # Errors
+/// Those of the server and the connection.
+pub(crate) fn constraint_names(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    table: &TableSchema,
+) -> Result<ConstraintNames> {
+    let mut names = ConstraintNames::default();
+    state.ask(connection, CONSTRAINTS, &[], |row| {
+        let columns: Vec<_> = text(row, 3).split('\u{1}').map(str::to_owned).collect();
+        match (text(row, 0) == table.name(), text(row, 1).as_str(), &columns[..]) {
+            (true, "c", _) => names.checks.push((columns, text(row, 2))),
+            (true, "f", [column]) => names.references.push((column.clone(), text(row, 2))),
+            _ => {}
+        }
+    })?;
+    state.ask(connection, INDEX_NAMES, &[], |row| {
+        let comment = text(row, 2);
+        match split_index_comment(&comment) {
+            _ if text(row, 0) != table.name() => {}
+            (_, Some(own)) => names.indexes.push((own.to_owned(), text(row, 1))),
+            (comment, None) if comment.starts_with(KEY_INDEX) => {
+                names.key_index = Some(text(row, 1));
+            }
+            _ => {}
+        }
+    })?;
+    Ok(names)
 }
 
 fn reference(row: &dyn Row) -> Reference {

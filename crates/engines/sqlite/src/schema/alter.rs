@@ -1,5 +1,6 @@
 //! Schema changes.
 
+use super::alter_table;
 use crate::connection::Connection;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema, Value, change_log};
 use bobak_sql::{
@@ -24,13 +25,10 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
         SchemaChange::AddColumn { table, column } => {
             run(connection, table, &add_column(Dialect::Sqlite, table, *column)?)?;
             let added = table.columns().get(*column).map_or("", |column| &column.name);
-            match stored(connection, table)? {
-                (table, Some(log)) => {
-                    track(connection, &table, Some(&log), TrackReason::Added(added))
-                }
-                (_, None) => Ok(()),
-            }
+            widen_log(connection, table, added)
         }
+        SchemaChange::AlterTable(alteration) => alter_table::run(connection, alteration),
+        SchemaChange::DropTable(table) => alter_table::drop_table(connection, table),
         SchemaChange::AddIndex { table, index } => {
             let table = &with_free_names(connection, table)?;
             run(connection, table, &[add_index(Dialect::Sqlite, table, *index)?])
@@ -58,13 +56,28 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
     }
 }
 
+/// Adds a new column of the table to its log, if it is tracked.
+pub(super) fn widen_log(
+    connection: &mut Connection,
+    table: &TableSchema,
+    added: &str,
+) -> Result<()> {
+    match stored(connection, table)? {
+        (table, Some(log)) => track(connection, &table, Some(&log), TrackReason::Added(added)),
+        (_, None) => Ok(()),
+    }
+}
+
 /// The table with names of indexes that no other table or index has.
-fn with_free_names(connection: &mut Connection, table: &TableSchema) -> Result<TableSchema> {
+pub(super) fn with_free_names(
+    connection: &mut Connection,
+    table: &TableSchema,
+) -> Result<TableSchema> {
     substitute_index_names(Dialect::Sqlite, table, |name| is_taken(connection, name, table.name()))
 }
 
 /// Whether a table, view or index has this name, except for the indexes of a table.
-fn is_taken(connection: &mut Connection, name: &str, owner: &str) -> Result<bool> {
+pub(super) fn is_taken(connection: &mut Connection, name: &str, owner: &str) -> Result<bool> {
     let found = connection.all_rows(
         "SELECT 1 FROM main.sqlite_schema WHERE name = ?1 COLLATE NOCASE AND type <> 'trigger' \
          AND NOT (type = 'index' AND tbl_name = ?2 COLLATE NOCASE)",

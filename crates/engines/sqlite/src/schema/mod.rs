@@ -1,6 +1,7 @@
 //! The schema of a file: reading and altering it, and what decides how tables are written.
 
 pub(crate) mod alter;
+mod alter_table;
 mod column;
 pub(crate) mod details;
 mod foreign_key;

@@ -9,16 +9,7 @@ use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
 pub(super) fn checks(sql: &str) -> Vec<(Option<String>, String)> {
     let mut checks = Vec::new();
     for part in definitions(sql) {
-        let column = match tokens(part).next() {
-            // A quoted name is a column, even if it is a keyword.
-            Some(token) if token.kind == SqlTokenKind::QuotedName => {
-                Some(token.unquoted().into_owned())
-            }
-            Some(token) if token.kind == SqlTokenKind::Word && !begins_table_rule(&token) => {
-                Some(token.text.to_owned())
-            }
-            _ => None,
-        };
+        let column = name_of_column(part);
         let mut tokens = tokens(part);
         if column.is_some() {
             tokens.next();
@@ -28,6 +19,30 @@ pub(super) fn checks(sql: &str) -> Vec<(Option<String>, String)> {
         }
     }
     checks
+}
+
+/// The name of the column that this part of a CREATE TABLE statement defines; `None` if it is a rule of the
+/// table.
+pub(super) fn name_of_column(part: &str) -> Option<String> {
+    match tokens(part).next() {
+        // A quoted name is a column, even if it is a keyword.
+        Some(token) if token.kind == SqlTokenKind::QuotedName => {
+            Some(token.unquoted().into_owned())
+        }
+        Some(token) if token.kind == SqlTokenKind::Word && !begins_table_rule(&token) => {
+            Some(token.text.to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether the text has this keyword outside parentheses.
+pub(super) fn has_word(sql: &str, keyword: &str) -> bool {
+    let mut depth = 0;
+    tokens(sql).any(|token| {
+        depth += i32::from(token.is_operator("(")) - i32::from(token.is_operator(")"));
+        depth == 0 && token.is_word(keyword)
+    })
 }
 
 /// Adds a CHECK to those that the column has.
@@ -48,13 +63,7 @@ pub(super) fn names(expression: &str) -> Vec<String> {
 /// Whether the statement contains this keyword outside parentheses of the second level, in which
 /// expressions and column lists stand.
 pub(super) fn has_keyword(sql: &str, keyword: &str) -> bool {
-    definitions(sql).iter().any(|part| {
-        let mut depth = 0;
-        tokens(part).any(|token| {
-            depth += i32::from(token.is_operator("(")) - i32::from(token.is_operator(")"));
-            depth == 0 && token.is_word(keyword)
-        })
-    })
+    definitions(sql).iter().any(|part| has_word(part, keyword))
 }
 
 /// For each REFERENCES clause, whether it is DEFERRABLE INITIALLY DEFERRED.
@@ -84,7 +93,7 @@ pub(super) fn deferred_references(sql: &str) -> Vec<bool> {
 }
 
 /// The comma-separated parts inside the outermost parentheses.
-fn definitions(sql: &str) -> Vec<&str> {
+pub(super) fn definitions(sql: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0, 0);
     for token in tokens(sql) {

@@ -19,7 +19,7 @@ use crate::connection::reject_transaction_steps;
 use crate::connection::typed_text_cache::TypedText;
 use crate::error::misuse;
 use crate::pool::PooledConnection;
-use crate::schema::{alter, details, tables};
+use crate::schema::{details, tables};
 use crate::session::database::Database;
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
@@ -281,7 +281,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.atomically(|connection| alter::apply(connection, changes))
+        self.alter_schema(changes)
     }
 
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {

@@ -5,10 +5,27 @@
 //! so a rollback restores them too. The connection enables foreign keys again when it is returned,
 //! however the transaction ended.
 
+use super::SqliteSession;
 use crate::connection::Connection;
+use crate::schema::alter;
 use bobak_core::change_log::is_capture_trigger;
-use bobak_core::{Result, Value};
+use bobak_core::{Result, SchemaChange, Session, Value};
 use bobak_sql::{Dialect, quote};
+
+impl SqliteSession<'_> {
+    /// Changes the schema. Tables are rebuilt without foreign keys, as changes are replayed.
+    pub(super) fn alter_schema(&self, changes: &[SchemaChange]) -> Result<()> {
+        let may_rebuild =
+            changes.iter().any(|change| matches!(change, SchemaChange::AlterTable(_)));
+        if !may_rebuild || self.in_transaction() {
+            return self.atomically(|connection| alter::apply(connection, changes));
+        }
+        self.begin_replay(&[])?;
+        let altered = self.atomically(|connection| alter::apply(connection, changes));
+        let ended = if altered.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        altered.and(self.end(ended))
+    }
+}
 
 impl Connection {
     /// Disables foreign keys until the connection is returned.

@@ -6,6 +6,7 @@
 mod raw;
 mod support;
 
+mod alter_table;
 mod backup; // on a disk that fails
 mod batches; // a batch does what row by row does
 mod checkpoints; // who checkpoints the log

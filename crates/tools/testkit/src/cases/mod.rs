@@ -4,6 +4,7 @@
 //! What a case asserts is in the documentation of [`Session`](bobak_core::Session) and of the
 //! types that it takes.
 
+pub mod alterations;
 pub mod batches;
 pub mod changes;
 pub mod checks;

@@ -1,0 +1,214 @@
+//! Failures, kills and two processes.
+
+use super::{content, fill, on_each, turn, write};
+use bobak::engine::{Engine, EngineLayer, Session, Source};
+use bobak::migration::{self, MigrationState, Migrations};
+use bobak::prelude::*;
+use bobak::schema::TableSchema;
+use bobak_testkit::{FaultyEngine, Probe, row};
+use std::sync::Arc;
+
+/// An engine that is shared with a layer.
+struct Shared(Arc<dyn Engine>);
+
+impl EngineLayer for Shared {
+    fn inner(&self) -> &dyn Engine {
+        &*self.0
+    }
+
+    fn session(&self) -> bobak::Result<Box<dyn Session + '_>> {
+        self.0.session()
+    }
+}
+
+#[test]
+fn a_failure_at_any_operation_leaves_the_old_or_the_new_form_or_is_resumed() {
+    let _turn = turn();
+    on_each(|folder, open, links| {
+        let files = folder.join("migrations");
+        std::fs::create_dir(&files).unwrap();
+        let all = write(&files, links);
+        let engine = open();
+        let text = std::fs::read_to_string(files.join("0001_start.migration")).unwrap();
+        let one = Migrations::new([("0001_start", text.as_str())]).unwrap();
+        let resumes = engine.capabilities().implicit_ddl_commit;
+        migration::up(&*engine, &one).unwrap();
+        fill(&*engine);
+        let before = content(&*engine);
+        migration::up(&*engine, &all).unwrap();
+        let after = content(&*engine);
+        let mut operation = 0;
+        loop {
+            migration::down(&*engine, &all, 2, true).unwrap();
+            migration::up(&*engine, &one).unwrap();
+            fill(&*engine);
+            operation += 1;
+            let faulty = FaultyEngine::new(Box::new(Shared(Arc::clone(&engine))));
+            faulty.faults().fail_operation(operation, ErrorKind::Io);
+            let done = migration::up(&faulty, &all);
+            if faulty.faults().pending() > 0 {
+                done.unwrap();
+                break;
+            }
+            if done.is_err() && !resumes {
+                let found = content(&*engine);
+                assert!(found == before || found == after, "half done at operation {operation}");
+            }
+            migration::up(&*engine, &all).unwrap_or_else(|error| panic!("{operation}: {error}"));
+            assert_eq!(content(&*engine), after, "operation {operation}");
+        }
+        assert!(operation > 10, "{operation} operations");
+    });
+}
+
+#[test]
+fn two_processes_do_the_work_once() {
+    let _turn = turn();
+    on_each(|folder, open, links| {
+        let files = folder.join("migrations");
+        std::fs::create_dir(&files).unwrap();
+        let all = write(&files, links);
+        let first = open();
+        // A file of the other engines is open once.
+        let is_shared = matches!(first.name(), "sqlite" | "postgres" | "mysql");
+        let second = if is_shared { open() } else { Arc::clone(&first) };
+        let engines = [first, second];
+        let done: Vec<_> = std::thread::scope(|scope| {
+            let run = |engine: &Arc<dyn Engine>| {
+                let (engine, all) = (Arc::clone(engine), all.clone());
+                scope.spawn(move || migration::up(&*engine, &all).unwrap())
+            };
+            let runs: Vec<_> = engines.iter().map(run).collect();
+            runs.into_iter().flat_map(|run| run.join().unwrap()).collect()
+        });
+        let mut done = done;
+        done.sort();
+        assert_eq!(done, ["0001_start", "0002_club"]);
+    });
+}
+
+#[test]
+fn a_value_that_does_not_convert_stops_the_migration() {
+    let _turn = turn();
+    on_each(|folder, open, links| {
+        let files = folder.join("migrations");
+        std::fs::create_dir(&files).unwrap();
+        let all = write(&files, links);
+        let engine = open();
+        let text = std::fs::read_to_string(files.join("0001_start.migration")).unwrap();
+        let one = Migrations::new([("0001_start", text.as_str())]).unwrap();
+        migration::up(&*engine, &one).unwrap();
+        fill(&*engine);
+        let person = TableSchema::find_in(engine.tables().unwrap(), "person").unwrap();
+        let person = Arc::new(person);
+        let probe = Probe::new(&*engine).unwrap();
+        probe.insert(&person, row![90_000, "old", "very old", 1, "x"]).unwrap();
+        let before = content(&*engine);
+        let error = migration::up(&*engine, &all).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        for part in ["0002_club", "'very old'", "key 90000"] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
+        if engine.capabilities().implicit_ddl_commit {
+            let states = migration::status(&*engine, &all).unwrap();
+            assert!(matches!(states[1].state, MigrationState::Interrupted(_)), "{states:?}");
+        } else {
+            assert_eq!(content(&*engine), before);
+        }
+        // With another value it goes on.
+        let table = engine.tables().unwrap().into_iter().find(|t| t.column("age").is_ok()).unwrap();
+        let table = Arc::new(table);
+        Probe::new(&*engine).unwrap().delete(&table, row![90_000]).unwrap();
+        assert_eq!(migration::up(&*engine, &all).unwrap(), ["0002_club"]);
+    });
+}
+
+const KILL: &str = "BOBAK_TEST_MIGRATE";
+
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn migrates_until_it_is_killed() {
+    let folder = std::env::var(KILL).unwrap();
+    let pause: usize = std::env::var("BOBAK_TEST_PAUSE").unwrap().parse().unwrap();
+    let engine = bobak::engine::open(&format!("sqlite:{folder}/a.db")).unwrap();
+    let mut all = Migrations::read(format!("{folder}/migrations")).unwrap();
+    for number in 0..20 {
+        all = all.with_function(format!("pause{number}"), move |_| {
+            if number == pause {
+                println!("\npaused");
+                std::io::Read::read_exact(&mut std::io::stdin(), &mut [0]).unwrap();
+            }
+            Ok(())
+        });
+    }
+    migration::up(&*engine, &all).unwrap();
+}
+
+#[test]
+fn a_killed_process_leaves_the_old_form() {
+    use std::io::BufRead;
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("migrations");
+    std::fs::create_dir(&files).unwrap();
+    write(&files, true);
+    // A pause after each step.
+    let second = files.join("0002_club.migration");
+    let text = std::fs::read_to_string(&second).unwrap();
+    let (up, _) = text.split_once("\ndown").unwrap();
+    let mut steps = 0;
+    let paused: String = up
+        .lines()
+        .map(|line| match line.split(' ').next() {
+            Some("rename" | "drop" | "add" | "change") => {
+                steps += 1;
+                format!("{line}\nrust pause{}\n", steps - 1)
+            }
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    std::fs::write(&second, paused).unwrap();
+    let start = std::fs::read_to_string(files.join("0001_start.migration")).unwrap();
+    let one = Migrations::new([("0001_start", start.as_str())]).unwrap();
+    let url = format!("sqlite:{}", folder.path().join("a.db").display());
+    let engine = bobak::engine::open(&url).unwrap();
+    migration::up(&*engine, &one).unwrap();
+    fill(&*engine);
+    let before = content(&*engine);
+    assert!(steps > 5);
+    for pause in 0..steps {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "migrations::failures::migrates_until_it_is_killed",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env(KILL, folder.path())
+            .env("BOBAK_TEST_PAUSE", pause.to_string())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(said.any(|line| line.unwrap() == "paused"), "step {pause}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(content(&*engine), before, "step {pause}");
+    }
+    let mut all = Migrations::read(&files).unwrap();
+    for number in 0..steps {
+        all = all.with_function(format!("pause{number}"), |_| Ok(()));
+    }
+    assert_eq!(migration::up(&*engine, &all).unwrap(), ["0002_club"]);
+    let text = "PRAGMA integrity_check";
+    let mut found = Vec::new();
+    let session = engine.session().unwrap();
+    let source = Source::Sql { text, parameters: &[] };
+    session
+        .query(&source, &mut |row| {
+            found.push(row.get(0).to_owned());
+            Ok(true)
+        })
+        .unwrap();
+    assert_eq!(found, [Value::from("ok")]);
+}

@@ -1,0 +1,46 @@
+//! `bobak migrate`: written, tried, carried out and undone.
+
+use crate::program::Program;
+
+fn sql(program: &Program, database: &str, statement: &str) {
+    let file = program.path(database);
+    if !file.exists() {
+        std::fs::write(file, "").unwrap();
+    }
+    program.ok(&["query", database, statement]);
+}
+
+#[test]
+fn a_database_is_brought_to_the_tables_of_another() {
+    let program = Program::new();
+    sql(&program, "app.db", "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, old TEXT)");
+    sql(&program, "app.db", "INSERT INTO item VALUES (1, 'spade', 'x')");
+    sql(
+        &program,
+        "wanted.db",
+        "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL, price INTEGER)",
+    );
+    let diff = ["migrate", "diff", "app.db", "wanted.db", "price"];
+    let run = program.run(&[&diff[..], &["--print"]].concat());
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("column item.old is not in the model"), "{}", run.err);
+    assert!(run.out.contains("change column item {"), "{}", run.out);
+    assert!(run.out.contains("# -- rebuild table item"), "{}", run.out);
+    program.fails(1, "migrations", &["migrate", "up", "app.db"]);
+    let written = program.ok(&[&diff[..], &["--drop-columns"]].concat());
+    assert_eq!(written.trim().replace('\\', "/"), "migrations/0001_price.migration");
+    assert_eq!(program.ok(&["migrate", "status", "app.db"]), "0001_price: pending\n");
+    let checked = program.ok(&["migrate", "check", "app.db"]);
+    assert_eq!(checked, "0001_price: done on a copy\n");
+    assert_eq!(program.ok(&["migrate", "up", "app.db"]), "0001_price: done\n");
+    assert_eq!(program.ok(&["migrate", "up", "app.db"]), "");
+    let found = program.ok(&["query", "app.db", "SELECT * FROM item", "--format", "csv"]);
+    assert_eq!(found, "id,name,price\n1,spade,\n");
+    let state = program.ok(&["migrate", "status", "app.db"]);
+    assert!(state.starts_with("0001_price: done 2"), "{state}");
+    program.fails(1, "would lose data (drop column item.price)", &["migrate", "down", "app.db"]);
+    let down = ["migrate", "down", "app.db", "--allow-loss"];
+    assert_eq!(program.ok(&down), "0001_price: undone\n");
+    let baseline = ["migrate", "baseline", "app.db", "0001_price"];
+    assert_eq!(program.ok(&baseline), "0001_price: noted as done\n");
+}

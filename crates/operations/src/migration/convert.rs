@@ -1,0 +1,163 @@
+//! Values of a column as those of another type.
+
+use bobak_core::{
+    ColumnRole, ColumnSchema, Error, ErrorKind, FieldSet, OnError, Result, Select, Session, Source,
+    TableSchema, Type, Value, ValueRef, Verb, Write, WriteBatch, convert as convert_number,
+};
+use std::sync::Arc;
+
+/// The number of rows that are read and written at a time.
+const ROWS: u64 = 1_000;
+
+/// Sets the column `to` of each row to the value of `from`, as one of `to`'s type. Each part of the rows is a
+/// write of its own, or part of the open transaction.
+///
+/// # Errors
+/// `Mismatch` or `OutOfRange` for a value that the type does not have, with the row's key.
+pub(super) fn run(
+    session: &dyn Session,
+    table: &Arc<TableSchema>,
+    from: usize,
+    to: usize,
+) -> Result<()> {
+    // Neither time stamps nor versions change.
+    let plain = TableSchema::clone(table).map_columns(|column| column.role(ColumnRole::Plain))?;
+    let plain = Arc::new(plain);
+    let mut after: Option<Vec<Value<'static>>> = None;
+    loop {
+        let mut select = Select::all(&plain);
+        if let Some(key) = &after {
+            select = select.after(key)?;
+        }
+        select.limit = Some(ROWS);
+        let mut rows: Vec<Vec<Value<'static>>> = Vec::new();
+        session.query(&Source::Select(&select), &mut |row| {
+            rows.push((0..row.len()).map(|place| row.get(place).to_owned()).collect());
+            Ok(true)
+        })?;
+        let mut batch = WriteBatch::new();
+        for row in &mut rows {
+            set_converted(&plain, row, from, to)?;
+            let (verb, fields) = (Verb::Update, FieldSet::from_iter([to]));
+            batch.push_unstamped(&Write { table: &plain, verb, fields, values: row })?;
+        }
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = Some(key_of(&plain, last));
+        let mut failed = None;
+        session.batch(&batch, OnError::Stop, &mut |result| {
+            failed = failed.take().or(result.err());
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+    }
+}
+
+fn set_converted(
+    table: &TableSchema,
+    row: &mut [Value<'static>],
+    from: usize,
+    to: usize,
+) -> Result<()> {
+    let (source, target) = (table.column_at(from)?, table.column_at(to)?);
+    let value = row.get(from).map_or(ValueRef::Null, Value::as_ref);
+    let converted = convert(source, target, value).map_err(|error| {
+        let key: Vec<_> = key_of(table, row).iter().map(|part| show(part.as_ref())).collect();
+        let message = format!(
+            "the value {} of the row with key {} does not become {}: {}",
+            show(value),
+            key.join(", "),
+            target.ty.name(),
+            error.message()
+        );
+        let error = Error::new(error.kind(), message);
+        error.in_table(table.name().to_owned()).in_column(source.name.to_string())
+    })?;
+    if let Some(slot) = row.get_mut(to) {
+        *slot = converted;
+    }
+    Ok(())
+}
+
+fn key_of(table: &TableSchema, row: &[Value<'static>]) -> Vec<Value<'static>> {
+    table.key().iter().filter_map(|place| row.get(*place).cloned()).collect()
+}
+
+fn show(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "NULL".to_owned(),
+        ValueRef::Int(integer) => integer.to_string(),
+        ValueRef::Float(float) => float.to_string(),
+        ValueRef::Text(text) => format!("'{}'", text.chars().take(40).collect::<String>()),
+        ValueRef::Bytes(bytes) => format!("of {} bytes", bytes.len()),
+    }
+}
+
+/// A stored value of one column as a stored value of another; nothing is rounded.
+fn convert(from: &ColumnSchema, to: &ColumnSchema, value: ValueRef<'_>) -> Result<Value<'static>> {
+    match (value, to.ty) {
+        (ValueRef::Null, _) => Ok(Value::Null),
+        (ValueRef::Text(text), ty) if !from.ty.has_text_form() => to.accept(parsed(text, ty)?),
+        (value, Type::Text) => to.accept(Value::from(text_of(from, value)?)),
+        (ValueRef::Int(integer), Type::Bool) if from.ty != Type::Currency => match integer {
+            0 | 1 => Ok(Value::Int(integer)),
+            _ => Err(Error::new(ErrorKind::OutOfRange, "only 0 and 1 become a boolean")),
+        },
+        (ValueRef::Float(float), ty) if ty.integer_range().is_some() => {
+            let integer = float as i64;
+            if integer as f64 == float && float.abs() < 9e15 && !ty.has_text_form() {
+                return to.accept(convert_number(ValueRef::Int(integer), Type::I64, ty)?.into());
+            }
+            Err(Error::new(ErrorKind::OutOfRange, "it is not a whole number"))
+        }
+        (value, ty) => to.accept(convert_number(value, from.ty, ty)?.into()),
+    }
+}
+
+/// The value that a text shows.
+fn parsed(text: &str, ty: Type) -> Result<Value<'static>> {
+    let unreadable = || Error::new(ErrorKind::Mismatch, format!("the text is no {}", ty.name()));
+    let trimmed = text.trim();
+    Ok(match ty {
+        Type::Bool => match trimmed {
+            "true" | "1" => Value::Int(1),
+            "false" | "0" => Value::Int(0),
+            _ => return Err(unreadable()),
+        },
+        Type::F32 | Type::F64 => Value::Float(trimmed.parse().map_err(|_| unreadable())?),
+        Type::Currency => {
+            let amount: bobak_core::Currency = trimmed.parse().map_err(|_| unreadable())?;
+            Value::Int(amount.scaled())
+        }
+        Type::Bytes => Value::from(text.as_bytes().to_vec()),
+        ty if ty.has_text_form() || matches!(ty, Type::Text | Type::Json | Type::Any) => {
+            Value::from(text.to_owned())
+        }
+        _ => Value::Int(trimmed.parse().map_err(|_| unreadable())?),
+    })
+}
+
+/// The text that shows a value.
+fn text_of(from: &ColumnSchema, value: ValueRef<'_>) -> Result<String> {
+    Ok(match value {
+        ValueRef::Text(text) => text.to_owned(),
+        ValueRef::Int(0) if from.ty == Type::Bool => "false".to_owned(),
+        ValueRef::Int(_) if from.ty == Type::Bool => "true".to_owned(),
+        ValueRef::Int(scaled) if from.ty == Type::Currency => {
+            bobak_core::Currency::from_scaled(scaled).to_string()
+        }
+        value if from.ty.has_text_form() => {
+            let shown = ColumnSchema::new("", from.ty).as_text().accept(value.into())?;
+            return match shown {
+                Value::Text(text) => Ok(text.into_owned()),
+                _ => Err(Error::new(ErrorKind::Mismatch, "the value has no text form")),
+            };
+        }
+        ValueRef::Int(integer) => integer.to_string(),
+        ValueRef::Float(float) => format!("{float:?}"),
+        ValueRef::Bytes(bytes) => std::str::from_utf8(bytes)
+            .map_err(|_| Error::new(ErrorKind::Mismatch, "the bytes are no UTF-8 text"))?
+            .to_owned(),
+        ValueRef::Null => String::new(),
+    })
+}

@@ -1,0 +1,287 @@
+//! The steps that lead from a database to a model.
+
+use super::step::{MigrationStep, find, simulate};
+use super::text::index_step;
+use bobak_core::check::CheckExpression;
+use bobak_core::{ColumnSchema, Error, ErrorKind, Result, TableSchema};
+use std::fmt;
+use std::sync::Arc;
+
+/// What a [plan](MigrationPlan) may drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Drops {
+    /// Nothing. What the model does not have is listed in [`MigrationPlan::kept`].
+    #[default]
+    Nothing,
+    /// Columns and indexes of the model's tables.
+    Columns,
+    /// Also the tables that the model does not have.
+    Tables,
+}
+
+/// The steps that lead from a database to a model, in order. Its `Display` is a line for each, as in a
+/// migration's file.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct MigrationPlan {
+    /// The steps.
+    pub steps: Vec<MigrationStep>,
+    /// The steps that undo them, in the order in which they run; `None` if one cannot be undone.
+    pub undo: Option<Vec<MigrationStep>>,
+    /// What the database has and the model has not, and what is kept since the plan may not drop it: a
+    /// sentence for each.
+    pub kept: Vec<String>,
+}
+
+impl fmt::Display for MigrationPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.steps.iter().try_for_each(|step| writeln!(f, "{step}"))
+    }
+}
+
+/// Compares a model with the tables of a database.
+///
+/// A table or column that is renamed in the model (see
+/// [`TableSchemaBuilder::renamed_from`](bobak_core::TableSchemaBuilder::renamed_from)) is renamed in the
+/// database if it has the former name and not the new one.
+///
+/// # Errors
+/// `Unsupported` if the key of a table differs; `Schema` for a model that is not consistent.
+pub fn plan(
+    model: &[Arc<TableSchema>],
+    stored: &[TableSchema],
+    drops: Drops,
+) -> Result<MigrationPlan> {
+    let own = |table: &&TableSchema| table.name() != super::ledger::LEDGER;
+    let tables: Vec<_> = stored.iter().filter(own).cloned().collect();
+    let mut planner = Planner { before: Vec::new(), tables, plan: MigrationPlan::default(), drops };
+    planner.rename_tables(model)?;
+    for table in in_order(model) {
+        match find(&planner.tables, table.name()) {
+            Err(_) => planner.push(MigrationStep::CreateTable(table))?,
+            Ok(_) => planner.adapt(&table)?,
+        }
+    }
+    planner.drop_tables(model)?;
+    let Planner { before, mut plan, .. } = planner;
+    let undo = plan.steps.iter().zip(&before).rev();
+    plan.undo = undo.map(|(step, before)| step.inverse(before)).collect();
+    Ok(plan)
+}
+
+struct Planner {
+    /// The tables before each step.
+    before: Vec<Vec<TableSchema>>,
+    tables: Vec<TableSchema>,
+    plan: MigrationPlan,
+    drops: Drops,
+}
+
+impl Planner {
+    fn push(&mut self, step: MigrationStep) -> Result<()> {
+        let after = simulate(&self.tables, &step)?;
+        self.before.push(std::mem::replace(&mut self.tables, after));
+        self.plan.steps.push(step);
+        Ok(())
+    }
+
+    fn stored(&self, table: &TableSchema) -> Result<TableSchema> {
+        find(&self.tables, table.name()).cloned()
+    }
+
+    fn rename_tables(&mut self, model: &[Arc<TableSchema>]) -> Result<()> {
+        for table in model {
+            let Some(former) = table.former_name() else { continue };
+            let is_wanted = model.iter().any(|other| other.name().eq_ignore_ascii_case(former));
+            if !is_wanted
+                && find(&self.tables, former).is_ok()
+                && find(&self.tables, table.name()).is_err()
+            {
+                let (from, to) = (former.to_owned(), table.name().to_owned());
+                self.push(MigrationStep::RenameTable { from, to })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_tables(&mut self, model: &[Arc<TableSchema>]) -> Result<()> {
+        let is_extra = |table: &&TableSchema| {
+            model.iter().all(|wanted| !wanted.name().eq_ignore_ascii_case(table.name()))
+        };
+        let extra: Vec<_> = self.tables.iter().filter(is_extra).cloned().map(Arc::new).collect();
+        // Children before their parents.
+        for table in in_order(&extra).into_iter().rev() {
+            if self.drops == Drops::Tables {
+                self.push(MigrationStep::DropTable(table.name().to_owned()))?;
+            } else {
+                self.plan.kept.push(format!("table {} is not in the model", table.name()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes a table that is there.
+    fn adapt(&mut self, wanted: &Arc<TableSchema>) -> Result<()> {
+        self.rename_columns(wanted)?;
+        self.check_key(wanted)?;
+        self.drop_indexes(wanted)?;
+        self.drop_columns(wanted)?;
+        self.change_columns(wanted)?;
+        let stored = self.stored(wanted)?;
+        for index in wanted.indexes() {
+            if stored.indexes().iter().all(|other| !other.name.eq_ignore_ascii_case(&index.name)) {
+                self.push(index_step(wanted, index))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn rename_columns(&mut self, wanted: &TableSchema) -> Result<()> {
+        for (place, column) in wanted.columns().iter().enumerate() {
+            let Some(former) = wanted.former_column_name(place) else { continue };
+            let stored = self.stored(wanted)?;
+            if wanted.column(former).is_err()
+                && stored.column(former).is_ok()
+                && stored.column(&column.name).is_err()
+            {
+                let (from, to) = (former.to_owned(), column.name.to_string());
+                let table = wanted.name().to_owned();
+                self.push(MigrationStep::RenameColumn { table, from, to })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_columns(&mut self, wanted: &TableSchema) -> Result<()> {
+        for column in self.stored(wanted)?.columns() {
+            if wanted.column(&column.name).is_ok() {
+                continue;
+            }
+            let table = wanted.name().to_owned();
+            if self.drops == Drops::Nothing {
+                let is_required = !column.nullable && column.default.is_none();
+                let note = if is_required { ", and inserts must set it" } else { "" };
+                let name = &column.name;
+                self.plan.kept.push(format!("column {table}.{name} is not in the model{note}"));
+            } else {
+                let column = column.name.to_string();
+                self.push(MigrationStep::DropColumn { table, column })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn change_columns(&mut self, wanted: &TableSchema) -> Result<()> {
+        for (place, column) in wanted.columns().iter().enumerate() {
+            let (stored, table) = (self.stored(wanted)?, wanted.name().to_owned());
+            let Ok(found) = stored.column(&column.name) else {
+                let before = place.checked_sub(1).and_then(|before| wanted.columns().get(before));
+                let after = before.map(|column| column.name.to_string());
+                let column = column.clone();
+                self.push(MigrationStep::AddColumn { table, column, after, fill: None })?;
+                continue;
+            };
+            if !is_same(wanted, column, &stored, stored.column_at(found)?) {
+                let column = column.clone();
+                self.push(MigrationStep::ChangeColumn { table, column })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the indexes that have other columns, and those that are not wanted.
+    fn drop_indexes(&mut self, wanted: &TableSchema) -> Result<()> {
+        let stored = self.stored(wanted)?;
+        for index in stored.indexes() {
+            let columns = |table: &TableSchema, places: &[usize]| -> Vec<String> {
+                let columns = places.iter().filter_map(|place| table.columns().get(*place));
+                columns.map(|column| column.name.to_ascii_lowercase()).collect()
+            };
+            // A unique column's index goes and comes with its rule.
+            let is_rule = matches!(index.columns[..], [place] if index.unique
+                && stored.columns().get(place).is_some_and(|column| column.unique));
+            let same = wanted.indexes().iter().find(|other| other.name == index.name);
+            let is_wanted = same.map(|other| {
+                other.unique == index.unique
+                    && columns(wanted, &other.columns) == columns(&stored, &index.columns)
+            });
+            let (table, name) = (stored.name().to_owned(), index.name.to_string());
+            match is_wanted {
+                _ if is_rule => {}
+                Some(true) => {}
+                None if self.drops == Drops::Nothing => {
+                    self.plan.kept.push(format!("index {name} of {table} is not in the model"));
+                }
+                _ => self.push(MigrationStep::DropIndex { table, name })?,
+            }
+        }
+        Ok(())
+    }
+
+    fn check_key(&self, wanted: &TableSchema) -> Result<()> {
+        let names = |table: &TableSchema| -> Vec<String> {
+            let key = table.key().iter().filter_map(|place| table.columns().get(*place));
+            key.map(|column| column.name.to_ascii_lowercase()).collect()
+        };
+        let (model, stored) = (names(wanted), names(&self.stored(wanted)?));
+        if model == stored {
+            return Ok(());
+        }
+        let (model, stored) = (model.join(", "), stored.join(", "));
+        let message = format!(
+            "the key is {model} in the record and {stored} in the table: create another table and \
+             copy the rows"
+        );
+        Err(Error::new(ErrorKind::Unsupported, message).in_table(wanted.name().to_owned()))
+    }
+}
+
+/// Whether two columns have the same rules.
+fn is_same(
+    model_table: &TableSchema,
+    model: &ColumnSchema,
+    stored_table: &TableSchema,
+    stored: &ColumnSchema,
+) -> bool {
+    let check = |table: &TableSchema, column: &ColumnSchema| {
+        column.check.as_deref().map(|text| {
+            let parsed = CheckExpression::parse(text, table);
+            parsed.map_or_else(|_| text.to_owned(), |check| check.to_text(table))
+        })
+    };
+    // A column that was added has a default in SQLite, for the rows that were there.
+    let is_added = model.default.is_none() && stored.default == Some(model.added_value());
+    let plain = |column: &ColumnSchema| ColumnSchema {
+        name: "".into(),
+        declared: None,
+        default: if is_added { None } else { column.default.clone() },
+        default_sql: None,
+        check: None,
+        reference: column.reference.clone().map(|mut reference| {
+            reference.table = reference.table.to_ascii_lowercase().into();
+            reference.column = reference.column.to_ascii_lowercase().into();
+            reference
+        }),
+        ..column.clone()
+    };
+    plain(model) == plain(stored) && check(model_table, model) == check(stored_table, stored)
+}
+
+/// Tables after those that they reference, unless references are circular.
+fn in_order(tables: &[Arc<TableSchema>]) -> Vec<Arc<TableSchema>> {
+    let mut waiting = tables.to_vec();
+    let mut ordered = Vec::with_capacity(waiting.len());
+    while !waiting.is_empty() {
+        let references = |table: &TableSchema, other: &TableSchema| {
+            let mut columns = table.columns().iter().filter_map(|column| column.reference.as_ref());
+            columns.any(|reference| reference.table.eq_ignore_ascii_case(other.name()))
+        };
+        let is_ready = |table: &Arc<TableSchema>| {
+            waiting.iter().all(|other| Arc::ptr_eq(table, other) || !references(table, other))
+        };
+        let place = waiting.iter().position(is_ready).unwrap_or(0);
+        ordered.push(waiting.remove(place));
+    }
+    ordered
+}

@@ -1,0 +1,339 @@
+//! Carries migrations out.
+
+use super::files::{Migration, Migrations};
+use super::ledger::{self, Entry, MigrationProgress};
+use super::step::{Action, MigrationStep, find};
+use super::{convert, status};
+use bobak_core::{Engine, Error, ErrorKind, Result, Select, Session, Source, TransactionControl};
+use std::time::{Duration, Instant};
+
+/// How long a process waits for another one that migrates.
+const WAIT: Duration = Duration::from_secs(600);
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down { allow_loss: bool },
+}
+
+/// Carries out the migrations that the database does not have, each in a transaction of its own; returns
+/// their names. If another process migrates, waits for it, up to ten minutes.
+///
+/// On an engine whose schema changes commit by themselves (MariaDB, MySQL), a failure or a kill leaves the
+/// steps before it; the next call goes on there.
+///
+/// # Errors
+/// `Conflict` if a migration was edited after it ran, or the database has one that is not among these; those
+/// of the steps, with the migration and the step; `Busy`.
+pub fn up(engine: &dyn Engine, migrations: &Migrations) -> Result<Vec<String>> {
+    waiting(|| ledger::create(engine))?;
+    let mut done = Vec::new();
+    loop {
+        let entries = ledger::read(&*engine.session()?)?;
+        let Some(next) = status::next(migrations, &entries)? else { return Ok(done) };
+        if run(engine, migrations, next, Direction::Up)? {
+            done.push(next.name.clone());
+        }
+    }
+}
+
+/// Undoes the last `count` migrations, the last one first; returns their names.
+///
+/// # Errors
+/// `Unsupported` for a migration without steps to undo it; `Constraint` if rows or values would be lost and
+/// `allow_loss` is not set; as [`up`].
+pub fn down(
+    engine: &dyn Engine,
+    migrations: &Migrations,
+    count: usize,
+    allow_loss: bool,
+) -> Result<Vec<String>> {
+    waiting(|| ledger::create(engine))?;
+    let mut done = Vec::new();
+    while done.len() < count {
+        let entries = ledger::read(&*engine.session()?)?;
+        let Some(last) = status::last(migrations, &entries)? else { break };
+        if run(engine, migrations, last, Direction::Down { allow_loss })? {
+            done.push(last.name.clone());
+        }
+    }
+    Ok(done)
+}
+
+/// Notes migrations as done without carrying them out, up to the one with this name: for a database that was
+/// created otherwise and has these tables.
+///
+/// # Errors
+/// `Schema` if there is no such migration; those of the engine.
+pub fn baseline(engine: &dyn Engine, migrations: &Migrations, name: &str) -> Result<Vec<String>> {
+    let Some(last) = migrations.iter().position(|migration| migration.name == name) else {
+        return Err(Error::new(ErrorKind::Schema, format!("there is no migration '{name}'")));
+    };
+    waiting(|| ledger::create(engine))?;
+    let session = engine.session()?;
+    let entries = ledger::read(&*session)?;
+    status::check(migrations, &entries)?;
+    let mut done = Vec::new();
+    for migration in migrations.iter().take(last + 1) {
+        if entries.iter().all(|entry| entry.name != migration.name) {
+            ledger::put(
+                &*session,
+                &ledger::entry_of(&migration.name, &migration.checksum, MigrationProgress::Done),
+            )?;
+            done.push(migration.name.clone());
+        }
+    }
+    Ok(done)
+}
+
+/// Carries one migration out; returns `false` if another process did meanwhile.
+fn run(
+    engine: &dyn Engine,
+    migrations: &Migrations,
+    migration: &Migration,
+    direction: Direction,
+) -> Result<bool> {
+    let steps = match direction {
+        Direction::Up => &migration.up,
+        Direction::Down { .. } => migration.down.as_ref().ok_or_else(|| {
+            let message = format!("migration {} has no steps that undo it", migration.name);
+            Error::new(ErrorKind::Unsupported, message)
+        })?,
+    };
+    let session = engine.session()?;
+    let runner = Runner { engine, session: &*session, migrations, migration, direction };
+    if engine.capabilities().implicit_ddl_commit {
+        let lock = engine.session()?;
+        begin(&*lock)?;
+        let ran = runner.run_step_by_step(steps);
+        // The row is unlocked, and nothing else was written.
+        lock.control(TransactionControl::Rollback)?;
+        return ran;
+    }
+    begin(&*session)?;
+    let ran = runner.run_at_once(steps);
+    match ran {
+        Ok(true) => session.control(TransactionControl::Commit).map(|()| true),
+        other => {
+            // The first error says more.
+            let _ = session.control(TransactionControl::Rollback);
+            other
+        }
+    }
+}
+
+/// Begins a transaction that only one process has at a time.
+fn begin(session: &dyn Session) -> Result<()> {
+    waiting(|| {
+        // SQLite cannot rebuild tables while it enforces foreign keys.
+        let begun = session.begin_replay(&[]).and_then(|()| ledger::lock(session));
+        if begun.is_err() && session.in_transaction() {
+            let _ = session.control(TransactionControl::Rollback);
+        }
+        begun
+    })
+}
+
+/// Repeats what another process may block.
+fn waiting(work: impl Fn() -> Result<()>) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        match work() {
+            // `Duplicate`: two processes create the ledger on PostgreSQL.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Busy | ErrorKind::Serialization | ErrorKind::Duplicate
+                ) && start.elapsed() < WAIT =>
+            {
+                std::thread::sleep(PAUSE);
+            }
+            done => return done,
+        }
+    }
+}
+
+struct Runner<'r> {
+    engine: &'r dyn Engine,
+    session: &'r dyn Session,
+    migrations: &'r Migrations,
+    migration: &'r Migration,
+    direction: Direction,
+}
+
+impl Runner<'_> {
+    /// The migration's entry, or `None` if another process has done the work.
+    fn entry(&self) -> Result<Option<Option<Entry>>> {
+        let entries = ledger::read(self.session)?;
+        status::check(self.migrations, &entries)?;
+        let entry = entries.into_iter().find(|entry| entry.name == self.migration.name);
+        let is_done = entry.as_ref().is_some_and(|entry| entry.progress == MigrationProgress::Done);
+        Ok(match self.direction {
+            Direction::Up if is_done => None,
+            Direction::Down { .. } if entry.is_none() => None,
+            _ => Some(entry),
+        })
+    }
+
+    fn run_at_once(&self, steps: &[MigrationStep]) -> Result<bool> {
+        if self.entry()?.is_none() {
+            return Ok(false);
+        }
+        self.check_loss(steps)?;
+        for (number, step) in steps.iter().enumerate() {
+            self.step(number, step, false)?;
+        }
+        self.note_end().map(|()| true)
+    }
+
+    /// Notes each step when it is done, so that the next call goes on there.
+    fn run_step_by_step(&self, steps: &[MigrationStep]) -> Result<bool> {
+        let Some(entry) = self.entry()? else { return Ok(false) };
+        // A finished migration is undone from its first step on.
+        let begun = match (self.direction, entry.map(|entry| entry.progress)) {
+            (Direction::Up, Some(MigrationProgress::Up(step))) => Some(step),
+            (Direction::Down { .. }, Some(MigrationProgress::Down(step))) => Some(step),
+            _ => None,
+        };
+        if begun.is_none() {
+            self.check_loss(steps)?;
+            self.note(0)?;
+        }
+        for (number, step) in steps.iter().enumerate().skip(begun.unwrap_or(0)) {
+            self.step(number, step, begun == Some(number))?;
+            self.note(number + 1)?;
+        }
+        self.note_end().map(|()| true)
+    }
+
+    /// Notes how many steps are done.
+    fn note(&self, steps: usize) -> Result<()> {
+        let progress = match self.direction {
+            Direction::Up => MigrationProgress::Up(steps),
+            Direction::Down { .. } => MigrationProgress::Down(steps),
+        };
+        let (name, checksum) = (&self.migration.name, &self.migration.checksum);
+        ledger::put(self.session, &ledger::entry_of(name, checksum, progress))
+    }
+
+    /// Notes that all steps are done.
+    fn note_end(&self) -> Result<()> {
+        let (name, checksum) = (&self.migration.name, &self.migration.checksum);
+        match self.direction {
+            Direction::Up => ledger::put(
+                self.session,
+                &ledger::entry_of(name, checksum, MigrationProgress::Done),
+            ),
+            Direction::Down { .. } => ledger::remove(self.session, name),
+        }
+    }
+
+    fn check_loss(&self, steps: &[MigrationStep]) -> Result<()> {
+        if self.direction != (Direction::Down { allow_loss: false }) {
+            return Ok(());
+        }
+        let tables = self.session.tables()?;
+        for step in steps.iter().filter(|step| step.loses_data()) {
+            let Some(table) = step.table().and_then(|name| find(&tables, name).ok()) else {
+                continue;
+            };
+            let mut has_rows = false;
+            let mut select = Select::all(&std::sync::Arc::new(table.clone()));
+            select.limit = Some(1);
+            self.session.query(&Source::Select(&select), &mut |_| {
+                has_rows = true;
+                Ok(false)
+            })?;
+            if has_rows {
+                let message = format!(
+                    "undoing migration {} would lose data ({step}): allow the loss, or keep it",
+                    self.migration.name
+                );
+                let error = Error::new(ErrorKind::Constraint, message);
+                return Err(error.in_table(table.name().to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&self, number: usize, step: &MigrationStep, resumed: bool) -> Result<()> {
+        self.run_actions(step, resumed).map_err(|error| {
+            let shown = step.to_string();
+            let shown: String = shown.lines().next().unwrap_or_default().chars().take(80).collect();
+            let (name, number) = (&self.migration.name, number + 1);
+            let message = format!("migration {name}, step {number} ({shown}): {}", error.message());
+            let mut located = Error::new(error.kind(), message);
+            if let Some(table) = error.table() {
+                located = located.in_table(table.to_owned());
+            }
+            if let Some(column) = error.column() {
+                located = located.in_column(column.to_owned());
+            }
+            located.with_source(error)
+        })
+    }
+
+    fn run_actions(&self, step: &MigrationStep, resumed: bool) -> Result<()> {
+        if let MigrationStep::Sql { engines, .. } = step
+            && !runs_on(engines, self.engine)
+        {
+            return Ok(());
+        }
+        for action in step.actions(&self.session.tables()?, resumed)? {
+            match action {
+                Action::Change(change) => self.session.alter(&[change])?,
+                Action::Convert { table, from, to } => {
+                    convert::run(self.session, &table, from, to)?;
+                }
+                Action::Sql(text) => self.session.execute(&text, &[]).map(drop)?,
+                Action::Rust(name) => {
+                    self.run_function(&name)?;
+                }
+            }
+        }
+        if matches!(step, MigrationStep::Sql { .. } | MigrationStep::Rust(_))
+            && self.engine.name() == "sqlite"
+        {
+            self.check_foreign_keys()?;
+        }
+        Ok(())
+    }
+
+    fn run_function(&self, name: &str) -> Result<()> {
+        let function = self.migrations.functions.get(name).ok_or_else(|| {
+            let message =
+                format!("the function '{name}' is part of a program: migrate by that program");
+            Error::new(ErrorKind::Unsupported, message)
+        })?;
+        function(self.session)
+    }
+
+    /// SQLite does not enforce foreign keys in the transactions of migrations.
+    fn check_foreign_keys(&self) -> Result<()> {
+        let text = "SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1";
+        let mut broken = None;
+        self.session.query(&Source::Sql { text, parameters: &[] }, &mut |row| {
+            if let bobak_core::ValueRef::Text(table) = row.get(0) {
+                broken = Some(table.to_owned());
+            }
+            Ok(false)
+        })?;
+        match broken {
+            None => Ok(()),
+            Some(table) => {
+                let message = "some rows reference rows that do not exist";
+                Err(Error::new(ErrorKind::Constraint, message).in_table(table))
+            }
+        }
+    }
+}
+
+/// Whether a step for these engines runs on this one.
+fn runs_on(engines: &[String], engine: &dyn Engine) -> bool {
+    match engines {
+        [] => true,
+        some => some.iter().any(|name| name == engine.name()),
+    }
+}

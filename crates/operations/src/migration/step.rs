@@ -1,0 +1,418 @@
+//! The steps of migrations, and what each does to the tables.
+
+use bobak_core::{
+    ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema, Value,
+};
+use bobak_engine_common::{assemble_table, index_parts};
+use std::sync::Arc;
+
+/// One step of a migration: data, which every engine carries out in its own way.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum MigrationStep {
+    /// Creates a table with its indexes.
+    CreateTable(Arc<TableSchema>),
+    /// Drops a table with its rows.
+    DropTable(String),
+    /// Renames a table; foreign keys to it follow.
+    RenameTable {
+        /// The present name.
+        from: String,
+        /// The new name.
+        to: String,
+    },
+    /// Adds a column, and the index of a unique one.
+    AddColumn {
+        /// The table.
+        table: String,
+        /// The new column.
+        column: ColumnSchema,
+        /// The column before it, for engines that keep an order; without it the column is the last one.
+        after: Option<String>,
+        /// The value of existing rows; by default [`ColumnSchema::added_value`].
+        fill: Option<Value<'static>>,
+    },
+    /// Drops a column with its values.
+    DropColumn {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// Renames a column; indexes, constraints and foreign keys follow.
+    RenameColumn {
+        /// The table.
+        table: String,
+        /// The present name.
+        from: String,
+        /// The new name.
+        to: String,
+    },
+    /// Gives a column other rules or another type. Values are converted if the types differ.
+    ChangeColumn {
+        /// The table.
+        table: String,
+        /// The column as it will be, under its name.
+        column: ColumnSchema,
+    },
+    /// Creates an index.
+    AddIndex {
+        /// The table.
+        table: String,
+        /// The index's name.
+        name: String,
+        /// Its columns.
+        columns: Vec<String>,
+        /// Whether no two rows may agree in all of them.
+        unique: bool,
+    },
+    /// Drops an index.
+    DropIndex {
+        /// The table.
+        table: String,
+        /// The index's name.
+        name: String,
+    },
+    /// Runs SQL statements, each ended by a semicolon at the end of a line.
+    Sql {
+        /// The engines that run it, by [name](bobak_core::Engine::name); all with SQL if empty.
+        engines: Vec<String>,
+        /// The statements.
+        text: String,
+    },
+    /// Runs a function of the program: see [`Migrations::with_function`](super::Migrations::with_function).
+    Rust(String),
+}
+
+/// What a step asks of a session.
+#[derive(Debug)]
+pub(super) enum Action {
+    Change(SchemaChange),
+    /// Sets the first column of each row to the value of the second one, converted.
+    Convert {
+        table: Arc<TableSchema>,
+        from: usize,
+        to: usize,
+    },
+    Sql(String),
+    Rust(String),
+}
+
+/// The name of the column that takes converted values.
+const CONVERTED: &str = "bobak_converted";
+
+impl MigrationStep {
+    /// Whether rows or values are lost.
+    #[must_use]
+    pub const fn loses_data(&self) -> bool {
+        matches!(self, Self::DropTable(_) | Self::DropColumn { .. })
+    }
+
+    /// The table that the step changes, under its name before it.
+    #[must_use]
+    pub fn table(&self) -> Option<&str> {
+        match self {
+            Self::CreateTable(table) => Some(table.name()),
+            Self::DropTable(table)
+            | Self::RenameTable { from: table, .. }
+            | Self::AddColumn { table, .. }
+            | Self::DropColumn { table, .. }
+            | Self::RenameColumn { table, .. }
+            | Self::ChangeColumn { table, .. }
+            | Self::AddIndex { table, .. }
+            | Self::DropIndex { table, .. } => Some(table),
+            Self::Sql { .. } | Self::Rust(_) => None,
+        }
+    }
+
+    /// What the step does to these tables, in order. A part that a killed process made already is left out.
+    pub(super) fn actions(&self, tables: &[TableSchema], resumed: bool) -> Result<Vec<Action>> {
+        if resumed && self.is_done(tables) {
+            return Ok(Vec::new());
+        }
+        let change = |change| Ok(vec![Action::Change(change)]);
+        match self {
+            Self::CreateTable(table) => change(SchemaChange::CreateTable(Arc::clone(table))),
+            Self::DropTable(table) => {
+                change(SchemaChange::DropTable(Arc::new(find(tables, table)?.clone())))
+            }
+            Self::RenameTable { from, to } => {
+                let table = find(tables, from)?;
+                alter(table, table.rename(to, |_| None)?, &[], &[])
+            }
+            Self::RenameColumn { table, from, to } => {
+                let table = find(tables, table)?;
+                table.column(from)?;
+                let new = |name: &str| name.eq_ignore_ascii_case(from).then_some(to.as_str());
+                let renamed = table.rename(table.name(), new)?;
+                alter(table, renamed, &[(from, to)], &[])
+            }
+            Self::DropColumn { table, column } => {
+                let table = find(tables, table)?;
+                let place = table.column(column)?;
+                let mut parts = TableParts::of(table);
+                parts.columns.remove(place);
+                parts.indexes.retain(|(_, columns, _)| !has(columns, column));
+                alter(table, parts.build()?, &[], &[column])
+            }
+            // Killed before the column lost the default that filled it.
+            Self::AddColumn { table, column, .. }
+                if resumed && find(tables, table)?.column(&column.name).is_ok() =>
+            {
+                change_column(find(tables, table)?, column)
+            }
+            Self::AddColumn { table, column, after, fill } => {
+                add_column(find(tables, table)?, column, after.as_deref(), fill.as_ref())
+            }
+            Self::ChangeColumn { table, column } => change_column(find(tables, table)?, column),
+            Self::AddIndex { table, name, columns, unique } => {
+                let table = find(tables, table)?;
+                let mut parts = TableParts::of(table);
+                parts.indexes.push((name.clone(), columns.clone(), *unique));
+                alter(table, parts.build()?, &[], &[])
+            }
+            Self::DropIndex { table, name } => {
+                let table = find(tables, table)?;
+                let mut parts = TableParts::of(table);
+                let count = parts.indexes.len();
+                parts.indexes.retain(|index| !index.0.eq_ignore_ascii_case(name));
+                if parts.indexes.len() == count {
+                    let message = format!("there is no index '{name}'");
+                    return Err(
+                        Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned())
+                    );
+                }
+                alter(table, parts.build()?, &[], &[])
+            }
+            Self::Sql { text, .. } => Ok(statements(text).into_iter().map(Action::Sql).collect()),
+            Self::Rust(name) => Ok(vec![Action::Rust(name.clone())]),
+        }
+    }
+
+    /// Whether the tables are as after the step.
+    fn is_done(&self, tables: &[TableSchema]) -> bool {
+        let column = |table: &str, name: &str| {
+            find(tables, table).is_ok_and(|table| table.column(name).is_ok())
+        };
+        let index = |table: &str, name: &str| {
+            let has = |table: &TableSchema| table.indexes().iter().any(|index| index.name == name);
+            find(tables, table).is_ok_and(has)
+        };
+        match self {
+            Self::CreateTable(table) => find(tables, table.name()).is_ok(),
+            Self::DropTable(table) => find(tables, table).is_err(),
+            Self::RenameTable { from, to } => {
+                find(tables, from).is_err() && find(tables, to).is_ok()
+            }
+            Self::AddColumn { table, column: added, fill, .. } => {
+                fill.is_none() && column(table, &added.name)
+            }
+            Self::DropColumn { table, column: dropped } => !column(table, dropped),
+            Self::RenameColumn { table, from, to } => !column(table, from) && column(table, to),
+            Self::AddIndex { table, name, .. } => index(table, name),
+            Self::DropIndex { table, name } => !index(table, name),
+            // Carried out again from where it stopped.
+            Self::ChangeColumn { .. } | Self::Sql { .. } | Self::Rust(_) => false,
+        }
+    }
+
+    /// The step that undoes this one, for the tables before it; `None` if nothing does.
+    #[must_use]
+    pub fn inverse(&self, before: &[TableSchema]) -> Option<Self> {
+        let (table, swapped) = (self.table()?.to_owned(), find(before, self.table()?).ok());
+        Some(match self {
+            Self::CreateTable(created) => Self::DropTable(created.name().to_owned()),
+            Self::DropTable(_) => Self::CreateTable(Arc::new(swapped?.clone())),
+            Self::RenameTable { from, to } => {
+                Self::RenameTable { from: to.clone(), to: from.clone() }
+            }
+            Self::AddColumn { column, .. } => {
+                Self::DropColumn { table, column: column.name.to_string() }
+            }
+            Self::DropColumn { column, .. } => {
+                let place = swapped?.column(column).ok()?;
+                let before = place.checked_sub(1).and_then(|place| swapped?.columns().get(place));
+                let after = before.map(|column| column.name.to_string());
+                let column = swapped?.columns().get(place)?.clone();
+                Self::AddColumn { table, column, after, fill: None }
+            }
+            Self::RenameColumn { from, to, .. } => {
+                Self::RenameColumn { table, from: to.clone(), to: from.clone() }
+            }
+            Self::ChangeColumn { column, .. } => {
+                let place = swapped?.column(&column.name).ok()?;
+                Self::ChangeColumn { table, column: swapped?.columns().get(place)?.clone() }
+            }
+            Self::AddIndex { name, .. } => Self::DropIndex { table, name: name.clone() },
+            Self::DropIndex { name, .. } => {
+                let index = swapped?.indexes().iter().find(|index| index.name == *name)?;
+                let (name, columns, unique) = index_parts(swapped?, index);
+                Self::AddIndex { table, name, columns, unique }
+            }
+            Self::Sql { .. } | Self::Rust(_) => return None,
+        })
+    }
+}
+
+/// The table with this name.
+pub(super) fn find<'t>(tables: &'t [TableSchema], name: &str) -> Result<&'t TableSchema> {
+    tables.iter().find(|table| table.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
+        Error::new(ErrorKind::Schema, "there is no such table").in_table(name.to_owned())
+    })
+}
+
+fn has(names: &[String], name: &str) -> bool {
+    names.iter().any(|other| other.eq_ignore_ascii_case(name))
+}
+
+fn alter(
+    from: &TableSchema,
+    to: TableSchema,
+    renamed: &[(&str, &str)],
+    dropped: &[&str],
+) -> Result<Vec<Action>> {
+    let change = TableAlteration::new(Arc::new(from.clone()), Arc::new(to), renamed, dropped)?;
+    Ok(vec![Action::Change(SchemaChange::AlterTable(Arc::new(change)))])
+}
+
+fn add_column(
+    table: &TableSchema,
+    column: &ColumnSchema,
+    after: Option<&str>,
+    fill: Option<&Value<'static>>,
+) -> Result<Vec<Action>> {
+    let mut parts = TableParts::of(table);
+    let place = match after {
+        Some(after) => table.column(after)? + 1,
+        None => parts.columns.len(),
+    };
+    let Some(fill) = fill else {
+        parts.columns.insert(place, column.clone());
+        return alter(table, parts.build()?, &[], &[]);
+    };
+    // Existing rows get a default, which the column then loses.
+    let filled = ColumnSchema { default: Some(column.accept(fill.clone())?), ..column.clone() };
+    parts.columns.insert(place, filled);
+    let between = parts.build()?;
+    let mut actions = alter(table, between.clone(), &[], &[])?;
+    let mut parts = TableParts::of(&between);
+    if let Some(slot) = parts.columns.get_mut(place) {
+        *slot = column.clone();
+    }
+    actions.append(&mut alter(&between, parts.build()?, &[], &[])?);
+    Ok(actions)
+}
+
+fn change_column(table: &TableSchema, column: &ColumnSchema) -> Result<Vec<Action>> {
+    let place = table.column(&column.name)?;
+    let mut parts = TableParts::of(table);
+    let old = table.column_at(place)?;
+    let replace = |parts: &mut TableParts<'_>, column: &ColumnSchema| {
+        if let Some(slot) = parts.columns.get_mut(place) {
+            *slot = column.clone();
+        }
+    };
+    replace(&mut parts, column);
+    let to = parts.build()?;
+    if TableAlteration::keeps_values(old, column) {
+        return alter(table, to, &[], &[]);
+    }
+    if table.key().contains(&place) {
+        let message = "the type of a key cannot change: create another table and copy the rows";
+        let error = Error::new(ErrorKind::Unsupported, message);
+        return Err(error.in_table(table.name().to_owned()).in_column(column.name.to_string()));
+    }
+    let mut actions = Vec::new();
+    // A killed process may have added the column.
+    let between = match table.column(CONVERTED) {
+        Ok(_) => Arc::new(table.clone()),
+        Err(_) => {
+            let mut converted = ColumnSchema::new(CONVERTED, column.ty).nullable(true);
+            converted.storage = column.storage;
+            converted.max_chars = column.max_chars;
+            let mut parts = TableParts::of(table);
+            parts.columns.push(converted);
+            let between = parts.build()?;
+            actions.append(&mut alter(table, between.clone(), &[], &[])?);
+            Arc::new(between)
+        }
+    };
+    let converted = between.column(CONVERTED)?;
+    actions.push(Action::Convert { table: Arc::clone(&between), from: place, to: converted });
+    let name = &*column.name;
+    let swap = TableAlteration::new(between, Arc::new(to), &[(CONVERTED, name)], &[name])?;
+    actions.push(Action::Change(SchemaChange::AlterTable(Arc::new(swap))));
+    Ok(actions)
+}
+
+/// A table taken apart, to be put together otherwise.
+struct TableParts<'t> {
+    table: &'t TableSchema,
+    columns: Vec<ColumnSchema>,
+    indexes: Vec<(String, Vec<String>, bool)>,
+}
+
+impl<'t> TableParts<'t> {
+    fn of(table: &'t TableSchema) -> Self {
+        let is_of_column = |columns: &[usize], unique: bool| match columns {
+            [place] => unique && table.columns().get(*place).is_some_and(|column| column.unique),
+            _ => false,
+        };
+        let indexes = table.indexes().iter();
+        let indexes = indexes.filter(|index| !is_of_column(&index.columns, index.unique));
+        let indexes = indexes.map(|index| index_parts(table, index)).collect();
+        Self { table, columns: table.columns().to_vec(), indexes }
+    }
+
+    fn build(self) -> Result<TableSchema> {
+        let name = |place: &usize| self.table.columns().get(*place).map(|c| c.name.to_string());
+        let key = self.table.key().iter().filter_map(name).collect();
+        let generation = self.table.key_generation();
+        assemble_table(self.table.name(), self.columns, key, generation, &self.indexes)
+    }
+}
+
+/// The statements of an SQL text: each ends with a semicolon at the end of a line.
+fn statements(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut statement = String::new();
+    for line in text.lines() {
+        statement.push_str(line);
+        statement.push('\n');
+        if line.trim_end().ends_with(';') {
+            let whole = std::mem::take(&mut statement);
+            all.push(whole.trim().trim_end_matches(';').to_owned());
+        }
+    }
+    if !statement.trim().is_empty() {
+        all.push(statement.trim().to_owned());
+    }
+    all
+}
+
+/// The tables after a step. Steps in SQL and Rust change what no plan knows.
+pub(super) fn simulate(tables: &[TableSchema], step: &MigrationStep) -> Result<Vec<TableSchema>> {
+    let mut tables = tables.to_vec();
+    for action in step.actions(&tables.clone(), false)? {
+        let Action::Change(change) = action else { continue };
+        match change {
+            SchemaChange::CreateTable(table) => tables.push(TableSchema::clone(&table)),
+            SchemaChange::DropTable(table) => tables.retain(|other| other.name() != table.name()),
+            SchemaChange::AlterTable(alteration) => {
+                for table in &mut tables {
+                    if table.name() == alteration.from().name() {
+                        *table = TableSchema::clone(alteration.to());
+                        continue;
+                    }
+                    let follow = |column: ColumnSchema| ColumnSchema {
+                        reference: column.reference.as_ref().map(|old| alteration.follow(old)),
+                        ..column
+                    };
+                    *table = table.clone().map_columns(follow)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(tables)
+}

@@ -1,0 +1,296 @@
+//! Statements that change an existing table into another form.
+
+use crate::Dialect;
+use crate::check::push_check;
+use crate::constraint_names::ConstraintNames;
+use crate::mysql_schema;
+use crate::schema::{add_column, column_definition, column_remark, key_remark, push_actions};
+use crate::writer::Writer;
+use bobak_core::{ColumnSchema, Error, ErrorKind, Result, TableAlteration, TableSchema};
+
+/// The statements for all of an alteration except, on PostgreSQL and SQLite, new indexes: see
+/// [`add_index`](crate::add_index). On MariaDB and MySQL it is one statement, which changes all or
+/// nothing.
+///
+/// # Errors
+/// `Unsupported` for SQLite if a kept column's rules change: SQLite's engine rebuilds the table then.
+/// As [`create_table`](crate::create_table).
+pub fn alter_table(
+    dialect: Dialect,
+    alteration: &TableAlteration,
+    names: &ConstraintNames,
+) -> Result<Vec<String>> {
+    let alteration = &alteration.in_stored_order()?;
+    if dialect.is_mysql() {
+        return Ok(vec![mysql_schema::alter_table(dialect, alteration, names)?]);
+    }
+    let (from, to) = (alteration.from(), alteration.to());
+    let mut texts = Vec::new();
+    let mut statement = |write: &dyn Fn(&mut Writer<'_>)| {
+        let mut writer = Writer::new(dialect);
+        write(&mut writer);
+        texts.push(writer.into_text());
+    };
+    for index in alteration.dropped_indexes() {
+        let Some(index) = from.indexes().get(index) else { continue };
+        if names.constraints.iter().any(|name| *name == index.name) {
+            continue;
+        }
+        statement(&|writer| {
+            writer.raw("DROP INDEX ").name(names.index(&index.name));
+        });
+    }
+    for column in alteration.dropped() {
+        statement(&|writer| {
+            writer.raw("ALTER TABLE ").name(from.name()).raw(" DROP COLUMN ").column(from, *column);
+        });
+    }
+    if alteration.renames_table() {
+        statement(&|writer| {
+            writer.raw("ALTER TABLE ").name(from.name()).raw(" RENAME TO ").name(to.name());
+        });
+    }
+    for (old, new) in renamed_columns(alteration) {
+        statement(&|writer| {
+            writer.raw("ALTER TABLE ").name(to.name()).raw(" RENAME COLUMN ").name(&old);
+            writer.raw(" TO ").name(&new);
+        });
+    }
+    if dialect == Dialect::Postgres {
+        for (old, new) in alteration.kept() {
+            texts.extend(change_column(alteration, names, old, new)?);
+        }
+    }
+    for column in alteration.added() {
+        texts.extend(add_column(dialect, to, column)?);
+    }
+    if dialect == Dialect::Postgres {
+        texts.extend(remarks(alteration, names));
+    }
+    Ok(texts)
+}
+
+/// The columns whose rules change, as places in the new form. On SQLite these need a new table.
+#[must_use]
+pub fn changed_columns(alteration: &TableAlteration) -> Vec<usize> {
+    let kept = alteration.kept();
+    kept.map(|kept| kept.1).filter(|new| alteration.changes_column(*new)).collect()
+}
+
+/// The queries that find rows which new rules forbid, for databases whose own errors would not tell:
+/// each with the error if it returns a row. To be run before [`alter_table`].
+#[must_use]
+pub fn find_violations(dialect: Dialect, alteration: &TableAlteration) -> Vec<(String, Error)> {
+    let from = alteration.from();
+    let mut found = Vec::new();
+    for (old, new) in alteration.kept() {
+        let columns = from.columns().get(old).zip(alteration.to().columns().get(new));
+        let Some((before, after)) = columns else { continue };
+        let mut add = |condition: &dyn Fn(&mut Writer<'_>), kind, message: String| {
+            let mut writer = Writer::new(dialect);
+            writer.raw("SELECT 1 FROM ").name(from.name()).raw(" WHERE ");
+            condition(&mut writer);
+            writer.raw(" LIMIT 1");
+            let error = Error::new(kind, message).in_table(from.name().to_owned());
+            found.push((writer.into_text(), error.in_column(before.name.to_string())));
+        };
+        if before.nullable && !after.nullable {
+            let message = "some rows have NULL in this column, which must not be NULL any more";
+            let is_null = |writer: &mut Writer<'_>| {
+                writer.column(from, old).raw(" IS NULL");
+            };
+            add(&is_null, ErrorKind::Constraint, message.to_owned());
+        }
+        if let Some(max) = after.max_chars
+            && before.max_chars.is_none_or(|before| before > max)
+        {
+            let is_long = |writer: &mut Writer<'_>| {
+                let length = if dialect == Dialect::Sqlite { "length(" } else { "char_length(" };
+                writer.raw(length).column(from, old).raw(&format!(") > {max}"));
+            };
+            let message = format!("some rows have texts of more than {max} characters");
+            add(&is_long, ErrorKind::TooLong, message);
+        }
+    }
+    found
+}
+
+/// The renames in an order in which no name exists twice; two that change places get a third name first.
+pub(crate) fn renamed_columns(alteration: &TableAlteration) -> Vec<(String, String)> {
+    let name = |table: &TableSchema, place: usize| {
+        table.columns().get(place).map_or_else(String::new, |column| column.name.to_string())
+    };
+    let pairs = alteration.kept();
+    let pairs = pairs.map(|(old, new)| (name(alteration.from(), old), name(alteration.to(), new)));
+    let pairs: Vec<_> = pairs.filter(|(old, new)| old != new).collect();
+    let is_taken = |new: &String| pairs.iter().any(|(old, _)| old.eq_ignore_ascii_case(new));
+    let (mut first, mut last) = (Vec::new(), Vec::new());
+    for (number, (old, new)) in pairs.iter().enumerate() {
+        if is_taken(new) {
+            let between = format!("bobak_renamed_{number}");
+            first.push((old.clone(), between.clone()));
+            last.push((between, new.clone()));
+        } else {
+            last.push((old.clone(), new.clone()));
+        }
+    }
+    first.append(&mut last);
+    first
+}
+
+/// A column whose rules change in PostgreSQL; it has its new name already.
+struct ColumnChange<'a> {
+    alteration: &'a TableAlteration,
+    names: &'a ConstraintNames,
+    stored: &'a ColumnSchema,
+    before: &'a ColumnSchema,
+    after: &'a ColumnSchema,
+    texts: Vec<String>,
+}
+
+fn change_column(
+    alteration: &TableAlteration,
+    names: &ConstraintNames,
+    old: usize,
+    new: usize,
+) -> Result<Vec<String>> {
+    if !alteration.changes_column(new) {
+        return Ok(Vec::new());
+    }
+    let stored = alteration.from().column_at(old)?;
+    let (before, after) = (alteration.renamed().column_at(old)?, alteration.to().column_at(new)?);
+    let texts = Vec::new();
+    let mut change = ColumnChange { alteration, names, stored, before, after, texts };
+    change.drop_constraints()?;
+    change.change()?;
+    change.add_constraints()?;
+    Ok(change.texts)
+}
+
+impl ColumnChange<'_> {
+    fn alter(&mut self, write: impl FnOnce(&mut Writer<'_>)) -> Result<()> {
+        let mut writer = Writer::new(Dialect::Postgres);
+        writer.raw("ALTER TABLE ").name(self.alteration.to().name());
+        write(&mut writer);
+        self.texts.push(writer.into_result()?);
+        Ok(())
+    }
+
+    fn is_checked_otherwise(&self) -> bool {
+        let rule = |table: &TableSchema, column: &ColumnSchema| {
+            let mut writer = Writer::new(Dialect::Postgres);
+            push_check(&mut writer, table, column);
+            writer.into_text()
+        };
+        let (renamed, to) = (self.alteration.renamed(), self.alteration.to());
+        rule(renamed, self.before) != rule(to, self.after)
+    }
+
+    fn drop_constraints(&mut self) -> Result<()> {
+        let (names, stored) = (self.names, self.stored);
+        let mut dropped = Vec::new();
+        if self.before.reference != self.after.reference {
+            dropped.extend(names.references_of(&stored.name));
+        }
+        if stored.check.is_some() && self.is_checked_otherwise() {
+            dropped.extend(names.checks_of(self.alteration.from(), stored)?);
+        }
+        dropped.into_iter().try_for_each(|name| {
+            self.alter(|writer| {
+                writer.raw(" DROP CONSTRAINT ").name(name);
+            })
+        })
+    }
+
+    /// The type, the default and NOT NULL.
+    fn change(&mut self) -> Result<()> {
+        let (before, after) = (self.before, self.after);
+        let ty = |column: &ColumnSchema| crate::schema::typed(Dialect::Postgres, column);
+        let column = |writer: &mut Writer<'_>, rest: &str| {
+            writer.raw(" ALTER COLUMN ").name(&after.name).raw(rest);
+        };
+        if ty(before) != ty(after) {
+            self.alter(|writer| column(writer, &format!(" TYPE{}", ty(after))))?;
+        }
+        if before.default != after.default || before.default_sql != after.default_sql {
+            let default = match after.default {
+                Some(_) => format!(" SET{}", crate::schema::default(Dialect::Postgres, after)),
+                None => " DROP DEFAULT".to_owned(),
+            };
+            self.alter(|writer| column(writer, &default))?;
+        }
+        if before.nullable != after.nullable {
+            let rule = if after.nullable { " DROP NOT NULL" } else { " SET NOT NULL" };
+            self.alter(|writer| column(writer, rule))?;
+        }
+        Ok(())
+    }
+
+    fn add_constraints(&mut self) -> Result<()> {
+        let (alteration, before, after) = (self.alteration, self.before, self.after);
+        if after.check.is_some() && self.is_checked_otherwise() {
+            self.alter(|writer| {
+                writer.raw(" ADD");
+                push_check(writer, alteration.to(), after);
+            })?;
+        }
+        match &after.reference {
+            Some(reference) if before.reference != after.reference => self.alter(|writer| {
+                writer.raw(" ADD FOREIGN KEY (").name(&after.name).raw(") REFERENCES ");
+                writer.name(&reference.table).raw("(").name(&reference.column).raw(")");
+                push_actions(writer, reference);
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The comments of columns and indexes that no longer fit. Indexes' comments have columns' numbers.
+fn remarks(alteration: &TableAlteration, names: &ConstraintNames) -> Vec<String> {
+    let (from, to) = (alteration.from(), alteration.to());
+    let mut texts = Vec::new();
+    for (old, new) in alteration.kept() {
+        let (before, after) = (column_remark(from, old), column_remark(to, new));
+        if before != after {
+            let mut writer = Writer::new(Dialect::Postgres);
+            writer.raw("COMMENT ON COLUMN ").name(to.name()).raw(".").column(to, new).raw(" IS ");
+            match &after {
+                Some(remark) => writer.literal(bobak_core::ValueRef::Text(remark)),
+                None => writer.raw("NULL"),
+            };
+            texts.push(writer.into_text());
+        }
+    }
+    texts.extend(index_remarks(alteration, names));
+    if let Some(index) = names.key_index.as_deref().filter(|_| from.key() != to.key()) {
+        texts.push(key_remark(index, to.key()));
+    }
+    texts
+}
+
+/// The comments of kept indexes whose columns have other numbers.
+fn index_remarks(alteration: &TableAlteration, names: &ConstraintNames) -> Vec<String> {
+    let (from, to) = (alteration.from(), alteration.to());
+    let mut texts = Vec::new();
+    for (old, new) in alteration.kept_indexes() {
+        let places = |table: &TableSchema, at: usize| {
+            table.indexes().get(at).map(|index| index.columns.clone())
+        };
+        if places(from, old) == places(to, new) {
+            continue;
+        }
+        let stored =
+            TableSchema::clone(to).rename_indexes(|name| Some(names.index(name).to_owned()));
+        texts.extend(crate::index_remark(Dialect::Postgres, &stored, new));
+        texts.extend(crate::note_index_name(to, &stored, new));
+    }
+    texts
+}
+
+/// The definition of a column in a CREATE TABLE of SQLite, for the rebuilding of a table.
+///
+/// # Errors
+/// As [`create_table`](crate::create_table).
+pub fn sqlite_column(table: &TableSchema, place: usize) -> Result<String> {
+    column_definition(Dialect::Sqlite, table, place)
+}
