@@ -313,6 +313,7 @@ fn change_column(table: &TableSchema, column: &ColumnSchema) -> Result<Vec<Actio
         }
     };
     replace(&mut parts, column);
+    parts.columns.retain(|column| column.name != CONVERTED);
     let to = parts.build()?;
     if TableAlteration::keeps_values(old, column) {
         return alter(table, to, &[], &[]);
