@@ -58,13 +58,12 @@ pub(super) fn update(
         // Foreign keys hold at the end of the statement, not after each row.
         let state = statement.state();
         let links = state.links(position);
-        if !links.out.is_empty() || !links.into.is_empty() {
-            for done in statement.done() {
-                if let UndoStep::Replaced { position, slot, old } = done
-                    && let Some(new) = state.table(*position).bytes(*slot)
-                {
-                    check_links(state, *position, Some(old), new)?;
-                }
+        let has_links = !links.out.is_empty() || !links.into.is_empty();
+        for done in statement.done().iter().filter(|_| has_links) {
+            if let UndoStep::Replaced { position, slot, old } = done
+                && let Some(new) = state.table(*position).bytes(*slot)
+            {
+                check_links(state, *position, Some(old), new)?;
             }
         }
         Ok(slots.len() as u64)

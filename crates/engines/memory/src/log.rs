@@ -50,8 +50,7 @@ pub(super) fn note_layout(state: &mut DatabaseState, schema: &TableSchema) -> Re
     let counted = state.position(change_log::COUNTER_TABLE).map_or(0, |position| {
         let counter = state.table(position);
         let slot = counter.key().order.next(&mut counter.key().order.start());
-        let row = slot.and_then(|slot| counter.row(slot));
-        match row.map(|row| row.value(1)) {
+        match slot.and_then(|slot| counter.row(slot)).map(|row| row.value(1)) {
             Some(ValueRef::Int(number)) => number,
             _ => 0,
         }

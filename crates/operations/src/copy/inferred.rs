@@ -192,10 +192,8 @@ impl ColumnSample {
             (_, 0, 0, 0) => Type::I64,
             (.., 0, 0) if !self.inexact_float => Type::F64,
             (0, 0, _, 0) => {
-                let is = |ty: Type| {
-                    let at = FORMS.iter().position(|form| *form == ty);
-                    at.is_some_and(|at| self.not_of_form.get(at) == Some(&false))
-                };
+                let place = |ty: Type| FORMS.iter().position(|form| *form == ty);
+                let is = |ty| place(ty).and_then(|at| self.not_of_form.get(at)) == Some(&false);
                 let timed = says("DATE") || says("TIME");
                 match () {
                     () if timed && is(Type::Date) => Type::Date,

@@ -168,15 +168,13 @@ fn in_order(mut waiting: Vec<Migration>) -> Result<Vec<Migration>> {
             }
             [] => {
                 let lost: Vec<_> = waiting.iter().map(|migration| &*migration.name).collect();
-                format!(
-                    "no migration follows {after}, and these follow none that is there: {}",
-                    lost.join(", ")
-                )
+                let lost = lost.join(", ");
+                format!("no migration follows {after}, and these follow a missing one: {lost}")
             }
             several => {
+                let names = several.join(", ");
                 format!(
-                    "several migrations follow {after}: {}; change the line 'after' of one of them",
-                    several.join(", ")
+                    "several migrations follow {after}: {names}; change the line 'after' of one"
                 )
             }
         };

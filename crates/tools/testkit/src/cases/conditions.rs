@@ -149,16 +149,13 @@ pub(super) fn ask(harness: &dyn Harness, conditions: &[Condition]) -> Check {
         let capabilities = store.engine().capabilities();
         let table = thing(indexed, capabilities)?;
         let probe = Probe::with_tables(store.engine(), &[&table])?;
-        {
-            let rows = rows(capabilities);
-            let entries: Vec<_> =
-                rows.iter().map(|row| crate::Entry::insert(&table, row.clone())).collect();
-            probe.batch(&entries, bobak_core::OnError::Stop).outcomes()?;
-            let conditions = conditions.iter().filter_map(|c| possible(c, capabilities));
-            for condition in conditions {
-                agrees(&probe, &table, &rows, &condition)?;
-                agrees(&probe, &table, &rows, &Condition::Not(Box::new(condition)))?;
-            }
+        let rows = rows(capabilities);
+        let entries: Vec<_> =
+            rows.iter().map(|row| crate::Entry::insert(&table, row.clone())).collect();
+        probe.batch(&entries, bobak_core::OnError::Stop).outcomes()?;
+        for condition in conditions.iter().filter_map(|c| possible(c, capabilities)) {
+            agrees(&probe, &table, &rows, &condition)?;
+            agrees(&probe, &table, &rows, &Condition::Not(Box::new(condition)))?;
         }
     }
     Ok(())
@@ -390,12 +387,10 @@ pub fn ranges(harness: &dyn Harness) -> Check {
         between(FLOAT, (-1.0).into(), 1.0.into()),
         between(BYTES, vec![0_u8].into(), vec![97_u8].into()),
     ];
-    for comparison in COMPARISONS {
-        all.push(Condition::And(vec![
-            super::compare(INT, Equal, 5),
-            super::compare(PLAIN, comparison, "a"),
-        ]));
-    }
+    all.extend(COMPARISONS.map(|comparison| {
+        let text = super::compare(PLAIN, comparison, "a");
+        Condition::And(vec![super::compare(INT, Equal, 5), text])
+    }));
     all.push(Condition::And(vec![
         super::compare(0, Greater, Value::Int(i64::MAX)),
         super::compare(0, Less, 10),
@@ -441,16 +436,14 @@ pub fn changes_take_the_same_rows(harness: &dyn Harness) -> Check {
         let capabilities = store.engine().capabilities();
         let table = thing(true, capabilities)?;
         let probe = Probe::with_tables(store.engine(), &[&table])?;
-        {
-            let rows = rows(capabilities);
-            probe.insert_all(&table, rows.clone())?;
-            let kept = |row: &Values| condition.evaluate(&table, &row.as_slice()) == Some(true);
-            let expected: Vec<Values> = rows.into_iter().filter(|row| !kept(row)).collect();
-            let deleted = probe.delete_where(&table, Some(condition.clone()))?;
-            let what = format!("those that {condition:?} keeps go");
-            holds(&what, deleted as usize + expected.len() == 120)?;
-            holds(&what, probe.all(&table)? == expected)?;
-        }
+        let rows = rows(capabilities);
+        probe.insert_all(&table, rows.clone())?;
+        let kept = |row: &Values| condition.evaluate(&table, &row.as_slice()) == Some(true);
+        let expected: Vec<Values> = rows.into_iter().filter(|row| !kept(row)).collect();
+        let deleted = probe.delete_where(&table, Some(condition.clone()))?;
+        let what = format!("those that {condition:?} keeps go");
+        holds(&what, deleted as usize + expected.len() == 120)?;
+        holds(&what, probe.all(&table)? == expected)?;
     }
     Ok(())
 }
