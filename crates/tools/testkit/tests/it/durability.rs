@@ -39,6 +39,7 @@ fn every_test_of_other_crates_that_pages_name_is_there() {
     let mut there: BTreeSet<String> = cases.collect();
     for krate in crates(&root.join("crates")) {
         add_tests(&krate.join("tests/it"), "", &mut there);
+        add_tests(&krate.join("src/tests"), "", &mut there);
     }
     let mut named = 0;
     let mut missing = Vec::new();
