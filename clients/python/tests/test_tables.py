@@ -315,7 +315,9 @@ def test_sql(url: str) -> None:
             assert found == [(10, Decimal(9))]
         moments = (dt.date(2024, 2, 29), Decimal("1.25"), uuid.UUID(int=5))
         assert db.sql("SELECT ?, ?, ?", moments) == [moments]
-        rich = db.sql_iter("SELECT balance * 2 FROM person WHERE balance > 298.5 AND age < ?", [300])
+        rich = db.sql_iter(
+            "SELECT balance * 2 FROM person WHERE balance > 298.5 AND age < ?", [300]
+        )
         assert list(rich) == [(Decimal(598),)]
         two = db.sql("SELECT * FROM person WHERE age < ? ORDER BY id", (2,), into=Person)
         assert list(two) == [Person(1, "P 0", 0, Decimal(0)), Person(2, "P 1", 1, Decimal(1))]

@@ -82,7 +82,17 @@ class Not:
 
 #: A condition over positions of columns and stored values.
 Placed = (
-    Compare | CompareColumns | In | Like | StartsWith | Contains | EndsWith | IsNull | And | Or | Not
+    Compare
+    | CompareColumns
+    | In
+    | Like
+    | StartsWith
+    | Contains
+    | EndsWith
+    | IsNull
+    | And
+    | Or
+    | Not
 )
 
 
