@@ -95,7 +95,7 @@ impl TableAccess<'_> {
         key.zip(columns)
             .map(|(value, column)| match value {
                 ValueRef::Text(text) => format!("'{}", column.collation.fold(text)),
-                ValueRef::Float(float) if float == 0.0 => ValueRef::Float(0.0).to_string(),
+                ValueRef::Float(0.0) => ValueRef::Float(0.0).to_string(),
                 other => other.to_string(),
             })
             .collect()

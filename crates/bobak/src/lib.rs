@@ -79,7 +79,34 @@ pub mod query {
     };
 }
 
-/// Relations between records: see [`ToOne`](relation::ToOne) and [`Shape`](trait@Shape).
+/// Relations between records. A field with `references` makes a [`ToOne`](relation::ToOne); write the others next to it. They
+/// are used in filters and in [shapes](trait@Shape).
+///
+/// ```
+/// use bobak::prelude::*;
+/// use bobak::Filter;
+/// use bobak::relation::ToMany;
+///
+/// #[derive(Record)]
+/// struct Customer {
+///     id: i64,
+///     city: String,
+/// }
+///
+/// #[derive(Record)]
+/// struct Order {
+///     id: i64,
+///     #[record(references = Customer, index)]
+///     customer_id: i64,
+/// }
+///
+/// impl Customer {
+///     const ORDERS: ToMany<Customer, Order> = Order::CUSTOMER.inverse();
+/// }
+///
+/// let from_bern: Filter<Order> = Order::CUSTOMER.has(Customer::CITY.eq("Bern"));
+/// let without_orders: Filter<Customer> = Customer::ORDERS.is_empty();
+/// ```
 pub mod relation {
     pub use bobak_core::{RecordRelation, RelationStep, ToMany, ToOne};
 }

@@ -11,33 +11,6 @@ const MAX_STEPS: usize = 4;
 ///
 /// The derive makes a constant for each field with `references = B`, named like the field in capitals without `_ID`; with
 /// `_REF` added if the field's name does not end in `_id`, or if another field has that name.
-///
-/// ```
-/// # mod bobak { pub use bobak_core::*; pub use bobak_derive::*;
-/// #     pub mod __private { pub use bobak_core::*; pub use std::sync::Arc; } }
-/// # fn main() {
-/// # use bobak_core::{Filter, ToMany};
-/// # use bobak_derive::Record;
-/// #[derive(Record)]
-/// # #[record(crate = "crate::bobak")]
-/// struct Customer { id: i64, city: String }
-///
-/// #[derive(Record)]
-/// # #[record(crate = "crate::bobak")]
-/// struct Order {
-///     id: i64,
-///     #[record(references = Customer, index)]
-///     customer_id: i64,
-/// }
-///
-/// impl Customer {
-///     const ORDERS: ToMany<Customer, Order> = Order::CUSTOMER.inverse();
-/// }
-///
-/// let from_bern: Filter<Order> = Order::CUSTOMER.has(Customer::CITY.eq("Bern"));
-/// let without_orders: Filter<Customer> = Customer::ORDERS.is_empty();
-/// # }
-/// ```
 pub struct ToOne<A, B> {
     column: usize,
     nullable: bool,

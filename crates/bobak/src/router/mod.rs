@@ -22,8 +22,6 @@ pub(crate) type NamedEngine = (String, Arc<dyn Engine>);
 /// Functions written in Rust that SQL may call.
 #[cfg(feature = "sqlite")]
 pub(crate) type Functions = Vec<bobak_sqlite::Function>;
-#[cfg(not(feature = "sqlite"))]
-pub(crate) type Functions = ();
 
 /// How statements find their routes.
 #[derive(Clone)]
@@ -32,12 +30,18 @@ pub(crate) struct RouterOptions {
     pub direct: bool,
     /// Whether the SQL of a federation that the main engine does not host is in amounts, dates and times.
     pub typed_sql: bool,
+    #[cfg(feature = "sqlite")]
     pub functions: Functions,
 }
 
 impl Default for RouterOptions {
     fn default() -> Self {
-        Self { direct: true, typed_sql: true, functions: Functions::default() }
+        Self {
+            direct: true,
+            typed_sql: true,
+            #[cfg(feature = "sqlite")]
+            functions: Functions::default(),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::program::Program;
 fn sql(program: &Program, database: &str, statement: &str) {
     let file = program.path(database);
     if !file.exists() {
-        std::fs::write(file, "").unwrap();
+        std::fs::write(file, "").expect("writes an empty file");
     }
     program.ok(&["query", database, statement]);
 }

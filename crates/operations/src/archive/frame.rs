@@ -286,8 +286,10 @@ fn boundaries(row: &EncodedRow<'_>) -> Result<Option<Vec<TransactionBoundary>>> 
 
 impl<'a> LoggedChange<'a> {
     pub fn of(row: EncodedRow<'a>) -> Result<Self> {
-        let id = integer(&row, 1)?.unsigned_abs();
-        Ok(Self { table: integer(&row, 0)?, id, at: integer(&row, 2)?, row })
+        let (id, at) = (integer(&row, 1)?.unsigned_abs(), integer(&row, 2)?);
+        // Also of a change that a replay does not reach: what checks as damaged must not be replayed.
+        Timestamp::from_value(ValueRef::Int(at)).map_err(|_| damaged("a change has no time"))?;
+        Ok(Self { table: integer(&row, 0)?, id, at, row })
     }
 
     /// The change, of a table whose columns have the names at these places of the file's `named` ones. `None` if the row
