@@ -17,6 +17,7 @@ from bobak._wire.frame import Kind
 from bobak._wire.schema import (
     Collation,
     Column,
+    ForeignKey,
     Index,
     KeysBy,
     OnDelete,
@@ -73,6 +74,20 @@ def table(found: dict[str, Any]) -> TableSchema:
         tuple(found["key"]),
         KeysBy(found["keys_made_by"]),
         tuple(indexes),
+        found.get("never_reused", False),
+        tuple(foreign_key(one) for one in found.get("foreign_keys", ())),
+    )
+
+
+def foreign_key(one: dict[str, Any]) -> ForeignKey:
+    actions = one["actions"]
+    return ForeignKey(
+        tuple(one["columns"]),
+        one["table"],
+        tuple(one["referenced"]),
+        OnDelete(actions & 3),
+        OnUpdate(actions >> 2 & 3),
+        actions >= 16,
     )
 
 

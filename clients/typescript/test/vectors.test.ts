@@ -31,7 +31,10 @@ function table(m: Json): TableSchema {
       onDelete: c.references.on_delete + 4 * (c.references.on_update ?? 0) + (c.references.deferred ? 16 : 0),
     },
   }));
-  return { name: m.name, columns, key: m.key, keysBy: m.keys_made_by, indexes: m.indexes };
+  const made: TableSchema = { name: m.name, columns, key: m.key, keysBy: m.keys_made_by, indexes: m.indexes };
+  if (m.never_reused) made.neverReused = true;
+  if (m.foreign_keys) made.foreignKeys = m.foreign_keys;
+  return made;
 }
 
 function placed(m: Json): request.Placed {

@@ -2,8 +2,8 @@
 
 use bobak_core::check::CheckExpression;
 pub use bobak_core::{
-    Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Reference,
-    SchemaDetails, SchemaLoss, Storage, TableSchema, TableSchemaBuilder, Type,
+    Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
+    OnUpdate, Reference, SchemaDetails, SchemaLoss, Storage, TableSchema, TableSchemaBuilder, Type,
 };
 use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange, Select, Source};
 use std::fmt;
@@ -35,6 +35,10 @@ pub enum Difference {
     ExtraIndex(String, String),
     /// The index has other columns, or is unique in one of the two only.
     Index(String, String),
+    /// The table lacks this foreign key of several columns.
+    MissingForeignKey(String, String),
+    /// The table has a foreign key of several columns that the record has not.
+    ExtraForeignKey(String, String),
 }
 
 impl fmt::Display for Difference {
@@ -79,6 +83,12 @@ impl fmt::Display for Difference {
             Self::Index(table, index) => {
                 write!(f, "table {table}: index {index} has other columns, or another uniqueness")
             }
+            Self::MissingForeignKey(table, key) => {
+                write!(f, "table {table}: the foreign key {key} is missing")
+            }
+            Self::ExtraForeignKey(table, key) => {
+                write!(f, "table {table}: the foreign key {key} is not in the record")
+            }
         }
     }
 }
@@ -108,10 +118,41 @@ pub fn diff(model: &TableSchema, stored: Option<&TableSchema>) -> Vec<Difference
     }
     let (wanted, there) = (names(model), names(stored));
     if !same_names(&wanted, &there) {
-        found.push(Difference::Key(table.clone(), wanted, there));
+        found.push(Difference::Key(table.clone(), wanted.clone(), there));
+    }
+    let reuse = |table: &TableSchema| {
+        if table.never_reuses_keys() { "never reused" } else { "reused" }.to_owned()
+    };
+    if reuse(model) != reuse(stored) {
+        let (key, model, stored) = (wanted.join(", "), reuse(model), reuse(stored));
+        found.push(Difference::Rule(table.clone(), key, "use of deleted keys", model, stored));
     }
     compare_indexes(&table, model, stored, &mut found);
+    compare_foreign_keys(&table, model, stored, &mut found);
     found
+}
+
+fn compare_foreign_keys(
+    table: &str,
+    model: &TableSchema,
+    stored: &TableSchema,
+    found: &mut Vec<Difference>,
+) {
+    let all = |schema: &TableSchema| -> Vec<String> {
+        schema.foreign_keys().iter().map(|key| describe_foreign_key(schema, key)).collect()
+    };
+    let (wanted, there) = (all(model), all(stored));
+    let missing = wanted.iter().filter(|key| !there.contains(key));
+    found.extend(missing.map(|k| Difference::MissingForeignKey(table.to_owned(), k.clone())));
+    let extra = there.iter().filter(|key| !wanted.contains(key));
+    found.extend(extra.map(|k| Difference::ExtraForeignKey(table.to_owned(), k.clone())));
+}
+
+/// As `(shop, number) to order(shop, number) Cascade`.
+fn describe_foreign_key(schema: &TableSchema, key: &ForeignKey) -> String {
+    let columns = schema.column_names(&key.columns);
+    let actions = describe_actions(key.on_delete, key.on_update, key.deferred);
+    format!("({columns}) to {}({}) {actions}", key.table, key.referenced.join(", "))
 }
 
 fn compare_columns(
@@ -156,12 +197,16 @@ fn compare_columns(
 /// As `city(id) Cascade`; what is not the default of updates and deferral follows.
 fn describe_reference(reference: &Reference) -> String {
     let Reference { table, column, on_delete, on_update, deferred } = reference;
+    format!("{table}({column}) {}", describe_actions(*on_delete, *on_update, *deferred))
+}
+
+fn describe_actions(on_delete: OnDelete, on_update: OnUpdate, deferred: bool) -> String {
     let update = match on_update {
         OnUpdate::NoAction => String::new(),
         action => format!(", on update {action:?}"),
     };
-    let deferred = if *deferred { ", deferred" } else { "" };
-    format!("{table}({column}) {on_delete:?}{update}{deferred}")
+    let deferred = if deferred { ", deferred" } else { "" };
+    format!("{on_delete:?}{update}{deferred}")
 }
 
 /// The constraint's text in its canonical spelling: engines return it in different ones.
@@ -338,12 +383,8 @@ fn in_order_of_references(tables: &[Arc<TableSchema>]) -> Vec<Arc<TableSchema>> 
     let mut ordered = Vec::with_capacity(waiting.len());
     while !waiting.is_empty() {
         let needs = |table: &TableSchema, other: &TableSchema| {
-            table.columns().iter().any(|column| {
-                column
-                    .reference
-                    .as_ref()
-                    .is_some_and(|r| r.table.eq_ignore_ascii_case(other.name()))
-            })
+            let keys = table.all_foreign_keys();
+            keys.iter().any(|key| key.table.eq_ignore_ascii_case(other.name()))
         };
         let ready = |table: &Arc<TableSchema>| {
             waiting.iter().all(|other| Arc::ptr_eq(table, other) || !needs(table, other))

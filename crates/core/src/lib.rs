@@ -85,8 +85,8 @@ pub use result_column::{ResultColumn, convert};
 pub use row::Row;
 pub use row_buffer::RowBuffer;
 pub use schema::{
-    Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate,
-    PartialInsert, Reference, SchemaDetails, SchemaLoss, TableSchema, TableSchemaBuilder,
+    Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
+    OnUpdate, PartialInsert, Reference, SchemaDetails, SchemaLoss, TableSchema, TableSchemaBuilder,
 };
 pub use sum::Sum;
 pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid, is_json};

@@ -71,6 +71,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `index(a, b, unique)` | no two rows agree in all of these fields | not unique |
 /// | `index(a, b, name = "x")` | the index's name | table and columns: `people_a_b` |
 /// | `renamed_from = "person"` | the table's former name, by which a migration finds it | none |
+/// | `foreign_key(a, b, references = "order(shop, number)")` | a foreign key of these fields to those columns, in this order; may be repeated; with `on_delete`, `on_update` and `deferred`, as on a field | none |
+/// | `never_reuse_keys` | the engine makes no key again that a deleted row had (`AUTOINCREMENT` in SQLite): for a key that is an `i64` which the engine makes | SQLite, the memory and the key-value engine make the largest key of the table plus one |
 /// | `crate = "path"` | where the crate `bobak` is, when it was renamed | `::bobak` |
 ///
 /// A field that is itself called `unique` is written `r#unique` in an index. Clippy takes a field

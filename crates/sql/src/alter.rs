@@ -238,7 +238,7 @@ impl ColumnChange<'_> {
             Some(reference) if before.reference != after.reference => self.alter(|writer| {
                 writer.raw(" ADD FOREIGN KEY (").name(&after.name).raw(") REFERENCES ");
                 writer.name(&reference.table).raw("(").name(&reference.column).raw(")");
-                push_actions(writer, reference);
+                push_actions(writer, reference.on_delete, reference.on_update, reference.deferred);
             }),
             _ => Ok(()),
         }

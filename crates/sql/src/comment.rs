@@ -14,8 +14,17 @@ const ROLES: &[(ColumnRole, &str)] = &[
     (ColumnRole::Version, "version"),
 ];
 
-/// The comment. `given` says that the column is of a key which the user gives.
-pub(crate) fn comment(column: &ColumnSchema, given: bool) -> String {
+/// What a comment says of a column's part in the key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommentedKey {
+    /// The column is of a key which the user gives.
+    pub given: bool,
+    /// It is a key which the server makes, and never makes again.
+    pub unreused: bool,
+}
+
+/// The comment.
+pub(crate) fn comment(column: &ColumnSchema, given: bool, unreused: bool) -> String {
     let mut text = format!("bobak:{}", column.ty.name());
     let mut add = |part: String| {
         if text.len() + part.len() < MAX_LENGTH {
@@ -28,6 +37,9 @@ pub(crate) fn comment(column: &ColumnSchema, given: bool) -> String {
     }
     if given {
         add("given".to_owned());
+    }
+    if unreused {
+        add("unreused".to_owned());
     }
     match column.collation {
         Collation::Binary => {}
@@ -50,24 +62,25 @@ pub(crate) fn comment(column: &ColumnSchema, given: bool) -> String {
 }
 
 /// The column that a comment describes, but for its name, NULLs, uniqueness and reference, which
-/// the table itself tells; and whether the user gives the key. `None` where Bobak did not write it.
+/// the table itself tells; and what it says of the key. `None` where Bobak did not write it.
 ///
 /// ```
 /// use bobak_core::{ColumnRole, Type};
-/// let (column, given) = bobak_sql::parse_comment("made", "bobak:timestamp,role=created").unwrap();
-/// assert_eq!((column.ty, column.role, given), (Type::Timestamp, ColumnRole::CreatedAt, false));
+/// let (column, key) = bobak_sql::parse_comment("made", "bobak:timestamp,role=created").unwrap();
+/// assert_eq!((column.ty, column.role, key.given), (Type::Timestamp, ColumnRole::CreatedAt, false));
 /// assert!(bobak_sql::parse_comment("made", "when it was made").is_none());
 /// ```
 #[must_use]
-pub fn parse_comment(name: &str, comment: &str) -> Option<(ColumnSchema, bool)> {
+pub fn parse_comment(name: &str, comment: &str) -> Option<(ColumnSchema, CommentedKey)> {
     let mut parts = comment.strip_prefix("bobak:")?.split(',');
     let mut column = ColumnSchema::new(name.to_owned(), Type::from_name(parts.next()?)?);
-    let mut given = false;
+    let mut key = CommentedKey::default();
     for part in parts {
         let (word, value) = part.split_once('=').unwrap_or((part, ""));
         match word {
             "text" => column = column.as_text(),
-            "given" => given = true,
+            "given" => key.given = true,
+            "unreused" => key.unreused = true,
             "nocase" => column.collation = Collation::NoCase,
             "unicode_nocase" => column.collation = Collation::UnicodeNoCase,
             "role" => column.role = ROLES.iter().find(|(_, name)| *name == value)?.0,
@@ -79,7 +92,7 @@ pub fn parse_comment(name: &str, comment: &str) -> Option<(ColumnSchema, bool)> 
             _ => return None,
         }
     }
-    Some((column, given))
+    Some((column, key))
 }
 
 /// A letter for the class, then the value.
@@ -152,9 +165,10 @@ mod tests {
             ColumnSchema::new("a", Type::I64).default(Value::Int(i64::MIN)),
         ];
         for column in columns {
-            for given in [false, true] {
-                let text = comment(&column, given);
-                assert_eq!(parse_comment("a", &text), Some((column.clone(), given)), "{text}");
+            for (given, unreused) in [(false, false), (true, false), (false, true)] {
+                let text = comment(&column, given, unreused);
+                let key = CommentedKey { given, unreused };
+                assert_eq!(parse_comment("a", &text), Some((column.clone(), key)), "{text}");
             }
         }
         assert_eq!(parse_comment("a", "bobak:colour"), None);

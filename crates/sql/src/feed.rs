@@ -244,18 +244,16 @@ pub fn untrack(dialect: Dialect, table: &TableSchema) -> Result<Vec<String>> {
 
 /// Rejects a table some of whose changes set off no trigger.
 fn reject_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
-    let follows = |column: &&bobak_core::ColumnSchema| {
-        column
-            .reference
-            .as_ref()
-            .is_some_and(|to| to.on_delete.changes_rows() || to.on_update.changes_rows())
+    let keys = table.all_foreign_keys();
+    let follows = |key: &&bobak_core::ForeignKey| {
+        key.on_delete.changes_rows() || key.on_update.changes_rows()
     };
-    match table.columns().iter().find(follows) {
-        Some(column) if dialect.is_mysql() => {
+    match keys.iter().find(follows) {
+        Some(key) if dialect.is_mysql() => {
             let message = "what a foreign key deletes or changes sets off no trigger on this \
                            server, so the table can't be tracked";
             let error = Error::new(ErrorKind::Unsupported, message).in_table(table.name());
-            Err(error.in_column(column.name.clone()))
+            Err(error.in_column(table.column_names(&key.columns)))
         }
         _ => Ok(()),
     }

@@ -59,7 +59,7 @@ pub use bulk::{
 };
 pub use change::change;
 pub use classifier::{changes_rows, first_word, has_word, only_reads, returns_rows};
-pub use comment::parse_comment;
+pub use comment::{CommentedKey, parse_comment};
 pub use constraint_names::ConstraintNames;
 pub use declared::{DeclaredType, declared_type, parse_declared};
 pub use default::DefaultExpression;
@@ -72,8 +72,8 @@ pub use mysql::{FOLDED, folded};
 pub use mysql_schema::FOLDED_KEY;
 pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{
-    FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_index, add_reference, create_table,
-    index_remark,
+    FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_foreign_key, add_index, add_reference,
+    create_table, create_table_after, index_remark,
 };
 pub use select::select;
 pub use side_effects::side_effects;

@@ -14,11 +14,11 @@ use crate::constraint_names::ConstraintNames;
 use crate::declared_type;
 use crate::dialect::Dialect;
 use crate::mysql::{FOLDED, folded, is_folded};
-use crate::schema::push_actions;
+use crate::schema::{push_actions, push_foreign_key};
 use crate::writer::Writer;
 use bobak_core::{
-    Collation, ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, Storage,
-    TableAlteration, TableSchema, Type, ValueRef,
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, Result, Storage, TableAlteration,
+    TableSchema, Type, ValueRef,
 };
 
 /// The unique index over a key's folded texts, if it has any.
@@ -29,7 +29,11 @@ const INDEX_BYTES: u32 = 3_000;
 /// The longest text, in characters, that is a VARCHAR only for its place in an index.
 const INDEX_CHARS: u32 = 700;
 
-pub(crate) fn create_table(dialect: Dialect, table: &TableSchema) -> Result<String> {
+pub(crate) fn create_table(
+    dialect: Dialect,
+    table: &TableSchema,
+    parents: &[TableSchema],
+) -> Result<String> {
     let mut writer = Writer::new(dialect);
     writer.raw("CREATE TABLE ").name(table.name()).raw(" (");
     for place in 0..table.columns().len() {
@@ -55,6 +59,10 @@ pub(crate) fn create_table(dialect: Dialect, table: &TableSchema) -> Result<Stri
     }
     for place in 0..table.columns().len() {
         push_reference(&mut writer, table, place, ", ");
+    }
+    for key in table.foreign_keys() {
+        writer.raw(", ");
+        push_foreign_key(&mut writer, table, key, parents);
     }
     writer.raw(") ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4");
     writer.raw(dialect.collate(bobak_core::Collation::Binary));
@@ -265,7 +273,8 @@ fn define_parts(
         writer.raw(" AUTO_INCREMENT");
     }
     let given = table.key().contains(&place) && table.key_generation() == KeyGeneration::Given;
-    writer.raw(" COMMENT ").literal(ValueRef::Text(&comment(column, given)));
+    let unreused = table.key().contains(&place) && table.never_reuses_keys();
+    writer.raw(" COMMENT ").literal(ValueRef::Text(&comment(column, given, unreused)));
     push_check(writer, table, column);
     if is_folded(dialect, column) {
         let own = crate::quote(dialect, &column.name);
@@ -325,11 +334,7 @@ fn push_reference(writer: &mut Writer<'_>, table: &TableSchema, place: usize, be
     if let Some(reference) = &column.reference {
         writer.raw(before).raw("FOREIGN KEY (").name(&column.name).raw(") REFERENCES ");
         writer.name(&reference.table).raw(" (").name(&reference.column).raw(")");
-        if reference.deferred {
-            let message = "this server checks foreign keys after each row, not at the commit";
-            writer.fail(Error::new(ErrorKind::Unsupported, message).in_column(column.name.clone()));
-        }
-        push_actions(writer, reference);
+        push_actions(writer, reference.on_delete, reference.on_update, reference.deferred);
     }
 }
 
@@ -350,6 +355,8 @@ fn column_type(dialect: Dialect, table: &TableSchema, place: usize) -> String {
     if column.reference.is_some() {
         lists.push(&alone);
     }
+    let keys = table.foreign_keys().iter().map(|key| key.columns.as_slice());
+    lists.extend(keys.filter(|columns| columns.contains(&place)));
     let room = lists.into_iter().map(|columns| share(table, columns, false)).min();
     match (room, column.storage) {
         (None, _) => declared,

@@ -22,6 +22,8 @@ pub struct MetadataComment {
     pub role: ColumnRole,
     /// Whether it is a key that the program gives, although it could be generated.
     pub given: bool,
+    /// Whether it is a key that the engine makes and never makes again.
+    pub unreused: bool,
     /// The maximum number of characters, if the SQL type does not express it.
     pub max_chars: Option<u32>,
     /// The check, as it was given.
@@ -31,7 +33,7 @@ pub struct MetadataComment {
 }
 
 /// The remark of a column; `None` where its SQL type says it all.
-pub(crate) fn write(column: &ColumnSchema, given: bool) -> Option<String> {
+pub(crate) fn write(column: &ColumnSchema, given: bool, unreused: bool) -> Option<String> {
     let plain = matches!(
         column.ty,
         Type::Bool
@@ -63,6 +65,7 @@ pub(crate) fn write(column: &ColumnSchema, given: bool) -> Option<String> {
     add(column.role == ColumnRole::ModifiedAt, "modified");
     add(column.role == ColumnRole::Version, "version");
     add(given, "given");
+    add(unreused, "unreused");
     if let Some(max) = column.max_chars.filter(|_| column.ty != Type::Text) {
         add(true, &format!("max={max}"));
     }
@@ -110,6 +113,7 @@ pub fn parse_metadata_comment(comment: &str) -> Option<MetadataComment> {
         collation,
         role,
         given: false,
+        unreused: false,
         max_chars: None,
         check,
         default,
@@ -123,6 +127,7 @@ pub fn parse_metadata_comment(comment: &str) -> Option<MetadataComment> {
             "modified" => remark.role = ColumnRole::ModifiedAt,
             "version" => remark.role = ColumnRole::Version,
             "given" => remark.given = true,
+            "unreused" => remark.unreused = true,
             _ => remark.max_chars = Some(word.strip_prefix("max=")?.parse().ok()?),
         }
     }

@@ -211,6 +211,11 @@ pub fn tables(out: &mut Vec<u8>, id: u32) {
     frame::encode_small(out, FrameKind::Tables, id, |_| ());
 }
 
+/// Lists what the table schemas do not express. The response is a row for each loss: its table, and what it is.
+pub fn losses(out: &mut Vec<u8>, id: u32) {
+    frame::encode_small(out, FrameKind::Losses, id, |_| ());
+}
+
 /// Changes the schema.
 ///
 /// # Errors

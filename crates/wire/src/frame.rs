@@ -87,6 +87,8 @@ kinds! {
     Cancel = 0x13,
     /// Lets a query send more rows. Has no response.
     Credit = 0x14,
+    /// Lists what the table schemas do not express.
+    Losses = 0x15,
     /// Success without a result.
     Ok = 0x81,
     /// The request failed.

@@ -26,6 +26,8 @@ const UPDATE_ACTIONS: u32 = 1024;
 const DEFERRED_REFERENCES: u32 = 2048;
 const ANY_CHECK: u32 = 4096;
 const ADD_REFERENCE: u32 = 8192;
+const UNREUSED_KEYS: u32 = 16384;
+const WEAK_TYPES: u32 = 32768;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -183,6 +185,8 @@ impl Welcome {
             deferred_references,
             any_check,
             add_reference,
+            unreused_keys,
+            weak_types,
             ..
         } = self.capabilities;
         let bits = [
@@ -200,6 +204,8 @@ impl Welcome {
             (deferred_references, DEFERRED_REFERENCES),
             (any_check, ANY_CHECK),
             (add_reference, ADD_REFERENCE),
+            (unreused_keys, UNREUSED_KEYS),
+            (weak_types, WEAK_TYPES),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -231,6 +237,8 @@ impl Welcome {
         capabilities.deferred_references = bits & DEFERRED_REFERENCES != 0;
         capabilities.any_check = bits & ANY_CHECK != 0;
         capabilities.add_reference = bits & ADD_REFERENCE != 0;
+        capabilities.unreused_keys = bits & UNREUSED_KEYS != 0;
+        capabilities.weak_types = bits & WEAK_TYPES != 0;
         let engine = reader.text()?.to_owned();
         let server = reader.text()?.to_owned();
         Ok(Self { version, limits, capabilities, engine, server })

@@ -88,6 +88,8 @@ pub enum Request<'a> {
     Close(u64),
     /// Lists the tables.
     Tables,
+    /// Lists what the table schemas do not express.
+    Losses,
     /// Changes the schema.
     Alter(Vec<SchemaChange>),
     /// Runs an SQL statement that returns no rows.
@@ -226,6 +228,7 @@ impl<'a> Request<'a> {
             FrameKind::Prepare => Self::Prepare { handle: reader.u32()?, text: reader.text()? },
             FrameKind::Forget => Self::Forget { table: reader.bool()?, handle: reader.u32()? },
             FrameKind::Tables => Self::Tables,
+            FrameKind::Losses => Self::Losses,
             FrameKind::Alter => Self::Alter(
                 (0..reader.u16()?).map(|_| schema::read_change(reader)).collect::<Result<_>>()?,
             ),

@@ -4,8 +4,8 @@ use crate::reader::{MessageReader, corrupt, wrong};
 use crate::value;
 use crate::writer::Encode;
 use bobak_core::{
-    Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate, Reference,
-    Result, SchemaChange, TableSchema, Type, Value,
+    Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
+    OnUpdate, Reference, Result, SchemaChange, TableSchema, Type, Value,
 };
 use std::sync::Arc;
 
@@ -46,6 +46,10 @@ const ON_UPDATE: &[OnUpdate] =
 const DEFERRED: u8 = 16;
 const GENERATIONS: &[KeyGeneration] =
     &[KeyGeneration::Engine, KeyGeneration::Uuid, KeyGeneration::Given];
+/// A bit above those of the key generation: keys are never reused.
+const NEVER_REUSED: u8 = 4;
+/// The bit above that: foreign keys follow the indexes.
+const FOREIGN_KEYS: u8 = 8;
 
 const NULLABLE: u8 = 1;
 const UNIQUE: u8 = 2;
@@ -57,6 +61,7 @@ const ADD_INDEX: u8 = 2;
 const TRACK: u8 = 3;
 const UNTRACK: u8 = 4;
 const ADD_REFERENCE: u8 = 5;
+const ADD_FOREIGN_KEY: u8 = 6;
 
 /// The number of a value: its position in the list of all.
 pub(crate) fn number_of<T: PartialEq>(list: &[T], thing: &T) -> u8 {
@@ -82,11 +87,45 @@ pub(crate) fn encode(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
     out.encode_position(table.columns().len())?;
     table.columns().iter().try_for_each(|column| encode_column(out, column))?;
     encode_positions(out, table.key())?;
-    out.encode_u8(number_of(GENERATIONS, &table.key_generation()));
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    out.encode_u8(
+        number_of(GENERATIONS, &table.key_generation())
+            | flag(table.never_reuses_keys(), NEVER_REUSED)
+            | flag(!table.foreign_keys().is_empty(), FOREIGN_KEYS),
+    );
     // The indexes of unique columns follow from the columns.
     let own = table.indexes().get(unique_columns(table)..).unwrap_or_default();
     out.encode_position(own.len())?;
-    own.iter().try_for_each(|index| encode_index(out, index))
+    own.iter().try_for_each(|index| encode_index(out, index))?;
+    if !table.foreign_keys().is_empty() {
+        out.encode_position(table.foreign_keys().len())?;
+        table.foreign_keys().iter().try_for_each(|key| encode_foreign_key(out, key))?;
+    }
+    Ok(())
+}
+
+fn encode_foreign_key(out: &mut Vec<u8>, key: &ForeignKey) -> Result<()> {
+    encode_positions(out, &key.columns)?;
+    out.encode_text(&key.table)?;
+    key.referenced.iter().try_for_each(|name| out.encode_text(name))?;
+    out.encode_u8(actions(key.on_delete, key.on_update, key.deferred));
+    Ok(())
+}
+
+/// What a foreign key does, and when it is checked.
+fn actions(on_delete: OnDelete, on_update: OnUpdate, deferred: bool) -> u8 {
+    let deferred = if deferred { DEFERRED } else { 0 };
+    number_of(ON_DELETE, &on_delete) | number_of(ON_UPDATE, &on_update) << 2 | deferred
+}
+
+fn read_actions(reader: &mut MessageReader<'_>) -> Result<(OnDelete, OnUpdate, bool)> {
+    let actions = reader.u8()?;
+    if actions >= DEFERRED * 2 {
+        return Err(wrong("a foreign key's actions", actions));
+    }
+    let on_delete = of_number(ON_DELETE, actions & 3, "an ON DELETE action")?;
+    let on_update = of_number(ON_UPDATE, actions >> 2 & 3, "an ON UPDATE action")?;
+    Ok((on_delete, on_update, actions & DEFERRED != 0))
 }
 
 /// How many indexes a table has because of unique columns. They are the first.
@@ -127,9 +166,7 @@ fn encode_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
     out.encode_option(column.reference.as_ref(), |out, reference| {
         out.encode_text(&reference.table)?;
         out.encode_text(&reference.column)?;
-        let on_update = number_of(ON_UPDATE, &reference.on_update) << 2;
-        let deferred = flag(reference.deferred, DEFERRED);
-        out.encode_u8(number_of(ON_DELETE, &reference.on_delete) | on_update | deferred);
+        out.encode_u8(actions(reference.on_delete, reference.on_update, reference.deferred));
         Ok(())
     })
 }
@@ -160,8 +197,15 @@ pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<TableSchema> {
         found.ok_or_else(|| corrupt("a key or index names an unknown column"))
     };
     builder = builder.key(named(read_positions(reader)?)?);
-    if of_number(GENERATIONS, reader.u8()?, "a key generation")? == KeyGeneration::Given {
+    let keys = reader.u8()?;
+    if keys >= FOREIGN_KEYS * 2 {
+        return Err(wrong("a key generation", keys));
+    }
+    if of_number(GENERATIONS, keys & 3, "a key generation")? == KeyGeneration::Given {
         builder = builder.given_key();
+    }
+    if keys & NEVER_REUSED != 0 {
+        builder = builder.never_reuse_keys();
     }
     for _ in 0..reader.u16()? {
         let name = reader.text()?.to_owned();
@@ -170,7 +214,23 @@ pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<TableSchema> {
         builder =
             if unique { builder.unique_index(name, columns) } else { builder.index(name, columns) };
     }
+    for _ in 0..if keys & FOREIGN_KEYS == 0 { 0 } else { reader.u16()? } {
+        let columns = named(read_positions(reader)?)?;
+        let key = read_foreign_key(reader, columns.len())?;
+        builder = builder.foreign_key(columns, key);
+    }
     builder.build()
+}
+
+/// The rest of a foreign key of this many columns.
+fn read_foreign_key(reader: &mut MessageReader<'_>, columns: usize) -> Result<ForeignKey> {
+    let table = reader.text()?.to_owned();
+    let referenced = (0..columns).map(|_| reader.text().map(str::to_owned));
+    let referenced = referenced.collect::<Result<Vec<_>>>()?;
+    let (on_delete, on_update, deferred) = read_actions(reader)?;
+    let mut key = ForeignKey::new(table, referenced, on_delete).on_update(on_update);
+    key.deferred = deferred;
+    Ok(key)
 }
 
 fn read_positions(reader: &mut MessageReader<'_>) -> Result<Vec<usize>> {
@@ -196,14 +256,8 @@ fn read_column(reader: &mut MessageReader<'_>) -> Result<ColumnSchema> {
     column.check = reader.option(MessageReader::text)?.map(|check| check.to_owned().into());
     column.reference = reader.option(|reader| {
         let (table, to) = (reader.text()?.to_owned(), reader.text()?.to_owned());
-        let actions = reader.u8()?;
-        if actions >= DEFERRED * 2 {
-            return Err(wrong("a foreign key's actions", actions));
-        }
-        let on_delete = of_number(ON_DELETE, actions & 3, "an ON DELETE action")?;
-        let mut reference = Reference::new(table, to, on_delete);
-        reference.on_update = of_number(ON_UPDATE, actions >> 2 & 3, "an ON UPDATE action")?;
-        reference.deferred = actions & DEFERRED != 0;
+        let mut reference = Reference::new(table, to, OnDelete::Restrict);
+        (reference.on_delete, reference.on_update, reference.deferred) = read_actions(reader)?;
         Ok(reference)
     })?;
     Ok(column)
@@ -215,6 +269,9 @@ pub(crate) fn encode_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<
         SchemaChange::AddColumn { table, column } => (ADD_COLUMN, table, *column),
         SchemaChange::AddIndex { table, index } => (ADD_INDEX, table, *index),
         SchemaChange::AddReference { table, column } => (ADD_REFERENCE, table, *column),
+        SchemaChange::AddForeignKey { table, foreign_key } => {
+            (ADD_FOREIGN_KEY, table, *foreign_key)
+        }
         SchemaChange::Track { table, history } => (TRACK, table, usize::from(*history)),
         SchemaChange::Untrack(table) => (UNTRACK, table, 0),
         _ => {
@@ -234,18 +291,22 @@ pub(crate) fn read_change(reader: &mut MessageReader<'_>) -> Result<SchemaChange
     let place = reader.position()?;
     let table = Arc::new(read(reader)?);
     let inside = |count: usize| {
-        let message = "a schema change names an unknown column or index";
+        let message = "a schema change names an unknown column, index or foreign key";
         if place < count { Ok(()) } else { Err(corrupt(message)) }
     };
     match kind {
         CREATE_TABLE => Ok(SchemaChange::CreateTable(table)),
-        ADD_COLUMN => {
+        ADD_COLUMN | ADD_REFERENCE => {
             inside(table.columns().len())?;
-            Ok(SchemaChange::AddColumn { table, column: place })
+            let column = place;
+            Ok(match kind {
+                ADD_COLUMN => SchemaChange::AddColumn { table, column },
+                _ => SchemaChange::AddReference { table, column },
+            })
         }
-        ADD_REFERENCE => {
-            inside(table.columns().len())?;
-            Ok(SchemaChange::AddReference { table, column: place })
+        ADD_FOREIGN_KEY => {
+            inside(table.foreign_keys().len())?;
+            Ok(SchemaChange::AddForeignKey { table, foreign_key: place })
         }
         ADD_INDEX => {
             inside(table.indexes().len())?;
@@ -307,9 +368,25 @@ mod tests {
             .unique_index("by_v", ["v"])
             .build()
             .unwrap();
+        round_trips(&table);
+        let key = ForeignKey::new("shop", ["city", "number"], OnDelete::SetNull)
+            .on_update(OnUpdate::Cascade);
+        let table = TableSchema::builder("visit")
+            .column(ColumnSchema::new("id", Type::I64))
+            .column(ColumnSchema::of::<Option<i64>>("number"))
+            .column(ColumnSchema::of::<Option<String>>("city"))
+            .key(["id"])
+            .never_reuse_keys()
+            .foreign_key(["city", "number"], key.deferred())
+            .build()
+            .unwrap();
+        round_trips(&table);
+    }
+
+    fn round_trips(table: &TableSchema) {
         let mut bytes = Vec::new();
-        encode(&mut bytes, &table).unwrap();
-        assert!(read_schema(&bytes).unwrap().same_as(&table));
+        encode(&mut bytes, table).unwrap();
+        assert!(read_schema(&bytes).unwrap().same_as(table));
         for cut in 0..bytes.len() {
             assert!(read_schema(&bytes[..cut]).is_err(), "cut at {cut}");
         }

@@ -27,6 +27,7 @@ const (
 	Ping    FrameKind = 0x12
 	Cancel  FrameKind = 0x13
 	Credit  FrameKind = 0x14
+	Losses  FrameKind = 0x15
 
 	Ok       FrameKind = 0x81
 	Failure  FrameKind = 0x82
@@ -96,7 +97,7 @@ func AppendFrame(out []byte, kind FrameKind, more bool, id uint32, put func(*Wri
 // ParseHead reads a head of 12 bytes.
 func ParseHead(head []byte) (Head, error) {
 	kind, flags := FrameKind(head[4]), head[5]
-	known := kind >= Hello && kind <= Credit || kind >= Ok && kind <= Schemas
+	known := kind >= Hello && kind <= Losses || kind >= Ok && kind <= Schemas
 	if !known || flags > 1 || head[6] != 0 || head[7] != 0 {
 		return Head{}, Garbled("bytes that are not the head of a frame")
 	}

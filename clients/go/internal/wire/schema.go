@@ -107,13 +107,32 @@ type Index struct {
 	Columns []int
 }
 
+// ForeignKey describes a foreign key of several columns.
+type ForeignKey struct {
+	// Columns are positions, in the order of Referenced.
+	Columns    []int
+	Table      string
+	Referenced []string
+	// Actions are those of [Reference.OnDelete].
+	Actions uint8
+}
+
+// Bits above the generator of keys.
+const (
+	neverReused    = 4
+	hasForeignKeys = 8
+)
+
 // Table describes a table.
 type Table struct {
 	Name    string
 	Columns []Column
 	Key     []int
 	KeysBy  uint8
-	Indexes []Index
+	// NeverReused says that the engine never makes the key of a deleted row again.
+	NeverReused bool
+	Indexes     []Index
+	ForeignKeys []ForeignKey
 }
 
 // Describe returns the description as bytes.
@@ -125,12 +144,30 @@ func (t *Table) Describe() []byte {
 		t.Columns[place].put(w)
 	}
 	w.Places(t.Key)
-	w.U8(t.KeysBy)
+	keys := t.KeysBy
+	if t.NeverReused {
+		keys |= neverReused
+	}
+	if len(t.ForeignKeys) > 0 {
+		keys |= hasForeignKeys
+	}
+	w.U8(keys)
 	w.U16(uint16(len(t.Indexes)))
 	for _, index := range t.Indexes {
 		w.Text(index.Name)
 		w.Bool(index.Unique)
 		w.Places(index.Columns)
+	}
+	if len(t.ForeignKeys) > 0 {
+		w.U16(uint16(len(t.ForeignKeys)))
+	}
+	for _, key := range t.ForeignKeys {
+		w.Places(key.Columns)
+		w.Text(key.Table)
+		for _, name := range key.Referenced {
+			w.Text(name)
+		}
+		w.U8(key.Actions)
 	}
 	return w.Out
 }
@@ -175,11 +212,27 @@ func ParseTable(described []byte) (*Table, error) {
 		t.Columns = append(t.Columns, readColumn(r))
 	}
 	t.Key = r.Places(len(t.Columns))
-	t.KeysBy = r.upTo(KeysByUser, "a generator of keys")
+	keys := r.upTo(15, "a generator of keys")
+	if t.KeysBy = keys & 3; t.KeysBy > KeysByUser {
+		r.fail("%d is not a generator of keys", keys)
+	}
+	t.NeverReused = keys&neverReused != 0
 	for count := r.U16(); count > 0 && r.Err == nil; count-- {
 		index := Index{Name: r.Text(), Unique: r.Bool()}
 		index.Columns = r.Places(len(t.Columns))
 		t.Indexes = append(t.Indexes, index)
+	}
+	count := uint16(0)
+	if keys&hasForeignKeys != 0 {
+		count = r.U16()
+	}
+	for ; count > 0 && r.Err == nil; count-- {
+		key := ForeignKey{Columns: r.Places(len(t.Columns)), Table: r.Text()}
+		for range key.Columns {
+			key.Referenced = append(key.Referenced, r.Text())
+		}
+		key.Actions = r.upTo(31, "an action of a foreign key")
+		t.ForeignKeys = append(t.ForeignKeys, key)
 	}
 	return t, r.Finish()
 }

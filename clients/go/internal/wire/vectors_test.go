@@ -120,6 +120,7 @@ func table(found any) *Table {
 	from := found.(object)
 	t := &Table{Name: text(from["name"]), Key: numbers(from["key"])}
 	t.KeysBy = uint8(number(from["keys_made_by"]))
+	t.NeverReused = from["never_reused"] == true
 	for _, one := range from["columns"].([]any) {
 		from := one.(object)
 		kind, _ := TypeNamed(text(from["type"]))
@@ -145,6 +146,16 @@ func table(found any) *Table {
 		t.Indexes = append(t.Indexes, Index{
 			text(from["name"]), from["unique"].(bool), numbers(from["columns"]),
 		})
+	}
+	keys, _ := from["foreign_keys"].([]any)
+	for _, one := range keys {
+		from := one.(object)
+		key := ForeignKey{Columns: numbers(from["columns"]), Table: text(from["table"])}
+		for _, name := range from["referenced"].([]any) {
+			key.Referenced = append(key.Referenced, text(name))
+		}
+		key.Actions = uint8(number(from["actions"]))
+		t.ForeignKeys = append(t.ForeignKeys, key)
 	}
 	return t
 }

@@ -35,6 +35,15 @@ export interface Column {
   references: Reference | null;
 }
 
+/** A foreign key of several columns, by their positions, in the order of `referenced`; `actions` are as a
+ * reference's `onDelete`. */
+export interface ForeignKey {
+  columns: number[];
+  table: string;
+  referenced: string[];
+  actions: number;
+}
+
 /** A table: its columns, the positions of its key's columns, its indexes. */
 export interface TableSchema {
   name: string;
@@ -43,6 +52,9 @@ export interface TableSchema {
   /** What generates keys: 0 the engine, 1 the client, 2 neither: the program sets them. */
   keysBy: number;
   indexes: { name: string; unique: boolean; columns: number[] }[];
+  /** Whether the engine never makes the key of a deleted row again. */
+  neverReused?: boolean;
+  foreignKeys?: ForeignKey[];
   /** The description as the server sent it; it is sent back unchanged. */
   described?: Uint8Array;
 }
@@ -156,6 +168,9 @@ export function table(
   return { name, columns: columns.map(({ options: _, ...column }) => column), key, keysBy, indexes: indexed };
 }
 
+/** Bits above the generator of keys. */
+const [neverReused, hasForeignKeys] = [4, 8];
+
 /** @internal */
 export function describe(table: TableSchema): Uint8Array {
   if (table.described) return table.described;
@@ -167,8 +182,16 @@ export function describe(table: TableSchema): Uint8Array {
     w.option(column.default, (value) => w.value(value)).option(column.check, (check) => w.text(check));
     w.option(column.references, (to) => w.text(to.table).text(to.column).u8(to.onDelete));
   }
-  w.places(table.key).u8(table.keysBy).u16(table.indexes.length);
+  const keys = table.foreignKeys ?? [];
+  const flags = (table.neverReused ? neverReused : 0) | (keys.length > 0 ? hasForeignKeys : 0);
+  w.places(table.key).u8(table.keysBy | flags).u16(table.indexes.length);
   for (const index of table.indexes) w.text(index.name).bool(index.unique).places(index.columns);
+  if (keys.length > 0) w.u16(keys.length);
+  for (const key of keys) {
+    w.places(key.columns).text(key.table);
+    for (const name of key.referenced) w.text(name);
+    w.u8(key.actions);
+  }
   return Buffer.from(w.bytes);
 }
 
@@ -177,14 +200,23 @@ export function parseTable(described: Buffer): TableSchema {
   const r = new Reader(described);
   const name = r.text();
   const columns = r.list(r.u16(), () => readColumn(r));
-  const [key, keysBy] = [r.places(), r.upTo(2, "a generator of keys")];
+  const [key, keys] = [r.places(), r.upTo(15, "a generator of keys")];
+  const keysBy = keys & 3;
+  if (keysBy > 2) throw new Garbled(`${keys} is not a generator of keys`);
   const indexes = r.list(r.u16(), () => ({ name: r.text(), unique: r.bool(), columns: r.places() }));
+  const foreignKeys = r.list(keys & hasForeignKeys ? r.u16() : 0, () => {
+    const [columns, table] = [r.places(), r.text()];
+    return { columns, table, referenced: columns.map(() => r.text()), actions: r.upTo(31, "an action") };
+  });
   r.finish();
-  const places = [key, ...indexes.map((index) => index.columns)].flat();
+  const places = [key, ...[...indexes, ...foreignKeys].map((one) => one.columns)].flat();
   if (key.length === 0 || places.some((place) => place >= columns.length)) {
     throw new Garbled("a key or index over a column that does not exist");
   }
-  return { name, columns, key, keysBy, indexes, described: Buffer.from(described) };
+  const made: TableSchema = { name, columns, key, keysBy, indexes, described: Buffer.from(described) };
+  if (keys & neverReused) made.neverReused = true;
+  if (foreignKeys.length > 0) made.foreignKeys = foreignKeys;
+  return made;
 }
 
 function readColumn(r: Reader): Column {

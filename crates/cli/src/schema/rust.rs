@@ -3,8 +3,8 @@
 use crate::schema::names::{field_name, struct_name};
 use bobak::Value;
 use bobak::schema::{
-    Collation, ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, OnUpdate,
-    TableSchema, Type,
+    Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
+    OnUpdate, TableSchema, Type,
 };
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -37,7 +37,11 @@ fn rust_struct(table: &TableSchema, name: &str) -> String {
         writeln!(text, "{text_line}").expect("writing to a String does not fail");
     };
     let mut on_struct = vec![format!("table = {}", quoted(table.name()))];
+    if table.never_reuses_keys() {
+        on_struct.push("never_reuse_keys".to_owned());
+    }
     on_struct.extend(table_indexes(table, &fields));
+    on_struct.extend(foreign_keys(table, &fields));
     line(format!("#[record({})]", on_struct.join(", ")));
     line(format!("pub struct {name} {{"));
     for (place, (column, field)) in columns.iter().zip(&fields).enumerate() {
@@ -109,21 +113,7 @@ fn attributes(
     if let Some(reference) = &column.reference {
         let target = format!("{}({})", reference.table, reference.column);
         attributes.push(format!("references = {}", quoted(&target)));
-        match reference.on_delete {
-            OnDelete::Restrict => {}
-            OnDelete::Cascade => attributes.push("on_delete = \"cascade\"".to_owned()),
-            OnDelete::SetNull => attributes.push("on_delete = \"set_null\"".to_owned()),
-            OnDelete::NoAction => attributes.push("on_delete = \"no_action\"".to_owned()),
-        }
-        match reference.on_update {
-            OnUpdate::NoAction => {}
-            OnUpdate::Restrict => attributes.push("on_update = \"restrict\"".to_owned()),
-            OnUpdate::Cascade => attributes.push("on_update = \"cascade\"".to_owned()),
-            OnUpdate::SetNull => attributes.push("on_update = \"set_null\"".to_owned()),
-        }
-        if reference.deferred {
-            attributes.push("deferred".to_owned());
-        }
+        attributes.extend(actions(reference.on_delete, reference.on_update, reference.deferred));
     }
     attributes
 }
@@ -156,6 +146,37 @@ fn default(column: &ColumnSchema) -> Option<String> {
 const fn is_integer(ty: Type) -> bool {
     use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
     matches!(ty, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
+}
+
+/// What a foreign key does, unless it is the default.
+fn actions(on_delete: OnDelete, on_update: OnUpdate, deferred: bool) -> Vec<String> {
+    let on_delete = match on_delete {
+        OnDelete::Restrict => None,
+        OnDelete::Cascade => Some("on_delete = \"cascade\""),
+        OnDelete::SetNull => Some("on_delete = \"set_null\""),
+        OnDelete::NoAction => Some("on_delete = \"no_action\""),
+    };
+    let on_update = match on_update {
+        OnUpdate::NoAction => None,
+        OnUpdate::Restrict => Some("on_update = \"restrict\""),
+        OnUpdate::Cascade => Some("on_update = \"cascade\""),
+        OnUpdate::SetNull => Some("on_update = \"set_null\""),
+    };
+    let deferred = deferred.then_some("deferred");
+    [on_delete, on_update, deferred].into_iter().flatten().map(str::to_owned).collect()
+}
+
+/// The foreign keys of several columns.
+fn foreign_keys(table: &TableSchema, fields: &[String]) -> Vec<String> {
+    let attribute = |key: &ForeignKey| {
+        let own = key.columns.iter().filter_map(|&place| fields.get(place));
+        let mut parts: Vec<String> = own.cloned().collect();
+        let target = format!("{}({})", key.table, key.referenced.join(", "));
+        parts.push(format!("references = {}", quoted(&target)));
+        parts.extend(actions(key.on_delete, key.on_update, key.deferred));
+        format!("foreign_key({})", parts.join(", "))
+    };
+    table.foreign_keys().iter().map(attribute).collect()
 }
 
 /// The indexes that no attribute of a field says.

@@ -3,7 +3,8 @@
 mod rename;
 
 use crate::check::CheckExpression;
-use crate::{ColumnSchema, Error, ErrorKind, IndexSchema, Reference, Result, TableSchema, Type};
+use crate::{ColumnSchema, Error, ErrorKind, IndexSchema, Result, TableSchema, Type};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How an existing table becomes another: see [`SchemaChange::AlterTable`](crate::SchemaChange::AlterTable).
@@ -72,6 +73,7 @@ impl TableAlteration {
         let renamed = with_new_names(&from, &to, &sources)?;
         let alteration = Self { from, to, sources, dropped, renamed };
         alteration.check_key()?;
+        alteration.check_foreign_keys()?;
         alteration.check_types()?;
         alteration.check_rules()?;
         Ok(alteration)
@@ -290,10 +292,67 @@ impl TableAlteration {
         Error::new(ErrorKind::Schema, message).in_table(self.from.name())
     }
 
-    /// A foreign key of any table, with the new names if it references this table.
-    #[must_use]
-    pub fn follow(&self, reference: &Reference) -> Reference {
-        renamed_reference(&self.from, &self.to, &self.sources, reference)
+    /// Another table, whose foreign keys to this one have the new names.
+    ///
+    /// # Errors
+    /// As [`TableSchemaBuilder::build`](crate::TableSchemaBuilder::build).
+    pub fn follow(&self, other: &TableSchema) -> Result<TableSchema> {
+        let is_own = |table: &str| table.eq_ignore_ascii_case(self.from.name());
+        let table = || self.to.name().to_owned().into();
+        let builder = other.clone().into_builder().map_columns(|mut column| {
+            if let Some(reference) = column.reference.as_mut().filter(|key| is_own(&key.table)) {
+                reference.table = table();
+                reference.column = self.new_name(&reference.column);
+            }
+            column
+        });
+        let builder = builder.map_foreign_keys(|mut key| {
+            if is_own(&key.table) {
+                key.table = table();
+                key.referenced = key.referenced.iter().map(|name| self.new_name(name)).collect();
+            }
+            Some(key)
+        });
+        builder.build()
+    }
+
+    /// The new name of a stored column.
+    fn new_name(&self, name: &Cow<'static, str>) -> Cow<'static, str> {
+        let old = self.from.column(name).ok();
+        let new = self.sources.iter().position(|source| source.is_some() && *source == old);
+        let column = new.and_then(|new| self.to.columns().get(new));
+        column.map_or_else(|| name.clone(), |column| column.name.clone())
+    }
+
+    /// Rejects other foreign keys of several columns, and another use of deleted keys.
+    fn check_foreign_keys(&self) -> Result<()> {
+        let new_place = |old: &usize| self.kept().find(|kept| kept.0 == *old).map(|kept| kept.1);
+        let keys = self.renamed.foreign_keys().iter().map(|key| {
+            let columns = key.columns.iter().map(new_place).collect::<Option<Vec<_>>>()?;
+            Some(key.clone().of_columns(columns))
+        });
+        let mut keys: Vec<_> = keys.collect();
+        let same = keys.len() == self.to.foreign_keys().len()
+            && self.to.foreign_keys().iter().all(|wanted| {
+                let found = keys.iter().position(|key| key.as_ref() == Some(wanted));
+                found.map(|found| keys.swap_remove(found)).is_some()
+            });
+        let reject = |message: &str| {
+            Err(Error::new(ErrorKind::Unsupported, message).in_table(self.from.name()))
+        };
+        if !same {
+            return reject(
+                "the foreign keys of several columns of an existing table cannot change, and their \
+                 columns stay: change them in SQL",
+            );
+        }
+        if self.from.never_reuses_keys() != self.to.never_reuses_keys() {
+            return reject(
+                "whether the keys of deleted rows are used again cannot change: create another table \
+                 and copy the rows",
+            );
+        }
+        Ok(())
     }
 
     fn check_key(&self) -> Result<()> {
@@ -368,24 +427,6 @@ const fn is_integer(ty: Type) -> bool {
         ty,
         Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::U8 | Type::U16 | Type::U32 | Type::U64
     )
-}
-
-fn renamed_reference(
-    from: &TableSchema,
-    to: &TableSchema,
-    sources: &[Option<usize>],
-    reference: &Reference,
-) -> Reference {
-    let mut reference = reference.clone();
-    if reference.table.eq_ignore_ascii_case(from.name()) {
-        reference.table = to.name().to_owned().into();
-        let old = from.column(&reference.column).ok();
-        let new = sources.iter().position(|source| source.is_some() && *source == old);
-        if let Some(column) = new.and_then(|new| to.columns().get(new)) {
-            reference.column = column.name.clone();
-        }
-    }
-    reference
 }
 
 /// `from` with the names of `to`. A dropped column keeps its name unless another has it now.

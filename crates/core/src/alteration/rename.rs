@@ -58,7 +58,7 @@ impl TableSchema {
         self.assemble_as(self.name(), columns.collect(), &str::to_owned)
     }
 
-    /// A table with these columns, and the key and the indexes of this one.
+    /// A table with these columns, and the key, the indexes and the foreign keys of this one.
     fn assemble_as(
         &self,
         table: &str,
@@ -85,6 +85,17 @@ impl TableSchema {
                 true => builder.unique_index(index.name.clone(), columns),
                 false => builder.index(index.name.clone(), columns),
             };
+        }
+        if self.never_reuses_keys() {
+            builder = builder.never_reuse_keys();
+        }
+        for key in self.foreign_keys() {
+            let mut renamed = key.clone();
+            if key.table.eq_ignore_ascii_case(self.name()) {
+                renamed.table = table.to_owned().into();
+                renamed.referenced = key.referenced.iter().map(|name| new(name).into()).collect();
+            }
+            builder = builder.foreign_key(names(&key.columns), renamed);
         }
         columns.into_iter().fold(builder, TableSchemaBuilder::column).build()
     }

@@ -40,13 +40,16 @@ pub struct Capabilities {
     /// Foreign keys can be [checked at the commit](crate::Reference::deferred). If `false`, the engine
     /// MUST reject such a rule with `Unsupported`.
     pub deferred_references: bool,
-    /// [`SchemaChange::AddReference`](crate::SchemaChange::AddReference) adds a foreign key to an existing
-    /// table. If `false`, the engine MUST reject it with `Unsupported`.
+    /// [`SchemaChange::AddReference`](crate::SchemaChange::AddReference) and
+    /// [`AddForeignKey`](crate::SchemaChange::AddForeignKey) add a foreign key to an existing table. If `false`, the engine MUST reject it with `Unsupported`.
     pub add_reference: bool,
     /// [`SchemaChange::AlterTable`](crate::SchemaChange::AlterTable) and
     /// [`DropTable`](crate::SchemaChange::DropTable) work. If `false`, the engine MUST reject them with
     /// `Unsupported`.
     pub alter_table: bool,
+    /// Keys can be [never reused](crate::TableSchemaBuilder::never_reuse_keys). If `false`, the engine MUST
+    /// reject such a table with `Unsupported`.
+    pub unreused_keys: bool,
     /// CHECK rules outside the [grammar](crate::check) that all engines share are kept. If `false`,
     /// the engine MUST reject such a rule with `Unsupported`.
     pub any_check: bool,
@@ -87,6 +90,7 @@ impl Capabilities {
         deferred_references: false,
         add_reference: false,
         alter_table: false,
+        unreused_keys: false,
         any_check: false,
         weak_types: false,
         encrypted: false,

@@ -146,10 +146,8 @@ pub fn open<S: Session + ?Sized>(session: &S, source: &Source<'_>) -> Result<Cur
 pub(super) fn reject_foreign_keys(all: &[TableSchema], replayed: &[&str]) -> Result<()> {
     let is_replayed = |name: &str| replayed.contains(&name);
     let refers = |table: &&TableSchema| {
-        table.columns().iter().any(|column| {
-            let to = column.reference.as_ref();
-            to.is_some_and(|to| is_replayed(table.name()) || is_replayed(&to.table))
-        })
+        let keys = table.all_foreign_keys();
+        keys.iter().any(|key| is_replayed(table.name()) || is_replayed(&key.table))
     };
     match all.iter().find(refers) {
         None => Ok(()),

@@ -45,6 +45,14 @@ pub enum SchemaChange {
         /// The column's index in it.
         column: usize,
     },
+    /// Adds a foreign key of the table to an existing table, as [`AddReference`](Self::AddReference) does with a
+    /// column's.
+    AddForeignKey {
+        /// The table with the foreign key.
+        table: Arc<TableSchema>,
+        /// The foreign key's position in [`TableSchema::foreign_keys`].
+        foreign_key: usize,
+    },
     /// Starts change capture: from now on the engine records every change of the table in a change
     /// log (see [`feed`](crate::change_log)). No change may bypass the log, neither SQL nor the effects of
     /// foreign keys; an engine that cannot guarantee this MUST return `Unsupported`. Does nothing if
@@ -70,6 +78,7 @@ impl SchemaChange {
             | Self::AddColumn { table, .. }
             | Self::AddIndex { table, .. }
             | Self::AddReference { table, .. }
+            | Self::AddForeignKey { table, .. }
             | Self::Track { table, .. }
             | Self::Untrack(table) => table,
         }

@@ -43,10 +43,8 @@ impl SideEffects {
     /// The effects of foreign keys.
     #[must_use]
     pub fn of_references(tables: &[TableSchema]) -> Self {
-        let columns = tables.iter().flat_map(TableSchema::columns);
-        let references = columns.filter_map(|column| column.reference.as_ref());
         let mut effects = Self::default();
-        for reference in references {
+        for reference in tables.iter().flat_map(TableSchema::all_foreign_keys) {
             if reference.on_delete.changes_rows() {
                 effects.add(&reference.table, "deleted");
             }

@@ -2,7 +2,7 @@
 
 use super::fit::AcceptedValues;
 use super::table::{CheckedColumn, FormerNames, Roles};
-use super::{ColumnRole, ColumnSchema, IndexSchema, KeyGeneration, TableSchema};
+use super::{ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, TableSchema};
 use crate::{Error, ErrorKind, FieldSet, Result, Type};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,9 @@ pub struct TableSchemaBuilder {
     given: bool,
     hidden: bool,
     former: FormerNames,
+    never_reused: bool,
     indexes: Vec<(Cow<'static, str>, Vec<Cow<'static, str>>, bool)>,
+    foreign_keys: Vec<(Vec<Cow<'static, str>>, ForeignKey)>,
 }
 
 impl TableSchemaBuilder {
@@ -40,7 +42,9 @@ impl TableSchemaBuilder {
             given: false,
             hidden: false,
             former: FormerNames { table: None, columns: Vec::new() },
+            never_reused: false,
             indexes: Vec::new(),
+            foreign_keys: Vec::new(),
         }
     }
 
@@ -48,6 +52,13 @@ impl TableSchemaBuilder {
     #[must_use]
     pub fn column(mut self, column: ColumnSchema) -> Self {
         self.columns.push(column);
+        self
+    }
+
+    /// Inserts a column before the others.
+    #[must_use]
+    pub fn first_column(mut self, column: ColumnSchema) -> Self {
+        self.columns.insert(0, column);
         self
     }
 
@@ -70,6 +81,67 @@ impl TableSchemaBuilder {
     #[must_use]
     pub const fn hidden_key(mut self) -> Self {
         self.hidden = true;
+        self.given = false;
+        self
+    }
+
+    /// Declares that the engine never makes a key again that it made for a row which was deleted since:
+    /// `AUTOINCREMENT` in SQLite. PostgreSQL and MariaDB make all keys so. The memory and key-value engines
+    /// cannot, and reject the table as `Unsupported`.
+    #[must_use]
+    pub const fn never_reuse_keys(mut self) -> Self {
+        self.never_reused = true;
+        self
+    }
+
+    /// Adds a foreign key of these columns, which its referenced columns follow in their order. A foreign key of
+    /// one column is that column's [`reference`](ColumnSchema::reference), unless it has one.
+    ///
+    /// ```
+    /// use bobak_core::{ColumnSchema, ForeignKey, OnDelete, TableSchema};
+    /// let line = TableSchema::builder("line")
+    ///     .column(ColumnSchema::of::<i64>("id"))
+    ///     .column(ColumnSchema::of::<i64>("shop"))
+    ///     .column(ColumnSchema::of::<i64>("order_number"))
+    ///     .key(["id"])
+    ///     .foreign_key(["shop", "order_number"], ForeignKey::new("order", ["shop", "number"], OnDelete::Cascade))
+    ///     .build()?;
+    /// assert_eq!(line.foreign_keys()[0].columns, [1, 2]);
+    /// # Ok::<(), bobak_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn foreign_key<N: Into<Cow<'static, str>>>(
+        mut self,
+        columns: impl IntoIterator<Item = N>,
+        foreign_key: ForeignKey,
+    ) -> Self {
+        self.foreign_keys.push((columns.into_iter().map(Into::into).collect(), foreign_key));
+        self
+    }
+
+    /// Changes each column.
+    #[must_use]
+    pub fn map_columns(mut self, change: impl FnMut(ColumnSchema) -> ColumnSchema) -> Self {
+        self.columns = self.columns.into_iter().map(change).collect();
+        self
+    }
+
+    /// Changes the foreign keys that are no column's own, and drops those for which `change` returns `None`.
+    #[must_use]
+    pub fn map_foreign_keys(
+        mut self,
+        mut change: impl FnMut(ForeignKey) -> Option<ForeignKey>,
+    ) -> Self {
+        let keys = self.foreign_keys.into_iter();
+        self.foreign_keys =
+            keys.filter_map(|(columns, key)| Some((columns, change(key)?))).collect();
+        self
+    }
+
+    /// Changes whether keys are [never reused](Self::never_reuse_keys).
+    #[must_use]
+    pub const fn reuse_keys(mut self) -> Self {
+        self.never_reused = false;
         self
     }
 
@@ -89,6 +161,11 @@ impl TableSchemaBuilder {
         former: impl Into<Cow<'static, str>>,
     ) -> Self {
         self.former.columns.push((column.into(), former.into()));
+        self
+    }
+
+    pub(super) fn former_names(mut self, former: FormerNames) -> Self {
+        self.former = former;
         self
     }
 
@@ -118,7 +195,8 @@ impl TableSchemaBuilder {
     ///
     /// # Errors
     /// `Schema`: no columns or too many, duplicate names, no key or a key that may be NULL, an index over a
-    /// missing column, two columns with the same role.
+    /// missing column, two columns with the same role, a foreign key whose columns are not as many as those that it
+    /// references, keys that are never reused but not made by the engine.
     pub fn build(self) -> Result<TableSchema> {
         let table = self.name.clone();
         self.assemble().map_err(|error| error.in_table(table))
@@ -147,6 +225,16 @@ impl TableSchemaBuilder {
             }
             indexes.push(IndexSchema { name: name.clone(), columns, unique: *unique });
         }
+        let mut foreign_keys = Vec::new();
+        for (columns, foreign_key) in self.foreign_keys {
+            let columns = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
+            check_foreign_key(&columns, &foreign_key)?;
+            foreign_keys.push(foreign_key.of_columns(columns));
+        }
+        if self.never_reused && generation != KeyGeneration::Engine {
+            let message = "only keys that the engine makes can be never reused: a single i64";
+            return Err(schema_error(message.to_owned()));
+        }
         let roles = find_roles(&self.columns)?;
         let checked = self.columns.iter().enumerate().filter_map(|(place, column)| {
             let as_text = column.is_kept_as_text();
@@ -163,7 +251,7 @@ impl TableSchemaBuilder {
         }
         let (name, columns, former) = (self.name, self.columns, self.former);
         let fits = columns.iter().map(AcceptedValues::of).collect();
-        let hidden_key = self.hidden;
+        let (hidden_key, never_reuses_keys) = (self.hidden, self.never_reused);
         Ok(TableSchema {
             id,
             name,
@@ -177,6 +265,8 @@ impl TableSchemaBuilder {
             fits,
             hidden_key,
             former,
+            never_reuses_keys,
+            foreign_keys,
         })
     }
 }
@@ -213,6 +303,21 @@ fn check_key(columns: &[ColumnSchema], key: &[usize]) -> Result<()> {
             let message = "the columns of a key must not be NULL and must not repeat".to_owned();
             return Err(schema_error(message));
         }
+    }
+    Ok(())
+}
+
+fn check_foreign_key(columns: &[usize], key: &ForeignKey) -> Result<()> {
+    let is_repeated = |(at, column)| columns.iter().take(at).any(|other| other == column);
+    if columns.is_empty()
+        || columns.len() != key.referenced.len()
+        || columns.iter().enumerate().any(is_repeated)
+    {
+        let message = format!(
+            "the foreign key to '{}' needs one column for each column that it references",
+            key.table
+        );
+        return Err(schema_error(message));
     }
     Ok(())
 }

@@ -12,5 +12,5 @@ pub use builder::TableSchemaBuilder;
 pub use column::{Collation, ColumnRole, ColumnSchema};
 pub use details::{SchemaDetails, SchemaLoss};
 pub use partial_insert::PartialInsert;
-pub use reference::{OnDelete, OnUpdate, Reference};
+pub use reference::{ForeignKey, OnDelete, OnUpdate, Reference};
 pub use table::{IndexSchema, KeyGeneration, TableSchema};

@@ -1,4 +1,4 @@
-//! Foreign keys of one column.
+//! Foreign keys: of one column, which the column has, and of several, which the table has.
 
 use std::borrow::Cow;
 
@@ -27,6 +27,85 @@ impl Reference {
     ) -> Self {
         let (table, column) = (table.into(), column.into());
         Self { table, column, on_delete, on_update: OnUpdate::NoAction, deferred: false }
+    }
+}
+
+/// A foreign key of a table: of several columns, or a further one of a column that has a [`Reference`].
+///
+/// A row in which one of the columns is NULL references nothing.
+///
+/// ```
+/// use bobak_core::{ForeignKey, OnDelete};
+/// let line = ForeignKey::new("order", ["shop", "number"], OnDelete::Cascade);
+/// assert_eq!(line.referenced, ["shop", "number"]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// The positions of the table's columns, in ascending order. The
+    /// [builder](crate::TableSchemaBuilder::foreign_key) sets them.
+    pub columns: Vec<usize>,
+    /// The referenced table.
+    pub table: Cow<'static, str>,
+    /// The names of its key columns, or of the columns of a unique index, in the order of `columns`.
+    pub referenced: Vec<Cow<'static, str>>,
+    /// What happens to this row when the referenced row is deleted.
+    pub on_delete: OnDelete,
+    /// What happens to this row when the referenced values change.
+    pub on_update: OnUpdate,
+    /// Whether the rule is checked when a transaction commits, not after each statement.
+    pub deferred: bool,
+}
+
+impl ForeignKey {
+    /// A foreign key to these columns, checked after each statement.
+    #[must_use]
+    pub fn new<N: Into<Cow<'static, str>>>(
+        table: impl Into<Cow<'static, str>>,
+        referenced: impl IntoIterator<Item = N>,
+        on_delete: OnDelete,
+    ) -> Self {
+        let referenced = referenced.into_iter().map(Into::into).collect();
+        let (columns, table) = (Vec::new(), table.into());
+        let on_update = OnUpdate::NoAction;
+        Self { columns, table, referenced, on_delete, on_update, deferred: false }
+    }
+
+    /// Sets what happens when the referenced values change.
+    #[must_use]
+    pub fn on_update(mut self, action: OnUpdate) -> Self {
+        self.on_update = action;
+        self
+    }
+
+    /// Has the foreign key checked when a transaction commits.
+    #[must_use]
+    pub fn deferred(mut self) -> Self {
+        self.deferred = true;
+        self
+    }
+
+    /// The same rule for the columns at these positions, which are in the order of the referenced columns.
+    #[must_use]
+    pub fn of_columns(mut self, columns: Vec<usize>) -> Self {
+        let mut pairs: Vec<_> = columns.into_iter().zip(self.referenced).collect();
+        pairs.sort();
+        (self.columns, self.referenced) = pairs.into_iter().unzip();
+        self
+    }
+
+    /// The foreign key as a column's; `None` if it has several columns.
+    #[must_use]
+    pub fn into_reference(self) -> Option<Reference> {
+        let Self { table, referenced, on_delete, on_update, deferred, .. } = self;
+        let [column] = <[_; 1]>::try_from(referenced).ok()?;
+        Some(Reference { table, column, on_delete, on_update, deferred })
+    }
+
+    /// The foreign key of the column at this position.
+    pub(super) fn of_column(position: usize, reference: &Reference) -> Self {
+        let Reference { table, column, on_delete, on_update, deferred } = reference.clone();
+        let (columns, referenced) = (vec![position], vec![column]);
+        Self { columns, table, referenced, on_delete, on_update, deferred }
     }
 }
 

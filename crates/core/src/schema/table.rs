@@ -1,7 +1,7 @@
 //! The schema of a table, checked once and shared.
 
 use super::fit::AcceptedValues;
-use super::{ColumnRole, ColumnSchema, TableSchemaBuilder};
+use super::{ColumnRole, ColumnSchema, ForeignKey, TableSchemaBuilder};
 use crate::codec::{EncodedRow, RawValue};
 use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
 use std::borrow::Cow;
@@ -27,6 +27,10 @@ pub struct TableSchema {
     /// See [`has_hidden_key`](TableSchema::has_hidden_key).
     pub(super) hidden_key: bool,
     pub(super) former: FormerNames,
+    /// See [`never_reuses_keys`](TableSchema::never_reuses_keys).
+    pub(super) never_reuses_keys: bool,
+    /// See [`foreign_keys`](TableSchema::foreign_keys).
+    pub(super) foreign_keys: Vec<ForeignKey>,
 }
 
 /// A column whose values are checked before each write.
@@ -177,6 +181,12 @@ impl TableSchema {
     /// # Errors
     /// As [`TableSchemaBuilder::build`].
     pub fn map_columns(self, change: impl FnMut(ColumnSchema) -> ColumnSchema) -> Result<Self> {
+        self.into_builder().map_columns(change).build()
+    }
+
+    /// A builder with all that the table has, to change it.
+    #[must_use]
+    pub fn into_builder(self) -> TableSchemaBuilder {
         let name = |place: &usize| self.columns.get(*place).map(|column| column.name.clone());
         let mut builder = Self::builder(self.name.clone()).key(self.key.iter().filter_map(name));
         if self.generation == KeyGeneration::Given {
@@ -185,6 +195,10 @@ impl TableSchema {
         if self.hidden_key {
             builder = builder.hidden_key();
         }
+        if self.never_reuses_keys {
+            builder = builder.never_reuse_keys();
+        }
+        builder = builder.former_names(self.former);
         for index in &self.indexes {
             let columns = index.columns.iter().filter_map(name);
             let is_of_column = matches!(index.columns[..], [place] if index.unique
@@ -195,8 +209,40 @@ impl TableSchema {
                 false => builder.index(index.name.clone(), columns),
             };
         }
-        let columns = self.columns.into_iter().map(change);
-        columns.fold(builder, TableSchemaBuilder::column).build()
+        for key in &self.foreign_keys {
+            builder = builder.foreign_key(key.columns.iter().filter_map(name), key.clone());
+        }
+        self.columns.into_iter().fold(builder, TableSchemaBuilder::column)
+    }
+
+    /// The foreign keys that are no column's own [`reference`](ColumnSchema::reference): those of several columns.
+    #[must_use]
+    pub fn foreign_keys(&self) -> &[ForeignKey] {
+        &self.foreign_keys
+    }
+
+    /// All foreign keys: those of single columns, in their order, then the [others](Self::foreign_keys).
+    #[must_use]
+    pub fn all_foreign_keys(&self) -> Vec<ForeignKey> {
+        let columns = self.columns.iter().enumerate();
+        let own = columns.filter_map(|(place, column)| {
+            column.reference.as_ref().map(|reference| ForeignKey::of_column(place, reference))
+        });
+        own.chain(self.foreign_keys.iter().cloned()).collect()
+    }
+
+    /// The names of the columns at these positions, for a message: `shop, number`.
+    #[must_use]
+    pub fn column_names(&self, positions: &[usize]) -> String {
+        let names = positions.iter().filter_map(|&place| self.columns.get(place));
+        names.map(|column| &*column.name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether the engine never makes a key again that a deleted row had: see
+    /// [`TableSchemaBuilder::never_reuse_keys`].
+    #[must_use]
+    pub const fn never_reuses_keys(&self) -> bool {
+        self.never_reuses_keys
     }
 
     /// The schema with other names of its indexes: for engines that had to choose them.
@@ -304,6 +350,8 @@ impl TableSchema {
             && self.key == other.key
             && self.generation == other.generation
             && self.indexes == other.indexes
+            && self.never_reuses_keys == other.never_reuses_keys
+            && self.foreign_keys == other.foreign_keys
     }
 
     /// The table with this name among the given ones; case of ASCII letters is ignored.

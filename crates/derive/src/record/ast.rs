@@ -1,8 +1,9 @@
 //! The table that a struct describes.
 
+use crate::attr::At;
 use crate::errors::Errors;
 use crate::names::{constant, plain, snake};
-use crate::record::attr::{FieldAttrs, IndexAttr, StructAttrs};
+use crate::record::attr::{FieldAttrs, ForeignKeyAttr, IndexAttr, StructAttrs};
 use crate::types::TypeSyntax;
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
@@ -20,6 +21,8 @@ pub struct RecordAst<'a> {
     pub key: Vec<usize>,
     pub given_key: bool,
     pub indexes: Vec<IndexAst>,
+    pub foreign_keys: Vec<(Vec<usize>, ForeignKeyAttr)>,
+    pub never_reuse_keys: Option<At<()>>,
 }
 
 /// A field that is stored.
@@ -89,9 +92,17 @@ impl<'a> RecordAst<'a> {
             key: Vec::new(),
             given_key: false,
             indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            never_reuse_keys: attrs.never_reuse_keys,
         };
         table.find_key();
         table.find_indexes(&attrs.indexes, errors);
+        for key in attrs.foreign_keys {
+            let find = |field: &Ident| table.find_field(field, "a foreign key", errors);
+            if let Some(columns) = key.fields.iter().map(find).collect::<Option<Vec<_>>>() {
+                table.foreign_keys.push((columns, key));
+            }
+        }
         Some(table)
     }
 
@@ -135,7 +146,7 @@ impl<'a> RecordAst<'a> {
             }
         }
         for attr in attrs {
-            let find = |field: &Ident| self.find_field(field, errors);
+            let find = |field: &Ident| self.find_field(field, "an index", errors);
             let Some(columns) = attr.fields.iter().map(find).collect::<Option<Vec<_>>>() else {
                 continue;
             };
@@ -149,16 +160,16 @@ impl<'a> RecordAst<'a> {
         }
     }
 
-    fn find_field(&self, field: &Ident, errors: &mut Errors) -> Option<usize> {
+    fn find_field(&self, field: &Ident, what: &str, errors: &mut Errors) -> Option<usize> {
         let place = self.columns.iter().position(|column| plain(column.ident) == plain(field));
         if place.is_none() {
             let named = self.columns.iter().find(|column| column.name == plain(field));
             let message = if self.skipped.iter().any(|skipped| skipped.ident == field) {
-                format!("`{field}` is skipped: an index is over stored fields")
+                format!("`{field}` is skipped: {what} is over stored fields")
             } else if let Some(column) = named {
-                format!("an index takes fields: write `{}`", column.ident)
+                format!("{what} takes fields: write `{}`", column.ident)
             } else {
-                format!("there is no field `{field}`: an index takes the names of fields")
+                format!("there is no field `{field}`: {what} takes the names of fields")
             };
             errors.at(field, message);
         }

@@ -13,6 +13,8 @@ pub struct StructAttrs {
     pub renamed_from: Option<At<String>>,
     pub krate: TokenStream,
     pub indexes: Vec<IndexAttr>,
+    pub foreign_keys: Vec<ForeignKeyAttr>,
+    pub never_reuse_keys: Option<At<()>>,
 }
 
 /// `index(a, b, unique, name = "…")`.
@@ -21,6 +23,18 @@ pub struct IndexAttr {
     pub fields: Vec<Ident>,
     pub unique: bool,
     pub name: Option<At<String>>,
+}
+
+/// `foreign_key(a, b, references = "table(x, y)", on_delete = "…", on_update = "…", deferred)`.
+pub struct ForeignKeyAttr {
+    pub fields: Vec<Ident>,
+    pub table: String,
+    pub referenced: Vec<String>,
+    /// A variant of `OnDelete`.
+    pub on_delete: Option<At<&'static str>>,
+    /// A variant of `OnUpdate`.
+    pub on_update: Option<At<&'static str>>,
+    pub deferred: bool,
 }
 
 /// `#[record(…)]` on a field.
@@ -69,7 +83,8 @@ pub enum ReferenceTarget {
     Wrong,
 }
 
-const ON_STRUCT: &[&str] = &["table", "renamed_from", "index", "crate"];
+const ON_STRUCT: &[&str] =
+    &["table", "renamed_from", "index", "foreign_key", "never_reuse_keys", "crate"];
 const ON_FIELD: &[&str] = &[
     "key",
     "column",
@@ -92,6 +107,7 @@ const ON_FIELD: &[&str] = &[
 ];
 const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
 const RENAMED: &str = r#"renamed_from = "old_name""#;
+const FOREIGN_KEY: &str = r#"foreign_key(field, field, references = "table(column, column)")"#;
 const REFERENCES: &str = r#"references = Type` or `references = "table(column)""#;
 
 impl FieldRole {
@@ -125,14 +141,22 @@ impl FieldRole {
 impl StructAttrs {
     /// Reads the struct's attributes.
     pub fn parse(attributes: &[Attribute], errors: &mut Errors) -> Self {
-        let mut attrs =
-            Self { table: None, renamed_from: None, krate: default_crate(), indexes: Vec::new() };
-        for item in items(attributes, "record", &["index"], errors) {
+        let mut attrs = Self {
+            table: None,
+            renamed_from: None,
+            krate: default_crate(),
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            never_reuse_keys: None,
+        };
+        for item in items(attributes, "record", &["index", "foreign_key"], errors) {
             match item.name.to_string().as_str() {
                 "table" => attrs.table = item.name(r#"table = "name""#, errors),
                 "renamed_from" => attrs.renamed_from = item.name(RENAMED, errors),
                 "crate" => attrs.krate = crate_path(&item, errors).unwrap_or(attrs.krate),
                 "index" => attrs.indexes.extend(IndexAttr::parse(&item, errors)),
+                "foreign_key" => attrs.foreign_keys.extend(ForeignKeyAttr::parse(&item, errors)),
+                "never_reuse_keys" => attrs.never_reuse_keys = Some(item.flag(errors)),
                 _ => item.unknown(ON_STRUCT, ON_FIELD, "a field", errors),
             }
         }
@@ -167,6 +191,44 @@ impl IndexAttr {
             return None;
         }
         Some(index)
+    }
+}
+
+impl ForeignKeyAttr {
+    fn parse(item: &Item, errors: &mut Errors) -> Option<Self> {
+        let mut target = None;
+        let mut key = Self {
+            fields: Vec::new(),
+            table: String::new(),
+            referenced: Vec::new(),
+            on_delete: None,
+            on_update: None,
+            deferred: false,
+        };
+        for part in item.list(FOREIGN_KEY, errors)? {
+            match part.name.to_string().as_str() {
+                "references" if !part.is_flag() => target = part.text(FOREIGN_KEY, errors),
+                "on_delete" if !part.is_flag() => key.on_delete = part.one_of(ON_DELETE, errors),
+                "on_update" if !part.is_flag() => key.on_update = part.one_of(ON_UPDATE, errors),
+                "deferred" if part.is_flag() => key.deferred = true,
+                _ if !part.is_flag() => errors.at(&part, format!("write `{FOREIGN_KEY}`")),
+                _ => key.fields.push(part.name),
+            }
+        }
+        let parts = target.as_ref().and_then(|text| text.value.strip_suffix(')')?.split_once('('));
+        let (table, columns) = parts.unwrap_or_default();
+        let columns: Vec<&str> = columns.split(',').map(str::trim).collect();
+        if !is_name(table.trim()) || !columns.iter().all(|name| is_name(name)) {
+            errors.at(item, format!("not a table and its columns: write `{FOREIGN_KEY}`"));
+            return None;
+        }
+        if key.fields.len() != columns.len() {
+            errors.at(item, "a foreign key has as many fields as it references columns");
+            return None;
+        }
+        key.table = table.trim().to_owned();
+        key.referenced = columns.into_iter().map(str::to_owned).collect();
+        Some(key)
     }
 }
 

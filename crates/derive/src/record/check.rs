@@ -20,6 +20,7 @@ pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
     check_names(table, errors);
     check_key(table, errors);
     check_indexes(table, errors);
+    check_foreign_keys(table, errors);
     check_roles(table, errors);
     for skipped in &table.skipped {
         for item in skipped.attrs.all.iter().filter(|item| item.name != "skip") {
@@ -92,6 +93,35 @@ fn check_key(table: &RecordAst<'_>, errors: &mut Errors) {
                 format!("a key does not change: put `{}` on a field of its own", role.value.word());
             errors.at(&role.at, message);
         }
+    }
+}
+
+fn check_foreign_keys(table: &RecordAst<'_>, errors: &mut Errors) {
+    for (columns, key) in &table.foreign_keys {
+        let mut fields = columns.iter().filter_map(|&place| table.columns.get(place));
+        let sets_null = [&key.on_delete, &key.on_update].into_iter().flatten();
+        let sets_null = sets_null.filter(|action| action.value == "SetNull").last();
+        let required = fields.find(|field| field.shape.optional == Some(false));
+        if let (Some(action), Some(field)) = (sets_null, required) {
+            let message = format!(
+                "\"set_null\" needs fields that may be NULL: make `{}` an Option",
+                plain(field.ident)
+            );
+            errors.at(&action.at, message);
+        }
+        if let Some(at) = (1..columns.len()).find(|&at| columns[..at].contains(&columns[at])) {
+            let field = key.fields.get(at);
+            errors.at(field, "the field is in the foreign key twice: keep one");
+        }
+    }
+    let makes_keys = !table.given_key
+        && table.key.len() == 1
+        && table.key_columns().all(|column| !column.shape.plain.is_not(is_i64));
+    if let Some(unreused) = &table.never_reuse_keys
+        && !makes_keys
+    {
+        let message = "only keys that the engine makes can be never reused: a single i64";
+        errors.at(&unreused.at, message);
     }
 }
 

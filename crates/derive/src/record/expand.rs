@@ -97,6 +97,23 @@ fn schema(table: &RecordAst<'_>) -> TokenStream {
         let (name, former) = (&column.name, &column.attrs.renamed_from.as_ref()?.value);
         Some(quote!(.column_renamed_from(#name, #former)))
     });
+    let never_reused = table.never_reuse_keys.as_ref().map(|_| quote!(.never_reuse_keys()));
+    let foreign_keys = table.foreign_keys.iter().map(|(columns, key)| {
+        let columns = columns.iter().filter_map(|&place| table.columns.get(place));
+        let columns = columns.map(|column| &column.name);
+        let (name, referenced) = (&key.table, &key.referenced);
+        let on_delete = ident(key.on_delete.as_ref().map_or("Restrict", |at| at.value));
+        let on_update = ident(key.on_update.as_ref().map_or("NoAction", |at| at.value));
+        let deferred = key.deferred.then(|| quote!(.deferred()));
+        quote! {
+            .foreign_key(
+                [#(#columns),*],
+                __bobak::ForeignKey::new(#name, [#(#referenced),*], __bobak::OnDelete::#on_delete)
+                    .on_update(__bobak::OnUpdate::#on_update)
+                    #deferred,
+            )
+        }
+    });
     quote! {
         fn schema() -> &'static __bobak::Arc<__bobak::TableSchema> {
             static SCHEMA: __bobak::SchemaCell = __bobak::SchemaCell::new();
@@ -105,9 +122,11 @@ fn schema(table: &RecordAst<'_>) -> TokenStream {
                     #(.column(#columns))*
                     .key([#(#key),*])
                     #given
+                    #never_reused
                     #(#indexes)*
                     #former
                     #(#former_columns)*
+                    #(#foreign_keys)*
             })
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::shim;
 use bobak_core::{
-    Collation, ColumnRole, ColumnSchema, Currency, Date, KeyGeneration, OnDelete, Record,
-    TableSchema, Timestamp, Type, Uuid,
+    Collation, ColumnRole, ColumnSchema, Currency, Date, ForeignKey, KeyGeneration, OnDelete,
+    OnUpdate, Record, TableSchema, Timestamp, Type, Uuid,
 };
 use bobak_derive::{Field, Record};
 
@@ -199,4 +199,40 @@ fn keys_of_other_types() {
 fn the_derive_and_the_core_agree_on_the_most_columns() {
     // `record_too_wide` is rejected with one more.
     assert_eq!(bobak_core::FieldSet::MAX, 256);
+}
+
+#[derive(Record)]
+#[record(
+    crate = "shim",
+    never_reuse_keys,
+    foreign_key(
+        shop,
+        r#type,
+        references = "order(shop, kind)",
+        on_delete = "set_null",
+        on_update = "cascade",
+        deferred
+    ),
+    foreign_key(shop, references = "shops(name)")
+)]
+struct Line {
+    id: i64,
+    shop: Option<String>,
+    r#type: Option<i32>,
+}
+
+#[test]
+fn foreign_keys_of_several_columns() {
+    let order = ForeignKey::new("order", ["shop", "kind"], OnDelete::SetNull);
+    let expected = TableSchema::builder("line")
+        .column(ColumnSchema::of::<i64>("id"))
+        .column(ColumnSchema::of::<Option<String>>("shop"))
+        .column(ColumnSchema::of::<Option<i32>>("type"))
+        .key(["id"])
+        .never_reuse_keys()
+        .foreign_key(["shop", "type"], order.on_update(OnUpdate::Cascade).deferred())
+        .foreign_key(["shop"], ForeignKey::new("shops", ["name"], OnDelete::Restrict))
+        .build()
+        .unwrap();
+    assert!(Line::schema().same_as(&expected));
 }

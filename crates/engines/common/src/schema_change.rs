@@ -3,7 +3,7 @@
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, SchemaChange,
-    TableAlteration, TableSchema, Value, ValueRef,
+    TableAlteration, TableSchema, TableSchemaBuilder, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -55,7 +55,8 @@ impl TableAdditions {
                     let name = index.name.clone().into_owned();
                     Self::of(&mut all, table).indexes.push(name);
                 }
-                SchemaChange::AddReference { table, .. } => {
+                SchemaChange::AddReference { table, .. }
+                | SchemaChange::AddForeignKey { table, .. } => {
                     Self::of(&mut all, table);
                 }
                 _ => {}
@@ -155,12 +156,12 @@ impl TableAdditions {
         if kept.is_empty() {
             return Ok(Arc::clone(table));
         }
-        let mut indexes: Vec<_> = table.indexes().iter().map(|i| index_parts(table, i)).collect();
-        indexes.extend(kept);
-        let key = table.key().iter();
-        let key = key.filter_map(|position| Some(table.columns().get(*position)?.name.to_string()));
-        let (columns, generation) = (table.columns().to_vec(), table.key_generation());
-        assemble_table(table.name(), columns, key.collect(), generation, &indexes).map(Arc::new)
+        let builder = TableSchema::clone(table).into_builder();
+        let add = |builder: TableSchemaBuilder,
+                   (name, columns, unique): (String, Vec<String>, bool)| {
+            if unique { builder.unique_index(name, columns) } else { builder.index(name, columns) }
+        };
+        kept.into_iter().fold(builder, add).build().map(Arc::new)
     }
 }
 

@@ -1,9 +1,9 @@
 //! A table's description, and values, as JSON: for engines that store schemas themselves.
 
-use crate::schema_change::{assemble_table as assemble, index_parts as named};
+use crate::schema_change::index_parts as named;
 use bobak_core::{
-    Collation, ColumnRole, ColumnSchema, Error, ErrorKind, KeyGeneration, OnDelete, OnUpdate,
-    Reference, Result, Storage, TableSchema, Type, Value, ValueRef,
+    Collation, ColumnRole, ColumnSchema, Error, ErrorKind, ForeignKey, KeyGeneration, OnDelete,
+    OnUpdate, Reference, Result, Storage, TableSchema, Type, Value, ValueRef,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -16,13 +16,52 @@ pub fn table_to_json(table: &TableSchema) -> Json {
         let (name, columns, unique) = named(table, index);
         json!({ "name": name, "columns": columns, "unique": unique })
     });
-    json!({
+    let mut json = json!({
         "name": table.name(),
         "columns": table.columns().iter().map(column_to_json).collect::<Vec<_>>(),
         "key": key.collect::<Vec<_>>(),
         "given_key": table.key_generation() == KeyGeneration::Given,
         "indexes": indexes.collect::<Vec<_>>(),
-    })
+    });
+    if table.never_reuses_keys() {
+        json["never_reuse_keys"] = true.into();
+    }
+    if !table.foreign_keys().is_empty() {
+        let keys = table.foreign_keys().iter().map(|key| foreign_key_to_json(table, key));
+        json["foreign_keys"] = keys.collect();
+    }
+    json
+}
+
+fn foreign_key_to_json(table: &TableSchema, key: &ForeignKey) -> Json {
+    let columns = key.columns.iter().filter_map(|&at| Some(table.columns().get(at)?.name.as_ref()));
+    let mut json = json!({
+        "columns": columns.collect::<Vec<_>>(),
+        "table": key.table,
+        "referenced": key.referenced,
+        "on_delete": name_of(ON_DELETE, key.on_delete),
+    });
+    put_rules(&mut json, key.on_update, key.deferred);
+    json
+}
+
+/// Adds what a foreign key does beyond its action on deletes.
+fn put_rules(json: &mut Json, on_update: OnUpdate, deferred: bool) {
+    if on_update != OnUpdate::NoAction {
+        json["on_update"] = name_of(ON_UPDATE, on_update).into();
+    }
+    if deferred {
+        json["deferred"] = true.into();
+    }
+}
+
+/// The action on updates, and whether the foreign key is deferred.
+fn rules_from_json(json: &Json) -> Result<(OnUpdate, bool)> {
+    let on_update = match optional(json, "on_update")? {
+        Some(action) => by_name(ON_UPDATE, "on_update", action)?,
+        None => OnUpdate::NoAction,
+    };
+    Ok((on_update, json.get("deferred").and_then(Json::as_bool).unwrap_or(false)))
 }
 
 /// The table with a description by [`table_to_json`].
@@ -30,15 +69,44 @@ pub fn table_to_json(table: &TableSchema) -> Json {
 /// # Errors
 /// `Corrupt` if the description is damaged, `Schema` if its table is invalid.
 pub fn table_from_json(json: &Json) -> Result<TableSchema> {
-    let columns = list(json, "columns")?.iter().map(column_from_json).collect::<Result<_>>()?;
-    let index = |json: &Json| {
-        let unique = json.get("unique").and_then(Json::as_bool).unwrap_or(false);
-        Ok((text(json, "name")?.to_owned(), names(json, "columns")?, unique))
-    };
-    let indexes = list(json, "indexes")?.iter().map(index).collect::<Result<Vec<_>>>()?;
-    let given = json.get("given_key").and_then(Json::as_bool).unwrap_or(false);
-    let generation = if given { KeyGeneration::Given } else { KeyGeneration::Engine };
-    assemble(text(json, "name")?, columns, names(json, "key")?, generation, &indexes)
+    let mut builder = TableSchema::builder(text(json, "name")?.to_owned());
+    let mut own = Vec::new();
+    for column in list(json, "columns")? {
+        let column = column_from_json(column)?;
+        if column.unique {
+            own.push(format!("{}_{}_unique", text(json, "name")?, column.name));
+        }
+        builder = builder.column(column);
+    }
+    builder = builder.key(names(json, "key")?);
+    if json.get("given_key").and_then(Json::as_bool).unwrap_or(false) {
+        builder = builder.given_key();
+    }
+    if json.get("never_reuse_keys").and_then(Json::as_bool).unwrap_or(false) {
+        builder = builder.never_reuse_keys();
+    }
+    for index in list(json, "indexes")? {
+        let unique = index.get("unique").and_then(Json::as_bool).unwrap_or(false);
+        let (name, columns) = (text(index, "name")?.to_owned(), names(index, "columns")?);
+        builder = match unique {
+            // The column has it already.
+            true if own.contains(&name) => builder,
+            true => builder.unique_index(name, columns),
+            false => builder.index(name, columns),
+        };
+    }
+    for key in json.get("foreign_keys").and_then(Json::as_array).into_iter().flatten() {
+        builder = builder.foreign_key(names(key, "columns")?, foreign_key_from_json(key)?);
+    }
+    builder.build()
+}
+
+fn foreign_key_from_json(json: &Json) -> Result<ForeignKey> {
+    let on_delete = by_name(ON_DELETE, "on_delete", text(json, "on_delete")?)?;
+    let (table, referenced) = (text(json, "table")?.to_owned(), names(json, "referenced")?);
+    let mut key = ForeignKey::new(table, referenced, on_delete);
+    (key.on_update, key.deferred) = rules_from_json(json)?;
+    Ok(key)
 }
 
 /// Describes a column.
@@ -73,12 +141,7 @@ pub fn column_to_json(column: &ColumnSchema) -> Json {
         let on_delete = name_of(ON_DELETE, reference.on_delete);
         let (table, column) = (&reference.table, &reference.column);
         let mut json = json!({ "table": table, "column": column, "on_delete": on_delete });
-        if reference.on_update != OnUpdate::NoAction {
-            json["on_update"] = name_of(ON_UPDATE, reference.on_update).into();
-        }
-        if reference.deferred {
-            json["deferred"] = true.into();
-        }
+        put_rules(&mut json, reference.on_update, reference.deferred);
         put("references", json);
     }
     if column.role != ColumnRole::Plain {
@@ -116,10 +179,7 @@ pub fn column_from_json(json: &Json) -> Result<ColumnSchema> {
             text(reference, "column")?.to_owned(),
             by_name(ON_DELETE, "on_delete", text(reference, "on_delete")?)?,
         );
-        if let Some(action) = optional(reference, "on_update")? {
-            read.on_update = by_name(ON_UPDATE, "on_update", action)?;
-        }
-        read.deferred = reference.get("deferred").and_then(Json::as_bool).unwrap_or(false);
+        (read.on_update, read.deferred) = rules_from_json(reference)?;
         column.reference = Some(read);
     }
     if let Some(role) = optional(json, "role")? {

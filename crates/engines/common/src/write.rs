@@ -338,17 +338,16 @@ pub fn table_exists(schema: &TableSchema) -> Error {
     Error::new(ErrorKind::Schema, "the table exists already").in_table(schema.name())
 }
 
-/// Rejects a table with foreign keys, for an engine that cannot enforce them.
+/// Rejects a table with foreign keys or keys that are never reused, for an engine that cannot enforce them.
 ///
 /// # Errors
 /// `Unsupported`, naming the first foreign key's column.
 pub fn reject_references(engine: &str, schema: &TableSchema) -> Result<()> {
-    match schema.columns().iter().find(|column| column.reference.is_some()) {
+    let reject = |what| Error::unsupported(engine, what).in_table(schema.name());
+    match schema.all_foreign_keys().first() {
+        Some(key) => Err(reject("foreign keys").in_column(schema.column_names(&key.columns))),
+        None if schema.never_reuses_keys() => Err(reject("keys that are never reused")),
         None => Ok(()),
-        Some(column) => {
-            let error = Error::unsupported(engine, "foreign keys").in_table(schema.name());
-            Err(error.in_column(column.name.clone()))
-        }
     }
 }
 

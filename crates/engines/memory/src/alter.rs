@@ -29,7 +29,8 @@ pub(super) fn alter(state: &DatabaseState, changes: &[SchemaChange]) -> Result<D
             }
             SchemaChange::AddColumn { .. }
             | SchemaChange::AddIndex { .. }
-            | SchemaChange::AddReference { .. } => {}
+            | SchemaChange::AddReference { .. }
+            | SchemaChange::AddForeignKey { .. } => {}
             SchemaChange::AlterTable(alteration) => alter_table(&mut state, alteration)?,
             SchemaChange::DropTable(table) => drop_table(&mut state, table)?,
             SchemaChange::Track { table, history } => log::track(&mut state, table, *history)?,
@@ -100,13 +101,9 @@ fn alter_table(state: &mut DatabaseState, alteration: &TableAlteration) -> Resul
     *state.table_mut(position) = rebuilt;
     for other in (0..state.tables.len()).filter(|other| *other != position) {
         let schema = &state.table(other).schema;
-        let mut columns = schema.columns().iter().filter_map(|column| column.reference.as_ref());
-        if columns.any(|reference| alteration.follow(reference) != *reference) {
-            let schema = TableSchema::clone(schema).map_columns(|mut column| {
-                column.reference = column.reference.as_ref().map(|old| alteration.follow(old));
-                column
-            })?;
-            state.table_mut(other).schema = Arc::new(schema);
+        let followed = alteration.follow(schema)?;
+        if !followed.same_as(schema) {
+            state.table_mut(other).schema = Arc::new(followed);
         }
     }
     let added = alteration.added().filter_map(|place| to.columns().get(place));
@@ -122,9 +119,8 @@ fn drop_table(state: &mut DatabaseState, table: &TableSchema) -> Result<()> {
         return reject(ErrorKind::Unsupported, message);
     }
     for other in state.tables.iter().filter(|other| other.schema.name() != table.name()) {
-        let references =
-            other.schema.columns().iter().filter_map(|column| column.reference.as_ref());
-        if references.into_iter().any(|to| to.table.eq_ignore_ascii_case(table.name())) {
+        let keys = other.schema.all_foreign_keys();
+        if keys.iter().any(|key| key.table.eq_ignore_ascii_case(table.name())) {
             let message = format!("the foreign keys of {} reference it", other.schema.name());
             return reject(ErrorKind::Constraint, message);
         }

@@ -1,12 +1,13 @@
 //! Foreign keys: checks that parents exist, and cascades deletes.
 //!
-//! The parent row is found by hash. Child rows of a deleted row are found by an index that begins with their column, or
+//! The parent row is found by hash. Child rows of a deleted row are found by an index that begins with one of their columns, or
 //! else by a scan of all rows, as in SQLite.
 
 use crate::order::{compare_rows, prefix};
 use crate::rows::RowBytes;
 use crate::state::{ChildReference, DatabaseState};
 use crate::statement::AtomicStatement;
+use crate::table::TableState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
 use bobak_core::{Error, OnDelete, Result, ValueRef};
@@ -18,19 +19,28 @@ use std::sync::Arc;
 /// `Constraint`, naming table and column.
 pub(super) fn check_out(state: &DatabaseState, position: usize, row: EncodedRow<'_>) -> Result<()> {
     for link in &state.links(position).out {
-        let value = row.value(link.column);
-        if value.is_null() {
+        if has_null(row, &link.columns) {
             continue;
         }
         let parent = state.table(link.parent);
-        let index = parent.indexes().get(link.index);
-        if index.and_then(|index| parent.find(index, |_| value)).is_none() {
+        if find(parent, link.index, row, &link.columns).is_none() {
             let table = &state.table(position).schema;
-            let column = table.columns().get(link.column).map_or("", |column| &column.name);
-            return Err(Error::missing_parent(table.name(), column, parent.schema.name()));
+            let columns = table.column_names(&link.columns);
+            return Err(Error::missing_parent(table.name(), &columns, parent.schema.name()));
         }
     }
     Ok(())
+}
+
+/// The row whose values in a unique index are those of `row` in these columns.
+fn find(table: &TableState, index: usize, row: EncodedRow<'_>, columns: &[usize]) -> Option<u32> {
+    let value = |at: usize| columns.get(at).map_or(ValueRef::Null, |&column| row.value(column));
+    table.find(table.indexes().get(index)?, value)
+}
+
+/// Whether one of these columns is NULL: then the row refers to nothing.
+fn has_null(row: EncodedRow<'_>, columns: &[usize]) -> bool {
+    columns.iter().any(|&column| row.value(column).is_null())
 }
 
 /// Checks that no row refers to a value that an update removed.
@@ -45,16 +55,15 @@ pub(super) fn check_into(
 ) -> Result<()> {
     let table = state.table(position);
     for link in &state.links(position).into {
-        let value = old.value(link.column);
-        if value.is_null() || compare_rows(&table.schema, &[link.column], old, new).is_eq() {
+        let columns = &link.columns;
+        if has_null(old, columns) || compare_rows(&table.schema, columns, old, new).is_eq() {
             continue;
         }
-        // Another row may have the value now.
-        let index = table.indexes().get(link.index);
-        if index.and_then(|index| table.find(index, |_| value)).is_some() {
+        // Another row may have the values now.
+        if find(table, link.index, old, columns).is_some() {
             continue;
         }
-        if !children(state, position, link, value, true).is_empty() {
+        if !children(state, position, link, old, true).is_empty() {
             return Err(still_referenced(state, position, link));
         }
     }
@@ -78,12 +87,12 @@ pub(super) fn delete(
         there.get_or_insert(old.is_some());
         let Some(old) = old else { continue };
         for link in links.get(position).map_or(&[][..], |links| &links.into) {
-            let value = EncodedRow::new(&old).value(link.column);
-            if value.is_null() {
+            let row = EncodedRow::new(&old);
+            if has_null(row, &link.columns) {
                 continue;
             }
             let restricts = !link.on_delete.changes_rows();
-            let children = children(statement.state(), position, link, value, restricts);
+            let children = children(statement.state(), position, link, row, restricts);
             match link.on_delete {
                 _ if children.is_empty() => {}
                 OnDelete::Restrict | OnDelete::NoAction => {
@@ -110,49 +119,59 @@ fn set_null(statement: &mut AtomicStatement<'_>, link: &ChildReference, slot: u3
     };
     let before = EncodedRow::new(&old);
     let new: RowBytes = crate::rows::encode(&mut Vec::new(), &table.schema, |column| {
-        if column == link.child_column { ValueRef::Null } else { before.value(column) }
+        if link.child_columns.contains(&column) { ValueRef::Null } else { before.value(column) }
     })?;
     table.check(EncodedRow::new(&new))?;
     statement.replace(link.child, slot, &new);
     check_into(statement.state(), link.child, before, EncodedRow::new(&new))
 }
 
-/// The rows that refer to a value of the table at `position`, or with `only_one` just the first.
+/// The rows that refer to a row of the table at `position`, or with `only_one` just the first.
 fn children(
     state: &DatabaseState,
     position: usize,
     link: &ChildReference,
-    value: ValueRef<'_>,
+    row: EncodedRow<'_>,
     only_one: bool,
 ) -> Vec<u32> {
     let parent = &state.table(position).schema;
     let table = state.table(link.child);
-    let compare = |slot: u32| {
-        let found = table.row(slot).map_or(ValueRef::Null, |row| row.value(link.child_column));
-        compare_in_column(parent, link.column, found, value)
+    let (columns, child_columns) = (&link.columns, &link.child_columns);
+    let compare = |slot: u32, child_column: usize, column: usize| {
+        let found = table.row(slot).map_or(ValueRef::Null, |row| row.value(child_column));
+        compare_in_column(parent, column, found, row.value(column))
+    };
+    let refers = |slot: &u32| {
+        let mut pairs = child_columns.iter().zip(columns);
+        pairs.all(|(&child_column, &column)| compare(*slot, child_column, column).is_eq())
     };
     let collation = |schema: &bobak_core::TableSchema, column: usize| {
         schema.columns().get(column).map(|c| c.collation)
     };
-    // The index is usable only if it sorts as the parent's column compares.
-    let alike = collation(parent, link.column) == collation(&table.schema, link.child_column);
-    let usable = |index: &&crate::table::TableIndex| {
-        alike && index.columns.first() == Some(&link.child_column)
+    let first_column = |index: &crate::table::TableIndex| {
+        let first = *index.columns.first()?;
+        let pair = child_columns.iter().zip(columns).find(|(child, _)| **child == first);
+        // The index is usable only if it sorts as the parent's column compares.
+        pair.map(|(&child, &column)| (child, column))
+            .filter(|(child, own)| collation(parent, *own) == collation(&table.schema, *child))
     };
     let limit = if only_one { 1 } else { usize::MAX };
-    match table.indexes().iter().find(usable) {
-        Some(index) => {
-            let prefix = prefix(&table.schema, link.child_column, value);
-            let mut at = index.order.bound(prefix, |slot| compare(slot).is_lt());
+    let usable = table.indexes().iter().find_map(|index| Some((index, first_column(index)?)));
+    match usable {
+        Some((index, (child_column, column))) => {
+            let prefix = prefix(&table.schema, child_column, row.value(column));
+            let mut at =
+                index.order.bound(prefix, |slot| compare(slot, child_column, column).is_lt());
             std::iter::from_fn(|| index.order.next(&mut at))
-                .take_while(|slot| compare(*slot).is_eq())
+                .take_while(|slot| compare(*slot, child_column, column).is_eq())
+                .filter(refers)
                 .take(limit)
                 .collect()
         }
         None => {
             let mut at = table.key().order.start();
             std::iter::from_fn(|| table.key().order.next(&mut at))
-                .filter(|slot| compare(*slot).is_eq())
+                .filter(refers)
                 .take(limit)
                 .collect()
         }
@@ -162,6 +181,6 @@ fn children(
 #[cold]
 fn still_referenced(state: &DatabaseState, parent: usize, link: &ChildReference) -> Error {
     let child = &state.table(link.child).schema;
-    let column = child.columns().get(link.child_column).map_or("", |column| &column.name);
-    Error::still_referenced(child.name(), column, state.table(parent).schema.name())
+    let columns = child.column_names(&link.child_columns);
+    Error::still_referenced(child.name(), &columns, state.table(parent).schema.name())
 }

@@ -3,7 +3,7 @@
 use crate::rows::RowBytes;
 use crate::table::TableState;
 use bobak_core::change_log::{COUNTER_TABLE, LOG_PREFIX};
-use bobak_core::{Error, ErrorKind, OnDelete, Result, TableSchema, Value, ValueRef};
+use bobak_core::{Error, ErrorKind, ForeignKey, OnDelete, Result, TableSchema, Value, ValueRef};
 use bobak_engine_common::{check_columns, missing_table};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,23 +44,25 @@ pub(super) struct LogTables {
 /// A foreign key, seen from the child table.
 #[derive(Clone)]
 pub(super) struct ParentReference {
-    pub column: usize,
+    /// Its columns, in the order of the index.
+    pub columns: Vec<usize>,
     /// The position of the parent table.
     pub parent: usize,
-    /// The number of the parent's unique index with the referenced column.
+    /// The number of the parent's unique index with the referenced columns.
     pub index: usize,
 }
 
 /// A foreign key, seen from the parent table.
 #[derive(Clone)]
 pub(super) struct ChildReference {
-    /// The column referred to.
-    pub column: usize,
-    /// The number of its unique index.
+    /// The columns referred to, in the order of their index.
+    pub columns: Vec<usize>,
+    /// The number of their unique index.
     pub index: usize,
     /// The position of the child table.
     pub child: usize,
-    pub child_column: usize,
+    /// In the order of `columns`.
+    pub child_columns: Vec<usize>,
     pub on_delete: OnDelete,
 }
 
@@ -136,48 +138,16 @@ impl DatabaseState {
     pub fn link(&mut self) -> Result<()> {
         let mut links = vec![Links::default(); self.tables.len()];
         for (child, table) in self.tables.iter().enumerate() {
-            let schema = &table.schema;
-            for (child_column, column) in schema.columns().iter().enumerate() {
-                let Some(reference) = &column.reference else {
-                    continue;
-                };
-                let reject = |message: String| {
-                    Error::new(ErrorKind::Schema, message)
-                        .in_table(schema.name())
-                        .in_column(column.name.clone())
-                };
-                if reference.deferred || reference.on_update.changes_rows() {
-                    let message = "the memory engine checks foreign keys after each statement, and \
-                                   does not change rows when a referenced value changes";
-                    let error = Error::new(ErrorKind::Unsupported, message);
-                    return Err(error.in_table(schema.name()).in_column(column.name.clone()));
+            for key in table.schema.all_foreign_keys() {
+                let (into, out) = self.resolve(child, &key).map_err(|error| {
+                    let error = error.in_table(table.schema.name());
+                    error.in_column(table.schema.column_names(&key.columns))
+                })?;
+                if let Some(links) = links.get_mut(out.parent) {
+                    links.into.push(into);
                 }
-                let parent = self.position(&reference.table).ok_or_else(|| {
-                    let name = &reference.table;
-                    reject(format!("the table '{name}' that it refers to is not there"))
-                })?;
-                let parent_table = self.table(parent);
-                let column = parent_table.schema.column(&reference.column);
-                let column = column.map_err(|error| reject(error.to_string()))?;
-                let unique =
-                    |index: &crate::table::TableIndex| index.unique && index.columns == [column];
-                let index = parent_table.indexes().iter().position(unique);
-                let index = index.ok_or_else(|| {
-                    let (table, name) = (&reference.table, &reference.column);
-                    reject(format!("it refers to {table}.{name}, which is not unique"))
-                })?;
-                let on_delete = reference.on_delete;
                 if let Some(links) = links.get_mut(child) {
-                    links.out.push(ParentReference { column: child_column, parent, index });
-                }
-                if let Some(links) = links.get_mut(parent) {
-                    links.into.push(ChildReference {
-                        column,
-                        index,
-                        child,
-                        child_column,
-                        on_delete,
-                    });
+                    links.out.push(out);
                 }
             }
         }
@@ -186,6 +156,44 @@ impl DatabaseState {
         }
         self.links = Arc::new(links);
         Ok(())
+    }
+
+    /// Both sides of a foreign key of the table at a position.
+    ///
+    /// # Errors
+    /// As [`link`](Self::link).
+    fn resolve(&self, child: usize, key: &ForeignKey) -> Result<(ChildReference, ParentReference)> {
+        if key.deferred || key.on_update.changes_rows() {
+            let message = "the memory engine checks foreign keys after each statement, and \
+                           does not change rows when a referenced value changes";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        let reject = |message: String| Error::new(ErrorKind::Schema, message);
+        let parent = self.position(&key.table).ok_or_else(|| {
+            reject(format!("the table '{}' that it refers to is not there", key.table))
+        })?;
+        let table = self.table(parent);
+        let referenced = key.referenced.iter().map(|name| table.schema.column(name));
+        let referenced = referenced.collect::<Result<Vec<_>>>();
+        let referenced = referenced.map_err(|error| reject(error.to_string()))?;
+        let is_it = |index: &crate::table::TableIndex| {
+            index.unique
+                && index.columns.len() == referenced.len()
+                && index.columns.iter().all(|column| referenced.contains(column))
+        };
+        let index = table.indexes().iter().position(is_it).ok_or_else(|| {
+            let names = key.referenced.join(", ");
+            reject(format!("it refers to {}.{names}, which is not unique", key.table))
+        })?;
+        let columns = table.indexes().get(index).map_or(Vec::new(), |index| index.columns.clone());
+        let own = |column: &usize| {
+            let at = referenced.iter().position(|other| other == column)?;
+            key.columns.get(at).copied()
+        };
+        let child_columns: Vec<usize> = columns.iter().filter_map(own).collect();
+        let out = ParentReference { columns: child_columns.clone(), parent, index };
+        let on_delete = key.on_delete;
+        Ok((ChildReference { columns, index, child, child_columns, on_delete }, out))
     }
 }
 

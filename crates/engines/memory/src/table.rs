@@ -45,6 +45,10 @@ impl TableState {
     /// # Errors
     /// `Unsupported` for an unknown rule, `Schema` if a rule names an unknown column.
     pub fn new(schema: Arc<TableSchema>) -> Result<Self> {
+        if schema.never_reuses_keys() {
+            let error = Error::unsupported(crate::shared::NAME, "keys that are never reused");
+            return Err(error.in_table(schema.name()));
+        }
         let rules = RowRules::new(&schema)?;
         let key = IndexSchema { name: "key".into(), columns: schema.key().to_vec(), unique: true };
         let indexes = std::iter::once(&key)

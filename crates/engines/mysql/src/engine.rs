@@ -75,6 +75,7 @@ impl Engine for MySql {
         capabilities.update_actions = true;
         capabilities.add_reference = true;
         capabilities.alter_table = true;
+        capabilities.unreused_keys = true;
         capabilities
     }
 

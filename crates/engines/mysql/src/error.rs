@@ -227,12 +227,13 @@ fn lower(message: &str) -> String {
 fn place(error: Error, server: &MySqlError, table: Option<&TableSchema>) -> Error {
     if matches!(server.code, 1451 | 1452)
         && let Some(referring) = quoted(&server.message, "`.`", '`')
-        && let Some(column) = quoted(&server.message, "FOREIGN KEY (`", '`')
+        && let Some(columns) = quoted(&server.message, "FOREIGN KEY (`", ')')
         && let Some(parent) = quoted(&server.message, ") REFERENCES `", '`')
     {
+        let columns = columns.replace('`', "");
         return match server.code {
-            1451 => Error::still_referenced(&referring, &column, &parent),
-            _ => Error::missing_parent(&referring, &column, &parent),
+            1451 => Error::still_referenced(&referring, &columns, &parent),
+            _ => Error::missing_parent(&referring, &columns, &parent),
         };
     }
     let Some(table) = table else { return error };
@@ -322,6 +323,13 @@ mod tests {
                  CONSTRAINT `c` FOREIGN KEY (`email`) REFERENCES `t` (`id`))",
                 ErrorKind::Constraint,
                 Some("email"),
+            ),
+            (
+                1451,
+                "Cannot delete or update a parent row: a foreign key constraint fails (`x`.`person`, \
+                 CONSTRAINT `c` FOREIGN KEY (`shop`, `number`) REFERENCES `t` (`a`, `b`))",
+                ErrorKind::Constraint,
+                Some("shop, number"),
             ),
             (1048, "Column 'email' cannot be null", ErrorKind::Constraint, Some("email")),
             (1406, "Data too long for column 'email' at row 1", ErrorKind::TooLong, Some("email")),

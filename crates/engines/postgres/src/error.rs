@@ -2,7 +2,7 @@
 
 use crate::table_info::SQL;
 use bobak_core::check::CheckExpression;
-use bobak_core::{Error, ErrorKind, TableSchema};
+use bobak_core::{Error, ErrorKind, ForeignKey, TableSchema};
 use std::fmt;
 
 /// What the server said: the error's [`source`](std::error::Error::source).
@@ -192,16 +192,25 @@ fn broken_check(table: &TableSchema, rule: &str) -> Option<CheckExpression> {
 fn broken_reference(said: &ServerError, rule: &str, table: &TableSchema) -> Option<Error> {
     let referring = said.table.as_deref()?;
     let column = rule.strip_prefix(&format!("{referring}_"))?.strip_suffix("_fkey")?;
-    let own = table.columns().iter().find(|own| own.name == column);
-    let parent = own.and_then(|own| own.reference.as_ref());
-    // The detail of a write to the referring table begins with the referring column's value.
-    let is_missing = said.detail.as_deref().is_some_and(|detail| {
-        referring == table.name() && detail.contains(&format!("({column})=("))
-    });
-    Some(match parent {
-        Some(parent) if is_missing => Error::missing_parent(referring, column, &parent.table),
-        _ => Error::still_referenced(referring, column, table.name()),
-    })
+    // The detail begins with the columns and values of the written row, which are the referring ones in a write
+    // to the referring table.
+    let (_, written) = said.detail.as_deref()?.split_once('(')?;
+    let (written, _) = written.split_once(")=(")?;
+    let names: Vec<&str> = written.split(", ").collect();
+    if referring == table.name() && names.join("_") == column {
+        let has_columns = |key: &ForeignKey| {
+            let own = key.columns.iter().filter_map(|place| table.columns().get(*place));
+            names.len() == key.columns.len() && own.into_iter().all(|c| names.contains(&&*c.name))
+        };
+        let key = table.all_foreign_keys().into_iter().find(has_columns)?;
+        return Some(Error::missing_parent(referring, written, &key.table));
+    }
+    if names.len() > 1 {
+        // The name of the rule does not say where one column's name ends.
+        let message = format!("rows of {referring} refer to the row of {}", table.name());
+        return Some(Error::new(ErrorKind::Constraint, message).in_table(referring));
+    }
+    Some(Error::still_referenced(referring, column, table.name()))
 }
 
 /// Whether a made key met one that is there.

@@ -107,6 +107,7 @@ impl Engine for Sqlite {
         capabilities.untyped_columns = true;
         capabilities.update_actions = true;
         capabilities.deferred_references = true;
+        capabilities.unreused_keys = true;
         capabilities.any_check = true;
         capabilities.weak_types = true;
         capabilities.sql = true;

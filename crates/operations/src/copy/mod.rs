@@ -3,6 +3,7 @@
 
 mod columns;
 mod inferred;
+mod key_counter;
 mod order;
 mod plan;
 mod progress;
@@ -13,10 +14,10 @@ pub(crate) use columns::Columns;
 pub(crate) use table_copy::{sum_row, walk};
 
 use bobak_core::{
-    ColumnSchema, Engine, Error, ErrorKind, Result, SchemaChange, SchemaLoss, TableSchema, Type,
+    Engine, Error, ErrorKind, ForeignKey, Result, SchemaChange, SchemaLoss, TableSchema, Type,
     settings,
 };
-use plan::PlannedTable;
+use plan::{CircularKeys, PlannedTable};
 pub use progress::CopyProgress;
 use std::sync::Arc;
 use table_copy::TableCopy;
@@ -184,19 +185,9 @@ impl<'a> CopyPlan<'a> {
         let mut changes = Vec::new();
         for table in &self.tables {
             let Some(created) = &table.created else { continue };
-            let created = if self.adds_references() {
-                let is_circular = |column: &ColumnSchema| {
-                    let position = created.column(&column.name).ok();
-                    position.is_some_and(|position| table.circular.contains(&position))
-                };
-                Arc::new(TableSchema::clone(created).map_columns(|mut column| {
-                    if is_circular(&column) {
-                        column.reference = None;
-                    }
-                    column
-                })?)
-            } else {
-                Arc::clone(created)
+            let created = match self.adds_references() && !table.circular.is_empty() {
+                true => Arc::new(without_circular(created, &table.circular)?),
+                false => Arc::clone(created),
             };
             changes.push(SchemaChange::CreateTable(created));
         }
@@ -212,26 +203,59 @@ impl<'a> CopyPlan<'a> {
         let there = self.to.tables()?;
         for table in self.tables.iter().filter(|t| t.created.is_some() || self.options.resume) {
             let Some(mut found) = find(&there, table.source.name()).cloned() else { continue };
-            for &position in &table.circular {
-                let Some(column) = table.source.columns().get(position) else { continue };
-                let column = found.column(&column.name)?;
-                if found.columns().get(column).is_some_and(|column| column.reference.is_some()) {
-                    continue;
-                }
-                let wanted = table.created.as_ref().unwrap_or(&table.source);
-                let reference = wanted.columns().get(position).and_then(|c| c.reference.clone());
-                let name = found.column_at(column)?.name.clone();
-                found = found.map_columns(|mut column| {
-                    if column.name == name {
-                        column.reference.clone_from(&reference);
-                    }
-                    column
-                })?;
-                let table = Arc::new(found.clone());
-                self.to.alter(&[SchemaChange::AddReference { table, column }])?;
+            let wanted = table.created.as_ref().unwrap_or(&table.source);
+            for &position in &table.circular.columns {
+                found = self.add_reference(found, wanted, position)?;
+            }
+            for &position in &table.circular.foreign_keys {
+                found = self.add_foreign_key(found, wanted, position)?;
             }
         }
         Ok(())
+    }
+
+    /// Adds the reference of the column at this position of `wanted` to the table `found`, unless it has one.
+    fn add_reference(
+        &self,
+        found: TableSchema,
+        wanted: &TableSchema,
+        position: usize,
+    ) -> Result<TableSchema> {
+        let Some(wanted) = wanted.columns().get(position) else { return Ok(found) };
+        let column = found.column(&wanted.name)?;
+        if found.column_at(column)?.reference.is_some() {
+            return Ok(found);
+        }
+        let name = found.column_at(column)?.name.clone();
+        let found = found.map_columns(|mut column| {
+            if column.name == name {
+                column.reference.clone_from(&wanted.reference);
+            }
+            column
+        })?;
+        let table = Arc::new(found.clone());
+        self.to.alter(&[SchemaChange::AddReference { table, column }])?;
+        Ok(found)
+    }
+
+    /// Adds the foreign key at this position of `wanted` to the table `found`, unless it has that.
+    fn add_foreign_key(
+        &self,
+        found: TableSchema,
+        wanted: &TableSchema,
+        position: usize,
+    ) -> Result<TableSchema> {
+        let Some(key) = wanted.foreign_keys().get(position) else { return Ok(found) };
+        let names = key.columns.iter().filter_map(|&at| wanted.columns().get(at));
+        let names: Vec<String> = names.map(|column| column.name.to_string()).collect();
+        let foreign_key = found.foreign_keys().len();
+        let more = found.clone().into_builder().foreign_key(names, key.clone()).build()?;
+        if found.foreign_keys().iter().any(|key| Some(key) == more.foreign_keys().last()) {
+            return Ok(found);
+        }
+        let table = Arc::new(more.clone());
+        self.to.alter(&[SchemaChange::AddForeignKey { table, foreign_key }])?;
+        Ok(more)
     }
 
     fn copy_table(
@@ -248,6 +272,9 @@ impl<'a> CopyPlan<'a> {
             rows = rows.without_foreign_keys();
         }
         let found = rows.begin(options.resume)?;
+        if let Some(key) = table.last_key.filter(|_| found.rows == 0) {
+            rows.use_key(key)?;
+        }
         let copied = rows.copy(&found, options.batch_rows, progress)?;
         rows.check_count()?;
         let checksum = if options.checksum { Some(rows.check_sum(progress)?) } else { None };
@@ -260,6 +287,21 @@ impl<'a> CopyPlan<'a> {
             checksum,
         })
     }
+}
+
+/// The table without the foreign keys that are added after all rows.
+fn without_circular(table: &TableSchema, circular: &CircularKeys) -> Result<TableSchema> {
+    let mut position = 0;
+    let builder = table.clone().into_builder().map_columns(|mut column| {
+        column.reference = column.reference.filter(|_| !circular.columns.contains(&position));
+        position += 1;
+        column
+    });
+    let is_circular = |key: &ForeignKey| {
+        let position = table.foreign_keys().iter().position(|other| other == key);
+        position.is_some_and(|position| circular.foreign_keys.contains(&position))
+    };
+    builder.map_foreign_keys(|key| (!is_circular(&key)).then_some(key)).build()
 }
 
 fn find<'t>(tables: &'t [TableSchema], name: &str) -> Option<&'t TableSchema> {

@@ -16,9 +16,8 @@ pub(super) fn by_reference(mut tables: Vec<TableSchema>) -> Vec<TableSchema> {
 
 /// Whether a table refers to another one that is not copied yet.
 fn waits(table: &TableSchema, left: &[TableSchema]) -> bool {
-    let referred = table.columns().iter().filter_map(|column| column.reference.as_ref());
-    referred.into_iter().any(|reference| {
-        let is_it = |other: &TableSchema| other.name().eq_ignore_ascii_case(&reference.table);
+    table.all_foreign_keys().iter().any(|key| {
+        let is_it = |other: &TableSchema| other.name().eq_ignore_ascii_case(&key.table);
         !is_it(table) && left.iter().any(is_it)
     })
 }

@@ -1,13 +1,14 @@
 //! What a copy will create, and what it will lose: known before anything is written.
 
 use super::inferred::{TargetLimits, infer};
-use super::order;
 use super::table_copy::count;
+use super::{key_counter, order};
 use bobak_core::check::CheckExpression;
 use bobak_core::{
-    Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind, IndexSchema, KeyGeneration,
-    Result, SchemaLoss, Select, Source, TableSchema, TableSchemaBuilder, Type, ValueRef,
+    Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind, KeyGeneration, OnUpdate,
+    Result, SchemaLoss, Select, Source, TableSchema, Type, ValueRef,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A table to copy.
@@ -18,8 +19,25 @@ pub(super) struct PlannedTable {
     pub created: Option<Arc<TableSchema>>,
     /// Whether columns get other types, which all of their values have.
     pub casts: bool,
-    /// The columns whose references name this table, or one that is copied later.
-    pub circular: Vec<usize>,
+    /// The foreign keys that name this table, or one that is copied later.
+    pub circular: CircularKeys,
+    /// The largest key that the source ever made, if it never reuses keys and has made larger ones than it has.
+    pub last_key: Option<i64>,
+}
+
+/// Foreign keys that can be added only after all rows.
+#[derive(Default)]
+pub(super) struct CircularKeys {
+    /// The columns that have one.
+    pub columns: Vec<usize>,
+    /// The positions of those that are no column's own.
+    pub foreign_keys: Vec<usize>,
+}
+
+impl CircularKeys {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.columns.is_empty() && self.foreign_keys.is_empty()
+    }
 }
 
 /// The tables in the order in which they are copied, and what is lost.
@@ -46,7 +64,7 @@ pub(super) fn plan(
     for (at, table) in wanted.into_iter().enumerate() {
         let later = left.get(at..).unwrap_or_default();
         let circular = circular(&table, later);
-        let mut casts = false;
+        let (mut casts, mut last_key) = (false, None);
         let (source, created) = if exists(table.name()) {
             (Arc::new(table), None)
         } else {
@@ -56,9 +74,12 @@ pub(super) fn plan(
             let base = typed.unwrap_or_else(|| TableSchema::clone(&source));
             let kept = without_orphans(base, &orphans, &mut losses)?;
             let adapted = adapt(&kept, to.capabilities(), &mut losses)?;
-            (source, Some(Arc::new(with_free_index_names(&adapted, &mut taken)?)))
+            if adapted.never_reuses_keys() {
+                last_key = key_counter::last_key(from, &source, &mut losses)?;
+            }
+            (source, Some(Arc::new(with_free_index_names(&adapted, &mut taken))))
         };
-        tables.push(PlannedTable { source, created, casts, circular });
+        tables.push(PlannedTable { source, created, casts, circular, last_key });
     }
     losses.dedup();
     Ok((tables, losses))
@@ -157,42 +178,56 @@ fn with_real_key(
             names.join(", ")
         ),
     ));
-    let mut builder = TableSchema::builder(table.name().to_owned())
-        .column(ColumnSchema::new(row_number, Type::I64))
-        .key([row_number])
-        .hidden_key();
-    for (position, column) in table.columns().iter().enumerate() {
-        let mut column = column.clone();
-        column.nullable |= table.key().contains(&position);
-        builder = builder.column(column);
-    }
-    builder = builder.unique_index(format!("{}_{}_unique", table.name(), names.join("_")), names);
-    for (name, columns, unique) in own_indexes(&table) {
-        builder =
-            if unique { builder.unique_index(name, columns) } else { builder.index(name, columns) };
-    }
-    builder.build()
+    let key = table.key().to_vec();
+    let mut position = 0;
+    let builder = TableSchema::clone(&table).into_builder().map_columns(|mut column| {
+        column.nullable |= key.contains(&position);
+        position += 1;
+        column
+    });
+    let index = format!("{}_{}_unique", table.name(), names.join("_"));
+    let builder = builder.first_column(ColumnSchema::new(row_number, Type::I64));
+    builder.key([row_number]).hidden_key().unique_index(index, names).build()
 }
 
-/// The columns whose foreign keys are broken, with the number of rows: SQLite checks them only if a program turns that on.
-fn orphans(from: &dyn Engine) -> Result<Vec<(String, String, i64)>> {
+/// A foreign key of an SQLite file that rows break.
+struct BrokenKey {
+    table: String,
+    columns: String,
+    parent: String,
+    rows: i64,
+}
+
+/// Lists the foreign keys of an SQLite file that rows break, with the number of rows.
+const ORPHANS: &str = "SELECT k.\"table\", (SELECT group_concat(c, ', ') FROM (SELECT \"from\" AS c \
+                FROM pragma_foreign_key_list(k.\"table\") WHERE id = k.fkid \
+                ORDER BY (SELECT cid FROM pragma_table_info(k.\"table\") WHERE name = c COLLATE NOCASE))), \
+                k.parent, count(*) FROM pragma_foreign_key_check AS k GROUP BY 1, k.fkid";
+
+/// The foreign keys that rows break: SQLite checks them only if a program turns that on.
+fn orphans(from: &dyn Engine) -> Result<Vec<BrokenKey>> {
     let mut found = Vec::new();
-    let text = "SELECT k.\"table\", l.\"from\", count(*) FROM pragma_foreign_key_check AS k \
-                JOIN pragma_foreign_key_list(k.\"table\") AS l ON l.id = k.fkid GROUP BY 1, 2";
-    let listed = from.session()?.query(&Source::Sql { text, parameters: &[] }, &mut |row| {
-        if let (ValueRef::Text(table), ValueRef::Text(column), ValueRef::Int(rows)) =
-            (row.get(0), row.get(1), row.get(2))
-        {
-            found.push((table.to_owned(), column.to_owned(), rows));
-        }
-        Ok(true)
-    });
+    let listed =
+        from.session()?.query(&Source::Sql { text: ORPHANS, parameters: &[] }, &mut |row| {
+            let text = |at| match row.get(at) {
+                ValueRef::Text(text) => text.to_owned(),
+                _ => String::new(),
+            };
+            let ValueRef::Int(rows) = row.get(3) else { return Ok(true) };
+            found.push(BrokenKey { table: text(0), columns: text(1), parent: text(2), rows });
+            Ok(true)
+        });
     match listed {
         // A foreign key to what is not unique can't be checked, and is none that a schema has.
         Err(error)
             if matches!(
                 error.kind(),
-                ErrorKind::Syntax | ErrorKind::Schema | ErrorKind::Engine
+                ErrorKind::Syntax
+                    | ErrorKind::Schema
+                    | ErrorKind::Engine
+                    // A server's client, whose source checks its foreign keys.
+                    | ErrorKind::Denied
+                    | ErrorKind::Unsupported
             ) =>
         {
             Ok(Vec::new())
@@ -204,36 +239,52 @@ fn orphans(from: &dyn Engine) -> Result<Vec<(String, String, i64)>> {
 /// The table without the foreign keys that its rows break.
 fn without_orphans(
     table: TableSchema,
-    orphans: &[(String, String, i64)],
+    orphans: &[BrokenKey],
     losses: &mut Vec<SchemaLoss>,
 ) -> Result<TableSchema> {
     let name = table.name().to_owned();
-    table.map_columns(|mut column| {
-        let is_broken = |(table, broken, _): &&(String, String, i64)| {
-            table.eq_ignore_ascii_case(&name) && broken.eq_ignore_ascii_case(&column.name)
+    let columns = table.clone();
+    let mut breaks = |own: &str, parent: &str| {
+        let is_broken = |broken: &&BrokenKey| {
+            broken.table.eq_ignore_ascii_case(&name)
+                && broken.columns.eq_ignore_ascii_case(own)
+                && broken.parent.eq_ignore_ascii_case(parent)
         };
-        let Some((.., rows)) = orphans.iter().find(is_broken) else { return column };
-        if let Some(reference) = column.reference.take() {
-            let verb = if *rows == 1 {
-                "row refers to a missing row"
-            } else {
-                "rows refer to missing rows"
-            };
-            let what = format!("foreign key {}: {rows} {verb} of {}", column.name, reference.table);
-            losses.push(SchemaLoss::new(name.clone(), what));
-        }
+        let Some(BrokenKey { rows, .. }) = orphans.iter().find(is_broken) else { return false };
+        let verb = match rows {
+            1 => "row refers to a missing row",
+            _ => "rows refer to missing rows",
+        };
+        let what = format!("foreign key {own}: {rows} {verb} of {parent}");
+        losses.push(SchemaLoss::new(name.clone(), what));
+        true
+    };
+    let builder = table.into_builder().map_columns(|mut column| {
+        column.reference = column.reference.filter(|to| !breaks(&column.name, &to.table));
         column
-    })
+    });
+    builder
+        .map_foreign_keys(|key| {
+            let own = columns.column_names(&key.columns);
+            (!breaks(&own, &key.table)).then_some(key)
+        })
+        .build()
 }
 
-/// The columns that reference one of these tables.
-fn circular(table: &TableSchema, later: &[String]) -> Vec<usize> {
-    let is_later = |column: &ColumnSchema| {
-        let reference = column.reference.as_ref();
-        reference.is_some_and(|r| later.iter().any(|name| name.eq_ignore_ascii_case(&r.table)))
-    };
-    let columns = table.columns().iter().enumerate();
-    columns.filter(|(_, column)| is_later(column)).map(|(position, _)| position).collect()
+/// The foreign keys that reference one of these tables.
+fn circular(table: &TableSchema, later: &[String]) -> CircularKeys {
+    let is_later = |parent: &str| later.iter().any(|name| name.eq_ignore_ascii_case(parent));
+    let column =
+        |column: &ColumnSchema| column.reference.as_ref().is_some_and(|r| is_later(&r.table));
+    let keys = table.foreign_keys();
+    CircularKeys {
+        columns: positions(table.columns(), column),
+        foreign_keys: positions(keys, |key| is_later(&key.table)),
+    }
+}
+
+fn positions<T>(all: &[T], wanted: impl Fn(&T) -> bool) -> Vec<usize> {
+    all.iter().enumerate().filter(|(_, one)| wanted(one)).map(|(position, _)| position).collect()
 }
 
 /// The table with the rules that the target keeps.
@@ -243,37 +294,51 @@ fn adapt(
     losses: &mut Vec<SchemaLoss>,
 ) -> Result<TableSchema> {
     let mut lose = |what: String| losses.push(SchemaLoss::new(table.name().to_owned(), what));
-    table.clone().map_columns(|mut column| {
-        if let Some(check) = column
-            .check
-            .take_if(|check| !target.any_check && CheckExpression::parse(check, table).is_err())
-        {
-            lose(format!("CHECK ({check}), which the target does not have"));
+    let mut keep_actions = |own: &str, deferred: &mut bool, on_update: &mut OnUpdate| {
+        if *deferred && !target.deferred_references {
+            *deferred = false;
+            lose(format!(
+                "DEFERRABLE INITIALLY DEFERRED of the foreign key {own}, which the target checks after \
+                 each statement"
+            ));
         }
+        if on_update.changes_rows() && !target.update_actions {
+            *on_update = OnUpdate::NoAction;
+            lose(format!("ON UPDATE action of the foreign key {own}"));
+        }
+    };
+    let builder = table.clone().into_builder().map_columns(|mut column| {
         // The engine reported it as a loss.
         column.default_sql = None;
         if let Some(reference) = &mut column.reference {
-            if reference.deferred && !target.deferred_references {
-                reference.deferred = false;
-                let what = format!(
-                    "DEFERRABLE INITIALLY DEFERRED of the foreign key {}, which the target checks \
-                     after each statement",
-                    column.name
-                );
-                lose(what);
-            }
-            if reference.on_update.changes_rows() && !target.update_actions {
-                reference.on_update = bobak_core::OnUpdate::NoAction;
-                lose(format!("ON UPDATE action of the foreign key {}", column.name));
-            }
+            keep_actions(&column.name, &mut reference.deferred, &mut reference.on_update);
         }
         column
-    })
+    });
+    let builder = builder.map_foreign_keys(|mut key| {
+        let own = table.column_names(&key.columns);
+        keep_actions(&own, &mut key.deferred, &mut key.on_update);
+        Some(key)
+    });
+    let mut builder = builder.map_columns(|mut column| {
+        let is_unknown = |check: &mut Cow<'static, str>| {
+            !target.any_check && CheckExpression::parse(check, table).is_err()
+        };
+        if let Some(check) = column.check.take_if(is_unknown) {
+            lose(format!("CHECK ({check}), which the target does not have"));
+        }
+        column
+    });
+    if table.never_reuses_keys() && !target.unreused_keys {
+        builder = builder.reuse_keys();
+        lose("AUTOINCREMENT: the target uses keys of deleted rows again".to_owned());
+    }
+    builder.build()
 }
 
 /// The table with index names that no other table has: in some databases they are names of one table, in
 /// others of all tables.
-fn with_free_index_names(table: &TableSchema, taken: &mut Vec<String>) -> Result<TableSchema> {
+fn with_free_index_names(table: &TableSchema, taken: &mut Vec<String>) -> TableSchema {
     let free = |name: &str, taken: &[String]| {
         let mut name = name.to_owned();
         let is_taken = |name: &str| taken.iter().any(|other| other.eq_ignore_ascii_case(name));
@@ -286,53 +351,19 @@ fn with_free_index_names(table: &TableSchema, taken: &mut Vec<String>) -> Result
         name
     };
     let mut names = Vec::new();
-    for (index, ..) in own_indexes(table) {
-        let name = free(&index, taken);
-        taken.push(name.clone());
-        names.push((index, name));
+    for index in table.indexes() {
+        let is_of_column = matches!(index.columns[..], [position] if index.unique
+            && table.columns().get(position).is_some_and(|column| column.unique));
+        if !is_of_column {
+            let name = free(&index.name, taken);
+            taken.push(name.clone());
+            names.push((index.name.to_string(), name));
+        }
     }
-    let renamed = names.iter().any(|(old, new)| old != new);
-    if renamed { with_index_names(table, &names) } else { Ok(table.clone()) }
+    let name = |old: &str| names.iter().find(|(name, _)| name == old).map(|(_, new)| new.clone());
+    table.clone().rename_indexes(name)
 }
 
 fn index_names(table: &TableSchema) -> Vec<String> {
     table.indexes().iter().map(|index| index.name.to_string()).collect()
-}
-
-fn with_index_names(table: &TableSchema, names: &[(String, String)]) -> Result<TableSchema> {
-    let mut builder = columns_of(table);
-    for (index, columns, unique) in own_indexes(table) {
-        let name =
-            names.iter().find(|(old, _)| *old == index).map_or(index.clone(), |n| n.1.clone());
-        builder =
-            if unique { builder.unique_index(name, columns) } else { builder.index(name, columns) };
-    }
-    builder.build()
-}
-
-/// The indexes that are not those of unique columns: name, columns, and whether rows are unique in them.
-fn own_indexes(table: &TableSchema) -> Vec<(String, Vec<String>, bool)> {
-    let is_of_column = |index: &&IndexSchema| {
-        matches!(index.columns[..], [position] if index.unique
-            && table.columns().get(position).is_some_and(|column| column.unique))
-    };
-    let parts = |index: &IndexSchema| {
-        let columns = index.columns.iter().filter_map(|position| table.columns().get(*position));
-        let columns = columns.map(|column| column.name.to_string()).collect();
-        (index.name.to_string(), columns, index.unique)
-    };
-    table.indexes().iter().filter(|index| !is_of_column(index)).map(parts).collect()
-}
-
-/// A builder with the columns and the key of a table.
-fn columns_of(table: &TableSchema) -> TableSchemaBuilder {
-    let columns = table.columns().iter().cloned();
-    let builder = TableSchema::builder(table.name().to_owned());
-    let builder = columns.fold(builder, TableSchemaBuilder::column);
-    let key = table.key().iter().filter_map(|position| table.columns().get(*position));
-    let mut builder = builder.key(key.map(|column| column.name.to_string()));
-    if table.key_generation() == KeyGeneration::Given {
-        builder = builder.given_key();
-    }
-    builder
 }

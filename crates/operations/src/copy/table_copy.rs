@@ -3,8 +3,9 @@
 use super::columns::Columns;
 use super::progress::CopyProgress;
 use bobak_core::{
-    Engine, Error, ErrorKind, Expr, FieldSet, OnError, Order, Result, Row, RowBuffer, Select,
-    Session, Source, TableSchema, TransactionControl, Value, ValueRef, Verb, Write, WriteBatch,
+    BulkChange, Engine, Error, ErrorKind, Expr, FieldSet, OnError, Order, Result, Row, RowBuffer,
+    Select, Session, Source, TableSchema, TransactionControl, Value, ValueRef, Verb, Write,
+    WriteBatch,
 };
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -85,6 +86,48 @@ impl<'a> TableCopy<'a> {
         Ok(TargetContent { rows, key: Some(key) })
     }
 
+    /// Has the empty target use this key for a row and delete it, so that it never makes the key again.
+    ///
+    /// # Errors
+    /// Those of both engines.
+    pub(super) fn use_key(&self, key: i64) -> Result<()> {
+        let [position] = self.target.key() else { return Ok(()) };
+        let first = Select { limit: Some(1), ..Select::all(self.source) };
+        let mut batch = WriteBatch::new();
+        walk(&*self.from.session()?, &first, |row| {
+            let mut values = Vec::with_capacity(self.target.columns().len());
+            self.columns.values(row, &mut values)?;
+            if let Some(value) = values.get_mut(*position) {
+                *value = Value::Int(key);
+            }
+            let (table, verb, fields) = (&self.target, Verb::Insert, FieldSet::EMPTY);
+            batch.push(&Write { table, verb, fields, values: &values })
+        })?;
+        let writer = self.to.session()?;
+        self.begin_writing(&*writer)?;
+        let all = BulkChange { table: &self.target, condition: None, assign: None };
+        let done = writer
+            .batch(&batch, OnError::Stop, &mut |_| {})
+            .and_then(|()| writer.change(&all))
+            .and_then(|_| writer.control(TransactionControl::Commit));
+        if done.is_err() && writer.in_transaction() {
+            writer.control(TransactionControl::Rollback)?;
+        }
+        done
+    }
+
+    /// Begins a transaction, without checks of foreign keys if the rows may name later ones and the engine can.
+    fn begin_writing(&self, writer: &dyn Session) -> Result<()> {
+        if !self.foreign_keys {
+            match writer.begin_replay(&[self.target.name()]) {
+                // Rows that name rows of the same batch, or earlier ones, pass.
+                Err(error) if error.kind() == ErrorKind::Unsupported => {}
+                begun => return begun,
+            }
+        }
+        writer.control(TransactionControl::Begin)
+    }
+
     /// Copies the rows after `found`; returns their number.
     ///
     /// # Errors
@@ -133,12 +176,7 @@ impl<'a> TableCopy<'a> {
         if self.foreign_keys {
             return write();
         }
-        match writer.begin_replay(&[self.target.name()]) {
-            Ok(()) => {}
-            // Rows that name rows of the same batch, or earlier ones, pass.
-            Err(error) if error.kind() == ErrorKind::Unsupported => return write(),
-            Err(error) => return Err(error),
-        }
+        self.begin_writing(writer)?;
         let done = write().and_then(|()| writer.control(TransactionControl::Commit));
         if done.is_err() && writer.in_transaction() {
             writer.control(TransactionControl::Rollback)?;

@@ -125,6 +125,7 @@ impl Planner {
     fn adapt(&mut self, wanted: &Arc<TableSchema>) -> Result<()> {
         self.rename_columns(wanted)?;
         self.check_key(wanted)?;
+        self.check_foreign_keys(wanted)?;
         self.drop_indexes(wanted)?;
         self.drop_columns(wanted)?;
         self.change_columns(wanted)?;
@@ -219,6 +220,33 @@ impl Planner {
         Ok(())
     }
 
+    /// Foreign keys of several columns do not change by a migration.
+    fn check_foreign_keys(&mut self, wanted: &TableSchema) -> Result<()> {
+        let stored = self.stored(wanted)?;
+        let (model, found) = (described_keys(wanted), described_keys(&stored));
+        let reject = |message: String| {
+            Err(Error::new(ErrorKind::Unsupported, message).in_table(wanted.name().to_owned()))
+        };
+        if let Some(missing) = model.iter().find(|key| !found.contains(key)) {
+            return reject(format!(
+                "the foreign key {missing} is not in the table, and a migration adds none of several \
+                 columns: add it in SQL"
+            ));
+        }
+        for extra in found.iter().filter(|key| !model.contains(key)) {
+            let sentence = format!("foreign key {extra} of {} is not in the model", wanted.name());
+            self.plan.kept.push(sentence);
+        }
+        if wanted.never_reuses_keys() && !stored.never_reuses_keys() {
+            return reject(
+                "the record never reuses keys, and the table does: create another table and copy the \
+                 rows"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
     fn check_key(&self, wanted: &TableSchema) -> Result<()> {
         let names = |table: &TableSchema| -> Vec<String> {
             let key = table.key().iter().filter_map(|place| table.columns().get(*place));
@@ -268,14 +296,30 @@ fn is_same(
     plain(model) == plain(stored) && check(model_table, model) == check(stored_table, stored)
 }
 
+/// The foreign keys of several columns, as texts that are equal if the keys are.
+fn described_keys(table: &TableSchema) -> Vec<String> {
+    let described = table.foreign_keys().iter().map(|key| {
+        let own = key.columns.iter().filter_map(|place| table.columns().get(*place));
+        let mut pairs: Vec<_> = own.map(|column| &column.name).zip(&key.referenced).collect();
+        pairs.sort();
+        let (own, referenced): (Vec<_>, Vec<_>) =
+            pairs.into_iter().map(|(own, to)| (own.to_string(), to.to_string())).unzip();
+        let actions = format!("on delete {:?}, on update {:?}", key.on_delete, key.on_update);
+        let deferred = if key.deferred { ", deferred" } else { "" };
+        let keys = format!("({}) to {} ({})", own.join(", "), key.table, referenced.join(", "));
+        format!("{keys}, {actions}{deferred}").to_ascii_lowercase()
+    });
+    described.collect()
+}
+
 /// Tables after those that they reference, unless references are circular.
 fn in_order(tables: &[Arc<TableSchema>]) -> Vec<Arc<TableSchema>> {
     let mut waiting = tables.to_vec();
     let mut ordered = Vec::with_capacity(waiting.len());
     while !waiting.is_empty() {
         let references = |table: &TableSchema, other: &TableSchema| {
-            let mut columns = table.columns().iter().filter_map(|column| column.reference.as_ref());
-            columns.any(|reference| reference.table.eq_ignore_ascii_case(other.name()))
+            let keys = table.all_foreign_keys();
+            keys.iter().any(|key| key.table.eq_ignore_ascii_case(other.name()))
         };
         let is_ready = |table: &Arc<TableSchema>| {
             waiting.iter().all(|other| Arc::ptr_eq(table, other) || !references(table, other))

@@ -366,10 +366,21 @@ impl<'t> TableParts<'t> {
     }
 
     fn build(self) -> Result<TableSchema> {
-        let name = |place: &usize| self.table.columns().get(*place).map(|c| c.name.to_string());
-        let key = self.table.key().iter().filter_map(name).collect();
+        let column_name =
+            |place: &usize| self.table.columns().get(*place).map(|c| c.name.to_string());
+        let key = self.table.key().iter().filter_map(column_name).collect();
         let generation = self.table.key_generation();
-        assemble_table(self.table.name(), self.columns, key, generation, &self.indexes)
+        let (name, keys) = (self.table.name(), self.table.foreign_keys());
+        let table = assemble_table(name, self.columns, key, generation, &self.indexes)?;
+        let mut builder = table.into_builder();
+        if self.table.never_reuses_keys() {
+            builder = builder.never_reuse_keys();
+        }
+        for key in keys {
+            let columns: Vec<_> = key.columns.iter().filter_map(column_name).collect();
+            builder = builder.foreign_key(columns, key.clone());
+        }
+        builder.build()
     }
 }
 
@@ -405,11 +416,7 @@ pub(super) fn simulate(tables: &[TableSchema], step: &MigrationStep) -> Result<V
                         *table = TableSchema::clone(alteration.to());
                         continue;
                     }
-                    let follow = |column: ColumnSchema| ColumnSchema {
-                        reference: column.reference.as_ref().map(|old| alteration.follow(old)),
-                        ..column
-                    };
-                    *table = table.clone().map_columns(follow)?;
+                    *table = alteration.follow(table)?;
                 }
             }
             _ => {}

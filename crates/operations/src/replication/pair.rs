@@ -6,7 +6,7 @@ use bobak_changes::ChangeLog;
 use bobak_core::change_log::{Trigger, is_capture_trigger};
 use bobak_core::{
     BulkChange, ColumnSchema, DynRow, Engine, Error, ErrorKind, Result, Row, SchemaChange, Select,
-    Source, TableSchema, TableSchemaBuilder, Value, ValueRef,
+    Source, TableSchema, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -78,11 +78,11 @@ impl TablePair {
             None => Arc::new(without_references(&source)?),
         };
         let name = |error: Error| error.in_table(source.name());
-        if let Some(column) = target.columns().iter().find(|column| column.reference.is_some()) {
+        if let Some(key) = target.all_foreign_keys().first() {
             let message = "the target's table has a foreign key, which would act a second time: \
                            let the replica create its tables";
             let error = Error::new(ErrorKind::Unsupported, message);
-            return Err(name(error.in_column(column.name.clone())));
+            return Err(name(error.in_column(target.column_names(&key.columns))));
         }
         let of_target = |trigger: &&Trigger| {
             trigger.table.eq_ignore_ascii_case(target.name()) && !is_capture_trigger(&trigger.name)
@@ -194,30 +194,17 @@ fn without_references(table: &TableSchema) -> Result<TableSchema> {
 
 /// The table as a replica has it, with more columns.
 fn with_columns(table: &TableSchema, more: &[ColumnSchema]) -> Result<TableSchema> {
-    let name =
-        |position: &usize| table.columns().get(*position).map(|column| column.name.to_string());
-    let key: Vec<String> = table.key().iter().filter_map(name).collect();
-    let mut builder: TableSchemaBuilder = TableSchema::builder(table.name().to_owned()).key(key);
-    if table.key_generation() == bobak_core::KeyGeneration::Given {
-        builder = builder.given_key();
-    }
-    for column in table.columns().iter().chain(more) {
+    // The source makes the keys.
+    let mut builder = table.clone().into_builder().reuse_keys().map_foreign_keys(|_| None);
+    for column in more {
         let mut column = column.clone();
-        column.reference = None;
-        column.unique &= table.column(&column.name).is_ok();
+        // A column is added without a unique index.
+        column.unique = false;
         builder = builder.column(column);
     }
-    for index in table.indexes() {
-        let columns: Vec<String> = index.columns.iter().filter_map(name).collect();
-        let of_column = |position: &usize| table.columns().get(*position).is_some_and(|c| c.unique);
-        let own = format!("{}_unique", [table.name(), columns.first().map_or("", |c| c)].join("_"));
-        let is_rule = index.unique && columns.len() == 1 && index.columns.iter().all(of_column);
-        builder = match (is_rule && index.name == own, index.unique) {
-            // The column's own constraint creates it.
-            (true, _) => builder,
-            (false, true) => builder.unique_index(index.name.clone(), columns),
-            (false, false) => builder.index(index.name.clone(), columns),
-        };
-    }
+    let builder = builder.map_columns(|mut column| {
+        column.reference = None;
+        column
+    });
     builder.build()
 }

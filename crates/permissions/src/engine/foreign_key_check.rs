@@ -3,7 +3,8 @@
 //! Whether a database accepts a foreign key reveals whether the referenced row exists. So if the
 //! caller may not read the referenced table, it may set the column to NULL only. If a row rule
 //! restricts what it may read there, the referenced row is looked up under that rule first, and a
-//! hidden row gets the same error as a missing one.
+//! hidden row gets the same error as a missing one. The columns of a foreign key of several columns may only be NULL
+//! unless the caller may read all rows of the referenced table.
 
 use super::protected_database::ProtectedDatabase;
 use crate::policy::{CallerPermissions, Permission};
@@ -39,22 +40,28 @@ impl ForeignKeyCheck {
         tables: &dyn Fn() -> Result<Vec<TableSchema>>,
     ) -> Result<Vec<Self>> {
         let mut checks = Vec::new();
-        for column in stored.columns() {
-            let Some(reference) = &column.reference else { continue };
-            let mut described = table.columns().iter();
-            let position = described.position(|c| c.name.eq_ignore_ascii_case(&column.name));
-            let may_read = permissions.on(database.name(), &reference.table).has(Permission::Read);
+        for key in stored.all_foreign_keys() {
+            let may_read = permissions.on(database.name(), &key.table).has(Permission::Read);
             let reads_all = permissions
-                .grants_on(database.name(), &reference.table)
+                .grants_on(database.name(), &key.table)
                 .any(|grant| grant.permissions.has(Permission::Read) && grant.rule.is_none());
-            let Some(position) = position.filter(|_| !reads_all) else { continue };
-            let referenced = match may_read {
-                true => database.table(&reference.table, &[], tables)?,
-                false => None,
-            };
-            let target = referenced
-                .and_then(|table| ReadableTarget::of(permissions, database, reference, table));
-            checks.push(Self { position, target });
+            if reads_all {
+                continue;
+            }
+            for column in key.columns.iter().filter_map(|&at| stored.columns().get(at)) {
+                let mut described = table.columns().iter();
+                let position = described.position(|c| c.name.eq_ignore_ascii_case(&column.name));
+                let Some(position) = position else { continue };
+                let reference = column.reference.as_ref().filter(|_| key.columns.len() == 1);
+                let referenced = match reference.filter(|_| may_read) {
+                    Some(reference) => database.table(&reference.table, &[], tables)?,
+                    None => None,
+                };
+                let target = reference.zip(referenced).and_then(|(reference, table)| {
+                    ReadableTarget::of(permissions, database, reference, table)
+                });
+                checks.push(Self { position, target });
+            }
         }
         Ok(checks)
     }

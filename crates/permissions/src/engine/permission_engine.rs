@@ -9,8 +9,8 @@ use crate::policy::{CallerPermissions, Permission};
 use bobak_changes::ActorEngine;
 use bobak_core::check::CheckExpression;
 use bobak_core::{
-    BackupContent, BackupJob, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind,
-    Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
+    BackupContent, BackupJob, Capabilities, Condition, Engine, Error, ErrorKind, Estimate, Outcome,
+    Result, Row, SchemaChange, Session, TableSchema, Value, Write,
 };
 use bobak_sql::changes_rows;
 use std::collections::HashMap;
@@ -137,7 +137,8 @@ impl PermissionEngine {
                 SchemaChange::CreateTable(table) => (table, true),
                 SchemaChange::AddColumn { table, .. }
                 | SchemaChange::AddIndex { table, .. }
-                | SchemaChange::AddReference { table, .. } => (table, false),
+                | SchemaChange::AddReference { table, .. }
+                | SchemaChange::AddForeignKey { table, .. } => (table, false),
                 _ => return Err(Permission::Schema.denied("")),
             };
             let name = table.name();
@@ -151,8 +152,8 @@ impl PermissionEngine {
             }
             check_constraints(change)?;
             // A foreign key would reveal whether its table exists, and block deletes there.
-            let mut references = table.columns().iter().filter_map(|c| c.reference.as_ref());
-            let hidden = references.find(|r| !view.can_see(&self.database, &r.table));
+            let keys = table.all_foreign_keys();
+            let hidden = keys.iter().find(|r| !view.can_see(&self.database, &r.table));
             if let Some(hidden) = hidden {
                 return Err(no_such_table(&hidden.table));
             }
@@ -342,15 +343,12 @@ pub(super) fn get_visible(
 
 /// A table without foreign keys to tables that the caller cannot see.
 fn hide_foreign_keys(table: TableSchema, can_see: &impl Fn(&str) -> bool) -> Result<TableSchema> {
-    let is_hidden =
-        |column: &ColumnSchema| column.reference.as_ref().is_some_and(|r| !can_see(&r.table));
-    if !table.columns().iter().any(is_hidden) {
+    if table.all_foreign_keys().iter().all(|key| can_see(&key.table)) {
         return Ok(table);
     }
-    table.map_columns(|mut column| {
-        if is_hidden(&column) {
-            column.reference = None;
-        }
+    let builder = table.into_builder().map_columns(|mut column| {
+        column.reference = column.reference.filter(|reference| can_see(&reference.table));
         column
-    })
+    });
+    builder.map_foreign_keys(|key| can_see(&key.table).then_some(key)).build()
 }

@@ -9,8 +9,8 @@ use crate::policy::Permission;
 use bobak_core::change_log::Trigger;
 use bobak_core::{
     BulkChange, Condition, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
-    RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
-    TransactionControl, Value, Write, WriteBatch, atomically,
+    RowBuffer, SchemaChange, SchemaDetails, Select, Session, SideEffects, Source, SqlAuthorizer,
+    TableSchema, TransactionControl, Value, Write, WriteBatch, atomically,
 };
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -175,6 +175,13 @@ impl Session for PermissionSession<'_> {
             triggers.retain(|trigger| view.can_see(self.engine.database(), &trigger.table));
         }
         Ok(triggers)
+    }
+
+    fn schema_details(&self) -> Result<SchemaDetails> {
+        let view = self.engine.view()?;
+        let mut details = self.inner.schema_details()?;
+        details.losses.retain(|loss| view.can_see(self.engine.database(), &loss.table));
+        Ok(details)
     }
 
     fn side_effects(&self) -> Result<SideEffects> {

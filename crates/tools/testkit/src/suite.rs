@@ -114,6 +114,7 @@ suite! { $
         uuid_keys_are_bytes,
         composite_keys_are_taken_in_key_order,
         a_table_may_be_all_key,
+        keys_of_deleted_rows_are_not_used_again,
     }
     values {
         every_type_keeps_its_extremes,
@@ -157,6 +158,7 @@ suite! { $
         batches_keep_links_row_by_row,
         batches_keep_links_inside_a_table,
         a_link_to_a_unique_column,
+        links_of_several_columns,
     }
     versions {
         an_update_needs_the_version,

@@ -3,8 +3,8 @@
 use crate::samples::{Sample, ada, column, person, person_json, rows, sample};
 use bobak_core::{
     BulkChange, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr,
-    FieldSet, OnDelete, OnUpdate, Parameter, ResultColumn, Select, TableSchema, TransactionControl,
-    Type, Value, Verb,
+    FieldSet, ForeignKey, OnDelete, OnUpdate, Parameter, ResultColumn, Select, TableSchema,
+    TransactionControl, Type, Value, Verb,
 };
 use bobak_wire::{
     Credentials, Hello, Limits, RequestSource, Welcome, encode_request, encode_response,
@@ -41,6 +41,40 @@ fn kinds() -> Arc<TableSchema> {
             .build()
             .unwrap(),
     )
+}
+
+/// A table with a foreign key of several columns, whose keys are never reused.
+fn visit() -> Arc<TableSchema> {
+    let key = ForeignKey::new("shop", ["city", "number"], OnDelete::SetNull);
+    Arc::new(
+        TableSchema::builder("visit")
+            .column(ColumnSchema::of::<i64>("id"))
+            .column(ColumnSchema::of::<Option<i64>>("number"))
+            .column(ColumnSchema::of::<Option<String>>("city"))
+            .key(["id"])
+            .never_reuse_keys()
+            .foreign_key(["city", "number"], key.on_update(OnUpdate::Cascade).deferred())
+            .build()
+            .unwrap(),
+    )
+}
+
+fn visit_json() -> Json {
+    json!({
+        "name": "visit",
+        "columns": [
+            column("id", "i64", json!({})),
+            column("number", "i64", json!({"nullable": true})),
+            column("city", "text", json!({"nullable": true})),
+        ],
+        "key": [0],
+        "keys_made_by": 0,
+        "never_reused": true,
+        "indexes": [],
+        "foreign_keys": [
+            {"columns": [1, 2], "table": "shop", "referenced": ["number", "city"], "actions": 26},
+        ],
+    })
 }
 
 fn kinds_json() -> Json {
@@ -142,6 +176,10 @@ pub fn definitions() -> Vec<Sample> {
         sample("define references", json!({"number": 4, "table": links_json()}), &|out| {
             encode_request::define(out, 40, 4, &links()).unwrap();
         }),
+        sample("define foreign keys", json!({"number": 5, "table": visit_json()}), &|out| {
+            encode_request::define(out, 34, 5, &visit()).unwrap();
+        }),
+        sample("what the schemas lack", json!({}), &|out| encode_request::losses(out, 35)),
         sample("forget a statement", json!({"what": "statement", "number": 8}), &|out| {
             encode_request::forget(out, 33, false, 8);
         }),
@@ -283,8 +321,9 @@ pub fn responses() -> Vec<Sample> {
     all.push(sample("rows without columns", json!({"rows": [[], []]}), &|out| {
         encode_response::rows(out, 41, false, rows(&[Vec::new(), Vec::new()]).as_bytes()).unwrap();
     }));
-    let tables = [TableSchema::clone(&kinds()), TableSchema::clone(&person())];
-    all.push(sample("schemas of two", json!({"tables": [kinds_json(), person_json()]}), &|out| {
+    let tables = [kinds(), person(), visit()].map(|table| TableSchema::clone(&table));
+    let message = json!({"tables": [kinds_json(), person_json(), visit_json()]});
+    all.push(sample("schemas of three", message, &|out| {
         encode_response::schemas(out, 42, &tables).unwrap();
     }));
     all

@@ -34,6 +34,7 @@ class Kind(enum.IntEnum):
     PING = 0x12
     CANCEL = 0x13
     CREDIT = 0x14
+    LOSSES = 0x15
 
     OK = 0x81
     ERROR = 0x82

@@ -116,6 +116,22 @@ class Index:
 
 
 @dataclass(frozen=True)
+class ForeignKey:
+    """A foreign key of several columns, by their positions."""
+
+    columns: tuple[int, ...]
+    table: str
+    referenced: tuple[str, ...]
+    on_delete: OnDelete = OnDelete.RESTRICT
+    on_update: OnUpdate = OnUpdate.NO_ACTION
+    deferred: bool = False
+
+
+_NEVER_REUSED = 4
+_FOREIGN_KEYS = 8
+
+
+@dataclass(frozen=True)
 class TableSchema:
     """A table: its columns in order, the positions of its key's columns, its indexes."""
 
@@ -124,6 +140,9 @@ class TableSchema:
     key: tuple[int, ...]
     keys_by: KeysBy = KeysBy.ENGINE
     indexes: tuple[Index, ...] = ()
+    #: Whether the engine never makes the key of a deleted row again.
+    never_reused: bool = False
+    foreign_keys: tuple[ForeignKey, ...] = ()
     #: The description as the server sent it; it is sent back unchanged.
     described: bytes | None = field(default=None, compare=False, repr=False)
 
@@ -137,12 +156,21 @@ class TableSchema:
         for column in self.columns:
             _put_column(writer, column)
         writer.places(self.key)
-        writer.u8(self.keys_by)
+        flags = self.never_reused * _NEVER_REUSED | bool(self.foreign_keys) * _FOREIGN_KEYS
+        writer.u8(self.keys_by | flags)
         writer.u16(len(self.indexes))
         for index in self.indexes:
             writer.text(index.name)
             writer.bool(index.unique)
             writer.places(index.columns)
+        if self.foreign_keys:
+            writer.u16(len(self.foreign_keys))
+        for key in self.foreign_keys:
+            writer.places(key.columns)
+            writer.text(key.table)
+            for name in key.referenced:
+                writer.text(name)
+            writer.u8(key.on_delete + 4 * key.on_update + 16 * key.deferred)
         return bytes(writer.out)
 
     @classmethod
@@ -156,15 +184,22 @@ class TableSchema:
             name = reader.text()
             columns = tuple(_read_column(reader) for _ in range(reader.u16()))
             key = reader.places()
-            keys_by = KeysBy(reader.u8())
+            keys = reader.u8()
+            if keys > 15:
+                raise Garbled(f"{keys} is no generator of keys")
+            keys_by = KeysBy(keys & 3)
             indexes = tuple(_read_index(reader) for _ in range(reader.u16()))
+            count = reader.u16() if keys & _FOREIGN_KEYS else 0
+            foreign_keys = tuple(_read_foreign_key(reader) for _ in range(count))
         except ValueError as error:
             raise Garbled(f"a description of a table: {error}") from error
         reader.finish()
-        places = {place for index in indexes for place in index.columns} | set(key)
+        lists = [index.columns for index in indexes] + [to.columns for to in foreign_keys]
+        places = {place for columns_of in lists for place in columns_of} | set(key)
         if not key or any(place >= len(columns) for place in places):
             raise Garbled("a key or index over a column that does not exist")
-        return cls(name, columns, key, keys_by, indexes, described)
+        never_reused = bool(keys & _NEVER_REUSED)
+        return cls(name, columns, key, keys_by, indexes, never_reused, foreign_keys, described)
 
 
 def _put_column(writer: Writer, column: Column) -> None:
@@ -208,11 +243,21 @@ def _read_column(reader: Reader) -> Column:
 
 
 def _read_reference(reader: Reader) -> Reference:
-    table, column, actions = reader.text(), reader.text(), reader.u8()
+    table, column = reader.text(), reader.text()
+    return Reference(table, column, *_read_actions(reader))
+
+
+def _read_foreign_key(reader: Reader) -> ForeignKey:
+    columns, table = reader.places(), reader.text()
+    referenced = tuple(reader.text() for _ in columns)
+    return ForeignKey(columns, table, referenced, *_read_actions(reader))
+
+
+def _read_actions(reader: Reader) -> tuple[OnDelete, OnUpdate, bool]:
+    actions = reader.u8()
     if actions > 31:
         raise Garbled(f"{actions} are no actions of a foreign key")
-    on_delete, on_update = OnDelete(actions & 3), OnUpdate(actions >> 2 & 3)
-    return Reference(table, column, on_delete, on_update, actions >= 16)
+    return OnDelete(actions & 3), OnUpdate(actions >> 2 & 3), actions >= 16
 
 
 def _read_index(reader: Reader) -> Index:

@@ -13,8 +13,8 @@ use bobak_core::{
     Type, ValueRef, change_log,
 };
 use bobak_sql::{
-    Dialect, FOLDED, TrackReason, add_column, add_index, add_reference, create_table,
-    find_violations, folded, quote,
+    Dialect, FOLDED, TrackReason, add_column, add_foreign_key, add_index, add_reference,
+    create_table_after, find_violations, folded, quote,
 };
 
 /// Makes all of the changes, or none.
@@ -25,9 +25,9 @@ pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Resu
         return Ok(());
     }
     check_columns(connection, changes)?;
-    check_steps(connection, changes)?;
+    let tables = check_steps(connection, changes)?;
     // Written before the first one runs: each step commits by itself.
-    let steps = changes.iter().map(|change| Step::of(connection.flavour.dialect, change));
+    let steps = changes.iter().map(|change| Step::of(connection.flavour.dialect, change, &tables));
     let steps = steps.collect::<Result<Vec<_>>>()?;
     let mut made = Vec::new();
     for (change, step) in changes.iter().zip(steps) {
@@ -118,13 +118,17 @@ struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    fn of(dialect: Dialect, change: &'a SchemaChange) -> Result<Option<Self>> {
+    fn of(
+        dialect: Dialect,
+        change: &'a SchemaChange,
+        tables: &[TableSchema],
+    ) -> Result<Option<Self>> {
         let alter =
             |table: &TableSchema| format!("ALTER TABLE {} DROP ", quote(dialect, table.name()));
         Ok(Some(match change {
             SchemaChange::CreateTable(table) => Self {
                 table,
-                sql_texts: create_table(dialect, table)?,
+                sql_texts: create_table_after(dialect, table, tables)?,
                 undo: format!("DROP TABLE {}", quote(dialect, table.name())),
             },
             SchemaChange::AddColumn { table, column } => {
@@ -149,6 +153,11 @@ impl<'a> Step<'a> {
             SchemaChange::AddReference { table, column } => Self {
                 table,
                 sql_texts: add_reference(dialect, table, *column)?,
+                undo: "DO 0".to_owned(),
+            },
+            SchemaChange::AddForeignKey { table, foreign_key } => Self {
+                table,
+                sql_texts: add_foreign_key(dialect, table, *foreign_key, tables)?,
                 undo: "DO 0".to_owned(),
             },
             // What these do depends on what is there: see `log_statements`.
@@ -279,8 +288,8 @@ fn folds_as_rust(connection: &mut Connection) -> Result<bool> {
     })
 }
 
-/// Rejects steps that can't be made, before the first is.
-fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+/// Rejects steps that can't be made, before the first is; returns the tables as they will be.
+fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<Vec<TableSchema>> {
     let mut there = tables::read(connection)?;
     let names = tables::names(connection)?;
     let mut made: Vec<&str> = Vec::new();
@@ -318,7 +327,8 @@ fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<
                     return Err(schema(&message, table));
                 }
             }
-            SchemaChange::AddReference { table, .. } => {
+            SchemaChange::AddReference { table, .. }
+            | SchemaChange::AddForeignKey { table, .. } => {
                 if changes.len() > 1 {
                     let message = "this server adds a foreign key in a change of its own";
                     return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
@@ -336,7 +346,7 @@ fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<
             }
         }
     }
-    Ok(())
+    Ok(there)
 }
 
 #[cold]

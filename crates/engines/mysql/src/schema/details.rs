@@ -15,14 +15,6 @@ const COLUMNS: &str = "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, EXTRA, COLUM
     FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() \
     ORDER BY TABLE_NAME, ORDINAL_POSITION";
 
-const FOREIGN_KEYS: &str = "SELECT k.TABLE_NAME, k.CONSTRAINT_NAME, \
-    GROUP_CONCAT(k.COLUMN_NAME ORDER BY k.ORDINAL_POSITION SEPARATOR ', '), \
-    k.REFERENCED_TABLE_NAME, \
-    GROUP_CONCAT(k.REFERENCED_COLUMN_NAME ORDER BY k.ORDINAL_POSITION SEPARATOR ', '), \
-    COUNT(*) FROM information_schema.KEY_COLUMN_USAGE AS k \
-    WHERE k.TABLE_SCHEMA = DATABASE() AND k.REFERENCED_TABLE_NAME IS NOT NULL \
-    GROUP BY k.TABLE_NAME, k.CONSTRAINT_NAME, k.REFERENCED_TABLE_NAME ORDER BY 1, 2";
-
 const INDEXES: &str = "SELECT TABLE_NAME, INDEX_NAME, INDEX_TYPE, COLLATION, \
     COALESCE(SUB_PART, 0), COALESCE(COLUMN_NAME, ''), NON_UNIQUE, INDEX_COMMENT \
     FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
@@ -51,18 +43,6 @@ pub(crate) fn read(connection: &mut Connection) -> Result<SchemaDetails> {
         if let Some(table) = find(part(&row, 0)) {
             column(&row, table, |column| declared_type(dialect, column), &mut details);
         }
-    }
-    let mut keys: Vec<(String, String)> = Vec::new();
-    for row in facts(connection, FOREIGN_KEYS)? {
-        if find(part(&row, 0)).is_none() {
-            continue;
-        }
-        let key = (part(&row, 0).to_owned(), part(&row, 2).to_owned());
-        if part(&row, 5) != "1" || keys.contains(&key) {
-            let (columns, table, to) = (part(&row, 2), part(&row, 3), part(&row, 4));
-            details.lose(&key.0, format!("foreign key ({columns}) references {table} ({to})"));
-        }
-        keys.push(key);
     }
     checks(connection, &find, &mut details)?;
     let mut last = String::new();

@@ -8,15 +8,15 @@
 use crate::connection::Connection;
 use crate::values::decode::DecodedValue;
 use bobak_core::{
-    ColumnSchema, ErrorKind, OnDelete, OnUpdate, Reference, Result, TableSchema, Type,
+    ColumnSchema, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema, Type,
 };
-use bobak_sql::{ConstraintNames, FOLDED, FOLDED_KEY, parse_comment, parse_declared};
+use bobak_sql::{CommentedKey, ConstraintNames, FOLDED, FOLDED_KEY, parse_comment, parse_declared};
 
 /// A column as the server describes it.
 struct CatalogColumn {
     schema: ColumnSchema,
-    /// Bobak's comment says that the user gives the key.
-    given: bool,
+    /// What Bobak's comment says of the key.
+    key: CommentedKey,
     auto_increment: bool,
 }
 
@@ -71,7 +71,8 @@ pub(crate) fn with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>>
          JOIN information_schema.REFERENTIAL_CONSTRAINTS AS r \
          ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME \
          AND r.TABLE_NAME = k.TABLE_NAME \
-         WHERE k.TABLE_SCHEMA = DATABASE() AND k.REFERENCED_TABLE_NAME IS NOT NULL",
+         WHERE k.TABLE_SCHEMA = DATABASE() AND k.REFERENCED_TABLE_NAME IS NOT NULL \
+         ORDER BY k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION",
     )?;
     let mut tables = Vec::new();
     for name in names {
@@ -100,7 +101,7 @@ pub(crate) fn triggers(
     Ok(rows.into_iter().map(trigger).collect())
 }
 
-/// The names of a table's foreign keys.
+/// The names of a table's foreign keys of one column.
 pub(super) fn constraint_names(
     connection: &mut Connection,
     table: &TableSchema,
@@ -110,8 +111,14 @@ pub(super) fn constraint_names(
         "SELECT TABLE_NAME, COLUMN_NAME, CONSTRAINT_NAME FROM information_schema.KEY_COLUMN_USAGE \
          WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL",
     )?;
-    let own = rows.iter().filter(|row| part(row, 0) == table.name());
-    let references = own.map(|row| (part(row, 1).to_owned(), part(row, 2).to_owned()));
+    let own: Vec<_> = rows.iter().filter(|row| part(row, 0) == table.name()).collect();
+    let has_one_column = |row: &&&Vec<String>| {
+        own.iter().filter(|other| part(other, 2) == part(row, 2)).count() == 1
+    };
+    let references = own
+        .iter()
+        .filter(has_one_column)
+        .map(|row| (part(row, 1).to_owned(), part(row, 2).to_owned()));
     Ok(ConstraintNames { references: references.collect(), ..ConstraintNames::default() })
 }
 
@@ -149,12 +156,22 @@ fn table(
         return Ok(None);
     };
     let key = indexes.remove(at).columns;
-    for row in references {
-        let same = |other: &&Vec<String>| part(other, 5) == part(row, 5);
-        if references.iter().filter(same).count() == 1
-            && let Some(column) = columns.iter_mut().find(|c| c.schema.name == part(row, 1))
-        {
-            column.schema.reference = Some(reference(row));
+    let mut further = Vec::new();
+    for rows in references.chunk_by(|a, b| part(a, 5) == part(b, 5)) {
+        let names: Vec<&str> = rows.iter().map(|row| part(row, 1)).collect();
+        let Some(key) = foreign_key(rows) else { continue };
+        let find = |name: &str| columns.iter().position(|c| c.schema.name == name);
+        match names[..] {
+            [name] => {
+                let Some(column) = find(name).and_then(|at| columns.get_mut(at)) else { continue };
+                if column.schema.reference.is_none() {
+                    column.schema.reference = key.into_reference();
+                } else {
+                    further.push((vec![name], key));
+                }
+            }
+            _ if names.iter().all(|name| find(name).is_some()) => further.push((names, key)),
+            _ => {}
         }
     }
     // The indexes that references need, made by the server.
@@ -164,7 +181,7 @@ fn table(
         index.name != FOLDED_KEY && (index.number.is_some() || !refers)
     });
     indexes.sort_by_key(|index| index.number.unwrap_or(usize::MAX));
-    Ok(Some(build(name, columns, key, &indexes)?))
+    Ok(Some(build(name, columns, key, &indexes, further)?))
 }
 
 fn column(connection: &Connection, row: &[String]) -> CatalogColumn {
@@ -173,13 +190,13 @@ fn column(connection: &Connection, row: &[String]) -> CatalogColumn {
     let described = parse_comment(name, comment)
         // One that was changed by another is what it is now.
         .filter(|(schema, _)| declared_type.ty.storage() == schema.storage);
-    let (mut schema, given) = described.unwrap_or_else(|| {
+    let (mut schema, key) = described.unwrap_or_else(|| {
         let mut schema = ColumnSchema::new(name.to_owned(), declared_type.ty);
         schema.max_chars = declared_type.max_chars;
-        (schema, false)
+        (schema, CommentedKey::default())
     });
     schema.nullable = part(row, 3) == "YES";
-    CatalogColumn { schema, given, auto_increment: part(row, 4).contains("auto_increment") }
+    CatalogColumn { schema, key, auto_increment: part(row, 4).contains("auto_increment") }
 }
 
 /// The indexes, their columns' rows put together.
@@ -202,22 +219,24 @@ fn grouped(rows: &Facts) -> Vec<CatalogIndex> {
     indexes
 }
 
-fn reference(row: &[String]) -> Reference {
+/// The foreign key of these rows, one for each column.
+fn foreign_key(rows: &[Vec<String>]) -> Option<ForeignKey> {
+    let row = rows.first()?;
     let on_delete = match part(row, 4) {
         "CASCADE" => OnDelete::Cascade,
         "SET NULL" => OnDelete::SetNull,
         "NO ACTION" => OnDelete::NoAction,
         _ => OnDelete::Restrict,
     };
-    let mut reference = Reference::new(part(row, 2).to_owned(), part(row, 3).to_owned(), on_delete);
-    reference.on_update = match part(row, 6) {
+    let on_update = match part(row, 6) {
         "CASCADE" => OnUpdate::Cascade,
         "SET NULL" => OnUpdate::SetNull,
         // That is also what MariaDB calls a rule that names no action.
         "RESTRICT" => OnUpdate::Restrict,
         _ => OnUpdate::NoAction,
     };
-    reference
+    let referenced = rows.iter().map(|row| part(row, 3).to_owned());
+    Some(ForeignKey::new(part(row, 2).to_owned(), referenced, on_delete).on_update(on_update))
 }
 
 fn build(
@@ -225,6 +244,7 @@ fn build(
     columns: Vec<CatalogColumn>,
     key: Vec<String>,
     indexes: &[CatalogIndex],
+    foreign_keys: Vec<(Vec<&str>, ForeignKey)>,
 ) -> Result<TableSchema> {
     let is_rule = |index: &CatalogIndex| match &index.columns[..] {
         [column] => index.unique && index.name == format!("{table}_{column}_unique"),
@@ -233,8 +253,9 @@ fn build(
     let mut builder = TableSchema::builder(table.to_owned());
     let given = columns.iter().any(|column| {
         let in_key = key.contains(&column.schema.name.to_string());
-        in_key && (column.given || (column.schema.ty == Type::I64 && !column.auto_increment))
+        in_key && (column.key.given || (column.schema.ty == Type::I64 && !column.auto_increment))
     });
+    let unreused = columns.iter().any(|column| column.key.unreused && column.auto_increment);
     for mut column in columns {
         let own = |index: &&CatalogIndex| {
             is_rule(index) && index.columns.contains(&column.schema.name.to_string())
@@ -245,6 +266,12 @@ fn build(
     builder = builder.key(key);
     if given {
         builder = builder.given_key();
+    } else if unreused {
+        builder = builder.never_reuse_keys();
+    }
+    for (names, key) in foreign_keys {
+        let names = names.into_iter().map(str::to_owned);
+        builder = builder.foreign_key(names, key);
     }
     for index in indexes.iter().filter(|index| !is_rule(index)) {
         let (name, columns) = (index.name.clone(), index.columns.clone());

@@ -62,6 +62,7 @@ fn table_of(change: &SchemaChange) -> Result<&TableSchema> {
         | SchemaChange::AddColumn { .. }
         | SchemaChange::AddIndex { .. }
         | SchemaChange::AddReference { .. }
+        | SchemaChange::AddForeignKey { .. }
         | SchemaChange::Track { .. }
         | SchemaChange::Untrack(_) => Ok(change.table()),
         _ => Err(Error::new(ErrorKind::Unsupported, "the postgres engine has no such change")),
@@ -89,6 +90,9 @@ fn statements(
         SchemaChange::AddColumn { table, column } => bobak_sql::add_column(SQL, table, *column)?,
         SchemaChange::AddReference { table, column } => {
             bobak_sql::add_reference(SQL, table, *column)?
+        }
+        SchemaChange::AddForeignKey { table, foreign_key } => {
+            bobak_sql::add_foreign_key(SQL, table, *foreign_key, &[])?
         }
         SchemaChange::AddIndex { table, index } => {
             let taken = taken_names(state, connection, table.name())?;
@@ -241,7 +245,8 @@ fn check(table: &TableSchema) -> Result<()> {
     if let Some(long) = names.into_iter().find(|name| name.len() > MAX_NAME_LENGTH) {
         return rejected(format!("the name '{long}' has more than {MAX_NAME_LENGTH} bytes"));
     }
-    for column in table.columns() {
+    let keys = table.all_foreign_keys();
+    for (at, column) in table.columns().iter().enumerate() {
         let place = |error: Error| {
             error.in_table(table.name().to_owned()).in_column(column.name.to_string())
         };
@@ -249,7 +254,8 @@ fn check(table: &TableSchema) -> Result<()> {
             let message = "a column of any class: PostgreSQL's columns have one type each";
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
         }
-        if column.reference.is_some() && column.collation != Collation::Binary {
+        if keys.iter().any(|key| key.columns.contains(&at)) && column.collation != Collation::Binary
+        {
             let message = "a foreign key between text columns that ignore case";
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
         }

@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::{
-    ColumnSchema, OnDelete, OnUpdate, Reference, Result, Row, TableSchema, Type, ValueRef,
+    ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema, Type, ValueRef,
 };
 use bobak_sql::{
     ConstraintNames, FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared,
@@ -28,10 +28,14 @@ const INDEXES: &str = "SELECT i.indrelid::int8, n.relname::text, i.indisunique, 
     WHERE n.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
     ORDER BY i.indexrelid";
 
-const LINKS: &str = "SELECT k.conrelid::int8, k.conkey[1], r.relname::text, a.attname::text, \
-    k.confdeltype::text, k.confupdtype::text, k.condeferred FROM pg_constraint k JOIN pg_class r ON r.oid = k.confrelid \
-    JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = k.confkey[1] \
-    WHERE k.contype = 'f' AND cardinality(k.conkey) = 1 ORDER BY k.oid DESC";
+/// One row for each column of a foreign key to a table of the same schema, oldest key first.
+const LINKS: &str = "SELECT k.conrelid::int8, k.oid::int8, u.own::int8, r.relname::text, a.attname::text, \
+    k.confdeltype::text, k.confupdtype::text, k.condeferred FROM pg_constraint k \
+    JOIN pg_class r ON r.oid = k.confrelid \
+    CROSS JOIN unnest(k.conkey, k.confkey) WITH ORDINALITY AS u (own, other, at) \
+    JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.other \
+    WHERE k.contype = 'f' AND r.relnamespace = \
+    (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) ORDER BY k.oid, u.at";
 
 const CONSTRAINTS: &str = "SELECT t.relname::text, k.contype::text, k.conname::text, \
     (SELECT string_agg(a.attname::text, chr(1) ORDER BY a.attname::text COLLATE \"C\") FROM pg_attribute a \
@@ -53,6 +57,8 @@ struct CatalogTable {
     key: Vec<usize>,
     indexes: Vec<(String, Vec<usize>, bool)>,
     given: bool,
+    unreused: bool,
+    foreign_keys: Vec<(i64, ForeignKey)>,
 }
 
 struct FoundColumn {
@@ -101,8 +107,7 @@ pub(crate) fn with_logs(
     state.ask(connection, COLUMNS, &[], |row| {
         let table = tables.entry(integer(row, 0)).or_default();
         table.name = text(row, 1);
-        let given = add_column(table, row);
-        table.given |= given;
+        add_column(table, row);
     })?;
     state.ask(connection, INDEXES, &[], |row| {
         if let Some(table) = tables.get_mut(&integer(row, 0)) {
@@ -110,12 +115,8 @@ pub(crate) fn with_logs(
         }
     })?;
     state.ask(connection, LINKS, &[], |row| {
-        let table = tables.get_mut(&integer(row, 0));
-        let column = table.and_then(|table| {
-            table.columns.iter_mut().find(|column| column.number == integer(row, 1))
-        });
-        if let Some(column) = column {
-            column.schema.reference = Some(reference(row));
+        if let Some(table) = tables.get_mut(&integer(row, 0)) {
+            add_link(table, row);
         }
     })?;
     // What has no key is no record's table.
@@ -154,31 +155,40 @@ pub(crate) fn constraint_names(
     Ok(names)
 }
 
-fn reference(row: &dyn Row) -> Reference {
-    let on_delete = match text(row, 4).as_str() {
-        "c" => OnDelete::Cascade,
-        "n" => OnDelete::SetNull,
-        "r" => OnDelete::Restrict,
-        _ => OnDelete::NoAction,
+/// Takes note of one column of a foreign key.
+fn add_link(table: &mut CatalogTable, row: &dyn Row) {
+    let Some(place) = table.columns.iter().position(|c| c.number == integer(row, 2)) else {
+        return;
     };
-    let mut reference = Reference::new(text(row, 2), text(row, 3), on_delete);
-    reference.on_update = match text(row, 5).as_str() {
-        "c" => OnUpdate::Cascade,
-        "n" => OnUpdate::SetNull,
-        "r" => OnUpdate::Restrict,
-        _ => OnUpdate::NoAction,
-    };
-    reference.deferred = integer(row, 6) != 0;
-    reference
+    if table.foreign_keys.last().is_none_or(|(oid, _)| *oid != integer(row, 1)) {
+        let on_delete = match text(row, 5).as_str() {
+            "c" => OnDelete::Cascade,
+            "n" => OnDelete::SetNull,
+            "r" => OnDelete::Restrict,
+            _ => OnDelete::NoAction,
+        };
+        let mut key = ForeignKey::new(text(row, 3), Vec::<String>::new(), on_delete);
+        key.on_update = match text(row, 6).as_str() {
+            "c" => OnUpdate::Cascade,
+            "n" => OnUpdate::SetNull,
+            "r" => OnUpdate::Restrict,
+            _ => OnUpdate::NoAction,
+        };
+        key.deferred = integer(row, 7) != 0;
+        table.foreign_keys.push((integer(row, 1), key));
+    }
+    if let Some((_, key)) = table.foreign_keys.last_mut() {
+        key.columns.push(place);
+        key.referenced.push(text(row, 4).into());
+    }
 }
 
-/// Takes note of a column; gives whether it is a key that the user gives.
-fn add_column(table: &mut CatalogTable, row: &dyn Row) -> bool {
+/// Takes note of a column.
+fn add_column(table: &mut CatalogTable, row: &dyn Row) {
     let sql_type = text(row, 4);
     let declared = parse_declared(SQL, &sql_type);
     let mut schema = ColumnSchema::new(text(row, 3), declared.ty).nullable(integer(row, 5) == 0);
     schema.max_chars = declared.max_chars;
-    let mut given = false;
     if let ValueRef::Text(comment) = row.get(7)
         && let Some(remark) = parse_metadata_comment(comment)
     {
@@ -193,13 +203,13 @@ fn add_column(table: &mut CatalogTable, row: &dyn Row) -> bool {
             said.role = remark.role;
             said.check = remark.check.map(Into::into);
             said.default = remark.default;
-            given = remark.given;
+            table.given |= remark.given;
+            table.unreused |= remark.unreused;
             schema = said;
         }
     }
     let is_made = integer(row, 6) != 0;
     table.columns.push(FoundColumn { number: integer(row, 2), schema, is_made });
-    given
 }
 
 fn add_index(table: &mut CatalogTable, row: &dyn Row) {
@@ -262,6 +272,17 @@ impl CatalogTable {
             places.iter().filter_map(|place| names.get(*place).cloned()).collect()
         };
         let mut builder = TableSchema::builder(self.name);
+        for (_, key) in self.foreign_keys {
+            let place = *key.columns.first()?;
+            let own = self
+                .columns
+                .get_mut(place)
+                .filter(|column| key.columns.len() == 1 && column.schema.reference.is_none());
+            match own {
+                Some(column) => column.schema.reference = key.into_reference(),
+                None => builder = builder.foreign_key(named(&key.columns), key),
+            }
+        }
         for column in self.columns {
             builder = builder.column(column.schema);
         }
@@ -275,6 +296,8 @@ impl CatalogTable {
         }
         if given {
             builder = builder.given_key();
+        } else if self.unreused {
+            builder = builder.never_reuse_keys();
         }
         builder.build().ok()
     }

@@ -64,10 +64,9 @@ pub(crate) fn read(
             column(row, table, &mut details);
         }
     })?;
-    let mut keys = Vec::new();
     state.ask(connection, CONSTRAINTS, &[], |row| {
         if let Some(table) = find(&text(row, 0)) {
-            constraint(row, table, &mut keys, &mut details);
+            constraint(row, table, &mut details);
         }
     })?;
     state.ask(connection, INDEXES, &[], |row| {
@@ -144,12 +143,7 @@ fn short_name(sql_type: &str) -> String {
     }
 }
 
-fn constraint(
-    row: &dyn Row,
-    table: &TableSchema,
-    keys: &mut Vec<(String, String)>,
-    details: &mut SchemaDetails,
-) {
+fn constraint(row: &dyn Row, table: &TableSchema, details: &mut SchemaDetails) {
     let (name, kind, definition) = (text(row, 1), text(row, 2), text(row, 3));
     let (width, first) = (integer(row, 4), text(row, 7));
     let is = |position: usize| integer(row, position) != 0;
@@ -160,13 +154,9 @@ fn constraint(
     };
     match kind.as_str() {
         "f" => {
-            let column = (table.name().to_owned(), first);
-            if width > 1 || is(8) || keys.contains(&column) {
+            if is(8) {
                 details.lose(table.name(), definition);
-                return;
-            }
-            keys.push(column);
-            if is(5) || is(6) {
+            } else if is(5) || is(6) {
                 details
                     .lose(table.name(), format!("DEFERRABLE or SET DEFAULT of the {definition}"));
             }

@@ -282,13 +282,12 @@ fn check_foreign_keys(
 ) -> Result<()> {
     let (from, to) = (alteration.from(), alteration.to());
     let references = |table: &&TableSchema| {
-        let mut references = table.columns().iter().filter_map(|column| column.reference.as_ref());
-        references.any(|reference| reference.table.eq_ignore_ascii_case(from.name()))
+        table.all_foreign_keys().iter().any(|key| key.table.eq_ignore_ascii_case(from.name()))
     };
     let children = tables.iter().filter(references).map(TableSchema::name);
     let children = children.filter(|name| !name.eq_ignore_ascii_case(from.name()));
     let mut all: Vec<&str> = children.collect();
-    if to.columns().iter().any(|column| column.reference.is_some()) {
+    if !to.all_foreign_keys().is_empty() {
         all.push(to.name());
     }
     for table in all {

@@ -1,6 +1,6 @@
 //! The columns of a table, with their constraints.
 
-use super::foreign_key;
+use super::foreign_key::DeclaredForeignKey;
 use super::text::{add_check, checks, names};
 use crate::connection::Connection;
 use bobak_core::{Collation, ColumnSchema, Result, Type, Value};
@@ -13,11 +13,13 @@ pub(super) struct CatalogColumn {
     pub key_place: i64,
 }
 
-/// The table's columns, without generated ones and with the table's own CHECKs. `sql` is the table's CREATE statement.
+/// The table's columns, without generated ones and with the table's own CHECKs. `sql` is the table's CREATE statement,
+/// `keys` are its foreign keys.
 pub(super) fn read(
     connection: &mut Connection,
     table: &str,
     sql: &str,
+    keys: &[DeclaredForeignKey],
 ) -> Result<Vec<CatalogColumn>> {
     let rows = connection.all_rows(
         "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_xinfo(?) \
@@ -25,7 +27,6 @@ pub(super) fn read(
         &[Value::from(table)],
     )?;
     let checks = checks(sql);
-    let keys = foreign_key::read(connection, table, sql)?;
     let mut columns = Vec::new();
     for row in rows {
         let mut row = row.into_iter();
@@ -65,7 +66,7 @@ pub(super) fn read(
         for (_, check) in checks.iter().filter(own) {
             add_check(&mut schema, check);
         }
-        let references = keys.iter().filter_map(foreign_key::ForeignKey::reference);
+        let references = keys.iter().filter_map(DeclaredForeignKey::reference);
         schema.reference =
             references.into_iter().find(|(column, _)| same(column)).map(|(_, reference)| reference);
         columns.push(CatalogColumn { schema, key_place });

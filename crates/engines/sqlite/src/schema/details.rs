@@ -78,12 +78,8 @@ impl TableSource<'_> {
         schema: &TableSchema,
         details: &mut SchemaDetails,
     ) -> Result<()> {
-        for (keyword, what) in
-            [("AUTOINCREMENT", "AUTOINCREMENT"), ("CONFLICT", "ON CONFLICT clause")]
-        {
-            if has_keyword(self.sql, keyword) {
-                details.lose(self.name, what);
-            }
+        if has_keyword(self.sql, "CONFLICT") {
+            details.lose(self.name, "ON CONFLICT clause");
         }
         self.read_columns(connection, schema, details)?;
         self.read_foreign_keys(connection, schema, details)?;
@@ -127,7 +123,7 @@ impl TableSource<'_> {
         schema: &TableSchema,
         details: &mut SchemaDetails,
     ) -> Result<()> {
-        let mut seen: Vec<String> = Vec::new();
+        let kept = schema.all_foreign_keys();
         for key in foreign_key::read(connection, self.name, self.sql)? {
             for (action, event) in [(&key.on_delete, "DELETE"), (&key.on_update, "UPDATE")] {
                 if action == "SET DEFAULT" {
@@ -135,15 +131,13 @@ impl TableSource<'_> {
                     details.lose(self.name, what);
                 }
             }
-            let kept = key.reference().filter(|(column, reference)| {
-                let position = schema.column(column).ok();
-                let column = position.and_then(|position| schema.columns().get(position));
-                let is_first = column.is_some_and(|c| !seen.contains(&c.name.to_string()));
-                is_first && column.is_some_and(|c| c.reference.as_ref() == Some(reference))
-            });
-            match kept {
-                Some((column, _)) => seen.push(column.to_owned()),
-                None => details.lose(self.name, key.describe()),
+            let position = |name: &String| schema.column(name).ok();
+            let columns: Option<Vec<usize>> = key.columns.iter().map(position).collect();
+            let is_kept = columns
+                .zip(key.schema())
+                .is_some_and(|(columns, found)| kept.contains(&found.of_columns(columns)));
+            if !is_kept {
+                details.lose(self.name, key.describe());
             }
         }
         Ok(())

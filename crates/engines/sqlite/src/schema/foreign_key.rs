@@ -7,7 +7,7 @@ use bobak_core::{OnDelete, OnUpdate, Reference, Result, Value};
 
 /// A foreign key as SQLite describes it.
 #[derive(Debug)]
-pub(super) struct ForeignKey {
+pub(super) struct DeclaredForeignKey {
     pub columns: Vec<String>,
     pub table: String,
     /// The referenced columns; empty texts if the referenced table is missing.
@@ -18,14 +18,10 @@ pub(super) struct ForeignKey {
     pub deferred: bool,
 }
 
-impl ForeignKey {
-    /// The foreign key as a column's reference; `None` if it has several columns, or SQLite does not
-    /// find what it references.
-    pub(super) fn reference(&self) -> Option<(&str, Reference)> {
-        let ([column], [referenced]) = (&self.columns[..], &self.referenced[..]) else {
-            return None;
-        };
-        if referenced.is_empty() {
+impl DeclaredForeignKey {
+    /// The foreign key in a schema, without its columns; `None` if SQLite does not find what it references.
+    pub(super) fn schema(&self) -> Option<bobak_core::ForeignKey> {
+        if self.referenced.iter().any(String::is_empty) {
             return None;
         }
         let on_delete = match self.on_delete.as_str() {
@@ -34,15 +30,23 @@ impl ForeignKey {
             "RESTRICT" => OnDelete::Restrict,
             _ => OnDelete::NoAction,
         };
-        let mut reference = Reference::new(self.table.clone(), referenced.clone(), on_delete);
-        reference.deferred = self.deferred;
-        reference.on_update = match self.on_update.as_str() {
+        let (table, referenced) = (self.table.clone(), self.referenced.iter().cloned());
+        let mut key = bobak_core::ForeignKey::new(table, referenced, on_delete);
+        key.deferred = self.deferred;
+        key.on_update = match self.on_update.as_str() {
             "CASCADE" => OnUpdate::Cascade,
             "SET NULL" => OnUpdate::SetNull,
             "RESTRICT" => OnUpdate::Restrict,
             _ => OnUpdate::NoAction,
         };
-        Some((column, reference))
+        Some(key)
+    }
+
+    /// The foreign key as a column's reference; `None` if it has several columns, or SQLite does not
+    /// find what it references.
+    pub(super) fn reference(&self) -> Option<(&str, Reference)> {
+        let [column] = &self.columns[..] else { return None };
+        Some((column, self.schema()?.into_reference()?))
     }
 
     /// As in SQL: `foreign key (a, b) references t (c, d)`.
@@ -53,7 +57,11 @@ impl ForeignKey {
 }
 
 /// The table's foreign keys, in the order of its CREATE statement `sql`.
-pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Result<Vec<ForeignKey>> {
+pub(super) fn read(
+    connection: &mut Connection,
+    table: &str,
+    sql: &str,
+) -> Result<Vec<DeclaredForeignKey>> {
     // SQLite numbers them from the last one. A reference without columns is to the key.
     let rows = connection.all_rows(
         "SELECT f.id, f.\"from\", f.\"table\", coalesce(f.\"to\", \
@@ -61,7 +69,7 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
          f.on_update, f.on_delete FROM pragma_foreign_key_list(?1) AS f ORDER BY f.id DESC, f.seq",
         &[Value::from(table)],
     )?;
-    let mut keys: Vec<ForeignKey> = Vec::new();
+    let mut keys: Vec<DeclaredForeignKey> = Vec::new();
     let mut last = None;
     for row in rows {
         let mut row = row.into_iter();
@@ -73,7 +81,7 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
                 key.columns.push(column);
                 key.referenced.push(referenced);
             }
-            None => keys.push(ForeignKey {
+            None => keys.push(DeclaredForeignKey {
                 columns: vec![column],
                 table,
                 referenced: vec![referenced],

@@ -2,7 +2,9 @@
 //! What a schema cannot express remains in force in the database; [`details`](super::details) lists it.
 
 use super::column::{self, CatalogColumn};
-use super::index;
+use super::foreign_key::DeclaredForeignKey;
+use super::text::has_keyword;
+use super::{foreign_key, index};
 use crate::connection::Connection;
 use bobak_core::change_log::Trigger;
 use bobak_core::{ColumnSchema, ErrorKind, Result, SideEffects, TableSchema, Type, Value};
@@ -79,7 +81,8 @@ pub(super) fn read_table(
     without_rowid: bool,
     sql: &str,
 ) -> Result<Option<TableSchema>> {
-    let mut columns = column::read(connection, name, sql)?;
+    let keys = foreign_key::read(connection, name, sql)?;
+    let mut columns = column::read(connection, name, sql, &keys)?;
     let indexes = index::read(connection, name)?;
     for index in &indexes {
         if let ([single], true) = (&index.columns[..], index.is_column_rule(name)) {
@@ -106,9 +109,14 @@ pub(super) fn read_table(
     } else if !is_rowid && columns.iter().any(|c| c.key_place > 0 && c.schema.ty == Type::I64) {
         // SQLite generates keys for rowids only.
         builder = builder.given_key();
+    } else if is_rowid && has_keyword(sql, "AUTOINCREMENT") {
+        builder = builder.never_reuse_keys();
     }
     for column in &columns {
         builder = builder.column(column.schema.clone());
+    }
+    for (names, key) in further_keys(&keys, &columns) {
+        builder = builder.foreign_key(names, key);
     }
     for index in indexes.iter().filter(|i| i.origin != "pk" && !i.is_column_rule(name)) {
         if index.columns.iter().any(|name| !columns.iter().any(|c| c.schema.name == *name)) {
@@ -129,4 +137,26 @@ pub(super) fn read_table(
 fn rowid_name(columns: &[CatalogColumn]) -> Option<&'static str> {
     let taken = |name: &str| columns.iter().any(|c| c.schema.name.eq_ignore_ascii_case(name));
     ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name))
+}
+
+/// The foreign keys that no column has as its own, with their columns.
+fn further_keys(
+    keys: &[DeclaredForeignKey],
+    columns: &[CatalogColumn],
+) -> Vec<(Vec<String>, bobak_core::ForeignKey)> {
+    let find = |name: &str| columns.iter().find(|c| c.schema.name.eq_ignore_ascii_case(name));
+    let mut own: Vec<&str> = Vec::new();
+    let mut further = Vec::new();
+    for key in keys {
+        let Some(schema) = key.schema() else { continue };
+        match &key.columns[..] {
+            [column] if !own.contains(&column.as_str()) => own.push(column),
+            // A generated column is in no schema.
+            names if names.iter().all(|name| find(name).is_some()) => {
+                further.push((names.to_vec(), schema));
+            }
+            _ => {}
+        }
+    }
+    further
 }

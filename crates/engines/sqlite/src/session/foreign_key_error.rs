@@ -8,10 +8,10 @@ use bobak_core::{Assign, BulkChange, Error, FieldSet, Result, TableSchema, Value
 use bobak_sql::{Dialect, quote};
 
 /// All foreign keys of the database. One without columns references the key.
-const FOREIGN_KEYS: &str = "SELECT s.name, f.\"from\", f.\"table\", coalesce(f.\"to\", \
-    (SELECT name FROM pragma_table_info(f.\"table\") WHERE pk = f.seq + 1)), \
-    f.on_delete, f.on_update \
-    FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f WHERE s.type = 'table'";
+const FOREIGN_KEYS: &str = "SELECT s.name, f.id, f.\"table\", f.on_delete, f.on_update, f.\"from\", \
+    coalesce(f.\"to\", (SELECT name FROM pragma_table_info(f.\"table\") WHERE pk = f.seq + 1)) \
+    FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f WHERE s.type = 'table' \
+    ORDER BY s.name, f.id, f.seq";
 
 /// The maximum number of cascades that are followed.
 const MOST_CASCADES: usize = 8;
@@ -20,11 +20,21 @@ const MOST_CASCADES: usize = 8;
 #[derive(Debug)]
 struct ForeignKey {
     table: String,
-    column: String,
+    /// Its number in the table.
+    id: i64,
     parent: String,
-    referenced: String,
     on_delete: String,
     on_update: String,
+    /// Each column, and the one that it references.
+    columns: Vec<(String, String)>,
+}
+
+impl ForeignKey {
+    /// Its columns, for a message: `shop, number`.
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|(own, _)| own.as_str()).collect();
+        names.join(", ")
+    }
 }
 
 /// What a write does to rows that others may reference.
@@ -156,17 +166,19 @@ fn find<'v>(
         return Ok(Some(found));
     }
     for key in keys.iter().filter(|key| key.table.eq_ignore_ascii_case(table.name())) {
-        let Ok(place) = table.column(&key.column) else { continue };
-        let value = written(place);
+        let value = |name: &str| table.column(name).map_or(ValueRef::Null, written);
         let is_itself = key.parent.eq_ignore_ascii_case(table.name())
-            && table.column(&key.referenced).is_ok_and(|place| written(place) == value);
-        if value.is_null() || is_itself {
+            && key.columns.iter().all(|(column, to)| value(column) == value(to));
+        let values: Vec<Value<'_>> = key.columns.iter().map(|(own, _)| value(own).into()).collect();
+        if values.contains(&Value::Null) || is_itself {
             continue;
         }
-        let (parent, referenced) = (name(&key.parent), name(&key.referenced));
-        let sql = format!("SELECT EXISTS (SELECT 1 FROM {parent} WHERE {referenced} = ?1)");
-        if !exists(connection, &sql, &[value.into()])? {
-            return Ok(Some(Error::missing_parent(table.name(), &key.column, &key.parent)));
+        let equal = key.columns.iter().enumerate();
+        let equal = equal.map(|(at, (_, to))| format!("{} = ?{}", name(to), at + 1));
+        let (parent, equal) = (name(&key.parent), equal.collect::<Vec<_>>().join(" AND "));
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {parent} WHERE {equal})");
+        if !exists(connection, &sql, &values)? {
+            return Ok(Some(Error::missing_parent(table.name(), &key.names(), &key.parent)));
         }
     }
     match operation {
@@ -188,12 +200,12 @@ fn referring(
     depth: usize,
 ) -> Result<Option<Error>> {
     for key in keys.iter().filter(|key| key.parent.eq_ignore_ascii_case(parent)) {
-        let referenced = name(&key.referenced);
-        let children = format!(
-            "{} IN (SELECT {referenced} FROM {} WHERE {rows})",
-            name(&key.column),
-            name(parent)
-        );
+        let list = |part: fn(&(String, String)) -> &str| {
+            key.columns.iter().map(|pair| name(part(pair))).collect::<Vec<_>>().join(", ")
+        };
+        let (own, referenced) = (list(|(own, _)| own), list(|(_, to)| to));
+        let children =
+            format!("({own}) IN (SELECT {referenced} FROM {} WHERE {rows})", name(parent));
         let table = name(&key.table);
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {children})");
         if !exists(connection, &sql, parameters)? {
@@ -215,31 +227,36 @@ fn referring(
                     return Ok(Some(found));
                 }
             }
-            _ => return Ok(Some(Error::still_referenced(&key.table, &key.column, parent))),
+            _ => return Ok(Some(Error::still_referenced(&key.table, &key.names(), parent))),
         }
     }
     Ok(None)
 }
 
 fn foreign_keys(connection: &mut Connection) -> Result<Vec<ForeignKey>> {
-    let rows = connection.all_rows(FOREIGN_KEYS, &[])?.into_iter();
-    Ok(rows
-        .map(|row| {
-            let mut cells = row.into_iter().map(|cell| match cell {
-                Value::Text(text) => text.into_owned(),
-                _ => String::new(),
-            });
-            let mut next = || cells.next().unwrap_or_default();
-            ForeignKey {
-                table: next(),
-                column: next(),
-                parent: next(),
-                referenced: next(),
-                on_delete: next(),
-                on_update: next(),
+    let mut keys: Vec<ForeignKey> = Vec::new();
+    for row in connection.all_rows(FOREIGN_KEYS, &[])? {
+        let id = match row.get(1) {
+            Some(Value::Int(id)) => *id,
+            _ => 0,
+        };
+        let mut cells = row.into_iter().map(|cell| match cell {
+            Value::Text(text) => text.into_owned(),
+            _ => String::new(),
+        });
+        let mut next = || cells.next().unwrap_or_default();
+        let (table, _) = (next(), next());
+        let (parent, on_delete, on_update) = (next(), next(), next());
+        let pair = (next(), next());
+        match keys.last_mut().filter(|key| key.id == id && key.table == table) {
+            Some(key) => key.columns.push(pair),
+            None => {
+                let columns = vec![pair];
+                keys.push(ForeignKey { table, id, parent, on_delete, on_update, columns });
             }
-        })
-        .collect())
+        }
+    }
+    Ok(keys)
 }
 
 fn exists(connection: &mut Connection, sql: &str, parameters: &[Value<'_>]) -> Result<bool> {

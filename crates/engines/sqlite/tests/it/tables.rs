@@ -161,6 +161,7 @@ fn tables_of_other_programs_are_read() {
     assert_eq!(two.columns()[1].reference.as_ref().unwrap().column, "k");
     let auto = table("auto");
     assert_eq!(auto.key_generation(), KeyGeneration::Engine);
+    assert!(auto.never_reuses_keys() && !two.never_reuses_keys());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::response::builder::ResponseBuilder;
-use bobak_core::{ColumnRole, ColumnSchema, KeyGeneration};
+use bobak_core::{ColumnRole, ColumnSchema, KeyGeneration, TableSchema};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 
@@ -61,12 +61,30 @@ fn write_table(out: &mut String, table: &CachedTable) {
             KeyGeneration::Engine | KeyGeneration::Uuid => "made",
         },
     );
+    if schema.never_reuses_keys() {
+        out.push_str(",\"never_reuse_keys\":true");
+    }
+    write_foreign_keys(out, schema);
     out.push_str(",\"columns\":[");
     for (index, column) in columns.iter().enumerate() {
         out.push_str(if index > 0 { "," } else { "" });
         write_column(out, column);
     }
     out.push_str("]}");
+}
+
+fn write_foreign_keys(out: &mut String, schema: &TableSchema) {
+    let columns = schema.columns();
+    for (index, key) in schema.foreign_keys().iter().enumerate() {
+        out.push_str(if index > 0 { ",{\"columns\":" } else { ",\"foreign_keys\":[{\"columns\":" });
+        let own = key.columns.iter().filter_map(|&position| columns.get(position));
+        write_list(out, own.map(|column| &*column.name));
+        out.push_str(",\"references\":{\"table\":");
+        write_string(out, &key.table);
+        out.push_str(",\"columns\":");
+        write_list(out, key.referenced.iter().map(|name| &**name));
+        out.push_str(if index + 1 == schema.foreign_keys().len() { "}}]" } else { "}}" });
+    }
 }
 
 fn write_column(out: &mut String, column: &ColumnSchema) {

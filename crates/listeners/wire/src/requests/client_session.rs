@@ -4,7 +4,7 @@ use crate::connection::{AuthenticatedClient, Connection, Disconnect};
 use crate::state::WireServerState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, Session,
+    BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, SchemaLoss, Session,
     TransactionControl, Value, Write, WriteBatch,
 };
 use bobak_wire::{FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, encode_response};
@@ -176,6 +176,14 @@ impl ClientSession<'_> {
             Request::Prepare { handle, text } => handles.prepare(handle, text),
             Request::Forget { table, handle } => handles.forget(table, handle),
             Request::Tables => encode_response::schemas(output, id, &session.tables()?)?,
+            Request::Losses => {
+                let mut rows = RowBuffer::default();
+                for SchemaLoss { table, what } in session.schema_details()?.losses {
+                    let loss = [Value::Text(table), Value::Text(what)];
+                    rows.push(&loss.as_slice())?;
+                }
+                encode_response::rows(output, id, false, rows.as_bytes())?;
+            }
             Request::Alter(changes) => {
                 session.alter(&changes)?;
                 encode_response::ok(output, id);

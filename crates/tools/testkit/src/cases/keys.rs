@@ -253,3 +253,38 @@ pub fn a_table_may_be_all_key(harness: &dyn Harness) -> Check {
         holds("found", probe.get(&mark, row![2, 2])?.is_some())
     })
 }
+
+/// An engine that promises it never makes the key of a deleted row again, and finds that in the table.
+pub fn keys_of_deleted_rows_are_not_used_again(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let ticket = std::sync::Arc::new(
+        bobak_core::TableSchema::builder("ticket")
+            .column(bobak_core::ColumnSchema::of::<i64>("id"))
+            .column(bobak_core::ColumnSchema::of::<String>("name"))
+            .key(["id"])
+            .never_reuse_keys()
+            .build()?,
+    );
+    let probe = match Probe::with_tables(store.engine(), &[&ticket]) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            return holds("it says so", !store.engine().capabilities().unreused_keys);
+        }
+        probe => probe?,
+    };
+    holds("it says so", probe.capabilities.unreused_keys)?;
+    let found = store.engine().tables()?;
+    holds("the description is the same", found.iter().any(|table| table.same_as(&ticket)))?;
+    let batch = [NULL, NULL].map(|key| crate::Entry::insert(&ticket, row![key, "x"]));
+    let made = probe.batch(&batch, bobak_core::OnError::Stop).outcomes()?;
+    let last = super::keys_of("made", made)?.last().copied().unwrap_or_default();
+    probe.delete(&ticket, row![last])?;
+    let insert = || -> Check<i64> {
+        let made = super::keys_of("made", [probe.insert(&ticket, row![NULL, "y"])?])?;
+        Ok(made.last().copied().unwrap_or_default())
+    };
+    let next = insert()?;
+    holds("a new key", next > last)?;
+    probe.insert(&ticket, row![next + 10, "given"])?;
+    probe.delete_where(&ticket, None)?;
+    holds("after the given one", insert()? > next + 10)
+}

@@ -189,3 +189,68 @@ pub fn a_link_to_a_unique_column(harness: &dyn Harness) -> Check {
     probe.delete(&team, row![2])?;
     same("fans", super::ids(&probe.all(&fan)?), vec![1, 3])
 }
+
+/// A foreign key of several columns needs a row with all of their values, unless one of them is NULL.
+pub fn links_of_several_columns(harness: &dyn Harness) -> Check {
+    for on_delete in [OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull, OnDelete::NoAction]
+    {
+        let store = harness.fresh()?;
+        let (order, line) = order_and_line(on_delete)?;
+        match create(store.engine(), &[&order, &line]) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+            other => other?,
+        }
+        let found = store.engine().tables()?;
+        let is_same = |table: &Table| found.iter().any(|other| other.same_as(table));
+        holds("the descriptions are the same", is_same(&order) && is_same(&line))?;
+        let probe = Probe::new(store.engine())?;
+        probe.insert_all(&order, [row!["a", 1, 10], row!["a", 2, 20], row!["b", 1, 30]])?;
+        let rows = [row![1, 1, "a"], row![2, 2, "a"], row![3, 1, "b"], row![4, 9, NULL]];
+        probe.insert_all(&line, rows)?;
+        for verb in [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert] {
+            let wrong = probe.write(&line, verb, row![9, 2, "b"]);
+            fails_in(&format!("{verb:?}"), wrong, ErrorKind::Constraint, "line")?;
+        }
+        let wrong = probe.update(&line, row![4, 9, "a"]);
+        fails_in("no longer NULL", wrong, ErrorKind::Constraint, "line")?;
+        let batch = [row![10, 2, "b"]].map(|row| Entry::insert(&line, row));
+        let sent = probe.batch(&batch, OnError::Stop);
+        fails_in("in a batch", sent.whole, ErrorKind::Constraint, "line")?;
+        same("total changes", probe.update(&order, row!["a", 1, 11])?, ONE)?;
+        let deleted = probe.delete(&order, row!["a", 1]);
+        let left = probe.all(&line)?;
+        match on_delete {
+            OnDelete::Restrict | OnDelete::NoAction => {
+                fails_in("delete", deleted, ErrorKind::Constraint, "line")?;
+                same("all are there", super::ids(&left), vec![1, 2, 3, 4])?;
+                probe.delete(&line, row![2])?;
+                same("nobody's", probe.delete(&order, row!["a", 2])?, ONE)?;
+            }
+            OnDelete::Cascade => same("it went", super::ids(&left), vec![2, 3, 4])?,
+            OnDelete::SetNull => same("refers to none", left[0].clone(), row![1, NULL, NULL])?,
+        }
+    }
+    Ok(())
+}
+
+/// An order with a key of two columns, and a line that names them in another order.
+fn order_and_line(on_delete: OnDelete) -> Check<(Table, Table)> {
+    use bobak_core::{ColumnSchema, ForeignKey, TableSchema};
+    let order = TableSchema::builder("order")
+        .column(ColumnSchema::of::<String>("shop").max_chars(20))
+        .column(ColumnSchema::of::<i32>("number"))
+        .column(ColumnSchema::of::<i64>("total"))
+        .key(["shop", "number"])
+        .build()?;
+    let line = TableSchema::builder("line")
+        .column(ColumnSchema::of::<i64>("id"))
+        .column(ColumnSchema::of::<Option<i32>>("order_number"))
+        .column(ColumnSchema::of::<Option<String>>("order_shop").max_chars(20))
+        .key(["id"])
+        .foreign_key(
+            ["order_number", "order_shop"],
+            ForeignKey::new("order", ["number", "shop"], on_delete),
+        )
+        .build()?;
+    Ok((order.into(), line.into()))
+}

@@ -1,22 +1,21 @@
 //! Sessions: which connection runs an operation, and what happens if it breaks.
 
+mod response;
+
+use self::response::{WINDOW, count, hand_out, losses, ok};
 use crate::batch;
 use crate::broken::{Broken, CallError, Effect};
 use crate::engine::RemoteState;
 use crate::link::{Link, unexpected};
 use crate::pool::{PooledLink, Purpose};
-use crate::row::RenamedRow;
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
-    Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
-    WriteBatch,
+    Row, RowBuffer, SchemaChange, SchemaDetails, Session, Source, TableSchema, TransactionControl,
+    Value, Write, WriteBatch,
 };
 use bobak_wire::{FrameHeader, Response, encode_request};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-
-/// How many bytes of rows the server may send before the client requests more.
-const WINDOW: u32 = 1 << 20;
 
 /// A session. It acquires a connection at its first operation and keeps it, unless all sessions share one.
 pub(crate) struct RemoteSession<'e> {
@@ -215,60 +214,6 @@ impl<'e> RemoteSession<'e> {
     }
 }
 
-/// Passes the rows of a response on as they arrive.
-fn hand_out(
-    link: &mut Link,
-    id: u32,
-    mut head: FrameHeader,
-    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-) -> Result<(), CallError> {
-    let mut names = Vec::new();
-    let mut taken = 0;
-    loop {
-        let mut stopped = Ok(true);
-        match link.response(head)? {
-            Response::Columns { columns, .. } => names = columns,
-            Response::Rows(rows) => {
-                for found in rows {
-                    let found = found.map_err(Broken::Garbled)?;
-                    stopped = if names.is_empty() {
-                        row(&found)
-                    } else {
-                        row(&RenamedRow { row: found, columns: &names })
-                    };
-                    if !matches!(stopped, Ok(true)) {
-                        break;
-                    }
-                }
-            }
-            other => return Err(unexpected(&other)),
-        }
-        if !head.more {
-            return stopped.map(drop).map_err(CallError::Rejected);
-        }
-        if !matches!(stopped, Ok(true)) {
-            link.put_more(|out| {
-                encode_request::cancel(out, id);
-                Ok(())
-            })?;
-            link.send()?;
-            link.drain(id)?;
-            return stopped.map(drop).map_err(CallError::Rejected);
-        }
-        taken += link.body_len();
-        if taken >= WINDOW as usize / 2 {
-            let credit = u32::try_from(taken).unwrap_or(u32::MAX);
-            link.put_more(|out| {
-                encode_request::credit(out, id, credit);
-                Ok(())
-            })?;
-            link.send()?;
-            taken = 0;
-        }
-        head = link.receive(id)?;
-    }
-}
-
 impl Session for RemoteSession<'_> {
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         // Statements that begin and end transactions must not be interrupted.
@@ -421,6 +366,16 @@ impl Session for RemoteSession<'_> {
         })
     }
 
+    fn schema_details(&self) -> Result<SchemaDetails> {
+        let put = |link: &mut Link| {
+            link.put(|out, id| {
+                encode_request::losses(out, id);
+                Ok(())
+            })
+        };
+        self.call(self.effect_of_read(), &put, losses)
+    }
+
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.done(self.effect_of_write(), &|out, id| encode_request::alter(out, id, changes))
     }
@@ -431,20 +386,6 @@ impl Session for RemoteSession<'_> {
             link.put(|out, id| encode_request::execute(out, id, source))
         };
         self.call(self.effect_of_write(), &put, count)
-    }
-}
-
-fn ok(link: &mut Link, head: FrameHeader) -> Result<(), CallError> {
-    match link.response(head)? {
-        Response::Ok => Ok(()),
-        other => Err(unexpected(&other)),
-    }
-}
-
-fn count(link: &mut Link, _: u32, head: FrameHeader) -> Result<u64, CallError> {
-    match link.response(head)? {
-        Response::Count(rows) => Ok(rows),
-        other => Err(unexpected(&other)),
     }
 }
 

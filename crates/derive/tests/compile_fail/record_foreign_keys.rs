@@ -1,0 +1,23 @@
+use bobak_derive::Record;
+
+#[derive(Record)]
+#[record(foreign_key(a, b, references = "t"))]
+#[record(foreign_key(a, references = "t(x, y)"))]
+#[record(foreign_key(c, references = "t(x)"))]
+#[record(foreign_key(a, b, references = "t(x, y)", on_delete = "set_null"))]
+#[record(foreign_key(a, a, references = "t(x, y)"))]
+#[record(foreign_key(a = 1, references = "t(x)"))]
+struct Line {
+    id: i64,
+    a: i64,
+    b: Option<i64>,
+}
+
+#[derive(Record)]
+#[record(never_reuse_keys)]
+struct Given {
+    #[record(key)]
+    name: String,
+}
+
+fn main() {}

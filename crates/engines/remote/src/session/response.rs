@@ -1,0 +1,98 @@
+//! Reads the responses of the server.
+
+use crate::broken::{Broken, CallError};
+use crate::link::{Link, unexpected};
+use crate::row::RenamedRow;
+use bobak_core::{Result, Row, SchemaDetails, ValueRef};
+use bobak_wire::{FrameHeader, Response, encode_request};
+
+/// How many bytes of rows the server may send before the client requests more.
+pub(super) const WINDOW: u32 = 1 << 20;
+
+/// Passes the rows of a response on as they arrive.
+pub(super) fn hand_out(
+    link: &mut Link,
+    id: u32,
+    mut head: FrameHeader,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<(), CallError> {
+    let mut names = Vec::new();
+    let mut taken = 0;
+    loop {
+        let mut stopped = Ok(true);
+        match link.response(head)? {
+            Response::Columns { columns, .. } => names = columns,
+            Response::Rows(rows) => {
+                for found in rows {
+                    let found = found.map_err(Broken::Garbled)?;
+                    stopped = if names.is_empty() {
+                        row(&found)
+                    } else {
+                        row(&RenamedRow { row: found, columns: &names })
+                    };
+                    if !matches!(stopped, Ok(true)) {
+                        break;
+                    }
+                }
+            }
+            other => return Err(unexpected(&other)),
+        }
+        if !head.more {
+            return stopped.map(drop).map_err(CallError::Rejected);
+        }
+        if !matches!(stopped, Ok(true)) {
+            link.put_more(|out| {
+                encode_request::cancel(out, id);
+                Ok(())
+            })?;
+            link.send()?;
+            link.drain(id)?;
+            return stopped.map(drop).map_err(CallError::Rejected);
+        }
+        taken += link.body_len();
+        if taken >= WINDOW as usize / 2 {
+            let credit = u32::try_from(taken).unwrap_or(u32::MAX);
+            link.put_more(|out| {
+                encode_request::credit(out, id, credit);
+                Ok(())
+            })?;
+            link.send()?;
+            taken = 0;
+        }
+        head = link.receive(id)?;
+    }
+}
+
+pub(super) fn ok(link: &mut Link, head: FrameHeader) -> Result<(), CallError> {
+    match link.response(head)? {
+        Response::Ok => Ok(()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+pub(super) fn count(link: &mut Link, _: u32, head: FrameHeader) -> Result<u64, CallError> {
+    match link.response(head)? {
+        Response::Count(rows) => Ok(rows),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The parts of the schemas that Bobak's descriptions lack.
+pub(super) fn losses(
+    link: &mut Link,
+    _: u32,
+    head: FrameHeader,
+) -> Result<SchemaDetails, CallError> {
+    let rows = match link.response(head)? {
+        Response::Rows(rows) => rows,
+        other => return Err(unexpected(&other)),
+    };
+    let mut details = SchemaDetails::default();
+    for row in rows {
+        let row = row.map_err(Broken::Garbled)?;
+        if let (ValueRef::Text(table), ValueRef::Text(what)) = (row.value(0), row.value(1)) {
+            details.lose(table, what.to_owned());
+        }
+    }
+    Ok(details)
+}
