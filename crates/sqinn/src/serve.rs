@@ -183,8 +183,7 @@ fn rows<'v, W: Write + Send + 'static>(
             Ok(None) => return Ok(None),
             Err(error) => return Ok(Some(message(error))),
         };
-        let mut tags = columns.iter();
-        let mut writer = output.row();
+        let (mut tags, mut writer) = (columns.iter(), output.row());
         let kinds = columns.iter().filter_map(|tag| tag.kind());
         let read = row.read(kinds, |value| {
             if let Some(&tag) = tags.next() {

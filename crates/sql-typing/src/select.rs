@@ -341,8 +341,7 @@ fn share_columns(
             _ => continue,
         };
         for name in &shared {
-            let kinds = (left_kind(name), source.columns.find(name));
-            if let (Some(left), Some(right)) = kinds
+            if let (Some(left), Some(right)) = (left_kind(name), source.columns.find(name))
                 && left.unit() != right.unit()
             {
                 let message = format!("a join by the column {name}, which has two types: write ON");

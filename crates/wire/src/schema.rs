@@ -298,10 +298,9 @@ pub(crate) fn read_change(reader: &mut MessageReader<'_>) -> Result<SchemaChange
         CREATE_TABLE => Ok(SchemaChange::CreateTable(table)),
         ADD_COLUMN | ADD_REFERENCE => {
             inside(table.columns().len())?;
-            let column = place;
             Ok(match kind {
-                ADD_COLUMN => SchemaChange::AddColumn { table, column },
-                _ => SchemaChange::AddReference { table, column },
+                ADD_COLUMN => SchemaChange::AddColumn { table, column: place },
+                _ => SchemaChange::AddReference { table, column: place },
             })
         }
         ADD_FOREIGN_KEY => {

@@ -235,13 +235,8 @@ pub fn validate(
     fields.find_map(|((field, name), column)| {
         let checked = match column.given {
             None if plain && !column.required => return None,
-            _ if nulls.contains(field) => {
-                if column.required {
-                    Err("NULL is not allowed".to_owned())
-                } else {
-                    Ok(())
-                }
-            }
+            _ if nulls.contains(field) && column.required => Err("NULL is not allowed".to_owned()),
+            _ if nulls.contains(field) => Ok(()),
             None if plain => return None,
             None => read::parse(Type::Text, field).map(drop),
             Some(ty) => value(ty, field).and_then(|value| match value {

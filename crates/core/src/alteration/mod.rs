@@ -317,11 +317,11 @@ impl TableAlteration {
     }
 
     /// The new name of a stored column.
-    fn new_name(&self, name: &Cow<'static, str>) -> Cow<'static, str> {
+    fn new_name(&self, name: &str) -> Cow<'static, str> {
         let old = self.from.column(name).ok();
         let new = self.sources.iter().position(|source| source.is_some() && *source == old);
         let column = new.and_then(|new| self.to.columns().get(new));
-        column.map_or_else(|| name.clone(), |column| column.name.clone())
+        column.map_or_else(|| name.to_owned().into(), |column| column.name.clone())
     }
 
     /// Rejects other foreign keys of several columns, and another use of deleted keys.

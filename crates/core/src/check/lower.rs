@@ -188,8 +188,7 @@ impl CheckConverter<'_> {
             ("nullif", [_, _]) => CheckFunction::NullIf,
             (_, arguments) => {
                 let count = arguments.len();
-                let function = format!("the function {name} with {count} arguments");
-                return Err(not_supported(&function));
+                return Err(not_supported(&format!("the function {name} with {count} arguments")));
             }
         };
         let arguments = match function {

@@ -99,8 +99,8 @@ fn check_key(table: &RecordAst<'_>, errors: &mut Errors) {
 fn check_foreign_keys(table: &RecordAst<'_>, errors: &mut Errors) {
     for (columns, key) in &table.foreign_keys {
         let mut fields = columns.iter().filter_map(|&place| table.columns.get(place));
-        let sets_null = [&key.on_delete, &key.on_update].into_iter().flatten();
-        let sets_null = sets_null.filter(|action| action.value == "SetNull").last();
+        let mut sets_null = [&key.on_delete, &key.on_update].into_iter().flatten();
+        let sets_null = sets_null.rfind(|action| action.value == "SetNull");
         let required = fields.find(|field| field.shape.optional == Some(false));
         if let (Some(action), Some(field)) = (sets_null, required) {
             let message = format!(

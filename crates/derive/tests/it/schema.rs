@@ -202,6 +202,7 @@ fn the_derive_and_the_core_agree_on_the_most_columns() {
 }
 
 #[derive(Record)]
+#[allow(clippy::duplicated_attributes, reason = "a field may be in two foreign keys")]
 #[record(
     crate = "shim",
     never_reuse_keys,

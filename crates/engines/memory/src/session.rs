@@ -192,10 +192,7 @@ impl Session for MemorySession<'_> {
             Some(_) => None,
             None => Some(self.shared.writer.hold()?),
         };
-        let slots = {
-            let table = self.read(inner, change.table)?;
-            change::concerned(table, change.condition)
-        };
+        let slots = change::concerned(self.read(inner, change.table)?, change.condition);
         Interrupt::check()?;
         let run = |state: &mut Arc<DatabaseState>| {
             let position = state.find(change.table)?;

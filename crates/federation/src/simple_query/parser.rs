@@ -170,9 +170,7 @@ impl ExpressionConverter<'_> {
             None => self.column(&expression)?,
         };
         let descending = parser.word("desc");
-        if !descending {
-            parser.word("asc");
-        }
+        let _ascending = !descending && parser.word("asc");
         Some(Order { column, descending })
     }
 

@@ -171,10 +171,8 @@ impl SegmentWriter {
                     tables.insert(name, NamedTable { number, columns });
                 }
                 Frame::Page(page) => {
-                    if let Some(change) = page.changes.last() {
-                        let change = LoggedChange::of(*change)?;
-                        last = Some((change.id, change.at));
-                    }
+                    let change = page.changes.last().map(|change| LoggedChange::of(*change));
+                    last = change.transpose()?.map(|change| (change.id, change.at)).or(last);
                 }
                 Frame::Layouts(ArchivedLayouts { layouts, .. }) => named = Some(layouts),
                 Frame::Stop(found) => stop = Some(found),

@@ -247,9 +247,8 @@ fn check(table: &TableSchema) -> Result<()> {
     }
     let keys = table.all_foreign_keys();
     for (at, column) in table.columns().iter().enumerate() {
-        let place = |error: Error| {
-            error.in_table(table.name().to_owned()).in_column(column.name.to_string())
-        };
+        let at_column = |error: Error| error.in_column(column.name.to_string());
+        let place = |error: Error| at_column(error.in_table(table.name().to_owned()));
         if column.ty == Type::Any || column.storage == Storage::Any {
             let message = "a column of any class: PostgreSQL's columns have one type each";
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
