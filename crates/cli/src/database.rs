@@ -64,7 +64,10 @@ fn open_existing_with(builder: DbBuilder, url: &str) -> Result<Db> {
 fn must_exist(url: &str) -> Result<()> {
     match file_of(url) {
         Some(file) if !file.exists() => {
-            Err(Error::failed(format!("file {} does not exist", file.display())))
+            let file = file.display();
+            let message =
+                format!("file {file} does not exist: `bobak import` and `bobak serve` create one");
+            Err(Error::failed(message))
         }
         _ => Ok(()),
     }

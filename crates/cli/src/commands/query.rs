@@ -5,7 +5,7 @@ use crate::commands::format::{CsvOptions, OutputFormat};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::export::OutputColumn;
-use crate::output::{OutputTarget, Terminal, rate};
+use crate::output::{OutputTarget, Terminal, count, rate};
 use crate::result_columns::result_columns;
 use bobak::schema::Type;
 use bobak::{DynRow, Row, Value, ValueRef};
@@ -75,7 +75,9 @@ impl QueryCommand {
         if !returns_rows(&sql) {
             let changed = db.execute(&sql, parameters)?;
             db.flush()?;
-            screen.note(format_args!("{} changed", rate(changed, begun.elapsed())));
+            let noun = if changed == 1 { "row" } else { "rows" };
+            let seconds = begun.elapsed().as_secs_f64();
+            screen.note(format_args!("{} {noun} changed in {seconds:.2} s", count(changed)));
             return Ok(());
         }
         let mut output = OutputTarget::open(self.output.as_deref())?;
