@@ -73,6 +73,7 @@ pub use transaction::{Savepoint, Transaction};
 pub mod query {
     pub use crate::dynamic::DynRows;
     pub use crate::rows::Rows;
+    pub use crate::shape::{Page, PageRequest, PageToken};
     pub use bobak_core::{
         AnyColumn, Assignment, Column, Expression, Filter, Operand, Order, OrderBy, Query,
         Selection, SelectionPart, Summable, count,

@@ -21,8 +21,9 @@ impl<T: Record> Table<'_, T> {
         query: impl Into<Query<T>>,
         with: &S::With,
     ) -> Result<Vec<S>> {
-        let loaded = load_shapes(&self.access.source, query.into(), with);
-        loaded.map_err(|error| self.access.in_table(error))
+        let query = query.into();
+        let load = |source: &SessionSource<'_>| load_from(source, &query, with);
+        in_snapshot(&self.access.source, load).map_err(|error| self.access.in_table(error))
     }
 
     /// Loads the [shape](trait@crate::Shape) of the record with this key, or `None`.
@@ -39,29 +40,26 @@ impl<T: Record> Table<'_, T> {
     }
 }
 
-/// The shapes of a query. Outside a transaction all queries of a shape with parts see one state of the engine, if it has
-/// read-only transactions.
-fn load_shapes<S: Shape>(
+/// Runs queries that see one state of the engine, if it has read-only transactions, or if the source is a transaction.
+pub(super) fn in_snapshot<R>(
     source: &SessionSource<'_>,
-    query: Query<S::Record>,
-    with: &S::With,
-) -> Result<Vec<S>> {
-    let SessionSource::Engine(handle) = source else { return load_from(source, query, with) };
+    run: impl FnOnce(&SessionSource<'_>) -> Result<R>,
+) -> Result<R> {
+    let SessionSource::Engine(handle) = source else { return run(source) };
     let session = handle.engine()?.session()?;
     match session.begin_reading() {
         Ok(()) => {
             let index = source.engine_index();
             let session = TransactionSession::new(session, source.engines(), index);
-            let snapshot = SessionSource::Transaction(&session);
-            let loaded = load_from(&snapshot, query, with);
+            let result = run(&SessionSource::Transaction(&session));
             let end =
                 |session: &dyn bobak_core::Session| session.control(TransactionControl::Rollback);
             let ended = (&session as &dyn LendSession).with(end);
-            loaded.and_then(|shapes| ended.map(|()| shapes))
+            result.and_then(|result| ended.map(|()| result))
         }
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             drop(session);
-            load_from(source, query, with)
+            run(source)
         }
         Err(error) => Err(error),
     }
@@ -69,13 +67,21 @@ fn load_shapes<S: Shape>(
 
 fn load_from<S: Shape>(
     source: &SessionSource<'_>,
-    query: Query<S::Record>,
+    query: &Query<S::Record>,
     with: &S::With,
 ) -> Result<Vec<S>> {
     let mut columns = ShapeColumns::default();
     S::columns(&mut columns);
-    let table = S::Record::schema();
-    let rows = ShapeRows::query(source, table, columns, &query)?;
-    let parts = S::load_parts(&ShapeLevel { source, rows: &rows }, with)?;
+    let select = query.to_select(S::Record::schema(), columns.exprs())?;
+    build(source, &ShapeRows::select(source, columns, select)?, with)
+}
+
+/// The shapes of rows.
+pub(super) fn build<S: Shape>(
+    source: &SessionSource<'_>,
+    rows: &ShapeRows,
+    with: &S::With,
+) -> Result<Vec<S>> {
+    let parts = S::load_parts(&ShapeLevel { source, rows }, with)?;
     (0..rows.len()).map(|number| S::build(&rows.row(number), number, &parts)).collect()
 }

@@ -4,14 +4,17 @@
 //! rows      the rows of one level of a shape
 //! links     which row of a level belongs to which row of the level above
 //! related   the parts of a shape: related records, values, counts
+//! page      pages, with tokens for the next one
 //! load      runs the queries of a shape, all in one snapshot if the engine has such
 //! ```
 
 mod links;
 mod load;
+mod page;
 mod related;
 mod rows;
 
+pub use page::{Page, PageRequest, PageToken};
 pub use related::{RelatedCounts, RelatedRecords, RelatedValues};
 pub use rows::{ShapeColumns, ShapeLevel, read_shape_field};
 

@@ -33,11 +33,11 @@ impl ShapeColumns {
         }
     }
 
-    fn exprs(&self) -> Vec<Expr> {
+    pub(super) fn exprs(&self) -> Vec<Expr> {
         self.0.iter().copied().map(Expr::Column).collect()
     }
 
-    fn position(&self, column: usize) -> usize {
+    pub(super) fn position(&self, column: usize) -> usize {
         self.0.iter().position(|other| *other == column).unwrap_or(usize::MAX)
     }
 }
@@ -52,17 +52,6 @@ pub struct ShapeRows {
 }
 
 impl ShapeRows {
-    /// The rows of a query.
-    pub(super) fn query<T>(
-        source: &SessionSource<'_>,
-        table: &Arc<TableSchema>,
-        columns: ShapeColumns,
-        query: &Query<T>,
-    ) -> Result<Self> {
-        let select = query.to_select(table, columns.exprs())?;
-        Self::select(source, columns, select)
-    }
-
     /// The rows of a query with one of the link's values in its column. The query's limit and offset are returned, since
     /// they apply to the rows of each row above.
     pub(super) fn linked<T>(
@@ -88,7 +77,12 @@ impl ShapeRows {
         Ok((Self::select(source, columns, select)?, limits))
     }
 
-    fn select(source: &SessionSource<'_>, columns: ShapeColumns, select: Select) -> Result<Self> {
+    /// The rows of a query that selects these columns.
+    pub(super) fn select(
+        source: &SessionSource<'_>,
+        columns: ShapeColumns,
+        select: Select,
+    ) -> Result<Self> {
         let select = source.with_values_of_subqueries(select)?;
         let mut rows = RowBuffer::default();
         let mut positions = Vec::new();
@@ -103,6 +97,11 @@ impl ShapeRows {
     /// The number of rows.
     pub(super) fn len(&self) -> usize {
         self.positions.len()
+    }
+
+    /// Drops the rows after the first ones.
+    pub(super) fn truncate(&mut self, rows: usize) {
+        self.positions.truncate(rows);
     }
 
     /// The row with a number.

@@ -29,6 +29,7 @@ mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
 mod migrations; // plans, files, and failures at every step
+mod pages;
 mod pipelines;
 #[cfg(feature = "sqlite")]
 mod power_cuts; // during pipelines, backups and archives

@@ -9,21 +9,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Record, Debug, Clone, PartialEq)]
-struct User {
-    id: i64,
+pub struct User {
+    pub id: i64,
     #[record(unique)]
-    name: String,
+    pub name: String,
     #[record(references = User, index, on_delete = "set_null")]
-    boss_id: Option<i64>,
+    pub boss_id: Option<i64>,
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
-struct Article {
-    id: i64,
-    title: String,
+pub struct Article {
+    pub id: i64,
+    pub title: String,
     #[record(references = User, index)]
-    author_id: i64,
-    draft: Option<bool>,
+    pub author_id: i64,
+    pub draft: Option<bool>,
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
@@ -66,25 +66,25 @@ impl Article {
 
 #[derive(Shape, Debug, PartialEq)]
 #[shape(of = User)]
-struct Author {
-    name: String,
+pub struct Author {
+    pub name: String,
     #[shape(one = User::BOSS)]
-    boss: Option<User>,
+    pub boss: Option<User>,
 }
 
 #[derive(Shape, Debug, PartialEq)]
 #[shape(of = Article, with(me: i64))]
-struct ArticleView {
-    title: String,
+pub struct ArticleView {
+    pub title: String,
     #[shape(one = Article::AUTHOR)]
-    author: Author,
+    pub author: Author,
     #[shape(many = Article::TAGS, select = Tag::NAME)]
-    tags: Vec<String>,
+    pub tags: Vec<String>,
     #[shape(count = Article::FAVORITES)]
-    favorites: u64,
+    pub favorites: u64,
     #[shape(exists = Article::FAVORITES, filter = Favorite::USER_ID.eq(me))]
-    favorited: bool,
-    id: i64,
+    pub favorited: bool,
+    pub id: i64,
 }
 
 #[derive(Shape, Debug, PartialEq)]
@@ -134,7 +134,7 @@ fn fill(db: &Db) {
 }
 
 /// Runs `test` on each engine.
-fn on_each_filled(test: impl Fn(&Db)) {
+pub fn on_each_filled(test: impl Fn(&Db)) {
     let filled = |db: Db| {
         db.create_missing_tables().unwrap();
         fill(&db);
