@@ -5,6 +5,7 @@ use super::future::DbFuture;
 use super::stream::AsyncRows;
 use crate::Table;
 use crate::batch::{BatchOptions, BatchReport};
+use crate::shape::{Page, PageRequest, Shape};
 use crate::write_queue::{OnDrop, Ticket, WriteQueue};
 use bobak_core::{
     Assignment, Error, Filter, FromRow, Outcome, Query, Record, Result, Selection, SelectionPart,
@@ -251,6 +252,39 @@ impl<T: Record> AsyncTable<T> {
     {
         let query = query.into();
         self.run(move |table| table.value(query, part))
+    }
+
+    /// Shapes of the records of a query: see [`Table::load`].
+    pub fn load<S>(&self, query: impl Into<Query<T>>, with: S::With) -> DbFuture<Result<Vec<S>>>
+    where
+        S: Shape<Record = T, With: Send + 'static> + Send + 'static,
+    {
+        let query = query.into();
+        self.run(move |table| table.load(query, &with))
+    }
+
+    /// The shape of the record with this key: see [`Table::load_one`].
+    pub fn load_one<S>(&self, key: impl Into<T::Key>, with: S::With) -> DbFuture<Result<Option<S>>>
+    where
+        S: Shape<Record = T, With: Send + 'static> + Send + 'static,
+        T::Key: Send + 'static,
+    {
+        let key = key.into();
+        self.run(move |table| table.load_one(key, &with))
+    }
+
+    /// One page of a query: see [`Table::page`].
+    pub fn page<S>(
+        &self,
+        query: impl Into<Query<T>>,
+        with: S::With,
+        request: PageRequest,
+    ) -> DbFuture<Result<Page<S>>>
+    where
+        S: Shape<Record = T, With: Send + 'static> + Send + 'static,
+    {
+        let query = query.into();
+        self.run(move |table| table.page(query, &with, request))
     }
 
     /// The records of a query as smaller structs: see [`Table::list_as`].

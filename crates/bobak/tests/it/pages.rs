@@ -76,3 +76,24 @@ fn pages_follow_each_other_in_any_order() {
         }
     });
 }
+
+#[cfg(feature = "async")]
+#[test]
+fn shapes_and_pages_are_loaded_async() {
+    on_each_filled(|db| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let articles = bobak::aio::AsyncDb::new(db.clone()).unwrap().table::<Article>();
+        runtime.block_on(async {
+            let query = || Query::all().order_by(Article::TITLE.desc());
+            let views: Vec<ArticleView> = articles.load(query(), 1).await.unwrap();
+            let first =
+                articles.page::<ArticleView>(query(), 1, PageRequest::size(3)).await.unwrap();
+            assert_eq!(first.items, views[..3]);
+            let rest = PageRequest::size(3).after(first.next);
+            let second = articles.page::<ArticleView>(query(), 1, rest).await.unwrap();
+            assert_eq!(second.items, views[3..]);
+            let one = articles.load_one::<ArticleView>(13, 1).await.unwrap();
+            assert_eq!(one.as_ref(), views.first());
+        });
+    });
+}
