@@ -15,6 +15,7 @@ mod cache;
 mod change_capture;
 mod copy;
 mod copy_foreign;
+mod copy_samples;
 mod dynamic;
 #[cfg(feature = "encryption")]
 mod encryption; // a separate run: SQLCipher replaces SQLite
