@@ -5,8 +5,6 @@ use bobak::copy::CopyOptions;
 use bobak::prelude::*;
 use bobak::schema::TableSchema;
 
-const OPTIONS: CopyOptions = CopyOptions::new().checksum(true).allow_loss(true);
-
 /// A database of a program, and what its first copy to a server loses.
 struct Sample {
     name: &'static str,
@@ -308,7 +306,8 @@ fn rows(db: &Db, table: &str) -> Vec<Vec<Value<'static>>> {
 /// Copies everything; returns what is lost.
 fn copy(from: &Db, to: &Db) -> Vec<String> {
     let losses = from.copy_losses(to, &[]).unwrap().iter().map(ToString::to_string).collect();
-    from.copy_to(to, &[], &OPTIONS, |_| {}).unwrap();
+    let options = CopyOptions::new().checksum(true).allow_loss(true);
+    from.copy_to(to, &[], &options, |_| {}).unwrap();
     losses
 }
 
