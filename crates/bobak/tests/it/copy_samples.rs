@@ -111,7 +111,7 @@ fn northwind() -> Sample {
             format!("{n}, 'Product {n}', {}, {n}.25, {n}, '{}'", n % 8 + 1, n % 2)
         }),
         insert("Orders", 200, |n| {
-            let shipped = null_every(9, n, "'1997-01-02 00:00:00'");
+            let sent = null_every(9, n, "'1997-01-02 00:00:00'");
             format!(
                 "{n}, 'C{:04}', '1996-07-{:02} 10:00:00', {shipped}, {n}.5",
                 n % 90 + 1,
