@@ -189,16 +189,30 @@ fn commands(text: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// The flags of each command, as its help lists them.
 fn flags_of_commands() -> BTreeMap<String, BTreeSet<String>> {
-    let help = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_bobak")).args(arguments).output();
-        String::from_utf8(output.expect("runs").stdout).expect("is text")
+    let names = commands_in(&help(&["--help"]));
+    let all_flags = |name: &String| {
+        let own = help(&[name, "--help"]);
+        let inner = commands_in(&own).into_iter().filter(|inner| inner != "help");
+        let inner = inner.map(|inner| help(&[name, &inner, "--help"]));
+        std::iter::once(own.clone())
+            .chain(inner)
+            .flat_map(|text| flags(&text).collect::<Vec<_>>())
+            .collect()
     };
-    let overview = help(&["--help"]);
-    let (_, list) = overview.split_once("Commands:\n").expect("lists the commands");
-    let (list, _) = list.split_once("\n\n").expect("ends the list");
+    names.into_iter().map(|name| (name.clone(), all_flags(&name))).collect()
+}
+
+fn help(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_bobak")).args(arguments).output();
+    String::from_utf8(output.expect("runs").stdout).expect("is text")
+}
+
+/// The commands that a help text lists.
+fn commands_in(help: &str) -> Vec<String> {
+    let list = help.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+    let list = list.split_once("\n\n").map_or(list, |(list, _)| list);
     let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    let names = names.filter(|name| !name.is_empty());
-    names.map(|name| (name.to_owned(), flags(&help(&[name, "--help"])).collect())).collect()
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// All words of a text that begin with two hyphens and a letter.
