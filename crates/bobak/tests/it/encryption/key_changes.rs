@@ -5,7 +5,7 @@ use bobak::engine::sqlite::{JournalMode, OpenMode};
 use bobak_testkit::crash::files::{cut_at_each_step, fail_step};
 
 /// The journal mode that the file's header has.
-fn mode(path: &Path, key: Option<Key>) -> String {
+fn mode(path: &Path, key: Option<EncryptionKey>) -> String {
     let builder = Sqlite::builder().mode(OpenMode::ReadOnly);
     let builder = if let Some(key) = key { builder.key(key) } else { builder };
     let db = Db::builder().open_engine(builder.open(path).unwrap()).unwrap();
@@ -29,7 +29,7 @@ fn a_key_change_keeps_the_journal_mode() {
         let keys = [None, Some(old()), Some(other()), None];
         for pair in keys.windows(2) {
             let builder = Sqlite::builder();
-            let with = |key: &Option<Key>| match key {
+            let with = |key: &Option<EncryptionKey>| match key {
                 Some(key) => builder.clone().key(key.clone()),
                 None => builder.clone(),
             };

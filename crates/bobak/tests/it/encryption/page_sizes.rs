@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn with(size: Option<u32>, key: Key, path: &Path) -> Result<Db, Error> {
+fn with(size: Option<u32>, key: EncryptionKey, path: &Path) -> Result<Db, Error> {
     let builder = Sqlite::builder().key(key);
     let builder = size.into_iter().fold(builder, |builder, size| builder.page_size(size));
     Db::builder().record::<Secret>().open_engine(builder.open(path)?)
