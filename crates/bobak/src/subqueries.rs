@@ -4,30 +4,39 @@ use crate::handle::SessionSource;
 use bobak_core::{Condition, Error, Expr, Result, Row, Select, Session, Source, SubQuery};
 
 impl SessionSource<'_> {
-    /// The query with conditions that its engine takes.
+    /// The query with conditions that this source's engine takes.
     pub(crate) fn with_values_of_subqueries(&self, select: Select) -> Result<Select> {
         let condition = self.replace_subqueries(select.condition)?;
         Ok(Select { condition, ..select })
     }
 
-    /// The condition with the values of each subquery that the engine cannot run itself: because it has no subqueries, or
-    /// because another engine keeps the table.
+    /// The condition as this source's engine takes it.
     pub(crate) fn replace_subqueries(
         &self,
         condition: Option<Condition>,
     ) -> Result<Option<Condition>> {
+        self.replace_for(self.engine_index(), condition)
+    }
+
+    /// The condition with the values of each subquery that the engine at an index cannot run itself: because it has no
+    /// subqueries, or because another engine keeps the table.
+    fn replace_for(
+        &self,
+        engine: usize,
+        condition: Option<Condition>,
+    ) -> Result<Option<Condition>> {
         match condition {
-            Some(condition) if condition.has_subquery() => condition
-                .replace_subqueries(&mut |column, query| self.replace(column, query))
-                .map(Some),
+            Some(condition) if condition.has_subquery() => {
+                let mut replace = |column, query| self.replace(engine, column, query);
+                condition.replace_subqueries(&mut replace).map(Some)
+            }
             condition => Ok(condition),
         }
     }
 
-    fn replace(&self, column: usize, query: SubQuery) -> Result<Condition> {
-        let (engines, own) = (self.engines(), self.engine_index());
-        let keeping = engines.engine_with(&query.table, own);
-        if keeping == own && engines.engine(own)?.capabilities().subqueries {
+    fn replace(&self, engine: usize, column: usize, query: SubQuery) -> Result<Condition> {
+        let keeping = self.engines().engine_with(&query.table, self.engine_index());
+        if keeping == engine && self.engines().engine(engine)?.capabilities().subqueries {
             return Ok(Condition::InQuery { column, query: Box::new(query) });
         }
         let select = Select {
@@ -40,7 +49,7 @@ impl SessionSource<'_> {
             offset: 0,
         };
         let mut values = Vec::new();
-        self.run_on(keeping, &select, &mut |row| {
+        self.query(select, &mut |row| {
             let value = row.get(0);
             if !value.is_null() {
                 values.push(value.to_owned());
@@ -50,14 +59,15 @@ impl SessionSource<'_> {
         Ok(Condition::In { column, values })
     }
 
-    /// Runs a query on an engine of the database: in the session of this source if it is the same engine.
-    pub(crate) fn run_on(
+    /// Runs a query on the engine that keeps its table: in the session of this source if it is the same engine.
+    pub(crate) fn query(
         &self,
-        engine: usize,
-        select: &Select,
+        mut select: Select,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let mut run = |session: &dyn Session| session.query(&Source::Select(select), row);
+        let engine = self.engines().engine_with(&select.table, self.engine_index());
+        select.condition = self.replace_for(engine, select.condition)?;
+        let mut run = |session: &dyn Session| session.query(&Source::Select(&select), row);
         let done = if engine == self.engine_index() {
             self.with(run)
         } else {

@@ -131,9 +131,8 @@ fn load_page<S: Shape>(
 
 fn count(source: &SessionSource<'_>, select: &Select) -> Result<u64> {
     let (columns, order) = (vec![Expr::Count], Vec::new());
-    let select = source.with_values_of_subqueries(Select { columns, order, ..select.clone() })?;
     let mut count = 0;
-    source.run_on(source.engine_index(), &select, &mut |row| {
+    source.query(Select { columns, order, ..select.clone() }, &mut |row| {
         if let ValueRef::Int(rows) = row.get(0) {
             count = rows.unsigned_abs();
         }

@@ -187,9 +187,7 @@ impl ShapeLevel<'_> {
             limit: None,
             offset: 0,
         };
-        let select = self.source.with_values_of_subqueries(select)?;
-        let engine = self.source.engines().engine_with(&select.table, self.source.engine_index());
-        self.source.run_on(engine, &select, &mut |row| {
+        self.source.query(select, &mut |row| {
             if let (Some(count), ValueRef::Int(found)) =
                 (counts.get_mut(values.number(row.get(0)) as usize), row.get(1))
             {

@@ -83,11 +83,9 @@ impl ShapeRows {
         columns: ShapeColumns,
         select: Select,
     ) -> Result<Self> {
-        let select = source.with_values_of_subqueries(select)?;
         let mut rows = RowBuffer::default();
         let mut positions = Vec::new();
-        let engine = source.engines().engine_with(&select.table, source.engine_index());
-        source.run_on(engine, &select, &mut |row| {
+        source.query(select, &mut |row| {
             positions.push(rows.bytes());
             rows.push(row).map(|()| true)
         })?;

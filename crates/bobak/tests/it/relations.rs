@@ -157,6 +157,11 @@ struct SideTagging {
     tag_id: i64,
 }
 
+impl SideTag {
+    const ARTICLES: ToMany<SideTag, Article> =
+        SideTagging::TAG.inverse().then(SideTagging::ARTICLE_ID.refers_to());
+}
+
 fn titles(db: &Db, filter: bobak::Filter<Article>) -> String {
     let articles = db.table::<Article>().unwrap().list(Query::filter(filter)).unwrap();
     articles.into_iter().map(|article| article.title).collect()
@@ -312,6 +317,9 @@ fn shapes_and_filters_cross_engines() {
         }
         assert_eq!(titles(&db, Article::SIDE_TAGS.any(SideTag::NAME.eq("y"))), "ac");
         assert_eq!(titles(&db, Article::SIDE_TAGS.is_empty()), "bd");
+        // There and back: articles that share a tag with another one.
+        let shared = SideTag::ARTICLES.any(Article::TITLE.eq("c"));
+        assert_eq!(titles(&db, Article::SIDE_TAGS.any(shared)), "ac");
         let tagged: Vec<Tagged> = db.table::<Article>().unwrap().load(Query::all(), &()).unwrap();
         let seen: Vec<_> =
             tagged.iter().map(|one| (one.title.as_str(), one.tags.join(""), one.count)).collect();
