@@ -1,6 +1,7 @@
 //! Reading rows by many keys: from a server in a few requests, instead of one for each key.
 
 use crate::access::TableAccess;
+use crate::folded_value::FoldedValue;
 use crate::handle::SessionSource;
 use bobak_core::{Condition, Key, Record, Result, Row, Select, Value, ValueRef};
 use std::collections::HashMap;
@@ -50,7 +51,8 @@ impl TableAccess<'_> {
     }
 
     fn get_chunk<T: Record>(&self, keys: &[T::Key], found: &mut [Option<T>]) -> Result<()> {
-        let mut wanted: HashMap<Vec<String>, Vec<usize>> = HashMap::with_capacity(keys.len());
+        let mut wanted: HashMap<Vec<Option<FoldedValue>>, Vec<usize>> =
+            HashMap::with_capacity(keys.len());
         let mut conditions = Vec::with_capacity(keys.len());
         for (at, key) in keys.iter().enumerate() {
             key.with_values(|values| {
@@ -89,15 +91,9 @@ impl TableAccess<'_> {
     }
 
     /// A key such that two are equal if and only if the engine finds the same row by them.
-    fn folded<'v>(&self, key: impl Iterator<Item = ValueRef<'v>>) -> Vec<String> {
+    fn folded<'v>(&self, key: impl Iterator<Item = ValueRef<'v>>) -> Vec<Option<FoldedValue>> {
         let columns =
             self.schema.key().iter().filter_map(|&place| self.schema.columns().get(place));
-        key.zip(columns)
-            .map(|(value, column)| match value {
-                ValueRef::Text(text) => format!("'{}", column.collation.fold(text)),
-                ValueRef::Float(0.0) => ValueRef::Float(0.0).to_string(),
-                other => other.to_string(),
-            })
-            .collect()
+        key.zip(columns).map(|(value, column)| FoldedValue::new(value, column.collation)).collect()
     }
 }

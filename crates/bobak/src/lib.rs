@@ -35,6 +35,7 @@ mod catalog;
 pub mod changes;
 mod db;
 mod dynamic;
+mod folded_value;
 mod get_many;
 mod handle;
 mod parameters;

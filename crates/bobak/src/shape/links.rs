@@ -1,5 +1,6 @@
 //! Which row of a level belongs to which row of the level above.
 
+use crate::folded_value::FoldedValue;
 use bobak_core::{Collation, Condition, Row, TableSchema, Value, ValueRef};
 use std::collections::HashMap;
 
@@ -9,31 +10,9 @@ pub(super) const NONE: u32 = u32::MAX;
 /// The distinct values of a link column, numbered in the order of their first row.
 #[derive(Default)]
 pub(super) struct LinkValues {
-    numbers: HashMap<LinkValue, u32>,
+    numbers: HashMap<FoldedValue, u32>,
     values: Vec<Value<'static>>,
     collation: Collation,
-}
-
-#[derive(PartialEq, Eq, Hash)]
-enum LinkValue {
-    Int(i64),
-    /// In the folded form of the column's collation.
-    Text(Box<str>),
-    Bytes(Box<[u8]>),
-    /// The bits; zero and minus zero are one value.
-    Float(u64),
-}
-
-impl LinkValue {
-    fn new(value: ValueRef<'_>, collation: Collation) -> Option<Self> {
-        Some(match value {
-            ValueRef::Null => return None,
-            ValueRef::Int(value) => Self::Int(value),
-            ValueRef::Float(value) => Self::Float((value + 0.0).to_bits()),
-            ValueRef::Text(value) => Self::Text(collation.fold(value).into()),
-            ValueRef::Bytes(value) => Self::Bytes(value.into()),
-        })
-    }
 }
 
 impl LinkValues {
@@ -45,7 +24,7 @@ impl LinkValues {
 
     /// The number of a value, which is added if it is new; `NONE` for NULL.
     pub fn add(&mut self, value: ValueRef<'_>) -> u32 {
-        let Some(key) = LinkValue::new(value, self.collation) else { return NONE };
+        let Some(key) = FoldedValue::new(value, self.collation) else { return NONE };
         let next = self.values.len() as u32;
         *self.numbers.entry(key).or_insert_with(|| {
             self.values.push(value.to_owned());
@@ -55,7 +34,7 @@ impl LinkValues {
 
     /// The number of a value; `NONE` if it was not added.
     pub fn number(&self, value: ValueRef<'_>) -> u32 {
-        let key = LinkValue::new(value, self.collation);
+        let key = FoldedValue::new(value, self.collation);
         key.and_then(|key| self.numbers.get(&key)).copied().unwrap_or(NONE)
     }
 

@@ -1,0 +1,27 @@
+//! Values that are keys of hash tables.
+
+use bobak_core::{Collation, ValueRef};
+
+/// A value of a column, such that two are the same if and only if engines find them equal.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) enum FoldedValue {
+    Int(i64),
+    /// In the folded form of the column's collation.
+    Text(Box<str>),
+    Bytes(Box<[u8]>),
+    /// The bits; zero and minus zero are one value.
+    Float(u64),
+}
+
+impl FoldedValue {
+    /// `None` for NULL, which equals nothing.
+    pub(crate) fn new(value: ValueRef<'_>, collation: Collation) -> Option<Self> {
+        Some(match value {
+            ValueRef::Null => return None,
+            ValueRef::Int(value) => Self::Int(value),
+            ValueRef::Float(value) => Self::Float((value + 0.0).to_bits()),
+            ValueRef::Text(value) => Self::Text(collation.fold(value).into()),
+            ValueRef::Bytes(value) => Self::Bytes(value.into()),
+        })
+    }
+}
