@@ -1,11 +1,12 @@
 //! Descriptions of tables, and the differences between a record's table and the one in a database.
 
 use bobak_core::check::CheckExpression;
+use bobak_core::engine::fallback::has_rows;
 pub use bobak_core::{
     Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
     OnUpdate, Reference, SchemaDetails, SchemaLoss, Storage, TableSchema, TableSchemaBuilder, Type,
 };
-use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange, Select, Source};
+use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange};
 use std::fmt;
 use std::sync::Arc;
 
@@ -310,26 +311,13 @@ fn check_additions(model: &TableSchema, stored: &TableSchema, engine: &dyn Engin
         return reject(message.to_owned(), &column.name);
     }
     if let Some((_, column)) = without_value
-        && !is_empty(stored, engine)?
+        && has_rows(&*engine.session()?, &Arc::new(stored.clone()))?
     {
         let message = "the rows of the table have no value for this new column: add a default, or \
                        make the field an Option";
         return reject(message.to_owned(), &column.name);
     }
     check_differences(model, stored, differences.into_iter().filter(|one| !is_added(one)))
-}
-
-fn is_empty(table: &TableSchema, engine: &dyn Engine) -> Result<bool> {
-    let table = Arc::new(table.clone());
-    let mut select = Select::all(&table);
-    select.limit = Some(1);
-    select.order.clear();
-    let mut empty = true;
-    engine.session()?.query(&Source::Select(&select), &mut |_| {
-        empty = false;
-        Ok(false)
-    })?;
-    Ok(empty)
 }
 
 /// Rejects a table that cannot store a record: the first reason, and what to do.

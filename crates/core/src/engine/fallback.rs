@@ -124,6 +124,22 @@ pub fn get<S: Session + ?Sized>(
     Ok(found)
 }
 
+/// Whether a table has rows.
+///
+/// # Errors
+/// As [`Session::query`].
+pub fn has_rows<S: Session + ?Sized>(session: &S, table: &Arc<TableSchema>) -> Result<bool> {
+    let mut select = Select::all(table);
+    select.limit = Some(1);
+    select.order.clear();
+    let mut found = false;
+    session.query(&Source::Select(&select), &mut |_| {
+        found = true;
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
 /// [`Session::open`] with all rows in the cursor.
 ///
 /// # Errors

@@ -4,7 +4,9 @@ use super::files::{Migration, Migrations};
 use super::ledger::{self, Entry, MigrationProgress};
 use super::step::{Action, MigrationStep, find};
 use super::{convert, status};
-use bobak_core::{Engine, Error, ErrorKind, Result, Select, Session, Source, TransactionControl};
+use bobak_core::engine::fallback::has_rows;
+use bobak_core::{Engine, Error, ErrorKind, Result, Session, Source, TransactionControl};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a process waits for another one that migrates.
@@ -239,14 +241,7 @@ impl Runner<'_> {
             let Some(table) = step.table().and_then(|name| find(&tables, name).ok()) else {
                 continue;
             };
-            let mut has_rows = false;
-            let mut select = Select::all(&std::sync::Arc::new(table.clone()));
-            select.limit = Some(1);
-            self.session.query(&Source::Select(&select), &mut |_| {
-                has_rows = true;
-                Ok(false)
-            })?;
-            if has_rows {
+            if has_rows(self.session, &Arc::new(table.clone()))? {
                 let message = format!(
                     "undoing migration {} would lose data ({step}): allow the loss, or keep it",
                     self.migration.name

@@ -1,6 +1,6 @@
 //! Failures, kills and two processes.
 
-use super::{content, fill, on_each, turn, write};
+use super::{content, fill, on_each, turn, write, write_both};
 use bobak::engine::{Engine, EngineLayer, Session, Source};
 use bobak::migration::{self, MigrationState, Migrations};
 use bobak::prelude::*;
@@ -25,12 +25,8 @@ impl EngineLayer for Shared {
 fn a_failure_at_any_operation_leaves_the_old_or_the_new_form_or_is_resumed() {
     let _turn = turn();
     on_each(|folder, open, links| {
-        let files = folder.join("migrations");
-        std::fs::create_dir(&files).unwrap();
-        let all = write(&files, links);
+        let (all, one) = write_both(folder, links);
         let engine = open();
-        let text = std::fs::read_to_string(files.join("0001_start.migration")).unwrap();
-        let one = Migrations::new([("0001_start", text.as_str())]).unwrap();
         let resumes = engine.capabilities().implicit_ddl_commit;
         migration::up(&*engine, &one).unwrap();
         fill(&*engine);
@@ -65,9 +61,7 @@ fn a_failure_at_any_operation_leaves_the_old_or_the_new_form_or_is_resumed() {
 fn two_processes_do_the_work_once() {
     let _turn = turn();
     on_each(|folder, open, links| {
-        let files = folder.join("migrations");
-        std::fs::create_dir(&files).unwrap();
-        let all = write(&files, links);
+        let (all, _) = write_both(folder, links);
         let first = open();
         // A file of the other engines is open once.
         let is_shared = matches!(first.name(), "sqlite" | "postgres" | "mysql");
@@ -91,12 +85,8 @@ fn two_processes_do_the_work_once() {
 fn a_value_that_does_not_convert_stops_the_migration() {
     let _turn = turn();
     on_each(|folder, open, links| {
-        let files = folder.join("migrations");
-        std::fs::create_dir(&files).unwrap();
-        let all = write(&files, links);
+        let (all, one) = write_both(folder, links);
         let engine = open();
-        let text = std::fs::read_to_string(files.join("0001_start.migration")).unwrap();
-        let one = Migrations::new([("0001_start", text.as_str())]).unwrap();
         migration::up(&*engine, &one).unwrap();
         fill(&*engine);
         let person = TableSchema::find_in(engine.tables().unwrap(), "person").unwrap();

@@ -110,6 +110,15 @@ fn write(folder: &Path, links: bool) -> Migrations {
 /// The number of people: more than are converted at a time.
 const PEOPLE: i64 = 1_100;
 
+/// All migrations, and the first one alone.
+fn write_both(folder: &Path, links: bool) -> (Migrations, Migrations) {
+    let files = folder.join("migrations");
+    std::fs::create_dir(&files).unwrap();
+    let all = write(&files, links);
+    let text = std::fs::read_to_string(files.join("0001_start.migration")).unwrap();
+    (all, Migrations::new([("0001_start", text.as_str())]).unwrap())
+}
+
 /// Rows of the first form.
 fn fill(engine: &dyn Engine) {
     let found = |name| Arc::new(TableSchema::find_in(engine.tables().unwrap(), name).unwrap());

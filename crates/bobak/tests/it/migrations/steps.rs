@@ -1,6 +1,6 @@
 //! Plans and files, forth and back.
 
-use super::{content, fill, model, on_each, turn, write};
+use super::{content, fill, model, on_each, turn, write_both};
 use bobak::engine::Engine;
 use bobak::migration::{self, Drops, MigrationState, Migrations};
 use bobak::prelude::*;
@@ -12,13 +12,8 @@ use std::sync::Arc;
 fn migrations_run_forth_and_back_on_every_engine() {
     let _turn = turn();
     on_each(|folder, open, links| {
-        let files = folder.join("migrations");
-        std::fs::create_dir(&files).unwrap();
-        let all = write(&files, links);
+        let (all, one) = write_both(folder, links);
         let engine = open();
-        let first = all.iter().next().unwrap().name.clone();
-        let only_first = std::fs::read_to_string(files.join("0001_start.migration")).unwrap();
-        let one = Migrations::new([(first.as_str(), only_first.as_str())]).unwrap();
         assert_eq!(migration::up(&*engine, &one).unwrap(), ["0001_start"]);
         fill(&*engine);
         let before = content(&*engine);
