@@ -89,6 +89,8 @@ pub use schema::{
     OnUpdate, PartialInsert, Reference, SchemaDetails, SchemaLoss, TableSchema, TableSchemaBuilder,
 };
 pub use sum::Sum;
-pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid, is_json};
+pub use types::{
+    Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid, is_json, stored_literal,
+};
 pub use value::{Value, ValueRef};
 pub use word_hasher::WordHasher;

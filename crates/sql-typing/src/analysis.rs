@@ -3,7 +3,8 @@
 use crate::analyzer::Analyzer;
 use crate::kind::{ValueKind, has_unit, unsupported};
 use crate::relations::{Relation, Relations};
-use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
+use crate::vocabulary::SHARED_FUNCTIONS;
+use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
 use bobak_core::{Error, ErrorKind, Result, Type};
 use turso_parser::ast::{Cmd, FromClause, OneSelect, Stmt, Update};
 use turso_parser::parser::Parser;
@@ -27,7 +28,7 @@ pub struct Analysis {
 ///
 /// `parameters` has the type of each parameter, if it is known; a parameter's value is then in the
 /// stored form of its type. A statement that names no table or view with amounts, dates, times or
-/// UUIDs, and has no parameter of such a type, is left alone.
+/// UUIDs, no function of the shared vocabulary, and has no parameter of such a type, is left alone.
 ///
 /// ```
 /// # use bobak_core::{Result, Type};
@@ -120,11 +121,13 @@ fn has_units(sql: &str, relations: &dyn Relations, parameters: &[Option<Type>]) 
     Ok(parameters.iter().flatten().any(|ty| has_unit(*ty)) || names_units(sql, relations)?)
 }
 
-/// Whether the statement names a view, or a table that has a column in another unit.
+/// Whether the statement names a view, a table that has a column in another unit, a function of the
+/// shared vocabulary, or a type of CAST that SQLite does not have.
 fn names_units(sql: &str, relations: &dyn Relations) -> Result<bool> {
     let (mut depth, mut deepest) = (0_usize, 0);
-    let mut found = false;
-    for token in SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant() {
+    let (mut found, mut has_cast, mut after_as) = (false, false, false);
+    let mut tokens = SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant().peekable();
+    while let Some(token) = tokens.next() {
         if token.is_operator("(") {
             depth += 1;
             deepest = deepest.max(depth);
@@ -135,6 +138,12 @@ fn names_units(sql: &str, relations: &dyn Relations) -> Result<bool> {
             token.kind,
             SqlTokenKind::Word | SqlTokenKind::QuotedName | SqlTokenKind::Text
         );
+        has_cast |= token.is_word("cast");
+        let next = tokens.peek().copied();
+        let is_next = |operator: &str| next.is_some_and(|next| next.is_operator(operator));
+        found |= is_shared_name(&token) && is_next("(");
+        found |= has_cast && after_as && is_cast_type(&token) && (is_next(")") || is_next("("));
+        after_as = token.is_word("as");
         if let (true, false, Some(name)) = (is_name, found, name_of(&token)) {
             found = match relations.relation(None, &name)? {
                 Some(Relation::Table(columns)) => {
@@ -151,10 +160,22 @@ fn names_units(sql: &str, relations: &dyn Relations) -> Result<bool> {
     Ok(found)
 }
 
+/// Whether it may be a call of the shared vocabulary.
+fn is_shared_name(token: &SqlToken<'_>) -> bool {
+    SHARED_FUNCTIONS.iter().any(|(name, _)| token.is_word(name))
+}
+
+/// Whether it may be a type of CAST that SQLite does not have.
+fn is_cast_type(token: &SqlToken<'_>) -> bool {
+    const TYPES: [&str; 7] =
+        ["date", "time", "datetime", "timestamp", "uuid", "decimal", "numeric"];
+    TYPES.iter().any(|name| token.is_word(name))
+}
+
 /// Whether the text is an UPDATE with a subquery, which can be parsed.
 fn may_read_what_it_updates(sql: &str) -> bool {
     let mut tokens = SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant();
-    let is = |token: &bobak_core::sql_token::SqlToken<'_>, word: &str| {
+    let is = |token: &SqlToken<'_>, word: &str| {
         token.kind == SqlTokenKind::Word && token.text.eq_ignore_ascii_case(word)
     };
     tokens.next().is_some_and(|first| is(&first, "update"))
@@ -182,7 +203,7 @@ fn one_row() -> Result<Option<FromClause>> {
     })
 }
 
-fn name_of(token: &bobak_core::sql_token::SqlToken<'_>) -> Option<String> {
+fn name_of(token: &SqlToken<'_>) -> Option<String> {
     match token.kind {
         // SQLite accepts a name in single quotes.
         SqlTokenKind::Text => Some(token.unquoted().into_owned()),

@@ -21,6 +21,10 @@ impl Analyzer<'_> {
         self.sorted(order_by)?;
         self.sorted(within_group)?;
         self.tail(filter_over)?;
+        if let Some(kind) = self.shared_call(e, &name, &kinds)? {
+            return Ok(kind);
+        }
+        let Expr::FunctionCall { args, .. } = e else { return Ok(ValueKind::Plain) };
         if let Some(kind) = result_kind(&name) {
             return Ok(kind);
         }

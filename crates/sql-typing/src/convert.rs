@@ -2,8 +2,7 @@
 
 use crate::decimal::Decimal;
 use crate::kind::{ValueKind, is_time, mismatch, noun};
-use crate::text;
-use bobak_core::{Result, Type, Value};
+use bobak_core::{Result, Type, Value, stored_literal};
 use std::fmt::Write;
 use turso_parser::ast::{
     Expr, FunctionTail, Literal, Name, Operator, Type as TypeName, TypeSize, UnaryOperator,
@@ -75,7 +74,7 @@ fn to_unit(e: &mut Expr, from: ValueKind, ty: Type) -> Result<()> {
         Some(SpelledLiteral::Text(text)) if ty == Type::Currency => {
             return Err(mismatch(format!("'{text}' is not an amount: write it without quotes")));
         }
-        Some(SpelledLiteral::Text(text)) => *e = stored_literal(&text::stored(ty, &text)?),
+        Some(SpelledLiteral::Text(text)) => *e = stored_expr(&stored_literal(ty, &text)?),
         None => *e = call(unit_function(ty), vec![take(e)]),
     }
     Ok(())
@@ -125,6 +124,14 @@ pub(crate) fn to_clock(e: &mut Expr, ty: Type) -> Result<()> {
     Ok(())
 }
 
+/// The text of a literal in quotes.
+pub(crate) fn text_literal(e: &Expr) -> Option<String> {
+    match literal(e)? {
+        SpelledLiteral::Text(text) => Some(text),
+        SpelledLiteral::Number(_) => None,
+    }
+}
+
 /// A literal, as spelled.
 enum SpelledLiteral {
     Number(String),
@@ -155,7 +162,7 @@ fn literal(e: &Expr) -> Option<SpelledLiteral> {
     }
 }
 
-fn stored_literal(value: &Value<'_>) -> Expr {
+fn stored_expr(value: &Value<'_>) -> Expr {
     match value {
         Value::Int(stored) => number(&stored.to_string()),
         Value::Bytes(bytes) => {
@@ -184,6 +191,7 @@ pub(crate) fn cast(e: &mut Expr, from: ValueKind, target: &TypeName) -> Result<O
         "TIME" => Type::Time,
         "DATETIME" => Type::DateTime,
         "TIMESTAMP" => Type::Timestamp,
+        "UUID" => Type::Uuid,
         _ => return cast_from_unit(e, from, &name),
     };
     match (from.unit(), wanted) {

@@ -1,9 +1,12 @@
 //! The SQL functions that rewritten statements call. They are deterministic and have no effects.
 
 use crate::decimal::{Decimal, out_of_range, rounded_quotient};
-use crate::kind::{ValueKind, mismatch, noun};
-use crate::text;
-use bobak_core::{Currency, DateTime, Error, Field, Result, Time, Type, Uuid, Value, ValueRef};
+use crate::kind::{ValueKind, mismatch, noun, unsupported};
+use crate::{text, vocabulary};
+use bobak_core::{
+    Currency, DateTime, Error, Field, Json, Result, Time, Type, Uuid, Value, ValueRef,
+    stored_literal,
+};
 
 /// A function of SQL that rewritten statements may call: the engine registers all of them.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +56,21 @@ pub const STORED_FUNCTIONS: &[StoredFunction] = &[
     function("bobak_clock", 1, TEXT, clock),
     function("bobak_clock_time", 1, TEXT, clock_time),
     function("bobak_micros", 2, TEXT, micros),
+    function("bobak_part", 2, ValueKind::Of(Type::I64), |a| {
+        vocabulary::part(argument(a, 0), integer(a, 1)?)
+    }),
+    function("bobak_start", 2, ValueKind::Of(Type::Timestamp), |a| {
+        vocabulary::start(argument(a, 0), integer(a, 1)?)
+    }),
+    function("bobak_start_local", 2, ValueKind::Of(Type::DateTime), |a| {
+        vocabulary::start(argument(a, 0), integer(a, 1)?)
+    }),
+    function("bobak_scalar", 1, TEXT, scalar),
+    // SQLite prepares a text as it was written before it is rewritten.
+    function("now", 0, ValueKind::Plain, |_| not_rewritten()),
+    function("date_part", 2, ValueKind::Plain, |_| not_rewritten()),
+    function("date_trunc", 2, ValueKind::Plain, |_| not_rewritten()),
+    function("json_value", 2, ValueKind::Plain, |_| not_rewritten()),
 ];
 
 const fn function(
@@ -124,7 +142,7 @@ fn round(amount: i64, decimals: i64) -> Result<Value<'static>> {
 
 fn from_text(ty: Type, arguments: &[ValueRef<'_>]) -> Result<Value<'static>> {
     match argument(arguments, 0) {
-        ValueRef::Text(given) => text::stored(ty, given),
+        ValueRef::Text(given) => stored_literal(ty, given),
         value @ ValueRef::Bytes(_) if ty == Type::Uuid => {
             Ok(Uuid::from_value(value)?.to_value()?.into_owned())
         }
@@ -155,6 +173,25 @@ fn clock_time(arguments: &[ValueRef<'_>]) -> Result<Value<'static>> {
     let micros = integer(arguments, 0)?;
     let time = Time::from_value(ValueRef::Int(micros - micros.rem_euclid(1_000)))?;
     Ok(format!("{time:.3}").into())
+}
+
+/// The text of a scalar in JSON, as it is spelled there; 1 and 0 for truth values, NULL for objects, arrays and `null`.
+fn scalar(arguments: &[ValueRef<'_>]) -> Result<Value<'static>> {
+    let ValueRef::Text(json) = argument(arguments, 0) else { return Ok(Value::Null) };
+    Ok(match json.as_bytes().first() {
+        Some(b'"') => Json::<String>::from_value(ValueRef::Text(json))?.0.into(),
+        Some(b'{' | b'[' | b'n') | None => Value::Null,
+        Some(b't') => "1".into(),
+        Some(b'f') => "0".into(),
+        Some(_) => Value::from(json).into_owned(),
+    })
+}
+
+#[cold]
+fn not_rewritten() -> Result<Value<'static>> {
+    let message = "now, date_part, date_trunc and json_value need typed SQL, and are not possible in \
+                   CREATE TABLE: open the database without typed_sql=off";
+    Err(unsupported(message))
 }
 
 /// A format of `strftime` in which `%f` is written out: seconds with six decimals.

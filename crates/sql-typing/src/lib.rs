@@ -22,6 +22,7 @@ mod scope;
 mod select;
 mod statement;
 mod text;
+mod vocabulary;
 
 pub use analysis::{Analysis, analyze, needs_analysis};
 pub use functions::{STORED_FUNCTIONS, StoredFunction};

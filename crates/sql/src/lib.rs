@@ -48,6 +48,7 @@ mod schema;
 mod select;
 mod side_effects;
 mod sums;
+mod vocabulary;
 mod write;
 mod writer;
 
@@ -77,6 +78,7 @@ pub use schema::{
 };
 pub use select::select;
 pub use side_effects::side_effects;
+pub use vocabulary::translate;
 pub use write::{
     delete, delete_in_the_way, delete_keys, exists, get, insert, lock_keys, overwrite, update,
 };

@@ -48,6 +48,7 @@ mod sharded; // three PostgreSQL shards, one of them killed
 mod sql;
 mod sql_compare; // random SQL on every engine
 mod sql_types; // amounts, dates and times in SQL
+mod sql_vocabulary; // one spelling for what dialects spell differently
 mod tables;
 mod transaction_boundaries; // replays end between transactions
 mod transactions;

@@ -3,11 +3,13 @@
 mod currency;
 mod currency_operators;
 mod json;
+mod sql_literal;
 mod time;
 mod uuid;
 
 pub use self::currency::Currency;
 pub use self::json::{Json, is_json};
+pub use self::sql_literal::stored_literal;
 pub use self::uuid::Uuid;
 pub(crate) use self::uuid::new_v7;
 pub use jiff::Timestamp;

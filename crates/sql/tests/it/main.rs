@@ -12,4 +12,5 @@ mod conditions; // random conditions: SQLite's rows against `Condition::evaluate
 mod declared; // declared types there and back; what affinity makes of values
 mod golden; // every kind of text, all dialects side by side
 mod queries; // random queries and changes: SQLite against the memory engine
-mod results; // what aggregates, groups, changes and verbs give
+mod results;
+mod vocabulary; // docs/sql.md: what each engine receives of the shared vocabulary // what aggregates, groups, changes and verbs give

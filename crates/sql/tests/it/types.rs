@@ -52,12 +52,12 @@ fn table() -> String {
 
 #[test]
 fn the_table_of_types_is_current() {
-    current(BEGIN, &table());
+    current("types.md", BEGIN, &table());
 }
 
-/// Compares a table with the one of docs/types.md after `begin`, or writes it there.
-pub fn current(begin: &str, table: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/types.md");
+/// Compares a table with the one of a page after `begin`, or writes it there.
+pub fn current(page: &str, begin: &str, table: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let page = std::fs::read_to_string(&path).unwrap();
     let (head, rest) = page.split_once(begin).expect("docs/types.md has a place for the table");
     let (found, tail) = rest.split_once(END).expect("the table has an end");

@@ -409,7 +409,7 @@ impl Session for MySqlSession<'_> {
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         reject_control(sql, self.state()?.transaction.is_some())?;
-        let (text, values) = query::with_parameters(sql, parameters)?;
+        let (text, values) = query::with_parameters(self.engine.dialect, sql, parameters)?;
         self.run(
             Phase::Write,
             || false,

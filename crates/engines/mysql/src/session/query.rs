@@ -35,7 +35,7 @@ pub(crate) fn statement_of<'a>(
             })
         }
         Source::Sql { text, parameters } => {
-            let (text, parameters) = with_parameters(text, parameters)?;
+            let (text, parameters) = with_parameters(dialect, text, parameters)?;
             Ok(QueryStatement { table: None, text, parameters, columns: None })
         }
     }
@@ -54,17 +54,19 @@ pub(crate) fn run(
     })
 }
 
-/// SQL text whose parameters are cast to their types, and their values.
+/// SQL text in the server's words, whose parameters are cast to their types, and their values.
 pub(crate) fn with_parameters<'a>(
+    dialect: Dialect,
     text: &'a str,
     parameters: &[Parameter<'_>],
 ) -> Result<(Cow<'a, str>, Vec<Wire>)> {
     let values = parameters.iter().map(encode::parameter).collect::<Result<_>>()?;
     let casts: Vec<Option<String>> = parameters.iter().map(encode::cast).collect();
+    let text = bobak_sql::translate(dialect, text)?;
     if casts.iter().all(Option::is_none) {
-        return Ok((text.into(), values));
+        return Ok((text, values));
     }
-    let rewritten = placeholders::with_casts(text, &casts).map_err(|error| {
+    let rewritten = placeholders::with_casts(&text, &casts).map_err(|error| {
         let message = "there is more than one statement";
         Error::new(ErrorKind::Syntax, message).with_source(error)
     })?;

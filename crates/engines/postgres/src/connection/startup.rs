@@ -34,6 +34,8 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
         ("user".to_owned(), settings.user.clone()),
         ("client_encoding".to_owned(), "UTF8".to_owned()),
         ("application_name".to_owned(), settings.application_name.clone()),
+        // Literals, parts and formats of instants are in UTC, as on every engine.
+        ("TimeZone".to_owned(), "UTC".to_owned()),
     ];
     if !settings.database.is_empty() {
         parameters.push(("database".to_owned(), settings.database.clone()));

@@ -89,7 +89,7 @@ pub(crate) fn prepare<'a>(
     sql: &str,
     parameters: &'a [Parameter<'_>],
 ) -> Result<(Arc<PreparedStatement>, Vec<Value<'a>>)> {
-    let (text, savepoints) = numbered(sql);
+    let (text, savepoints) = numbered(&bobak_sql::translate(SQL, sql)?);
     if savepoints != parameters.len() {
         let given = parameters.len();
         return Err(Error::wrong_number(ErrorKind::Syntax, given, savepoints, "parameter"));
