@@ -76,6 +76,7 @@ def table(found: dict[str, Any]) -> TableSchema:
         tuple(indexes),
         found.get("never_reused", False),
         tuple(foreign_key(one) for one in found.get("foreign_keys", ())),
+        found.get("view", False),
     )
 
 

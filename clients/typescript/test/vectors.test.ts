@@ -34,6 +34,7 @@ function table(m: Json): TableSchema {
   const made: TableSchema = { name: m.name, columns, key: m.key, keysBy: m.keys_made_by, indexes: m.indexes };
   if (m.never_reused) made.neverReused = true;
   if (m.foreign_keys) made.foreignKeys = m.foreign_keys;
+  if (m.view) made.view = true;
   return made;
 }
 

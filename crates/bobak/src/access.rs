@@ -53,6 +53,7 @@ impl<'a> TableAccess<'a> {
         key: &[Value<'_>],
         mut read: impl FnMut(&dyn Row) -> Result<R>,
     ) -> Result<Option<R>> {
+        self.schema.check_has_key()?;
         let mut found = None;
         let mut each = |row: &dyn Row| {
             found = Some(read(row)?);

@@ -95,6 +95,7 @@ impl<'a> DynTable<'a> {
 
     fn insert_as(&self, verb: Verb, fields: FieldSet, row: &DynRow) -> Result<Vec<Value<'static>>> {
         let schema = &self.access.schema;
+        schema.check_writable()?;
         let (values, given) = arrange(schema, row)?;
         let mut values = accept(schema, given, values)?;
         prepare_dynamic_insert(schema, &mut values)?;
@@ -119,6 +120,7 @@ impl<'a> DynTable<'a> {
     /// The columns that an update with this row sets, and the row's values in schema order.
     pub(crate) fn accept_update(&self, row: &DynRow) -> Result<(FieldSet, Vec<Value<'static>>)> {
         let schema = &self.access.schema;
+        schema.check_writable()?;
         let mut fields: FieldSet = schema.modified_at().into_iter().collect();
         let mut values = vec![Value::Null; schema.columns().len()];
         for (name, value) in row.names().zip(row.values()) {
@@ -141,6 +143,7 @@ impl<'a> DynTable<'a> {
     /// # Errors
     /// `Mismatch` if the values do not have the types of the key columns.
     pub fn get(&self, key: impl Parameters) -> Result<Option<DynRow>> {
+        self.access.schema.check_has_key()?;
         let key = self.accept_key(key)?;
         let read = |row: &dyn Row| DynRow::from_result_row(row, &self.columns);
         self.access.get(&key, read)
@@ -151,6 +154,7 @@ impl<'a> DynTable<'a> {
     /// # Errors
     /// As [`get`](DynTable::get); `Constraint` if another row refers to it.
     pub fn delete(&self, key: impl Parameters) -> Result<bool> {
+        self.access.schema.check_writable()?;
         let key = self.accept_key(key)?;
         let outcome = self.access.write(Verb::Delete, FieldSet::EMPTY, &key)?;
         Ok(outcome != Outcome::Changed(0))

@@ -16,6 +16,7 @@ const MOST_COMPOSITE_KEYS: usize = 200;
 impl TableAccess<'_> {
     /// The records with these keys, in the order of the keys; `None` for each missing one.
     pub(crate) fn get_many<T: Record>(&self, keys: &[T::Key]) -> Result<Vec<Option<T>>> {
+        self.schema.check_has_key()?;
         let is_near = match &self.source {
             SessionSource::Engine(handle) => handle.engine()?.capabilities().nonblocking_get,
             SessionSource::Transaction(_) => false,

@@ -117,6 +117,9 @@ pub fn diff(model: &TableSchema, stored: Option<&TableSchema>) -> Vec<Difference
             found.push(Difference::ExtraColumn(table.clone(), column.name.to_string()));
         }
     }
+    if model.is_view() {
+        return found;
+    }
     let (wanted, there) = (names(model), names(stored));
     if !same_names(&wanted, &there) {
         found.push(Difference::Key(table.clone(), wanted.clone(), there));
@@ -259,6 +262,9 @@ pub(crate) fn missing(
     let (mut changes, mut words) = (Vec::new(), Vec::new());
     for table in in_order_of_references(wanted) {
         let name = table.name();
+        if table.is_view() {
+            continue;
+        }
         let Some(found) = stored.iter().find(|t| t.name().eq_ignore_ascii_case(name)) else {
             words.push(format!("created table {name}"));
             changes.push(SchemaChange::CreateTable(table));
@@ -327,8 +333,14 @@ fn check_additions(model: &TableSchema, stored: &TableSchema, engine: &dyn Engin
 pub(crate) fn check_usable(model: &TableSchema, stored: Option<&TableSchema>) -> Result<()> {
     let fail = |message: String| Err(Error::new(ErrorKind::Schema, message).in_table(model.name()));
     let Some(stored) = stored else {
-        return fail("the table is not there: call create_missing_tables first".to_owned());
+        return fail(match model.is_view() {
+            true => "the view is not there: create it with SQL".to_owned(),
+            false => "the table is not there: call create_missing_tables first".to_owned(),
+        });
     };
+    if stored.is_view() && !model.is_view() {
+        return fail("it is a view: mark its record with #[record(view)]".to_owned());
+    }
     check_differences(model, stored, diff(model, Some(stored)))
 }
 

@@ -68,7 +68,7 @@ impl<'db> Transaction<'db> {
         Ok(Table::new(self.source()))
     }
 
-    /// A table that no struct describes, inside the transaction.
+    /// A table or view that no struct describes, inside the transaction.
     ///
     /// # Errors
     /// `Schema` if the transaction's engine has no table with this name.
@@ -82,6 +82,7 @@ impl<'db> Transaction<'db> {
     /// # Errors
     /// As [`Db::create_table`](crate::Db::create_table).
     pub fn create_table(&self, schema: TableSchema) -> Result<DynTable<'_>> {
+        schema.check_writable()?;
         let schema = Arc::new(schema);
         let change = [SchemaChange::CreateTable(Arc::clone(&schema))];
         self.source().with(|session| session.alter(&change))?;
@@ -89,7 +90,7 @@ impl<'db> Transaction<'db> {
     }
 
     fn stored(&self) -> Result<Vec<TableSchema>> {
-        self.source().with(|session| session.tables())
+        self.source().with(|session| session.tables_and_views())
     }
 
     /// A batch inside the transaction: its rows are sent in parts, and committed with the transaction.

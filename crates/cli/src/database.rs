@@ -203,7 +203,32 @@ impl Row for SelectedColumns<'_> {
 /// # Errors
 /// If there is no table with one of the names.
 pub fn tables(db: &Db, wanted: &[String]) -> Result<Vec<TableSchema>> {
-    let mut tables = db.tables()?;
+    choose(db, db.tables()?, wanted)
+}
+
+/// As [`tables`], and the views after them.
+///
+/// # Errors
+/// As [`tables`].
+pub fn tables_and_views(db: &Db, wanted: &[String]) -> Result<Vec<TableSchema>> {
+    let mut all = db.tables()?;
+    all.extend(db.views()?);
+    choose(db, all, wanted)
+}
+
+/// What the database has in addition to the `described` tables and views, such as tables that no schema can describe: a
+/// line for each.
+///
+/// # Errors
+/// Those of the engine.
+pub fn undescribed(db: &Db, described: &[TableSchema]) -> Result<Vec<String>> {
+    let is_described = |name: &str| described.iter().any(|table| table.name() == name);
+    let losses = db.schema_details()?.losses;
+    let others = losses.iter().filter(|loss| !is_described(&loss.table));
+    Ok(others.map(ToString::to_string).collect())
+}
+
+fn choose(db: &Db, mut tables: Vec<TableSchema>, wanted: &[String]) -> Result<Vec<TableSchema>> {
     for name in wanted {
         if !tables.iter().any(|table| table.name().eq_ignore_ascii_case(name)) {
             // This fails with an error that lists the existing tables.

@@ -114,6 +114,14 @@ impl WriteBatch {
         self.bytes.len()
     }
 
+    /// Checks that the rows of every table in it can be written.
+    ///
+    /// # Errors
+    /// As [`TableSchema::check_writable`].
+    pub fn check_writable(&self) -> Result<()> {
+        self.runs().try_for_each(|run| run.table.check_writable())
+    }
+
     /// Removes all writes, and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

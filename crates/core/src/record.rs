@@ -8,13 +8,14 @@ use std::sync::{Arc, OnceLock};
 
 /// A plain struct that is stored as a row of one table. Implemented by `#[derive(Record)]`.
 pub trait Record: Sized + 'static {
-    /// The type of its key: `i64`, [`Uuid`], `String`, or a tuple of these for a composite key.
+    /// The type of its key: that of a field, or a tuple of several for a composite key; `()` for a view's record
+    /// without one.
     type Key: Key;
     /// Its fields' values in schema order: an array.
     type Values<'a>: AsRef<[Value<'a>]> + AsMut<[Value<'a>]>;
     /// The table's name.
     const TABLE: &'static str;
-    /// The name of the first key column, which foreign keys reference.
+    /// The name of the first key column, which foreign keys reference; empty if there is no key.
     const KEY_COLUMN: &'static str;
 
     /// The table's schema.
@@ -94,7 +95,7 @@ pub trait FromRow: Sized {
 /// A type that can be a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type that a key can have",
-    label = "a key is an `i64`, a `Uuid`, a `String`, or a tuple of up to four fields"
+    label = "a key is a field's type, such as `i64`, `Uuid` or `String`, or a tuple of up to eight"
 )]
 pub trait Key: Sized + Clone {
     /// Passes the key's values, one for each of its columns, to `f`.
@@ -107,48 +108,33 @@ pub trait Key: Sized + Clone {
     fn from_values(values: &[ValueRef<'_>]) -> Result<Self>;
 }
 
-impl Key for i64 {
+impl<V: Field + Clone> Key for V {
     #[inline]
     fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R {
-        f(&[Value::Int(*self)])
+        // A value without a stored form (a `u64` beyond `i64`) becomes NULL, which equals no stored key.
+        f(&[self.to_value().unwrap_or_default()])
     }
 
     fn from_values(values: &[ValueRef<'_>]) -> Result<Self> {
-        one(values)
+        V::from_value(values.first().copied().unwrap_or_default())
     }
 }
 
-impl Key for Uuid {
-    #[inline]
+/// The key of a view's record that names none.
+impl Key for () {
     fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R {
-        f(&[Value::from(&self.as_bytes()[..])])
+        f(&[])
     }
 
-    fn from_values(values: &[ValueRef<'_>]) -> Result<Self> {
-        one(values)
+    fn from_values(_: &[ValueRef<'_>]) -> Result<Self> {
+        Ok(())
     }
-}
-
-impl Key for String {
-    #[inline]
-    fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R {
-        f(&[Value::from(self.as_str())])
-    }
-
-    fn from_values(values: &[ValueRef<'_>]) -> Result<Self> {
-        one(values)
-    }
-}
-
-fn one<V: Field>(values: &[ValueRef<'_>]) -> Result<V> {
-    V::from_value(values.first().copied().unwrap_or_default())
 }
 
 macro_rules! tuple_key {
     ($($t:ident $i:tt),+) => {
         impl<$($t: Field + Clone),+> Key for ($($t,)+) {
             fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R {
-                // A part without a stored form (a `u64` beyond `i64`) becomes NULL, which equals no stored key.
                 f(&[$(self.$i.to_value().unwrap_or_default()),+])
             }
 
@@ -161,6 +147,10 @@ macro_rules! tuple_key {
 tuple_key!(A 0, B 1);
 tuple_key!(A 0, B 1, C 2);
 tuple_key!(A 0, B 1, C 2, D 3);
+tuple_key!(A 0, B 1, C 2, D 3, E 4);
+tuple_key!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuple_key!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuple_key!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
 /// Holds the schema of a derived record once it is built.
 #[derive(Debug, Default)]

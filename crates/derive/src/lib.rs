@@ -73,6 +73,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `renamed_from = "person"` | the table's former name, by which a migration finds it | none |
 /// | `foreign_key(a, b, references = "order(shop, number)")` | a foreign key of these fields to those columns, in this order; may be repeated; with `on_delete`, `on_update` and `deferred`, as on a field | none |
 /// | `never_reuse_keys` | the engine makes no key again that a deleted row had (`AUTOINCREMENT` in SQLite): for a key that is an `i64` which the engine makes | SQLite, the memory and the key-value engine make the largest key of the table plus one |
+/// | `view` | the table is a view of the database: its rows can be read, and writing them is `Unsupported`. It is never created, and needs no key | a table |
 /// | `crate = "path"` | where the crate `bobak` is, when it was renamed | `::bobak` |
 ///
 /// A field that is itself called `unique` is written `r#unique` in an index. Clippy takes a field
@@ -83,7 +84,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// | attribute | meaning | default |
 /// |---|---|---|
-/// | `key` | part of the key: on one field an `i64`, `Uuid` or `String`, or on 2 to 4 fields of any type, whose key is a tuple in field order | the field `id` |
+/// | `key` | part of the key: one field, or 2 to 8, whose key is a tuple in field order | the field `id` |
 /// | `key = "given"` | the same, and 0 and the nil UUID are keys like others | the engine gives an `i64` that is 0, Bobak a `Uuid` that is nil |
 /// | `column = "name"` | the column's name | the field's |
 /// | `renamed_from = "name"` | the column's former name, by which a migration finds it | none |

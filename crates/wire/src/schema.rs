@@ -50,6 +50,8 @@ const GENERATIONS: &[KeyGeneration] =
 const NEVER_REUSED: u8 = 4;
 /// The bit above that: foreign keys follow the indexes.
 const FOREIGN_KEYS: u8 = 8;
+/// The bit above that: a view, which may have no key.
+const VIEW: u8 = 16;
 
 const NULLABLE: u8 = 1;
 const UNIQUE: u8 = 2;
@@ -91,7 +93,8 @@ pub(crate) fn encode(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
     out.encode_u8(
         number_of(GENERATIONS, &table.key_generation())
             | flag(table.never_reuses_keys(), NEVER_REUSED)
-            | flag(!table.foreign_keys().is_empty(), FOREIGN_KEYS),
+            | flag(!table.foreign_keys().is_empty(), FOREIGN_KEYS)
+            | flag(table.is_view(), VIEW),
     );
     // The indexes of unique columns follow from the columns.
     let own = table.indexes().get(unique_columns(table)..).unwrap_or_default();
@@ -198,7 +201,7 @@ pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<TableSchema> {
     };
     builder = builder.key(named(read_positions(reader)?)?);
     let keys = reader.u8()?;
-    if keys >= FOREIGN_KEYS * 2 {
+    if keys >= VIEW * 2 {
         return Err(wrong("a key generation", keys));
     }
     if of_number(GENERATIONS, keys & 3, "a key generation")? == KeyGeneration::Given {
@@ -206,6 +209,9 @@ pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<TableSchema> {
     }
     if keys & NEVER_REUSED != 0 {
         builder = builder.never_reuse_keys();
+    }
+    if keys & VIEW != 0 {
+        builder = builder.view();
     }
     for _ in 0..reader.u16()? {
         let name = reader.text()?.to_owned();

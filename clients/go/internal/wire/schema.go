@@ -121,6 +121,7 @@ type ForeignKey struct {
 const (
 	neverReused    = 4
 	hasForeignKeys = 8
+	isView         = 16
 )
 
 // Table describes a table.
@@ -133,6 +134,8 @@ type Table struct {
 	NeverReused bool
 	Indexes     []Index
 	ForeignKeys []ForeignKey
+	// View says that it is a view, which can only be read and may have no key.
+	View bool
 }
 
 // Describe returns the description as bytes.
@@ -150,6 +153,9 @@ func (t *Table) Describe() []byte {
 	}
 	if len(t.ForeignKeys) > 0 {
 		keys |= hasForeignKeys
+	}
+	if t.View {
+		keys |= isView
 	}
 	w.U8(keys)
 	w.U16(uint16(len(t.Indexes)))
@@ -212,11 +218,12 @@ func ParseTable(described []byte) (*Table, error) {
 		t.Columns = append(t.Columns, readColumn(r))
 	}
 	t.Key = r.Places(len(t.Columns))
-	keys := r.upTo(15, "a generator of keys")
+	keys := r.upTo(31, "a generator of keys")
 	if t.KeysBy = keys & 3; t.KeysBy > KeysByUser {
 		r.fail("%d is not a generator of keys", keys)
 	}
 	t.NeverReused = keys&neverReused != 0
+	t.View = keys&isView != 0
 	for count := r.U16(); count > 0 && r.Err == nil; count-- {
 		index := Index{Name: r.Text(), Unique: r.Bool()}
 		index.Columns = r.Places(len(t.Columns))

@@ -121,6 +121,7 @@ func table(found any) *Table {
 	t := &Table{Name: text(from["name"]), Key: numbers(from["key"])}
 	t.KeysBy = uint8(number(from["keys_made_by"]))
 	t.NeverReused = from["never_reused"] == true
+	t.View = from["view"] == true
 	for _, one := range from["columns"].([]any) {
 		from := one.(object)
 		kind, _ := TypeNamed(text(from["type"]))

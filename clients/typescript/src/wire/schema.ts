@@ -55,6 +55,8 @@ export interface TableSchema {
   /** Whether the engine never makes the key of a deleted row again. */
   neverReused?: boolean;
   foreignKeys?: ForeignKey[];
+  /** Whether it is a view, which can only be read and may have no key. */
+  view?: boolean;
   /** The description as the server sent it; it is sent back unchanged. */
   described?: Uint8Array;
 }
@@ -169,7 +171,7 @@ export function table(
 }
 
 /** Bits above the generator of keys. */
-const [neverReused, hasForeignKeys] = [4, 8];
+const [neverReused, hasForeignKeys, isView] = [4, 8, 16];
 
 /** @internal */
 export function describe(table: TableSchema): Uint8Array {
@@ -184,7 +186,7 @@ export function describe(table: TableSchema): Uint8Array {
   }
   const keys = table.foreignKeys ?? [];
   const flags = (table.neverReused ? neverReused : 0) | (keys.length > 0 ? hasForeignKeys : 0);
-  w.places(table.key).u8(table.keysBy | flags).u16(table.indexes.length);
+  w.places(table.key).u8(table.keysBy | flags | (table.view ? isView : 0)).u16(table.indexes.length);
   for (const index of table.indexes) w.text(index.name).bool(index.unique).places(index.columns);
   if (keys.length > 0) w.u16(keys.length);
   for (const key of keys) {
@@ -200,7 +202,7 @@ export function parseTable(described: Buffer): TableSchema {
   const r = new Reader(described);
   const name = r.text();
   const columns = r.list(r.u16(), () => readColumn(r));
-  const [key, keys] = [r.places(), r.upTo(15, "a generator of keys")];
+  const [key, keys] = [r.places(), r.upTo(31, "a generator of keys")];
   const keysBy = keys & 3;
   if (keysBy > 2) throw new Garbled(`${keys} is not a generator of keys`);
   const indexes = r.list(r.u16(), () => ({ name: r.text(), unique: r.bool(), columns: r.places() }));
@@ -210,12 +212,13 @@ export function parseTable(described: Buffer): TableSchema {
   });
   r.finish();
   const places = [key, ...[...indexes, ...foreignKeys].map((one) => one.columns)].flat();
-  if (key.length === 0 || places.some((place) => place >= columns.length)) {
+  if ((key.length === 0 && !(keys & isView)) || places.some((place) => place >= columns.length)) {
     throw new Garbled("a key or index over a column that does not exist");
   }
   const made: TableSchema = { name, columns, key, keysBy, indexes, described: Buffer.from(described) };
   if (keys & neverReused) made.neverReused = true;
   if (foreignKeys.length > 0) made.foreignKeys = foreignKeys;
+  if (keys & isView) made.view = true;
   return made;
 }
 

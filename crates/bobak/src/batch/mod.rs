@@ -311,7 +311,7 @@ impl<'a> Batch<'a> {
             return Ok(());
         }
         if let BatchTarget::Transaction(engine, session) = self.target {
-            let stored = || session.with(|session| session.tables());
+            let stored = || session.with(|session| session.tables_and_views());
             self.catalog.bind_inside::<T>(engine, stored)?;
         } else {
             let engine = self.catalog.bind::<T>()?;

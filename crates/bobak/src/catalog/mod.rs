@@ -152,13 +152,13 @@ impl Catalog {
         }
         let table = self.write_model().register(id, None, T::schema())?;
         let RecordTable { engine, schema, .. } = self.record_table(table)?;
-        check_table(&schema, &self.engine(engine)?.tables()?)?;
+        check_table(&schema, &self.engine(engine)?.session()?.tables_and_views()?)?;
         self.write_model().set_checked(table);
         Ok(engine)
     }
 
-    /// As [`bind`](Self::bind), inside a transaction of the engine at an index. `stored` returns the tables that the
-    /// transaction sees, which include those that it created.
+    /// As [`bind`](Self::bind), inside a transaction of the engine at an index. `stored` returns the tables and views
+    /// that the transaction sees, which include those that it created.
     pub(crate) fn bind_inside<T: Record>(
         &self,
         transaction: usize,
@@ -194,12 +194,13 @@ impl Catalog {
         self.read_model().tables_of(engine)
     }
 
-    /// A table as the engine at an index describes it.
+    /// A table or view as the engine at an index describes it.
     pub(crate) fn stored(&self, engine: usize, name: &str) -> Result<Arc<TableSchema>> {
         if let Some(schema) = self.read_model().stored(engine, name) {
             return Ok(schema);
         }
-        let found = TableSchema::find_in(self.engine(engine)?.tables()?, name)?;
+        let found =
+            TableSchema::find_in(self.engine(engine)?.session()?.tables_and_views()?, name)?;
         Ok(self.write_model().store(engine, name, found))
     }
 

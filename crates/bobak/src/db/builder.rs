@@ -180,19 +180,24 @@ impl DbBuilder {
     }
 
     /// Adds the types that are tracked or cached, and that no call has added, to the main engine.
-    fn add_named_records(&mut self) {
+    ///
+    /// # Errors
+    /// `Unsupported` for a view, whose changes are not known.
+    fn add_named_records(&mut self) -> Result<()> {
         let tracked = self.tracked.iter().map(|record| (record.id, record.table));
         #[cfg(feature = "cache")]
         let tracked = tracked.chain(self.caches.iter().map(|record| (record.id, record.table)));
         for (id, table) in tracked {
+            table.check_writable()?;
             if self.records.iter().all(|(other, ..)| *other != id) {
                 self.records.push((id, None, table));
             }
         }
+        Ok(())
     }
 
     fn build(mut self, main: Arc<dyn Engine>) -> Result<Db> {
-        self.add_named_records();
+        self.add_named_records()?;
         let mut engines = vec![("main".to_owned(), main)];
         for (name, source) in self.attached {
             if engines.iter().any(|(other, _)| *other == name) {

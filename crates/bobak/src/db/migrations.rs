@@ -39,7 +39,9 @@ impl Db {
     /// # Errors
     /// `Unsupported` if the key of a table differs; those of the engine.
     pub fn migration_plan(&self, drops: Drops) -> Result<MigrationPlan> {
-        migration::plan(&self.0.model_of(0), &self.main_engine()?.tables()?, drops)
+        let mut model = self.0.model_of(0);
+        model.retain(|table| !table.is_view());
+        migration::plan(&model, &self.main_engine()?.tables()?, drops)
     }
 
     /// As [`migration_plan`](Db::migration_plan), to the tables of another database instead of the model.

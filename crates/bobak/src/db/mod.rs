@@ -18,7 +18,7 @@ use crate::schema::{self, Difference};
 use crate::sql;
 use crate::table::Table;
 use crate::transaction::Transaction;
-use bobak_core::{Engine, FromRow, Record, Result, SchemaChange, TableSchema};
+use bobak_core::{Engine, FromRow, Record, Result, SchemaChange, SchemaDetails, TableSchema};
 use std::sync::Arc;
 
 /// A database. Cheap to clone, and used from any thread.
@@ -106,10 +106,10 @@ impl Db {
         Ok(Table::new(SessionSource::Engine(self.handle(engine)?)))
     }
 
-    /// A table that no struct describes, of the main engine.
+    /// A table that no struct describes, of the main engine; or a view, whose rows can be read and not written.
     ///
     /// # Errors
-    /// `Schema` if there is no table with this name.
+    /// `Schema` if there is no table or view with this name.
     pub fn dynamic(&self, name: &str) -> Result<DynTable<'static>> {
         self.dynamic_on("main", name)
     }
@@ -134,6 +134,26 @@ impl Db {
         Ok(tables)
     }
 
+    /// The views in the main engine, ordered by name: [`dynamic`](Db::dynamic) reads them, and so do records with
+    /// `#[record(view)]`.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn views(&self) -> Result<Vec<TableSchema>> {
+        let mut views = self.0.engine(0)?.session()?.views()?;
+        views.sort_by(|a, b| a.name().cmp(b.name()));
+        Ok(views)
+    }
+
+    /// What the main engine has that the schemas of [`tables`](Db::tables) do not express: rules of the tables, virtual
+    /// tables and tables that no schema describes, views, triggers.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn schema_details(&self) -> Result<SchemaDetails> {
+        self.0.engine(0)?.session()?.schema_details()
+    }
+
     /// Creates a table on the main engine from a schema built at run time.
     ///
     /// # Errors
@@ -147,6 +167,7 @@ impl Db {
     /// # Errors
     /// `Config` if no engine has this name; as [`create_table`](Db::create_table).
     pub fn create_table_on(&self, engine: &str, schema: TableSchema) -> Result<DynTable<'static>> {
+        schema.check_writable()?;
         let schema = Arc::new(schema);
         let index = self.0.engine_index(engine)?;
         self.0.engine(index)?.alter(&[SchemaChange::CreateTable(Arc::clone(&schema))])?;
@@ -196,7 +217,7 @@ impl Db {
     pub fn schema_diff(&self) -> Result<Vec<Difference>> {
         let mut differences = Vec::new();
         for (index, (_, engine)) in self.0.engines().iter().enumerate() {
-            let stored = engine.tables()?;
+            let stored = engine.session()?.tables_and_views()?;
             for wanted in self.0.model_of(index) {
                 let found = stored.iter().find(|t| t.name().eq_ignore_ascii_case(wanted.name()));
                 differences.extend(schema::diff(&wanted, found));

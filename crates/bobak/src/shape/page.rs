@@ -103,6 +103,7 @@ fn load_page<S: Shape>(
     request: &PageRequest,
 ) -> Result<Page<S>> {
     let table = S::Record::schema();
+    table.check_has_key()?;
     let mut columns = ShapeColumns::default();
     S::columns(&mut columns);
     let mut select = query.to_select(table, Vec::new())?;

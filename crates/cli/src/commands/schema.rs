@@ -8,7 +8,7 @@ use crate::schema::{describe, rust_module};
 use clap::Args;
 use std::io::Write;
 
-/// Describe the tables of a database, as text or as Rust structs.
+/// Describe the tables and views of a database, as text or as Rust structs.
 ///
 /// Works with any SQLite file, whichever program created it.
 #[derive(Debug, Args)]
@@ -40,11 +40,16 @@ impl SchemaCommand {
     /// If the database can't be read or a table does not exist.
     pub fn run(&self, _screen: &Terminal) -> Result<()> {
         let db = database::open_to_read(&self.database)?;
-        let tables = database::tables(&db, &self.tables)?;
+        let tables = database::tables_and_views(&db, &self.tables)?;
+        let others = match self.tables[..] {
+            [] => database::undescribed(&db, &tables)?,
+            _ => Vec::new(),
+        };
         let text = if self.rust {
-            rust_module(&tables)
+            rust_module(&tables, &others)
         } else {
-            tables.iter().map(describe).collect::<Vec<_>>().join("\n")
+            let others = others.iter().map(|other| format!("{other}\n"));
+            tables.iter().map(describe).chain(others).collect::<Vec<_>>().join("\n")
         };
         let mut output = OutputTarget::open(None)?;
         output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;

@@ -12,7 +12,8 @@ pub fn describe(table: &TableSchema) -> String {
     let columns = table.columns();
     let name_width = columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     let type_width = columns.iter().map(|column| type_of(column).len()).max().unwrap_or(0);
-    let mut text = format!("table {}\n", table.name());
+    let kind = if table.is_view() { "view" } else { "table" };
+    let mut text = format!("{kind} {}\n", table.name());
     for (index, column) in columns.iter().enumerate() {
         let line = format!(
             "  {:name_width$}  {:type_width$}  {}",

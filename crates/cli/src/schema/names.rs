@@ -1,6 +1,7 @@
 //! Converts names of tables and columns to Rust names.
 
 use std::collections::HashSet;
+use unicode_ident::{is_xid_continue, is_xid_start};
 
 /// Rust keywords of all editions, including weak keywords that would confuse readers.
 const KEYWORDS: &[&str] = &[
@@ -14,6 +15,30 @@ const KEYWORDS: &[&str] = &[
 /// Singular words that end in `s`.
 const SINGULAR: &[&str] = &["news", "series", "species", "lens", "alias", "atlas", "canvas", "gas"];
 
+/// Names that the fields of generated structs, and their derives, use.
+const USED: &[&str] = &[
+    "Box",
+    "Clone",
+    "Currency",
+    "Date",
+    "DateTime",
+    "Debug",
+    "Err",
+    "Json",
+    "None",
+    "Ok",
+    "Option",
+    "PartialEq",
+    "Record",
+    "Some",
+    "String",
+    "Time",
+    "Timestamp",
+    "Uuid",
+    "Value",
+    "Vec",
+];
+
 /// The struct name for a table: camel case, with a plural in `s` turned into the singular.
 #[must_use]
 pub fn struct_name(table: &str) -> String {
@@ -24,6 +49,9 @@ pub fn struct_name(table: &str) -> String {
         let mut chars = word.chars();
         name.extend(chars.next().map(char::to_uppercase).into_iter().flatten());
         name.push_str(chars.as_str());
+    }
+    if USED.contains(&name.as_str()) {
+        return format!("{name}Row");
     }
     if starts_like_a_name(&name) && name != "Self" { name } else { format!("Table{name}") }
 }
@@ -48,7 +76,7 @@ fn words(name: &str) -> Vec<String> {
     let mut word = String::new();
     let mut after_lower = false;
     for c in name.chars() {
-        let part = c.is_alphanumeric();
+        let part = is_xid_continue(c) && c != '_';
         if (!part || (c.is_uppercase() && after_lower)) && !word.is_empty() {
             words.push(std::mem::take(&mut word));
         }
@@ -83,7 +111,7 @@ fn singular(word: &str) -> String {
 }
 
 fn starts_like_a_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_alphabetic())
+    name.starts_with(is_xid_start)
 }
 
 #[cfg(test)]
@@ -99,7 +127,8 @@ mod tests {
             ("order_lines", "OrderLine"),
             ("cities", "City"),
             ("addresses", "Address"),
-            ("boxes", "Box"),
+            ("boxes", "BoxRow"),
+            ("foxes", "Fox"),
             ("status", "Status"),
             ("series", "Series"),
             ("OrderLine", "OrderLine"),
@@ -123,6 +152,10 @@ mod tests {
             ("2nd", "column_2nd"),
             ("größe", "größe"),
             ("%", "column_"),
+            ("m²", "m"),
+            ("_id", "id"),
+            ("名前", "名前"),
+            ("", "column__"),
         ] {
             assert_eq!(field_name(column, &mut taken), name);
         }

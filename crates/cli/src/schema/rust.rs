@@ -9,12 +9,17 @@ use bobak::schema::{
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// A module with one `#[derive(Record)]` struct per table.
+/// A module with one `#[derive(Record)]` struct per table or view. `others` are lines on what else the database has.
 ///
-/// A comment marks each column without a declared type, which a struct can't express.
+/// A comment says what is known of each column that holds values of any type. A table whose key has too many columns for a record gets a
+/// comment instead of a struct.
 #[must_use]
-pub fn rust_module(tables: &[TableSchema]) -> String {
+pub fn rust_module(tables: &[TableSchema], others: &[String]) -> String {
     let mut text = "use bobak::prelude::*;\n".to_owned();
+    for other in others {
+        writeln!(text, "// Without a struct: {}", one_line(other))
+            .expect("writing to a String does not fail");
+    }
     let mut taken = HashSet::new();
     for table in tables {
         let mut name = struct_name(table.name());
@@ -22,9 +27,29 @@ pub fn rust_module(tables: &[TableSchema]) -> String {
             name.push('_');
         }
         text.push('\n');
+        if table.key().len() > MAX_KEY {
+            let (table, columns) = (one_line(table.name()), table.key().len());
+            writeln!(
+                text,
+                "// Without a struct: {table}: its key has {columns} columns, a record's at most {MAX_KEY}."
+            )
+            .expect("writing to a String does not fail");
+            continue;
+        }
         text.push_str(&rust_struct(table, &name));
     }
     text
+}
+
+/// The most fields of a record's key.
+const MAX_KEY: usize = 8;
+
+/// The columns in the order of the fields: a record's key is in the order of its fields.
+fn field_order(table: &TableSchema) -> Vec<usize> {
+    let mut key = table.key().iter().copied();
+    let column =
+        |place| if table.key().contains(&place) { key.next().unwrap_or(place) } else { place };
+    (0..table.columns().len()).map(column).collect()
 }
 
 fn rust_struct(table: &TableSchema, name: &str) -> String {
@@ -37,6 +62,9 @@ fn rust_struct(table: &TableSchema, name: &str) -> String {
         writeln!(text, "{text_line}").expect("writing to a String does not fail");
     };
     let mut on_struct = vec![format!("table = {}", quoted(table.name()))];
+    if table.is_view() {
+        on_struct.push("view".to_owned());
+    }
     if table.never_reuses_keys() {
         on_struct.push("never_reuse_keys".to_owned());
     }
@@ -44,16 +72,32 @@ fn rust_struct(table: &TableSchema, name: &str) -> String {
     on_struct.extend(foreign_keys(table, &fields));
     line(format!("#[record({})]", on_struct.join(", ")));
     line(format!("pub struct {name} {{"));
-    for (place, (column, field)) in columns.iter().zip(&fields).enumerate() {
+    for place in field_order(table) {
+        let (Some(column), Some(field)) = (columns.get(place), fields.get(place)) else { continue };
         let attributes = attributes(table, place, column, field);
         if !attributes.is_empty() {
             line(format!("    #[record({})]", attributes.join(", ")));
         }
-        let comment = if column.ty == Type::Any { " // declared without a type" } else { "" };
-        line(format!("    pub {field}: {},{comment}", rust_type(column)));
+        line(format!("    pub {field}: {},{}", rust_type(column), comment(column)));
     }
     line("}".to_owned());
     text
+}
+
+/// What is known of a column whose values may be of any type.
+fn comment(column: &ColumnSchema) -> String {
+    match (column.ty, &column.declared) {
+        (Type::Any, Some(declared)) => {
+            format!(" // declared {}: holds values of any type", one_line(declared))
+        }
+        (Type::Any, None) => " // declared without a type".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The text for a comment to the end of a line.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 fn rust_type(column: &ColumnSchema) -> String {
@@ -88,7 +132,8 @@ fn attributes(
     if field != column.name {
         attributes.push(format!("column = {}", quoted(&column.name)));
     }
-    attributes.extend(column.max_chars.map(|max| format!("max = {max}")));
+    let max = column.max_chars.filter(|_| column.ty == Type::Text);
+    attributes.extend(max.map(|max| format!("max = {max}")));
     if column.unique {
         attributes.push("unique".to_owned());
     } else if table.indexes().iter().any(|index| is_of_field(table, index, place)) {
@@ -99,6 +144,7 @@ fn attributes(
     }
     match column.collation {
         Collation::Binary => {}
+        _ if column.ty != Type::Text => {}
         Collation::NoCase => attributes.push("collation = \"nocase\"".to_owned()),
         Collation::UnicodeNoCase => attributes.push("collation = \"unicode_nocase\"".to_owned()),
     }
@@ -110,10 +156,18 @@ fn attributes(
     }
     attributes.extend(default(column));
     attributes.extend(column.check.as_ref().map(|check| format!("check = {}", quoted(check))));
-    if let Some(reference) = &column.reference {
+    if let Some(reference) = &column.reference
+        && [&reference.table, &reference.column].iter().all(|name| is_plain(name))
+    {
         let target = format!("{}({})", reference.table, reference.column);
         attributes.push(format!("references = {}", quoted(&target)));
-        attributes.extend(actions(reference.on_delete, reference.on_update, reference.deferred));
+        let null = column.nullable;
+        attributes.extend(actions(
+            reference.on_delete,
+            reference.on_update,
+            reference.deferred,
+            null,
+        ));
     }
     attributes
 }
@@ -137,7 +191,11 @@ fn default(column: &ColumnSchema) -> Option<String> {
         (Value::Int(integer @ (0 | 1)), Type::Bool) => (*integer == 1).to_string(),
         (Value::Int(integer), ty) if is_integer(ty) => integer.to_string(),
         (Value::Float(float), Type::F32 | Type::F64) => format!("{float:?}"),
-        (Value::Text(text), Type::Text) => quoted(text),
+        (Value::Text(text), Type::Text)
+            if column.max_chars.is_none_or(|max| text.chars().count() <= max as usize) =>
+        {
+            quoted(text)
+        }
         _ => return None,
     };
     Some(format!("default = {text}"))
@@ -149,10 +207,12 @@ const fn is_integer(ty: Type) -> bool {
 }
 
 /// What a foreign key does, unless it is the default.
-fn actions(on_delete: OnDelete, on_update: OnUpdate, deferred: bool) -> Vec<String> {
+fn actions(on_delete: OnDelete, on_update: OnUpdate, deferred: bool, null: bool) -> Vec<String> {
     let on_delete = match on_delete {
         OnDelete::Restrict => None,
         OnDelete::Cascade => Some("on_delete = \"cascade\""),
+        // The delete fails, since the column may not be NULL.
+        OnDelete::SetNull if !null => Some("on_delete = \"no_action\""),
         OnDelete::SetNull => Some("on_delete = \"set_null\""),
         OnDelete::NoAction => Some("on_delete = \"no_action\""),
     };
@@ -160,6 +220,7 @@ fn actions(on_delete: OnDelete, on_update: OnUpdate, deferred: bool) -> Vec<Stri
         OnUpdate::NoAction => None,
         OnUpdate::Restrict => Some("on_update = \"restrict\""),
         OnUpdate::Cascade => Some("on_update = \"cascade\""),
+        OnUpdate::SetNull if !null => None,
         OnUpdate::SetNull => Some("on_update = \"set_null\""),
     };
     let deferred = deferred.then_some("deferred");
@@ -173,10 +234,21 @@ fn foreign_keys(table: &TableSchema, fields: &[String]) -> Vec<String> {
         let mut parts: Vec<String> = own.cloned().collect();
         let target = format!("{}({})", key.table, key.referenced.join(", "));
         parts.push(format!("references = {}", quoted(&target)));
-        parts.extend(actions(key.on_delete, key.on_update, key.deferred));
+        let mut own = key.columns.iter().filter_map(|&place| table.columns().get(place));
+        let null = own.all(|column| column.nullable);
+        parts.extend(actions(key.on_delete, key.on_update, key.deferred, null));
         format!("foreign_key({})", parts.join(", "))
     };
-    table.foreign_keys().iter().map(attribute).collect()
+    let is_plain = |key: &&ForeignKey| {
+        is_plain(&key.table)
+            && key.referenced.iter().all(|name| is_plain(name) && !name.contains(','))
+    };
+    table.foreign_keys().iter().filter(is_plain).map(attribute).collect()
+}
+
+/// Whether `references` can name it.
+fn is_plain(name: &str) -> bool {
+    !name.contains(['(', ')']) && name.trim() == name
 }
 
 /// The indexes that no attribute of a field says.
@@ -237,7 +309,7 @@ mod tests {
             .build()
             .expect("a sound table");
         assert_eq!(
-            rust_module(&[planes]),
+            rust_module(&[planes], &[]),
             r#"use bobak::prelude::*;
 
 #[derive(Record, Debug, Clone, PartialEq)]
@@ -266,7 +338,7 @@ pub struct Plane {
             let table =
                 TableSchema::builder("t").column(ColumnSchema::new("id", Type::I64)).key(["id"]);
             let table = if given { table.given_key() } else { table };
-            rust_module(&[table.build().expect("a sound table")])
+            rust_module(&[table.build().expect("a sound table")], &[])
         };
         assert!(table(false).contains("{\n    pub id: i64,"));
         assert!(table(true).contains("    #[record(key = \"given\")]\n    pub id: i64,"));

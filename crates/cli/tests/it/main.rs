@@ -13,6 +13,8 @@ mod encryption; // keys by flags; run by themselves
 mod export; // the forms of output
 #[cfg(unix)]
 mod http; // its HTTP listener
+
+mod foreign_schema; // structs of tables that other programs created
 mod import; // types, invalid lines, compression
 mod migrate; // written, tried, carried out and undone
 #[cfg(unix)]

@@ -112,6 +112,7 @@ layer! {
             row: &mut dyn FnMut(&dyn Row) -> Result<bool>
         ) -> Result<()>;
         fn tables(&self) -> Result<Vec<TableSchema>>;
+        fn views(&self) -> Result<Vec<TableSchema>>;
         fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
         fn change(&self, change: &BulkChange<'_>) -> Result<u64>;
         fn batch(

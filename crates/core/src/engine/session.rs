@@ -61,6 +61,25 @@ pub trait Session: Send {
     /// See the contract.
     fn tables(&self) -> Result<Vec<TableSchema>>;
 
+    /// Lists the views, as schemas that say [so](TableSchema::is_view), in any order. A view whose query fails is left
+    /// out. They can be read as tables are; an engine MUST reject writes to them with `Unsupported`. Default: none.
+    ///
+    /// # Errors
+    /// As [`tables`](Self::tables).
+    fn views(&self) -> Result<Vec<TableSchema>> {
+        Ok(Vec::new())
+    }
+
+    /// Lists all that can be read by name: the tables, then the views.
+    ///
+    /// # Errors
+    /// As [`tables`](Self::tables).
+    fn tables_and_views(&self) -> Result<Vec<TableSchema>> {
+        let mut all = self.tables()?;
+        all.extend(self.views()?);
+        Ok(all)
+    }
+
     /// Required. Changes the schema: all of the changes or none; inside a transaction, as part of it.
     ///
     /// # Errors

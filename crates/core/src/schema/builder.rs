@@ -31,6 +31,7 @@ pub struct TableSchemaBuilder {
     never_reused: bool,
     indexes: Vec<(Cow<'static, str>, Vec<Cow<'static, str>>, bool)>,
     foreign_keys: Vec<(Vec<Cow<'static, str>>, ForeignKey)>,
+    view: bool,
 }
 
 impl TableSchemaBuilder {
@@ -45,6 +46,7 @@ impl TableSchemaBuilder {
             never_reused: false,
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
+            view: false,
         }
     }
 
@@ -91,6 +93,16 @@ impl TableSchemaBuilder {
     #[must_use]
     pub const fn never_reuse_keys(mut self) -> Self {
         self.never_reused = true;
+        self
+    }
+
+    /// Declares that it is a view of the database, or a virtual table of an SQLite file: its rows can be read, and every write is `Unsupported`. Bobak
+    /// never creates one. A view may have no [key](Self::key); its rows then have no order of their own, and none can
+    /// be looked up by a key.
+    #[must_use]
+    pub const fn view(mut self) -> Self {
+        self.view = true;
+        self.given = true;
         self
     }
 
@@ -194,7 +206,7 @@ impl TableSchemaBuilder {
     /// Checks and builds the schema.
     ///
     /// # Errors
-    /// `Schema`: no columns or too many, duplicate names, no key or a key that may be NULL, an index over a
+    /// `Schema`: no columns or too many, duplicate names, no key (unless it is a view) or a key that may be NULL, an index over a
     /// missing column, two columns with the same role, a foreign key whose columns are not as many as those that it
     /// references, keys that are never reused but not made by the engine.
     pub fn build(self) -> Result<TableSchema> {
@@ -209,7 +221,9 @@ impl TableSchemaBuilder {
         check_columns(&self.columns)?;
         let place = |name: &Cow<'static, str>| find(&self.columns, name);
         let key = self.key.iter().map(place).collect::<Result<Vec<_>>>()?;
-        check_key(&self.columns, &key)?;
+        if !(self.view && key.is_empty()) {
+            check_key(&self.columns, &key)?;
+        }
         let generation = key_generation(&self.columns, &key, self.given);
         let mut indexes = Vec::new();
         for (place, column) in self.columns.iter().enumerate() {
@@ -267,6 +281,7 @@ impl TableSchemaBuilder {
             former,
             never_reuses_keys,
             foreign_keys,
+            view: self.view,
         })
     }
 }

@@ -31,6 +31,8 @@ pub struct TableSchema {
     pub(super) never_reuses_keys: bool,
     /// See [`foreign_keys`](TableSchema::foreign_keys).
     pub(super) foreign_keys: Vec<ForeignKey>,
+    /// See [`is_view`](TableSchema::is_view).
+    pub(super) view: bool,
 }
 
 /// A column whose values are checked before each write.
@@ -108,7 +110,7 @@ impl TableSchema {
         &self.columns
     }
 
-    /// The indexes of the key's columns, in key order.
+    /// The indexes of the key's columns, in key order. Only a [view](Self::is_view) may have none.
     #[must_use]
     pub fn key(&self) -> &[usize] {
         &self.key
@@ -198,6 +200,9 @@ impl TableSchema {
         if self.never_reuses_keys {
             builder = builder.never_reuse_keys();
         }
+        if self.view {
+            builder = builder.view();
+        }
         builder = builder.former_names(self.former);
         for index in &self.indexes {
             let columns = index.columns.iter().filter_map(name);
@@ -243,6 +248,39 @@ impl TableSchema {
     #[must_use]
     pub const fn never_reuses_keys(&self) -> bool {
         self.never_reuses_keys
+    }
+
+    /// Whether it is a view, whose rows can only be read: see [`TableSchemaBuilder::view`].
+    #[must_use]
+    pub const fn is_view(&self) -> bool {
+        self.view
+    }
+
+    /// Checks that rows can be written, which a view's can't.
+    ///
+    /// # Errors
+    /// `Unsupported` for a view.
+    #[inline]
+    pub fn check_writable(&self) -> Result<()> {
+        if self.view { Err(self.reject_view("it can only be read")) } else { Ok(()) }
+    }
+
+    /// Checks that rows can be looked up by a key, which a view may lack.
+    ///
+    /// # Errors
+    /// `Unsupported` if there is no key.
+    #[inline]
+    pub fn check_has_key(&self) -> Result<()> {
+        if self.key.is_empty() {
+            return Err(self.reject_view("it has no key to find a row by: read it with a query"));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn reject_view(&self, reason: &str) -> Error {
+        let message = format!("'{}' is a view: {reason}", self.name);
+        Error::new(ErrorKind::Unsupported, message).in_table(self.name.clone())
     }
 
     /// The schema with other names of its indexes: for engines that had to choose them.
@@ -352,9 +390,10 @@ impl TableSchema {
             && self.indexes == other.indexes
             && self.never_reuses_keys == other.never_reuses_keys
             && self.foreign_keys == other.foreign_keys
+            && self.view == other.view
     }
 
-    /// The table with this name among the given ones; case of ASCII letters is ignored.
+    /// The table or view with this name among the given ones; case of ASCII letters is ignored.
     ///
     /// # Errors
     /// `Schema` if there is none; the message names the existing tables.

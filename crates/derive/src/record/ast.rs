@@ -23,6 +23,7 @@ pub struct RecordAst<'a> {
     pub indexes: Vec<IndexAst>,
     pub foreign_keys: Vec<(Vec<usize>, ForeignKeyAttr)>,
     pub never_reuse_keys: Option<At<()>>,
+    pub view: bool,
 }
 
 /// A field that is stored.
@@ -94,6 +95,7 @@ impl<'a> RecordAst<'a> {
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
             never_reuse_keys: attrs.never_reuse_keys,
+            view: attrs.view,
         };
         table.find_key();
         table.find_indexes(&attrs.indexes, errors);
@@ -130,7 +132,8 @@ impl<'a> RecordAst<'a> {
     fn find_key(&mut self) {
         let marked = self.places().filter(|(_, column)| column.attrs.key.is_some());
         self.key = marked.map(|(place, _)| place).collect();
-        if self.key.is_empty() {
+        // A view's column `id` may be NULL, or not unique.
+        if self.key.is_empty() && !self.view {
             self.key = self.columns.iter().position(|c| c.ident == "id").into_iter().collect();
         }
         let given = |column: &FieldAst<'_>| column.attrs.key.as_ref().is_some_and(|key| key.value);

@@ -15,6 +15,7 @@ pub struct StructAttrs {
     pub indexes: Vec<IndexAttr>,
     pub foreign_keys: Vec<ForeignKeyAttr>,
     pub never_reuse_keys: Option<At<()>>,
+    pub view: bool,
 }
 
 /// `index(a, b, unique, name = "…")`.
@@ -84,7 +85,7 @@ pub enum ReferenceTarget {
 }
 
 const ON_STRUCT: &[&str] =
-    &["table", "renamed_from", "index", "foreign_key", "never_reuse_keys", "crate"];
+    &["table", "renamed_from", "index", "foreign_key", "never_reuse_keys", "view", "crate"];
 const ON_FIELD: &[&str] = &[
     "key",
     "column",
@@ -148,6 +149,7 @@ impl StructAttrs {
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
             never_reuse_keys: None,
+            view: false,
         };
         for item in items(attributes, "record", &["index", "foreign_key"], errors) {
             match item.name.to_string().as_str() {
@@ -157,6 +159,10 @@ impl StructAttrs {
                 "index" => attrs.indexes.extend(IndexAttr::parse(&item, errors)),
                 "foreign_key" => attrs.foreign_keys.extend(ForeignKeyAttr::parse(&item, errors)),
                 "never_reuse_keys" => attrs.never_reuse_keys = Some(item.flag(errors)),
+                "view" => {
+                    item.flag(errors);
+                    attrs.view = true;
+                }
                 _ => item.unknown(ON_STRUCT, ON_FIELD, "a field", errors),
             }
         }

@@ -12,7 +12,7 @@ use crate::types::Plain;
 /// The most columns of a table: `FieldSet::MAX`.
 const MAX_COLUMNS: usize = 256;
 /// The most fields of a key: the longest tuple that is a `Key`.
-const MAX_KEY: usize = 4;
+const MAX_KEY: usize = 8;
 
 /// Checks the whole table.
 pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
@@ -72,7 +72,7 @@ fn check_names(table: &RecordAst<'_>, errors: &mut Errors) {
 }
 
 fn check_key(table: &RecordAst<'_>, errors: &mut Errors) {
-    if table.key.is_empty() {
+    if table.key.is_empty() && !table.view {
         let message = "the record has no key: put `#[record(key)]` on a field, or name one `id`";
         errors.at(table.ident, message);
     }
@@ -83,10 +83,6 @@ fn check_key(table: &RecordAst<'_>, errors: &mut Errors) {
     for column in table.key_columns() {
         if column.shape.optional == Some(true) {
             errors.at(column.ty, "a key is never NULL: remove the Option");
-        } else if table.key.len() == 1
-            && column.shape.plain.is_not(|plain| plain == Plain::Text || is_i64(plain))
-        {
-            errors.at(column.ty, "a key is an i64, a Uuid or a String, or has several fields");
         }
         for role in &column.attrs.roles {
             let message =

@@ -14,7 +14,7 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
     let count = table.columns.len();
     let (constants, schema) = (constants(table), schema(table));
     let (key_type, key) = key(table);
-    let key_column = table.key_columns().next().map(|column| &column.name);
+    let key_column = table.key_columns().next().map_or("", |column| &column.name);
     let (values, encode, from_row) = (values(table), encode(table), from_row(table));
     let (read, read_from, set_written) = (read(table), read_from(table), set_written(table));
     let assertions = assertions(table);
@@ -82,8 +82,16 @@ fn relation(table: &RecordAst<'_>, place: usize, column: &FieldAst<'_>) -> Optio
 
 fn schema(table: &RecordAst<'_>) -> TokenStream {
     let name = &table.name;
-    let columns = table.columns.iter().map(column);
-    let key = table.key_columns().map(|column| &column.name);
+    let columns = table.places().map(|(place, described)| {
+        let column = column(described);
+        match table.key.contains(&place) && described.shape.optional.is_none() {
+            true => quote!(#column.nullable(false)),
+            false => column,
+        }
+    });
+    let key: Vec<_> = table.key_columns().map(|column| &column.name).collect();
+    let key = (!key.is_empty()).then(|| quote!(.key([#(#key),*])));
+    let view = table.view.then(|| quote!(.view()));
     let given = table.given_key.then(|| quote!(.given_key()));
     let indexes = table.indexes.iter().map(|index| {
         let name = &index.name;
@@ -120,7 +128,8 @@ fn schema(table: &RecordAst<'_>) -> TokenStream {
             SCHEMA.get_or_build(|| {
                 __bobak::TableSchema::builder(#name)
                     #(.column(#columns))*
-                    .key([#(#key),*])
+                    #key
+                    #view
                     #given
                     #never_reused
                     #(#indexes)*

@@ -19,11 +19,6 @@ struct OneMayBeNull {
 }
 
 #[derive(Record)]
-struct Short {
-    id: i32,
-}
-
-#[derive(Record)]
 struct Long {
     #[record(key)]
     a: i64,
@@ -35,6 +30,14 @@ struct Long {
     d: i64,
     #[record(key)]
     e: i64,
+    #[record(key)]
+    f: i64,
+    #[record(key)]
+    g: i64,
+    #[record(key)]
+    h: i64,
+    #[record(key)]
+    i: i64,
 }
 
 #[derive(Record)]

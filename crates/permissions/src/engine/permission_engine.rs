@@ -58,7 +58,7 @@ impl PermissionEngine {
 
     /// The condition on the rows of a table that may be read; `None` for all.
     fn readable_rows(&self, table: &Arc<TableSchema>) -> Result<Option<Condition>> {
-        let permissions = self.table(table, || self.database.engine().tables())?;
+        let permissions = self.table(table, || stored_tables(&**self.database.engine()))?;
         Ok(permissions.check(Permission::Read, table)?.cloned())
     }
 
@@ -195,6 +195,11 @@ impl ProtectedDatabase {
     }
 }
 
+/// All that can be read by name.
+fn stored_tables(engine: &dyn Engine) -> Result<Vec<TableSchema>> {
+    engine.session()?.tables_and_views()
+}
+
 /// Rejects a CHECK that is not one expression over the table's own columns, whatever the engine would
 /// make of it: SQLite accepts calls of any function.
 fn check_constraints(change: &SchemaChange) -> Result<()> {
@@ -263,7 +268,7 @@ impl Engine for PermissionEngine {
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         let engine = self.database.engine();
-        let is_free = self.table(write.table, || engine.tables())?.needs_no_check(write);
+        let is_free = self.table(write.table, || stored_tables(&**engine))?.needs_no_check(write);
         // Without an actor to record, the write may share a transaction with other callers'.
         if is_free && self.database.tracking().cached() == Some(false) {
             return engine.write(write).map_err(|error| match self.actor_engine.session() {
@@ -284,7 +289,7 @@ impl Engine for PermissionEngine {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         let engine = self.database.engine();
-        let permissions = self.table(table, || engine.tables())?;
+        let permissions = self.table(table, || stored_tables(&**engine))?;
         let rule = permissions.check(Permission::Read, table)?;
         get_visible(rule, table, row, |row| engine.get(table, key, row))
     }
@@ -302,7 +307,7 @@ impl Engine for PermissionEngine {
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {
-        let permissions = self.table(table, || self.database.engine().tables());
+        let permissions = self.table(table, || stored_tables(&**self.database.engine()));
         let readable = permissions.is_ok_and(|permissions| {
             matches!(permissions.check(Permission::Read, table), Ok(None))
         });

@@ -41,7 +41,7 @@ impl<'e> PermissionSession<'e> {
 
     /// What the caller may do with a table.
     pub(super) fn permissions_on(&self, table: &TableSchema) -> Result<Arc<TablePermissions>> {
-        self.engine.table(table, || self.inner.tables())
+        self.engine.table(table, || self.inner.tables_and_views())
     }
 
     /// Runs a query, restricted to the rows that the caller may read.
@@ -164,6 +164,10 @@ impl Session for PermissionSession<'_> {
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
         self.engine.visible(self.inner.tables()?)
+    }
+
+    fn views(&self) -> Result<Vec<TableSchema>> {
+        self.engine.visible(self.inner.views()?)
     }
 
     fn triggers(&self) -> Result<Option<Vec<Trigger>>> {

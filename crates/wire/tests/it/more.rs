@@ -59,6 +59,23 @@ fn visit() -> Arc<TableSchema> {
     )
 }
 
+/// A view without a key.
+fn totals() -> Arc<TableSchema> {
+    let total = ColumnSchema::of::<Option<i64>>("total");
+    Arc::new(TableSchema::builder("totals").column(total).view().build().unwrap())
+}
+
+fn totals_json() -> Json {
+    json!({
+        "name": "totals",
+        "columns": [column("total", "i64", json!({"nullable": true}))],
+        "key": [],
+        "keys_made_by": 2,
+        "indexes": [],
+        "view": true,
+    })
+}
+
 fn visit_json() -> Json {
     json!({
         "name": "visit",
@@ -321,8 +338,8 @@ pub fn responses() -> Vec<Sample> {
     all.push(sample("rows without columns", json!({"rows": [[], []]}), &|out| {
         encode_response::rows(out, 41, false, rows(&[Vec::new(), Vec::new()]).as_bytes()).unwrap();
     }));
-    let tables = [kinds(), person(), visit()].map(|table| TableSchema::clone(&table));
-    let message = json!({"tables": [kinds_json(), person_json(), visit_json()]});
+    let tables = [kinds(), person(), visit(), totals()].map(|table| TableSchema::clone(&table));
+    let message = json!({"tables": [kinds_json(), person_json(), visit_json(), totals_json()]});
     all.push(sample("schemas of three", message, &|out| {
         encode_response::schemas(out, 42, &tables).unwrap();
     }));

@@ -129,6 +129,7 @@ class ForeignKey:
 
 _NEVER_REUSED = 4
 _FOREIGN_KEYS = 8
+_VIEW = 16
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,8 @@ class TableSchema:
     #: Whether the engine never makes the key of a deleted row again.
     never_reused: bool = False
     foreign_keys: tuple[ForeignKey, ...] = ()
+    #: Whether it is a view, which can only be read and may have no key.
+    view: bool = False
     #: The description as the server sent it; it is sent back unchanged.
     described: bytes | None = field(default=None, compare=False, repr=False)
 
@@ -157,7 +160,7 @@ class TableSchema:
             _put_column(writer, column)
         writer.places(self.key)
         flags = self.never_reused * _NEVER_REUSED | bool(self.foreign_keys) * _FOREIGN_KEYS
-        writer.u8(self.keys_by | flags)
+        writer.u8(self.keys_by | flags | self.view * _VIEW)
         writer.u16(len(self.indexes))
         for index in self.indexes:
             writer.text(index.name)
@@ -185,7 +188,7 @@ class TableSchema:
             columns = tuple(_read_column(reader) for _ in range(reader.u16()))
             key = reader.places()
             keys = reader.u8()
-            if keys > 15:
+            if keys > 31:
                 raise Garbled(f"{keys} is no generator of keys")
             keys_by = KeysBy(keys & 3)
             indexes = tuple(_read_index(reader) for _ in range(reader.u16()))
@@ -196,10 +199,12 @@ class TableSchema:
         reader.finish()
         lists = [index.columns for index in indexes] + [to.columns for to in foreign_keys]
         places = {place for columns_of in lists for place in columns_of} | set(key)
-        if not key or any(place >= len(columns) for place in places):
+        view = bool(keys & _VIEW)
+        if not (key or view) or any(place >= len(columns) for place in places):
             raise Garbled("a key or index over a column that does not exist")
         never_reused = bool(keys & _NEVER_REUSED)
-        return cls(name, columns, key, keys_by, indexes, never_reused, foreign_keys, described)
+        made = name, columns, key, keys_by, indexes, never_reused, foreign_keys, view, described
+        return cls(*made)
 
 
 def _put_column(writer: Writer, column: Column) -> None:

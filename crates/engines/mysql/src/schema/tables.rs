@@ -8,7 +8,8 @@
 use crate::connection::Connection;
 use crate::values::decode::DecodedValue;
 use bobak_core::{
-    ColumnSchema, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema, Type,
+    ColumnRole, ColumnSchema, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema,
+    TableSchemaBuilder, Type,
 };
 use bobak_sql::{CommentedKey, ConstraintNames, FOLDED, FOLDED_KEY, parse_comment, parse_declared};
 
@@ -47,6 +48,24 @@ pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     let mut tables = with_logs(connection)?;
     tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
     Ok(tables)
+}
+
+/// The views.
+pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    let rows = facts(
+        connection,
+        "SELECT c.TABLE_NAME, c.COLUMN_NAME, c.COLUMN_TYPE, c.IS_NULLABLE, c.EXTRA, c.COLUMN_COMMENT \
+         FROM information_schema.COLUMNS AS c JOIN information_schema.VIEWS AS v \
+         ON v.TABLE_SCHEMA = c.TABLE_SCHEMA AND v.TABLE_NAME = c.TABLE_NAME \
+         WHERE c.TABLE_SCHEMA = DATABASE() ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION",
+    )?;
+    let views = rows.chunk_by(|a, b| part(a, 0) == part(b, 0)).filter_map(|rows| {
+        let builder = TableSchema::builder(part(rows.first()?, 0).to_owned()).view();
+        // Roles are for writing.
+        let columns = rows.iter().map(|row| column(connection, row).schema.role(ColumnRole::Plain));
+        columns.fold(builder, TableSchemaBuilder::column).build().ok()
+    });
+    Ok(views.collect())
 }
 
 /// As [`read`], with the change feed's.

@@ -249,6 +249,7 @@ impl Session for MySqlSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        write.table.check_writable()?;
         let Write { table, verb, fields, values } = *write;
         self.run(
             Phase::Write,
@@ -260,6 +261,7 @@ impl Session for MySqlSession<'_> {
     }
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
+        change.table.check_writable()?;
         check_assigns(change)?;
         self.run(
             Phase::Write,
@@ -283,6 +285,7 @@ impl Session for MySqlSession<'_> {
         if batch.is_empty() {
             return Ok(());
         }
+        batch.check_writable()?;
         state.free_transaction();
         if let Some(transaction) = &mut state.transaction {
             return self.batch_inside(transaction, batch, on_error, each);
@@ -377,6 +380,10 @@ impl Session for MySqlSession<'_> {
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
         self.run(Phase::Read, || true, tables::read)
+    }
+
+    fn views(&self) -> Result<Vec<TableSchema>> {
+        self.run(Phase::Read, || true, tables::views)
     }
 
     fn side_effects(&self) -> Result<SideEffects> {

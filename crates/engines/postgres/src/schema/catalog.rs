@@ -4,7 +4,8 @@ use crate::connection::Connection;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::{
-    ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema, Type, ValueRef,
+    ColumnRole, ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema,
+    TableSchemaBuilder, Type, Value, ValueRef,
 };
 use bobak_sql::{
     ConstraintNames, FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared,
@@ -18,8 +19,13 @@ const COLUMNS: &str = "SELECT c.oid::int8, c.relname::text, a.attnum, a.attname:
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid \
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
     WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
-    AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition \
+    AND c.relkind::text = ANY (string_to_array($1, ' ')) AND NOT c.relispartition \
     AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.oid, a.attnum";
+
+/// Kinds of relations: tables, partitioned tables, foreign tables.
+const TABLES: &str = "r p f";
+/// Views, materialized views.
+const VIEWS: &str = "v m";
 
 const INDEXES: &str = "SELECT i.indrelid::int8, n.relname::text, i.indisunique, i.indisprimary, \
     array_to_string((i.indkey::int2[])[0:i.indnkeyatts - 1], ' '), \
@@ -81,6 +87,38 @@ pub(crate) fn tables(
     Ok(tables)
 }
 
+/// The views of the schema in use, materialized ones too.
+///
+/// # Errors
+/// Those of the server and the connection.
+pub(crate) fn views(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+) -> Result<Vec<TableSchema>> {
+    let views = columns(state, connection, VIEWS)?.into_values().filter_map(|view| {
+        let builder = TableSchema::builder(view.name).view();
+        // Roles are for writing.
+        let columns = view.columns.into_iter().map(|c| c.schema.role(ColumnRole::Plain));
+        columns.fold(builder, TableSchemaBuilder::column).build().ok()
+    });
+    Ok(views.collect())
+}
+
+/// The relations of these kinds with their columns, by number.
+fn columns(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    kinds: &str,
+) -> Result<BTreeMap<i64, CatalogTable>> {
+    let mut tables: BTreeMap<i64, CatalogTable> = BTreeMap::new();
+    state.ask(connection, COLUMNS, &[Value::from(kinds)], |row| {
+        let table = tables.entry(integer(row, 0)).or_default();
+        table.name = text(row, 1);
+        add_column(table, row);
+    })?;
+    Ok(tables)
+}
+
 /// The triggers of the schema's tables that are not switched off.
 pub(crate) fn triggers(
     state: &mut SessionState<'_>,
@@ -103,12 +141,7 @@ pub(crate) fn with_logs(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
 ) -> Result<Vec<TableSchema>> {
-    let mut tables: BTreeMap<i64, CatalogTable> = BTreeMap::new();
-    state.ask(connection, COLUMNS, &[], |row| {
-        let table = tables.entry(integer(row, 0)).or_default();
-        table.name = text(row, 1);
-        add_column(table, row);
-    })?;
+    let mut tables = columns(state, connection, TABLES)?;
     state.ask(connection, INDEXES, &[], |row| {
         if let Some(table) = tables.get_mut(&integer(row, 0)) {
             add_index(table, row);

@@ -70,11 +70,13 @@ impl Session for PgSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        write.table.check_writable()?;
         let mut state = self.state()?;
         state.with(|state, connection| row_writes::write(state, connection, write))
     }
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
+        change.table.check_writable()?;
         let mut state = self.state()?;
         state.with(|state, connection| sql_text::change(state, connection, change))
     }
@@ -89,6 +91,7 @@ impl Session for PgSession<'_> {
         if batch.is_empty() {
             return Ok(());
         }
+        batch.check_writable()?;
         state.with(|state, connection| batch::run(state, connection, batch, on_error, each))
     }
 
@@ -129,6 +132,11 @@ impl Session for PgSession<'_> {
     fn tables(&self) -> Result<Vec<TableSchema>> {
         let mut state = self.state()?;
         state.with(catalog::tables)
+    }
+
+    fn views(&self) -> Result<Vec<TableSchema>> {
+        let mut state = self.state()?;
+        state.with(catalog::views)
     }
 
     fn side_effects(&self) -> Result<SideEffects> {

@@ -354,6 +354,14 @@ impl Session for RemoteSession<'_> {
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
+        Ok(self.tables_and_views()?.into_iter().filter(|table| !table.is_view()).collect())
+    }
+
+    fn views(&self) -> Result<Vec<TableSchema>> {
+        Ok(self.tables_and_views()?.into_iter().filter(TableSchema::is_view).collect())
+    }
+
+    fn tables_and_views(&self) -> Result<Vec<TableSchema>> {
         let put = |link: &mut Link| {
             link.put(|out, id| {
                 encode_request::tables(out, id);

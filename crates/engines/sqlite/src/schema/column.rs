@@ -32,7 +32,6 @@ pub(super) fn read(
         let mut row = row.into_iter();
         let name = text(row.next());
         let declared_type = text(row.next());
-        let declared = parse_declared(Dialect::Sqlite, &declared_type);
         let not_null = flag(row.next());
         let default = row.next();
         let key_place = match row.next() {
@@ -40,17 +39,9 @@ pub(super) fn read(
             _ => 0,
         };
         let collation = collation(&connection.db.column_collation(table, &name));
-        let mut schema = ColumnSchema::new(name.clone(), declared.ty)
-            .role(declared.role)
+        let mut schema = of_type(name.clone(), declared_type)
             .nullable(!not_null && key_place == 0)
             .collation(collation);
-        schema.max_chars = declared.max_chars;
-        if declared.ty == Type::Any && !declared_type.is_empty() {
-            schema.declared = Some(declared_type.into());
-        }
-        if declared.as_text {
-            schema = schema.as_text();
-        }
         let default = text(default);
         match DefaultExpression::parse(&default) {
             Some(parsed) if parsed.is_constant() => {
@@ -83,6 +74,17 @@ pub(super) fn read(
         }
     }
     Ok(columns)
+}
+
+/// A column of this declared type.
+pub(super) fn of_type(name: String, declared_type: String) -> ColumnSchema {
+    let declared = parse_declared(Dialect::Sqlite, &declared_type);
+    let mut schema = ColumnSchema::new(name, declared.ty).role(declared.role);
+    schema.max_chars = declared.max_chars;
+    if declared.ty == Type::Any && !declared_type.is_empty() {
+        schema.declared = Some(declared_type.into());
+    }
+    if declared.as_text { schema.as_text() } else { schema }
 }
 
 /// The text in a pragma's cell; empty for any other value.

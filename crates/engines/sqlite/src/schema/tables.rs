@@ -19,6 +19,32 @@ pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     Ok(tables)
 }
 
+/// The views and virtual tables of the main database, without those that fail, such as a view over a table that was
+/// dropped. A view's column that is a table's own has its type; SQLite knows none of an expression.
+pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    let list = connection.all_rows(
+        "SELECT name FROM main.sqlite_schema WHERE type = 'view' \
+         OR type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY rowid",
+        &[],
+    )?;
+    let mut views = Vec::new();
+    for name in list.into_iter().flatten() {
+        let name = column::text(Some(name));
+        let columns = connection.all_rows(
+            "SELECT name, type FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 ORDER BY cid",
+            &[Value::from(name.as_str())],
+        );
+        let Ok(columns) = columns else { continue };
+        let builder = columns.into_iter().fold(TableSchema::builder(name).view(), |view, row| {
+            let mut row = row.into_iter();
+            let (name, declared) = (column::text(row.next()), column::text(row.next()));
+            view.column(column::of_type(name, declared).nullable(true))
+        });
+        views.extend(builder.build().ok());
+    }
+    Ok(views)
+}
+
 /// As [`read`], including the tables of change capture.
 pub(crate) fn read_with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     // Reads one state of the schema.

@@ -26,7 +26,6 @@ use bobak_core::{
     ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
     SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write, WriteBatch,
 };
-use bobak_sql::Dialect;
 use cursor::{FetchOutput, OpenCursor, not_open};
 use session_connection::{AccessMode, SessionConnection};
 use std::cell::{Cell, RefCell};
@@ -267,6 +266,10 @@ impl Session for SqliteSession<'_> {
         tables::read(self.connection(AccessMode::Read)?.get())
     }
 
+    fn views(&self) -> Result<Vec<TableSchema>> {
+        tables::views(self.connection(AccessMode::Read)?.get())
+    }
+
     fn side_effects(&self) -> Result<SideEffects> {
         // Not by the session's SQL, which the authorizer would check.
         tables::side_effects(self.connection(AccessMode::Read)?.get())
@@ -313,12 +316,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
-        let mut using = self.connection(AccessMode::Write)?;
-        let statement = bobak_sql::change(Dialect::Sqlite, change);
-        let connection = using.get();
-        connection
-            .run_text(&statement.text, &statement.parameters)
-            .map_err(|error| foreign_key_error::of_change(connection, error, change))
+        write::change(self.connection(AccessMode::Write)?.get(), change)
     }
 
     fn batch(
@@ -331,6 +329,7 @@ impl Session for SqliteSession<'_> {
             return Ok(());
         }
         Interrupt::check()?;
+        batch.check_writable()?;
         if let Some(sent) =
             self.outside(|| Interrupt::hold_off(|| self.engine.share_batch(batch, on_error, each)))
         {

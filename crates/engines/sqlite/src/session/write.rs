@@ -7,8 +7,8 @@ use crate::ffi::StatementId;
 use crate::session::foreign_key_error;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
-    TableSchema, Value, ValueRef, Verb,
+    BulkChange, ColumnSchema, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome,
+    Result, Row, TableSchema, Value, ValueRef, Verb,
 };
 use bobak_sql::{Dialect, quote};
 
@@ -65,6 +65,7 @@ pub(crate) fn write_row<'v>(
     fields: FieldSet,
     values: impl WriteValues<'v>,
 ) -> Result<Outcome> {
+    table.check_writable()?;
     let written = match verb {
         Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
             insert(connection, table, verb, values)
@@ -76,6 +77,15 @@ pub(crate) fn write_row<'v>(
     written.map_err(|error| {
         foreign_key_error::of_write(connection, error, table, verb, fields, values)
     })
+}
+
+/// Changes all rows that match; returns their number.
+pub(crate) fn change(connection: &mut Connection, change: &BulkChange<'_>) -> Result<u64> {
+    change.table.check_writable()?;
+    let statement = bobak_sql::change(Dialect::Sqlite, change);
+    connection
+        .run_text(&statement.text, &statement.parameters)
+        .map_err(|error| foreign_key_error::of_change(connection, error, change))
 }
 
 /// The statement that inserts this number of rows.

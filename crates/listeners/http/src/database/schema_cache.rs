@@ -138,7 +138,7 @@ impl SchemaCache {
     pub fn refresh(&self) -> Result<Arc<VisibleTables>> {
         let generation = self.generation.load(Ordering::Acquire);
         let read_at = Some(Instant::now());
-        let schemas = self.engine.tables()?;
+        let schemas = self.engine.session()?.tables_and_views()?;
         let before = {
             let cached = self.cached.read().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(&cached.catalog)

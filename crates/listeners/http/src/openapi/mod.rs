@@ -141,6 +141,7 @@ fn common_schemas() -> Map<String, Value> {
                 "name": text(),
                 "key": {"type": "array", "items": text()},
                 "keys": {"enum": ["given", "made"]},
+                "view": {"type": "boolean", "description": "Whether rows can only be read"},
                 "columns": {"type": "array", "items": {"type": "object"}},
             },
         },

@@ -86,7 +86,9 @@ pub(super) fn operations(catalog: &VisibleTables) -> Value {
         let [new, patch] = rows;
         [line(&whole, label.clone(), new), line(&part, label, patch)]
     };
-    let all: Vec<Value> = catalog.sorted().iter().flat_map(of_table).collect();
+    let tables = catalog.sorted();
+    let tables = tables.iter().filter(|table| !table.schema.is_view());
+    let all: Vec<Value> = tables.flat_map(of_table).collect();
     if all.is_empty() {
         return line(&whole, json!({"type": "string"}), json!({"type": "object"}));
     }

@@ -27,6 +27,13 @@ pub(super) fn paths(paths: &mut Map<String, Value>, table: &CachedTable) {
         ("changes", json!({"get": changes(&name)})),
         ("aggregate", json!({"get": aggregate(&name)})),
     ] {
+        if table.schema.is_view() {
+            // Rows of views are only read, and not by a key.
+            if !matches!(rest, "rows" | "export" | "aggregate") {
+                continue;
+            }
+            path.as_object_mut().map(|path| path.remove("post"));
+        }
         examples::add(&mut path, table);
         paths.insert(format!("{base}/{rest}"), path);
     }

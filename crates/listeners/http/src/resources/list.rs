@@ -91,7 +91,7 @@ impl ListRequest {
             write_row(&mut body, table, self.columns.iter().copied(), self.numbers, row);
             rows += 1;
             let is_full = rows == self.limit || body.len() >= self.max_length;
-            if is_full && self.selection.is_by_key() {
+            if is_full && self.selection.is_by_key() && table.schema.check_has_key().is_ok() {
                 next = encode_trailing_key(table, row, self.columns.len());
             }
             Ok(true)

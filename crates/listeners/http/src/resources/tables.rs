@@ -64,6 +64,9 @@ fn write_table(out: &mut String, table: &CachedTable) {
     if schema.never_reuses_keys() {
         out.push_str(",\"never_reuse_keys\":true");
     }
+    if schema.is_view() {
+        out.push_str(",\"view\":true");
+    }
     write_foreign_keys(out, schema);
     out.push_str(",\"columns\":[");
     for (index, column) in columns.iter().enumerate() {

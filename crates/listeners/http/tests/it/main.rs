@@ -23,3 +23,4 @@ mod schema_changes; // tables that change while the server runs
 mod streams; // imports, exports, batches, aggregates
 #[cfg(feature = "tls")]
 mod tls; // connections over TLS
+mod views; // read, and not written

@@ -139,6 +139,7 @@ impl ClientSession<'_> {
             Request::Get { table, key } => {
                 let mut put =
                     |row: &dyn bobak_core::Row| encode_response::row(output, id, Some(row));
+                table.check_has_key()?;
                 if !session.get(&table, &values(&key), &mut put)? {
                     encode_response::row(output, id, None)?;
                 }
@@ -175,7 +176,7 @@ impl ClientSession<'_> {
             }
             Request::Prepare { handle, text } => handles.prepare(handle, text),
             Request::Forget { table, handle } => handles.forget(table, handle),
-            Request::Tables => encode_response::schemas(output, id, &session.tables()?)?,
+            Request::Tables => encode_response::schemas(output, id, &session.tables_and_views()?)?,
             Request::Losses => {
                 let mut rows = RowBuffer::default();
                 for SchemaLoss { table, what } in session.schema_details()?.losses {
@@ -185,6 +186,7 @@ impl ClientSession<'_> {
                 encode_response::rows(output, id, false, rows.as_bytes())?;
             }
             Request::Alter(changes) => {
+                changes.iter().try_for_each(|change| change.table().check_writable())?;
                 session.alter(&changes)?;
                 encode_response::ok(output, id);
             }

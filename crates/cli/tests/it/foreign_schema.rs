@@ -1,0 +1,95 @@
+//! `bobak schema --rust` for tables of other programs: the structs compile, and open their tables.
+
+use crate::program::Program;
+
+/// The structs that the program generates for [`TABLES`].
+mod generated {
+    include!("foreign_structs.rs");
+}
+
+/// A key of every kind, columns without types, and names that Rust cannot have.
+const TABLES: &[&str] = &[
+    "CREATE TABLE small_key (code SMALLINT PRIMARY KEY, name TEXT)",
+    "CREATE TABLE tiny_key (code TINYINT PRIMARY KEY)",
+    "CREATE TABLE int_key (id INT PRIMARY KEY, a)",
+    "CREATE TABLE numeric_key (code numeric PRIMARY KEY, amount DECIMAL(10,2))",
+    "CREATE TABLE text_key (id VARCHAR(20) PRIMARY KEY)",
+    "CREATE TABLE uuid_key (id UUID PRIMARY KEY)",
+    "CREATE TABLE date_key (day DATE PRIMARY KEY, at DATETIME)",
+    "CREATE TABLE real_key (x REAL PRIMARY KEY)",
+    "CREATE TABLE blob_key (hash BLOB PRIMARY KEY)",
+    "CREATE TABLE untyped_key (k PRIMARY KEY, v)",
+    "CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
+    "CREATE TABLE no_key (a TEXT, b INT)",
+    "CREATE TABLE reversed_key (a INT, b TEXT, c REAL, PRIMARY KEY (b, a)) WITHOUT ROWID",
+    "CREATE TABLE long_key (a INT, b INT, c INT, d INT, e INT, PRIMARY KEY (a, b, c, d, e))",
+    "CREATE TABLE child (id INTEGER PRIMARY KEY, b TEXT NOT NULL, a INT, \
+     FOREIGN KEY (b, a) REFERENCES reversed_key (b, a) ON DELETE SET NULL ON UPDATE CASCADE)",
+    "CREATE TABLE cascaded (id INTEGER PRIMARY KEY, parent INT NOT NULL REFERENCES counted ON DELETE SET NULL, \
+     other SMALLINT REFERENCES small_key ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED)",
+    "CREATE TABLE dates (id INTEGER PRIMARY KEY, day DATE, at TIMESTAMP, data JSON, \"type\" TEXT DEFAULT 'x')",
+    "CREATE TABLE options (id INTEGER PRIMARY KEY, \"2nd value\" INT, \"Self\" TEXT COLLATE NOCASE UNIQUE)",
+    "CREATE TABLE \"Order Details\" (\"Order ID\" INTEGER, \"Product (ID)\" INTEGER, note NVARCHAR(9), \
+     price NUMERIC DEFAULT 0 CHECK (price >= 0), PRIMARY KEY (\"Order ID\", \"Product (ID)\"))",
+    "CREATE TABLE parts (id INTEGER PRIMARY KEY, product INT REFERENCES \"Order Details\" (\"Product (ID)\"))",
+    "CREATE TABLE \"größen\" (\"größe\" INT PRIMARY KEY, \"fn\" TEXT, \"名前\" TEXT, \"m²\" REAL, \"_id\" INT)",
+    "CREATE TABLE nameless (id INTEGER PRIMARY KEY, \"\" TEXT)",
+    "CREATE VIEW child_counts AS SELECT a, count(*) AS n, max(b) AS \"largest b\" FROM child GROUP BY a",
+    "CREATE VIEW broken AS SELECT * FROM nowhere",
+    "CREATE VIRTUAL TABLE docs USING fts5(title, body)",
+    "CREATE VIRTUAL TABLE boxes USING rtree(id, x0, x1)",
+    "CREATE UNIQUE INDEX product_of ON \"Order Details\" (\"Product (ID)\")",
+];
+
+#[test]
+fn structs_of_other_programs_tables_compile_and_open_them() {
+    use generated::*;
+    let program = Program::new();
+    let url = format!("sqlite:{}", program.path("t.db").display());
+    let db = bobak::Db::open(&url).expect("opens");
+    for sql in TABLES {
+        db.execute(sql, ()).expect(sql);
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/foreign_structs.rs");
+    let rust = program.ok(&["schema", "sqlite:t.db", "--rust"]);
+    if std::env::var_os("BOBAK_WRITE_STRUCTS").is_some() {
+        std::fs::write(path, &rust).expect("writes");
+    }
+    assert_eq!(rust, std::fs::read_to_string(path).expect("reads"));
+    macro_rules! open {
+        ($($record:ident)*) => {
+            $(assert_eq!(db.table::<$record>().expect(stringify!($record)).count(bobak::Query::all()).expect("reads"), 0);)*
+        };
+    }
+    open!(SmallKey TinyKey IntKey NumericKey TextKey UuidKey DateKey RealKey BlobKey UntypedKey Counted NoKey ReversedKey);
+    open!(LongKey Child Cascaded DateRow OptionRow OrderDetail Part Größen ChildCount Doc);
+    db.execute("INSERT INTO boxes VALUES (1, 0, 0.5)", ()).expect("inserts");
+    let boxes = db.table::<BoxRow>().expect("opens").list(bobak::Query::all()).expect("reads");
+    assert_eq!(boxes[0].x1, Some(0.5));
+}
+
+#[test]
+fn keys_of_every_type_find_their_rows() {
+    use bobak::Value;
+    use generated::*;
+    let db = bobak::Db::open("sqlite::memory:").expect("opens");
+    for sql in TABLES {
+        db.execute(sql, ()).expect(sql);
+    }
+    let small = db.table::<SmallKey>().expect("opens");
+    small.insert(&SmallKey { code: 7, name: None }).expect("inserts");
+    assert_eq!(small.get(7_i16).expect("reads").map(|row| row.code), Some(7));
+    let untyped = db.table::<UntypedKey>().expect("opens");
+    for k in [Value::from("x"), Value::Float(0.5), Value::from(vec![1_u8])] {
+        let row = UntypedKey { k: k.clone(), v: Value::Null };
+        untyped.insert(&row).expect("inserts");
+        assert_eq!(untyped.get(k).expect("reads"), Some(row));
+    }
+    let reversed = db.table::<ReversedKey>().expect("opens");
+    let row = ReversedKey { b: "x".to_owned(), a: 1, c: Some(0.5) };
+    reversed.insert(&row).expect("inserts");
+    assert_eq!(reversed.get(("x".to_owned(), 1)).expect("reads"), Some(row));
+    let real = db.table::<RealKey>().expect("opens");
+    real.insert(&RealKey { x: 0.5 }).expect("inserts");
+    assert!(real.delete(0.5).expect("deletes"));
+}

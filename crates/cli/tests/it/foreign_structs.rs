@@ -1,0 +1,215 @@
+use bobak::prelude::*;
+// Without a struct: nameless: the table: '' is not a valid column name
+// Without a struct: broken: view
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "Order Details", index(product_id, unique, name = "product_of"))]
+pub struct OrderDetail {
+    #[record(key, column = "Order ID")]
+    pub order_id: i64,
+    #[record(key, column = "Product (ID)")]
+    pub product_id: i64,
+    #[record(max = 9)]
+    pub note: Option<String>,
+    #[record(check = "price >= 0")]
+    pub price: Value<'static>, // declared NUMERIC: holds values of any type
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "blob_key")]
+pub struct BlobKey {
+    #[record(key)]
+    pub hash: Vec<u8>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "cascaded")]
+pub struct Cascaded {
+    pub id: i64,
+    #[record(references = "counted(id)", on_delete = "no_action")]
+    pub parent: i64,
+    #[record(references = "small_key(code)", on_delete = "cascade", deferred)]
+    pub other: Option<i16>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "child", foreign_key(b, a, references = "reversed_key(b, a)", on_delete = "no_action", on_update = "cascade"))]
+pub struct Child {
+    pub id: i64,
+    pub b: String,
+    pub a: Option<i64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "counted", never_reuse_keys)]
+pub struct Counted {
+    pub id: i64,
+    pub name: Option<String>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "date_key")]
+pub struct DateKey {
+    #[record(key)]
+    pub day: Value<'static>, // declared DATE: holds values of any type
+    pub at: Value<'static>, // declared DATETIME: holds values of any type
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "dates")]
+pub struct DateRow {
+    pub id: i64,
+    pub day: Value<'static>, // declared DATE: holds values of any type
+    pub at: Value<'static>, // declared TIMESTAMP: holds values of any type
+    pub data: Value<'static>, // declared JSON: holds values of any type
+    #[record(column = "type", default = "x")]
+    pub type_: Option<String>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "größen")]
+pub struct Größen {
+    #[record(key = "given")]
+    pub größe: i64,
+    #[record(column = "fn")]
+    pub fn_: Option<String>,
+    pub 名前: Option<String>,
+    #[record(column = "m²")]
+    pub m: Option<f64>,
+    #[record(column = "_id")]
+    pub id: Option<i64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "int_key")]
+pub struct IntKey {
+    #[record(key = "given")]
+    pub id: i64,
+    pub a: Value<'static>, // declared without a type
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "long_key")]
+pub struct LongKey {
+    #[record(key)]
+    pub a: i64,
+    #[record(key)]
+    pub b: i64,
+    #[record(key)]
+    pub c: i64,
+    #[record(key)]
+    pub d: i64,
+    #[record(key)]
+    pub e: i64,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "no_key")]
+pub struct NoKey {
+    #[record(key)]
+    pub rowid: i64,
+    pub a: Option<String>,
+    pub b: Option<i64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "numeric_key")]
+pub struct NumericKey {
+    #[record(key)]
+    pub code: Value<'static>, // declared numeric: holds values of any type
+    pub amount: Value<'static>, // declared DECIMAL(10,2): holds values of any type
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "options")]
+pub struct OptionRow {
+    pub id: i64,
+    #[record(column = "2nd value")]
+    pub column_2nd_value: Option<i64>,
+    #[record(column = "Self", unique, collation = "nocase")]
+    pub self_: Option<String>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "parts")]
+pub struct Part {
+    pub id: i64,
+    pub product: Option<i64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "real_key")]
+pub struct RealKey {
+    #[record(key)]
+    pub x: f64,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "reversed_key")]
+pub struct ReversedKey {
+    #[record(key)]
+    pub b: String,
+    #[record(key)]
+    pub a: i64,
+    pub c: Option<f64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "small_key")]
+pub struct SmallKey {
+    #[record(key)]
+    pub code: i16,
+    pub name: Option<String>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "text_key")]
+pub struct TextKey {
+    #[record(max = 20)]
+    pub id: String,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "tiny_key")]
+pub struct TinyKey {
+    #[record(key)]
+    pub code: i8,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "untyped_key")]
+pub struct UntypedKey {
+    #[record(key)]
+    pub k: Value<'static>, // declared without a type
+    pub v: Value<'static>, // declared without a type
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "uuid_key")]
+pub struct UuidKey {
+    pub id: Uuid,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "boxes", view)]
+pub struct BoxRow {
+    pub id: Option<i64>,
+    pub x0: Option<f64>,
+    pub x1: Option<f64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "child_counts", view)]
+pub struct ChildCount {
+    pub a: Option<i64>,
+    pub n: Value<'static>, // declared without a type
+    #[record(column = "largest b")]
+    pub largest_b: Value<'static>, // declared without a type
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "docs", view)]
+pub struct Doc {
+    pub title: Value<'static>, // declared without a type
+    pub body: Value<'static>, // declared without a type
+}
