@@ -67,7 +67,7 @@ func connect(ctx context.Context, t *target) (*conn, error) {
 			return nil, known
 		}
 		if notTLS := (tls.RecordHeaderError{}); errors.As(err, &notTLS) {
-			return nil, wire.Errorf(Config, "%s does not speak TLS: leave tls=on out, or start the "+
+			return nil, wire.Errorf(Config, "%s does not speak TLS: remove tls=on, or start the "+
 				"server with a certificate", t.place()).Because(err)
 		}
 		kind := Unreachable
@@ -418,13 +418,13 @@ func (b *broke) tell(lost effect) *Error {
 			message += ": " + known.why
 		}
 	case b.garbled:
-		message = "the server sent what the protocol does not know: " + b.cause.Error()
+		message = "the server sent an invalid message: " + b.cause.Error()
 	case rejected:
 		message = "the server closed the connection: " + said.Message
 	}
 	switch lost {
 	case transaction:
-		message += "; the transaction is undone: run it again from its beginning"
+		message += "; the transaction was rolled back: run it again from its start"
 	case unknown:
 		kind = Unknown
 		message += "; the write happened completely or not at all"
@@ -435,7 +435,7 @@ func (b *broke) tell(lost effect) *Error {
 func (b *broke) Unwrap() error { return b.cause }
 
 func interrupted(cause error) *Error {
-	return wire.Errorf(kindOf(cause), "the call was given up: %v", cause).Because(cause)
+	return wire.Errorf(kindOf(cause), "the call was cancelled: %v", cause).Because(cause)
 }
 
 func kindOf(cause error) Kind {
@@ -447,7 +447,7 @@ func kindOf(cause error) Kind {
 
 func lostTransaction() *Error {
 	return wire.Errorf(Unreachable,
-		"the connection broke, and the transaction with it: run it again from its beginning")
+		"the connection broke, and the transaction was rolled back: run it again from its start")
 }
 
 func misuse(format string, arguments ...any) *Error {

@@ -165,7 +165,7 @@ func (db *DB) Changes(
 			kind = kind.Elem()
 		}
 		if kind == nil {
-			return nil, wire.Errorf(Schema, "nil is no struct")
+			return nil, wire.Errorf(Schema, "nil is not a struct")
 		}
 		p, err := db.planFor(ctx, db, kind)
 		if err != nil {

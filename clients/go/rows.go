@@ -111,7 +111,7 @@ func (c *conn) open(source func(*wire.Writer)) (cursor, error) {
 func (c *conn) fetch(open cursor) ([]byte, error) {
 	if c.number != open.conn {
 		return nil, wire.Errorf(Unreachable,
-			"the connection broke, and the query with it: run it again")
+			"the connection broke, and the query is lost: run it again")
 	}
 	return c.ask(wire.Fetch, wire.Rows, func(w *wire.Writer) { w.U64(open.number) })
 }

@@ -66,7 +66,7 @@ func tlsSettings(t *target) (*tls.Config, error) {
 	}
 	trusted, err := os.ReadFile(t.ca)
 	if err != nil {
-		return nil, config("the certificates to trust cannot be read: %v", err).Because(err)
+		return nil, config("could not read the trusted certificates: %v", err).Because(err)
 	}
 	settings.RootCAs = x509.NewCertPool()
 	if !settings.RootCAs.AppendCertsFromPEM(trusted) {

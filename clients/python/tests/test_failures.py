@@ -217,7 +217,7 @@ def test_a_child_that_ends_says_why(tmp_path: Path) -> None:
 
 
 def test_a_child_that_is_killed_says_how(tmp_path: Path) -> None:
-    file, how = tmp_path / "pid", r"sh ended \(signal SIGKILL\); the transaction is undone"
+    file, how = tmp_path / "pid", r"sh ended \(signal SIGKILL\); the transaction was rolled back"
     url = shell(f"echo $$ >{file}; exec {serving.program()} serve {tmp_path}/app.db --stdio")
     with bobak.connect(url) as db:
         db.create(Person)

@@ -35,7 +35,7 @@ export class Broken extends Error {
     if (this.cause instanceof BobakError && lost === "nothing") return this.cause;
     const kind = lost === "unknown" ? "Unknown" : this.kind === "timeout" ? "Timeout" : "Unreachable";
     const ends = {
-      nothing: "", transaction: "; the transaction is undone: run it again from its beginning",
+      nothing: "", transaction: "; the transaction was rolled back: run it again from its start",
       unknown: "; the write happened completely or not at all",
     };
     return new BobakError(kind, this.message + ends[lost], {}, this);
@@ -195,7 +195,7 @@ export class Connection {
 
   #arrival(): Promise<void> {
     return new Promise((resolve) => {
-      const late = () => this.break(new Broken("the server did not respond in time", "timeout"));
+      const late = () => this.break(new Broken("the server did not answer in time", "timeout"));
       const timer = this.target.timeout ? setTimeout(late, this.target.timeout) : undefined;
       this.#wake = () => {
         this.#wake = undefined;
@@ -256,12 +256,12 @@ async function dial(target: Target): Promise<Stream> {
   const socket = secured
     ? connectTls({ host: transport.host, port: transport.port, servername: transport.host, ...ca })
     : "path" in transport ? connectTcp({ path: transport.path }) : connectTcp({ host: transport.host, port: transport.port, noDelay: true });
-  const late = setTimeout(() => socket.destroy(new Error("it did not respond in time")), target.connectTimeout);
+  const late = setTimeout(() => socket.destroy(new Error("it did not answer in time")), target.connectTimeout);
   try {
     await once(socket, secured ? "secureConnect" : "connect");
   } catch (error) {
     if (!secured || !notTls.test(String(error))) throw unreachable(place, error);
-    const message = `${place} does not speak TLS: leave tls=on out, or start the server with a certificate`;
+    const message = `${place} does not speak TLS: remove tls=on, or start the server with a certificate`;
     throw new BobakError("Config", message, {}, error);
   } finally {
     clearTimeout(late);

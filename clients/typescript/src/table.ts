@@ -136,7 +136,7 @@ export class Selection<T> implements AsyncIterable<T> {
     let open: { cursor: bigint; connection: Connection } | undefined;
     const here = (c: Connection) => {
       if (c === open?.connection) return open.cursor;
-      throw new BobakError("Unreachable", "the connection broke, and the query with it: run it again");
+      throw new BobakError("Unreachable", "the connection broke, and the query is lost: run it again");
     };
     try {
       open = await session.run(false, undefined, async (c) => {

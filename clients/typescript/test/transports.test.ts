@@ -347,7 +347,7 @@ test("the error has the reason of an ended child", () => inFolder(async (folder)
     process.kill(Number(readFileSync(`${folder}/pid`, "utf8")), "SIGKILL");
     await (await transaction.table("person")).insert({ name: "lost" });
   });
-  await assert.rejects(work, /sh ended \(signal SIGKILL\); the transaction is undone/);
+  await assert.rejects(work, /sh ended \(signal SIGKILL\); the transaction was rolled back/);
   assert.equal(await (await db.table("person")).count(), 0);
   await db.close();
 }));
@@ -366,7 +366,7 @@ test("TLS", () => inFolder(async (folder) => {
   await assert.rejects(connect(url.replace("&tls=on", "")), (error) => fails("Config")(error) && /speaks TLS: add tls=on/.test(String(error)));
   const plain = await tcp(folder);
   const other = `bobak://${plain.place}/?token=${token}&tls=on`;
-  await assert.rejects(connect(other), (error) => fails("Config")(error) && /does not speak TLS: leave tls=on out/.test(String(error)));
+  await assert.rejects(connect(other), (error) => fails("Config")(error) && /does not speak TLS: remove tls=on/.test(String(error)));
   await plain.kill();
   await assert.rejects(connect(`${url}&ca=${folder}/none.pem`), fails("Config"));
   const db = await connect<Tables>(`${url}&ca=${folder}/cert.pem`);

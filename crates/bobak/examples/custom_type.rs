@@ -34,7 +34,7 @@ impl Field for Color {
         let number = text.strip_prefix('#').and_then(|digits| u32::from_str_radix(digits, 16).ok());
         number
             .map(Self)
-            .ok_or_else(|| Error::new(ErrorKind::Mismatch, format!("'{text}' is no color")))
+            .ok_or_else(|| Error::new(ErrorKind::Mismatch, format!("'{text}' is not a color")))
     }
 }
 

@@ -29,7 +29,7 @@ fn main() -> bobak::Result<()> {
 
     // A unique value exists once.
     let inserted = people.insert(&Person { id: 0, name: "Ada".into(), age: None });
-    let error = inserted.expect_err("the name is in the table already");
+    let error = inserted.expect_err("the name is already in the table");
     assert_eq!(error.kind(), ErrorKind::Duplicate);
     println!("rejected: {error}");
 

@@ -17,7 +17,10 @@ struct User {
 /// Code under test: it takes a database, whatever its engine.
 fn register(db: &Db, email: &str) -> bobak::Result<i64> {
     if !email.contains('@') {
-        return Err(Error::new(ErrorKind::Constraint, format!("'{email}' is no e-mail address")));
+        return Err(Error::new(
+            ErrorKind::Constraint,
+            format!("'{email}' is not an e-mail address"),
+        ));
     }
     db.table()?.insert(&User { id: 0, email: email.to_lowercase(), active: true })
 }

@@ -145,7 +145,7 @@ impl LendSession for TransactionSession<'_> {
             // A callback has panicked. The session is as it was before, or reports its own state.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                let message = "the transaction is in the middle of another call: \
+                let message = "the transaction is in use by another call: \
                                read with list or iter before you write";
                 return Err(Error::new(ErrorKind::Misuse, message));
             }

@@ -276,7 +276,7 @@ pub(crate) fn missing(
                 continue;
             }
             if table.key().contains(&place) {
-                let message = "the table is there without this column of the key";
+                let message = "the table exists without this column of the key";
                 let error = Error::new(ErrorKind::Schema, message);
                 return Err(error.in_table(name).in_column(column.name.clone()));
             }
@@ -334,8 +334,8 @@ pub(crate) fn check_usable(model: &TableSchema, stored: Option<&TableSchema>) ->
     let fail = |message: String| Err(Error::new(ErrorKind::Schema, message).in_table(model.name()));
     let Some(stored) = stored else {
         return fail(match model.is_view() {
-            true => "the view is not there: create it with SQL".to_owned(),
-            false => "the table is not there: call create_missing_tables first".to_owned(),
+            true => "the view does not exist: create it with SQL".to_owned(),
+            false => "the table does not exist: call create_missing_tables first".to_owned(),
         });
     };
     if stored.is_view() && !model.is_view() {

@@ -75,7 +75,7 @@ impl RowLayout {
             columns.iter().position(is_wanted).ok_or_else(|| {
                 let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
                 let message =
-                    format!("the rows have no column '{wanted}', but {}", names.join(", "));
+                    format!("the rows have no column '{wanted}'; there are: {}", names.join(", "));
                 Error::new(ErrorKind::Schema, message)
             })
         };

@@ -61,7 +61,8 @@ fn parts(url: &str) -> Result<(&str, &str, &str)> {
     {
         let name = path.trim_start_matches('/');
         return Err(config(format!(
-            "a file is named without '//': write {scheme}:{name} for one in the current folder, or \
+            "omit the '//' before a file name: write {scheme}:{name} for one in the current \
+             folder, or \
              {scheme}:/{name}"
         )));
     }
@@ -196,10 +197,8 @@ fn must_be_snapshot(file: &Path) -> Result<()> {
         FileType::Sqlite | FileType::Unknown
             if file.metadata().is_ok_and(|file| file.len() > 0) =>
         {
-            let message = format!(
-                "the snapshot {} can't be read: it does not begin as a snapshot",
-                file.display()
-            );
+            let message =
+                format!("the snapshot {} can't be read: it is not a snapshot", file.display());
             Err(Error::new(ErrorKind::Corrupt, message))
         }
         _ => Ok(()),
@@ -238,8 +237,8 @@ fn sqlite_builder(query: &str) -> Result<bobak_sqlite::SqliteBuilder> {
     if let Some((name, _)) = keys.into_iter().find(|(name, _)| matches!(*name, "key" | "password"))
     {
         return Err(config(format!(
-            "a {name} does not belong in a URL, which is shown and logged: name where it is, \
-             by key_file, password_file or password_env"
+            "a URL is shown and logged, so it cannot contain a {name}: use key_file, \
+             password_file or password_env"
         )));
     }
     let mut builder = bobak_sqlite::Sqlite::builder();
@@ -321,7 +320,7 @@ mod tests {
             ("memory:?format=xml", "format is one of binary, json, not 'xml'"),
             ("memory:?colour=red", "unknown setting 'colour'"),
             ("memory:?format", "'format' is not name=value"),
-            ("memory:?format=json&format=json", "'format' is there twice"),
+            ("memory:?format=json&format=json", "'format' is given twice"),
             #[cfg(feature = "remote")]
             (
                 "bobak+stdio:bobak serve \"app.db\" --stdio",

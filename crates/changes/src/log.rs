@@ -10,7 +10,7 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// Whether a row of a log is wanted.
+/// Whether a row of a log is selected.
 pub(crate) type Keeps<'a> = &'a dyn Fn(&dyn Row) -> bool;
 
 /// The log of a tracked table.
@@ -269,8 +269,9 @@ fn checked_logs(session: &dyn Session) -> Result<Vec<ChangeLog>> {
     let mut found = Vec::with_capacity(tables.len());
     for (name, table) in tables {
         found.push(table.ok_or_else(|| {
-            let message = "the table is tracked, but is gone: untrack it, and recreate replicas and \
-                           archives; where SQL made it again under another name, track that";
+            let message = "the table is tracked, but does not exist any more: untrack it, and \
+                           recreate replicas and archives; if SQL renamed it, track it by its \
+                           new name";
             Error::new(ErrorKind::Schema, message).in_table(name)
         })?);
     }
@@ -328,8 +329,9 @@ pub fn check_capture<'t>(
     let Some(table) = tables.find(|table| !is_captured(&triggers, table.name())) else {
         return Ok(());
     };
-    let message = "the table is tracked, but its triggers are gone, as where SQL drops a table and makes \
-                   it again: changes since then were not captured. Track it again, and recreate \
+    let message = "the table is tracked, but its triggers are missing, as after SQL drops and \
+                   recreates a table: changes since then were not captured. Track it again, and \
+                   recreate \
                    replicas and archives";
     Err(Error::new(ErrorKind::Schema, message).in_table(table.name()))
 }

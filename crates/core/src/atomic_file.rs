@@ -56,7 +56,7 @@ impl AtomicFile {
                 LockOutcome::LockedByOther => break,
             }
         }
-        let message = format!("{} is being written already", target.display());
+        let message = format!("{} is already being written", target.display());
         Err(Error::new(ErrorKind::Busy, message))
     }
 
@@ -150,7 +150,7 @@ impl AtomicFile {
         // Nothing is left to remove, and another writer may use the name soon.
         self.path.clear();
         sync_folder(&self.target).map_err(|error| {
-            let message = format!("it is there, and may be gone again after a power cut: {error}");
+            let message = format!("the file was replaced, but a power cut may undo that: {error}");
             std::io::Error::new(error.kind(), message)
         })
     }

@@ -91,7 +91,8 @@ impl fmt::Display for UnverifiedTable {
         let Self { table, needs } = self;
         write!(
             f,
-            "whether the indexes and computed columns of table {table} fit its rows, which takes {needs} of another program"
+            "whether the indexes and computed columns of table {table} fit its rows, which \
+             requires {needs} of another program"
         )
     }
 }

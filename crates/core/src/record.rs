@@ -281,7 +281,7 @@ pub fn check_width<R: FromRow>(columns: usize) -> Result<()> {
 fn wrong_width(columns: usize, width: usize) -> Error {
     let noun = if columns == 1 { "column" } else { "columns" };
     let message = format!(
-        "a row has {columns} {noun}, but the type reads {width}: name in the SELECT those that it reads"
+        "a row has {columns} {noun}, but the type reads {width}: select exactly those that it reads"
     );
     Error::new(ErrorKind::Mismatch, message)
 }

@@ -199,7 +199,7 @@ impl Item {
         let message = if elsewhere.iter().any(|name| self.name == name) {
             format!("`{}` belongs on {place}", self.name)
         } else {
-            format!("there is no `{}`: write {}", self.name, any_of(allowed))
+            format!("unknown attribute `{}`: write {}", self.name, any_of(allowed))
         };
         errors.at(&self.name, message);
     }

@@ -95,7 +95,7 @@ impl<'a> RowAst<'a> {
             let same = |other: &&RowField<'_>| other.name.eq_ignore_ascii_case(&column.name);
             if self.columns.iter().take(place).any(|other| same(&other)) {
                 let message = format!(
-                    "the column `{}` is read already (letter case does not count): give one of \
+                    "the column `{}` is already read (letter case does not count): give one of \
                      the fields another `column`",
                     column.name
                 );

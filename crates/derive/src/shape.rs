@@ -369,7 +369,7 @@ fn reject_beside(items: &[Item], kind: RelatedKind, errors: &mut Errors) {
         if !goes {
             errors.at(
                 item.to_token_stream(),
-                format!("`{name}` does not go with this field: take it away"),
+                format!("`{name}` does not apply to this field: remove it"),
             );
         }
     }

@@ -128,8 +128,8 @@ impl ConnectionExtension for ConnectionTables {
     }
 }
 
-/// Rejects a statement that writes to two engines, or to another than `only`, and one that returns what it wrote to an
-/// attached engine: SQLite does not know what the engine generated.
+/// Rejects a statement that writes to two engines, or to an engine other than `only`, and one that returns what it wrote
+/// to an attached engine: SQLite does not know what the engine generated.
 pub(crate) fn check_write_target(
     attached: &AttachedEngines,
     actions: &[StatementAction],

@@ -311,7 +311,7 @@ impl Renderer<'_, '_> {
         }
     }
 
-    /// Whole numbers become decimals on servers, which overflow where SQLite goes on with floats.
+    /// Whole numbers become decimals on servers, which overflow where SQLite continues with floats.
     /// Nothing is divided by zero: in SQLite that gives NULL.
     fn arithmetic(&mut self, operation: Arithmetic, left: &CheckNode, right: &CheckNode) {
         let is_float = [left, right].iter().any(|node| self.ty(node) == ExpressionType::Float);

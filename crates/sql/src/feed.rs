@@ -123,7 +123,7 @@ fn last_layout(dialect: Dialect, table: &TableSchema, is: &str, text: &str) -> S
     out.into_text()
 }
 
-/// Statements that record that the changes of a table up to now are unknown; only if the last layout is another than
+/// Statements that record that the changes of a table up to now are unknown; only if the last layout differs from
 /// `before`, if that is given.
 fn gap(dialect: Dialect, table: &TableSchema, before: Option<&str>) -> Vec<String> {
     let mut texts = note_gap(dialect, table);
@@ -250,8 +250,8 @@ fn reject_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
     };
     match keys.iter().find(follows) {
         Some(key) if dialect.is_mysql() => {
-            let message = "what a foreign key deletes or changes sets off no trigger on this \
-                           server, so the table can't be tracked";
+            let message = "this server runs no triggers for rows that a foreign key deletes or \
+                           changes, so the table cannot be tracked";
             let error = Error::new(ErrorKind::Unsupported, message).in_table(table.name());
             Err(error.in_column(table.column_names(&key.columns)))
         }

@@ -198,7 +198,7 @@ impl Transaction<'_> {
                     self.state = Arc::clone(state);
                 }
             }
-            _ => return Err(Error::new(ErrorKind::Misuse, "a transaction is open already")),
+            _ => return Err(Error::new(ErrorKind::Misuse, "a transaction is already open")),
         }
         Ok(())
     }
@@ -206,7 +206,7 @@ impl Transaction<'_> {
 
 impl<'e> BTreeSession<'e> {
     fn enter(&self) -> Result<RefMut<'_, Option<Transaction<'e>>>> {
-        let message = "the session is handing out rows";
+        let message = "the session is in a row callback";
         self.transaction.try_borrow_mut().map_err(|_| Error::new(ErrorKind::Misuse, message))
     }
 

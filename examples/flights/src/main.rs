@@ -29,7 +29,7 @@ fn run() -> Result<()> {
     let folder = arguments.next().map_or_else(|| PathBuf::from(bundled), PathBuf::from);
     let file = arguments.next().map_or_else(|| PathBuf::from("flights.db"), PathBuf::from);
     if file.exists() {
-        let message = format!("{} is there already: move it away, or name another", file.display());
+        let message = format!("{} already exists: move it, or name another file", file.display());
         return Err(Error::new(ErrorKind::Config, message));
     }
     story::tell(&folder, &file, &mut std::io::stdout().lock())

@@ -91,7 +91,7 @@ func ParseOutcomes(body []byte) ([]Group, error) {
 			g.Err = readError(r)
 		case Inserted, Ignored:
 		default:
-			r.fail("%d is no outcome", g.Tag)
+			r.fail("%d is not an outcome", g.Tag)
 		}
 		groups = append(groups, g)
 	}

@@ -95,7 +95,7 @@ func (r *Reader) fail(format string, arguments ...any) {
 // Raw reads bytes.
 func (r *Reader) Raw(size uint64) []byte {
 	if uint64(len(r.Data)) < size {
-		r.fail("a body that ends too early")
+		r.fail("a truncated message")
 		return nil
 	}
 	piece := r.Data[:size]
@@ -115,7 +115,7 @@ func (r *Reader) U8() uint8 {
 func (r *Reader) Bool() bool {
 	value := r.U8()
 	if value > 1 {
-		r.fail("%d is neither yes nor no", value)
+		r.fail("%d is not a boolean", value)
 	}
 	return value == 1
 }
@@ -151,7 +151,7 @@ func (r *Reader) Bytes() []byte { return r.Raw(uint64(r.U32())) }
 func (r *Reader) Text() string {
 	piece := r.Bytes()
 	if !utf8.Valid(piece) {
-		r.fail("a text that is no UTF-8")
+		r.fail("a text that is not UTF-8")
 		return ""
 	}
 	return string(piece)
@@ -188,7 +188,7 @@ func (r *Reader) Value() any {
 	case 2:
 		value := math.Float64frombits(r.U64())
 		if math.IsNaN(value) {
-			r.fail("NaN is no value")
+			r.fail("NaN is not a value")
 		}
 		return value
 	case 3:
@@ -196,7 +196,7 @@ func (r *Reader) Value() any {
 	case 4:
 		return append([]byte{}, r.Bytes()...)
 	default:
-		r.fail("%d is no class of values", class)
+		r.fail("%d is not a storage class", class)
 		return nil
 	}
 }

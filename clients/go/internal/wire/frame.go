@@ -99,7 +99,7 @@ func ParseHead(head []byte) (Head, error) {
 	kind, flags := FrameKind(head[4]), head[5]
 	known := kind >= Hello && kind <= Losses || kind >= Ok && kind <= Schemas
 	if !known || flags > 1 || head[6] != 0 || head[7] != 0 {
-		return Head{}, Garbled("bytes that are not the head of a frame")
+		return Head{}, Garbled("bytes that are not a frame header")
 	}
 	return Head{order.Uint32(head), kind, flags == 1, order.Uint32(head[8:])}, nil
 }

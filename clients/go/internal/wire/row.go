@@ -140,7 +140,7 @@ func (r Row) Value(place int) any {
 // NextRow returns the first of framed rows, and the rest.
 func NextRow(body []byte) (Row, []byte, error) {
 	if len(body) < 4 || uint64(len(body)-4) < uint64(order.Uint32(body)) {
-		return Row{}, nil, Garbled("a row that is longer than it says")
+		return Row{}, nil, Garbled("a row whose length is wrong")
 	}
 	end := 4 + int(order.Uint32(body))
 	row, err := checkRow(body[4:end])
@@ -149,12 +149,12 @@ func NextRow(body []byte) (Row, []byte, error) {
 
 func checkRow(data []byte) (Row, error) {
 	if len(data) < 2 {
-		return Row{}, Garbled("a row that ends too early")
+		return Row{}, Garbled("a truncated row")
 	}
 	count := int(order.Uint16(data))
 	head := 2 + 9*count
 	if len(data) < head {
-		return Row{}, Garbled("a row that ends too early")
+		return Row{}, Garbled("a truncated row")
 	}
 	row := Row{data[2 : 2+count], data[2+count : head], data[head:]}
 	used := uint64(0)
@@ -178,7 +178,7 @@ func checkRow(data []byte) (Row, error) {
 		}
 	}
 	if used != uint64(len(row.heap)) {
-		return Row{}, Garbled("a row of another length than it says")
+		return Row{}, Garbled("a row whose length is wrong")
 	}
 	return row, nil
 }

@@ -220,7 +220,7 @@ func ParseTable(described []byte) (*Table, error) {
 	t.Key = r.Places(len(t.Columns))
 	keys := r.upTo(31, "a generator of keys")
 	if t.KeysBy = keys & 3; t.KeysBy > KeysByUser {
-		r.fail("%d is not a generator of keys", keys)
+		r.fail("%d is not a key generator", keys)
 	}
 	t.NeverReused = keys&neverReused != 0
 	t.View = keys&isView != 0

@@ -14,7 +14,7 @@ export function textOf(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw new Garbled("a text that is no UTF-8");
+    throw new Garbled("a text that is not UTF-8");
   }
 }
 
@@ -27,7 +27,7 @@ const short = 32;
  */
 export function bytesOf(text: string): Buffer {
   const bytes = Buffer.from(text);
-  // What has no UTF-8 form has become U+FFFD.
+  // Invalid UTF-16 has become U+FFFD.
   if (bytes.includes("\ufffd") && !text.includes("\ufffd")) {
     throw new BobakError("Mismatch", "a text with half a character can't be stored");
   }
@@ -197,7 +197,7 @@ export class Reader {
 
   #take(size: number): number {
     const at = this.at;
-    if (at + size > this.data.length) throw new Garbled("a body that ends too early");
+    if (at + size > this.data.length) throw new Garbled("a truncated message");
     this.at += size;
     return at;
   }
@@ -233,7 +233,7 @@ export class Reader {
   }
   f64(): number {
     const value = this.data.readDoubleLE(this.#take(8));
-    if (Number.isNaN(value)) throw new Garbled("NaN is no value");
+    if (Number.isNaN(value)) throw new Garbled("NaN is not a value");
     return value;
   }
   sized(): Buffer {
@@ -266,7 +266,7 @@ export class Reader {
       case 4:
         return Uint8Array.from(this.sized());
       default:
-        throw new Garbled("no class of values");
+        throw new Garbled("not a storage class");
     }
   }
   /** A framed row, every offset and text checked. */
@@ -278,7 +278,7 @@ export class Reader {
     const end = start + length;
     const count = length < 2 ? 0 : view.getUint16(start, true);
     const heap = start + 2 + 9 * count;
-    if (length < 2 || heap > end) throw new Garbled("a row that ends too early");
+    if (length < 2 || heap > end) throw new Garbled("a truncated row");
     let [used, slot] = [heap, start + 2 + count];
     const values: Stored[] = [];
     for (let tag = start + 2; tag < start + 2 + count; tag++, slot += 8) {
@@ -294,11 +294,11 @@ export class Reader {
         values.push(null);
       } else if (kind === 2) {
         const float = view.getFloat64(slot, true);
-        if (Number.isNaN(float)) throw new Garbled("NaN is no value");
+        if (Number.isNaN(float)) throw new Garbled("NaN is not a value");
         values.push(float);
       } else throw new Garbled("an unknown tag in a row");
     }
-    if (used !== end) throw new Garbled("a row of another length than it says");
+    if (used !== end) throw new Garbled("a row whose length is wrong");
     return values;
   }
 

@@ -64,7 +64,7 @@ export class Inbox {
     if (this.#pieces[0]!.length < 12) this.#join();
     const first = this.#pieces[0]!;
     const [length, kind, flags] = [first.readUInt32LE(0), first[4]!, first[5]!];
-    if (!known.has(kind) || flags > 1 || first.readUInt16LE(6) !== 0) throw new Garbled("bytes that are not the head of a frame");
+    if (!known.has(kind) || flags > 1 || first.readUInt16LE(6) !== 0) throw new Garbled("bytes that are not a frame header");
     const end = 12 + length;
     if (this.#length < end) return undefined;
     if (first.length < end) this.#join();

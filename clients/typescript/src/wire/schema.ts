@@ -204,7 +204,7 @@ export function parseTable(described: Buffer): TableSchema {
   const columns = r.list(r.u16(), () => readColumn(r));
   const [key, keys] = [r.places(), r.upTo(31, "a generator of keys")];
   const keysBy = keys & 3;
-  if (keysBy > 2) throw new Garbled(`${keys} is not a generator of keys`);
+  if (keysBy > 2) throw new Garbled(`${keys} is not a key generator`);
   const indexes = r.list(r.u16(), () => ({ name: r.text(), unique: r.bool(), columns: r.places() }));
   const foreignKeys = r.list(keys & hasForeignKeys ? r.u16() : 0, () => {
     const [columns, table] = [r.places(), r.text()];

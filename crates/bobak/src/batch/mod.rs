@@ -334,7 +334,7 @@ impl<'a> Batch<'a> {
             | BatchTarget::Transaction(at, _)
                 if *at != engine =>
             {
-                let message = "a batch belongs to one engine, and this table is kept on another";
+                let message = "a batch belongs to one engine, and this table is on another";
                 Err(Error::new(ErrorKind::Unsupported, message).in_table(schema.name()))
             }
             _ => Ok(()),
@@ -351,7 +351,7 @@ impl<'a> Batch<'a> {
 
     fn check_usable(&self) -> Result<()> {
         if self.failed {
-            let message = "the batch has failed before: begin a new one";
+            let message = "the batch has already failed: begin a new one";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         Ok(())

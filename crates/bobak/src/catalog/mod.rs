@@ -118,7 +118,7 @@ impl Catalog {
     pub(crate) fn engine_index(&self, name: &str) -> Result<usize> {
         self.engines.iter().position(|(other, _)| other == name).ok_or_else(|| {
             let names = self.engines.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
-            let message = format!("there is no engine '{name}', but {}", names.join(", "));
+            let message = format!("there is no engine '{name}'; there are: {}", names.join(", "));
             Error::new(ErrorKind::Config, message)
         })
     }
@@ -167,7 +167,7 @@ impl Catalog {
         let table = self.write_model().register(TypeId::of::<T>(), None, T::schema())?;
         let RecordTable { engine, schema, checked } = self.record_table(table)?;
         if engine != transaction {
-            let message = "a transaction belongs to one engine, and this table is kept on another";
+            let message = "a transaction belongs to one engine, and this table is on another";
             return Err(Error::new(ErrorKind::Unsupported, message).in_table(T::TABLE));
         }
         if !checked {

@@ -130,7 +130,7 @@ impl Db {
                 builder.change_key(path, new)
             }
             _ => {
-                let message = "only SQLite files are encrypted";
+                let message = "only SQLite files can be encrypted";
                 Err(bobak_core::Error::new(bobak_core::ErrorKind::Unsupported, message))
             }
         }

@@ -101,7 +101,7 @@ impl Pipeline {
         let index = self.catalog.bind::<T>()?;
         let engine = self.catalog.engine(index)?;
         let Some(queue) = self.queues.get(index) else {
-            return Err(Error::new(ErrorKind::Misuse, "the pipeline is of another database"));
+            return Err(Error::new(ErrorKind::Misuse, "the pipeline belongs to another database"));
         };
         if let Some(queue) = queue.get() {
             return Ok(queue);

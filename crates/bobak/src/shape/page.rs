@@ -108,7 +108,7 @@ fn load_page<S: Shape>(
     S::columns(&mut columns);
     let mut select = query.to_select(table, Vec::new())?;
     if select.is_grouped() || select.limit.is_some() || select.offset > 0 {
-        let message = "a page is of a query without groups, limit and offset";
+        let message = "a page needs a query without groups, limit and offset";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let total = request.with_total.then(|| count(source, &select)).transpose()?;
@@ -155,7 +155,7 @@ impl PageToken {
 
     /// The values for the order of a query, checked: the token may come from a client.
     fn values(&self, select: &Select) -> Result<Vec<Value<'static>>> {
-        let other = || Error::new(ErrorKind::Mismatch, "the page token is not of this query");
+        let other = || Error::new(ErrorKind::Mismatch, "the page token belongs to another query");
         let row = EncodedRow::check(&self.0).map_err(|_| other())?;
         if row.len() != select.order.len() {
             return Err(other());
@@ -184,10 +184,7 @@ impl FromStr for PageToken {
         let byte = |pair: &[u8; 2]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
         let bytes = pairs.iter().map(byte).collect::<Option<Vec<u8>>>();
         bytes.filter(|_| rest.is_empty()).map(Self).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Mismatch,
-                "a page token has hexadecimal digits, two for each byte",
-            )
+            Error::new(ErrorKind::Mismatch, "a page token consists of pairs of hexadecimal digits")
         })
     }
 }

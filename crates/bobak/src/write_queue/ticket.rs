@@ -41,7 +41,7 @@ impl QueuedRow {
     fn take(&mut self, outcome: Option<Result<Outcome>>) -> Result<Outcome> {
         self.taken = true;
         outcome.unwrap_or_else(|| {
-            Err(Error::new(ErrorKind::Misuse, "the ticket's result was taken before"))
+            Err(Error::new(ErrorKind::Misuse, "the ticket's result was already taken"))
         })
     }
 }
@@ -128,6 +128,6 @@ impl<R> fmt::Debug for Ticket<R> {
 pub(super) fn key_or_given<K: Key>(outcome: Outcome, given: Option<K>) -> Result<K> {
     match outcome {
         Outcome::Inserted(Some(key)) => key.to_key(),
-        _ => given.ok_or_else(|| Error::new(ErrorKind::Misuse, "the key was taken before")),
+        _ => given.ok_or_else(|| Error::new(ErrorKind::Misuse, "the key was already taken")),
     }
 }

@@ -121,7 +121,7 @@ fn an_interrupted_copy_is_resumed() {
         interrupt(&from, &to, "thing");
         let error = from.copy_to(&to, &["thing"], &options(), |_| {}).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);
-        assert!(error.to_string().contains("10 rows already"), "{error}");
+        assert!(error.to_string().contains("already has 10 rows"), "{error}");
         let reports = from.copy_to(&to, &["thing"], &options().resume(true), |_| {}).unwrap();
         assert_eq!((reports[0].found, reports[0].copied), (10, 15));
         assert_eq!(all(&to), all(&from));

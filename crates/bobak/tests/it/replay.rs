@@ -143,6 +143,6 @@ fn a_change_number_outside_of_the_archive_is_rejected() {
     let made = |until| restore(until).unwrap().replayed.unwrap();
     assert!(made(RecoveryTarget::Change(2)).is_end && made(RecoveryTarget::End).is_end);
     let error = restore(RecoveryTarget::Change(1)).unwrap_err();
-    assert!(error.message().contains("name 0 before it, or 2 behind it"), "{error}");
+    assert!(error.message().contains("name 0 before it, or 2 after it"), "{error}");
     assert!(made(RecoveryTarget::Moment(Timestamp::now())).is_end);
 }

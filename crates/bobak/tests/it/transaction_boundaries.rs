@@ -114,7 +114,7 @@ fn a_transaction_open_at_the_moment_is_whole_or_absent() {
     // A change number that is not a boundary is rejected, and the error names the nearest boundaries.
     let rejected = place.try_replay(RecoveryTarget::Change(5)).err().unwrap();
     assert_eq!(rejected.kind(), ErrorKind::OutOfRange, "{rejected}");
-    assert!(rejected.message().contains("name 2 before it, or 10 behind it"), "{rejected}");
+    assert!(rejected.message().contains("name 2 before it, or 10 after it"), "{rejected}");
     assert_eq!(place.replay(RecoveryTarget::Change(10)).1, [5, 5]);
     let (made, rows) = place.replay(ReplayOptions::new(RecoveryTarget::Change(5)).partial(true));
     assert_eq!((rows, made.position, made.whole), ([3, 2], 5, false));

@@ -52,7 +52,7 @@ fn backup_and_restore_keep_all_rows() {
     fill(&program, "memory:store.bobak", 7);
     program.ok(&["backup", "memory:store.bobak", "store.gz"]);
     program.ok(&["restore", "store.gz", "memory:again.bobak"]);
-    program.fails(1, "another engine's", &["restore", "store.gz", "sqlite:other.db"]);
+    program.fails(1, "another engine", &["restore", "store.gz", "sqlite:other.db"]);
     assert!(!program.path("other.db").exists());
     let left = fs::read_dir(program.path("")).unwrap();
     let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
@@ -100,11 +100,11 @@ fn invalid_backups_and_restores_are_rejected() {
     program.file("cut.db", &good[..good.len() - 1]);
     program.file("twice.db", [&good[..], &good].concat());
     for (file, sentence) in [
-        ("cut.zst", "cut off"),
+        ("cut.zst", "truncated"),
         ("flipped.zst", "damaged"),
         ("foreign", "not a backup"),
-        ("flipped.db", "checksum is another"),
-        ("cut.db", "cut off"),
+        ("flipped.db", "checksum differs"),
+        ("cut.db", "truncated"),
         ("twice.db", "its end is damaged"),
     ] {
         program.fails(1, sentence, &["restore", "--check", file]);

@@ -37,7 +37,7 @@ fn only_named_tables_are_copied_once() {
     program.ok(&["copy", "sqlite:from.db", "sqlite:to.db", "--table", "planes,airlines"]);
     program.fails(1, "airports", &["export", "sqlite:to.db", "--table", "airports"]);
     let twice = ["copy", "sqlite:from.db", "sqlite:to.db"];
-    program.fails(1, "16 rows already", &twice);
+    program.fails(1, "already has 16 rows", &twice);
     program.fails(1, "pass --resume to continue", &twice);
     program.ok(&[&twice[..], &["--resume"]].concat());
     program.ok(&["export", "sqlite:to.db", "--table", "airports"]);

@@ -47,7 +47,7 @@ fn archive_restores_to_point_in_time() {
     assert!(run.err.contains("valid: 32 changes, after 0 up to 32"), "{}", run.err);
     let restore = ["restore", "backup.db", "sqlite:restored.db", "--archive", "changes"];
     // Both statements were committed while no archive ran, so the transaction boundary between them is unknown.
-    let middle = "name 0 before it, or 32 behind it";
+    let middle = "name 0 before it, or 32 after it";
     program.fails(1, middle, &[&restore[..], &["--until", "16"]].concat());
     let run = program.run(&[&restore[..], &["--until", "16", "--partial"]].concat());
     assert!(run.code == 0 && run.err.contains("replayed 16 changes, up to 16"), "{}", run.err);
@@ -84,7 +84,7 @@ fn archive_restores_to_point_in_time() {
     program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines WHERE carrier <> 'XX'"]);
     program.ok(&["query", "sqlite:backup.db", "UPDATE airlines SET name = 'first'"]);
     let moment = ["--until", "2020-01-01T00:00:00Z"];
-    program.fails(1, "of a later moment", &[&over[..], &moment].concat());
+    program.fails(1, "taken later", &[&over[..], &moment].concat());
     let there = program.ok(&["export", "sqlite:app.db", "--table", "airlines"]);
     assert!(there.contains("XX") && there.lines().count() == 2, "{there}");
 }

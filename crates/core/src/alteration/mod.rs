@@ -342,13 +342,14 @@ impl TableAlteration {
         };
         if !same {
             return reject(
-                "the foreign keys of several columns of an existing table cannot change, and their \
-                 columns stay: change them in SQL",
+                "Bobak cannot change foreign keys of several columns of an existing table, or \
+                 drop their columns: change them in SQL",
             );
         }
         if self.from.never_reuses_keys() != self.to.never_reuses_keys() {
             return reject(
-                "whether the keys of deleted rows are used again cannot change: create another table \
+                "an existing table cannot change whether it reuses the keys of deleted rows: \
+                 create another table \
                  and copy the rows",
             );
         }
@@ -391,8 +392,8 @@ impl TableAlteration {
             let (from, to) = (self.from.column_at(old)?, self.to.column_at(new)?);
             if !Self::keeps_values(from, to) {
                 let message = format!(
-                    "values of type {} do not become {} by a change of the schema alone: a \
-                     migration converts them",
+                    "values of type {} cannot become {} by a schema change alone: convert them \
+                     in a migration",
                     from.ty.name(),
                     to.ty.name()
                 );

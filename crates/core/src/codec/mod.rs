@@ -88,7 +88,7 @@ impl<'a> EncodedRow<'a> {
         let head = 2 + row.columns * 9;
         let Some((head, heap)) = bytes.split_at_checked(head) else {
             return Err(corrupt(format!(
-                "a row has {} bytes, fewer than its head of {head}",
+                "a row has {} bytes, fewer than its header of {head}",
                 bytes.len()
             )));
         };

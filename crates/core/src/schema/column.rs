@@ -388,7 +388,7 @@ impl ColumnSchema {
                 if count <= max as usize {
                     return Ok(());
                 }
-                let message = format!("{count} characters where {max} are allowed");
+                let message = format!("{count} characters, but at most {max} are allowed");
                 Err(Error::new(ErrorKind::TooLong, message).in_column(self.name.clone()))
             }
             _ => Ok(()),

@@ -61,7 +61,7 @@ pub trait Configurable: Default {
     /// Sets the settings of a URL's query, `key=value&…`, after percent-decoding.
     ///
     /// # Errors
-    /// As [`set`](Self::set); `Config` for a malformed query, and for a key that is there twice.
+    /// As [`set`](Self::set); `Config` for a malformed query, and for a key that is given twice.
     fn set_query(&mut self, query: &str) -> Result<()> {
         let mut seen = Vec::new();
         for part in query.split('&').filter(|part| !part.is_empty()) {
@@ -69,7 +69,7 @@ pub trait Configurable: Default {
                 .split_once('=')
                 .ok_or_else(|| config(format!("'{part}' is not name=value")))?;
             if seen.contains(&key) {
-                return Err(config(format!("'{key}' is there twice")));
+                return Err(config(format!("'{key}' is given twice")));
             }
             seen.push(key);
             self.set(key, &decode(value)?)?;

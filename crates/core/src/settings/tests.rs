@@ -89,7 +89,7 @@ fn wrong_values_are_one_sentence() {
         ("switch=yes", "switch is one of on, off, not 'yes'"),
         ("colour=blue", "colour is one of red, green, not 'blue'"),
         ("number", "'number' is not name=value"),
-        ("number=4&number=4", "'number' is there twice"),
+        ("number=4&number=4", "'number' is given twice"),
     ] {
         let error = All::default().set_query(query).unwrap_err();
         assert_eq!((error.kind(), error.message()), (crate::ErrorKind::Config, message));

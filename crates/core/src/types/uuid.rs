@@ -21,10 +21,7 @@ impl Field for Uuid {
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
         match value {
             ValueRef::Bytes(bytes) => Self::from_slice(bytes).map_err(|_| {
-                Error::new(
-                    ErrorKind::Mismatch,
-                    format!("{} bytes where a UUID has 16", bytes.len()),
-                )
+                Error::new(ErrorKind::Mismatch, format!("{} bytes, but a UUID has 16", bytes.len()))
             }),
             ValueRef::Text(text) => Self::try_parse(text).map_err(|error| {
                 Error::new(ErrorKind::Mismatch, format!("'{text}' is not a UUID: {error}"))

@@ -187,7 +187,7 @@ fn integers(data: &DataEnum, errors: &mut Errors) -> Vec<i64> {
         let number = match &variant.discriminant {
             Some((_, expression)) => integer(expression).or_else(|| {
                 let message = "write the number itself, from -9223372036854775808 to \
-                               9223372036854775807: the derive can't see what else it is";
+                               9223372036854775807: the derive cannot evaluate expressions";
                 errors.at(expression, message);
                 Some(0)
             }),

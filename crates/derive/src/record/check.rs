@@ -52,7 +52,7 @@ fn check_names(table: &RecordAst<'_>, errors: &mut Errors) {
         let name = column.attrs.column.as_ref();
         if let Some(other) = before().find(|other| other.name.eq_ignore_ascii_case(&column.name)) {
             let message = format!(
-                "the column `{}` is there already, as the field `{}` (letter case does not \
+                "the column `{}` already exists, as the field `{}` (letter case does not \
                  count): give one of them another `column`",
                 column.name, other.ident
             );
@@ -128,14 +128,14 @@ fn check_indexes(table: &RecordAst<'_>, errors: &mut Errors) {
             continue;
         }
         if let Some(index) = &column.attrs.index {
-            errors.at(&index.at, "`unique` makes an index already: remove `index`");
+            errors.at(&index.at, "`unique` already makes an index: remove `index`");
         }
         names.push(format!("{}_{}_unique", table.name, column.name));
     }
     for index in &table.indexes {
         if names.iter().any(|name| name.eq_ignore_ascii_case(&index.name)) {
             let message = format!(
-                "the index `{}` is there already: give one of them another `name`",
+                "the index `{}` already exists: give one of them another `name`",
                 index.name
             );
             errors.at(&index.at, message);
@@ -150,7 +150,8 @@ fn check_roles(table: &RecordAst<'_>, errors: &mut Errors) {
         for (at, role) in column.attrs.roles.iter().enumerate() {
             let word = role.value.word();
             if let Some((_, other)) = seen.iter().find(|(other, _)| *other == role.value) {
-                let message = format!("`{word}` is on `{}` already: a record has one", other.ident);
+                let message =
+                    format!("`{word}` is already on `{}`: a record has only one", other.ident);
                 errors.at(&role.at, message);
             } else if at > 0 {
                 errors.at(&role.at, "a field is filled in one way: keep one of them");

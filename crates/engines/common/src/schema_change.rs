@@ -112,7 +112,7 @@ impl TableAdditions {
         }
         for index in &self.indexes {
             if old.indexes().iter().any(|other| other.name.eq_ignore_ascii_case(index)) {
-                let message = format!("the index '{index}' is there already");
+                let message = format!("the index '{index}' already exists");
                 return Err(Error::new(ErrorKind::Schema, message).in_table(old.name()));
             }
         }
@@ -124,16 +124,16 @@ impl TableAdditions {
             .collect()
         };
         if key_names(old) != key_names(&self.table) {
-            let message = "the key of a table that is there can't be changed";
+            let message = "the key of an existing table cannot be changed";
             return Err(Error::new(ErrorKind::Schema, message).in_table(old.name()));
         }
         let source = |column: &ColumnSchema| {
             let added = self.columns.iter().any(|name| *name == column.name);
             match old.column(&column.name) {
-                Ok(_) if added => Err(reject(&column.name, "the column is there already")),
+                Ok(_) if added => Err(reject(&column.name, "the column already exists")),
                 Ok(position) => match old.columns().get(position) {
                     Some(old) if old.storage != column.storage => {
-                        Err(reject(&column.name, "the column is stored otherwise"))
+                        Err(reject(&column.name, "the column is stored differently"))
                     }
                     _ => Ok(Source::Old(position)),
                 },

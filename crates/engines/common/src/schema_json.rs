@@ -287,7 +287,7 @@ pub fn value_from_json(json: &Json) -> Result<Value<'static>> {
             _ => return Err(corrupt("an object that is neither a float nor bytes")),
         },
         Json::Bool(_) | Json::Array(_) => {
-            return Err(corrupt("true, false or a list where a value is wanted"));
+            return Err(corrupt("true, false or a list where a value is expected"));
         }
     })
 }
@@ -330,5 +330,5 @@ fn corrupt(message: impl Into<String>) -> Error {
 }
 
 fn unknown(what: &str, found: &str) -> Error {
-    corrupt(format!("the {what} '{found}' is not known"))
+    corrupt(format!("unknown {what} '{found}'"))
 }

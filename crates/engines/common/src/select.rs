@@ -90,7 +90,7 @@ pub fn run_select(
     Ok(())
 }
 
-/// Whether the rows are wanted in the order of their keys, or in any.
+/// Whether the rows must come in the order of their keys, or in any.
 fn is_by_key(schema: &TableSchema, select: &Select) -> bool {
     let key = schema.key();
     let mut steps = select.order.iter().zip(key);
@@ -123,7 +123,7 @@ impl Page {
         Self { skip: select.offset, left: select.limit.unwrap_or(u64::MAX) }
     }
 
-    /// Passes one row on, unless it is skipped; returns whether more are wanted.
+    /// Passes one row on, unless it is skipped; returns whether to read more.
     fn pass(&mut self, row: impl FnOnce() -> Result<bool>) -> Result<bool> {
         if self.skip > 0 {
             self.skip -= 1;

@@ -223,7 +223,7 @@ fn next_key(store: &dyn RowStore, table: &StoredTable, column: usize) -> Result<
 #[cold]
 #[must_use]
 pub fn no_key_left(schema: &TableSchema) -> Error {
-    let message = "the largest key that there can be is taken, so none can be given";
+    let message = "the largest possible key is in use, so no other key can be generated";
     Error::new(ErrorKind::Full, message).in_table(schema.name())
 }
 
@@ -307,7 +307,7 @@ pub fn raised_version(
     };
     match version.checked_add(1) {
         Some(version) => Ok(Some((column, version))),
-        None => Err(Error::new(ErrorKind::OutOfRange, "the version can't be raised further")
+        None => Err(Error::new(ErrorKind::OutOfRange, "the version cannot be incremented further")
             .in_table(schema.name())),
     }
 }
@@ -335,7 +335,7 @@ pub fn missing_table(schema: &TableSchema) -> Error {
 #[cold]
 #[must_use]
 pub fn table_exists(schema: &TableSchema) -> Error {
-    Error::new(ErrorKind::Schema, "the table exists already").in_table(schema.name())
+    Error::new(ErrorKind::Schema, "the table already exists").in_table(schema.name())
 }
 
 /// Rejects a table with foreign keys or keys that are never reused, for an engine that cannot enforce them.
@@ -376,7 +376,7 @@ pub fn check_columns(given: &TableSchema, stored: &TableSchema) -> Result<()> {
         }
     }
     if let Some(more) = stored.columns().get(given.columns().len()) {
-        let message = format!("the stored table has a column '{}' more", more.name);
+        let message = format!("the stored table has another column '{}'", more.name);
         return Err(error(message));
     }
     if given.key() != stored.key() {

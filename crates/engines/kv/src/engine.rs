@@ -154,7 +154,7 @@ fn reject_others(path: &Path) -> Result<()> {
     }
     let what = match start.starts_with(b"SQLite") {
         true => format!("an SQLite database: open it as sqlite:{shown}"),
-        false => "no key-value file, or its creation was interrupted: delete it".into(),
+        false => "not a key-value file, or its creation was interrupted: delete it".into(),
     };
     Err(Error::new(ErrorKind::Corrupt, format!("{shown} is {what}")))
 }

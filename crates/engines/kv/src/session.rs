@@ -37,7 +37,7 @@ impl<'e> KvSession<'e> {
 
     fn enter(&self) -> Result<RefMut<'_, Option<Transaction<'e>>>> {
         self.transaction.try_borrow_mut().map_err(|_| {
-            let message = "the session is handing out rows: use another, or a cursor";
+            let message = "the session is in a row callback: use another session, or a cursor";
             Error::new(ErrorKind::Misuse, message)
         })
     }
@@ -81,7 +81,7 @@ impl<'e> KvSession<'e> {
     fn begin(&self, begin: impl FnOnce() -> Result<Transaction<'e>>) -> Result<()> {
         let mut transaction = self.enter()?;
         if transaction.is_some() {
-            let message = "a transaction is open already: use a savepoint";
+            let message = "a transaction is already open: use a savepoint";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         *transaction = Some(begin()?);

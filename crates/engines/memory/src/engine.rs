@@ -198,7 +198,7 @@ impl Engine for Memory {
         (job.watch)(step(BackupPhase::Check, 1, 1))?;
         let content = Self::check_file(job.file)?;
         if content.tables != count(&state) {
-            let message = format!("the backup {} has other rows", job.file.display());
+            let message = format!("the rows of the backup {} differ", job.file.display());
             return Err(Error::new(ErrorKind::Corrupt, message));
         }
         Ok(BackupContent { compared: true, ..content })

@@ -169,7 +169,7 @@ fn append(statement: &mut AtomicStatement<'_>, change: &PendingChange) -> Result
     let slot = counter.key().order.next(&mut counter.key().order.start());
     let before = slot.and_then(|slot| Some((slot, Arc::clone(counter.bytes(slot)?))));
     let Some((slot, before)) = before else {
-        let message = "the row that counts changes is gone";
+        let message = "the row that counts changes is missing";
         return Err(Error::new(ErrorKind::Corrupt, message).in_table(change_log::COUNTER_TABLE));
     };
     let row = EncodedRow::new(&before);

@@ -65,7 +65,7 @@ impl<'e> MemorySession<'e> {
     #[inline]
     fn enter(&self) -> Result<RefMut<'_, SessionState<'e>>> {
         self.inner.try_borrow_mut().map_err(|_| {
-            let message = "the session is handing out rows: use another, or a cursor";
+            let message = "the session is in a row callback: use another session, or a cursor";
             Error::new(ErrorKind::Misuse, message)
         })
     }
@@ -82,7 +82,7 @@ impl<'e> MemorySession<'e> {
         };
         let position = state.find(schema)?;
         state.tables.get(position).map(Arc::clone).ok_or_else(|| {
-            Error::new(ErrorKind::Schema, "the table is not there").in_table(schema.name())
+            Error::new(ErrorKind::Schema, "the table does not exist").in_table(schema.name())
         })
     }
 
@@ -119,7 +119,7 @@ impl Session for MemorySession<'_> {
         let inner = &mut *self.enter()?;
         if step == TransactionControl::Begin {
             if inner.transaction.is_some() {
-                let message = "a transaction is open already: use a savepoint";
+                let message = "a transaction is already open: use a savepoint";
                 return Err(Error::new(ErrorKind::Misuse, message));
             }
             let lock = self.shared.writer.hold()?;

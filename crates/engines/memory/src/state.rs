@@ -170,7 +170,7 @@ impl DatabaseState {
         }
         let reject = |message: String| Error::new(ErrorKind::Schema, message);
         let parent = self.position(&key.table).ok_or_else(|| {
-            reject(format!("the table '{}' that it refers to is not there", key.table))
+            reject(format!("the referenced table '{}' does not exist", key.table))
         })?;
         let table = self.table(parent);
         let referenced = key.referenced.iter().map(|name| table.schema.column(name));
@@ -183,7 +183,7 @@ impl DatabaseState {
         };
         let index = table.indexes().iter().position(is_it).ok_or_else(|| {
             let names = key.referenced.join(", ");
-            reject(format!("it refers to {}.{names}, which is not unique", key.table))
+            reject(format!("it references {}.{names}, which is not unique", key.table))
         })?;
         let columns = table.indexes().get(index).map_or(Vec::new(), |index| index.columns.clone());
         let own = |column: &usize| {

@@ -29,8 +29,8 @@ impl MySqlBuilder {
     /// server has none; `Config` if this program was built without TLS.
     pub fn connect(self) -> Result<MySql> {
         if self.tls != Tls::Off && !cfg!(feature = "tls") {
-            let message = "this program was built without TLS for MariaDB and MySQL: \
-                           turn the feature mysql-tls on";
+            let message = "this program was built without TLS for MariaDB and MySQL: enable the \
+                           feature `mysql-tls` of bobak";
             return Err(bobak_core::url::config(message));
         }
         Ok(MySql { database: Arc::new(Database::open(self)?) })

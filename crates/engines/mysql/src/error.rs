@@ -80,8 +80,8 @@ pub(crate) fn translate(
             Error::wrong_number(ErrorKind::Misuse, *given, usize::from(*wanted), "parameter")
         }
         mysql::Error::DriverError(DriverError::PacketTooLarge) => {
-            let message = "a value is larger than the server's max_allowed_packet: raise that there, or \
-                           store the value in parts";
+            let message = "a value is larger than the server's max_allowed_packet: raise it on \
+                           the server, or store the value in parts";
             Error::new(ErrorKind::OutOfRange, message)
         }
         other => broken(other, phase),
@@ -102,15 +102,19 @@ fn broken(error: &mysql::Error, phase: Phase) -> Error {
             matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
         }),
     };
-    let what = if late { "no answer came in time" } else { "the line to the server broke" };
+    let what = if late {
+        "the server did not answer in time"
+    } else {
+        "the connection to the server broke"
+    };
     let (kind, known) = match phase {
         Phase::Read if late => (ErrorKind::Timeout, "nothing was written"),
         Phase::Read => (ErrorKind::Unreachable, "nothing was written"),
-        Phase::Inside => (ErrorKind::Unreachable, "the transaction is undone"),
-        Phase::Write => {
-            (ErrorKind::Unknown, "what was being written is there wholly or not at all")
+        Phase::Inside => (ErrorKind::Unreachable, "the transaction was rolled back"),
+        Phase::Write => (ErrorKind::Unknown, "the write was done completely or not at all"),
+        Phase::Commit => {
+            (ErrorKind::Unknown, "the transaction was committed completely or not at all")
         }
-        Phase::Commit => (ErrorKind::Unknown, "the transaction is there wholly or not at all"),
     };
     Error::new(kind, format!("{what}: {known}"))
 }
@@ -154,7 +158,7 @@ pub(crate) fn connecting(error: mysql::Error, host: &str) -> Error {
     let message = match &error {
         mysql::Error::MySqlError(server) => lower(&server.message),
         mysql::Error::DriverError(DriverError::TlsNotSupported) => {
-            "the server has no TLS, which the settings request".to_owned()
+            "the server does not support TLS, which the settings require".to_owned()
         }
         mysql::Error::DriverError(DriverError::CouldNotConnect(Some((_, text, _)))) => lower(text),
         other => lower(&other.to_string()),
@@ -196,16 +200,18 @@ fn kind_of(code: u16) -> ErrorKind {
 fn sentence(kind: ErrorKind, server: &MySqlError) -> String {
     let message = lower(&server.message);
     match (kind, server.code) {
-        (ErrorKind::Duplicate, _) => "a row with this key or unique value is there".to_owned(),
+        (ErrorKind::Duplicate, _) => {
+            "a row with this key or unique value already exists".to_owned()
+        }
         (ErrorKind::Constraint, 1048 | 1263) => "a required value is NULL".to_owned(),
         (ErrorKind::Full, 167 | 1467) => {
-            "the largest key is taken: there is no next one".to_owned()
+            "the largest possible key is in use: there is no next one".to_owned()
         }
         (ErrorKind::Serialization, _) => {
             format!("the transaction conflicted with another one and was rolled back: {message}")
         }
         (ErrorKind::Busy, 1205) => "another transaction held a lock for too long".to_owned(),
-        (ErrorKind::Timeout, _) => "the statement ran for too long and was ended".to_owned(),
+        (ErrorKind::Timeout, _) => "the statement ran for too long and was cancelled".to_owned(),
         _ => message,
     }
 }

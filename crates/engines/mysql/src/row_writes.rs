@@ -209,6 +209,6 @@ pub(crate) fn conflict(table: &TableSchema) -> Error {
 /// The server did not hand out a key for each row. The statement is undone with its transaction.
 #[cold]
 pub(crate) fn strange_keys(table: &TableSchema) -> Error {
-    let message = "the server did not say which keys it made";
+    let message = "the server did not report the keys that it generated";
     Error::new(ErrorKind::Engine, message).in_table(table.name())
 }

@@ -64,7 +64,7 @@ impl Broken {
         };
         let lost = match effect {
             Effect::Nothing => "",
-            Effect::Transaction => "; the transaction is undone: run it again from its beginning",
+            Effect::Transaction => "; the transaction was rolled back: run it again from its start",
             Effect::Unknown => "; the write was done completely or not at all",
         };
         match self {
@@ -77,7 +77,7 @@ impl Broken {
                     .with_source(error)
             }
             Self::Garbled(error) => {
-                let message = format!("the server sent what the protocol does not know{lost}");
+                let message = format!("the server sent an invalid message{lost}");
                 Error::new(kind, message).with_source(error)
             }
             // Rejected before anything was done: its own kind says more.

@@ -85,7 +85,7 @@ impl Link {
     /// Detects a peer that speaks another protocol, by its first bytes.
     fn other_protocol(&self) -> Option<Broken> {
         let message = match ForeignProtocol::of(self.inbox.waiting())? {
-            ForeignProtocol::Tls => "the server speaks TLS there: say tls=on",
+            ForeignProtocol::Tls => "the server speaks TLS: add tls=on",
             ForeignProtocol::Http => {
                 "this is an HTTP server: connect to the port of Bobak's own protocol"
             }
@@ -111,7 +111,7 @@ impl Link {
         if size > self.welcome.limits.frame as usize + HEADER_LENGTH {
             self.out.truncate(start);
             let limit = self.welcome.limits.frame;
-            let message = format!("a request of {size} bytes: the server takes {limit}");
+            let message = format!("the request has {size} bytes, and the server accepts {limit}");
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
         // 0 is for messages that the server sends without a request.
@@ -269,7 +269,7 @@ impl Link {
             Ok(Response::Error(error)) if head.id == 0 => Broken::Closed(error),
             Ok(_) => Broken::Garbled(Error::new(
                 ErrorKind::Corrupt,
-                format!("an answer to a request {} that was not made", head.id),
+                format!("a response to request {}, which was not sent", head.id),
             )),
             Err(error) => Broken::Garbled(error),
         }
@@ -315,6 +315,6 @@ pub(crate) fn unexpected(response: &Response<'_>) -> CallError {
         Response::Schemas(_) => FrameKind::Schemas,
         _ => FrameKind::Error,
     };
-    let message = format!("an answer of the kind {kind:?} where another was to come");
+    let message = format!("a response of the unexpected kind {kind:?}");
     Broken::Garbled(Error::new(ErrorKind::Corrupt, message)).into()
 }

@@ -38,7 +38,7 @@ impl Pipes {
     /// Starts a program. Its standard error is that of this process.
     pub fn start(program: &[String]) -> io::Result<Self> {
         let (name, arguments) =
-            program.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
+            program.split_first().ok_or_else(|| io::Error::other("the program is missing"))?;
         let mut child = Command::new(name)
             .args(arguments)
             .stdin(Stdio::piped())

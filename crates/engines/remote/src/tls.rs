@@ -45,7 +45,9 @@ pub(crate) fn trust(authorities: Option<&Path>) -> Result<Trust> {
         }
     }
     if roots.is_empty() {
-        return Err(config("no certificate to trust was found: name a file of some".to_owned()));
+        return Err(config(
+            "no trusted certificate was found: name a file that contains one".to_owned(),
+        ));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
@@ -92,7 +94,7 @@ impl TlsState {
 
 fn not_tls(error: rustls::Error) -> Error {
     let message =
-        "the server does not speak TLS there: leave tls=on out, or start it with a certificate";
+        "the server does not speak TLS: remove tls=on, or start the server with a certificate";
     Error::new(ErrorKind::Config, message).with_source(error)
 }
 

@@ -53,8 +53,8 @@ pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error 
         codes::SQLITE_CONSTRAINT => constraint(code, &message, table),
         codes::SQLITE_ERROR => from_text(&message, offset),
         _ if ends_commit => {
-            let what = "the disk failed at what may have been the end of a commit, which is done or \
-                        undone as a whole";
+            let what = "the disk failed, perhaps during a commit: the transaction was committed \
+                        completely or not at all";
             Error::new(ErrorKind::Unknown, format!("{what} (code {code})"))
         }
         codes::SQLITE_IOERR | codes::SQLITE_CANTOPEN if system.is_some_and(is_full) => {
@@ -189,7 +189,8 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
             (ErrorKind::ReadOnly, "the database is read-only".to_owned())
         }
         codes::SQLITE_NOTADB => {
-            let what = "the file is not an SQLite database, or it is encrypted: give its key then";
+            let what =
+                "the file is not an SQLite database, or it is encrypted: if so, give its key";
             (ErrorKind::Corrupt, what.to_owned())
         }
         _ if code == codes::SQLITE_CORRUPT_VTAB => {

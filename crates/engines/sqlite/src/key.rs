@@ -72,7 +72,7 @@ impl EncryptionKey {
         }
         from_digits(content.trim_ascii()).ok_or_else(|| {
             let message = format!(
-                "{} holds no key: it has to be 32 bytes, or 64 hexadecimal digits",
+                "{} does not hold a key: expected 32 bytes, or 64 hexadecimal digits",
                 path.display()
             );
             Error::new(ErrorKind::Config, message)
@@ -88,7 +88,7 @@ impl EncryptionKey {
         let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let text = std::str::from_utf8(line).map_err(|_| {
-            let message = format!("the password in {} is no UTF-8", path.display());
+            let message = format!("the password in {} is not UTF-8", path.display());
             Error::new(ErrorKind::Config, message)
         })?;
         Self::password(text)

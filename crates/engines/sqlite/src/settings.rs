@@ -216,7 +216,7 @@ impl SqliteBuilder {
     #[cfg(feature = "encryption")]
     pub(crate) fn read_key(&self) -> Result<Option<EncryptionKey>> {
         if self.named_keys() + usize::from(self.key.is_some()) > 1 {
-            return Err(config("one of key_file, password_file and password_env is enough"));
+            return Err(config("give only one of key_file, password_file and password_env"));
         }
         if let Some(file) = &self.key_file {
             return EncryptionKey::from_file(file).map(Some);
@@ -225,7 +225,7 @@ impl SqliteBuilder {
             return EncryptionKey::from_password_file(file).map(Some);
         }
         let Some(name) = &self.password_env else { return Ok(self.key.clone()) };
-        let missing = |_| config(format!("there is no environment variable {name}"));
+        let missing = |_| config(format!("the environment variable {name} is not set"));
         EncryptionKey::password(std::env::var(name).map_err(missing)?).map(Some)
     }
 

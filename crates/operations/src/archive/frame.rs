@@ -106,11 +106,12 @@ pub(crate) fn read_head(head: &[u8; HEAD]) -> Result<u64> {
     let (parts, sum) = head.split_at(HEAD - 4);
     let integer = |position: usize| parts.get(position..).and_then(<[u8]>::first_chunk).copied();
     if !parts.starts_with(MAGIC) {
-        return Err(damaged("it does not begin as one"));
+        return Err(damaged("it is not a file of changes"));
     }
     let version = u32::from_le_bytes(integer(8).unwrap_or_default());
     if version > VERSION {
-        let message = format!("it is of version {version}; this program knows {VERSION}");
+        let message =
+            format!("it has version {version} of the format; this program knows {VERSION}");
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     if crc32fast::hash(parts).to_le_bytes() != sum {

@@ -227,7 +227,7 @@ fn must_be_same(engine: &dyn Engine, position: u64, last: Option<(u64, i64)>) ->
         return Ok(());
     }
     let message = format!(
-        "the folder's change {number} is another than the database's: it is another database, or a \
+        "the folder's change {number} differs from the database's: it is another database, or a \
          backup was restored over it; begin another folder, with a new backup"
     );
     Err(Error::new(ErrorKind::Conflict, message))

@@ -160,7 +160,7 @@ impl SegmentWriter {
         let doing = |error| Error::io(&format!("write {}", path.display()), error);
         let mut tables = HashMap::new();
         let Some(mut reader) = SegmentReader::open(path)? else {
-            let message = "it has no header: remove it, nothing is in it";
+            let message = "it has no header and holds no changes: delete it";
             return Err(in_file(damaged(message), path));
         };
         check_name(&reader)?;

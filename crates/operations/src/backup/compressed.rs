@@ -104,7 +104,7 @@ pub(super) fn read(
     let more = packed.read(&mut [0]).map_err(reading)?;
     let noted = Digest { bytes: trailer.content.bytes, checksum: trailer.checksum };
     if sum != noted || more != 0 {
-        let message = format!("the backup {} is damaged: its checksum is another", file.display());
+        let message = format!("the backup {} is damaged: its checksum differs", file.display());
         return Err(Error::new(ErrorKind::Corrupt, message));
     }
     Ok(trailer.content)
@@ -134,7 +134,8 @@ fn read_trailer(file: &mut SourceFile, kind: FileType) -> Result<(Trailer, u64)>
     };
     let all = file.seek(SeekFrom::End(0)).map_err(doing)?;
     let none = || {
-        let message = "it has not the end of a backup: it was cut off, or Bobak did not make it";
+        let message =
+            "it does not end as a backup does: it was truncated, or Bobak did not write it";
         Error::new(ErrorKind::Corrupt, message)
     };
     let from_end = |bytes: usize| all.checked_sub(bytes as u64).ok_or_else(none);

@@ -77,7 +77,7 @@ impl Compression {
     /// Rejects a compression that the engine's backups do not get, or that this program was built without.
     pub(super) fn must_suit(self, engine: &dyn Engine) -> Result<()> {
         if self != Self::None && engine.capabilities().encrypted {
-            let message = "an encrypted backup can't be made smaller: leave it uncompressed";
+            let message = "an encrypted backup cannot be compressed";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         self.must_be_available()

@@ -91,7 +91,7 @@ pub(super) fn read(staged: StagedCopy<'_>, writer: &mut File) -> Result<CopiedDa
         None if kind == FileType::Snapshot => Checksum::Same,
         None => Checksum::Missing,
         Some(trailer) => compare(trailer, head, sum).ok_or_else(|| {
-            let message = format!("{} is damaged: its checksum is another", name(backup));
+            let message = format!("{} is damaged: its checksum differs", name(backup));
             Error::new(ErrorKind::Corrupt, message)
         })?,
     };
@@ -130,7 +130,7 @@ fn trailer(file: &mut SourceFile) -> Result<Option<Trailer>> {
     file.read_exact(&mut footer).map_err(doing)?;
     let Some(length) = Trailer::body_length(&footer) else { return Ok(None) };
     let torn = || {
-        let message = "its end is damaged, or it was written to after it was made";
+        let message = "its end is damaged, or it was modified after it was written";
         Error::new(ErrorKind::Corrupt, message)
     };
     let start = start.checked_sub(length as u64).ok_or_else(torn)?;

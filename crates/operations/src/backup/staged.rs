@@ -53,9 +53,12 @@ impl StagedCopy<'_> {
             return error;
         }
         let advice = match self.target.map(|target| target.parent().unwrap_or(target).display()) {
-            Some(folder) => format!("make room in {folder}, where all of it is written first"),
+            Some(folder) => {
+                format!("free space in {folder}, where the whole file is written first")
+            }
             None => format!(
-                "make room in {}, where all of it is written first, or name another folder in TMPDIR",
+                "free space in {}, where the whole file is written first, or name another folder \
+                 in TMPDIR",
                 std::env::temp_dir().display()
             ),
         };

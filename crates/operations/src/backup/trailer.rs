@@ -92,7 +92,8 @@ impl Trailer {
         let mut rest = body;
         let version = u16::from_le_bytes(take(&mut rest)?);
         if !matches!(version, COMPRESSED | PLAIN) {
-            let message = format!("the backup is of version {version}: a newer Bobak made it");
+            let message =
+                format!("the backup has version {version} of the format: a newer Bobak wrote it");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let flags = u16::from_le_bytes(take(&mut rest)?);

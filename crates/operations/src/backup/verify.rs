@@ -79,13 +79,11 @@ pub(crate) fn unpack(
         Error::new(ErrorKind::Corrupt, message)
     };
     if copied.bytes != checked.bytes {
-        return Err(wrong(
-            "is not as long as its pages: it was cut off, or something was added to it",
-        ));
+        return Err(wrong("is not as long as its pages: it was truncated or extended"));
     }
     let compared = copied.noted.is_some();
     if copied.noted.is_some_and(|noted| noted.tables != checked.tables) {
-        return Err(wrong("has other rows than are noted in it"));
+        return Err(wrong("has other rows than it records"));
     }
     let content = BackupContent { compared, ..checked };
     let report = BackupReport::new(content, metadata.len(), compression);

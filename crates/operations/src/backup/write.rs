@@ -167,13 +167,13 @@ pub(crate) fn reject_existing(file: &Path, overwrite: bool) -> Result<()> {
         return Err(Error::new(ErrorKind::Config, message));
     }
     if file.metadata().is_ok_and(|there| !there.is_file()) {
-        let message = format!("{} is not a regular file: nothing was done", file.display());
+        let message = format!("{} is not a regular file: nothing was changed", file.display());
         return Err(Error::new(ErrorKind::Config, message));
     }
     if overwrite || fs::symlink_metadata(file).is_err() {
         return Ok(());
     }
-    let message = format!("there is a file {} already: nothing was done", file.display());
+    let message = format!("the file {} already exists: nothing was changed", file.display());
     Err(Error::new(ErrorKind::Conflict, message))
 }
 

@@ -63,7 +63,8 @@ impl<'a> TableCopy<'a> {
         }
         if !resume {
             let message = format!(
-                "the target's table has {rows} rows already: empty it, or resume the copy that has begun"
+                "the target's table already has {rows} rows: empty it, or resume the interrupted \
+                 copy"
             );
             return Err(Error::new(ErrorKind::Conflict, message));
         }

@@ -64,7 +64,7 @@ fn set_converted(
     let converted = convert(source, target, value).map_err(|error| {
         let key: Vec<_> = key_of(table, row).iter().map(|part| show(part.as_ref())).collect();
         let message = format!(
-            "the value {} of the row with key {} does not become {}: {}",
+            "the value {} of the row with key {} cannot become {}: {}",
             show(value),
             key.join(", "),
             target.ty.name(),
@@ -116,7 +116,7 @@ fn convert(from: &ColumnSchema, to: &ColumnSchema, value: ValueRef<'_>) -> Resul
 
 /// The value that a text shows.
 fn parsed(text: &str, ty: Type) -> Result<Value<'static>> {
-    let unreadable = || Error::new(ErrorKind::Mismatch, format!("the text is no {}", ty.name()));
+    let unreadable = || Error::new(ErrorKind::Mismatch, format!("the text is not {}", ty.name()));
     let trimmed = text.trim();
     Ok(match ty {
         Type::Bool => match trimmed {
@@ -156,7 +156,7 @@ fn text_of(from: &ColumnSchema, value: ValueRef<'_>) -> Result<String> {
         ValueRef::Int(integer) => integer.to_string(),
         ValueRef::Float(float) => format!("{float:?}"),
         ValueRef::Bytes(bytes) => std::str::from_utf8(bytes)
-            .map_err(|_| Error::new(ErrorKind::Mismatch, "the bytes are no UTF-8 text"))?
+            .map_err(|_| Error::new(ErrorKind::Mismatch, "the bytes are not UTF-8"))?
             .to_owned(),
         ValueRef::Null => String::new(),
     })

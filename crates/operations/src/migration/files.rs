@@ -113,7 +113,8 @@ impl Migrations {
     ) -> Result<PathBuf> {
         let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || name.len() > 150 || !name.chars().all(plain) {
-            let message = format!("'{name}' is no migration's name: use letters, digits, _ and -");
+            let message =
+                format!("'{name}' is not a valid migration name: use letters, digits, _ and -");
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         let text = MigrationText {

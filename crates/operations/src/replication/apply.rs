@@ -103,7 +103,8 @@ impl<'c> RowStates<'c> {
             let Some(number) = pairs.iter().position(same) else { continue };
             let Some(pair) = pairs.get(number) else { continue };
             if change.table.columns().len() != pair.source.columns().len() {
-                let message = "the table was changed while it was read: go on with the next step";
+                let message =
+                    "the table was changed while it was read: continue with the next step";
                 return Err(Error::new(ErrorKind::Schema, message).in_table(name));
             }
             let after = change.after.as_ref().map(|row| (row, change.id));
@@ -128,7 +129,7 @@ fn must_have_key(change: &Change, row: &DynRow) -> Result<()> {
         |&&position: &&usize| row.values().get(position).is_none_or(|v| *v == Value::Null);
     let Some(&position) = change.table.key().iter().find(is_null) else { return Ok(()) };
     let message = format!(
-        "change {} is of a row with NULL in its key, so that nothing tells which row it is: give each \
+        "change {} is of a row with NULL in its key, which identifies no row: give each \
          row a key, and begin behind this change, with a later backup or a new copy",
         change.id
     );

@@ -104,8 +104,8 @@ pub(super) fn write(
         return Ok(());
     }
     let message = format!(
-        "the target is no longer at change {}, where this replica left it: another one writes to it. Let \
-         only one do so, and recreate it",
+        "the target is no longer at change {}, where this replica left it: another replica \
+         writes to the target. Let only one do so, and recreate it",
         before.0
     );
     Err(Error::new(ErrorKind::Conflict, message))

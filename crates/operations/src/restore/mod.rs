@@ -98,8 +98,8 @@ fn must_suit(backup: &Path, file_type: FileType, database: &DatabaseFile) -> Res
         (DatabaseFile::Sqlite { .. }, FileType::Sqlite | FileType::Unknown) => Ok(()),
         _ => {
             let message = format!(
-                "the backup {} is another engine's: restore it to a file of that, and copy its \
-                 tables",
+                "the backup {} belongs to another engine: restore it to a file of that engine, \
+                 and copy its tables",
                 backup.display()
             );
             Err(Error::new(ErrorKind::Unsupported, message))

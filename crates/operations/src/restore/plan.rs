@@ -59,8 +59,8 @@ impl ReplayPlan {
             if reader.from > scan.end {
                 let (from, position) = (reader.from, scan.end);
                 let message = format!(
-                    "the changes begin behind {from}, and the backup ends with {position}: those in \
-                     between are missing"
+                    "the changes begin after change {from}, and the backup ends with change \
+                     {position}: those in between are missing"
                 );
                 return Err(Error::new(ErrorKind::NotFound, message));
             }
@@ -218,7 +218,7 @@ impl ArchiveScan {
             return Ok(());
         }
         let message = format!(
-            "change {} of the folder is another than the backup's: the changes are those of another \
+            "change {} of the folder differs from the backup's: the changes are those of another \
              database, or of what it was before an older backup was restored",
             change.id
         );
@@ -281,10 +281,10 @@ impl ArchiveScan {
         let message = if id > self.end {
             format!("the folder ends with change {}, before {id}", self.end)
         } else if self.behind > 0 && !partial {
-            let next = self.next.map(|next| format!(", or {next} behind it")).unwrap_or_default();
+            let next = self.next.map(|next| format!(", or {next} after it")).unwrap_or_default();
             format!(
-                "change {id} may lie inside a transaction, a part of which would be made: name {} \
-                 before it{next}, with which transactions end, or ask for the part",
+                "change {id} may lie inside a transaction, which would be restored in part: name \
+                 {} before it{next}, where transactions end, or allow a part",
                 self.cut
             )
         } else {

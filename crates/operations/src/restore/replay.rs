@@ -116,14 +116,16 @@ impl<'e> Replay<'e> {
     /// The change logs of a database, and where they end.
     fn read_begin(engine: &dyn Engine, until: RecoveryTarget) -> Result<(Vec<ChangeLog>, Begin)> {
         if !matches!(engine.name(), "sqlite" | "memory") {
-            let message = format!("the {} engine takes no changes behind a backup", engine.name());
+            let message =
+                format!("the {} engine cannot replay changes after a backup", engine.name());
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let session = engine.session()?;
         let logs = logs_in(&*session)?;
         let position = last_id(&*session, &logs)?;
         if logs.is_empty() {
-            let message = "no table of the backup is tracked, so nothing says where to go on";
+            let message =
+                "no table of the backup is tracked, so it is unknown where the replay begins";
             return Err(Error::new(ErrorKind::Schema, message));
         }
         let behind = match until {
@@ -135,7 +137,7 @@ impl<'e> Replay<'e> {
         };
         if behind {
             let message = format!(
-                "the backup is of a later moment, behind change {position}: restore an older one"
+                "the backup was taken later, after change {position}: restore an older one"
             );
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }

@@ -251,7 +251,7 @@ impl AccessState {
         let now = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let last = self.last_check.load(Ordering::Relaxed);
         let is_due = now.saturating_sub(last) >= CHECK_INTERVAL.as_millis() as u64;
-        // One thread checks; the others go on with what is known.
+        // One thread checks; the others use the permissions that are known.
         if !is_due || self.last_check.swap(now, Ordering::Relaxed) != last {
             return;
         }
@@ -282,7 +282,7 @@ impl AccessState {
         let users = self.added_users.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.set(users.into_iter().try_fold(policy, Policy::with_user)?);
         if !is_first {
-            self.log(&format!("{path} was read again"));
+            self.log(&format!("{path} was reloaded"));
         }
         Ok(())
     }

@@ -147,7 +147,7 @@ impl SqlAuthorizer for StatementAuthorizer {
             SqlAction::Delete(table) => self.check_table(permissions, table, Permission::Delete),
             SqlAction::Call(name) if is_one_of(name, &CONNECTION_FUNCTIONS) => {
                 let message = format!(
-                    "{name}() may tell of other clients' statements: use RETURNING or the number of \
+                    "{name}() may reveal other clients' statements: use RETURNING or the number of \
                      changed rows"
                 );
                 Err(denied(&message))
@@ -182,8 +182,9 @@ impl StatementAuthorizer {
             }
             // SQLite also reports the name of a WITH of which no column is read. An unknown name must
             // get the same error.
-            let message = "the statement uses a table that you may not, by way of a view, a trigger or \
-                           a foreign key; or it only counts the rows of a WITH: count a column";
+            let message = "the statement uses a table that you may not use, through a view, a \
+                           trigger or a foreign key; or it only counts the rows of a WITH: count \
+                           a column";
             return Err(denied(message));
         }
         let set = permissions.on(database, table);

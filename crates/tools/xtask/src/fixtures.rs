@@ -9,12 +9,12 @@ const FOLDER: &str = "crates/tools/testkit/tests/fixtures";
 /// Makes them, unless they are there: what a release has written is never written again.
 ///
 /// # Errors
-/// When those of this version are there already, or can't be made.
+/// If those of this version already exist, or can't be made.
 pub fn run() -> Outcome {
     let folder = cargo::root().join(FOLDER).join(env!("CARGO_PKG_VERSION"));
     if folder.exists() {
         return Err(Failure::new(
-            format!("the files of version {} are there already", env!("CARGO_PKG_VERSION")),
+            format!("the files of version {} already exist", env!("CARGO_PKG_VERSION")),
             format!("leave them as they are; only before the release, delete {}", folder.display()),
         ));
     }

@@ -50,7 +50,7 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
         try:
             await asyncio.wait({making}, timeout=target.connect_timeout)
             if not making.done():
-                raise Broken(f"could not reach {target.place}: it did not respond in time")
+                raise Broken(f"could not reach {target.place}: it did not answer in time")
         except BaseException:
             making.cancel()
             making.add_done_callback(_drop)

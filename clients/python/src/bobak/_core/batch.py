@@ -124,7 +124,7 @@ class BatchWriter:
     def send(self, link: Link, *, more: bool = True) -> Steps[None]:
         """Sends the collected rows as a part."""
         if self._is_over:
-            raise misuse("the batch has failed, and is undone")
+            raise misuse("the batch has failed and was rolled back")
         heads = [
             (request.run_head(link.table(run.table), run.verb, run.sets), run.rows)
             for run in self._runs

@@ -13,7 +13,7 @@ class Effect(enum.Enum):
     #: Nothing: the call may be repeated.
     NOTHING = ""
     #: The transaction is undone.
-    TRANSACTION = "; the transaction is undone: run it again from its beginning"
+    TRANSACTION = "; the transaction was rolled back: run it again from its start"
     #: The call may have been committed.
     UNKNOWN = "; the write happened completely or not at all"
 
@@ -47,7 +47,7 @@ class Broken(Exception):
 
 
 def timed_out() -> Broken:
-    return Broken("the server did not respond in time", timeout=True)
+    return Broken("the server did not answer in time", timeout=True)
 
 
 def ended(why: str = "") -> Broken:
@@ -63,7 +63,7 @@ def unreachable(place: str, error: OSError) -> Broken:
     if getattr(error, "reason", None) not in _NOT_TLS:
         return Broken(message)
     return wrong_protocol(
-        f"{place} does not speak TLS: leave tls=on out, or start the server with a certificate"
+        f"{place} does not speak TLS: remove tls=on, or start the server with a certificate"
     )
 
 
@@ -75,7 +75,7 @@ def wrong_protocol(message: str) -> Broken:
 def lost() -> Error:
     return Error(
         ErrorKind.UNREACHABLE,
-        "the connection broke, and the transaction with it: run it again from its beginning",
+        "the connection broke, and the transaction was rolled back: run it again from its start",
     )
 
 

@@ -211,7 +211,7 @@ def fetch(cursor: Cursor) -> Call[list[Row]]:
     def steps(link: Link) -> Steps[list[Row]]:
         if link.number != cursor.link:
             raise Error(
-                ErrorKind.UNREACHABLE, "the connection broke, and the query with it: run it again"
+                ErrorKind.UNREACHABLE, "the connection broke, and the query is lost: run it again"
             )
         number = link.put(Kind.FETCH, cursor.number.to_bytes(8, "little"))
         found: Frame = yield from link.receive(number, Kind.ROWS)

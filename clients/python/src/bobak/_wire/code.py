@@ -101,7 +101,7 @@ class Reader:
     def raw(self, size: int) -> bytes:
         end = self.at + size
         if end > len(self.data):
-            raise Garbled("a body that ends too early")
+            raise Garbled("a truncated message")
         piece = self.data[self.at : end]
         self.at = end
         return piece

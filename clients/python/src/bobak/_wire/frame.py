@@ -96,7 +96,7 @@ class Inbox:
         length, kind, flags, zero, number = HEAD.unpack_from(self._buffer, self._at)
         known = KINDS.get(kind)
         if known is None or flags > 1 or zero != 0:
-            raise Garbled("bytes that are no head of a frame")
+            raise Garbled("bytes that are not a frame header")
         end = start + length
         if len(self._buffer) < end:
             return None

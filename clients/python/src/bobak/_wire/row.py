@@ -69,13 +69,13 @@ def decode(body: bytes) -> list[list[Stored]]:
     at, end = 0, len(body)
     while at < end:
         if end - at < 6:
-            raise Garbled("a row that ends too early")
+            raise Garbled("a truncated row")
         length, count = _HEAD.unpack_from(body, at)
         start = at + 6 + count
         following = at + 4 + length
         heap = start + 8 * count
         if heap > following or following > end:
-            raise Garbled("a row that is longer than it says")
+            raise Garbled("a row whose length is wrong")
         tags = body[at + 6 : start]
         plan = _by_tags.get(tags) or _plan_of(tags)
         row: list[Stored] = list(plan.slots.unpack_from(body, start))
@@ -90,16 +90,16 @@ def decode(body: bytes) -> list[list[Stored]]:
             try:
                 row[place] = piece.decode() if is_text else piece
             except UnicodeDecodeError as error:
-                raise Garbled(f"column {place} of a row is no UTF-8") from error
+                raise Garbled(f"column {place} of a row is not UTF-8") from error
         if used != following:
-            raise Garbled("a row of another length than it says")
+            raise Garbled("a row whose length is wrong")
         for place in plan.nulls:
             if row[place]:
                 raise Garbled(f"column {place} of a row is damaged")
             row[place] = None
         for place in plan.floats:
             if row[place] != row[place]:
-                raise Garbled("NaN is no value")
+                raise Garbled("NaN is not a value")
         rows.append(row)
         at = following
     return rows

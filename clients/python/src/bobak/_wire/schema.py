@@ -189,7 +189,7 @@ class TableSchema:
             key = reader.places()
             keys = reader.u8()
             if keys > 31:
-                raise Garbled(f"{keys} is no generator of keys")
+                raise Garbled(f"{keys} is not a key generator")
             keys_by = KeysBy(keys & 3)
             indexes = tuple(_read_index(reader) for _ in range(reader.u16()))
             count = reader.u16() if keys & _FOREIGN_KEYS else 0
@@ -261,7 +261,7 @@ def _read_foreign_key(reader: Reader) -> ForeignKey:
 def _read_actions(reader: Reader) -> tuple[OnDelete, OnUpdate, bool]:
     actions = reader.u8()
     if actions > 31:
-        raise Garbled(f"{actions} are no actions of a foreign key")
+        raise Garbled(f"{actions} are not actions of a foreign key")
     return OnDelete(actions & 3), OnUpdate(actions >> 2 & 3), actions >= 16
 
 

@@ -65,7 +65,7 @@ pub(super) fn read(file: &mut impl Read) -> Result<DatabaseState> {
     let [version, sum] = [read_number(file)?, read_number(file)?];
     let start = [MAGIC, &version.to_le_bytes()].concat();
     if crc32fast::hash(&start) != sum {
-        return Err(corrupt("its start is damaged"));
+        return Err(corrupt("its header is damaged"));
     }
     if version != VERSION {
         let message = format!("it has version {version} of the format; this program knows 1");
@@ -140,7 +140,7 @@ fn write_block(file: &mut impl Write, kind: u8, bytes: &[u8]) -> std::io::Result
 fn read_block(file: &mut impl Read) -> Result<(u8, Vec<u8>)> {
     let head = read_up_to(file, HEAD as u64)?;
     let &[kind, a, b, c, d, e, f, g, h, s, t, u, v] = head.as_slice() else {
-        return Err(corrupt("it ends in the middle"));
+        return Err(corrupt("it is truncated"));
     };
     let length = u32::from_le_bytes([a, b, c, d]) as usize;
     let stored_length = u32::from_le_bytes([e, f, g, h]);
@@ -148,7 +148,7 @@ fn read_block(file: &mut impl Read) -> Result<(u8, Vec<u8>)> {
     let whole = stored.len() == stored_length as usize;
     let head = head.get(..HEAD - 4).unwrap_or_default();
     if !whole || sum_of(head, &stored) != u32::from_le_bytes([s, t, u, v]) {
-        return Err(corrupt(if whole { "a block is damaged" } else { "it ends in the middle" }));
+        return Err(corrupt(if whole { "a block is damaged" } else { "it is truncated" }));
     }
     if stored.len() == length {
         return Ok((kind, stored));
@@ -176,7 +176,7 @@ fn sum_of(head: &[u8], stored: &[u8]) -> u32 {
 fn read_number(file: &mut impl Read) -> Result<u32> {
     match read_up_to(file, 4)?.as_slice() {
         &[a, b, c, d] => Ok(u32::from_le_bytes([a, b, c, d])),
-        _ => Err(corrupt("it ends in the middle")),
+        _ => Err(corrupt("it is truncated")),
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn read(text: &[u8]) -> Result<DatabaseState> {
     let json: Json = serde_json::from_slice(text)
         .map_err(|error| corrupt(format!("the JSON is incomplete: {error}")))?;
     if json.get("bobak").and_then(Json::as_str) != Some(BOBAK) {
-        return Err(corrupt(format!("it does not say \"bobak\": \"{BOBAK}\"")));
+        return Err(corrupt(format!("it lacks \"bobak\": \"{BOBAK}\"")));
     }
     match json.get("version").and_then(Json::as_u64) {
         Some(VERSION) => {}

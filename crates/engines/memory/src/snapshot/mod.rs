@@ -48,7 +48,7 @@ pub(super) fn load(path: &Path) -> Result<Option<DatabaseState>> {
     } else if first.trim_ascii_start().starts_with(b"{") {
         read_rest(file, first).and_then(|text| json::read(&text))
     } else {
-        Err(corrupt("it begins as no snapshot does"))
+        Err(corrupt("it is not a snapshot"))
     };
     state.map(Some).map_err(|error| {
         let kind = match error.kind() {

@@ -59,7 +59,7 @@ impl ServerConnector {
                 Err(error) => failed = Some(error),
             }
         }
-        Err(failed.unwrap_or_else(|| Error::new(ErrorKind::Config, "no host is named")))
+        Err(failed.unwrap_or_else(|| Error::new(ErrorKind::Config, "the host is missing")))
     }
 
     /// To be told where a host's connection broke: the next one is tried first, if there is one.
@@ -83,7 +83,8 @@ impl ServerConnector {
         let time = self.settings.connect_timeout;
         take.recv_timeout(time).unwrap_or_else(|_| {
             let (name, time) = (self.name(place), time.as_millis());
-            let message = format!("could not connect to {name}: no answer came within {time} ms");
+            let message =
+                format!("could not connect to {name}: the server did not answer within {time} ms");
             Err(Error::new(ErrorKind::Timeout, message))
         })
     }
@@ -181,7 +182,7 @@ impl ServerConnector {
         self.tell(host, &format!("KILL QUERY {connection}"));
     }
 
-    /// Ends a connection that no answer came from.
+    /// Ends a connection whose server did not answer.
     pub(crate) fn kill(self: &Arc<Self>, host: usize, connection: u32) {
         self.tell(host, &format!("KILL {connection}"));
     }
@@ -244,7 +245,7 @@ fn flavour(conn: &mut Conn) -> Result<(Flavour, Vec<String>)> {
     let numbers = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
     if is_mariadb && numbers < (10, 5) {
-        let message = format!("MariaDB {version} is too old: 10.5 has what is needed");
+        let message = format!("MariaDB {version} is too old: 10.5 or later is required");
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let flavour = Flavour {

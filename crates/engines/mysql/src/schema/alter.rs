@@ -72,7 +72,7 @@ fn alter_one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
     alteration.check_tracked(log.is_some())?;
     let is_taken = tables::names(connection)?.iter().any(|name| name == to.name());
     if alteration.renames_table() && is_taken {
-        return Err(schema("the table is there already", to));
+        return Err(schema("the table already exists", to));
     }
     check_columns(connection, std::slice::from_ref(change))?;
     reject_check(dialect, alteration)?;
@@ -103,7 +103,7 @@ fn reject_check(dialect: Dialect, alteration: &TableAlteration) -> Result<()> {
         if let Some((before, after)) = renamed.columns().get(old).zip(to.columns().get(new))
             && before.check != after.check
         {
-            let message = "MySQL's CHECKs are changed in SQL";
+            let message = "CHECKs of MySQL can be changed in SQL only";
             return Err(unsupported(message, to, after));
         }
     }
@@ -216,7 +216,7 @@ fn take_back(connection: &mut Connection, made: &[Step<'_>], error: Error) -> Er
     for step in made.iter().rev() {
         if let Err(second) = connection.run(Some(step.table), &step.undo, Vec::new()) {
             let message = format!(
-                "{}; and what was changed before it in table {} could not be taken back: {}",
+                "{}; and the earlier changes of table {} could not be undone: {}",
                 error.message(),
                 step.table.name(),
                 second.message()
@@ -232,14 +232,14 @@ fn check_columns(connection: &mut Connection, changes: &[SchemaChange]) -> Resul
     let mut checked = false;
     for (table, column) in changes.iter().flat_map(new_columns) {
         if column.ty == Type::Any {
-            let message = "this server has no columns of any class";
+            let message = "this server has no columns without a type";
             return Err(unsupported(message, table, column));
         }
         if column.collation == Collation::UnicodeNoCase && !checked {
             checked = true;
             if !folds_as_rust(connection)? {
                 let message =
-                    "this server knows another lower case of some letters than Unicode 14";
+                    "this server's lower case of some letters differs from that of Unicode 14";
                 return Err(unsupported(message, table, column));
             }
         }
@@ -298,7 +298,7 @@ fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<
             SchemaChange::CreateTable(table) => {
                 let name = table.name();
                 if names.iter().any(|n| n == name) || made.contains(&name) {
-                    return Err(schema("the table is there already", table));
+                    return Err(schema("the table already exists", table));
                 }
                 made.push(name);
                 there.push(TableSchema::clone(table));
@@ -311,7 +311,7 @@ fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<
                 }
                 let found = there.iter().find(|t| t.name() == table.name());
                 if found.is_some_and(|found| found.column(&schema_.name).is_ok()) {
-                    let message = format!("column '{}' is there already", schema_.name);
+                    let message = format!("column '{}' already exists", schema_.name);
                     return Err(schema(&message, table));
                 }
             }
@@ -323,25 +323,25 @@ fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<
                 let found = there.iter().find(|t| t.name() == table.name());
                 let same = |t: &TableSchema| t.indexes().iter().any(|i| i.name == index.name);
                 if found.is_some_and(same) && !made.contains(&table.name()) {
-                    let message = format!("index '{}' is there already", index.name);
+                    let message = format!("index '{}' already exists", index.name);
                     return Err(schema(&message, table));
                 }
             }
             SchemaChange::AddReference { table, .. }
             | SchemaChange::AddForeignKey { table, .. } => {
                 if changes.len() > 1 {
-                    let message = "this server adds a foreign key in a change of its own";
+                    let message = "this server adds a foreign key only in a change of its own";
                     return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
                 }
             }
             SchemaChange::Track { .. } | SchemaChange::Untrack(_) => {}
             SchemaChange::AlterTable(_) | SchemaChange::DropTable(_) => {
-                let message = "this server alters or drops a table in a change of its own";
+                let message = "this server alters or drops a table only in a change of its own";
                 let table = change.table().name().to_owned();
                 return Err(Error::new(ErrorKind::Unsupported, message).in_table(table));
             }
             _ => {
-                let message = "this engine does not know this change of the schema";
+                let message = "this engine does not support this schema change";
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
         }

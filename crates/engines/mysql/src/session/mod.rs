@@ -215,7 +215,7 @@ impl Session for MySqlSession<'_> {
         state.free_transaction();
         if step == TransactionControl::Begin {
             if state.transaction.is_some() {
-                return Err(misuse("a transaction is open already"));
+                return Err(misuse("a transaction is already open"));
             }
             state.transaction = Some(self.begin()?);
             self.in_transaction.set(true);

@@ -80,7 +80,8 @@ pub(crate) fn reject_control(text: &str, inside: bool) -> Result<()> {
         "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" | "xa" | "lock"
         | "unlock" | "use" | "set" => {
             let message = format!(
-                "{word} is not for SQL text: the connection is shared; use the transaction's calls"
+                "{word} cannot be given as SQL, because the connection is shared: use the \
+                 transaction's methods"
             );
             Err(Error::new(ErrorKind::Misuse, message))
         }
@@ -93,6 +94,7 @@ pub(crate) fn reject_control(text: &str, inside: bool) -> Result<()> {
 
 #[cold]
 pub(crate) fn schema_in_transaction() -> Error {
-    let message = "this server commits at each change of the schema: make it outside a transaction";
+    let message =
+        "this server commits at each schema change: change the schema outside a transaction";
     Error::new(ErrorKind::Unsupported, message)
 }

@@ -73,7 +73,7 @@ impl OpenTransaction {
     /// Takes the connection back.
     pub(crate) fn put(&mut self, connection: Box<Connection>) {
         if connection.is_broken() && self.dead.is_none() {
-            let message = "the line to the server broke: the transaction is undone";
+            let message = "the connection to the server broke, and the transaction was rolled back";
             self.dead = Some((ErrorKind::Unreachable, message.to_owned()));
         }
         self.pooled.attach(connection);

@@ -83,7 +83,7 @@ mod tests {
             ("mysql://u:secret@h/db?colour=red", "unknown setting 'colour'"),
             ("mysql://u:secret@h/db?tls", "'tls' is not name=value"),
             ("mysql://u:secret@h/db?tls=no", "tls is one of off, require, verify, not 'no'"),
-            ("mysql://u:secret@h/db?tls=off&tls=off", "'tls' is there twice"),
+            ("mysql://u:secret@h/db?tls=off&tls=off", "'tls' is given twice"),
             ("mysql://u:secret%@h/db", "a % without"),
             (
                 "mysql://u:secret@h/db?wsrep_sync_wait=16",

@@ -225,7 +225,8 @@ fn cell(kind: CellKind, wire: Wire) -> Result<DecodedValue, ReadError> {
         // The text protocol, where statements are not prepared.
         (kind, Wire::Bytes(text)) => {
             let text = String::from_utf8(text).map_err(|_| mismatch("a number in bytes"))?;
-            parsed(kind, &text).ok_or_else(|| mismatch(&format!("'{text}' where a number is")))?
+            parsed(kind, &text)
+                .ok_or_else(|| mismatch(&format!("'{text}' where a number is expected")))?
         }
     })
 }
@@ -308,7 +309,7 @@ fn too_large() -> ReadError {
 
 #[cold]
 fn no_date() -> ReadError {
-    mismatch("a date such as 0000-00-00, which is none")
+    mismatch("a date such as 0000-00-00, which does not exist")
 }
 
 #[cold]

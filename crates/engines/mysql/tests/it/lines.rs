@@ -85,7 +85,7 @@ fn a_server_that_hangs_is_a_timeout() {
     });
     running.resume();
     let rows = probe.count(&tag).unwrap();
-    assert!(rows == 1 || rows == 2, "what is unknown is there wholly or not at all: {rows}");
+    assert!(rows == 1 || rows == 2, "the unknown write was done completely or not at all: {rows}");
     probe.insert(&tag, row!["c", 1.0]).unwrap();
     assert_eq!(probe.count(&tag).unwrap(), rows + 1);
 }

@@ -179,7 +179,7 @@ impl BulkPlan {
             ignored.push(!is_new);
         }
         if new.peek().is_some() {
-            let message = "the server's keys are not those that were sent";
+            let message = "the keys that the server returned are not those that were sent";
             return Err(Error::new(ErrorKind::Schema, message));
         }
         Ok(given.outcomes(chunk, |at| !ignored.get(at).copied().unwrap_or_default()))
@@ -257,7 +257,7 @@ impl BulkPlan {
             let values = [text, Value::Int(missing)];
             sending.state.ask(sending.connection, TAKE_KEYS, &values, |row| keys = taken(row))?;
             if keys.len() as i64 != missing {
-                return Err(Error::new(ErrorKind::Engine, "the sequence gave too few keys"));
+                return Err(Error::new(ErrorKind::Engine, "the sequence returned too few keys"));
             }
             keys.iter().max().into_iter().for_each(|key| self.table_info.reached(*key));
         }

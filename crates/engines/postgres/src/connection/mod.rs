@@ -135,7 +135,7 @@ impl Connection {
                     error.kind(),
                     std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
                 );
-                let error = unknown_if(self.commit_pending, broken("it was waited for", error));
+                let error = unknown_if(self.commit_pending, broken("waiting for a response", error));
                 Err(ReceiveError { error, is_late })
             }
         }
@@ -208,7 +208,7 @@ impl Connection {
             // The statement ended before the cancel request arrived.
             return first.unwrap_or(error);
         }
-        let message = "the statement ran longer than it may, and was cancelled";
+        let message = "the statement exceeded its time limit and was cancelled";
         first.unwrap_or_else(|| Error::new(ErrorKind::Timeout, message))
     }
 
@@ -325,7 +325,7 @@ impl Connection {
             return false;
         }
         self.sync();
-        self.send("asking for a sign of life").and_then(|()| self.finish(|_| Ok(()))).is_ok()
+        self.send("checking the connection").and_then(|()| self.finish(|_| Ok(()))).is_ok()
     }
 
     #[cold]
@@ -354,7 +354,7 @@ fn unknown_if(commit_pending: bool, error: Error) -> Error {
         return error;
     }
     let message =
-        format!("{}; what was being committed is there wholly or not at all", error.message());
+        format!("{}; the transaction was committed completely or not at all", error.message());
     Error::new(ErrorKind::Unknown, message).with_source(error)
 }
 
@@ -364,8 +364,8 @@ fn cancel(host: &Host, settings: &Arc<Settings>, key: [u8; 8]) -> Result<()> {
     let mut request = vec![0, 0, 0, 16, 4, 210, 22, 46];
     request.extend_from_slice(&key);
     let sent = stream.write_all(&request).and_then(|()| stream.flush());
-    sent.map_err(|error| broken("asking to cancel", error))?;
-    // However it hangs up: nothing is said on this line.
+    sent.map_err(|error| broken("cancelling a statement", error))?;
+    // The server closes this connection without a reply.
     let _ = std::io::copy(&mut stream, &mut std::io::sink());
     Ok(())
 }

@@ -64,7 +64,7 @@ impl Connector for HostConnector {
                 }
             }
         }
-        let none = || Error::new(ErrorKind::Config, "there is no host to connect to");
+        let none = || Error::new(ErrorKind::Config, "the host is missing");
         let error = failed.unwrap_or_else(none);
         if self.settings.target != TargetServer::Any && error.kind() == ErrorKind::ReadOnly {
             // Another host may become the primary, so callers may retry.

@@ -67,7 +67,11 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
             }
             AuthenticationMessage::Sasl(mechanisms) => {
                 if !mechanisms.iter().any(|name| name == sasl::SCRAM_SHA_256) {
-                    return Err(denied(format!("the server wants {}", mechanisms.join(" or "))));
+                    return Err(denied(format!(
+                        "the server requires the authentication method {}, which Bobak does not \
+                         support",
+                        mechanisms.join(" or ")
+                    )));
                 }
                 let binding = sasl::ChannelBinding::unsupported();
                 let begun = sasl::ScramSha256::new(secret(settings)?.as_bytes(), binding);
@@ -77,17 +81,24 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
                 scram = Some(begun);
             }
             AuthenticationMessage::SaslContinue(data) => {
-                let begun = scram.as_mut().ok_or_else(|| denied("it asks out of turn".into()))?;
+                let begun = scram.as_mut().ok_or_else(|| {
+                    denied("the server sent an unexpected authentication request".into())
+                })?;
                 begun.update(&data).map_err(|error| denied(error.to_string()))?;
                 let message = begun.message().to_vec();
                 send_response(connection, |out| frontend::sasl_response(&message, out))?;
             }
             AuthenticationMessage::SaslFinal(data) => {
-                let begun = scram.as_mut().ok_or_else(|| denied("it asks out of turn".into()))?;
+                let begun = scram.as_mut().ok_or_else(|| {
+                    denied("the server sent an unexpected authentication request".into())
+                })?;
                 begun.finish(&data).map_err(|error| denied(error.to_string()))?;
             }
             AuthenticationMessage::Unknown(number) => {
-                return Err(denied(format!("the server wants a proof of kind {number}")));
+                return Err(denied(format!(
+                    "the server requires the authentication method {number}, which Bobak does \
+                     not support"
+                )));
             }
         }
     }
@@ -110,11 +121,11 @@ pub(crate) fn check_target(connection: &mut Connection, target: TargetServer) ->
     match (target, read_only) {
         (TargetServer::ReadWrite, true) => Err(Error::new(
             ErrorKind::ReadOnly,
-            "the server can only be read, and target=read-write",
+            "the server is read-only, but the settings have target=read-write",
         )),
         (TargetServer::ReadOnly, false) => Err(Error::new(
             ErrorKind::Unreachable,
-            "the server can be written to, and target=read-only",
+            "the server is not read-only, but the settings have target=read-only",
         )),
         _ => Ok(()),
     }
@@ -122,7 +133,7 @@ pub(crate) fn check_target(connection: &mut Connection, target: TargetServer) ->
 
 fn authentication_request(connection: &mut Connection) -> Result<AuthenticationMessage> {
     let message = connection.inbox.next(&mut connection.stream);
-    Ok(match message.map_err(|error| broken("it greeted us", error))? {
+    Ok(match message.map_err(|error| broken("connecting", error))? {
         Message::Error(body) => return Err(ServerError::parse(body).into_error()),
         Message::Ready(_) => AuthenticationMessage::Ready,
         Message::CancelKey(key) => {
@@ -154,7 +165,7 @@ fn mechanisms(body: &[u8]) -> Vec<String> {
 }
 
 fn secret(settings: &Settings) -> Result<&str> {
-    let missing = || denied(format!("the server asks for the password of '{}'", settings.user));
+    let missing = || denied(format!("the server requires a password for '{}'", settings.user));
     settings.password.as_deref().ok_or_else(missing)
 }
 
@@ -163,7 +174,7 @@ fn password(connection: &mut Connection, password: &[u8]) -> Result<()> {
         out.extend_from_slice(password);
         out.push(0);
     });
-    connection.send("giving the password")
+    connection.send("sending the password")
 }
 
 fn send_response(
@@ -173,7 +184,7 @@ fn send_response(
     let mut out = BytesMut::new();
     write(&mut out).map_err(|error| own(&error))?;
     connection.out.extend_from_slice(&out);
-    connection.send("giving the password")
+    connection.send("sending the password")
 }
 
 fn own(error: &std::io::Error) -> Error {

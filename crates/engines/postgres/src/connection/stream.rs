@@ -36,7 +36,7 @@ impl ServerStream {
             Host::Unix(folder, port) => {
                 let path = folder.join(format!(".s.PGSQL.{port}"));
                 let socket = UnixStream::connect(&path).map_err(|error| {
-                    unreachable(format!("no server answers at {}: {error}", path.display()), error)
+                    unreachable(format!("could not connect to {}: {error}", path.display()), error)
                 })?;
                 let stream = Self::Unix(socket);
                 stream.set_timeout(Some(settings.connect_timeout))?;
@@ -44,7 +44,7 @@ impl ServerStream {
             }
             #[cfg(not(unix))]
             Host::Unix(..) => {
-                Err(Error::new(ErrorKind::Unsupported, "there are no Unix sockets here"))
+                Err(Error::new(ErrorKind::Unsupported, "this system has no Unix sockets"))
             }
         }
     }
@@ -97,9 +97,9 @@ fn both(socket: &TcpStream, time: Option<Duration>) -> io::Result<()> {
 
 /// The first of the name's addresses that answers.
 fn tcp(name: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
-    let addresses = (name, port)
-        .to_socket_addrs()
-        .map_err(|error| unreachable(format!("there is no host '{name}': {error}"), error))?;
+    let addresses = (name, port).to_socket_addrs().map_err(|error| {
+        unreachable(format!("could not resolve the host '{name}': {error}"), error)
+    })?;
     let until = Instant::now() + timeout;
     let mut last = None;
     for address in addresses {
@@ -114,7 +114,7 @@ fn tcp(name: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
         }
     }
     let error = last.unwrap_or_else(|| io::Error::other("it has no address"));
-    Err(unreachable(format!("no server answers at {name}:{port}: {error}"), error))
+    Err(unreachable(format!("could not connect to {name}:{port}: {error}"), error))
 }
 
 /// The request for TLS: its length, and the number that stands for it.
@@ -126,12 +126,12 @@ fn encrypted(mut socket: TcpStream, name: &str, settings: &Settings) -> Result<S
     }
     let mut reply = [0];
     let requested = socket.write_all(&SSL_REQUEST).and_then(|()| socket.read_exact(&mut reply));
-    requested.map_err(|error| broken("asking for TLS", error))?;
+    requested.map_err(|error| broken("requesting TLS", error))?;
     match (reply[0], settings.sslmode) {
         (b'S', _) => Ok(ServerStream::Tls(Box::new(tls::wrap(socket, name, settings)?))),
         (b'N', SslMode::Prefer) => Ok(ServerStream::Tcp(socket)),
         (b'N', _) => {
-            let message = format!("{name} has no TLS, which sslmode asks for");
+            let message = format!("{name} does not support TLS, which sslmode requires");
             Err(Error::new(ErrorKind::Denied, message))
         }
         _ => Err(Error::new(ErrorKind::Unreachable, format!("{name} is not a PostgreSQL server"))),
@@ -147,7 +147,7 @@ pub(crate) fn broken(doing: &str, error: io::Error) -> Error {
     };
     let what = match kind {
         ErrorKind::Timeout => "the server did not answer in time",
-        _ => "the line to the server broke",
+        _ => "the connection to the server broke",
     };
     Error::new(kind, format!("{what} while {doing}: {error}")).with_source(error)
 }

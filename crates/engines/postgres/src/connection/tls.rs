@@ -25,11 +25,13 @@ pub(crate) fn wrap(
     host: &str,
     settings: &Settings,
 ) -> Result<StreamOwned<ClientConnection, TcpStream>> {
-    let name = ServerName::try_from(host.to_owned())
-        .map_err(|_| Error::new(ErrorKind::Config, format!("'{host}' is no name for TLS")))?;
+    let name = ServerName::try_from(host.to_owned()).map_err(|_| {
+        Error::new(ErrorKind::Config, format!("'{host}' is not a valid host name for TLS"))
+    })?;
     let config = Arc::new(config(settings)?);
     let failed = |error: rustls::Error| {
-        Error::new(ErrorKind::Denied, format!("no TLS with {host}: {error}")).with_source(error)
+        Error::new(ErrorKind::Denied, format!("could not start TLS with {host}: {error}"))
+            .with_source(error)
     };
     let connection = ClientConnection::new(config, name).map_err(failed)?;
     let mut stream = StreamOwned::new(connection, socket);
@@ -42,7 +44,7 @@ pub(crate) fn wrap(
                 std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => ErrorKind::Timeout,
                 _ => ErrorKind::Unreachable,
             };
-            Error::new(kind, format!("no TLS with {host}: {error}")).with_source(error)
+            Error::new(kind, format!("could not start TLS with {host}: {error}")).with_source(error)
         })?;
     }
     Ok(stream)
@@ -52,7 +54,7 @@ fn config(settings: &Settings) -> Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|error| Error::new(ErrorKind::Config, format!("no TLS: {error}")))?;
+        .map_err(|error| Error::new(ErrorKind::Config, format!("could not set up TLS: {error}")))?;
     let roots = match (settings.sslmode, &settings.sslrootcert) {
         (SslMode::VerifyCa, _) => Some(roots(settings)?),
         (SslMode::VerifyFull, _) | (_, Some(_)) => {
@@ -72,7 +74,10 @@ fn roots(settings: &Settings) -> Result<RootCertStore> {
         return Ok(roots);
     };
     let bad = |error: String| {
-        Error::new(ErrorKind::Config, format!("the certificates in {}: {error}", file.display()))
+        Error::new(
+            ErrorKind::Config,
+            format!("could not read the certificates in {}: {error}", file.display()),
+        )
     };
     let all = CertificateDer::pem_file_iter(file).map_err(|error| bad(error.to_string()))?;
     for certificate in all {

@@ -75,7 +75,7 @@ impl MessageBuffer {
             {
                 let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
                 if !(4..MAX_MESSAGE_LENGTH).contains(&length) {
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no message"));
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, "invalid message"));
                 }
                 wanted = length + 1;
                 if have >= wanted {
@@ -116,7 +116,10 @@ impl MessageBuffer {
             }
         };
         if read == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server hung up"));
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the server closed the connection",
+            ));
         }
         self.end += read;
         Ok(())

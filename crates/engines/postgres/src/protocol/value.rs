@@ -148,7 +148,7 @@ pub(crate) fn encode(
 #[inline]
 pub(crate) fn encode_text(out: &mut Vec<u8>, text: &[u8], oid: u32) -> Result<()> {
     if text.contains(&0) {
-        let message = "a text with a NUL, which PostgreSQL keeps in no text: use bytes";
+        let message = "PostgreSQL cannot store a text with a NUL: use bytes";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     if oid == oid::JSONB {
@@ -270,7 +270,7 @@ fn encode_money(out: &mut Vec<u8>, scaled: i64) {
 
 #[cold]
 fn outside_range(value: impl std::fmt::Display, oid: u32) -> Error {
-    let message = format!("{value} is no value of the server's type {}", name(oid));
+    let message = format!("{value} is not a valid value of the server's type {}", name(oid));
     Error::new(ErrorKind::OutOfRange, message)
 }
 

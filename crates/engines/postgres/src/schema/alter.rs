@@ -65,7 +65,10 @@ fn table_of(change: &SchemaChange) -> Result<&TableSchema> {
         | SchemaChange::AddForeignKey { .. }
         | SchemaChange::Track { .. }
         | SchemaChange::Untrack(_) => Ok(change.table()),
-        _ => Err(Error::new(ErrorKind::Unsupported, "the postgres engine has no such change")),
+        _ => Err(Error::new(
+            ErrorKind::Unsupported,
+            "the postgres engine does not support this schema change",
+        )),
     }
 }
 
@@ -78,7 +81,7 @@ fn statements(
         SchemaChange::CreateTable(table) => {
             let taken = taken_names(state, connection, "")?;
             if taken.contains(table.name()) {
-                let error = Error::new(ErrorKind::Schema, "the table is there already");
+                let error = Error::new(ErrorKind::Schema, "the table already exists");
                 return Err(error.in_table(table.name().to_owned()));
             }
             let renamed = substitute_index_names(SQL, table, |name| Ok(taken.contains(name)))?;
@@ -135,7 +138,7 @@ fn alter_table(
     alteration.check_tracked(log.is_some())?;
     let taken = taken_names(state, connection, from.name())?;
     if alteration.renames_table() && taken.contains(alteration.to().name()) {
-        let error = Error::new(ErrorKind::Schema, "the table is there already");
+        let error = Error::new(ErrorKind::Schema, "the table already exists");
         return Err(error.in_table(alteration.to().name().to_owned()));
     }
     let names = crate::schema::catalog::constraint_names(state, connection, from)?;
@@ -259,7 +262,7 @@ fn check(table: &TableSchema) -> Result<()> {
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
         }
         if matches!(&column.default, Some(Value::Text(text)) if text.contains('\0')) {
-            let message = "a default with a NUL, which PostgreSQL keeps in no text";
+            let message = "a default with a NUL, which PostgreSQL cannot store in a text";
             return Err(place(Error::new(ErrorKind::Unsupported, message)));
         }
     }

@@ -93,7 +93,7 @@ fn relation<'t>(
     let (schema, name) = (text(row, 0), text(row, 1));
     match (text(row, 2).as_str(), integer(row, 3) != 0) {
         (_, false) => {
-            details.lose(&format!("{schema}.{name}"), "it is in a schema that is not in use");
+            details.lose(&format!("{schema}.{name}"), "it is in a schema outside the search path");
         }
         ("v", _) => details.lose(&name, "view"),
         ("m", _) => details.lose(&name, "materialized view"),

@@ -39,7 +39,7 @@ impl<'e> PgSession<'e> {
     fn state(&self) -> Result<RefMut<'_, SessionState<'e>>> {
         self.state.try_borrow_mut().map_err(|_| {
             let message =
-                "the session is handing out rows: read them first, or use another session";
+                "the session is in a row callback: read the rows first, or use another session";
             Error::new(ErrorKind::Misuse, message)
         })
     }

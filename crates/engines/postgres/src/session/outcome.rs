@@ -81,7 +81,7 @@ pub(crate) fn not_updated(table: &TableSchema, is_there: bool) -> Error {
     let error = if is_there {
         Error::new(ErrorKind::Conflict, "the row was changed since it was read")
     } else {
-        Error::new(ErrorKind::NotFound, "there is no row with this key")
+        Error::new(ErrorKind::NotFound, "no row has this key")
     };
     error.in_table(table.name().to_owned())
 }

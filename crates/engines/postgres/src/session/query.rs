@@ -164,7 +164,7 @@ fn close(connection: &mut Connection, error: Option<Error>, guarded: bool) -> Re
 }
 
 fn nothing() -> Error {
-    Error::new(ErrorKind::Engine, "the query ended without a reason")
+    Error::new(ErrorKind::Engine, "the query ended without a result")
 }
 
 /// Prepares the statement of a source.

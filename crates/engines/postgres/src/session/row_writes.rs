@@ -274,7 +274,10 @@ pub(crate) fn resync(
     let (Some(sequence), Some(key)) =
         (&table_info.sequence, table.key().first().and_then(|place| table.columns().get(*place)))
     else {
-        return Err(Error::new(ErrorKind::Duplicate, "the server made a key that is there"));
+        return Err(Error::new(
+            ErrorKind::Duplicate,
+            "the server generated a key that already exists",
+        ));
     };
     table_info.forget_reached();
     let (key, name) = (bobak_sql::quote(SQL, &key.name), bobak_sql::quote(SQL, table.name()));

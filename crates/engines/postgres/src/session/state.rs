@@ -187,7 +187,7 @@ impl<'e> SessionState<'e> {
     pub fn settle<R>(&mut self, connection: &mut Connection, done: Result<R>) -> Result<R> {
         let error = match done {
             Ok(value) if connection.status != b'E' => return Ok(value),
-            Ok(_) => Error::new(ErrorKind::Engine, "the server gave the transaction up"),
+            Ok(_) => Error::new(ErrorKind::Engine, "the server aborted the transaction"),
             Err(error) => error,
         };
         connection.check_after_error();

@@ -12,7 +12,7 @@ impl SessionState<'_> {
     /// `Misuse` where one is open; those of the connection.
     pub fn begin(&mut self) -> Result<()> {
         if self.open {
-            return Err(Error::new(ErrorKind::Misuse, "a transaction is open already"));
+            return Err(Error::new(ErrorKind::Misuse, "a transaction is already open"));
         }
         let text = match self.database.settings.isolation {
             Isolation::Serializable => "BEGIN ISOLATION LEVEL SERIALIZABLE",
@@ -115,7 +115,7 @@ impl SessionState<'_> {
         if !self.open {
             return Err(Error::new(
                 ErrorKind::Misuse,
-                "savepoints are of a transaction, and none is open",
+                "a savepoint needs a transaction, and none is open",
             ));
         }
         let name = match step {
@@ -126,7 +126,8 @@ impl SessionState<'_> {
         };
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(plain) {
-            let message = format!("'{name}' is no name for a savepoint: letters, digits and _ are");
+            let message =
+                format!("'{name}' is not a valid savepoint name: use letters, digits and _");
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         if let TransactionControl::Savepoint(name) = step {

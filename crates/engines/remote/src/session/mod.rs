@@ -108,7 +108,7 @@ impl<'e> RemoteSession<'e> {
             SessionLink::Kept(link) => (Some(link), true),
             SessionLink::None => (None, false),
             SessionLink::Lent => {
-                return Err(misuse("the session is in the middle of another call"));
+                return Err(misuse("the session is in use by another call"));
             }
         };
         let mut using = LinkUse { session: self, link, is_reused };
@@ -144,7 +144,7 @@ impl<'e> RemoteSession<'e> {
 
     fn begin(&self) -> Result<()> {
         if self.transaction.get() == Transaction::Open {
-            return Err(misuse("a transaction is open already"));
+            return Err(misuse("a transaction is already open"));
         }
         let mut using = self.enter(Purpose::Operation)?;
         let put = |link: &mut Link| {
@@ -323,7 +323,7 @@ impl Session for RemoteSession<'_> {
         let mut using = self.enter(Purpose::Cursor)?;
         let fetched = using.link().and_then(|link| {
             if link.number() != open.link {
-                let message = "the connection broke, and the cursor with it: open it again";
+                let message = "the connection broke, and the cursor is lost: open it again";
                 return Err(Error::new(ErrorKind::Unreachable, message).into());
             }
             let put = |out: &mut Vec<u8>, id| {
@@ -493,7 +493,7 @@ fn misuse(message: &str) -> Error {
 
 #[cold]
 fn lost() -> Error {
-    let message = "the connection broke, and the transaction with it: run it again from its \
-                   beginning";
+    let message = "the connection broke, and the transaction was rolled back: run it again from \
+                   its start";
     Error::new(ErrorKind::Unreachable, message)
 }

@@ -57,8 +57,10 @@ fn write_with_key(
     let written = Settings { key: new, page_size: Some(page_size), ..target };
     let after = check_file(temporary.path(), &written, false)?;
     if after.tables != before {
-        let message =
-            format!("the new {} has other rows: nothing was done", temporary.target().display());
+        let message = format!(
+            "the rows of the new {} differ: nothing was changed",
+            temporary.target().display()
+        );
         return Err(Error::new(ErrorKind::Corrupt, message));
     }
     if has_log(holder)? {
@@ -101,8 +103,8 @@ fn reject_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> 
         let Err(error) = memory.run_owned(sql) else { continue };
         let Some(needs) = missing(&error) else { continue };
         let message = format!(
-            "{} can't be written with another key: table {table} uses {needs}, which only another program has; \
-             change the key there",
+            "{} can't be written with another key: table {table} uses {needs}, which only \
+             another program has: change the key with that program",
             path.display()
         );
         return Err(Error::new(ErrorKind::Unsupported, message).with_source(error));

@@ -153,7 +153,7 @@ fn acquire_alone<R>(settings: &Settings, take: impl Fn() -> Result<Option<R>>) -
             return Ok(taken);
         }
         if Instant::now() >= deadline {
-            let message = format!("{} is open elsewhere: nothing was done", file.display());
+            let message = format!("{} is open elsewhere: nothing was changed", file.display());
             return Err(Error::new(ErrorKind::Busy, message));
         }
         std::thread::sleep(MAX_WAIT / 25);

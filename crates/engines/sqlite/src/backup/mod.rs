@@ -70,7 +70,7 @@ impl Database {
         let content = check_file(file, settings, pauses).map_err(named)?;
         match counts {
             Some(counts) if counts != content.tables => {
-                let message = format!("the backup {} has other rows", place.display());
+                let message = format!("the rows of the backup {} differ", place.display());
                 Err(Error::new(ErrorKind::Corrupt, message))
             }
             counts => Ok(BackupContent { compared: counts.is_some(), ..content }),

@@ -29,7 +29,7 @@ pub(crate) fn replace(
     let logs = logs(&place);
     let there = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
     if !overwrite && let Some(file) = [place.clone()].iter().chain(&logs).find(there) {
-        let message = format!("there is a file {} already: nothing was done", file.display());
+        let message = format!("the file {} already exists: nothing was changed", file.display());
         return Err(Error::new(ErrorKind::Conflict, message));
     }
     if !place.exists() {

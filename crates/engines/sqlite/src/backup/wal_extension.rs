@@ -67,5 +67,5 @@ impl WalExtension {
 }
 
 fn failed(error: std::io::Error) -> bobak_core::Error {
-    bobak_core::Error::io("make the log longer", error)
+    bobak_core::Error::io("extend the write-ahead log", error)
 }

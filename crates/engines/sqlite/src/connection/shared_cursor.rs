@@ -143,9 +143,9 @@ pub(crate) fn fill_all(
         bytes += part.bytes();
         if bytes > connection.max_ahead {
             let message = format!(
-                "over {} bytes of its rows were not fetched yet when they had to be kept in memory, \
-                 since the session wrote or its transaction ended: fetch them before, read in a \
-                 session of their own, or raise `max_ahead_bytes`",
+                "the session wrote or its transaction ended while the query had more than {} \
+                 bytes of rows to return: fetch them before, read in a session of its own, or \
+                 raise `max_ahead_bytes`",
                 connection.max_ahead
             );
             parts.clear();

@@ -292,7 +292,7 @@ impl Connection {
         bind(&mut binder);
         match binder.finish() {
             Ok(bound) if bound == parameters => Ok((index, raw)),
-            Ok(_) => Err(misuse("a statement was given too few values")),
+            Ok(_) => Err(misuse("a statement has more parameters than values")),
             Err(code) => Err(self.failure(code)),
         }
     }

@@ -28,7 +28,7 @@ pub(crate) fn key_for_file(key: &EncryptionKey, settings: &Settings) -> Result<E
     };
     let mut derived = Arc::new(Zeroizing::new([0; KEY_BYTES]));
     let failed = |error: &dyn fmt::Display| {
-        Error::new(ErrorKind::Engine, format!("no key can be made of the password: {error}"))
+        Error::new(ErrorKind::Engine, format!("could not derive a key from the password: {error}"))
     };
     let parameters = Params::new(19_456, 2, 1, Some(KEY_BYTES)).map_err(|error| failed(&error))?;
     if let Some(derived) = Arc::get_mut(&mut derived) {
@@ -45,7 +45,7 @@ pub(crate) fn wrong_key(settings: &Settings) -> Error {
         Ok(Some(first)) if first == *PLAIN => {
             "the file is not encrypted: open it without a key, or encrypt it"
         }
-        _ => "the key is wrong, or the file is no encrypted database",
+        _ => "the key is wrong, or the file is not an encrypted database",
     };
     Error::new(ErrorKind::Denied, message)
 }
@@ -68,7 +68,7 @@ fn beginning(settings: &Settings) -> Result<Option<[u8; SALT_BYTES]>> {
 fn new_salt() -> Result<[u8; SALT_BYTES]> {
     let mut salt = [0; SALT_BYTES];
     getrandom::fill(&mut salt).map_err(|error| {
-        Error::new(ErrorKind::Engine, format!("the system gives no random numbers: {error}"))
+        Error::new(ErrorKind::Engine, format!("the system provides no random numbers: {error}"))
     })?;
     Ok(salt)
 }

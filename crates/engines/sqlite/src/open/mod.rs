@@ -39,7 +39,7 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     // Before any setting: a file that is not a database remains unchanged.
     read_schema(&mut db, settings).map_err(why_unreadable).map_err(named)?;
     if db.is_read_only() && !settings.is_read_only() {
-        let message = "it can't be written: open it to be read only (mode=ro in a URL)";
+        let message = "it is not writable: open it read-only (mode=ro in a URL)";
         return Err(named(Error::new(ErrorKind::ReadOnly, message)));
     }
     apply(&mut db, settings).map_err(|failure| named(translate(failure, None)))?;
@@ -72,13 +72,14 @@ fn recover(settings: &Settings) -> Result<()> {
 fn unreadable(error: &Error) -> Option<&'static str> {
     match error.code()? {
         codes::SQLITE_READONLY_RECOVERY | codes::SQLITE_READONLY_ROLLBACK => Some(
-            "a program was killed that wrote to it, and its changes must be rolled back: open the database once \
-             where it, and its folder, can be written",
+            "a program was killed while it wrote, and its changes must be rolled back: open the \
+             database once with write access to it and its folder",
         ),
         codes::SQLITE_READONLY_CANTLOCK
         | codes::SQLITE_READONLY_CANTINIT
         | codes::SQLITE_READONLY_DIRECTORY => Some(
-            "its folder can't be written, which its log needs: make the folder writable, or copy the database and \
+            "its folder is not writable, but its log needs that: make the folder writable, or \
+             copy the database and \
              its log to another folder",
         ),
         _ => None,
@@ -125,8 +126,8 @@ fn must_be_in_place(settings: &Settings, file: Option<FileId>) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "the database that is open is no longer the file {}: it was removed, moved or replaced, so what \
-         is there now is another one. Put it back, or close the database and open it again",
+        "the open database is no longer the file {}, which was removed, moved or replaced. Put \
+         it back, or close the database and open it again",
         path.display()
     );
     Err(Error::new(ErrorKind::Conflict, message))
@@ -149,12 +150,13 @@ pub(crate) fn finish(
 fn check(settings: &Settings) -> Result<()> {
     match settings.page_size {
         Some(size) if !(size.is_power_of_two() && (512..=65_536).contains(&size)) => {
-            let message = format!("{size} is no page size: it is a power of two from 512 to 65536");
+            let message = format!("{size} is not a valid page size: expected a power of two from \
+                                   512 to 65536");
             Err(Error::new(ErrorKind::Config, message))
         }
         Some(512) if settings.has_key() => {
             let message =
-                "the pages of an encrypted file have at least 1024 bytes: 512 are too few";
+                "an encrypted file needs pages of at least 1024 bytes, not 512";
             Err(Error::new(ErrorKind::Config, message))
         }
         _ => Ok(()),

@@ -16,7 +16,7 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
     match change {
         SchemaChange::CreateTable(table) => {
             if is_taken(connection, table.name(), "")? {
-                let error = Error::new(ErrorKind::Schema, "the table is there already");
+                let error = Error::new(ErrorKind::Schema, "the table already exists");
                 return Err(error.in_table(table.name().to_owned()));
             }
             let table = &with_free_names(connection, table)?;
@@ -51,7 +51,7 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
         }
         _ => Err(Error::new(
             ErrorKind::Unsupported,
-            "the sqlite engine does not know this change of a schema",
+            "the sqlite engine does not support this schema change",
         )),
     }
 }

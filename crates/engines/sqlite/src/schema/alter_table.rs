@@ -30,7 +30,7 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
     let (from, to) = (alteration.from(), alteration.to());
     alteration.check_tracked(log.is_some())?;
     if alteration.renames_table() && super::alter::is_taken(connection, to.name(), from.name())? {
-        let error = Error::new(ErrorKind::Schema, "the table is there already");
+        let error = Error::new(ErrorKind::Schema, "the table already exists");
         return Err(error.in_table(to.name().to_owned()));
     }
     reject_referenced(&tables, from, alteration.dropped())?;

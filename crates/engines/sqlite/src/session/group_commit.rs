@@ -193,7 +193,7 @@ impl QueuedWrites {
         };
     }
 
-    /// One row is one statement, which SQLite executes wholly or not at all.
+    /// One row is one statement, which SQLite executes completely or not at all.
     fn run_single(&mut self, connection: &mut Connection) -> Result<()> {
         for run in self.batch.runs() {
             for row in run.iter() {

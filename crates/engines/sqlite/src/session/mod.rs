@@ -164,9 +164,9 @@ impl<'e> SqliteSession<'e> {
     fn reject(&self, state: SessionState<'e>) -> Error {
         let message = match state {
             SessionState::Lost => {
-                "the transaction was rolled back by an error before: begin it again"
+                "an earlier error rolled the transaction back: begin it again"
             }
-            _ => "the session is in the middle of another call",
+            _ => "the session is in use by another call",
         };
         self.state.set(state);
         misuse(message)
@@ -465,8 +465,8 @@ impl Session for SqliteSession<'_> {
 
     fn begin_reading(&self) -> Result<()> {
         if self.engine.is_single() || self.engine.blocking_readers().is_some() {
-            let message = "a transaction that only reads would keep writers waiting: the database has \
-                           no log, or but one connection";
+            let message = "a read-only transaction would block writers: the database has no \
+                           write-ahead log, or only one connection";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         // SQLite starts the transaction with the first read.

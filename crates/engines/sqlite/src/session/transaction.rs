@@ -17,7 +17,7 @@ impl<'e> SqliteSession<'e> {
             SessionState::Idle => {}
             SessionState::Open(pooled) => {
                 self.state.set(SessionState::Open(pooled));
-                return Err(misuse("a transaction is open already"));
+                return Err(misuse("a transaction is already open"));
             }
             other => return Err(self.reject(other)),
         }
@@ -45,7 +45,7 @@ impl<'e> SqliteSession<'e> {
             SessionState::Open(pooled) => pooled,
             SessionState::Lost if sql == "ROLLBACK" => return Ok(()),
             SessionState::Lost => {
-                return Err(misuse("the transaction was rolled back by an error before"));
+                return Err(misuse("an earlier error rolled the transaction back"));
             }
             _ => return Err(misuse("no transaction is open")),
         };
@@ -68,7 +68,8 @@ impl<'e> SqliteSession<'e> {
     pub(super) fn mark(&self, word: &str, name: &str) -> Result<()> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(plain) {
-            let message = format!("'{name}' is no savepoint's name: letters, digits and _ are");
+            let message =
+                format!("'{name}' is not a valid savepoint name: use letters, digits and _");
             return Err(misuse(&message));
         }
         match self.state.replace(SessionState::Lent) {

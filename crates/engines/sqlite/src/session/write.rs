@@ -201,7 +201,7 @@ fn reject_random_key(connection: &mut Connection, table: &TableSchema) -> Result
         return Ok(());
     }
     delete(connection, table, [Value::Int(made)].as_slice())?;
-    let message = "the largest key is taken: give the row a key";
+    let message = "the largest possible key is in use: give the row a key";
     Err(Error::new(ErrorKind::Full, message).in_table(table.name().to_owned()))
 }
 

@@ -311,7 +311,7 @@ fn non_consecutive_keys_are_reported_correctly() {
     session.execute("DROP TRIGGER t", &[]).unwrap();
     insert(&*session, &table, &values(-1000, "negative", None));
     check("SELECT id FROM person WHERE name = 'b'");
-    // SQLite would go on with random keys where the largest is taken.
+    // SQLite would continue with random keys if the largest is in use.
     insert(&*session, &table, &values(i64::MAX - 100, "last", None));
     let (_, error) = send(&*session, &batch, OnError::Stop);
     let error = error.unwrap();

@@ -49,7 +49,7 @@ fn each_thread_gets_its_own_result() {
         let table = person();
         let outcomes = together(&engine, 12, |thread| -> Vec<Result<Outcome>> {
             let write = |turn: u64| {
-                // Each fifth is there already, or will be, by another thread.
+                // Each fifth exists already, or another thread inserts it.
                 let email =
                     if turn % 5 == 4 { "same@x".to_owned() } else { format!("{thread}.{turn}@x") };
                 insert(&engine, &table, &values(0, "p", Some(&email)))

@@ -72,7 +72,7 @@ fn wrong_protocol_is_named_in_the_error() {
     let builder = Remote::builder().token(TOKEN).tls(true).ca(&chain);
     let error = builder.open_tcp(plain.replace("127.0.0.1", "localhost")).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config);
-    assert!(error.to_string().contains("does not speak TLS there"), "{error}");
+    assert!(error.to_string().contains("does not speak TLS"), "{error}");
     plain_lines.hear("an unauthenticated client at 127.0.0.1 was disconnected: received TLS on a listener without TLS");
 
     let tls_lines = Lines::default();
@@ -80,7 +80,7 @@ fn wrong_protocol_is_named_in_the_error() {
     let (_tls, tls) = tcp_server(builder).unwrap();
     let error = Remote::builder().token(TOKEN).open_tcp(&tls).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config);
-    assert!(error.to_string().contains("speaks TLS there: say tls=on"), "{error}");
+    assert!(error.to_string().contains("speaks TLS: add tls=on"), "{error}");
     tls_lines.hear("an unauthenticated client at 127.0.0.1 was disconnected: received no TLS on a listener with TLS");
     // A client that does not trust the certificate gets a TLS error.
     let other = crate::transports::folder().unwrap();

@@ -19,7 +19,7 @@ pub const UPDATE: &str = "UPDATE person SET first_name = ?1, last_name = ?2, amo
 
 pub const DELETE: &str = "DELETE FROM person WHERE id = ?1";
 
-/// A row that is there already keeps the time when it was made.
+/// An existing row keeps the time when it was made.
 pub const UPSERT: &str = "INSERT INTO person \
     (first_name, last_name, amount, birth_date, last_change, created_at, id) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO UPDATE SET \

@@ -26,7 +26,7 @@ pub enum Task {
     Update,
     /// A batch that deletes every row.
     Delete,
-    /// A batch of rows with keys, of which the first half is there already.
+    /// A batch of rows with keys, of which the first half already exists.
     Upsert,
     /// As `Direct`, by four threads.
     Direct4,

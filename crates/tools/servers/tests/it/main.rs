@@ -1,5 +1,5 @@
 //! The servers of this crate, started, killed and looked at from outside. Each test starts its own, where the variable
-//! says that servers are wanted: plain `cargo test` stays free of them.
+//! says that servers are required: plain `cargo test` stays free of them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ mod mariadb;
 mod postgres;
 mod tls;
 
-/// Whether servers are wanted. Prints one line if they are not.
+/// Whether servers are required. Prints one line if they are not.
 fn wanted(variable: &str) -> bool {
     let wanted = std::env::var_os(variable).is_some();
     if !wanted {

@@ -106,7 +106,7 @@ pub fn a_rollback_brings_the_others_back(harness: &dyn Harness) -> Check {
             same("to the mark", (probe.all(team)?, probe.all(player)?), before.clone())?;
             probe.delete(team, row![2])?;
             probe.control(TransactionControl::Rollback)?;
-            same("wholly", (probe.all(team)?, probe.all(player)?), before)
+            same("completely", (probe.all(team)?, probe.all(player)?), before)
         })?;
     }
     Ok(())

@@ -341,7 +341,7 @@ fn is_conflict(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Busy | ErrorKind::Serialization)
 }
 
-/// Readers on several threads see each transaction wholly or not at all.
+/// Readers on several threads see each transaction completely or not at all.
 pub fn readers_beside_a_writer(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     if !store.engine().capabilities().concurrent_readers {

@@ -144,6 +144,23 @@ pub const RULES: &[Rule] = &[
     ("taken out of", Prose, "removed from, pruned"),
     ("what becomes/became of", Prose, "the outcome, the result"),
     ("nobody knows", Prose, "it is unknown"),
+    // Error messages.
+    ("is/are there already", Prose, "already exists"),
+    ("is/are wanted", Prose, "is required, is expected"),
+    ("is/are there twice", Prose, "is given twice"),
+    ("the line to", Prose, "the connection to"),
+    ("line broke/breaks", Prose, "the connection broke"),
+    ("hung/hangs up", Prose, "closed the connection"),
+    ("answer came/comes", Prose, "the server answered, did not answer"),
+    ("wholly", Prose, "completely"),
+    ("handing out", Prose, "returning rows; in a row callback"),
+    ("sign of life", Prose, "check the connection"),
+    ("out of turn", Prose, "unexpected"),
+    ("make room", Prose, "free space"),
+    ("tell/tells of", Prose, "reveal, describe"),
+    ("take/takes/taken/took away", Prose, "remove"),
+    ("go/goes/went on with", Prose, "continue with"),
+    ("another than", Prose, "differs from, other than"),
 ];
 
 /// Phrases that contain a word of [`RULES`] and are ordinary English.
