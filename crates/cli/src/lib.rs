@@ -15,6 +15,7 @@ mod database;
 mod error;
 pub mod export;
 pub mod import;
+mod key_flags;
 mod output;
 mod password;
 mod result_columns;
@@ -23,8 +24,8 @@ pub mod schema;
 pub use error::{Error, Result};
 
 use clap::{Parser, Subcommand};
+use key_flags::WithKey;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Import, query, export, copy, migrate, back up, replicate and serve databases.
@@ -38,50 +39,26 @@ struct Cli {
     #[arg(short, long, global = true)]
     quiet: bool,
 
-    /// File with the key of encrypted SQLite files: 32 bytes or 64 hexadecimal digits [env: BOBAK_KEY_FILE]
-    #[arg(long, global = true, value_name = "FILE", conflicts_with = "password_file")]
-    key_file: Option<PathBuf>,
-
-    /// File with the password of encrypted SQLite files in its first line [env: BOBAK_PASSWORD_FILE]
-    #[arg(long, global = true, value_name = "FILE")]
-    password_file: Option<PathBuf>,
-
     #[command(subcommand)]
     command: Command,
 }
 
-impl Cli {
-    /// Takes the encryption key's file from the flags, or else from the environment.
-    fn set_key(&self) {
-        let from = |name: &str| std::env::var_os(name).filter(|file| !file.is_empty());
-        if let Some(file) = &self.key_file {
-            database::set_key("key_file", file);
-        } else if let Some(file) = &self.password_file {
-            database::set_key("password_file", file);
-        } else if let Some(file) = from("BOBAK_KEY_FILE") {
-            database::set_key("key_file", file.as_ref());
-        } else if let Some(file) = from("BOBAK_PASSWORD_FILE") {
-            database::set_key("password_file", file.as_ref());
-        }
-    }
-}
-
 #[derive(Debug, Subcommand)]
 enum Command {
-    Import(commands::ImportCommand),
-    Query(commands::QueryCommand),
-    Schema(commands::SchemaCommand),
-    Export(commands::ExportCommand),
-    Copy(commands::CopyCommand),
-    Migrate(commands::MigrateCommand),
-    Backup(commands::BackupCommand),
-    Restore(commands::RestoreCommand),
+    Import(WithKey<commands::ImportCommand>),
+    Query(WithKey<commands::QueryCommand>),
+    Schema(WithKey<commands::SchemaCommand>),
+    Export(WithKey<commands::ExportCommand>),
+    Copy(WithKey<commands::CopyCommand>),
+    Migrate(WithKey<commands::MigrateCommand>),
+    Backup(WithKey<commands::BackupCommand>),
+    Restore(WithKey<commands::RestoreCommand>),
     #[cfg(feature = "encryption")]
-    Rekey(commands::RekeyCommand),
-    Archive(commands::ArchiveCommand),
-    Replicate(commands::ReplicateCommand),
+    Rekey(WithKey<commands::RekeyCommand>),
+    Archive(WithKey<commands::ArchiveCommand>),
+    Replicate(WithKey<commands::ReplicateCommand>),
     #[cfg(unix)]
-    Serve(Box<commands::ServeCommand>),
+    Serve(Box<WithKey<commands::ServeCommand>>),
     #[cfg(unix)]
     User(commands::UserCommand),
     #[cfg(unix)]
@@ -123,22 +100,21 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let screen = output::Terminal::new(cli.quiet);
-    cli.set_key();
     let done = match cli.command {
-        Command::Import(command) => command.run(&screen),
-        Command::Query(command) => command.run(&screen),
-        Command::Schema(command) => command.run(&screen),
-        Command::Export(command) => command.run(&screen),
-        Command::Copy(command) => command.run(&screen),
-        Command::Migrate(command) => command.run(&screen),
-        Command::Backup(command) => command.run(&screen),
-        Command::Restore(command) => command.run(&screen),
+        Command::Import(command) => command.set_key().run(&screen),
+        Command::Query(command) => command.set_key().run(&screen),
+        Command::Schema(command) => command.set_key().run(&screen),
+        Command::Export(command) => command.set_key().run(&screen),
+        Command::Copy(command) => command.set_key().run(&screen),
+        Command::Migrate(command) => command.set_key().run(&screen),
+        Command::Backup(command) => command.set_key().run(&screen),
+        Command::Restore(command) => command.set_key().run(&screen),
         #[cfg(feature = "encryption")]
-        Command::Rekey(command) => command.run(&screen),
-        Command::Archive(command) => command.run(&screen),
-        Command::Replicate(command) => command.run(&screen),
+        Command::Rekey(command) => command.set_key().run(&screen),
+        Command::Archive(command) => command.set_key().run(&screen),
+        Command::Replicate(command) => command.set_key().run(&screen),
         #[cfg(unix)]
-        Command::Serve(command) => command.run(&screen),
+        Command::Serve(command) => command.set_key().run(&screen),
         #[cfg(unix)]
         Command::User(command) => command.run(&screen),
         #[cfg(unix)]
@@ -177,5 +153,23 @@ mod tests {
                 assert!(argument.get_help().is_some(), "{} {name}", command.get_name());
             }
         }
+    }
+
+    #[test]
+    fn commands_without_a_database_have_no_flags_for_its_key() {
+        let mut root = Cli::command();
+        root.build();
+        let without: Vec<&str> = root
+            .get_subcommands()
+            .filter(|command| command.get_arguments().all(|flag| flag.get_id() != "key_file"))
+            .map(clap::Command::get_name)
+            .collect();
+        let mut expected = vec!["settings", "bench", "crash-writer", "help"];
+        if cfg!(unix) {
+            expected.splice(0..0, ["user", "token", "permissions"]);
+        }
+        assert_eq!(without, expected);
+        let import = root.find_subcommand("import").and_then(clap::Command::get_about);
+        assert!(import.is_some_and(|about| about.to_string().starts_with("Import")), "{import:?}");
     }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Encrypt an SQLite file, change its key, or decrypt it.
 ///
-/// The current key is given as for every command: by --key-file, --password-file or in the URL. The file is rewritten to
+/// The current key is given as for other commands: by --key-file, --password-file or in the URL. The file is rewritten to
 /// a temporary file and renamed into place, so it always opens with either the old or the new key. Stop the programs
 /// that use it first.
 #[derive(Debug, Args)]
