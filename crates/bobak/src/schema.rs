@@ -3,8 +3,9 @@
 use bobak_core::check::CheckExpression;
 use bobak_core::engine::fallback::has_rows;
 pub use bobak_core::{
-    Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
-    OnUpdate, Reference, SchemaDetails, SchemaLoss, Storage, TableSchema, TableSchemaBuilder, Type,
+    BrokenForeignKey, Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration,
+    OnDelete, OnUpdate, Reference, SchemaDetails, SchemaLoss, Storage, TableSchema,
+    TableSchemaBuilder, Type,
 };
 use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange};
 use std::fmt;

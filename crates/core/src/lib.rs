@@ -85,8 +85,9 @@ pub use result_column::{ResultColumn, convert};
 pub use row::Row;
 pub use row_buffer::RowBuffer;
 pub use schema::{
-    Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
-    OnUpdate, PartialInsert, Reference, SchemaDetails, SchemaLoss, TableSchema, TableSchemaBuilder,
+    BrokenForeignKey, Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration,
+    OnDelete, OnUpdate, PartialInsert, Reference, SchemaDetails, SchemaLoss, TableSchema,
+    TableSchemaBuilder,
 };
 pub use sum::Sum;
 pub use types::{

@@ -80,6 +80,7 @@ impl ScheduledBackup {
                     format!("{name} is encrypted and can't be compressed: omit --backup-compress");
                 return Err(Error::usage(message));
             }
+            // By name: only these engines write backups, and this is reported before the server starts.
             if !matches!(engine.name(), "sqlite" | "memory") {
                 let message = format!("Bobak can't back up {name}: use the server's own backup");
                 return Err(Error::usage(message));

@@ -211,7 +211,8 @@ pub trait Session: Send {
 
     /// Lists what the database has that the schemas of [`tables`](Self::tables) do not express: rules that a
     /// copy of the tables would lose, tables that have no schema, views, triggers except those of change
-    /// capture. Default: nothing, for engines that have only what schemas express.
+    /// capture; and the foreign keys that rows break. Default: nothing, for engines that have only what schemas
+    /// express and enforce foreign keys.
     ///
     /// # Errors
     /// As [`tables`](Self::tables).

@@ -10,6 +10,22 @@ use std::fmt;
 pub struct SchemaDetails {
     /// The rules and objects that the schemas lack: a copy of the tables would lose them.
     pub losses: Vec<SchemaLoss>,
+    /// The foreign keys that stored rows break, on an engine that may have such rows: SQLite checks foreign keys only
+    /// if the program that writes turns that on. Finding them reads all rows of tables with foreign keys.
+    pub broken_keys: Vec<BrokenForeignKey>,
+}
+
+/// A foreign key that rows break: they refer to rows that do not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenForeignKey {
+    /// The table whose rows break it.
+    pub table: String,
+    /// Its columns, in the order of the table: `number, shop`.
+    pub columns: String,
+    /// The table that it references.
+    pub parent: String,
+    /// How many rows break it.
+    pub rows: u64,
 }
 
 /// A rule or an object of a database that a copy would lose.

@@ -36,7 +36,8 @@ pub(super) fn last_key(
     Ok(last)
 }
 
-/// The SQL text that asks an engine with this name for the largest key that it made.
+/// The SQL text that asks an engine with this name for the largest key that it made: each keeps it in a catalog of its
+/// own. An engine that is not named here has made no larger key than those of its rows.
 fn query_text(engine: &str) -> Option<&'static str> {
     Some(match engine {
         "sqlite" => "SELECT seq FROM sqlite_sequence WHERE name = ?1 COLLATE NOCASE",

@@ -5,8 +5,8 @@ use super::table_copy::count;
 use super::{key_counter, order};
 use bobak_core::check::CheckExpression;
 use bobak_core::{
-    Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind, KeyGeneration, OnUpdate,
-    Result, SchemaLoss, Select, Source, TableSchema, Type, ValueRef,
+    BrokenForeignKey, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind,
+    KeyGeneration, OnUpdate, Result, SchemaDetails, SchemaLoss, Select, TableSchema, Type,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -55,11 +55,10 @@ pub(super) fn plan(
     let exists = |name: &str| there.iter().any(|table| table.name().eq_ignore_ascii_case(name));
     let is_wanted =
         |name: &str| names.is_empty() || names.iter().any(|n| name.eq_ignore_ascii_case(n));
-    let mut losses = from.session()?.schema_details()?.losses;
+    let SchemaDetails { mut losses, broken_keys, .. } = from.session()?.schema_details()?;
     losses.retain(|loss| is_wanted(&loss.table) && !exists(&loss.table));
     let mut taken: Vec<String> = there.iter().flat_map(index_names).collect();
     let mut tables = Vec::with_capacity(wanted.len());
-    let orphans = if from.capabilities().weak_types { orphans(from)? } else { Vec::new() };
     let left: Vec<String> = wanted.iter().map(|table| table.name().to_owned()).collect();
     for (at, table) in wanted.into_iter().enumerate() {
         let later = left.get(at..).unwrap_or_default();
@@ -72,7 +71,7 @@ pub(super) fn plan(
             let typed = typed(from, to, &source, types, &mut losses)?;
             casts = typed.is_some();
             let base = typed.unwrap_or_else(|| TableSchema::clone(&source));
-            let kept = without_orphans(base, &orphans, &mut losses)?;
+            let kept = without_broken_keys(base, &broken_keys, &mut losses)?;
             let adapted = adapt(&kept, to.capabilities(), &mut losses)?;
             if adapted.never_reuses_keys() {
                 last_key = key_counter::last_key(from, &source, &mut losses)?;
@@ -190,67 +189,23 @@ fn with_real_key(
     builder.key([row_number]).hidden_key().unique_index(index, names).build()
 }
 
-/// A foreign key of an SQLite file that rows break.
-struct BrokenKey {
-    table: String,
-    columns: String,
-    parent: String,
-    rows: i64,
-}
-
-/// Lists the foreign keys of an SQLite file that rows break, with the number of rows.
-const ORPHANS: &str = "SELECT k.\"table\", (SELECT group_concat(c, ', ') FROM (SELECT \"from\" AS c \
-                FROM pragma_foreign_key_list(k.\"table\") WHERE id = k.fkid \
-                ORDER BY (SELECT cid FROM pragma_table_info(k.\"table\") WHERE name = c COLLATE NOCASE))), \
-                k.parent, count(*) FROM pragma_foreign_key_check AS k GROUP BY 1, k.fkid";
-
-/// The foreign keys that rows break: SQLite checks them only if a program turns that on.
-fn orphans(from: &dyn Engine) -> Result<Vec<BrokenKey>> {
-    let mut found = Vec::new();
-    let listed =
-        from.session()?.query(&Source::Sql { text: ORPHANS, parameters: &[] }, &mut |row| {
-            let text = |at| match row.get(at) {
-                ValueRef::Text(text) => text.to_owned(),
-                _ => String::new(),
-            };
-            let ValueRef::Int(rows) = row.get(3) else { return Ok(true) };
-            found.push(BrokenKey { table: text(0), columns: text(1), parent: text(2), rows });
-            Ok(true)
-        });
-    match listed {
-        // A foreign key to what is not unique can't be checked, and is none that a schema has.
-        Err(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::Syntax
-                    | ErrorKind::Schema
-                    | ErrorKind::Engine
-                    // A server's client, whose source checks its foreign keys.
-                    | ErrorKind::Denied
-                    | ErrorKind::Unsupported
-            ) =>
-        {
-            Ok(Vec::new())
-        }
-        listed => listed.map(|()| found),
-    }
-}
-
 /// The table without the foreign keys that its rows break.
-fn without_orphans(
+fn without_broken_keys(
     table: TableSchema,
-    orphans: &[BrokenKey],
+    broken_keys: &[BrokenForeignKey],
     losses: &mut Vec<SchemaLoss>,
 ) -> Result<TableSchema> {
     let name = table.name().to_owned();
     let columns = table.clone();
     let mut breaks = |own: &str, parent: &str| {
-        let is_broken = |broken: &&BrokenKey| {
+        let is_broken = |broken: &&BrokenForeignKey| {
             broken.table.eq_ignore_ascii_case(&name)
                 && broken.columns.eq_ignore_ascii_case(own)
                 && broken.parent.eq_ignore_ascii_case(parent)
         };
-        let Some(BrokenKey { rows, .. }) = orphans.iter().find(is_broken) else { return false };
+        let Some(BrokenForeignKey { rows, .. }) = broken_keys.iter().find(is_broken) else {
+            return false;
+        };
         let verb = match rows {
             1 => "row refers to a missing row",
             _ => "rows refer to missing rows",

@@ -15,6 +15,7 @@ use bobak_memory::Memory;
 /// # Errors
 /// As [`up`]; those of the copy.
 pub fn check(engine: &dyn Engine, migrations: &Migrations) -> Result<Vec<String>> {
+    // By name, since only a backup of this engine is a file that can be opened as a database with the same SQL.
     #[cfg(feature = "sqlite")]
     if engine.name() == "sqlite" && !engine.capabilities().encrypted {
         let folder = crate::backup::temp_dir::TempDir::new()?;

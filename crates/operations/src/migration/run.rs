@@ -5,7 +5,7 @@ use super::ledger::{self, Entry, MigrationProgress};
 use super::step::{Action, MigrationStep, find};
 use super::{convert, status};
 use bobak_core::engine::fallback::has_rows;
-use bobak_core::{Engine, Error, ErrorKind, Result, Session, Source, TransactionControl};
+use bobak_core::{Engine, Error, ErrorKind, Result, Session, TransactionControl};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -129,7 +129,7 @@ fn run(
 /// Begins a transaction that only one process has at a time.
 fn begin(session: &dyn Session) -> Result<()> {
     waiting(|| {
-        // SQLite cannot rebuild tables while it enforces foreign keys.
+        // An engine may have to rebuild tables, which SQLite cannot while it enforces foreign keys.
         let begun = session.begin_replay(&[]).and_then(|()| ledger::lock(session));
         if begun.is_err() && session.in_transaction() {
             let _ = session.control(TransactionControl::Rollback);
@@ -288,9 +288,7 @@ impl Runner<'_> {
                 }
             }
         }
-        if matches!(step, MigrationStep::Sql { .. } | MigrationStep::Rust(_))
-            && self.engine.name() == "sqlite"
-        {
+        if matches!(step, MigrationStep::Sql { .. } | MigrationStep::Rust(_)) {
             self.check_foreign_keys()?;
         }
         Ok(())
@@ -305,21 +303,14 @@ impl Runner<'_> {
         function(self.session)
     }
 
-    /// SQLite does not enforce foreign keys in the transactions of migrations.
+    /// An engine may not enforce foreign keys in the transactions of migrations: see [`begin`].
     fn check_foreign_keys(&self) -> Result<()> {
-        let text = "SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1";
-        let mut broken = None;
-        self.session.query(&Source::Sql { text, parameters: &[] }, &mut |row| {
-            if let bobak_core::ValueRef::Text(table) = row.get(0) {
-                broken = Some(table.to_owned());
-            }
-            Ok(false)
-        })?;
-        match broken {
+        match self.session.schema_details()?.broken_keys.into_iter().next() {
             None => Ok(()),
-            Some(table) => {
+            Some(broken) => {
                 let message = "some rows reference rows that do not exist";
-                Err(Error::new(ErrorKind::Constraint, message).in_table(table))
+                let error = Error::new(ErrorKind::Constraint, message).in_table(broken.table);
+                Err(error.in_column(broken.columns))
             }
         }
     }

@@ -184,7 +184,9 @@ impl Session for PermissionSession<'_> {
     fn schema_details(&self) -> Result<SchemaDetails> {
         let view = self.engine.view()?;
         let mut details = self.inner.schema_details()?;
-        details.losses.retain(|loss| view.can_see(self.engine.database(), &loss.table));
+        let can_see = |table: &str| view.can_see(self.engine.database(), table);
+        details.losses.retain(|loss| can_see(&loss.table));
+        details.broken_keys.retain(|key| can_see(&key.table) && can_see(&key.parent));
         Ok(details)
     }
 

@@ -3,7 +3,7 @@
 use crate::broken::{Broken, CallError};
 use crate::link::{Link, unexpected};
 use crate::row::RenamedRow;
-use bobak_core::{Result, Row, SchemaDetails, ValueRef};
+use bobak_core::{BrokenForeignKey, Result, Row, SchemaDetails, ValueRef};
 use bobak_wire::{FrameHeader, Response, encode_request};
 
 /// How many bytes of rows the server may send before the client requests more.
@@ -77,7 +77,8 @@ pub(super) fn count(link: &mut Link, _: u32, head: FrameHeader) -> Result<u64, C
     }
 }
 
-/// The parts of the schemas that Bobak's descriptions lack.
+/// What the schemas lack, a row of two texts each; and the foreign keys that rows break, a row of three texts and a
+/// number each.
 pub(super) fn losses(
     link: &mut Link,
     _: u32,
@@ -90,8 +91,19 @@ pub(super) fn losses(
     let mut details = SchemaDetails::default();
     for row in rows {
         let row = row.map_err(Broken::Garbled)?;
-        if let (ValueRef::Text(table), ValueRef::Text(what)) = (row.value(0), row.value(1)) {
-            details.lose(table, what.to_owned());
+        let (ValueRef::Text(table), ValueRef::Text(what)) = (row.value(0), row.value(1)) else {
+            continue;
+        };
+        match (row.value(2), row.value(3)) {
+            (ValueRef::Text(parent), ValueRef::Int(rows)) => {
+                details.broken_keys.push(BrokenForeignKey {
+                    table: table.to_owned(),
+                    columns: what.to_owned(),
+                    parent: parent.to_owned(),
+                    rows: rows.unsigned_abs(),
+                });
+            }
+            _ => details.lose(table, what.to_owned()),
         }
     }
     Ok(details)

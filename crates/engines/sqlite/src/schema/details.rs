@@ -6,7 +6,7 @@ use super::text::has_keyword;
 use super::{foreign_key, tables};
 use crate::connection::Connection;
 use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
-use bobak_core::{Result, SchemaDetails, TableSchema, Value};
+use bobak_core::{BrokenForeignKey, ErrorKind, Result, SchemaDetails, TableSchema, Value};
 use bobak_sql::DefaultExpression;
 
 /// Reads one state of the schema.
@@ -53,7 +53,7 @@ fn read_all(connection: &mut Connection) -> Result<SchemaDetails> {
                         &name,
                         "the table: it has no key, and columns named rowid, _rowid_ and oid",
                     ),
-                    Err(error) if error.kind() == bobak_core::ErrorKind::Schema => {
+                    Err(error) if error.kind() == ErrorKind::Schema => {
                         details.lose(&name, format!("the table: {}", error.message()));
                     }
                     Err(error) => return Err(error),
@@ -62,7 +62,41 @@ fn read_all(connection: &mut Connection) -> Result<SchemaDetails> {
             _ => {}
         }
     }
+    details.broken_keys = broken_keys(connection)?;
     Ok(details)
+}
+
+/// The foreign keys that rows break, with the number of rows.
+fn broken_keys(connection: &mut Connection) -> Result<Vec<BrokenForeignKey>> {
+    let found = connection.all_rows(
+        "SELECT k.\"table\", (SELECT group_concat(c, ', ') FROM (SELECT \"from\" AS c \
+         FROM pragma_foreign_key_list(k.\"table\") WHERE id = k.fkid ORDER BY \
+         (SELECT cid FROM pragma_table_info(k.\"table\") WHERE name = c COLLATE NOCASE))), \
+         k.parent, count(*) FROM pragma_foreign_key_check AS k GROUP BY 1, k.fkid",
+        &[],
+    );
+    let rows = match found {
+        // A foreign key to columns that are not unique cannot be checked, and is in no schema.
+        Err(error)
+            if matches!(error.kind(), ErrorKind::Schema | ErrorKind::Engine | ErrorKind::Syntax) =>
+        {
+            Vec::new()
+        }
+        found => found?,
+    };
+    let key = |row: Vec<Value<'static>>| {
+        let mut row = row.into_iter();
+        BrokenForeignKey {
+            table: text(row.next()),
+            columns: text(row.next()),
+            parent: text(row.next()),
+            rows: match row.next() {
+                Some(Value::Int(rows)) => rows.unsigned_abs(),
+                _ => 0,
+            },
+        }
+    };
+    Ok(rows.into_iter().map(key).collect())
 }
 
 /// A table and its CREATE statement.

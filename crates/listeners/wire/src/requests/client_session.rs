@@ -179,9 +179,16 @@ impl ClientSession<'_> {
             Request::Tables => encode_response::schemas(output, id, &session.tables_and_views()?)?,
             Request::Losses => {
                 let mut rows = RowBuffer::default();
-                for SchemaLoss { table, what } in session.schema_details()?.losses {
+                let details = session.schema_details()?;
+                for SchemaLoss { table, what } in details.losses {
                     let loss = [Value::Text(table), Value::Text(what)];
                     rows.push(&loss.as_slice())?;
+                }
+                for key in details.broken_keys {
+                    let texts = [key.table, key.columns, key.parent].map(Value::from);
+                    let [table, columns, parent] = texts;
+                    let count = Value::Int(key.rows.cast_signed());
+                    rows.push(&[table, columns, parent, count].as_slice())?;
                 }
                 encode_response::rows(output, id, false, rows.as_bytes())?;
             }
