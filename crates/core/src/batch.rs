@@ -46,7 +46,7 @@ pub struct Run<'a> {
     bytes: &'a [u8],
 }
 
-/// How a batch goes on after a row failed.
+/// What a batch does after a row failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum OnError {
     /// Stops and undoes the batch; if the batch commits in parts, only the current part.
@@ -55,6 +55,8 @@ pub enum OnError {
     /// Leaves the row out and continues.
     Continue,
 }
+
+crate::choices!(OnError: "stop" => Stop, "continue" => Continue);
 
 /// The result of one write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
 
-const OPTIONS: PipelineOptions = PipelineOptions::new();
+fn options() -> PipelineOptions {
+    PipelineOptions::new()
+}
 
 struct Unpark(Thread);
 
@@ -40,7 +42,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 fn writes_happen_in_order_and_each_ticket_gets_its_own_result() {
     on_each(|place| {
         let db = place.people();
-        let pipeline = db.pipeline(OPTIONS);
+        let pipeline = db.pipeline(options());
         let mut tickets = Vec::new();
         for number in 0..500 {
             // Every tenth has the name of its predecessor.
@@ -84,7 +86,7 @@ fn writes_happen_in_order_and_each_ticket_gets_its_own_result() {
 fn tickets_are_futures() {
     on_each(|place| {
         let db = place.people();
-        let pipeline = db.pipeline(OPTIONS);
+        let pipeline = db.pipeline(options());
         let keys: Vec<i64> = block_on(async {
             let inserts = (0..50).map(|n| pipeline.insert(&person(&format!("p{n}"), n)).unwrap());
             let mut keys = Vec::new();
@@ -104,7 +106,7 @@ fn tickets_are_futures() {
 fn writes_without_a_waiter_are_written_and_their_error_is_kept() {
     on_each(|place| {
         let db = place.people();
-        let pipeline = db.pipeline(OPTIONS);
+        let pipeline = db.pipeline(options());
         for name in ["ada", "bob", "ada", "bob"] {
             drop(pipeline.insert(&person(name, 1)).unwrap());
         }
@@ -122,7 +124,7 @@ fn writes_without_a_waiter_are_written_and_their_error_is_kept() {
 fn threads_share_a_pipeline() {
     on_each(|place| {
         let db = place.people();
-        let pipeline: &Pipeline = &db.pipeline(OPTIONS.rows(7));
+        let pipeline: &Pipeline = &db.pipeline(options().rows(7));
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 scope.spawn(move || {
@@ -148,7 +150,7 @@ fn threads_share_a_pipeline() {
 fn a_full_pipeline_is_busy_and_continues() {
     on_each(|place| {
         let db = place.people();
-        let pipeline = db.pipeline(OPTIONS.rows(1).full_timeout(Duration::from_millis(20)));
+        let pipeline = db.pipeline(options().rows(1).full_timeout(Duration::from_millis(20)));
         pipeline.insert(&person("first", 1)).unwrap().wait().unwrap();
         let transaction = db.begin().unwrap();
         let (mut tickets, mut number) = (Vec::new(), 0);
@@ -196,7 +198,7 @@ struct Glass {
 fn a_panicking_field_fails_only_its_own_write() {
     on_each(|place| {
         let db = place.open(Db::builder().record::<Glass>());
-        let pipeline = db.pipeline(OPTIONS);
+        let pipeline = db.pipeline(options());
         let glass = |number| Glass { id: 0, name: "a glass".into(), fragile: Fragile(number) };
         let before = pipeline.insert(&glass(1)).unwrap();
         let broken = glass(-1);
@@ -215,7 +217,7 @@ fn a_failed_commit_fails_only_its_own_writes() {
     let faults = engine.faults();
     let db = Db::builder().record::<Person>().open_engine(engine).unwrap();
     db.create_missing_tables().unwrap();
-    let pipeline = db.pipeline(OPTIONS);
+    let pipeline = db.pipeline(options());
     let insert = |name| pipeline.insert(&person(name, 1)).unwrap().wait();
     assert_eq!(insert("ada").unwrap(), 1);
     faults.fail_commit(1, ErrorKind::Full);

@@ -1,6 +1,7 @@
 //! `bobak restore`: restores a backup, or verifies it.
 
 use super::backup::{explain, summary, unverified};
+use super::setting_flags::SettingFlags;
 use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
@@ -16,7 +17,11 @@ use std::path::PathBuf;
 /// The backup is copied to a temporary file and verified there: checksum, every page and index, row counts. Then it is
 /// renamed into place. Stop the programs that use the database first.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("until", |until| until.value_name("TIME|NUMBER").requires("archive")),
+    mut_arg("partial", |partial| partial.requires("archive"))
+)]
 pub struct RestoreCommand {
     /// Backup file, compressed or not
     #[arg(value_name = "BACKUP")]
@@ -26,21 +31,15 @@ pub struct RestoreCommand {
     #[arg(value_name = "DATABASE", required_unless_present = "check", value_parser = database_url)]
     database: Option<String>,
 
-    /// Replace an existing database
-    #[arg(long)]
-    overwrite: bool,
-
     /// After restoring, replay the changes in this archive folder (see `bobak archive`)
     #[arg(long, value_name = "FOLDER", conflicts_with = "check")]
     archive: Option<PathBuf>,
 
-    /// Replay up to this time, such as 2026-11-22T04:00:00Z, or up to this change number
-    #[arg(long, value_name = "TIME|NUMBER", requires = "archive", value_parser = recovery_target)]
-    until: Option<RecoveryTarget>,
+    #[command(flatten)]
+    options: SettingFlags<RestoreOptions>,
 
-    /// Replay up to exactly that change, even if that splits a transaction
-    #[arg(long, requires = "archive")]
-    partial: bool,
+    #[command(flatten)]
+    replay: SettingFlags<ReplayOptions>,
 
     /// Only verify the backup
     #[arg(long, conflicts_with = "overwrite")]
@@ -75,10 +74,9 @@ impl RestoreCommand {
                 return Ok(());
             }
         };
-        let mut options = RestoreOptions::new().overwrite(self.overwrite);
+        let mut options = self.options.0.clone();
         if let Some(folder) = &self.archive {
-            let until = ReplayOptions::new(self.until.unwrap_or(RecoveryTarget::End));
-            options = options.changes(folder, until.partial(self.partial));
+            options = options.changes(folder, self.replay.0);
         }
         let report =
             Db::restore(&self.backup, url, &options).map_err(|error| match error.kind() {
@@ -98,15 +96,15 @@ impl RestoreCommand {
         screen.note(format_args!("replayed {changes} changes, up to {place}{when}"));
         if replay.left_out > 0 {
             let left_out = replay.left_out;
-            let which = match self.until {
-                Some(RecoveryTarget::Moment(moment)) => format!("made by {moment}"),
+            let which = match self.replay.0.until {
+                RecoveryTarget::Moment(moment) => format!("made by {moment}"),
                 _ => "at the end of the archive".to_owned(),
             };
             screen.note(format_args!(
                 "left out the next {left_out} changes {which}: the archive does not show that their transactions \
                  had ended by then; pass --partial to replay them"
             ));
-        } else if let (Some(RecoveryTarget::Moment(moment)), true) = (self.until, replay.is_end)
+        } else if let (RecoveryTarget::Moment(moment), true) = (self.replay.0.until, replay.is_end)
             && replay.read.max(replay.at).is_none_or(|known| known < moment)
         {
             let end = format!("with change {place}{when}");
@@ -123,15 +121,4 @@ fn checksum_note(report: &BackupReport) -> String {
         _ => "; no checksum: the backup was modified, or taken by an older version",
     };
     format!("{note}{}", unverified(report))
-}
-
-/// Parses a change number or a time.
-fn recovery_target(text: &str) -> std::result::Result<RecoveryTarget, String> {
-    if let Ok(number) = text.parse() {
-        return Ok(RecoveryTarget::Change(number));
-    }
-    let moment = text.parse().map(RecoveryTarget::Moment);
-    moment.map_err(|_| {
-        format!("'{text}' is neither a time like 2026-11-22T04:00:00Z nor a change number")
-    })
 }

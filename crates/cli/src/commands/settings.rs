@@ -2,9 +2,12 @@
 
 use super::setting_flags;
 use crate::error::{Error, Result};
+use bobak::BatchOptions;
 use bobak::backup::BackupOptions;
 use bobak::copy::CopyOptions;
 use bobak::engine::settings::{Configurable, SettingInfo, SettingKind};
+use bobak::pipeline::PipelineOptions;
+use bobak::restore::{ReplayOptions, RestoreOptions};
 use clap::Args;
 use std::io::Write;
 
@@ -75,16 +78,20 @@ fn tables() -> Vec<Table> {
         default,
     };
     let mut tables: Vec<Table> = bobak::engine::all_settings().into_iter().map(of_engine).collect();
-    let of_command = |(name, infos): (_, &'static [SettingInfo])| Table {
+    // Of programs, for the pages of the book: no command has these as flags.
+    let of_programs = [("batch", BatchOptions::SETTINGS), ("pipeline", PipelineOptions::SETTINGS)];
+    tables.extend(of_programs.map(of_engine));
+    let of_command = |(name, infos): (_, &[&'static [SettingInfo]])| Table {
         name,
-        infos: infos.iter().collect(),
+        infos: infos.iter().flat_map(|infos| infos.iter()).collect(),
         key: |info| format!("--{}", setting_flags::flag(info)),
         meaning: setting_flags::meaning,
         values: flag_values,
         default: setting_flags::written_default,
     };
-    let commands = [("backup", BackupOptions::SETTINGS), ("copy", CopyOptions::SETTINGS)];
-    tables.extend(commands.map(of_command));
+    tables.push(of_command(("backup", &[BackupOptions::SETTINGS])));
+    tables.push(of_command(("restore", &[RestoreOptions::SETTINGS, ReplayOptions::SETTINGS])));
+    tables.push(of_command(("copy", &[CopyOptions::SETTINGS])));
     #[cfg(unix)]
     tables.extend(super::limits::settings().map(|(name, infos)| Table {
         name,

@@ -77,7 +77,7 @@ fn any_table_of_a_file_is_served_until_a_signal() {
     let head = format!("GET /tables/city/changes?since=0 HTTP/1.1\r\nhost: x\r\n{token}\r\n\r\n");
     events.write_all(head.as_bytes()).expect("sends");
     let mut lines = BufReader::new(events).lines().map(|line| line.expect("comes"));
-    let data = lines.find(|line| line.starts_with("data:")).expect("tells of a change");
+    let data = lines.find(|line| line.starts_with("data:")).expect("reports a change");
     assert!(data.contains("\"Basel\""), "{data}");
     let written = server.ask("POST /sql", r#"{"sql":"DELETE FROM city"}"#);
     assert!(written.starts_with("HTTP/1.1 403"), "{written}");

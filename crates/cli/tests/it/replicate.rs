@@ -56,7 +56,7 @@ fn archive_restores_to_point_in_time() {
     assert!(count("sqlite:restored.db").contains("16"));
     program.ok(&[&restore[..], &["--overwrite"]].concat());
     assert!(!count("sqlite:restored.db").contains("16"));
-    program.fails(2, "neither a time like", &[&restore[..], &["--until", "noon"]].concat());
+    program.fails(2, "expected a time such as", &[&restore[..], &["--until", "noon"]].concat());
     program.fails(
         1,
         "ends with change 32",

@@ -5,10 +5,13 @@
 //! help and documentation are generated. [`choices!`](crate::choices!) does the same for a setting that is one of
 //! several words.
 //!
-//! What is set by name has its declaration here: the settings of engines, in URLs; those of listeners, as flags of `bobak
-//! serve`; the options of backups and copies, as flags of these commands. Options that only a program can set are plain
-//! builders: those of caches, pipelines and batches, of restores and replays (whose target is a time or a number), and of
-//! replication and archives, which have none but their tables. A flag that only a command has is declared there.
+//! All settings are declared so: those of engines, in URLs; those of listeners, as flags of `bobak serve`; the options of
+//! backups, restores, replays and copies, as flags of these commands; and those of batches, pipelines and caches, which only
+//! a program sets. Exceptions: a flag that only a command has is declared there, and the single switch of change capture
+//! (`TrackOptions`) is a plain method. Replication and archives have no options but their tables.
+//!
+//! `bobak settings` prints them, and `cargo xtask settings` compares the tables in the documentation with that. A cache's are
+//! not printed, since the program is built without caches.
 //!
 //! ```
 //! use bobak_core::settings::Configurable;

@@ -90,7 +90,7 @@ pub fn run_select(
     Ok(())
 }
 
-/// Whether the rows must come in the order of their keys, or in any.
+/// Whether the rows are in the order of their keys, not in any order.
 fn is_by_key(schema: &TableSchema, select: &Select) -> bool {
     let key = schema.key();
     let mut steps = select.order.iter().zip(key);

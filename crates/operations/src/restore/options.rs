@@ -1,33 +1,31 @@
 //! Options of a restore and of a replay.
 
-use bobak_core::Timestamp;
+use bobak_core::settings::{SettingKind, SettingValue};
+use bobak_core::{Timestamp, settings};
 use std::path::PathBuf;
 
-/// How a backup is restored.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct RestoreOptions {
-    pub(super) overwrite: bool,
-    pub(super) changes: Option<(PathBuf, ReplayOptions)>,
+settings! {
+    /// How a backup is restored.
+    #[derive(Clone, PartialEq, Eq)]
+    pub struct RestoreOptions with pub(super) settings {
+        /// Replace an existing database once the restored one is verified.
+        ///
+        /// Without it, the restore fails with `Conflict`.
+        overwrite: bool = false;
+    }
+    and {
+        changes: Option<(PathBuf, ReplayOptions)>,
+    }
 }
 
 impl RestoreOptions {
     /// To a file that does not exist yet, as of the moment of the backup.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { overwrite: false, changes: None }
-    }
-
-    /// Whether an existing database is replaced once the restored one is verified. Default: no, the restore fails with
-    /// `Conflict`.
-    #[must_use]
-    pub const fn overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Replays the changes of an [`Archive`](crate::archive::Archive)'s folder before the database is renamed into
     /// place: see [`replay`](super::replay()).
-    #[must_use]
     pub fn changes(
         mut self,
         folder: impl Into<PathBuf>,
@@ -50,26 +48,46 @@ pub enum RecoveryTarget {
     Moment(Timestamp),
 }
 
-/// Where a replay ends, and whether it may apply a part of a transaction. A [`RecoveryTarget`] converts to this.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReplayOptions {
-    pub(super) until: RecoveryTarget,
-    pub(super) partial: bool,
+/// Written as a number, as a time such as `2026-11-22T04:00:00Z`, or as an empty text for the end.
+impl SettingValue for RecoveryTarget {
+    const KIND: SettingKind = SettingKind::Text;
+
+    fn parse(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self::End);
+        }
+        let change = text.parse().map(Self::Change);
+        change.ok().or_else(|| text.parse().map(Self::Moment).ok())
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::End => String::new(),
+            Self::Change(number) => number.to_string(),
+            Self::Moment(at) => at.to_string(),
+        }
+    }
+}
+
+settings! {
+    /// Where a replay ends, and whether it may apply a part of a transaction. A [`RecoveryTarget`] converts to this.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub struct ReplayOptions with pub settings {
+        /// Replay up to this time, or up to this change number.
+        until: RecoveryTarget = RecoveryTarget::End,
+            unit = "a time such as 2026-11-22T04:00:00Z, or a number",
+            default_text = "the end of the archive";
+        /// Replay up to exactly that change, even if that splits a transaction.
+        ///
+        /// Without it, [`ReplayReport::left_out`](super::ReplayReport::left_out) counts the changes left out.
+        partial: bool = false;
+    }
 }
 
 impl ReplayOptions {
     /// Replays complete transactions up to the target.
-    #[must_use]
-    pub const fn new(until: RecoveryTarget) -> Self {
-        Self { until, partial: false }
-    }
-
-    /// Whether every change up to the target is applied, even if it is in the first part of a transaction. Default: no;
-    /// [`ReplayReport::left_out`](super::ReplayReport::left_out) counts the changes left out.
-    #[must_use]
-    pub const fn partial(mut self, partial: bool) -> Self {
-        self.partial = partial;
-        self
+    pub fn new(until: RecoveryTarget) -> Self {
+        Self::default().until(until)
     }
 }
 

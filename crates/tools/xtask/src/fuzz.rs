@@ -38,7 +38,7 @@ struct FuzzOptions {
     targets: Vec<String>,
 }
 
-/// A target, as the program tells of it.
+/// A target, as the program lists it.
 struct Target {
     name: String,
     longest: String,

@@ -86,7 +86,7 @@ fn wrong() -> Vec<(&'static str, Vec<u8>)> {
         ("an unknown tag", with(tags + 1, 5)),
         ("a gap in the heap", with(slots + 16, 3)),
         ("a text beyond the heap", with(slots + 4, 200)),
-        ("a text that is not UTF-8", with(heap + 2, 0xff)),
+        ("a text that is no UTF-8", with(heap + 2, 0xff)),
         ("texts that overlap", with(slots + 16, 1)),
         ("a NULL with a slot", full_null),
         ("not a number", nan),

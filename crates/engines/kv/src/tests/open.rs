@@ -1,4 +1,4 @@
-//! Opening what is no key-value file.
+//! Opening files that are not key-value files.
 
 use super::{create_items, items};
 use crate::Kv;
@@ -22,9 +22,9 @@ fn files_of_others_are_rejected_and_stay_as_they_are() {
     let sqlite = [&b"SQLite format 3\0"[..], &[7; 8_176]].concat();
     for (content, text) in [
         (sqlite.as_slice(), "is an SQLite database: open it as sqlite:"),
-        (b"id,name\n1,ada\n", "is no key-value file"),
-        (b"red", "is no key-value file"),
-        (&[0; 4_096], "is no key-value file"),
+        (b"id,name\n1,ada\n", "is not a key-value file"),
+        (b"red", "is not a key-value file"),
+        (&[0; 4_096], "is not a key-value file"),
     ] {
         fs::write(&file, content).unwrap();
         fails(&file, ErrorKind::Corrupt, text);

@@ -56,8 +56,8 @@ impl<'e> MySqlSession<'e> {
 
     /// Runs something on the transaction's connection, or on one of the pool.
     ///
-    /// A connection of the pool whose line broke while it rested is no error to a reader: it is
-    /// tried again on a new one, if `again` says so.
+    /// A pooled connection that broke while it was idle is no error to a reader: the work is repeated
+    /// on a new one, if `again` says so.
     fn run<R>(
         &self,
         phase: Phase,

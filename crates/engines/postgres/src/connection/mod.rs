@@ -135,7 +135,8 @@ impl Connection {
                     error.kind(),
                     std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
                 );
-                let error = unknown_if(self.commit_pending, broken("waiting for a response", error));
+                let error =
+                    unknown_if(self.commit_pending, broken("waiting for a response", error));
                 Err(ReceiveError { error, is_late })
             }
         }

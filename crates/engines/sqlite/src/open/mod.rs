@@ -150,13 +150,14 @@ pub(crate) fn finish(
 fn check(settings: &Settings) -> Result<()> {
     match settings.page_size {
         Some(size) if !(size.is_power_of_two() && (512..=65_536).contains(&size)) => {
-            let message = format!("{size} is not a valid page size: expected a power of two from \
-                                   512 to 65536");
+            let message = format!(
+                "{size} is not a valid page size: expected a power of two from \
+                                   512 to 65536"
+            );
             Err(Error::new(ErrorKind::Config, message))
         }
         Some(512) if settings.has_key() => {
-            let message =
-                "an encrypted file needs pages of at least 1024 bytes, not 512";
+            let message = "an encrypted file needs pages of at least 1024 bytes, not 512";
             Err(Error::new(ErrorKind::Config, message))
         }
         _ => Ok(()),

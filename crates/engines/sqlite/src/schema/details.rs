@@ -78,7 +78,10 @@ fn broken_keys(connection: &mut Connection) -> Result<Vec<BrokenForeignKey>> {
     let rows = match found {
         // A foreign key to columns that are not unique cannot be checked, and is in no schema.
         Err(error)
-            if matches!(error.kind(), ErrorKind::Schema | ErrorKind::Engine | ErrorKind::Syntax) =>
+            if matches!(
+                error.kind(),
+                ErrorKind::Schema | ErrorKind::Engine | ErrorKind::Syntax
+            ) =>
         {
             Vec::new()
         }

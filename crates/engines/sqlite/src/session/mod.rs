@@ -163,9 +163,7 @@ impl<'e> SqliteSession<'e> {
     #[cold]
     fn reject(&self, state: SessionState<'e>) -> Error {
         let message = match state {
-            SessionState::Lost => {
-                "an earlier error rolled the transaction back: begin it again"
-            }
+            SessionState::Lost => "an earlier error rolled the transaction back: begin it again",
             _ => "the session is in use by another call",
         };
         self.state.set(state);

@@ -43,7 +43,7 @@ pub(super) fn write(
 /// The number of each thread's last commit that is there.
 ///
 /// # Errors
-/// A sentence where one before it is missing, or is there twice; where the store is damaged.
+/// A sentence if one before it is missing or occurs twice, or if the store is damaged.
 pub(super) fn read(engine: &dyn Engine, threads: usize) -> Result<Vec<u64>, String> {
     let failed = |error: bobak_core::Error| format!("unreadable: {error}");
     let table = table().map_err(failed)?;

@@ -31,7 +31,7 @@ pub fn write(
     write_on(engine, 1, &mut |number| flush().map(|()| acknowledged(number)))
 }
 
-/// Goes on with commit `next`, until `acknowledged` says `false`.
+/// Continues with commit `next`, until `acknowledged` says `false`.
 ///
 /// # Errors
 /// Those of the engine, and of `acknowledged`.

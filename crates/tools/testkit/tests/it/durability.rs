@@ -1,4 +1,4 @@
-//! The page about durability names the tests that show what it says: they are there.
+//! Pages that name tests and capabilities name all of those that exist, and no others.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,6 +27,19 @@ fn every_test_that_the_page_names_is_there() {
     };
     for test in tests.iter().filter(shown) {
         assert!(named.contains(test), "docs/durability.md does not name {test}");
+    }
+}
+
+#[test]
+fn the_page_about_engines_names_every_capability() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/adding-an-engine.md");
+    let page = fs::read_to_string(page).unwrap();
+    let shown = format!("{:?}", bobak_core::Capabilities::NONE);
+    let fields = shown.split(['{', ',']).skip(1);
+    let names: Vec<&str> = fields.filter_map(|part| Some(part.split_once(':')?.0.trim())).collect();
+    assert!(names.contains(&"sql") && names.len() > 15, "{names:?}");
+    for name in names {
+        assert!(page.contains(&format!("`{name}`")), "docs/adding-an-engine.md lacks {name}");
     }
 }
 

@@ -146,10 +146,11 @@ pub const RULES: &[Rule] = &[
     ("nobody knows", Prose, "it is unknown"),
     // Error messages.
     ("is/are there already", Prose, "already exists"),
-    ("is/are wanted", Prose, "is required, is expected"),
+    ("value is wanted", Prose, "a value is required, is expected"),
+    ("password/token/key is wanted", Prose, "is required"),
     ("is/are there twice", Prose, "is given twice"),
     ("the line to", Prose, "the connection to"),
-    ("line broke/breaks", Prose, "the connection broke"),
+    ("line broke", Prose, "the connection broke"),
     ("hung/hangs up", Prose, "closed the connection"),
     ("answer came/comes", Prose, "the server answered, did not answer"),
     ("wholly", Prose, "completely"),
