@@ -69,18 +69,10 @@ impl SettingsCommand {
 
 /// All tables of this program.
 fn tables() -> Vec<Table> {
-    let of_engine = |(name, infos): (_, &'static [SettingInfo])| Table {
-        name,
-        infos: infos.iter().collect(),
-        key: |info| info.key.to_owned(),
-        meaning: SettingInfo::summary,
-        values,
-        default,
-    };
-    let mut tables: Vec<Table> = bobak::engine::all_settings().into_iter().map(of_engine).collect();
-    // Of programs, for the pages of the book: no command has these as flags.
-    let of_programs = [("batch", BatchOptions::SETTINGS), ("pipeline", PipelineOptions::SETTINGS)];
-    tables.extend(of_programs.map(of_engine));
+    let mut named = bobak::engine::all_settings();
+    // Only programs set these; the book has their tables.
+    named.extend([("batch", BatchOptions::SETTINGS), ("pipeline", PipelineOptions::SETTINGS)]);
+    let mut tables: Vec<Table> = named.into_iter().map(by_key).collect();
     let of_command = |(name, infos): (_, &[&'static [SettingInfo]])| Table {
         name,
         infos: infos.iter().flat_map(|infos| infos.iter()).collect(),
@@ -102,6 +94,18 @@ fn tables() -> Vec<Table> {
         default: super::limits::default,
     }));
     tables
+}
+
+/// The table of settings that are written with their keys.
+fn by_key((name, infos): (&'static str, &'static [SettingInfo])) -> Table {
+    Table {
+        name,
+        infos: infos.iter().collect(),
+        key: |info| info.key.to_owned(),
+        meaning: SettingInfo::summary,
+        values,
+        default,
+    }
 }
 
 /// The values of a flag.

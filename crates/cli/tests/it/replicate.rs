@@ -84,7 +84,7 @@ fn archive_restores_to_point_in_time() {
     program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines WHERE carrier <> 'XX'"]);
     program.ok(&["query", "sqlite:backup.db", "UPDATE airlines SET name = 'first'"]);
     let moment = ["--until", "2020-01-01T00:00:00Z"];
-    program.fails(1, "taken later", &[&over[..], &moment].concat());
+    program.fails(1, "restore an older one", &[&over[..], &moment].concat());
     let there = program.ok(&["export", "sqlite:app.db", "--table", "airlines"]);
     assert!(there.contains("XX") && there.lines().count() == 2, "{there}");
 }

@@ -137,9 +137,7 @@ impl<'e> Replay<'e> {
             RecoveryTarget::End => false,
         };
         if behind {
-            let message = format!(
-                "the backup was taken later, after change {position}: restore an older one"
-            );
+            let message = format!("the backup is of change {position}: restore an older one");
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
         let last = last_up_to(&*session, &logs, position)?;

@@ -67,11 +67,7 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
             }
             AuthenticationMessage::Sasl(mechanisms) => {
                 if !mechanisms.iter().any(|name| name == sasl::SCRAM_SHA_256) {
-                    return Err(denied(format!(
-                        "the server requires the authentication method {}, which Bobak does not \
-                         support",
-                        mechanisms.join(" or ")
-                    )));
+                    return Err(unsupported_method(&mechanisms.join(" or ")));
                 }
                 let binding = sasl::ChannelBinding::unsupported();
                 let begun = sasl::ScramSha256::new(secret(settings)?.as_bytes(), binding);
@@ -81,27 +77,30 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
                 scram = Some(begun);
             }
             AuthenticationMessage::SaslContinue(data) => {
-                let begun = scram.as_mut().ok_or_else(|| {
-                    denied("the server sent an unexpected authentication request".into())
-                })?;
+                let begun = scram.as_mut().ok_or_else(unexpected_request)?;
                 begun.update(&data).map_err(|error| denied(error.to_string()))?;
                 let message = begun.message().to_vec();
                 send_response(connection, |out| frontend::sasl_response(&message, out))?;
             }
             AuthenticationMessage::SaslFinal(data) => {
-                let begun = scram.as_mut().ok_or_else(|| {
-                    denied("the server sent an unexpected authentication request".into())
-                })?;
+                let begun = scram.as_mut().ok_or_else(unexpected_request)?;
                 begun.finish(&data).map_err(|error| denied(error.to_string()))?;
             }
             AuthenticationMessage::Unknown(number) => {
-                return Err(denied(format!(
-                    "the server requires the authentication method {number}, which Bobak does \
-                     not support"
-                )));
+                return Err(unsupported_method(&number.to_string()));
             }
         }
     }
+}
+
+#[cold]
+fn unsupported_method(method: &str) -> Error {
+    denied(format!("Bobak does not support the server's authentication method {method}"))
+}
+
+#[cold]
+fn unexpected_request() -> Error {
+    denied("the server sent an unexpected authentication request".into())
 }
 
 /// Rejects a server that does not match the requested target.

@@ -66,38 +66,27 @@ fn read_all(connection: &mut Connection) -> Result<SchemaDetails> {
     Ok(details)
 }
 
-/// The foreign keys that rows break, with the number of rows.
+/// The foreign keys that rows break: their tables, columns and parents, and how many rows.
+const BROKEN_KEYS: &str = "SELECT k.\"table\", (SELECT group_concat(c, ', ') FROM (SELECT \"from\" AS c \
+    FROM pragma_foreign_key_list(k.\"table\") WHERE id = k.fkid ORDER BY \
+    (SELECT cid FROM pragma_table_info(k.\"table\") WHERE name = c COLLATE NOCASE))), \
+    k.parent, count(*) FROM pragma_foreign_key_check AS k GROUP BY 1, k.fkid";
+
 fn broken_keys(connection: &mut Connection) -> Result<Vec<BrokenForeignKey>> {
-    let found = connection.all_rows(
-        "SELECT k.\"table\", (SELECT group_concat(c, ', ') FROM (SELECT \"from\" AS c \
-         FROM pragma_foreign_key_list(k.\"table\") WHERE id = k.fkid ORDER BY \
-         (SELECT cid FROM pragma_table_info(k.\"table\") WHERE name = c COLLATE NOCASE))), \
-         k.parent, count(*) FROM pragma_foreign_key_check AS k GROUP BY 1, k.fkid",
-        &[],
-    );
-    let rows = match found {
+    use ErrorKind::{Engine, Schema, Syntax};
+    let rows = match connection.all_rows(BROKEN_KEYS, &[]) {
         // A foreign key to columns that are not unique cannot be checked, and is in no schema.
-        Err(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::Schema | ErrorKind::Engine | ErrorKind::Syntax
-            ) =>
-        {
-            Vec::new()
-        }
+        Err(error) if matches!(error.kind(), Schema | Engine | Syntax) => Vec::new(),
         found => found?,
     };
     let key = |row: Vec<Value<'static>>| {
         let mut row = row.into_iter();
-        BrokenForeignKey {
-            table: text(row.next()),
-            columns: text(row.next()),
-            parent: text(row.next()),
-            rows: match row.next() {
-                Some(Value::Int(rows)) => rows.unsigned_abs(),
-                _ => 0,
-            },
-        }
+        let (table, columns, parent) = (text(row.next()), text(row.next()), text(row.next()));
+        let rows = match row.next() {
+            Some(Value::Int(rows)) => rows.unsigned_abs(),
+            _ => 0,
+        };
+        BrokenForeignKey { table, columns, parent, rows }
     };
     Ok(rows.into_iter().map(key).collect())
 }

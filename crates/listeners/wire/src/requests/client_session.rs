@@ -4,8 +4,8 @@ use crate::connection::{AuthenticatedClient, Connection, Disconnect};
 use crate::state::WireServerState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, SchemaLoss, Session,
-    TransactionControl, Value, Write, WriteBatch,
+    BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, SchemaDetails,
+    SchemaLoss, Session, TransactionControl, Value, Write, WriteBatch,
 };
 use bobak_wire::{FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, encode_response};
 use std::sync::Arc;
@@ -178,18 +178,7 @@ impl ClientSession<'_> {
             Request::Forget { table, handle } => handles.forget(table, handle),
             Request::Tables => encode_response::schemas(output, id, &session.tables_and_views()?)?,
             Request::Losses => {
-                let mut rows = RowBuffer::default();
-                let details = session.schema_details()?;
-                for SchemaLoss { table, what } in details.losses {
-                    let loss = [Value::Text(table), Value::Text(what)];
-                    rows.push(&loss.as_slice())?;
-                }
-                for key in details.broken_keys {
-                    let texts = [key.table, key.columns, key.parent].map(Value::from);
-                    let [table, columns, parent] = texts;
-                    let count = Value::Int(key.rows.cast_signed());
-                    rows.push(&[table, columns, parent, count].as_slice())?;
-                }
+                let rows = loss_rows(session.schema_details()?)?;
                 encode_response::rows(output, id, false, rows.as_bytes())?;
             }
             Request::Alter(changes) => {
@@ -294,4 +283,18 @@ fn shutting_down() -> Error {
 fn idle_too_long() -> Error {
     let message = "the transaction or open query was idle for too long and was rolled back";
     Error::new(ErrorKind::Timeout, message)
+}
+
+/// What the schemas lack, and the foreign keys that rows break, as rows.
+fn loss_rows(details: SchemaDetails) -> Result<RowBuffer> {
+    let mut rows = RowBuffer::default();
+    for SchemaLoss { table, what } in details.losses {
+        rows.push(&[Value::Text(table), Value::Text(what)].as_slice())?;
+    }
+    for key in details.broken_keys {
+        let [table, columns, parent] = [key.table, key.columns, key.parent].map(Value::from);
+        let count = Value::Int(key.rows.cast_signed());
+        rows.push(&[table, columns, parent, count].as_slice())?;
+    }
+    Ok(rows)
 }
