@@ -67,8 +67,8 @@ fn errors_name_what_the_caller_knows() {
     for line in errors {
         assert!(!line.contains(".new") && !line.contains("bobak."), "{line}");
         let names: &[&str] = match line.split_once(':').unwrap().0 {
-            "restore" => &[&format!("{own}/restored.db from {own}/p"), &format!("room in {own},")],
-            "check" => &[&format!("check {own}/p"), &format!("room in {temporary},")],
+            "restore" => &[&format!("{own}/restored.db from {own}/p"), &format!("space in {own},")],
+            "check" => &[&format!("check {own}/p"), &format!("space in {temporary},")],
             "backup" => &[&format!("{own}/again")],
             _ => &[temporary],
         };
