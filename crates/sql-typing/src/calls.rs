@@ -3,7 +3,7 @@
 use crate::analyzer::Analyzer;
 use crate::convert::{call, number, take, to_clock, to_number};
 use crate::functions::result_kind;
-use crate::kind::{ValueKind, is_time, mismatch, noun};
+use crate::kind::{ValueKind, is_time, long_decimal, mismatch, noun};
 use bobak_core::{Result, Type};
 use turso_parser::ast::{
     Expr, FrameBound, FrameMode, FunctionTail, Name, Over, SortedColumn, Window,
@@ -25,6 +25,10 @@ impl Analyzer<'_> {
             return Ok(kind);
         }
         let Expr::FunctionCall { args, .. } = e else { return Ok(ValueKind::Plain) };
+        let has_decimal = kinds.contains(&ValueKind::Of(Type::Decimal));
+        if has_decimal && !matches!(name.as_str(), "count" | "typeof" | "group_concat") {
+            return Err(long_decimal());
+        }
         if let Some(kind) = result_kind(&name) {
             return Ok(kind);
         }
@@ -118,7 +122,12 @@ impl Analyzer<'_> {
     }
 
     pub(crate) fn sorted(&mut self, columns: &mut [SortedColumn]) -> Result<Vec<ValueKind>> {
-        columns.iter_mut().map(|column| self.expr(&mut column.expr)).collect()
+        let kinds: Result<Vec<_>> =
+            columns.iter_mut().map(|column| self.expr(&mut column.expr)).collect();
+        kinds.and_then(|kinds| match kinds.contains(&ValueKind::Of(Type::Decimal)) {
+            true => Err(long_decimal()),
+            false => Ok(kinds),
+        })
     }
 
     /// FILTER and OVER.

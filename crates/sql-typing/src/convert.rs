@@ -1,7 +1,7 @@
 //! Conversion of expressions between units.
 
 use crate::decimal::Decimal;
-use crate::kind::{ValueKind, is_time, mismatch, noun};
+use crate::kind::{ValueKind, is_time, long_decimal, mismatch, noun};
 use bobak_core::{Result, Type, Value, stored_literal};
 use std::fmt::Write;
 use turso_parser::ast::{
@@ -49,6 +49,9 @@ const fn is_number(kind: ValueKind) -> bool {
 
 /// Converts what is not in the type's unit: literals now, other values when the statement runs.
 fn to_unit(e: &mut Expr, from: ValueKind, ty: Type) -> Result<()> {
+    if ty == Type::Decimal {
+        return to_digits(e, from);
+    }
     let accepts = match from {
         ValueKind::Of(Type::Text) => ty != Type::Currency,
         ValueKind::Of(Type::Bytes) => ty == Type::Uuid,
@@ -80,6 +83,18 @@ fn to_unit(e: &mut Expr, from: ValueKind, ty: Type) -> Result<()> {
     Ok(())
 }
 
+/// A value for a column of long decimal numbers, which are texts.
+fn to_digits(e: &mut Expr, from: ValueKind) -> Result<()> {
+    match (literal(e), from) {
+        (Some(SpelledLiteral::Number(digits)), _) => {
+            *e = Expr::Literal(Literal::String(format!("'{digits}'")));
+            Ok(())
+        }
+        (_, ValueKind::Of(Type::Text | Type::Any) | ValueKind::Plain | ValueKind::Null) => Ok(()),
+        _ => Err(long_decimal()),
+    }
+}
+
 fn not_an_amount(text: &str) -> String {
     format!("{text} is not an amount: it has at most four decimals, up to ±922337203685477.5807")
 }
@@ -102,6 +117,7 @@ pub(crate) fn to_plain(e: &mut Expr, ty: Type, as_text: bool) -> bool {
         Type::Currency if as_text => call("bobak_amount_text", vec![take(e)]),
         Type::Currency => to_number(take(e)),
         Type::Uuid if !as_text => return false,
+        Type::Decimal => return false,
         _ => call(&format!("{}_text", unit_function(ty)), vec![take(e)]),
     };
     true
@@ -216,9 +232,13 @@ fn cast_decimal(
     };
     const AMOUNT: ValueKind = ValueKind::Of(Type::Currency);
     match decimals {
-        Some(decimals @ 0..=4) if from == AMOUNT || decimals > 0 => {
+        Some(decimals @ 0..=4)
+            if from == AMOUNT || from == ValueKind::Of(Type::Decimal) || decimals > 0 =>
+        {
             if from != AMOUNT {
-                *e = call("bobak_amount", vec![take(e)]);
+                let is_long = from == ValueKind::Of(Type::Decimal);
+                let function = if is_long { "bobak_amount_of_digits" } else { "bobak_amount" };
+                *e = call(function, vec![take(e)]);
             }
             if decimals < 4 {
                 *e = call("bobak_round", vec![take(e), number(&decimals.to_string())]);
@@ -240,7 +260,8 @@ fn cast_from_unit(e: &mut Expr, from: ValueKind, name: &str) -> Result<Option<Va
         return Ok(None);
     }
     match ty {
-        Type::Uuid => Ok(None),
+        Type::Decimal if is_integer => Err(long_decimal()),
+        Type::Uuid | Type::Decimal => Ok(None),
         Type::Currency if is_integer => {
             let whole = call("bobak_round", vec![take(e), number("0")]);
             *e = parenthesized(Expr::binary(whole, Operator::Divide, number("10000")));

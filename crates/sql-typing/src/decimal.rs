@@ -35,6 +35,12 @@ impl Decimal {
         Some(Self { digits, exponent })
     }
 
+    /// A number of any digits, of which those after the fifth decimal are left out: enough to round it to an amount.
+    pub(crate) fn parse_rounded(digits: &str) -> Option<Self> {
+        let end = digits.find('.').map_or(digits.len(), |point| point + 6);
+        Self::parse(digits.get(..end).unwrap_or(digits))
+    }
+
     /// The nearest decimal number of a value; floats count as their shortest text.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::analyzer::Analyzer;
 use crate::convert::{self, call, cast, parenthesized, take, to_number};
-use crate::kind::{ValueKind, is_time, mismatch, noun, unsupported};
+use crate::kind::{ValueKind, is_time, long_decimal, mismatch, noun, unsupported};
 use bobak_core::{Result, Type};
 use turso_parser::ast::{Expr, Literal, Name, Operator, UnaryOperator};
 
@@ -15,7 +15,9 @@ impl Analyzer<'_> {
             Expr::Literal(literal) => Ok(literal_kind(literal)),
             Expr::Variable(variable) => {
                 let place = variable.index.get() as usize - 1;
+                // A decimal parameter is a number in any unit; only columns of such are limited.
                 let known = self.parameters.get(place).copied().flatten();
+                let known = known.filter(|ty| *ty != Type::Decimal);
                 Ok(known.map_or(ValueKind::Plain, ValueKind::Of))
             }
             Expr::Id(name) | Expr::Name(name) => Ok(self.name(name)),
@@ -230,6 +232,9 @@ impl Analyzer<'_> {
                 self.arithmetic(e, kinds)
             }
             _ => {
+                if units.contains(&Some(Type::Decimal)) {
+                    return Err(long_decimal());
+                }
                 let help = if is_time(unit) { ": use date functions with modifiers" } else { "" };
                 Err(mismatch(format!("there is no arithmetic of {}{help}", noun(unit))))
             }

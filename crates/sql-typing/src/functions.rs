@@ -26,6 +26,10 @@ const TEXT: ValueKind = ValueKind::Of(Type::Text);
 /// The functions that rewritten statements call.
 pub const STORED_FUNCTIONS: &[StoredFunction] = &[
     function("bobak_amount", 1, AMOUNT, |a| int(number(a, 0)?.rounded_amount())),
+    function("bobak_amount_of_digits", 1, AMOUNT, |a| {
+        let ValueRef::Text(digits) = argument(a, 0) else { return Err(out_of_range()) };
+        int(Decimal::parse_rounded(digits).ok_or_else(out_of_range)?.rounded_amount())
+    }),
     function("bobak_times", 2, AMOUNT, |a| int(number(a, 1)?.times(amount(a, 0)?))),
     function("bobak_product", 2, AMOUNT, |a| product(amount(a, 0)?, amount(a, 1)?)),
     function("bobak_over", 2, AMOUNT, |a| {

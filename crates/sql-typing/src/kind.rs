@@ -24,8 +24,11 @@ impl ValueKind {
 
     /// The kind of values that come from both, in a comparison or in one column.
     pub(crate) fn unify(self, other: Self) -> Result<Self> {
-        use Type::{Date, DateTime, Timestamp};
+        use Type::{Date, DateTime, Decimal, Timestamp};
         match (self.unit(), other.unit()) {
+            (Some(Decimal), None) if other == Self::Null => Ok(self),
+            (None, Some(Decimal)) if self == Self::Null => Ok(other),
+            (Some(Decimal), _) | (_, Some(Decimal)) => Err(long_decimal()),
             (None, None) => Ok(match (self, other) {
                 (Self::Null, kind) | (kind, Self::Null) => kind,
                 (left, right) if left == right => left,
@@ -46,11 +49,20 @@ impl ValueKind {
 
 /// Whether the stored form of a type differs from what SQL means by it.
 pub(crate) const fn has_unit(ty: Type) -> bool {
-    matches!(ty, Type::Currency | Type::Uuid) || is_time(ty)
+    matches!(ty, Type::Currency | Type::Uuid | Type::Decimal) || is_time(ty)
 }
 
 pub(crate) const fn is_time(ty: Type) -> bool {
     matches!(ty, Type::Date | Type::Time | Type::DateTime | Type::Timestamp)
+}
+
+/// The text of a decimal number that no type here holds, which would compare as a text.
+#[cold]
+pub(crate) fn long_decimal() -> Error {
+    mismatch(
+        "a decimal number of a server that money cannot hold can be returned, counted and grouped here, and \
+         not compared or computed with: CAST it to DECIMAL(19, 4), which rounds, or to REAL",
+    )
 }
 
 /// A value of the type, in words.
@@ -66,6 +78,7 @@ pub(crate) const fn noun(ty: Type) -> &'static str {
         Type::Bool => "a truth value",
         Type::Bytes => "bytes",
         Type::Json => "JSON",
+        Type::Decimal => "a decimal number",
         _ => "a number",
     }
 }

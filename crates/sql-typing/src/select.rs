@@ -1,13 +1,14 @@
 //! SELECT, VALUES, common table expressions and FROM clauses.
 
 use crate::analyzer::Analyzer;
-use crate::kind::{ValueKind, unsupported};
+use crate::kind::{ValueKind, long_decimal, unsupported};
 use crate::scope::{ColumnList, FromSource, NameScope, ScopeColumn};
-use bobak_core::Result;
 use bobak_core::sql_token::{SqlSyntax, SqlTokenizer};
+use bobak_core::{Result, Type};
 use turso_parser::ast::{
     As, CommonTableExpr, Expr, FromClause, JoinConstraint, JoinOperator, JoinType,
-    JoinedSelectTable, Name, OneSelect, ResultColumn, Select, SelectTable, SortedColumn, With,
+    JoinedSelectTable, Literal, Name, OneSelect, ResultColumn, Select, SelectTable, SortedColumn,
+    With,
 };
 
 /// How often the types of a recursive common table expression are inferred.
@@ -101,6 +102,17 @@ impl Analyzer<'_> {
         if !is_simple {
             let scope = NameScope { aliases: columns.clone(), ..NameScope::default() };
             self.within(scope, |inner| inner.sorted(order))?;
+        }
+        let is_long = |column: &SortedColumn| match &*column.expr {
+            Expr::Literal(Literal::Numeric(place)) => {
+                let place = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
+                let column = place.and_then(|place| columns.list.get(place));
+                column.is_some_and(|column| column.kind == ValueKind::Of(Type::Decimal))
+            }
+            _ => false,
+        };
+        if order.iter().any(is_long) {
+            return Err(long_decimal());
         }
         if let Some(limit) = limit {
             self.expr(&mut limit.expr)?;

@@ -81,6 +81,9 @@ pub fn declared_type(dialect: Dialect, column: &ColumnSchema) -> String {
             .filter(|name| is_untyped(name))
             .unwrap_or_default()
             .to_owned(),
+        Dialect::Sqlite if column.declared.as_deref() == Some(LONG_DECIMAL) => {
+            LONG_DECIMAL.to_owned()
+        }
         Dialect::Sqlite => {
             let wanted = (column.ty, column.is_kept_as_text());
             let name = SQLITE
@@ -135,6 +138,7 @@ const KEYWORDS: &[&str] = &[
 /// What they cannot express (a narrower range, a role) is in the column's metadata comment: see [`remark`](crate::remark).
 fn postgres_type(column: &ColumnSchema) -> String {
     let name = match (column.ty, column.is_kept_as_text(), column.max_chars) {
+        (Type::Text, ..) if column.declared.as_deref() == Some(LONG_DECIMAL) => "numeric",
         (Type::Text, _, Some(max)) => return format!("varchar({max})"),
         (_, true, _) | (Type::Text, _, None) => "text",
         (Type::Bool, ..) => "boolean",
@@ -209,15 +213,14 @@ fn postgres_declared(declared: &str) -> DeclaredType {
         "BYTEA" => Type::Bytes,
         "UUID" => Type::Uuid,
         "NUMERIC" if declared.contains('(') && money_holds(declared) => Type::Currency,
-        // Of any number of digits: only nearly kept.
-        "NUMERIC" => Type::F64,
         "DATE" => Type::Date,
         "TIMESTAMPTZ" => Type::Timestamp,
         _ if is("timestamp") && is("with time zone") => Type::Timestamp,
         _ if is("timestamp") => Type::DateTime,
         _ if name == "TIME" || is("time without time zone") => Type::Time,
         "JSON" | "JSONB" => Type::Json,
-        // Names, enumerations, addresses, arrays: in their text form.
+        // Names, enumerations, addresses, arrays: in their text form. Numbers of more digits than money
+        // has: their digits.
         _ => Type::Text,
     };
     let chars = matches!(name.as_str(), "CHARACTER VARYING" | "CHARACTER" | "VARCHAR" | "CHAR");
@@ -226,10 +229,33 @@ fn postgres_declared(declared: &str) -> DeclaredType {
 
 /// Whether all of a `numeric(p,s)` fits Bobak's money.
 fn money_holds(declared: &str) -> bool {
+    matches!(digits_of(declared), Some((p, s)) if s <= 4 && p.saturating_sub(s) <= 15)
+}
+
+/// The `p` and `s` of `numeric(p,s)`.
+fn digits_of(declared: &str) -> Option<(u32, u32)> {
     let digits = declared.split(['(', ')']).nth(1).unwrap_or_default();
-    let mut digits = digits.split(',').map(|part| part.trim().parse::<u32>());
-    let (precision, scale) = (digits.next(), digits.next().unwrap_or(Ok(0)));
-    matches!((precision, scale), (Some(Ok(p)), Ok(s)) if s <= 4 && p.saturating_sub(s) <= 15)
+    let mut digits = digits.split(',').map(|part| part.trim().parse::<u32>().ok());
+    Some((digits.next()??, digits.next().unwrap_or(Some(0))?))
+}
+
+/// The declared type of columns of such numbers, on attached engines too: see [`is_long_decimal`].
+pub const LONG_DECIMAL: &str = "DECIMAL_TEXT";
+
+/// Whether a declared type is one of numbers that Bobak keeps as the text of their digits, since neither
+/// its money nor its integers hold them all: `numeric(30,10)`.
+///
+/// ```
+/// use bobak_sql::{Dialect, is_long_decimal};
+/// assert!(is_long_decimal(Dialect::Postgres, "numeric"));
+/// assert!(is_long_decimal(Dialect::MariaDb, "decimal(30,10)"));
+/// assert!(!is_long_decimal(Dialect::MariaDb, "decimal(10,2)"));
+/// ```
+#[must_use]
+pub fn is_long_decimal(dialect: Dialect, declared: &str) -> bool {
+    let (name, _) = split_size(declared);
+    let is_decimal = matches!(name.split(' ').next(), Some("NUMERIC" | "DECIMAL"));
+    is_decimal && !name.ends_with(']') && parse_declared(dialect, declared).ty == Type::Text
 }
 
 /// The types of MariaDB and MySQL; `_` stands for a length. What a type cannot express (an instant or a time without a zone,
@@ -295,11 +321,12 @@ fn parse_mysql(declared: &str) -> DeclaredType {
         ("BIGINT", false) => Type::I64,
         ("BIGINT" | "BIT", _) => Type::U64,
         ("FLOAT" | "DOUBLE" | "REAL", _) => Type::F64,
-        ("DECIMAL" | "NUMERIC", _) if declared.replace(' ', "").contains("(19,4)") => {
-            Type::Currency
-        }
-        ("DECIMAL" | "NUMERIC", _) if declared.contains(",0)") => Type::I64,
-        ("DECIMAL" | "NUMERIC", _) => Type::F64,
+        // A sum of integers is of no decimals, too.
+        ("DECIMAL" | "NUMERIC", _) => match digits_of(declared) {
+            Some((precision, 0)) if precision <= 18 => Type::I64,
+            Some((_, 1..)) if money_holds(declared) => Type::Currency,
+            _ => Type::Text,
+        },
         ("DATE", _) => Type::Date,
         ("TIME", _) => Type::Time,
         ("DATETIME", _) => Type::DateTime,

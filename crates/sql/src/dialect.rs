@@ -93,6 +93,8 @@ impl Dialect {
             (Self::Sqlite | Self::MariaDb | Self::MySql, _) => "",
             (Self::Postgres, Type::I8 | Type::I16 | Type::I32 | Type::U8 | Type::U16) => "::int8",
             (Self::Postgres, Type::F32) => "::float8",
+            // A number, kept as the text of its digits.
+            (Self::Postgres, Type::Text) if column.declared.is_some() => "::numeric",
             (Self::Postgres, Type::Text | Type::Json) => "::text",
             (Self::Postgres, _) => "",
         }

@@ -62,7 +62,7 @@ pub use change::change;
 pub use classifier::{changes_rows, first_word, has_word, only_reads, returns_rows};
 pub use comment::{CommentedKey, parse_comment};
 pub use constraint_names::ConstraintNames;
-pub use declared::{DeclaredType, declared_type, parse_declared};
+pub use declared::{DeclaredType, LONG_DECIMAL, declared_type, is_long_decimal, parse_declared};
 pub use default::DefaultExpression;
 pub use dialect::{Dialect, quote};
 pub use feed::{TrackReason, list_triggers, track, untrack};

@@ -29,6 +29,7 @@ mod front_page;
 mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
+mod long_decimals; // decimal numbers of servers that money cannot hold
 mod migrations; // plans, files, and failures at every step
 mod pages;
 mod pipelines;

@@ -19,7 +19,8 @@ pub struct ColumnSchema {
     /// The type of its values.
     pub ty: Type,
     /// The declared type of an [`Any`](Type::Any) column in an SQLite file of another program, such as
-    /// `DECIMAL(10,2)`. Other engines ignore it.
+    /// `DECIMAL(10,2)`. Of a text column, `DECIMAL_TEXT`: a server's table has numbers there that no other type
+    /// holds, and the texts are their digits. Otherwise engines ignore it.
     pub declared: Option<Cow<'static, str>>,
     /// How values are stored: in the type's own storage class, or as text ([`ColumnSchema::as_text`]).
     pub storage: Storage,

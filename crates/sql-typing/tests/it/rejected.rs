@@ -40,6 +40,28 @@ fn what_has_no_meaning_is_rejected() {
             Unsupported,
             "IN with a table",
         ),
+        ("select digits + 1 from measures", Mismatch, "CAST it to DECIMAL"),
+        ("select id from measures where digits > 5", Mismatch, "CAST it to DECIMAL"),
+        (
+            "select id from measures where digits in (select digits from measures)",
+            Mismatch,
+            "CAST it",
+        ),
+        ("select max(digits) from measures", Mismatch, "CAST it to DECIMAL"),
+        ("select id from measures order by digits", Mismatch, "CAST it to DECIMAL"),
+        ("select digits from measures order by 1", Mismatch, "CAST it to DECIMAL"),
+        ("select cast(digits as integer) from measures", Mismatch, "CAST it to DECIMAL"),
+        (
+            "insert into measures (digits) select weight from measures",
+            Mismatch,
+            "CAST it to DECIMAL",
+        ),
+        ("select date_part('month', price) from items", Mismatch, "not a date or time"),
+        ("select date_part('lunch', placed) from orders", Unsupported, "no part 'lunch'"),
+        ("select date_trunc('epoch', placed) from orders", Unsupported, "no unit 'epoch'"),
+        ("select date_trunc('hour', opens) from orders", Mismatch, "needs a date"),
+        ("select date_trunc(note, placed) from orders", Unsupported, "text in quotes"),
+        ("select cast('soon' as date)", Mismatch, "'soon' is not a date"),
         ("selec total from orders", Unsupported, "cannot analyze"),
     ] {
         let error = analyze(sql, &Shop, &[]).err().unwrap_or_else(|| panic!("{sql} is accepted"));

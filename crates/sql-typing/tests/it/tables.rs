@@ -34,6 +34,11 @@ impl Relations for Shop {
                 ("price", Some(Type::Currency)),
                 ("weight", Some(Type::F64)),
             ]),
+            "measures" => table(&[
+                ("id", Some(Type::I64)),
+                ("weight", Some(Type::F64)),
+                ("digits", Some(Type::Decimal)),
+            ]),
             "plain" => table(&[("id", Some(Type::I64)), ("a", Some(Type::Any)), ("b", None)]),
             "sales" => {
                 let text = "CREATE VIEW sales AS SELECT placed AS at, sum(total) AS amount, \

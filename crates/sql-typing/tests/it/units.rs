@@ -73,6 +73,50 @@ fn literals_become_stored_values() {
 }
 
 #[test]
+fn the_shared_vocabulary_is_rewritten() {
+    check(&[
+        (
+            "select date_part('month', placed) x from orders",
+            "SELECT bobak_part('month', placed) x FROM orders",
+        ),
+        (
+            "select date_trunc('week', due) x from orders",
+            "SELECT bobak_start('week', (due * 86400000000)) x FROM orders",
+        ),
+        (
+            "select date_trunc('day', local) x from orders",
+            "SELECT bobak_start_local('day', local) x FROM orders",
+        ),
+        (
+            "select date_part('day', a) x from plain",
+            "SELECT bobak_part('day', bobak_timestamp(a)) x FROM plain",
+        ),
+        (
+            "select json_value(b, '$.a') x from plain",
+            "SELECT bobak_scalar(((b) -> '$.a')) x FROM plain",
+        ),
+        ("select cast('1970-01-02' as date) x", "SELECT (1) x"),
+        ("select a as date from plain", ""),
+        (
+            "select id from orders where placed < now()",
+            "SELECT id FROM orders WHERE placed < bobak_timestamp(strftime('%Y-%m-%d %H:%M:%f', 'now'))",
+        ),
+        (
+            "select cast(digits as decimal(19, 4)) x, digits, count(digits) y from measures group by digits",
+            "SELECT (bobak_amount_of_digits(digits)) x, digits, count(digits) y FROM measures GROUP BY digits",
+        ),
+        (
+            "insert into measures (digits) values (1.50)",
+            "INSERT INTO measures(digits) VALUES ('1.50')",
+        ),
+    ]);
+    let types =
+        analyzed("select date_trunc('day', local), now(), digits from orders, measures", &[])
+            .columns;
+    assert_eq!(types, [Some(Type::DateTime), Some(Type::Timestamp), Some(Type::Decimal)]);
+}
+
+#[test]
 fn arithmetic_of_amounts_is_exact() {
     check(&[
         ("select total + 1 from orders", "SELECT total + 10000 AS \"total + 1\" FROM orders"),

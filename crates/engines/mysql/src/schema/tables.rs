@@ -11,7 +11,10 @@ use bobak_core::{
     ColumnRole, ColumnSchema, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema,
     TableSchemaBuilder, Type,
 };
-use bobak_sql::{CommentedKey, ConstraintNames, FOLDED, FOLDED_KEY, parse_comment, parse_declared};
+use bobak_sql::{
+    CommentedKey, ConstraintNames, FOLDED, FOLDED_KEY, LONG_DECIMAL, is_long_decimal,
+    parse_comment, parse_declared,
+};
 
 /// A column as the server describes it.
 struct CatalogColumn {
@@ -212,6 +215,8 @@ fn column(connection: &Connection, row: &[String]) -> CatalogColumn {
     let (mut schema, key) = described.unwrap_or_else(|| {
         let mut schema = ColumnSchema::new(name.to_owned(), declared_type.ty);
         schema.max_chars = declared_type.max_chars;
+        let is_long = is_long_decimal(connection.flavour.dialect, declared);
+        schema.declared = is_long.then(|| LONG_DECIMAL.into());
         (schema, CommentedKey::default())
     });
     schema.nullable = part(row, 3) == "YES";

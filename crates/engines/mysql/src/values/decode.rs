@@ -32,8 +32,8 @@ enum CellKind {
     Money,
     /// A decimal number without decimals: an integer.
     Whole,
-    /// Any other decimal number: a float.
-    Decimal,
+    /// Any other decimal number: the text of its digits.
+    Digits,
     /// A decimal number of SQL text: an integer if it is whole and fits, otherwise its digits.
     Exact,
     Date,
@@ -60,8 +60,13 @@ impl Decoder {
     /// Reads columns; those of SQL text have types, and exact decimal numbers.
     pub(crate) fn new(columns: &[Column], is_sql: bool) -> Self {
         let kind = |column: &Column| match kind(column) {
-            CellKind::Whole | CellKind::Decimal if is_sql => CellKind::Exact,
-            CellKind::Money if is_sql && column.column_length() != MONEY_LENGTH => CellKind::Exact,
+            CellKind::Whole | CellKind::Digits if is_sql => CellKind::Exact,
+            // It may be an average of integers.
+            CellKind::Money
+                if is_sql && !is_column(column) && column.column_length() != MONEY_LENGTH =>
+            {
+                CellKind::Exact
+            }
             kind => kind,
         };
         let ty = |column: &Column| if is_sql { ty(column, kind(column)) } else { Type::Any };
@@ -152,14 +157,23 @@ fn kind(column: &Column) -> CellKind {
     }
 }
 
-/// Money is DECIMAL(19,4), and a sum of it DECIMAL(41,4): both have two characters more. An average
-/// of integers has four decimals too, but other lengths.
+/// Money is what has up to four decimals, and 15 digits before them. Of an expression, they may be more: it is
+/// the sum of such a column.
 fn decimal(column: &Column) -> CellKind {
-    match (column.decimals(), column.column_length()) {
-        (0, _) => CellKind::Whole,
-        (4, MONEY_LENGTH | 43) => CellKind::Money,
-        _ => CellKind::Decimal,
+    let decimals = u32::from(column.decimals());
+    // With a sign, and a point before decimals.
+    let digits = column.column_length().saturating_sub(1 + u32::from(decimals > 0));
+    let is_sum = !is_column(column);
+    match decimals {
+        0 if is_sum || digits <= 18 => CellKind::Whole,
+        1..=4 if is_sum || digits.saturating_sub(decimals) <= 15 => CellKind::Money,
+        _ => CellKind::Digits,
     }
+}
+
+/// Whether it is a column of a table, not an expression.
+fn is_column(column: &Column) -> bool {
+    !column.org_table_ref().is_empty()
 }
 
 /// The characters of a DECIMAL(19,4), with its sign and point.
@@ -169,7 +183,7 @@ const MONEY_LENGTH: u32 = 21;
 fn ty(column: &Column, kind: CellKind) -> Type {
     let is_bool = column.column_type() == ColumnType::MYSQL_TYPE_TINY
         && column.column_length() == 1
-        && !column.org_table_ref().is_empty();
+        && is_column(column);
     match kind {
         CellKind::Int if is_bool => Type::Bool,
         CellKind::Int | CellKind::Bits => Type::I64,
@@ -184,7 +198,7 @@ fn ty(column: &Column, kind: CellKind) -> Type {
         }
         CellKind::Bytes => Type::Bytes,
         CellKind::Money => Type::Currency,
-        CellKind::Whole | CellKind::Decimal | CellKind::Exact => Type::Decimal,
+        CellKind::Whole | CellKind::Digits | CellKind::Exact => Type::Decimal,
         CellKind::Date => Type::Date,
         CellKind::Moment => Type::DateTime,
         CellKind::Time => Type::Time,
@@ -204,6 +218,7 @@ fn cell(kind: CellKind, wire: Wire) -> Result<DecodedValue, ReadError> {
         (CellKind::Money, Wire::Bytes(digits)) => DecodedValue::Int(decimal_digits(&digits, 4)?),
         (CellKind::Whole, Wire::Bytes(digits)) => DecodedValue::Int(decimal_digits(&digits, 0)?),
         (CellKind::Exact, Wire::Bytes(digits)) => exact(digits)?,
+        (CellKind::Digits, Wire::Bytes(digits)) => DecodedValue::Text(trimmed(digits)?),
         (CellKind::Bits, Wire::Bytes(bytes)) => {
             let fold = |all: u64, byte: &u8| (all << 8) | u64::from(*byte);
             DecodedValue::Int(signed(bytes.iter().fold(0, fold))?)
@@ -233,19 +248,24 @@ fn cell(kind: CellKind, wire: Wire) -> Result<DecodedValue, ReadError> {
 
 /// A decimal number, exactly: an integer if it is whole and fits, otherwise its digits.
 fn exact(digits: Vec<u8>) -> Result<DecodedValue, ReadError> {
-    let text = String::from_utf8(digits).map_err(|_| mismatch("a number in bytes"))?;
-    let digits = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
-    Ok(digits.parse().map_or_else(|_| DecodedValue::Text(digits.to_owned()), DecodedValue::Int))
+    let digits = trimmed(digits)?;
+    Ok(digits.parse().map_or_else(|_| DecodedValue::Text(digits), DecodedValue::Int))
+}
+
+/// The digits of a decimal number, without zeros at the end of its decimals.
+fn trimmed(digits: Vec<u8>) -> Result<String, ReadError> {
+    let mut text = String::from_utf8(digits).map_err(|_| mismatch("a number in bytes"))?;
+    if text.contains('.') {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    Ok(text)
 }
 
 /// A value that came as text.
 fn parsed(kind: CellKind, text: &str) -> Option<DecodedValue> {
     match kind {
         CellKind::Int => text.parse().ok().map(DecodedValue::Int),
-        CellKind::Float | CellKind::Decimal => text.parse().ok().map(DecodedValue::Float),
+        CellKind::Float => text.parse().ok().map(DecodedValue::Float),
         CellKind::Date => date(text).map(DecodedValue::Int),
         CellKind::Moment => {
             let (day, time) = text.split_once(' ')?;

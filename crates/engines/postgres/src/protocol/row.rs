@@ -1,7 +1,8 @@
 //! Rows as the server sends them, decoded where they lie.
 
+use crate::protocol::numeric;
 use crate::protocol::value::{self, ColumnFormat, is_text, oid};
-use bobak_core::{ResultColumn, Row, Type, ValueRef};
+use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Type, ValueRef};
 
 /// A column of a result.
 #[derive(Clone, Debug)]
@@ -57,6 +58,31 @@ pub(crate) struct PgRow<'a> {
     columns: &'a [PgColumn],
 }
 
+impl PgRow<'_> {
+    /// The row, if all of its amounts are amounts.
+    ///
+    /// # Errors
+    /// `OutOfRange` for one that Bobak's money cannot hold.
+    #[inline]
+    pub fn checked(self) -> Result<Self> {
+        for (&(start, end), column) in self.spans.iter().zip(self.columns) {
+            if column.kind == ColumnFormat::Money
+                && end != NULL
+                && !self.body.get(start as usize..end as usize).is_some_and(numeric::is_amount)
+            {
+                return Err(no_amount(&column.name));
+            }
+        }
+        Ok(self)
+    }
+}
+
+#[cold]
+fn no_amount(column: &str) -> Error {
+    let message = "the server has NaN, or an amount beyond \u{b1}922337203685477.5807";
+    Error::new(ErrorKind::OutOfRange, message).in_column(column.to_owned())
+}
+
 impl Row for PgRow<'_> {
     #[inline]
     fn len(&self) -> usize {
@@ -94,7 +120,7 @@ impl Row for SqlRow<'_> {
         match self.0.spans.get(column) {
             Some(&(start, end)) if is_exact && end != NULL => {
                 let bytes = self.0.body.get(start as usize..end as usize);
-                bytes.map_or(ValueRef::Null, value::decode_exact)
+                bytes.map_or(ValueRef::Null, numeric::decode_exact)
             }
             _ => self.0.get(column),
         }

@@ -9,6 +9,7 @@
 //! Instants (`timestamptz`) are UTC on the connection in both directions, whatever zone the session or the
 //! server is set to: no conversion by zone takes place anywhere.
 
+use super::numeric::{decode_money, encode_money, is_money, trimmed};
 use bobak_core::{Error, ErrorKind, Result, ValueRef};
 
 /// Types that are known by their number.
@@ -242,32 +243,6 @@ fn encode_float(out: &mut Vec<u8>, float: f64, oid: u32) -> Result<()> {
     }
 }
 
-/// An amount times 10,000 as `numeric`, whose digits are to the base of 10,000: they are the same.
-fn encode_money(out: &mut Vec<u8>, scaled: i64) {
-    let mut digits = [0_u16; 6];
-    let mut rest = scaled.unsigned_abs();
-    let mut first = digits.len();
-    while rest > 0 {
-        first -= 1;
-        if let Some(digit) = digits.get_mut(first) {
-            *digit = (rest % 10_000) as u16;
-        }
-        rest /= 10_000;
-    }
-    let used = digits.get(first..).unwrap_or_default();
-    // The last digit is the fraction; the first one's weight is how many whole ones follow it.
-    let weight = used.len() as i16 - 2;
-    let kept = used.iter().rposition(|digit| *digit != 0).map_or(0, |last| last + 1);
-    let used = used.get(..kept).unwrap_or_default();
-    let sign: u16 = if scaled < 0 { 0x4000 } else { 0 };
-    out.extend_from_slice(&(8 + 2 * used.len() as i32).to_be_bytes());
-    out.extend_from_slice(&(used.len() as u16).to_be_bytes());
-    out.extend_from_slice(&(if used.is_empty() { 0 } else { weight }).to_be_bytes());
-    out.extend_from_slice(&sign.to_be_bytes());
-    out.extend_from_slice(&4_u16.to_be_bytes());
-    used.iter().for_each(|digit| out.extend_from_slice(&digit.to_be_bytes()));
-}
-
 #[cold]
 fn outside_range(value: impl std::fmt::Display, oid: u32) -> Error {
     let message = format!("{value} is not a valid value of the server's type {}", name(oid));
@@ -318,9 +293,9 @@ pub(crate) enum ColumnFormat {
     Text,
     Jsonb,
     Bytes,
-    /// `numeric(p,4)`: the amount times 10,000.
+    /// A `numeric` that Bobak's money can keep, such as `numeric(19,4)`: the amount times 10,000.
     Money,
-    /// `numeric` of other digits, received as text: an integer if it is one, else the nearest float.
+    /// Any other `numeric`, received as text: its digits.
     Numeric,
     Date,
     Time,
@@ -340,8 +315,7 @@ impl ColumnFormat {
             oid::FLOAT8 => Self::Float8,
             oid::JSONB => Self::Jsonb,
             oid::BYTEA | oid::UUID => Self::Bytes,
-            // The modifier holds the digits, plus four.
-            oid::NUMERIC if modifier >= 4 && ((modifier - 4) & 0x7ff) <= 4 => Self::Money,
+            oid::NUMERIC if is_money(modifier) => Self::Money,
             oid::NUMERIC => Self::Numeric,
             oid::DATE => Self::Date,
             oid::TIME => Self::Time,
@@ -382,13 +356,7 @@ impl ColumnFormat {
             Self::Oid => fixed(bytes, |b| ValueRef::Int(u32::from_be_bytes(b).into())),
             Self::Bytes => ValueRef::Bytes(bytes),
             Self::Jsonb => Self::Text.decode(bytes.get(1..).unwrap_or_default()),
-            Self::Numeric => match decode_exact(bytes) {
-                ValueRef::Text(digits) => {
-                    let float = digits.parse().ok().filter(|float: &f64| !float.is_nan());
-                    float.map_or(ValueRef::Null, ValueRef::Float)
-                }
-                whole => whole,
-            },
+            Self::Numeric => trimmed(bytes).map_or(ValueRef::Null, ValueRef::Text),
         }
     }
 }
@@ -401,44 +369,6 @@ fn fixed<'a, const N: usize>(
     bytes.try_into().map_or(ValueRef::Null, value)
 }
 
-/// A `numeric`'s digits, each with its place's power of 10,000.
-fn digits(bytes: &[u8]) -> Option<(bool, impl Iterator<Item = (i64, i32)>)> {
-    let [_, _, w0, w1, s0, s1, _, _, rest @ ..] = bytes else { return None };
-    let weight = i32::from(i16::from_be_bytes([*w0, *w1]));
-    let sign = u16::from_be_bytes([*s0, *s1]);
-    if !matches!(sign, 0 | 0x4000) {
-        return None;
-    }
-    let (digits, _) = rest.as_chunks::<2>();
-    let digits = digits.iter().map(|digit| i64::from(u16::from_be_bytes(*digit)));
-    Some((sign != 0, digits.zip((0..).map(move |at| weight - at))))
-}
-
-/// A `numeric` times 10,000; `None` if that is not a 64-bit integer.
-fn decode_money(bytes: &[u8]) -> Option<i64> {
-    let (negative, digits) = digits(bytes)?;
-    let mut total: i128 = 0;
-    for (digit, power) in digits {
-        let power = power + 1;
-        if digit == 0 {
-            continue;
-        }
-        let factor = 10_000_i128.checked_pow(u32::try_from(power).ok()?)?;
-        total = total.checked_add(factor.checked_mul(digit.into())?)?;
-    }
-    i64::try_from(if negative { -total } else { total }).ok()
-}
-
-/// A `numeric` in its text form, exactly: an integer if it is whole and fits, otherwise its digits.
-pub(crate) fn decode_exact(bytes: &[u8]) -> ValueRef<'_> {
-    let Ok(text) = std::str::from_utf8(bytes) else { return ValueRef::Null };
-    let digits = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => text,
-    };
-    digits.parse().map_or(ValueRef::Text(digits), ValueRef::Int)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,31 +377,6 @@ mod tests {
         let mut out = Vec::new();
         encode(&mut out, ValueRef::Int(value), oid, Outside::Rejected).unwrap();
         out.split_off(4)
-    }
-
-    #[test]
-    fn money_keeps_every_digit() {
-        for scaled in
-            [0, 1, -1, 9_999, 10_000, -10_000, 123_456_789, 40_000_000, i64::MAX, i64::MIN]
-        {
-            let bytes = coded(scaled, oid::NUMERIC);
-            assert_eq!(ColumnFormat::Money.decode(&bytes), ValueRef::Int(scaled), "{scaled}");
-        }
-    }
-
-    #[test]
-    fn numerics_are_exact() {
-        use ValueRef::{Float, Int, Null, Text};
-        for (text, exact, number) in [
-            ("7.0000", Int(7), Int(7)),
-            ("-1.5000", Text("-1.5"), Float(-1.5)),
-            ("100", Int(100), Int(100)),
-            ("99999999999999999999.50", Text("99999999999999999999.5"), Float(1e20)),
-            ("NaN", Text("NaN"), Null),
-        ] {
-            assert_eq!(decode_exact(text.as_bytes()), exact);
-            assert_eq!(ColumnFormat::Numeric.decode(text.as_bytes()), number);
-        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use bobak_core::{
     TableSchemaBuilder, Type, Value, ValueRef,
 };
 use bobak_sql::{
-    ConstraintNames, FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared,
-    parse_metadata_comment, split_index_comment,
+    ConstraintNames, FOLDED_INDEX, KEY_INDEX, LONG_DECIMAL, declared_type, is_long_decimal,
+    parse_declared, parse_metadata_comment, split_index_comment,
 };
 use std::collections::BTreeMap;
 
@@ -222,6 +222,7 @@ fn add_column(table: &mut CatalogTable, row: &dyn Row) {
     let declared = parse_declared(SQL, &sql_type);
     let mut schema = ColumnSchema::new(text(row, 3), declared.ty).nullable(integer(row, 5) == 0);
     schema.max_chars = declared.max_chars;
+    schema.declared = is_long_decimal(SQL, &sql_type).then(|| LONG_DECIMAL.into());
     if let ValueRef::Text(comment) = row.get(7)
         && let Some(remark) = parse_metadata_comment(comment)
     {

@@ -158,7 +158,7 @@ impl<'e> OpenCursor<'e> {
         let (columns, mut stats) = (Arc::clone(&self.columns), FetchStats::default());
         let mut spans = ValueSpans::default();
         let ended = fetch::read_rows(connection, &mut stats, |body| {
-            let row = spans.of(body, &columns);
+            let row = spans.of(body, &columns).checked()?;
             let kept = if self.is_sql { self.keep(&SqlRow(row)) } else { self.keep(&row) };
             kept.map(|()| true)
         });

@@ -72,7 +72,7 @@ fn get_once(
     let done = connection.finish(|message| match message {
         Message::Row(body) => {
             found = true;
-            row(&spans.of(body, &prepared.columns))
+            row(&spans.of(body, &prepared.columns).checked()?)
         }
         _ => Ok(()),
     });
@@ -135,7 +135,7 @@ fn hand_out(
         connection.send("asking for rows")?;
         let mut stats = FetchStats::default();
         let end = fetch::read_rows(connection, &mut stats, |body| {
-            let found = spans.of(body, &prepared_query.prepared.columns);
+            let found = spans.of(body, &prepared_query.prepared.columns).checked()?;
             if prepared_query.is_sql() { row(&SqlRow(found)) } else { row(&found) }
         });
         match end {

@@ -4,7 +4,7 @@ use super::foreign_key::DeclaredForeignKey;
 use super::text::{add_check, checks, names};
 use crate::connection::Connection;
 use bobak_core::{Collation, ColumnSchema, Result, Type, Value};
-use bobak_sql::{DefaultExpression, Dialect, parse_declared};
+use bobak_sql::{DefaultExpression, Dialect, LONG_DECIMAL, parse_declared};
 
 /// A column, and its position in the key, counted from 1; 0 if it is not part of the key.
 #[derive(Debug)]
@@ -81,7 +81,8 @@ pub(super) fn of_type(name: String, declared_type: String) -> ColumnSchema {
     let declared = parse_declared(Dialect::Sqlite, &declared_type);
     let mut schema = ColumnSchema::new(name, declared.ty).role(declared.role);
     schema.max_chars = declared.max_chars;
-    if declared.ty == Type::Any && !declared_type.is_empty() {
+    let is_named = declared.ty == Type::Any && !declared_type.is_empty();
+    if is_named || declared_type == LONG_DECIMAL {
         schema.declared = Some(declared_type.into());
     }
     if declared.as_text { schema.as_text() } else { schema }

@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::connection::typed_text_cache::{NamedRelation, TypedText};
 use bobak_core::sql_token::SqlSyntax;
 use bobak_core::{Result, Type, Value};
-use bobak_sql::{Dialect, first_word, parse_declared, quote};
+use bobak_sql::{Dialect, LONG_DECIMAL, first_word, parse_declared, quote};
 use bobak_sql_typing::{Relation, Relations, TableColumn, analyze, needs_analysis};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -127,11 +127,13 @@ impl Connection {
         let column = |row: Vec<Value<'static>>| {
             let mut cells = row.into_iter();
             let name = text(cells.next())?;
-            let declared = parse_declared(Dialect::Sqlite, &text(cells.next())?);
+            let declared_type = text(cells.next())?;
+            let declared = parse_declared(Dialect::Sqlite, &declared_type);
+            let ty = if declared_type == LONG_DECIMAL { Type::Decimal } else { declared.ty };
             let hidden = cells.next();
             Some(TableColumn {
                 name,
-                ty: Some(declared.ty).filter(|_| !declared.as_text).filter(|ty| *ty != Type::Any),
+                ty: Some(ty).filter(|_| !declared.as_text).filter(|ty| *ty != Type::Any),
                 hidden: hidden == Some(Value::Int(1)),
                 generated: matches!(hidden, Some(Value::Int(2 | 3))),
             })
