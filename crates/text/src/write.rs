@@ -31,6 +31,14 @@ pub fn write(out: &mut String, ty: Type, value: ValueRef<'_>) {
     }
 }
 
+/// Adds a decimal point to the text of a float without one: among values of any type, only that distinguishes it from
+/// an integer.
+pub fn mark_as_float(text: &mut String) {
+    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+        text.push_str(".0");
+    }
+}
+
 /// Whether the value's text is a number in JSON too.
 #[must_use]
 pub fn is_number(ty: Type, value: ValueRef<'_>) -> bool {

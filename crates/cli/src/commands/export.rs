@@ -4,10 +4,10 @@ use crate::commands::arguments::database_url;
 use crate::commands::format::{CsvOptions, OutputFormat};
 use crate::database::{self, SelectedColumns};
 use crate::error::{Error, Result};
-use crate::export::OutputColumn;
+use crate::export::{OutputColumn, WrittenAs, comes_back};
 use crate::output::{OutputTarget, Progress, Terminal, rate};
-use bobak::schema::TableSchema;
-use bobak::{Query, Row};
+use bobak::schema::{ColumnSchema, TableSchema};
+use bobak::{Query, Row, ValueRef};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -73,9 +73,10 @@ impl ExportCommand {
         let table = database::table(&db, &self.table)?;
         let schema = table.schema();
         let indexes = self.column_indexes(schema)?;
-        let columns: Vec<_> = indexes
+        let exported: Vec<_> =
+            indexes.iter().filter_map(|&index| schema.columns().get(index)).collect();
+        let columns: Vec<_> = exported
             .iter()
-            .filter_map(|&index| schema.columns().get(index))
             .map(|column| OutputColumn { name: column.name.to_string(), ty: column.ty })
             .collect();
         let mut output = OutputTarget::open(self.output.as_deref())?;
@@ -89,8 +90,10 @@ impl ExportCommand {
                 table.for_each_row(Query::all(), each)
             };
             database::for_each(scan, |row| {
-                writer.row(&SelectedColumns { row, indexes: &indexes })?;
+                let row = SelectedColumns { row, indexes: &indexes };
                 rows += 1;
+                self.check(&exported, format, &row, rows)?;
+                writer.row(&row)?;
                 if rows % 10_000 == 0 {
                     progress.set_rows(rows, "written", rows);
                 }
@@ -100,7 +103,50 @@ impl ExportCommand {
         }
         output.finish()?;
         screen.note(format_args!("{}: {}", self.table, rate(rows, begun.elapsed())));
+        for loss in db.schema_details()?.losses {
+            if loss.table == schema.name() && loss.what.starts_with("generated column") {
+                screen.note(format_args!("{loss} is not exported: an import computes it again"));
+            }
+        }
         Ok(())
+    }
+
+    /// Rejects a row that an import would read as another one.
+    fn check(
+        &self,
+        columns: &[&ColumnSchema],
+        format: OutputFormat,
+        row: &dyn Row,
+        number: u64,
+    ) -> Result<()> {
+        let written = match format {
+            OutputFormat::Table => return Ok(()),
+            OutputFormat::Csv => WrittenAs::Csv,
+            OutputFormat::Ndjson | OutputFormat::Json => WrittenAs::Json,
+        };
+        let is_csv = written == WrittenAs::Csv;
+        let found = columns.iter().enumerate().find_map(|(place, column)| match row.get(place) {
+            ValueRef::Null if is_csv && columns.len() == 1 && self.csv.null.is_empty() => {
+                Some((column, "NULL alone in a line is no different from an empty text: name a text for it with --null"))
+            }
+            value if comes_back(column, written, value) => None,
+            ValueRef::Text(_) if is_csv => Some((
+                column,
+                "an import would read this text as another value: choose --format ndjson, or leave the column out \
+                 with --exclude",
+            )),
+            _ => Some((
+                column,
+                "an import would read this value as another one, because it is not of the column's type, or is the \
+                 JSON document null: leave the column out with --exclude",
+            )),
+        });
+        match found {
+            Some((column, reason)) => {
+                Err(Error::failed(format!("row {number}, column {}: {reason}", column.name)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The indexes of the columns to write, in output order.

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::export::{OutputColumn, RowFormat};
-use bobak::schema::Storage;
+use bobak::schema::{Storage, Type};
 use bobak::{Row, ValueRef};
 use bobak_text::write;
 use std::io::Write;
@@ -73,7 +73,9 @@ impl<W: Write> RowFormat for CsvWriter<W> {
         }
         for (place, column) in columns.iter().enumerate() {
             self.cell.clone_from(&column.name);
-            self.push_cell(place, column.name.is_empty());
+            // A reader finds the delimiter, and that it is CSV, by the header.
+            let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ');
+            self.push_cell(place, !column.name.chars().all(is_plain) || column.name.is_empty());
         }
         self.write_line()
     }
@@ -98,6 +100,9 @@ impl<W: Write> RowFormat for CsvWriter<W> {
                 return Err(self.reject(column, reason));
             }
             write::write(&mut self.cell, column.ty, value);
+            if column.ty == Type::Any && matches!(value, ValueRef::Float(_)) {
+                write::mark_as_float(&mut self.cell);
+            }
             // A reader of the file could not tell this value from NULL.
             if self.cell == self.null && (alone || !self.cell.is_empty()) {
                 let reason = format!(
@@ -122,7 +127,6 @@ mod tests {
     use super::*;
     use crate::export::testing::{Values, output_columns};
     use bobak::Value;
-    use bobak::schema::Type;
 
     fn csv(null: &str, columns: &[(&str, Type)], rows: &[&[Value<'_>]]) -> Result<String> {
         let mut bytes = Vec::new();

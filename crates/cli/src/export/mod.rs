@@ -4,10 +4,12 @@
 
 mod csv;
 mod json;
+mod same_value;
 mod table;
 
 pub use self::csv::CsvWriter;
 pub use self::json::JsonWriter;
+pub use self::same_value::comes_back;
 pub use self::table::TableWriter;
 
 use crate::error::Result;
@@ -22,6 +24,15 @@ pub struct OutputColumn {
     /// The type of its values: a date is stored as an integer and written as text. `Any` if the type
     /// is unknown; values are then written as stored.
     pub ty: Type,
+}
+
+/// How an import reads the values of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenAs {
+    /// As fields of CSV.
+    Csv,
+    /// As values of JSON.
+    Json,
 }
 
 /// Writes rows in one format.

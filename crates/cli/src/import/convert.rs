@@ -131,23 +131,31 @@ fn write_line(
     for column in columns {
         field.clear();
         // As in most readers, the last of several members with one name counts.
-        match members.iter().rev().find(|(name, _)| name == column).map(|(_, value)| *value) {
-            None | Some("null") => field.extend_from_slice(JSON_NULL),
-            Some(value) if value.starts_with('"') => {
-                field.extend_from_slice(EXPLICIT);
-                let text: String = serde_json::from_str(value)
-                    .map_err(|error| Error::failed(format!("column {column}: {error}")))?;
-                field.extend_from_slice(text.as_bytes());
-            }
-            Some(value) if value.starts_with(['{', '[']) => {
-                field.extend_from_slice(DOCUMENT);
-                field.extend_from_slice(value.as_bytes());
-            }
-            Some(value) => field.extend_from_slice(value.as_bytes()),
-        }
+        let value = members.iter().rev().find(|(name, _)| name == column).map(|(_, value)| *value);
+        put_field(value.unwrap_or("null"), &mut field)
+            .map_err(|error| Error::failed(format!("column {column}: {error}")))?;
         writer.write_field(&field).map_err(|error| Error::failed(error.to_string()))?;
     }
     writer.write_record(None::<&[u8]>).map_err(|error| Error::failed(error.to_string()))
+}
+
+/// Appends the field for a value of JSON.
+///
+/// # Errors
+/// If the value is a string with escapes that are no characters.
+pub fn put_field(value: &str, field: &mut Vec<u8>) -> serde_json::Result<()> {
+    if value == "null" {
+        field.extend_from_slice(JSON_NULL);
+    } else if value.starts_with('"') {
+        field.extend_from_slice(EXPLICIT);
+        field.extend_from_slice(serde_json::from_str::<String>(value)?.as_bytes());
+    } else {
+        if value.starts_with(['{', '[']) {
+            field.extend_from_slice(DOCUMENT);
+        }
+        field.extend_from_slice(value.as_bytes());
+    }
+    Ok(())
 }
 
 fn spool() -> Result<BufWriter<File>> {

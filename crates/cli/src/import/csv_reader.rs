@@ -11,13 +11,13 @@ use std::io::{self, Read};
 pub const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// What a field begins with that is surely a text: a quoted `""`, or a string of JSON. What follows is the
-/// text.
-pub const EXPLICIT: &[u8] = b"\x01text\x01";
+/// text. No field in UTF-8 has the byte 0xfe.
+pub const EXPLICIT: &[u8] = b"\xfetext\xfe";
 /// What a field begins with that is an object or an array of JSON.
-pub const DOCUMENT: &[u8] = b"\x01json\x01";
+pub const DOCUMENT: &[u8] = b"\xfejson\xfe";
 
 /// A field that is NULL in JSON.
-pub const JSON_NULL: &[u8] = b"\x01null\x01";
+pub const JSON_NULL: &[u8] = b"\xfenull\xfe";
 
 /// What is known of a field besides its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum FieldKind {
 #[inline]
 #[must_use]
 pub fn field_text(field: &[u8]) -> (&[u8], FieldKind) {
-    if field.first() != Some(&1) {
+    if field.first() != Some(&0xfe) {
         return (field, FieldKind::Plain);
     }
     match (field.strip_prefix(EXPLICIT), field.strip_prefix(DOCUMENT)) {

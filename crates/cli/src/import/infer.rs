@@ -5,7 +5,7 @@
 //! and `false` in lower case), `date`, `datetime`, `timestamp` (see `bobak_text::time`), otherwise
 //! `text`. NULL fits every type; a column with only NULLs is `text`.
 
-use crate::import::csv_reader::{FieldKind, field_text};
+use crate::import::csv_reader::{FieldKind, JSON_NULL, field_text};
 use bobak::Value;
 use bobak::schema::Type;
 use bobak_text::{number, read, time};
@@ -196,7 +196,7 @@ fn hash(field: &[u8]) -> u64 {
 /// Whether an empty text is a value of the type.
 #[must_use]
 pub const fn is_text(ty: Type) -> bool {
-    matches!(ty, Type::Text | Type::Any)
+    matches!(ty, Type::Text | Type::Any | Type::Bytes | Type::Json)
 }
 
 impl NullTexts {
@@ -235,10 +235,12 @@ pub fn validate(
     fields.find_map(|((field, name), column)| {
         let checked = match column.given {
             None if plain && !column.required => return None,
+            // The document `null` of JSON.
+            Some(Type::Json) if field == JSON_NULL => Ok(()),
             _ if nulls.contains(field) && column.required => Err("NULL is not allowed".to_owned()),
             _ if nulls.contains(field) => Ok(()),
             None if plain => return None,
-            None => read::parse(Type::Text, field).map(drop),
+            None => read::parse(Type::Text, field_text(field).0).map(drop),
             Some(ty) => value(ty, field).and_then(|value| match value {
                 Value::Null if column.required => Err("NULL is not allowed".to_owned()),
                 _ => Ok(()),
@@ -254,7 +256,6 @@ pub fn validate(
 /// The reason, in words, why it has none.
 pub fn value(ty: Type, field: &[u8]) -> Result<Value<'_>, String> {
     match field_text(field) {
-        (b"", FieldKind::Text) if !is_text(ty) => Ok(Value::Null),
         // A string is a document of JSON in quotes.
         (text, FieldKind::Text) if ty == Type::Json => {
             let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
@@ -262,6 +263,7 @@ pub fn value(ty: Type, field: &[u8]) -> Result<Value<'_>, String> {
             bobak_text::json::write_string(&mut quoted, text);
             Ok(Value::from(quoted))
         }
+        (b"", FieldKind::Text) if !is_text(ty) => Ok(Value::Null),
         (text, FieldKind::Text | FieldKind::Document) if ty == Type::Any => {
             read::parse(Type::Text, text)
         }

@@ -18,7 +18,7 @@ mod plan;
 mod quote_marker;
 mod rejects;
 
-pub use convert::to_csv;
+pub use convert::{put_field, to_csv};
 pub use csv_format::CsvFormat;
 pub use infer_schema::InferredSchema;
 pub use input_file::InputFile;

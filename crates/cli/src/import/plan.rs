@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::import::csv_format::CsvFormat;
+use crate::import::csv_reader::JSON_NULL;
 use crate::import::infer::{self, InferredColumn, NullTexts, wrong_count};
 use bobak::Value;
 use bobak::engine::FieldSet;
@@ -133,7 +134,11 @@ impl ImportPlan {
         let mut row: Vec<Value<'r>> = self.defaults.clone();
         for (field, text) in self.fields.iter().zip(record) {
             let value = if nulls.contains(text) {
-                Value::Null
+                // JSON has one word for NULL and for its document.
+                match text == JSON_NULL && field.required && field.ty == Type::Json {
+                    true => Value::from("null"),
+                    false => Value::Null,
+                }
             } else {
                 infer::value(field.ty, text)
                     .map_err(|reason| format!("column {}: {reason}", field.name))?

@@ -94,9 +94,9 @@ mod tests {
 
     fn marked(text: &str) -> String {
         let mut input = text.as_bytes();
-        let mut out = String::new();
-        QuoteMarker::new(&mut input, b',').read_to_string(&mut out).expect("reads");
-        out.replace("\u{1}text\u{1}", "!")
+        let mut out = Vec::new();
+        QuoteMarker::new(&mut input, b',').read_to_end(&mut out).expect("reads");
+        String::from_utf8_lossy(&out).replace("\u{fffd}text\u{fffd}", "!")
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod copy; // from one database to another
 #[cfg(feature = "encryption")]
 mod encryption; // keys by flags; run by themselves
 mod export; // the forms of output
+mod exports_come_back; // imports of every format
 #[cfg(unix)]
 mod http; // its HTTP listener
 

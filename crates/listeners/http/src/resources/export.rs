@@ -178,7 +178,7 @@ impl RowExport {
     ) -> Result<()> {
         write::write(field, column.ty, value);
         if column.ty == Type::Any && matches!(value, ValueRef::Float(_)) {
-            mark_as_float(field);
+            write::mark_as_float(field);
         }
         if self.may_be_lossy(column, value) && !survives_csv(column, value, field.as_bytes()) {
             return Err(self.lossy_error(column));
@@ -238,14 +238,6 @@ fn is_same_or_invalid(
 ) -> bool {
     let accepted = parsed.and_then(|parsed| column.accept(parsed).ok());
     accepted.is_none_or(|parsed| parsed.as_ref() == value)
-}
-
-/// Adds a decimal point to a float without one. In a column of any type, only the text distinguishes
-/// floats from integers.
-fn mark_as_float(text: &mut String) {
-    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
-        text.push_str(".0");
-    }
 }
 
 /// Appends a field of CSV (RFC 4180), in quotes if necessary.
