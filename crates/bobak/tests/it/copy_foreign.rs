@@ -247,3 +247,31 @@ fn databases_of_other_programs_go_round() {
     assert_eq!(line.get::<Currency>("UnitPrice").unwrap(), "0.99".parse().unwrap());
     assert_eq!(line.get::<Option<bool>>("Paid").unwrap(), Some(true));
 }
+
+/// Both sides would round a value, and have equal checksums.
+#[test]
+fn values_that_the_target_rounds_are_rejected() {
+    let column = |ty| bobak::schema::ColumnSchema::new("x", ty).nullable(true);
+    let table = |ty| {
+        let id = bobak::schema::ColumnSchema::new("id", Type::I64);
+        let builder = bobak::schema::TableSchema::builder("t").column(id).key(["id"]);
+        builder.column(column(ty)).build().unwrap()
+    };
+    for (value, is_kept) in
+        [(0.1, false), (16_777_217.0, false), (1e300, false), (0.5, true), (-3.0, true)]
+    {
+        let (from, to) = (Db::open("memory:").unwrap(), Db::open("memory:").unwrap());
+        let t = from.create_table(table(Type::F64)).unwrap();
+        to.create_table(table(Type::F32)).unwrap();
+        let mut row = DynRow::new();
+        row.set("x", value).unwrap();
+        t.insert(&row).unwrap();
+        let copied = from.copy_to(&to, &[], &options(), |_| {});
+        let found =
+            copied.map(|_| ()).map_err(|error| (error.kind(), error.column().map(str::to_owned)));
+        let expected =
+            if is_kept { Ok(()) } else { Err((ErrorKind::OutOfRange, Some("x".to_owned()))) };
+        assert_eq!(found, expected, "{value}");
+        assert_eq!(to.dynamic("t").unwrap().count(Query::all()).unwrap(), u64::from(is_kept));
+    }
+}

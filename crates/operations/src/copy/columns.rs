@@ -1,6 +1,6 @@
 //! Maps the source's columns to the target's, and converts values.
 
-use super::values::cast;
+use super::values::{accept_exactly, cast};
 use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Row, TableSchema, Type, Value};
 
 /// Converts rows of the source to rows of the target.
@@ -67,7 +67,7 @@ impl Columns {
         for way in &self.origins {
             out.push(match way {
                 ColumnOrigin::As(position) => row.get(*position).into(),
-                ColumnOrigin::Into(position, column) => column.accept(row.get(*position).into())?,
+                ColumnOrigin::Into(position, column) => accept_exactly(column, row.get(*position))?,
                 ColumnOrigin::Cast(position, column) => cast(column, row.get(*position))?,
                 ColumnOrigin::Own(value) => value.clone(),
             });
@@ -89,7 +89,7 @@ impl Columns {
             let name = target.columns().get(position).map_or("", |column| &column.name);
             let found = row.get(source.column(name)?);
             match self.origins.get(position) {
-                Some(ColumnOrigin::Into(_, column)) => column.accept(found.into()),
+                Some(ColumnOrigin::Into(_, column)) => accept_exactly(column, found),
                 Some(ColumnOrigin::Cast(_, column)) => cast(column, found).map(Value::into_owned),
                 _ => Ok(found.to_owned()),
             }

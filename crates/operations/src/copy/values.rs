@@ -26,7 +26,30 @@ pub(super) fn cast<'v>(column: &ColumnSchema, value: ValueRef<'v>) -> Result<Val
         }
         _ => None,
     };
-    cast.map_or_else(|| column.accept(value.into()), Ok)
+    cast.map_or_else(|| accept_exactly(column, value), Ok)
+}
+
+/// A value in the column's stored form, if that is the same number.
+///
+/// # Errors
+/// As [`ColumnSchema::accept`]; `OutOfRange` for a number that the column would round: comparing rounded values at the end
+/// would find no difference.
+pub(super) fn accept_exactly(column: &ColumnSchema, value: ValueRef<'_>) -> Result<Value<'static>> {
+    let accepted = column.accept(value.into())?;
+    let from = match value {
+        ValueRef::Float(float) => float,
+        ValueRef::Int(integer) => as_float(integer).unwrap_or(f64::NAN),
+        _ => return Ok(accepted),
+    };
+    match accepted {
+        Value::Float(to) if to != from => {
+            let message = format!(
+                "{from} would become {to} in the target: give the column a wider type there"
+            );
+            Err(Error::new(ErrorKind::OutOfRange, message).in_column(column.name.clone()))
+        }
+        accepted => Ok(accepted),
+    }
 }
 
 /// The float that equals the integer.
