@@ -357,7 +357,11 @@ pub fn read_field_into<V: Field>(
 fn name_column(error: Error, row: &dyn Row, column: usize, schema: &TableSchema) -> Error {
     let key: Vec<String> = schema.key().iter().map(|part| row.get(*part).to_string()).collect();
     let key = key.join(", ");
-    let message = format!("in the row with the key {key}: {}", error.message());
+    let message = match schema.key() {
+        // A view's record may have none.
+        [] => error.message().to_owned(),
+        _ => format!("in the row with the key {key}: {}", error.message()),
+    };
     let error = Error::new(error.kind(), message).in_table(schema.name());
     match schema.columns().get(column) {
         Some(column) => error.in_column(column.name.as_ref()),

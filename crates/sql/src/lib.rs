@@ -74,7 +74,7 @@ pub use mysql_schema::FOLDED_KEY;
 pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_foreign_key, add_index, add_reference,
-    create_table, create_table_after, index_remark,
+    create_table, create_table_after, index_remark, storage_check,
 };
 pub use select::select;
 pub use side_effects::side_effects;

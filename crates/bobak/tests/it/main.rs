@@ -25,6 +25,7 @@ mod examples;
 mod federated_servers; // tables of servers, of memory and of files in one SQL
 mod federation;
 mod fields;
+mod foreign_servers; // types of servers that other programs use
 mod front_page;
 mod full_disk;
 #[cfg(feature = "mysql")]
@@ -50,6 +51,7 @@ mod sql;
 mod sql_compare; // random SQL on every engine
 mod sql_types; // amounts, dates and times in SQL
 mod sql_vocabulary; // one spelling for what dialects spell differently
+mod storage_checks; // what SQL stores in columns of amounts, dates and times
 mod tables;
 mod transaction_boundaries; // replays end between transactions
 mod transactions;

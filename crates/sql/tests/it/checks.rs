@@ -28,8 +28,10 @@ fn the_table_of_constraints_is_current() {
 }
 
 fn rendered(dialect: Dialect, check: &str) -> String {
-    let statements = create_table(dialect, &table(check)).unwrap();
-    let (_, after) = statements[0].split_once(" CHECK (").unwrap();
+    let storage = r#" CHECK (("price" | 0) IS "price")"#;
+    let statement =
+        create_table(dialect, &table(check)).unwrap().swap_remove(0).replace(storage, "");
+    let (_, after) = statement.split_once(" CHECK (").unwrap();
     let end = [r#"), "day""#, "), `day`"].iter().find_map(|end| after.find(end)).unwrap();
     let text = &after[..end];
     match dialect {

@@ -14,9 +14,10 @@ use bobak_sql::{
 use std::collections::BTreeMap;
 
 const COLUMNS: &str = "SELECT c.oid::int8, c.relname::text, a.attnum, a.attname::text, \
-    format_type(a.atttypid, a.atttypmod), a.attnotnull, \
+    CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) \
+    ELSE format_type(a.atttypid, a.atttypmod) END, a.attnotnull OR t.typnotnull, \
     a.attidentity <> '' OR d.adbin IS NOT NULL, col_description(c.oid, a.attnum) \
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid \
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid \
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
     WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
     AND c.relkind::text = ANY (string_to_array($1, ' ')) AND NOT c.relispartition \

@@ -93,7 +93,10 @@ fn relation<'t>(
     let (schema, name) = (text(row, 0), text(row, 1));
     match (text(row, 2).as_str(), integer(row, 3) != 0) {
         (_, false) => {
-            details.lose(&format!("{schema}.{name}"), "it is in a schema outside the search path");
+            details.lose(
+                &format!("{schema}.{name}"),
+                format!("it is in another schema: open it with schema={schema}"),
+            );
         }
         ("v", _) => details.lose(&name, "view"),
         ("m", _) => details.lose(&name, "materialized view"),

@@ -4,7 +4,7 @@ use super::foreign_key::DeclaredForeignKey;
 use super::text::{add_check, checks, names};
 use crate::connection::Connection;
 use bobak_core::{Collation, ColumnSchema, Result, Type, Value};
-use bobak_sql::{DefaultExpression, Dialect, LONG_DECIMAL, parse_declared};
+use bobak_sql::{DefaultExpression, Dialect, LONG_DECIMAL, parse_declared, storage_check};
 
 /// A column, and its position in the key, counted from 1; 0 if it is not part of the key.
 #[derive(Debug)]
@@ -54,7 +54,8 @@ pub(super) fn read(
         }
         let same = |other: &str| other.eq_ignore_ascii_case(&name);
         let own = |(column, _): &&(Option<String>, String)| column.as_deref().is_some_and(same);
-        for (_, check) in checks.iter().filter(own) {
+        let storage = storage_check(&schema);
+        for (_, check) in checks.iter().filter(own).filter(|(_, c)| storage.as_ref() != Some(c)) {
             add_check(&mut schema, check);
         }
         let references = keys.iter().filter_map(DeclaredForeignKey::reference);

@@ -1,0 +1,120 @@
+//! SQLite files: what SQL stores in columns of amounts, dates and times can be read back, or is rejected when it is written.
+
+use bobak::migration::Drops;
+use bobak::prelude::*;
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "sale")]
+struct Sale {
+    id: i64,
+    total: Currency,
+    day: Option<Date>,
+    at: Option<Time>,
+    #[record(store = "text")]
+    due: Option<Date>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "sale")]
+struct Renamed {
+    id: i64,
+    #[record(renamed_from = "total")]
+    amount: Currency,
+    day: Option<Date>,
+    at: Option<Time>,
+    #[record(store = "text")]
+    due: Option<Date>,
+    paid: Option<Timestamp>,
+}
+
+/// As other programs write, which know no types.
+fn open(folder: &tempfile::TempDir) -> Db {
+    Db::open(&format!("sqlite:{}?typed_sql=off", folder.path().join("a.db").display())).unwrap()
+}
+
+#[test]
+fn sql_cannot_store_what_is_not_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open(&folder);
+    assert_eq!(db.table::<Sale>().map(drop).unwrap_err().kind(), ErrorKind::Schema);
+    let url = format!("sqlite:{}", folder.path().join("a.db").display());
+    let made = Db::builder().record::<Sale>().open(&url).unwrap();
+    made.create_missing_tables().unwrap();
+    for (column, wrong) in [
+        ("total", "1.5"),
+        ("total", "'1.50'"),
+        ("total", "'much'"),
+        ("total", "x'01'"),
+        ("total", "1e300"),
+        ("day", "'2013-01-31'"),
+        ("day", "15706.5"),
+        ("at", "'12:00:00'"),
+    ] {
+        let sql = match column {
+            "total" => format!("INSERT INTO sale (total) VALUES ({wrong})"),
+            _ => format!("INSERT INTO sale (total, {column}) VALUES (1, {wrong})"),
+        };
+        let error = db.execute(&sql, ()).expect_err(&sql);
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{sql}");
+        assert!(error.message().contains(column), "{error}");
+    }
+    // Numbers that are whole are stored as integers, and NULL is as it was.
+    db.execute("INSERT INTO sale (total, due) VALUES (15000.0, '2013-01-31'), ('25000', NULL)", ())
+        .unwrap();
+    let sales = db.table::<Sale>().unwrap().list(Query::all()).unwrap();
+    assert_eq!(sales[1].total, "2.5".parse().unwrap());
+    // The table is the record's, as it is described and compared.
+    assert!(db.dynamic("sale").unwrap().schema().same_as(Sale::schema()));
+    assert_eq!(db.dynamic("sale").unwrap().schema().columns()[1].check, None);
+}
+
+#[test]
+fn the_rule_follows_alterations() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("a.db").display());
+    let db = Db::builder().record::<Sale>().open(&url).unwrap();
+    db.create_missing_tables().unwrap();
+    db.table()
+        .unwrap()
+        .insert(&Sale { id: 1, total: "1.5".parse().unwrap(), day: None, at: None, due: None })
+        .unwrap();
+    drop(db);
+    let db = Db::builder().record::<Renamed>().open(&url).unwrap();
+    let plan = db.migration_plan(Drops::Nothing).unwrap();
+    let migrations = bobak::migration::Migrations::default();
+    migrations.write(&folder.path().join("m"), "amount", &plan).unwrap();
+    db.migrate(&bobak::migration::Migrations::read(&folder.path().join("m")).unwrap()).unwrap();
+    assert!(db.dynamic("sale").unwrap().schema().same_as(Renamed::schema()));
+    drop(db);
+    for wrong in [
+        "INSERT INTO sale (amount) VALUES (1.5)",
+        "INSERT INTO sale (amount, paid) VALUES (1, '2013-01-31')",
+    ] {
+        assert_eq!(
+            open(&folder).execute(wrong, ()).unwrap_err().kind(),
+            ErrorKind::Constraint,
+            "{wrong}"
+        );
+    }
+}
+
+/// A table made before, or by another program, is read; the error names the row and the column.
+#[test]
+fn tables_without_the_rule_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open(&folder);
+    for sql in [
+        "CREATE TABLE sale (id INTEGER PRIMARY KEY, total CURRENCY_E4 NOT NULL, day DATE_DAYS, at TIME_MICROS, due DATE_TEXT)",
+        "INSERT INTO sale (id, total) VALUES (1, 15000), (7, 1.5)",
+    ] {
+        db.execute(sql, ()).unwrap();
+    }
+    let sales = db.table::<Sale>().unwrap();
+    assert_eq!(sales.get(1).unwrap().unwrap().total, "1.5".parse().unwrap());
+    let error = sales.list(Query::all()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.table(), error.column()),
+        (ErrorKind::Mismatch, Some("sale"), Some("total"))
+    );
+    assert!(error.to_string().contains("the row with the key 7"), "{error}");
+}
