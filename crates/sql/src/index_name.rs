@@ -7,7 +7,7 @@
 use crate::schema::places;
 use crate::writer::Writer;
 use crate::{Dialect, FOLDED_INDEX};
-use bobak_core::{Result, TableSchema, ValueRef};
+use bobak_core::{Error, ErrorKind, Result, TableSchema, ValueRef};
 
 const PREFIX: &str = "bobak_index:";
 const NAME: &str = " as ";
@@ -45,6 +45,14 @@ pub fn substitute_index_names(
     }
     let substitute = |name: &str| substitute_index_name(dialect, table.name(), name);
     Ok(table.clone().rename_indexes(|name| taken.contains(&name).then(|| substitute(name))))
+}
+
+/// The error for an index that the table has already, by its own name: a substitute in it would tell that another
+/// table or index has the name.
+#[must_use]
+pub fn existing_index(table: &TableSchema, index: &str) -> Error {
+    let message = format!("the index '{index}' is there already");
+    Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned())
 }
 
 /// An index's own name, by its name in an SQLite file.

@@ -67,7 +67,8 @@ pub use default::DefaultExpression;
 pub use dialect::{Dialect, quote};
 pub use feed::{TrackReason, list_triggers, track, untrack};
 pub use index_name::{
-    index_name, note_index_name, split_index_comment, substitute_index_name, substitute_index_names,
+    existing_index, index_name, note_index_name, split_index_comment, substitute_index_name,
+    substitute_index_names,
 };
 pub use mysql::{FOLDED, folded};
 pub use mysql_schema::FOLDED_KEY;

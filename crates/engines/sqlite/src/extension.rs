@@ -175,7 +175,7 @@ impl ExtendedConnection<'_> {
     /// `Mismatch` if it compares or combines values of types that cannot be; `Unsupported` if it
     /// cannot be analyzed.
     pub fn stored_text(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<String> {
-        Ok(self.0.typed_text(sql, &Parameter::types(parameters))?.text(sql).to_owned())
+        Ok(self.0.typed_text(sql, &Parameter::types(parameters), None)?.text(sql).to_owned())
     }
 
     /// Runs a program's statement, calling `row` with its rows until that returns `false`. Returns
@@ -191,7 +191,7 @@ impl ExtendedConnection<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<u64> {
         reject_transaction_steps(sql)?;
-        let typed = self.0.typed_text(sql, &Parameter::types(parameters))?;
+        let typed = self.0.typed_text(sql, &Parameter::types(parameters), None)?;
         let values = Parameter::values(parameters);
         let before = self.0.db.total_changes();
         self.0.each_row(typed.text(sql), &values, None, &mut typed.rows(row))?;

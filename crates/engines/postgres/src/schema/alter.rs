@@ -8,7 +8,10 @@ use bobak_core::{
     Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableAlteration, TableSchema, Type,
     Value, ValueRef, change_log,
 };
-use bobak_sql::{TrackReason, note_index_name, quote, substitute_index_names};
+use bobak_sql::{
+    TrackReason, existing_index, note_index_name, quote, substitute_index_name,
+    substitute_index_names,
+};
 use std::collections::HashSet;
 
 /// Makes the changes, all or none.
@@ -99,6 +102,14 @@ fn statements(
         }
         SchemaChange::AddIndex { table, index } => {
             let taken = taken_names(state, connection, table.name())?;
+            if let Some(index) = table.indexes().get(*index) {
+                let all = taken_names(state, connection, "")?;
+                let substitute = substitute_index_name(SQL, table.name(), &index.name);
+                let is_own = all.contains(&*index.name) && !taken.contains(&*index.name);
+                if is_own || all.contains(&substitute) {
+                    return Err(existing_index(table, &index.name));
+                }
+            }
             add_indexes(table, &[*index], &taken)?
         }
         SchemaChange::AlterTable(alteration) => alter_table(state, connection, alteration)?,

@@ -4,7 +4,8 @@ use super::alter_table;
 use crate::connection::Connection;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema, Value, change_log};
 use bobak_sql::{
-    Dialect, TrackReason, add_column, add_index, create_table, substitute_index_names, untrack,
+    Dialect, TrackReason, add_column, add_index, create_table, existing_index,
+    substitute_index_name, substitute_index_names, untrack,
 };
 
 /// Applies the changes in the open transaction. After an error the caller undoes them.
@@ -30,6 +31,7 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
         SchemaChange::AlterTable(alteration) => alter_table::run(connection, alteration),
         SchemaChange::DropTable(table) => alter_table::drop_table(connection, table),
         SchemaChange::AddIndex { table, index } => {
+            reject_existing(connection, table, *index)?;
             let table = &with_free_names(connection, table)?;
             run(connection, table, &[add_index(Dialect::Sqlite, table, *index)?])
         }
@@ -84,6 +86,18 @@ pub(super) fn is_taken(connection: &mut Connection, name: &str, owner: &str) -> 
         &[Value::from(name), Value::from(owner)],
     )?;
     Ok(!found.is_empty())
+}
+
+/// Rejects an index that the table has, under its own name or a substitute.
+fn reject_existing(connection: &mut Connection, table: &TableSchema, index: usize) -> Result<()> {
+    let Some(index) = table.indexes().get(index) else { return Ok(()) };
+    let substitute = substitute_index_name(Dialect::Sqlite, table.name(), &index.name);
+    let found = connection.all_rows(
+        "SELECT 1 FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = ?1 COLLATE NOCASE \
+         AND (name = ?2 COLLATE NOCASE OR name = ?3 COLLATE NOCASE)",
+        &[Value::from(table.name()), Value::from(&*index.name), Value::from(&*substitute)],
+    )?;
+    if found.is_empty() { Ok(()) } else { Err(existing_index(table, &index.name)) }
 }
 
 fn track(

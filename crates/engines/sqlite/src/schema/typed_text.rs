@@ -5,7 +5,7 @@
 use crate::connection::Connection;
 use crate::connection::typed_text_cache::{NamedRelation, TypedText};
 use bobak_core::sql_token::SqlSyntax;
-use bobak_core::{Result, Type, Value};
+use bobak_core::{Result, SqlAction, SqlAuthorizer, Type, Value};
 use bobak_sql::{Dialect, LONG_DECIMAL, first_word, parse_declared, quote};
 use bobak_sql_typing::{Relation, Relations, TableColumn, analyze, needs_analysis};
 use std::cell::RefCell;
@@ -20,11 +20,17 @@ const SCHEMA_WORDS: [&str; 5] = ["create", "drop", "alter", "attach", "detach"];
 const UNKNOWN_VERSION: i64 = i64::MIN;
 
 impl Connection {
-    /// A program's text in stored units, with parameters of these types.
+    /// A program's text in stored units, with parameters of these types. With an authorizer, only tables that it lets
+    /// the statement read or write have types: what a text is rewritten to must not depend on others.
     ///
     /// # Errors
     /// SQLite's errors about the text as it was written, and those of the analysis.
-    pub(crate) fn typed_text(&mut self, sql: &str, parameters: &[Type]) -> Result<Arc<TypedText>> {
+    pub(crate) fn typed_text(
+        &mut self,
+        sql: &str,
+        parameters: &[Type],
+        authorizer: Option<&dyn SqlAuthorizer>,
+    ) -> Result<Arc<TypedText>> {
         if !self.typed_texts.enabled {
             return Ok(Arc::clone(&self.typed_texts.unchanged));
         }
@@ -39,12 +45,15 @@ impl Connection {
         if SCHEMA_WORDS.iter().any(|word| first.eq_ignore_ascii_case(word)) {
             self.typed_texts.version = UNKNOWN_VERSION;
         }
+        if authorizer.is_some() {
+            return self.analyze_text(sql, parameters, authorizer).map(Arc::new);
+        }
         let known = self.typed_texts.texts.get(sql);
         let mut known = known.into_iter().flatten();
         if let Some((_, typed)) = known.find(|(types, _)| **types == *parameters) {
             return Ok(Arc::clone(typed));
         }
-        let typed = Arc::new(self.analyze_text(sql, parameters)?);
+        let typed = Arc::new(self.analyze_text(sql, parameters, None)?);
         let texts = &mut self.typed_texts.texts;
         if texts.len() >= MAX_TEXTS {
             texts.clear();
@@ -53,18 +62,24 @@ impl Connection {
         Ok(typed)
     }
 
-    fn analyze_text(&mut self, sql: &str, parameters: &[Type]) -> Result<TypedText> {
+    fn analyze_text(
+        &mut self,
+        sql: &str,
+        parameters: &[Type],
+        authorizer: Option<&dyn SqlAuthorizer>,
+    ) -> Result<TypedText> {
         let known = |ty: &Type| (*ty != Type::Any).then_some(*ty);
         let parameters: Vec<Option<Type>> = parameters.iter().map(known).collect();
-        let needed = needs_analysis(sql, &ConnectionRelations::new(self), &parameters)?;
+        let relations = ConnectionRelations { connection: RefCell::new(self), authorizer };
+        let needed = needs_analysis(sql, &relations, &parameters)?;
         // A pragma may take effect as it is prepared.
         let syntax = SqlSyntax::Sqlite;
         if !needed || first_word(syntax, sql).eq_ignore_ascii_case("pragma") {
             return Ok(TypedText::default());
         }
         // SQLite reports what is wrong with the text as it was written.
-        self.text_statement(sql)?;
-        let analysis = analyze(sql, &ConnectionRelations::new(self), &parameters)?;
+        relations.connection.borrow_mut().text_statement(sql)?;
+        let analysis = analyze(sql, &relations, &parameters)?;
         let types = analysis.columns.iter().map(|ty| ty.unwrap_or(Type::Any)).collect();
         Ok(TypedText { rewritten: analysis.sql.map(String::into_boxed_str), types })
     }
@@ -150,16 +165,20 @@ fn text(cell: Option<Value<'static>>) -> Option<String> {
 }
 
 /// The tables and views of a connection.
-struct ConnectionRelations<'c>(RefCell<&'c mut Connection>);
-
-impl<'c> ConnectionRelations<'c> {
-    const fn new(connection: &'c mut Connection) -> Self {
-        Self(RefCell::new(connection))
-    }
+struct ConnectionRelations<'c> {
+    connection: RefCell<&'c mut Connection>,
+    authorizer: Option<&'c dyn SqlAuthorizer>,
 }
 
 impl Relations for ConnectionRelations<'_> {
     fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Relation>> {
-        self.0.borrow_mut().relation(schema, name)
+        let is_allowed = self.authorizer.is_none_or(|authorizer| {
+            let uses = [SqlAction::Read, SqlAction::Insert, SqlAction::Update, SqlAction::Delete];
+            uses.into_iter().any(|uses| authorizer.check(uses(name)).is_ok())
+        });
+        if !is_allowed {
+            return Ok(None);
+        }
+        self.connection.borrow_mut().relation(schema, name)
     }
 }

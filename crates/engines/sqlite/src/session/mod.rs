@@ -110,7 +110,8 @@ impl<'e> SqliteSession<'e> {
         if let Some(authorizer) = &authorizer {
             using.get().check_text(text.sql, authorizer)?;
         }
-        let typed = using.get().typed_text(text.sql, text.parameters)?;
+        let changing = authorizer.as_deref().filter(|authorizer| !authorizer.lasts());
+        let typed = using.get().typed_text(text.sql, text.parameters, changing)?;
         if let Some(authorizer) = authorizer.filter(|_| typed.is_rewritten()) {
             using.get().check_text(typed.text(text.sql), &authorizer)?;
         }
