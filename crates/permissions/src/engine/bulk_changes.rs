@@ -1,6 +1,6 @@
 //! Updates and deletes of many rows by a condition, under row rules.
 
-use super::permission_session::{PermissionSession, and};
+use super::permission_session::{PermissionSession, and, reject_subqueries};
 use super::table_permissions::{TablePermissions, row_denied, satisfies};
 use crate::policy::{Permission, RowRule};
 use bobak_core::{
@@ -21,9 +21,11 @@ impl PermissionSession<'_> {
         let rule = permissions.check(required, table)?;
         self.check_assigned(permissions, table, change.assign.unwrap_or_default())?;
         let mut condition = change.condition.cloned();
-        // The number of changed rows reveals values, so the condition applies to readable rows only.
-        if let Some(given) = change.condition
-            && reads_beyond_key(given, table)
+        reject_subqueries(condition.as_ref())?;
+        // The number of changed rows reveals values, and so does an overflow of a sum: both apply to readable rows only.
+        let adds = |assign: &[Assign]| assign.iter().any(|one| matches!(one, Assign::Add { .. }));
+        let reads = change.condition.is_some_and(|given| reads_beyond_key(given, table));
+        if (reads || change.assign.is_some_and(adds))
             && let Some(rule) = permissions.check(Permission::Read, table)?
         {
             condition = Some(and(condition, rule));

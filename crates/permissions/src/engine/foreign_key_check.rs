@@ -42,10 +42,7 @@ impl ForeignKeyCheck {
         let mut checks = Vec::new();
         for key in stored.all_foreign_keys() {
             let may_read = permissions.on(database.name(), &key.table).has(Permission::Read);
-            let reads_all = permissions
-                .grants_on(database.name(), &key.table)
-                .any(|grant| grant.permissions.has(Permission::Read) && grant.rule.is_none());
-            if reads_all {
+            if permissions.reads_all(database.name(), &key.table) {
                 continue;
             }
             for column in key.columns.iter().filter_map(|&at| stored.columns().get(at)) {

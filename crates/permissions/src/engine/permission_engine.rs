@@ -157,8 +157,34 @@ impl PermissionEngine {
             if let Some(hidden) = hidden {
                 return Err(no_such_table(&hidden.table));
             }
+            if checks_rows(change) {
+                let referenced = keys.iter().map(|key| &*key.table);
+                self.check_reads_all(&view, referenced.chain([name]))?;
+            }
         }
         Ok(())
+    }
+
+    /// Rejects a change for which the database checks rows that the caller may not read: whether it succeeds would
+    /// reveal what they hold.
+    fn check_reads_all<'t>(
+        &self,
+        view: &PermissionView,
+        mut tables: impl Iterator<Item = &'t str>,
+    ) -> Result<()> {
+        let database = self.database.name();
+        let reads_all = |table: &&str| {
+            let permissions = view.permissions.as_ref();
+            permissions.is_some_and(|permissions| permissions.reads_all(database, table))
+        };
+        match tables.find(|table| !reads_all(table)) {
+            None => Ok(()),
+            Some(table) => {
+                let message =
+                    "permission denied: the database would check rows that you may not read";
+                Err(Error::new(ErrorKind::Denied, message).in_table(table.to_owned()))
+            }
+        }
     }
 
     pub(super) fn caller_name(&self) -> &str {
@@ -198,6 +224,23 @@ impl ProtectedDatabase {
 /// All that can be read by name.
 fn stored_tables(engine: &dyn Engine) -> Result<Vec<TableSchema>> {
     engine.session()?.tables_and_views()
+}
+
+/// Whether the database checks existing rows against the change.
+fn checks_rows(change: &SchemaChange) -> bool {
+    match change {
+        SchemaChange::AddIndex { table, index } => {
+            table.indexes().get(*index).is_none_or(|index| index.unique)
+        }
+        SchemaChange::AddColumn { table, column } => {
+            table.columns().get(*column).is_none_or(|column| {
+                let is_checked = column.check.is_some() || column.reference.is_some();
+                is_checked || column.unique
+            })
+        }
+        SchemaChange::CreateTable(_) => false,
+        _ => true,
+    }
 }
 
 /// Rejects a CHECK that is not one expression over the table's own columns, whatever the engine would

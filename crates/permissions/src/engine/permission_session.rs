@@ -51,6 +51,7 @@ impl<'e> PermissionSession<'e> {
         run: impl FnOnce(&Source<'_>) -> Result<R>,
     ) -> Result<R> {
         let permissions = self.permissions_on(&select.table)?;
+        reject_subqueries(select.condition.as_ref())?;
         let Some(rule) = permissions.check(Permission::Read, &select.table)? else {
             return run(&Source::Select(select));
         };
@@ -236,6 +237,16 @@ impl Session for PermissionSession<'_> {
         let own = actor.map(|_| self.engine.caller_name());
         self.inner.set_actor(if self.engine.view()?.is_unrestricted() { actor } else { own })
     }
+}
+
+/// Rejects a condition over rows of other tables, whose permissions nobody would check. Callers run such a query by
+/// itself, since this engine has no [`subqueries`](bobak_core::Capabilities::subqueries).
+pub(super) fn reject_subqueries(condition: Option<&Condition>) -> Result<()> {
+    if condition.is_some_and(Condition::has_subquery) {
+        let message = "a condition over rows of another table must be a query of its own";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    Ok(())
 }
 
 /// Combines an optional condition with a rule.

@@ -11,7 +11,7 @@ use super::permission_engine::PermissionView;
 use super::permission_session::PermissionSession;
 use super::protected_database::ProtectedDatabase;
 use super::statement_policy::check_statement;
-use super::table_references::{first_words, replaces_rows, table_references};
+use super::table_references::{first_words, joins_by_name, replaces_rows, table_references};
 use crate::policy::{CallerPermissions, Grant, Permission};
 use bobak_core::change_log::is_change_log_table;
 use bobak_core::{Error, ErrorKind, Result, SqlAction, SqlAuthorizer};
@@ -24,6 +24,8 @@ const MAX_SQL_LENGTH: usize = 256 << 10;
 
 /// SQLite's table-valued functions that read no tables.
 const TABLE_FUNCTIONS: [&str; 2] = ["json_each", "json_tree"];
+/// SQLite's function that reads the tables that a text names.
+const READING_FUNCTION: &str = "rtreecheck";
 /// SQLite's functions about the last statement of a connection, which may be another client's.
 const CONNECTION_FUNCTIONS: [&str; 3] = ["last_insert_rowid", "changes", "total_changes"];
 /// The first words of statements that only read and write rows.
@@ -64,6 +66,11 @@ impl PermissionSession<'_> {
             return Err(Error::new(ErrorKind::TooLong, message));
         }
         check_statement_kind(sql)?;
+        if joins_by_name(sql) {
+            let message = "NATURAL JOIN and USING need all permissions, since SQLite does not report the columns that \
+                           they compare: join ON a condition";
+            return Err(denied(message));
+        }
         let mut logs = table_references(sql).into_iter().filter(|name| is_change_log_table(name));
         if let Some(name) = logs.find(|name| !view.can_see(database, name)) {
             return Err(invalid_or_missing(&name));
@@ -152,7 +159,9 @@ impl SqlAuthorizer for StatementAuthorizer {
                 );
                 Err(denied(&message))
             }
-            SqlAction::Call(name) if !name.eq_ignore_ascii_case("load_extension") => Ok(()),
+            SqlAction::Call(name) if !is_one_of(name, &["load_extension", READING_FUNCTION]) => {
+                Ok(())
+            }
             _ => Err(rows_only()),
         }
     }
@@ -219,7 +228,12 @@ fn check_statement_kind(sql: &str) -> Result<()> {
     let mut words = first_words(sql);
     let mut first = words.next().unwrap_or_default();
     if first == "explain" {
-        first = words.find(|word| word != "query" && word != "plan").unwrap_or_default();
+        // Only as EXPLAIN QUERY PLAN: the program of a statement has page numbers, which tell of other tables.
+        let plan = [words.next(), words.next()];
+        if plan.each_ref().map(|word| word.as_deref()) != [Some("query"), Some("plan")] {
+            return Err(rows_only());
+        }
+        first = words.next().unwrap_or_default();
     }
     if ROW_STATEMENTS.contains(&first.as_str()) { Ok(()) } else { Err(rows_only()) }
 }

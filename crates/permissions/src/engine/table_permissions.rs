@@ -48,7 +48,8 @@ impl TablePermissions {
         }
         let mut combined = Self { set, rules, foreign_keys: Vec::new() };
         let writes = set.has(Permission::Insert) || set.has(Permission::Update);
-        if columns.is_empty() && !writes {
+        let reads_all = permissions.reads_all(database.name(), table.name());
+        if reads_all && columns.is_empty() && !writes {
             return Ok((combined, true));
         }
         let described: Vec<&str> = table.columns().iter().map(|column| &*column.name).collect();
@@ -63,6 +64,9 @@ impl TablePermissions {
         }
         if !columns.is_empty() || !combined.foreign_keys.is_empty() {
             check_names(table, &stored)?;
+        }
+        if !columns.is_empty() || !reads_all {
+            check_key(table, &stored)?;
         }
         Ok((combined, true))
     }
@@ -121,6 +125,20 @@ fn check_columns(table: &TableSchema, positions: &[usize], stored: &TableSchema)
         }
     }
     Ok(())
+}
+
+/// Checks that the key is described as the database has it: by another one, a write would find rows by what they hold,
+/// and change others than the rules allow.
+fn check_key(table: &TableSchema, stored: &TableSchema) -> Result<()> {
+    let names = |table: &TableSchema| -> Vec<String> {
+        let columns = table.key().iter().filter_map(|&position| table.columns().get(position));
+        columns.map(|column| column.name.to_ascii_lowercase()).collect()
+    };
+    if names(table) == names(stored) {
+        return Ok(());
+    }
+    let message = "permission denied: the key differs in the database";
+    Err(Error::new(ErrorKind::Denied, message).in_table(table.name()))
 }
 
 /// Rejects unknown column names: a checked column could be written under another name, as SQLite also

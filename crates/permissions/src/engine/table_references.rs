@@ -99,6 +99,11 @@ pub(super) fn replaces_rows(sql: &str) -> bool {
     pairs.any(|(word, next)| word.is_word("replace") && !next.is_operator("("))
 }
 
+/// Whether tables are joined by the names of their columns: `NATURAL JOIN`, `USING (…)`.
+pub(super) fn joins_by_name(sql: &str) -> bool {
+    tokens(sql).any(|token| is_any(&token, &["natural", "using"]))
+}
+
 /// Tokens of SQLite: it is the only engine that runs SQL of callers without all permissions.
 fn tokens(sql: &str) -> impl Iterator<Item = SqlToken<'_>> {
     SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant()

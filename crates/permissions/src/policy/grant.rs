@@ -131,6 +131,12 @@ impl CallerPermissions {
         self.grants.iter().map(|grant| &**grant).filter(move |g| g.covers(database, table))
     }
 
+    /// Whether it allows to read all rows of a table.
+    pub fn reads_all(&self, database: &str, table: &str) -> bool {
+        self.grants_on(database, table)
+            .any(|grant| grant.permissions.has(Permission::Read) && grant.rule.is_none())
+    }
+
     /// All permissions on a table, those with row rules included.
     pub fn on(&self, database: &str, table: &str) -> PermissionSet {
         let grants = self.grants_on(database, table);
@@ -205,5 +211,5 @@ fn is_internal(table: &str) -> bool {
     let begins = |prefix: &&str| {
         table.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
-    ["sqlite_", "pragma_", "pg_"].iter().any(begins) || is_change_log_table(table)
+    ["sqlite_", "pragma_", "pg_", "dbstat"].iter().any(begins) || is_change_log_table(table)
 }

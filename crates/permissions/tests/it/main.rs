@@ -6,7 +6,8 @@ mod actors; // the recorded actor of changes
 mod authentication; // tokens, passwords, and changes of the access file
 mod conformance; // the suite that every engine passes, for a caller with all permissions
 mod foreign_keys; // references to hidden rows
+mod hidden_data;
 mod permissions; // every kind of call, with and without its permission; hidden tables
 mod row_rules; // rows that a rule hides, for every kind of call
 mod shop; // the database that the tests use
-mod sql; // SQL within and beyond the permissions
+mod sql; // SQL within and beyond the permissions // random requests to two databases that differ in what is hidden

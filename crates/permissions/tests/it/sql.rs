@@ -198,7 +198,7 @@ fn hidden_table_looks_missing_in_sql() {
         "DELETE FROM secret WHERE nosuch = 1",
         "WITH secret AS (SELECT 1) SELECT count(*) FROM secret",
         "SELECT * FROM (WITH secret AS (SELECT 1) SELECT 1), secret",
-        "SELECT secret.id FROM secret JOIN orders USING (nosuch)",
+        "SELECT secret.id FROM secret JOIN orders ON nosuch",
         "EXPLAIN QUERY PLAN SELECT id FROM secret",
         "SELECT id FROM secret; SELECT 1",
         "SELECT id FROM 'secret'",

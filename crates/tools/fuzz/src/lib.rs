@@ -8,12 +8,10 @@
 #![allow(clippy::panic, clippy::expect_used, reason = "a panic is how a target reports a finding")]
 
 mod meter;
-mod mutate;
 mod sample;
 mod seeds;
 mod target;
 mod targets;
 
-pub use mutate::Mutator;
 pub use target::Target;
 pub use targets::{TARGETS, find};

@@ -8,6 +8,7 @@
 //! * [`DirectCalls`] sends single operations to the engine instead of the session, as the facade does.
 //! * [`FaultyEngine`] injects failures.
 //! * [`interrupted`] interrupts an operation from another thread; [`idle`] opens ten thousand idle connections.
+//! * [`hidden_data::compare`] compares what two databases tell a restricted client.
 //! * [`crash::run`] interrupts random programs and checks the surviving data; [`crash::endure`] makes
 //!   file operations fail during them.
 //!
@@ -34,9 +35,11 @@ pub mod crash;
 mod direct_calls;
 mod faulty;
 mod harness;
+pub mod hidden_data;
 pub mod idle;
 mod interrupts;
 pub mod model;
+mod mutate;
 mod probe;
 mod required_methods;
 mod row_by_row;
@@ -52,6 +55,7 @@ pub use direct_calls::DirectCalls;
 pub use faulty::{Faults, FaultyEngine};
 pub use harness::{Fixture, Harness};
 pub use interrupts::{interrupted, statement_ends};
+pub use mutate::Mutator;
 pub use probe::{
     BatchResult, Entry, NULL, Probe, Table, Values, batch_of, create, rows_of, values_of,
 };

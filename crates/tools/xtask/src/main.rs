@@ -22,6 +22,7 @@
 //! crash     crash tests over many seeds
 //! sql_compare  random SQL on every engine and route
 //! fuzz      the fuzz targets, each for a bounded time
+//! permissions_fuzz  random requests of a restricted client to two databases
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
 //! clients   the lints and the tests of the clients in other languages
@@ -54,6 +55,7 @@ mod lints;
 mod msrv;
 mod package;
 mod packages;
+mod permissions_fuzz;
 mod rust;
 mod servers;
 mod settings;
@@ -69,6 +71,19 @@ use std::process::ExitCode;
 use failure::{Failure, Outcome};
 use step::STEPS;
 use tree::Tree;
+
+/// The commands that take more words; a stray one elsewhere is a mistake worth naming.
+const TAKES_MORE: [&str; 9] = [
+    "test",
+    "crash",
+    "fuzz",
+    "permissions-fuzz",
+    "layers",
+    "words",
+    "api",
+    "settings",
+    "sql-compare",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -86,10 +101,8 @@ fn run(arguments: &[String]) -> Outcome {
         print!("{}", help());
         return Ok(());
     };
-    // Few commands take more words; a stray one elsewhere is a mistake worth naming.
-    let takes_more = ["test", "crash", "fuzz", "layers", "words", "api", "settings", "sql-compare"]
-        .contains(&command.as_str())
-        || command == "check" && rest == [test::NO_CLIENTS];
+    let takes_more =
+        TAKES_MORE.contains(&command.as_str()) || command == "check" && rest == [test::NO_CLIENTS];
     if !takes_more && !rest.is_empty() {
         return Err(Failure::new(
             format!("`cargo xtask {command}` takes no arguments, but got `{}`", rest.join(" ")),
@@ -105,6 +118,7 @@ fn run(arguments: &[String]) -> Outcome {
         "sql-compare" => sql_compare::run(rest),
         "crash" => crash::run(rest),
         "fuzz" => fuzz::run(rest),
+        "permissions-fuzz" => permissions_fuzz::run(rest),
         "fixtures" => fixtures::run(),
         "api" => api::run(&Tree::of_workspace()?, rest),
         "settings" => settings::run(&Tree::of_workspace()?, rest),
@@ -144,6 +158,8 @@ fn help() -> String {
          sql-compare  2,000 random SQL statements on every engine and route, or `--statements N`; `--seed S`\n  \
          fuzz       the fuzz targets, all or those that are named, for 20 seconds each or `--seconds N`;\n             \
          `--list` shows them\n  \
+         permissions-fuzz  random requests of a restricted client to two databases that differ in what it may not see:\n             \
+         100,000 or `--requests N` for each listener, from the seed 0 or `--seed S` on\n  \
          layers     the check below; with `--all` the largest cycle of each crate, with a part of a crate's folder\n             \
          what makes its cycles\n  \
          api        the check below; with `--update` it writes the snapshots\n  \

@@ -3,6 +3,7 @@
 
 mod bad_clients; // misbehaving clients do not affect others
 mod conformance; // the suite over each transport, on the memory engine and on SQLite
+mod hidden_data;
 mod idle; // ten thousand idle clients
 mod interrupts; // endless requests: cancelled, timed out, of disconnected clients
 mod log; // the audit log
@@ -13,4 +14,4 @@ mod quotas; // one client or address that requests everything; guessed passwords
 mod raw; // a client that sends arbitrary bytes
 mod remote; // the remote engine with slow, silent and full servers
 mod streams; // pipelined requests, large batches and queries, shutdown
-mod transports; // servers for tests, and engines connected to them
+mod transports; // servers for tests, and engines connected to them // random requests to two databases that differ in what is hidden

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 pub const TOKEN: &str = "a token for tests";
-const BUSY: Duration = Duration::from_millis(200);
+pub const BUSY: Duration = Duration::from_millis(200);
 
 pub fn memory() -> Result<Arc<dyn Engine>> {
     Ok(Arc::new(Memory::builder().busy_timeout(BUSY).open()?))

@@ -1,6 +1,7 @@
 //! Every target over its seeds and some mutations of them, the same each time; `cargo xtask fuzz` tries far more.
 
-use bobak_fuzz::{Mutator, TARGETS, find};
+use bobak_fuzz::{TARGETS, find};
+use bobak_testkit::Mutator;
 
 /// How many bytes of mutations each target is given, about; and no more than so many.
 const BYTES: usize = 400_000;

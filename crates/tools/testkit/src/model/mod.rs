@@ -22,7 +22,7 @@ use bobak_core::{Capabilities, ErrorKind, Result};
 use generate::Generator;
 use keys::Keys;
 use play::{Player, StepResult};
-pub(crate) use random::Random;
+pub use random::Random;
 use std::fmt;
 use step::Step;
 use tracker::Tracker;

@@ -4,7 +4,7 @@ use bobak_core::Capabilities;
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 #[derive(Clone, Debug)]
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
     /// The capabilities of both engines, from which values and tables are chosen.
     pub(crate) capabilities: Capabilities,
@@ -24,28 +24,28 @@ impl Random {
     }
 
     /// A number from 0 to `end` - 1; 0 for an `end` of 0.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
 
     /// A number from `low` to `high`.
-    pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
+    pub fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
     /// True `percent` times of a hundred.
-    pub(crate) fn percent(&mut self, percent: usize) -> bool {
+    pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
     /// One of `choices`.
-    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         let place = self.below(from.len());
         from.get(place)
     }
 
     /// The index of one of the weights, chosen in proportion to them.
-    pub(crate) fn weighted(&mut self, weights: &[usize]) -> usize {
+    pub fn weighted(&mut self, weights: &[usize]) -> usize {
         let mut at = self.below(weights.iter().sum());
         for (place, weight) in weights.iter().enumerate() {
             if at < *weight {
