@@ -6,7 +6,7 @@ mod actors; // the recorded actor of changes
 mod authentication; // tokens, passwords, and changes of the access file
 mod conformance; // the suite that every engine passes, for a caller with all permissions
 mod foreign_keys; // references to hidden rows
-mod hidden_data;
+mod hidden_data; // random requests to two databases that differ in what is hidden
 mod permissions; // every kind of call, with and without its permission; hidden tables
 mod row_rules; // rows that a rule hides, for every kind of call
 mod shop; // the database that the tests use

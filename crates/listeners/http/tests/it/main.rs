@@ -9,7 +9,7 @@ mod client; // a server with a few tables, and a client for it
 mod connections; // listeners, limits, CORS, misbehaving clients
 mod exact_values; // numbers and unusual values round-trip or are rejected
 mod headers; // invalid headers, and bytes after a request
-mod hidden_data;
+mod hidden_data; // random requests to two databases that differ in what is hidden
 mod idle_clients; // ten thousand idle clients
 mod interrupts; // endless requests, after their time limit or without a client
 mod keys; // given keys, 0 included, and generated ones

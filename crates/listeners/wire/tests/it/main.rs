@@ -3,7 +3,7 @@
 
 mod bad_clients; // misbehaving clients do not affect others
 mod conformance; // the suite over each transport, on the memory engine and on SQLite
-mod hidden_data;
+mod hidden_data; // random requests to two databases that differ in what is hidden
 mod idle; // ten thousand idle clients
 mod interrupts; // endless requests: cancelled, timed out, of disconnected clients
 mod log; // the audit log
