@@ -132,35 +132,37 @@ impl PermissionEngine {
         if view.is_unrestricted {
             return Ok(());
         }
-        for change in changes {
-            let (table, is_new) = match change {
-                SchemaChange::CreateTable(table) => (table, true),
-                SchemaChange::AddColumn { table, .. }
-                | SchemaChange::AddIndex { table, .. }
-                | SchemaChange::AddReference { table, .. }
-                | SchemaChange::AddForeignKey { table, .. } => (table, false),
-                _ => return Err(Permission::Schema.denied("")),
-            };
-            let name = table.name();
-            let set = view.permissions.as_ref().map(|r| r.on(self.database.name(), name));
-            let set = set.unwrap_or_default();
-            if set.is_empty() && !is_new {
-                return Err(no_such_table(name));
-            }
-            if !set.has(Permission::Schema) {
-                return Err(Permission::Schema.denied(name));
-            }
-            check_constraints(change)?;
-            // A foreign key would reveal whether its table exists, and block deletes there.
-            let keys = table.all_foreign_keys();
-            let hidden = keys.iter().find(|r| !view.can_see(&self.database, &r.table));
-            if let Some(hidden) = hidden {
-                return Err(no_such_table(&hidden.table));
-            }
-            if checks_rows(change) {
-                let referenced = keys.iter().map(|key| &*key.table);
-                self.check_reads_all(&view, referenced.chain([name]))?;
-            }
+        changes.iter().try_for_each(|change| self.check_change(&view, change))
+    }
+
+    fn check_change(&self, view: &PermissionView, change: &SchemaChange) -> Result<()> {
+        let (table, is_new) = match change {
+            SchemaChange::CreateTable(table) => (table, true),
+            SchemaChange::AddColumn { table, .. }
+            | SchemaChange::AddIndex { table, .. }
+            | SchemaChange::AddReference { table, .. }
+            | SchemaChange::AddForeignKey { table, .. } => (table, false),
+            _ => return Err(Permission::Schema.denied("")),
+        };
+        let name = table.name();
+        let set = view.permissions.as_ref().map(|r| r.on(self.database.name(), name));
+        let set = set.unwrap_or_default();
+        if set.is_empty() && !is_new {
+            return Err(no_such_table(name));
+        }
+        if !set.has(Permission::Schema) {
+            return Err(Permission::Schema.denied(name));
+        }
+        check_constraints(change)?;
+        // A foreign key would reveal whether its table exists, and block deletes there.
+        let keys = table.all_foreign_keys();
+        let hidden = keys.iter().find(|r| !view.can_see(&self.database, &r.table));
+        if let Some(hidden) = hidden {
+            return Err(no_such_table(&hidden.table));
+        }
+        if checks_rows(change) {
+            let referenced = keys.iter().map(|key| &*key.table);
+            self.check_reads_all(view, referenced.chain([name]))?;
         }
         Ok(())
     }

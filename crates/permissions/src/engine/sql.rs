@@ -58,19 +58,7 @@ impl PermissionSession<'_> {
         if !view.permissions().is_some_and(|p| p.can_use_sql(database.name())) {
             return Err(denied("you may not run SQL"));
         }
-        if sql.len() > MAX_SQL_LENGTH {
-            let message = format!(
-                "SQL of callers without all permissions is limited to {MAX_SQL_LENGTH} bytes: pass \
-                 long values as parameters"
-            );
-            return Err(Error::new(ErrorKind::TooLong, message));
-        }
-        check_statement_kind(sql)?;
-        if joins_by_name(sql) {
-            let message = "NATURAL JOIN and USING need all permissions, since SQLite does not report the columns that \
-                           they compare: join ON a condition";
-            return Err(denied(message));
-        }
+        check_restricted(sql)?;
         let mut logs = table_references(sql).into_iter().filter(|name| is_change_log_table(name));
         if let Some(name) = logs.find(|name| !view.can_see(database, name)) {
             return Err(invalid_or_missing(&name));
@@ -222,6 +210,24 @@ fn has_row_rules(grants: &[&Grant], action: Permission) -> bool {
         with.peek().is_some() && with.all(|grant| grant.rule.is_some())
     });
     !is_free || is_ruled
+}
+
+/// Checks the text of a caller without all permissions, as far as that is possible without the database.
+fn check_restricted(sql: &str) -> Result<()> {
+    if sql.len() > MAX_SQL_LENGTH {
+        let message = format!(
+            "SQL of callers without all permissions is limited to {MAX_SQL_LENGTH} bytes: pass \
+             long values as parameters"
+        );
+        return Err(Error::new(ErrorKind::TooLong, message));
+    }
+    check_statement_kind(sql)?;
+    if joins_by_name(sql) {
+        let message = "NATURAL JOIN and USING need all permissions, since SQLite does not report the columns that \
+                       they compare: join ON a condition";
+        return Err(denied(message));
+    }
+    Ok(())
 }
 
 fn check_statement_kind(sql: &str) -> Result<()> {

@@ -121,6 +121,17 @@ fn operations(random: &mut Random) -> String {
 }
 
 fn request(random: &mut Random) -> Request {
+    let (line, kind, body) = content(random);
+    let headers = one(random, &HEADERS);
+    let headers = match kind {
+        "" => headers.to_owned(),
+        kind => format!("{headers}content-type: application/{kind}\r\n"),
+    };
+    Request { line, headers, body }
+}
+
+/// The method and the path, the type of the body, and the body.
+fn content(random: &mut Random) -> (String, &'static str, String) {
     const MODES: [&str; 5] =
         ["", "?mode=ignore", "?mode=upsert&errors=skip", "?mode=replace", "?mode=delete"];
     // Not `/metrics`, which has durations.
@@ -132,30 +143,23 @@ fn request(random: &mut Random) -> Request {
     let json = object(random, table);
     let rows = format!("/tables/{table}/rows");
     let none = String::new;
-    let (line, kind, body) =
-        match random.weighted(&[14, 14, 14, 8, 8, 8, 4, 4, 6, 10, 10, 6, 3, 2, 4]) {
-            0 => (format!("GET {rows}{}", parameters(random)), "", none()),
-            1 => (format!("GET {rows}/{taken}"), "", none()),
-            2 => (format!("POST {rows}{}", parameters(random)), "json", json),
-            3 => (format!("PUT {rows}/{key}"), "json", json),
-            4 => (format!("PATCH {rows}/{taken}"), "json", json),
-            5 => (format!("DELETE {rows}/{taken}"), "", none()),
-            6 => (format!("GET {rows}/{taken}/history"), "", none()),
-            7 => (format!("GET /tables/{table}/export"), "", none()),
-            8 => (format!("GET /tables/{table}/aggregate{}", parameters(random)), "", none()),
-            9 => ("POST /batch".to_owned(), "x-ndjson", operations(random)),
-            10 => ("POST /sql".to_owned(), "json", sql(random)),
-            11 => (format!("POST /tables/{table}/import{}", one(random, &MODES)), "x-ndjson", json),
-            12 => (format!("GET /tables/{table}"), "", none()),
-            13 => (format!("OPTIONS {rows}"), "", none()),
-            _ => (format!("GET {}", one(random, &PATHS)), "", none()),
-        };
-    let headers = one(random, &HEADERS);
-    let headers = match kind {
-        "" => headers.to_owned(),
-        kind => format!("{headers}content-type: application/{kind}\r\n"),
-    };
-    Request { line, headers, body }
+    match random.weighted(&[14, 14, 14, 8, 8, 8, 4, 4, 6, 10, 10, 6, 3, 2, 4]) {
+        0 => (format!("GET {rows}{}", parameters(random)), "", none()),
+        1 => (format!("GET {rows}/{taken}"), "", none()),
+        2 => (format!("POST {rows}{}", parameters(random)), "json", json),
+        3 => (format!("PUT {rows}/{key}"), "json", json),
+        4 => (format!("PATCH {rows}/{taken}"), "json", json),
+        5 => (format!("DELETE {rows}/{taken}"), "", none()),
+        6 => (format!("GET {rows}/{taken}/history"), "", none()),
+        7 => (format!("GET /tables/{table}/export"), "", none()),
+        8 => (format!("GET /tables/{table}/aggregate{}", parameters(random)), "", none()),
+        9 => ("POST /batch".to_owned(), "x-ndjson", operations(random)),
+        10 => ("POST /sql".to_owned(), "json", sql(random)),
+        11 => (format!("POST /tables/{table}/import{}", one(random, &MODES)), "x-ndjson", json),
+        12 => (format!("GET /tables/{table}"), "", none()),
+        13 => (format!("OPTIONS {rows}"), "", none()),
+        _ => (format!("GET {}", one(random, &PATHS)), "", none()),
+    }
 }
 
 fn server(engine: Arc<dyn Engine>, variant: i64, access: &Access) -> HttpServer {

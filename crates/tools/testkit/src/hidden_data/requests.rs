@@ -266,6 +266,16 @@ impl<'e> Client<'e> {
             builder = builder.column(column.clone());
         }
         let indexed = base.columns().get(self.column(&base)).map_or("id", |column| &column.name);
+        let added = self.added_column();
+        let indexed = [indexed.to_owned()];
+        let builder = match self.random.percent(40) {
+            true => builder.column(added).unique_index(index, indexed),
+            false => builder.column(added).index(index, indexed),
+        };
+        builder.build()
+    }
+
+    fn added_column(&mut self) -> ColumnSchema {
         let mut added = ColumnSchema::of::<Option<i64>>(format!("added{}", self.random.below(3)));
         match self.random.below(6) {
             0 | 1 => {
@@ -277,12 +287,7 @@ impl<'e> Client<'e> {
             4 => added = added.unique(),
             _ => {}
         }
-        let indexed = [indexed.to_owned()];
-        let builder = match self.random.percent(40) {
-            true => builder.column(added).unique_index(index, indexed),
-            false => builder.column(added).index(index, indexed),
-        };
-        builder.build()
+        added
     }
 
     fn control(&mut self, session: &dyn Session, out: &mut String) -> Result<String> {
