@@ -94,7 +94,7 @@ def test_tls(tmp_path: Path) -> None:
     plain = serving.tcp(tmp_path)
     for other, why in (
         (url.removesuffix("&tls=on"), "the server speaks TLS: add tls=on"),
-        (f"bobak://{plain.place}/?token={serving.TOKEN}&tls=on", "does not speak TLS: leave tls"),
+        (f"bobak://{plain.place}/?token={serving.TOKEN}&tls=on", "does not speak TLS: remove tls"),
     ):
         for error in both_faces(other):
             assert error.kind is ErrorKind.CONFIG and why in str(error), error

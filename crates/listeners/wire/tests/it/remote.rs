@@ -86,3 +86,33 @@ fn pool_size_is_limited() {
     drop((one, other));
     remote.tables().unwrap();
 }
+
+#[test]
+fn losses_and_broken_foreign_keys_of_the_served_database_arrive() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = crate::transports::file(folder.path()).unwrap();
+    let session = engine.session().unwrap();
+    // As other programs do by default, without foreign keys.
+    session.begin_replay(&[]).unwrap();
+    for sql in [
+        "CREATE TABLE a (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE b (id INTEGER PRIMARY KEY, a INT REFERENCES a)",
+        "INSERT INTO b VALUES (1, 7), (2, NULL), (3, 8)",
+        "CREATE TRIGGER audit AFTER INSERT ON a BEGIN SELECT 1; END",
+    ] {
+        session.execute(sql, &[]).unwrap();
+    }
+    session.control(TransactionControl::Commit).unwrap();
+    let expected = session.schema_details().unwrap();
+    drop(session);
+    assert_eq!(expected.losses[0].to_string(), "a: trigger audit");
+    let broken = &expected.broken_keys[0];
+    assert_eq!(
+        (&*broken.table, &*broken.columns, &*broken.parent, broken.rows),
+        ("b", "a", "a", 2)
+    );
+
+    let (_server, address) = tcp_server(serving(engine)).unwrap();
+    let remote = Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
+    assert_eq!(remote.session().unwrap().schema_details().unwrap(), expected);
+}
