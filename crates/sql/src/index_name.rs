@@ -47,11 +47,11 @@ pub fn substitute_index_names(
     Ok(table.clone().rename_indexes(|name| taken.contains(&name).then(|| substitute(name))))
 }
 
-/// The error for an index that the table has already, by its own name: a substitute in it would tell that another
+/// The error for an index that the table already has, by its own name: a substitute in it would reveal that another
 /// table or index has the name.
 #[must_use]
 pub fn existing_index(table: &TableSchema, index: &str) -> Error {
-    let message = format!("the index '{index}' is there already");
+    let message = format!("the index '{index}' already exists");
     Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned())
 }
 

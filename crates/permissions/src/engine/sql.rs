@@ -234,7 +234,7 @@ fn check_statement_kind(sql: &str) -> Result<()> {
     let mut words = first_words(sql);
     let mut first = words.next().unwrap_or_default();
     if first == "explain" {
-        // Only as EXPLAIN QUERY PLAN: the program of a statement has page numbers, which tell of other tables.
+        // Only as EXPLAIN QUERY PLAN: the program of a statement has page numbers, which reveal other tables.
         let plan = [words.next(), words.next()];
         if plan.each_ref().map(|word| word.as_deref()) != [Some("query"), Some("plan")] {
             return Err(rows_only());
