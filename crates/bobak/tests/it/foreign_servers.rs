@@ -156,3 +156,76 @@ fn types_of_mariadb() {
     }
     write_and_copy(&db, "t");
 }
+
+/// Tables of a blog, with integer keys of other types that the server generates, go to PostgreSQL and to SQLite.
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+#[test]
+fn a_blog_goes_from_mariadb_to_postgres_and_sqlite() {
+    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
+        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
+        return;
+    }
+    let (postgres, mariadb) =
+        (bobak_servers::Postgres::start().unwrap(), bobak_servers::MariaDb::start().unwrap());
+    let blog = Db::open(&mariadb.url()).unwrap();
+    for sql in [
+        "CREATE TABLE wp_users (ID bigint(20) unsigned NOT NULL AUTO_INCREMENT, user_login varchar(60) NOT NULL DEFAULT '', \
+         user_registered datetime NOT NULL DEFAULT '0000-00-00 00:00:00', user_status int(11) NOT NULL DEFAULT 0, \
+         PRIMARY KEY (ID), KEY user_login_key (user_login))",
+        "CREATE TABLE wp_posts (ID bigint(20) unsigned NOT NULL AUTO_INCREMENT, post_author bigint(20) unsigned NOT NULL \
+         DEFAULT 0, post_date datetime NOT NULL DEFAULT '0000-00-00 00:00:00', post_content longtext NOT NULL, \
+         post_title text NOT NULL, post_status varchar(20) NOT NULL DEFAULT 'publish', PRIMARY KEY (ID), \
+         KEY type_status_date (post_status, post_date, ID), KEY post_author (post_author))",
+        "CREATE TABLE wp_postmeta (meta_id int unsigned NOT NULL AUTO_INCREMENT, post_id bigint(20) unsigned NOT NULL DEFAULT 0, \
+         meta_key varchar(255) DEFAULT NULL, meta_value longtext, PRIMARY KEY (meta_id), KEY meta_key (meta_key(191)))",
+        "CREATE TABLE wp_options (option_id int NOT NULL AUTO_INCREMENT, option_name varchar(191) NOT NULL DEFAULT '', \
+         option_value longtext NOT NULL, autoload varchar(20) NOT NULL DEFAULT 'yes', PRIMARY KEY (option_id), \
+         UNIQUE KEY option_name (option_name))",
+        "CREATE TABLE wp_term_relationships (object_id bigint(20) unsigned NOT NULL DEFAULT 0, term_taxonomy_id bigint(20) \
+         unsigned NOT NULL DEFAULT 0, term_order int(11) NOT NULL DEFAULT 0, PRIMARY KEY (object_id, term_taxonomy_id))",
+        "INSERT INTO wp_users (user_login, user_registered) VALUES ('ada', '2024-02-29 23:59:59'), ('', '2013-01-31 00:00:00')",
+        "INSERT INTO wp_posts (post_author, post_date, post_content, post_title) VALUES (1, '2024-03-01 10:00:00', \
+         '<p>\u{e9}\u{1f600}</p>', 'Hello'), (2, '2024-03-02 10:00:00', '', '')",
+        "INSERT INTO wp_postmeta (post_id, meta_key, meta_value) VALUES (1, '_edit_lock', '1:1'), (1, NULL, NULL)",
+        "INSERT INTO wp_options (option_name, option_value) VALUES ('siteurl', 'http://x'), ('cron', 'a:0:{}')",
+        "INSERT INTO wp_term_relationships VALUES (1, 1, 0), (1, 2, 0)",
+    ] {
+        // Such defaults need the server's own mode.
+        mariadb.run(&format!("SET SESSION sql_mode = ''; {sql}")).unwrap();
+    }
+    let rows = |db: &Db, table: &str| -> Vec<Vec<Value<'static>>> {
+        let rows = db.dynamic(table).unwrap().list(Query::all()).unwrap();
+        rows.iter().map(|row| row.values().to_vec()).collect()
+    };
+    let mut from = blog;
+    for url in [postgres.url(), "sqlite::memory:".to_owned()] {
+        let to = Db::open(&url).unwrap();
+        let found = losses(&from, &to);
+        assert!(
+            !found.iter().any(|loss| loss.contains("bigint(20) unsigned of column ID")),
+            "{found:#?}"
+        );
+        let options = CopyOptions::new().checksum(true).allow_loss(true);
+        from.copy_to(&to, &[], &options, |_| {}).unwrap();
+        for table in from.tables().unwrap() {
+            assert_eq!(rows(&from, table.name()), rows(&to, table.name()), "{}", table.name());
+        }
+        // The keys go on where they were.
+        for (table, key) in [("wp_users", "ID"), ("wp_options", "option_id")] {
+            let t = to.dynamic(table).unwrap();
+            assert_eq!(
+                t.schema().key_generation(),
+                bobak::schema::KeyGeneration::Engine,
+                "{table}"
+            );
+            let mut row = t.list(Query::all()).unwrap().swap_remove(0);
+            row.set(key, Value::Null).unwrap();
+            if table == "wp_options" {
+                row.set("option_name", "new").unwrap();
+            }
+            assert_eq!(t.insert(&row).unwrap(), [Value::Int(3)], "{table} in {url}");
+            t.delete([3]).unwrap();
+        }
+        from = to;
+    }
+}

@@ -82,7 +82,8 @@ fn column(
         return;
     }
     let kept = declare(column);
-    if plain_type(sql_type) != plain_type(&kept) {
+    let is_wider_key = extra.contains("auto_increment") && kept == "BIGINT";
+    if plain_type(sql_type) != plain_type(&kept) && !is_wider_key {
         let what =
             format!("type {sql_type} of column {name}, which becomes {}", kept.to_lowercase());
         details.lose(table.name(), what);

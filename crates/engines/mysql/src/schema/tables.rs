@@ -178,6 +178,12 @@ fn table(
         return Ok(None);
     };
     let key = indexes.remove(at).columns;
+    // A key of another width that the server generates is what a key of 64 bits is to a program.
+    for column in columns.iter_mut().filter(|column| column.auto_increment) {
+        if key == [&*column.schema.name] && column.schema.ty.integer_range().is_some() {
+            column.schema.ty = Type::I64;
+        }
+    }
     let mut further = Vec::new();
     for rows in references.chunk_by(|a, b| part(a, 5) == part(b, 5)) {
         let names: Vec<&str> = rows.iter().map(|row| part(row, 1)).collect();

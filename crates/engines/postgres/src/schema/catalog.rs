@@ -296,6 +296,14 @@ impl CatalogTable {
                 .find(|(_, places, unique)| *unique && places.iter().all(never_null))?;
             self.key.clone_from(places);
         }
+        // A key of another width that the server generates is what a key of 64 bits is to a program.
+        if let [place] = self.key[..]
+            && let Some(column) = self.columns.get_mut(place)
+            && column.is_made
+            && matches!(column.schema.ty, Type::I16 | Type::I32)
+        {
+            column.schema.ty = Type::I64;
+        }
         let made = |place: &usize| {
             let column = self.columns.get(*place);
             column.is_some_and(|column| column.schema.ty != Type::I64 || column.is_made)

@@ -16,7 +16,7 @@ const RELATIONS: &str = "SELECT n.nspname::text, c.relname::text, c.relkind::tex
 const COLUMNS: &str = "SELECT c.relname::text, a.attname::text, \
     format_type(a.atttypid, a.atttypmod), a.attgenerated <> '', \
     CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END, \
-    CASE WHEN l.collname <> 'C' THEN l.collname::text END \
+    CASE WHEN l.collname <> 'C' THEN l.collname::text END, a.attidentity <> '' \
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid \
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
     LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default' \
@@ -114,7 +114,10 @@ fn column(row: &dyn Row, table: &TableSchema, details: &mut SchemaDetails) {
     };
     let (sql_type, default, collation) = (text(row, 2), text(row, 4), text(row, 5));
     let kept = declared_type(SQL, column);
-    if short_name(&sql_type) != kept {
+    let is_wider_key = is_key_sequence(table, column, &default) || integer(row, 6) != 0;
+    let is_wider_key =
+        is_wider_key && matches!(&*sql_type, "smallint" | "integer") && kept == "bigint";
+    if short_name(&sql_type) != kept && !is_wider_key {
         let what = format!("type {sql_type} of column {name}, which becomes {kept}");
         details.lose(table.name(), what);
     }
