@@ -169,6 +169,34 @@ fn what_other_programs_alter_ends_an_archive() {
     }
 }
 
+/// SQLite rejects to drop a column that the log captures; a program that drops the triggers first ends the archive.
+#[test]
+fn a_dropped_column_ends_an_archive() {
+    let place = Place::new();
+    let mut archive = place.archive("changes").unwrap();
+    ship(&mut archive);
+    place.backup("old.db");
+    place.run("UPDATE t SET n = 3");
+    ship(&mut archive);
+    let (before, position) = (dump(&place.db), archive.position());
+    assert!(place.db.execute("ALTER TABLE t DROP COLUMN n", ()).is_err());
+    assert_eq!(dump(&place.db), before);
+    let triggers: Vec<String> = place
+        .db
+        .sql("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 't'", ())
+        .unwrap();
+    assert!(!triggers.is_empty());
+    triggers.iter().for_each(|name| place.run(&format!("DROP TRIGGER \"{name}\"")));
+    place.run("ALTER TABLE t DROP COLUMN n");
+    place.run("INSERT INTO t DEFAULT VALUES");
+    let error = archive.step(Duration::ZERO).unwrap_err();
+    assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("t")), "{error}");
+    drop(archive);
+    assert_eq!(kind(place.restore("old.db", "changes", RecoveryTarget::End)), ErrorKind::Schema);
+    let db = place.restore("old.db", "changes", RecoveryTarget::Change(position)).unwrap();
+    assert_eq!(dump(&db), before);
+}
+
 #[derive(Record, Debug, PartialEq)]
 #[record(table = "t")]
 struct Wider {
