@@ -18,6 +18,14 @@ pub(crate) enum Phase {
     Commit,
 }
 
+/// The error of a value that the server converted to compare it.
+#[cold]
+pub(crate) fn conversion(warning: &str) -> Error {
+    let message =
+        format!("{}: write a literal of the type that it is compared with", lower(warning));
+    Error::new(ErrorKind::Mismatch, message)
+}
+
 /// Whether the connection is unusable after this error.
 pub(crate) fn is_fatal(error: &mysql::Error) -> bool {
     match error {

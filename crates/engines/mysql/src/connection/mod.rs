@@ -147,9 +147,33 @@ impl Connection {
         if let Err(error) = read {
             let error = self.failed(error, table);
             // Where the reader had enough, its word comes first.
-            outcome = outcome.and(Err(error));
+            return outcome.and(Err(error));
         }
-        outcome
+        match table {
+            None => outcome.and_then(|()| self.reject_conversions()),
+            Some(_) => outcome,
+        }
+    }
+
+    /// Rejects what a statement of a program compared after a conversion that lost something: the server would
+    /// compare a date with a text that is none, and only warns.
+    ///
+    /// # Errors
+    /// `Mismatch`, with the server's warning.
+    pub(crate) fn reject_conversions(&mut self) -> Result<()> {
+        if self.conn.warnings() == 0 {
+            return Ok(());
+        }
+        let warnings = self.conn.query_iter("SHOW WARNINGS").and_then(Iterator::collect);
+        let warnings: Vec<mysql::Row> = warnings.map_err(|error| self.failed(error, None))?;
+        let message = |row: mysql::Row| {
+            let (_, code, message) = mysql::from_row_opt::<(String, u16, String)>(row).ok()?;
+            (code == TRUNCATED_VALUE).then_some(message)
+        };
+        match warnings.into_iter().find_map(message) {
+            Some(message) => Err(error::conversion(&message)),
+            None => Ok(()),
+        }
     }
 
     /// The rows of a statement that gives few.
@@ -326,6 +350,9 @@ impl Canceller {
         })
     }
 }
+
+/// The server's code for a value that it cut or made 0 to compare it.
+const TRUNCATED_VALUE: u16 = 1292;
 
 /// The number of bytes of a value.
 fn length(value: &Wire) -> usize {

@@ -147,7 +147,11 @@ impl CursorReader {
                 self.stream = Some(stream);
                 None
             }
-            Ok(true) => stream.close(),
+            Ok(true) => {
+                let (checked, connection) = stream.close(self.table.is_none());
+                self.failed = checked.err();
+                connection
+            }
             Err(wrong) => {
                 let (error, connection) = stream.fail(wrong, self.table.as_deref());
                 self.failed = Some(error);
@@ -216,9 +220,11 @@ impl RowStream {
         Ok(false)
     }
 
-    /// Gives the connection back, all rows having been read.
-    fn close(self) -> Option<Box<Connection>> {
-        give_back(self.held.into_owner().into_inner(), self.pooled)
+    /// Gives the connection back, all rows having been read. Of SQL text, the error of a lossy comparison.
+    fn close(self, is_sql: bool) -> (Result<()>, Option<Box<Connection>>) {
+        let mut connection = self.held.into_owner().into_inner();
+        let checked = if is_sql { connection.reject_conversions() } else { Ok(()) };
+        (checked, give_back(connection, self.pooled))
     }
 
     /// Gives the connection back while there are rows left.
