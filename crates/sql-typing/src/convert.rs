@@ -2,7 +2,7 @@
 
 use crate::decimal::Decimal;
 use crate::kind::{ValueKind, is_time, long_decimal, mismatch, noun};
-use bobak_core::{Result, Type, Value, stored_literal};
+use bobak_core::{Error, Result, Type, Value, stored_literal};
 use std::fmt::Write;
 use turso_parser::ast::{
     Expr, FunctionTail, Literal, Name, Operator, Type as TypeName, TypeSize, UnaryOperator,
@@ -60,13 +60,7 @@ fn to_unit(e: &mut Expr, from: ValueKind, ty: Type) -> Result<()> {
         ValueKind::Of(_) => ty == Type::Currency,
     };
     if !accepts {
-        let given = if let ValueKind::Of(given) = from { noun(given) } else { "this" };
-        let help = match ty {
-            Type::Currency => "write the amount as a number without quotes",
-            _ => "write it as text in single quotes",
-        };
-        let message = format!("{given} cannot be compared or combined with {}: {help}", noun(ty));
-        return Err(mismatch(message));
+        return Err(not_combined(from, ty));
     }
     match literal(e) {
         Some(SpelledLiteral::Number(text)) => {
@@ -81,6 +75,16 @@ fn to_unit(e: &mut Expr, from: ValueKind, ty: Type) -> Result<()> {
         None => *e = call(unit_function(ty), vec![take(e)]),
     }
     Ok(())
+}
+
+#[cold]
+fn not_combined(from: ValueKind, ty: Type) -> Error {
+    let given = if let ValueKind::Of(given) = from { noun(given) } else { "this" };
+    let help = match ty {
+        Type::Currency => "write the amount as a number without quotes",
+        _ => "write it as text in single quotes",
+    };
+    mismatch(format!("{given} cannot be compared or combined with {}: {help}", noun(ty)))
 }
 
 /// A value for a column of long decimal numbers, which are texts.

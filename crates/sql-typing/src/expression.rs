@@ -3,7 +3,7 @@
 use crate::analyzer::Analyzer;
 use crate::convert::{self, call, cast, parenthesized, take, to_number};
 use crate::kind::{ValueKind, is_time, long_decimal, mismatch, noun, unsupported};
-use bobak_core::{Result, Type};
+use bobak_core::{Error, Result, Type};
 use turso_parser::ast::{Expr, Literal, Name, Operator, UnaryOperator};
 
 const AMOUNT: ValueKind = ValueKind::Of(Type::Currency);
@@ -231,13 +231,7 @@ impl Analyzer<'_> {
             {
                 self.arithmetic(e, kinds)
             }
-            _ => {
-                if units.contains(&Some(Type::Decimal)) {
-                    return Err(long_decimal());
-                }
-                let help = if is_time(unit) { ": use date functions with modifiers" } else { "" };
-                Err(mismatch(format!("there is no arithmetic of {}{help}", noun(unit))))
-            }
+            _ => Err(no_arithmetic(unit, units)),
         }
     }
 
@@ -276,6 +270,16 @@ impl Analyzer<'_> {
         self.changed.set(true);
         Ok(kind)
     }
+}
+
+/// The error of an operator between values of these units.
+#[cold]
+fn no_arithmetic(unit: Type, units: [Option<Type>; 2]) -> Error {
+    if units.contains(&Some(Type::Decimal)) {
+        return long_decimal();
+    }
+    let help = if is_time(unit) { ": use date functions with modifiers" } else { "" };
+    mismatch(format!("there is no arithmetic of {}{help}", noun(unit)))
 }
 
 fn unary(operator: UnaryOperator, kind: ValueKind) -> Result<ValueKind> {

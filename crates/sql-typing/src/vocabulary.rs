@@ -162,19 +162,7 @@ impl Analyzer<'_> {
                 format!("the first argument of {name} is a text in quotes, such as 'month'");
             return Err(unsupported(message));
         };
-        let is_now = text_literal(moment).is_some_and(|text| text.eq_ignore_ascii_case("now"));
-        let ty = match kind.unit() {
-            _ if is_now => {
-                *moment = current();
-                Type::Timestamp
-            }
-            Some(ty @ (Type::DateTime | Type::Timestamp | Type::Time)) => ty,
-            Some(Type::Date) | None => {
-                self.convert(moment, kind, TIMESTAMP)?;
-                Type::Timestamp
-            }
-            Some(ty) => return Err(mismatch(format!("{} is not a date or time", noun(ty)))),
-        };
+        let ty = self.micros(moment, kind)?;
         let is_part = name == "date_part";
         let part = if is_part { DatePart::named(&unit_name)? } else { DatePart::unit(&unit_name)? };
         if ty == Type::Time && !(is_part && part.is_of_time()) {
@@ -186,6 +174,24 @@ impl Analyzer<'_> {
             (false, _) => ("bobak_start", TIMESTAMP),
         };
         Ok((call(function, vec![take(unit), take(moment)]), kind))
+    }
+}
+
+impl Analyzer<'_> {
+    /// Makes a date or time microseconds. Returns what they are of: a date-time, a timestamp or a time.
+    fn micros(&self, moment: &mut Expr, kind: ValueKind) -> Result<Type> {
+        if text_literal(moment).is_some_and(|text| text.eq_ignore_ascii_case("now")) {
+            *moment = current();
+            return Ok(Type::Timestamp);
+        }
+        match kind.unit() {
+            Some(ty @ (Type::DateTime | Type::Timestamp | Type::Time)) => Ok(ty),
+            Some(Type::Date) | None => {
+                self.convert(moment, kind, TIMESTAMP)?;
+                Ok(Type::Timestamp)
+            }
+            Some(ty) => Err(mismatch(format!("{} is not a date or time", noun(ty)))),
+        }
     }
 }
 
