@@ -28,12 +28,13 @@ type Report struct {
 	groups []wire.Group
 }
 
-// EachKey calls each with the integer keys that the engine has generated, by row number.
+// EachKey calls each with the integer keys that the engine has generated, and those of the rows that
+// BatchUpsertOn has updated, by row number.
 func (r *Report) EachKey(each func(row, key int64)) {
 	row := int64(0)
 	for _, group := range r.groups {
 		for offset := int64(0); offset < int64(group.Rows); offset++ {
-			if group.Tag == wire.IntegerKeys {
+			if group.Tag == wire.IntegerKeys || group.Tag == wire.UpdatedInteger {
 				each(row, group.Value+offset)
 			}
 			row++
@@ -51,6 +52,8 @@ func (r *Report) take(groups []wire.Group) int64 {
 			r.Inserted += rows
 		case wire.Changed:
 			r.Changed += rows * group.Value
+		case wire.UpdatedInteger, wire.UpdatedKey:
+			r.Changed += rows
 		case wire.Ignored:
 			r.Ignored += rows
 		case wire.Failed:
@@ -134,12 +137,24 @@ func (t *Table[T]) BatchUpsert(b *Batch, record *T) error {
 	return t.batchNew(b, record, wire.Upsert)
 }
 
-func (t *Table[T]) batchNew(b *Batch, record *T, verb uint8) error {
-	return t.batchNewAt(b, record, verb, currentTime())
+// BatchUpsertOn adds a new record, or updates the row with the same values in the columns of a unique
+// index: see UpsertOn.
+func (t *Table[T]) BatchUpsertOn(b *Batch, record *T, columns ...string) error {
+	sets, err := t.setsOn(columns)
+	if err != nil {
+		return err
+	}
+	return t.batchNewAt(b, record, wire.UpsertOn, sets, currentTime())
 }
 
-func (t *Table[T]) batchNewAt(b *Batch, record *T, verb uint8, now time.Time) error {
-	return b.add(t.plan, verb, t.setsOf(verb), func(out []byte) ([]byte, error) {
+func (t *Table[T]) batchNew(b *Batch, record *T, verb uint8) error {
+	return t.batchNewAt(b, record, verb, t.setsOf(verb), currentTime())
+}
+
+func (t *Table[T]) batchNewAt(
+	b *Batch, record *T, verb uint8, sets wire.Set, now time.Time,
+) error {
+	return b.add(t.plan, verb, sets, func(out []byte) ([]byte, error) {
 		return t.plan.appendNew(out, reflect.ValueOf(record).Elem(), now)
 	})
 }
@@ -166,7 +181,7 @@ func (t *Table[T]) InsertMany(ctx context.Context, records []T) (*Report, error)
 	}
 	now := currentTime()
 	for place := range records {
-		if err := t.batchNewAt(b, &records[place], wire.Insert, now); err != nil {
+		if err := t.batchNewAt(b, &records[place], wire.Insert, wire.SetOf(nil), now); err != nil {
 			b.Discard()
 			return nil, err
 		}

@@ -64,21 +64,62 @@ func (t *Table[T]) Upsert(ctx context.Context, record *T) error {
 	return err
 }
 
+// UpsertOn inserts a record, or updates the row with the same values in the columns of a unique index
+// and sets that row's key in the record. Keys of several columns, and those that are neither integers
+// nor UUIDs, are not set: read the record by its unique columns. Otherwise it is as Upsert.
+//
+//	err := users.UpsertOn(ctx, &user, "email")
+//
+// The error is Schema if the columns are not those of a unique index, nor of the key.
+func (t *Table[T]) UpsertOn(ctx context.Context, record *T, columns ...string) error {
+	sets, err := t.setsOn(columns)
+	if err == nil {
+		_, err = t.insertWith(ctx, record, wire.UpsertOn, sets)
+	}
+	return err
+}
+
+// setsOn returns the columns of a unique index, and those that an upsert by them sets.
+func (t *Table[T]) setsOn(columns []string) (wire.Set, error) {
+	var places []int
+	for _, name := range columns {
+		place, err := t.plan.place(name)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, place)
+	}
+	return append(wire.SetOf(places), t.plan.updated...), nil
+}
+
 func (t *Table[T]) insert(ctx context.Context, record *T, verb uint8) (wire.Group, error) {
+	return t.insertWith(ctx, record, verb, t.setsOf(verb))
+}
+
+func (t *Table[T]) insertWith(
+	ctx context.Context, record *T, verb uint8, sets wire.Set,
+) (wire.Group, error) {
 	rv, now := reflect.ValueOf(record).Elem(), currentTime()
 	row, err := t.plan.appendNew(nil, rv, now)
 	if err != nil {
 		return wire.Group{}, err
 	}
-	group, err := t.write(ctx, verb, t.setsOf(verb), row)
+	group, err := t.write(ctx, verb, sets, row)
 	if err != nil || group.Tag == wire.Ignored {
 		return group, err
 	}
-	if group.Tag == wire.IntegerKeys {
+	switch group.Tag {
+	case wire.IntegerKeys:
 		err = t.plan.setKey(rv, group.Value)
+	case wire.UpdatedInteger:
+		err = t.plan.setStored(rv, t.plan.schema.Key[0], group.Value)
+	case wire.UpdatedKey:
+		w := wire.BeginRow(nil, 1)
+		w.Bytes(group.Key[:])
+		err = t.plan.setFrom(rv, t.plan.schema.Key[0], w.End())
 	}
 	if err == nil {
-		err = t.plan.setStamps(rv, now, verb != wire.Upsert)
+		err = t.plan.setStamps(rv, now, verb != wire.Upsert && verb != wire.UpsertOn)
 	}
 	return group, err
 }

@@ -581,6 +581,56 @@ func TestWritesKeepTheRecordCurrent(t *testing.T) {
 	})
 }
 
+type Member struct {
+	ID    int64
+	Email string `bobak:",unique"`
+	Name  string
+}
+
+type Badge struct {
+	ID   UUID
+	Code string `bobak:",unique"`
+	Text string
+}
+
+func TestAnUpsertOnAUniqueColumn(t *testing.T) {
+	overEachTransport(t, func(t *testing.T, url string) {
+		db := open(t, url)
+		ok(t, db.Create(background, Member{}, Badge{}))
+		members, err := Of[Member](background, db)
+		ok(t, err)
+		ada := Member{Email: "a", Name: "Ada"}
+		ok(t, members.UpsertOn(background, &ada, "email"))
+		equal(t, ada.ID, 1)
+		eve := Member{ID: 70, Email: "a", Name: "Eve"}
+		ok(t, members.UpsertOn(background, &eve, "email"))
+		equal(t, eve.ID, 1)
+		found, err := members.Get(background, 1)
+		ok(t, err)
+		equal(t, *found, eve)
+		fails(t, members.UpsertOn(background, &eve, "name"), Schema)
+		fails(t, members.UpsertOn(background, &eve, "nothing"), Schema)
+		batch, err := NewBatch(background, db, BatchOptions{})
+		ok(t, err)
+		ok(t, members.BatchUpsertOn(batch, &Member{Email: "b", Name: "Bob"}, "email"))
+		ok(t, members.BatchUpsertOn(batch, &Member{Email: "a", Name: "Una"}, "email"))
+		report, err := batch.Finish()
+		ok(t, err)
+		equal(t, report.Inserted, 1)
+		equal(t, report.Changed, 1)
+		keys := map[int64]int64{}
+		report.EachKey(func(row, key int64) { keys[row] = key })
+		equal(t, keys[0], 2)
+		equal(t, keys[1], 1)
+		badges, err := Of[Badge](background, db)
+		ok(t, err)
+		first, second := Badge{Code: "x"}, Badge{Code: "x", Text: "y"}
+		ok(t, badges.UpsertOn(background, &first, "code"))
+		ok(t, badges.UpsertOn(background, &second, "code"))
+		equal(t, second.ID, first.ID)
+	})
+}
+
 func TestADeleteChecksTheVersion(t *testing.T) {
 	overEachTransport(t, func(t *testing.T, url string) {
 		db := open(t, url, Stamped{}, Square{})

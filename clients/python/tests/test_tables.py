@@ -116,6 +116,37 @@ def test_a_delete_checks_the_version(url: str) -> None:
         assert notes.count() == 0
 
 
+def test_upserts_on_unique_columns(url: str) -> None:
+    @dataclass
+    class Member:
+        id: int
+        email: str = bobak.column(unique=True)
+        name: str = ""
+
+    @dataclass
+    class Badge:
+        id: uuid.UUID | None
+        code: str = bobak.column(unique=True)
+        text: str = ""
+
+    with bobak.connect(url) as db:
+        db.create(Member, Badge)
+        members, badges = db.table(Member), db.table(Badge)
+        assert members.upsert_on(Member(0, "a", "Ada"), "email") == 1
+        eve = Member(70, "a", "Eve")
+        assert members.upsert_on(eve, "email") == 1 and eve.id == 1
+        assert members.all() == [eve]
+        assert kind_of(members.upsert_on, eve, "name") is ErrorKind.SCHEMA
+        with db.batch() as batch:
+            batch.upsert_on(members, Member(0, "b", "Bob"), "email")
+            batch.upsert_on(members, Member(0, "a", "Una"), "email")
+        assert (batch.report.inserted, batch.report.changed) == (1, 1)
+        assert list(batch.report.keys()) == [2, 1]
+        first, second = Badge(None, "x"), Badge(None, "x", "y")
+        assert badges.upsert_on(first, "code") == badges.upsert_on(second, "code") == second.id
+        assert badges.all() == [second] and first.id == second.id
+
+
 def test_keys_of_0(url: str) -> None:
     """If a key can be missing, 0 is an ordinary key."""
     with bobak.connect(url) as db:

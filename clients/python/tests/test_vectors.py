@@ -167,7 +167,8 @@ def body(kind: Kind, m: dict[str, Any]) -> bytes:
     if kind is Kind.CONTROL:
         return request.control(m["step"], m.get("name"))
     if kind is Kind.WRITE:
-        head = request.run_head(m["table"], m["verb"], request.columns(m["columns"]))
+        by = request.columns(m["by"]) if "by" in m else b""
+        head = request.run_head(m["table"], m["verb"], by + request.columns(m["columns"]))
         return head + row.encode(values(m["row"]))
     if kind is Kind.CHANGE:
         where = None if m["condition"] is None else placed(m["condition"])
@@ -210,6 +211,10 @@ def group(found: answer.Group) -> dict[str, Any]:
         told["failed"] = error(found.value)
     elif found.tag == answer.INTEGER_KEYS:
         told["integer_keys"] = found.value
+    elif found.tag == answer.UPDATED_INTEGER:
+        told["updated_integer"] = found.value
+    elif found.tag == answer.UPDATED_KEY and isinstance(found.value, bytes):
+        told["updated_key"] = {"hex": found.value.hex()}
     elif isinstance(found.value, bytes):
         told["key"] = {"hex": found.value.hex()}
     elif found.tag == answer.CHANGED:

@@ -118,12 +118,16 @@ export class Rows {
     const parts = this.schema.key.map((place) => load(values[place]!, this.schema.columns[place]!.type));
     return parts.length === 1 ? parts[0]! : parts;
   }
+  /** A key of 16 bytes. */
+  loadKey(bytes: Uint8Array): Value {
+    return load(Buffer.from(bytes), this.schema.columns[this.schema.key[0]!]!.type);
+  }
   /** Sets in a record what an insert has set in the row. An upsert keeps the creation time, and raises the version. */
   setInserted(record: object, values: Stored[], key: Value | Value[], verb: request.Verb): void {
     const { columns, key: places, keysBy } = this.schema;
-    if (keysBy !== 2 && places.length === 1) this.#set(record, places[0]!, key as Value);
+    if ((keysBy !== 2 || verb === "upsert_on") && places.length === 1) this.#set(record, places[0]!, key as Value);
     columns.forEach((column, place) => {
-      const known = column.role === 2 || (column.role !== 0 && verb !== "upsert");
+      const known = column.role === 2 || (column.role !== 0 && !verb.startsWith("upsert"));
       if (known) this.#set(record, place, load(values[place]!, column.type));
     });
   }

@@ -205,11 +205,21 @@ export class Table<T> {
   upsert(record: Partial<T>): Promise<any> {
     return this.#insert(record, "upsert");
   }
-  async #insert(record: Partial<T>, verb: request.Verb): Promise<unknown> {
+  /**
+   * Inserts a record, or updates the row with the same values in the columns of a unique index; returns its key, which an
+   * update keeps: `upsertOn(user, "email")`. A key of several columns, or one that is neither an integer nor a UUID, is not
+   * returned by an update: read the record by its unique columns. Otherwise it is as `upsert`.
+   */
+  upsertOn(record: Partial<T>, ...columns: (keyof T & string)[]): Promise<any> {
+    return this.#insert(record, "upsert_on", columns);
+  }
+  async #insert(record: Partial<T>, verb: request.Verb, on?: string[]): Promise<unknown> {
     const values = this.#rows.made(record as object, true);
-    const group = await this.#write(verb, verb === "upsert" ? this.#rows.updated : [], values);
+    const sets = verb === "upsert" || on ? this.#rows.updated : [];
+    const group = await this.#write(verb, sets, values, on?.map((name) => this.#rows.place(name)));
     if (group.tag === "ignored") return undefined;
-    const key = group.tag === "keys" ? group.value : this.#rows.keyIn(values);
+    const key = group.tag === "updated_key" ? this.#rows.loadKey(group.key!)
+      : group.tag === "keys" || group.tag === "updated" ? group.value : this.#rows.keyIn(values);
     this.#rows.setInserted(record as object, values, key as Value | Value[], verb);
     return key;
   }
@@ -252,11 +262,11 @@ export class Table<T> {
     const parts = this.schema.key.map((place, number): request.Placed => ({ is: "compare", place, comparison: "=", value: stored[number]! }));
     return (await this.#rows.changed(this.session, { is: "and", parts }, this.#rows.assigns(values))) > 0;
   }
-  #write(verb: request.Verb, sets: number[], values: Stored[]): Promise<answer.Group> {
+  #write(verb: request.Verb, sets: number[], values: Stored[], by?: number[]): Promise<answer.Group> {
     return this.session.run(true, undefined, async (c) => {
       const table = c.table(this.schema);
       const id = c.put(Kind.write, (w) => {
-        request.run(w, table, verb, sets);
+        request.run(w, table, verb, sets, by);
         this.#rows.put(w, values);
       });
       const groups = answer.outcomes((await c.receive(id, Kind.outcomes)).body);
@@ -306,12 +316,17 @@ export class Table<T> {
   }
   /**
    * Inserts all records, or none. They are sent in parts, and do not change. With `skipErrors` rows that the server rejects
-   * are skipped and reported, but a value of a wrong type still throws.
+   * are skipped and reported, but a value of a wrong type still throws. With `upsert` the rows with their keys are updated;
+   * with `upsertOn` those with the same values in the columns of a unique index.
    */
-  insertMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>, options: { skipErrors?: boolean; upsert?: boolean } = {}): Promise<Report> {
-    const verb = options.upsert ? "upsert" : "insert";
-    const sets = options.upsert ? this.#rows.updated : [];
-    return this.#batch(records, verb, options.skipErrors ?? false, (record) => [this.#rows.made(record as object, true), sets]);
+  insertMany(
+    records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>,
+    options: { skipErrors?: boolean; upsert?: boolean; upsertOn?: (keyof T & string)[] } = {},
+  ): Promise<Report> {
+    const by = options.upsertOn?.map((name) => this.#rows.place(name));
+    const verb = by ? "upsert_on" : options.upsert ? "upsert" : "insert";
+    const sets = verb === "insert" ? [] : this.#rows.updated;
+    return this.#batch(records, verb, options.skipErrors ?? false, (record) => [this.#rows.made(record as object, true), sets], by);
   }
   /** Overwrites the rows with the keys of these records, all or none: in each row the columns that the record has. */
   updateMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>): Promise<Report> {
@@ -324,7 +339,7 @@ export class Table<T> {
     return this.#batch(keys, "delete", false, (key) => [this.#rows.key(key), none]);
   }
   #batch<R>(
-    records: Iterable<R> | AsyncIterable<R>, verb: request.Verb, skip: boolean, row: (record: R) => NewRow,
+    records: Iterable<R> | AsyncIterable<R>, verb: request.Verb, skip: boolean, row: (record: R) => NewRow, by?: number[],
   ): Promise<Report> {
     return this.session.exclusive((session) => session.run(true, undefined, async (c) => {
       const table = c.table(this.schema);
@@ -346,7 +361,7 @@ export class Table<T> {
         const put = (w: Writer) => {
           w.bool(skip);
           for (const { sets, rows } of runs) {
-            request.run(w, table, verb, sets);
+            request.run(w, table, verb, sets, by);
             w.sized(rows.bytes);
           }
         };
@@ -404,6 +419,7 @@ function take(report: Report, groups: answer.Group[]): void {
     report.rows += rows;
     if (tag === "keys" || tag === "inserted" || tag === "key") report.inserted += rows;
     else if (tag === "changed") report.changed += rows * Number(value);
+    else if (tag === "updated" || tag === "updated_key") report.changed += rows;
     else if (tag === "ignored") report.ignored += rows;
     else if (error) report.errors.push(error);
   }

@@ -92,6 +92,26 @@ overEachTransport("values that cannot be sent", async (db) => {
   assert.throws(() => column("a", "currency", { default: 0n }), fails("Mismatch"));
 });
 
+overEachTransport("upserts on unique columns", async (db) => {
+  await db.create(
+    table("member", [column("id", "i64"), column("email", "text", { unique: true }), column("name", "text")]),
+    table("badge", [column("id", "uuid"), column("code", "text", { unique: true })]),
+  );
+  const members = await db.table<{ id: bigint; email: string; name: string }>("member");
+  assert.equal(await members.upsertOn({ email: "a", name: "Ada" }, "email"), 1n);
+  const eve = { id: 70n, email: "a", name: "Eve" };
+  assert.equal(await members.upsertOn(eve, "email"), 1n);
+  assert.deepEqual(await members.where().all(), [{ id: 1n, email: "a", name: "Eve" }]);
+  assert.equal(eve.id, 1n);
+  await assert.rejects(members.upsertOn(eve, "name"), fails("Schema"));
+  const report = await members.insertMany([{ email: "b", name: "Bob" }, { email: "a", name: "Una" }], { upsertOn: ["email"] });
+  assert.deepEqual([report.inserted, report.changed], [1, 1]);
+  assert.deepEqual((await members.where().all()).map((one) => one.name), ["Una", "Bob"]);
+  const badges = await db.table("badge");
+  const key = await badges.upsertOn({ code: "x" } as never, "code" as never);
+  assert.equal(await badges.upsertOn({ code: "x" } as never, "code" as never), key);
+});
+
 /** undefined counts as missing; a missing key is generated, and 0 is an ordinary key. */
 overEachTransport("missing values", async (db) => {
   await db.create(person, note);

@@ -83,7 +83,7 @@ function put(w: Writer, kind: number, m: Json): void {
     case Kind.control:
       return request.control(w, m.step, m.name);
     case Kind.write:
-      request.run(w, m.table, m.verb, m.columns);
+      request.run(w, m.table, m.verb, m.columns, m.by);
       w.row(values(m.row));
       return;
     case Kind.change: {
@@ -139,6 +139,8 @@ function groupOf(g: answer.Group): Json {
   if (g.error) return { failed: errorOf(g.error), rows };
   if (g.tag === "keys") return { integer_keys: Number(g.value), rows };
   if (g.tag === "changed") return { changed: Number(g.value), rows };
+  if (g.tag === "updated") return { updated_integer: Number(g.value), rows };
+  if (g.tag === "updated_key") return { updated_key: { hex: Buffer.from(g.key!).toString("hex") }, rows };
   if (g.key) return { key: { hex: Buffer.from(g.key).toString("hex") }, rows };
   return { [g.tag]: true, rows };
 }

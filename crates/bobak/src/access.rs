@@ -2,10 +2,11 @@
 
 use crate::handle::SessionSource;
 use crate::rows::RowCursor;
+use bobak_core::engine::fallback::conflicting_row;
 use bobak_core::{
     Assign, Assignment, BulkChange, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
-    FromRow, Outcome, Query, Result, Row, Select, Session, Source, TableSchema, Value, Verb, Write,
-    check_width,
+    FromRow, GeneratedKey, Outcome, Query, Result, Row, Select, Selection, Session, Source,
+    TableSchema, Value, Verb, Write, check_width,
 };
 use std::sync::Arc;
 
@@ -45,6 +46,36 @@ impl<'a> TableAccess<'a> {
     ) -> Result<Outcome> {
         let write = Write { table, verb, fields, values };
         self.source.write(&write).map_err(|error| self.in_table(error))
+    }
+
+    /// The key of the row that an upsert on a unique index has updated. It is in the outcome unless it is neither an
+    /// integer nor a UUID: then it is read.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn updated_key(
+        &self,
+        verb: Verb,
+        outcome: &Outcome,
+        values: &[Value<'_>],
+    ) -> Result<Option<Vec<Value<'static>>>> {
+        match (verb, outcome) {
+            (_, Outcome::Updated(GeneratedKey::Int(key))) => Ok(Some(vec![Value::Int(*key)])),
+            (_, Outcome::Updated(GeneratedKey::Uuid(key))) => {
+                Ok(Some(vec![Value::from(key.as_bytes().to_vec())]))
+            }
+            (Verb::UpsertOn(_), Outcome::Changed(_)) => {
+                let (table, fields) = (&self.schema, FieldSet::EMPTY);
+                let write = Write { table, verb, fields, values };
+                let row = self.source.with(|session| conflicting_row(session, &write))?;
+                let row = row.ok_or_else(|| {
+                    let message = "the row was deleted before its key could be read";
+                    self.in_table(Error::new(ErrorKind::NotFound, message))
+                })?;
+                Ok(Some(self.key_values(&row).into_iter().map(Value::into_owned).collect()))
+            }
+            _ => Ok(None),
+        }
     }
 
     #[inline]
@@ -198,4 +229,20 @@ impl<'a> TableAccess<'a> {
     pub(crate) fn in_table(&self, error: Error) -> Error {
         error.in_table(self.schema.name())
     }
+}
+
+/// The verb of an upsert by the columns of a selection.
+///
+/// # Errors
+/// `Schema` if they are neither the key nor those of a unique index; `Misuse` for an expression that is no column.
+pub(crate) fn upsert_verb<T>(schema: &TableSchema, columns: impl Selection<T>) -> Result<Verb> {
+    let column = |expr: Expr| match expr {
+        Expr::Column(column) => Ok(column),
+        _ => {
+            let message = "an upsert is by columns, not by other expressions";
+            Err(Error::new(ErrorKind::Misuse, message).in_table(schema.name()))
+        }
+    };
+    let columns = columns.exprs().into_iter().map(column).collect::<Result<Vec<_>>>()?;
+    schema.upsert_verb(&columns)
 }

@@ -93,6 +93,29 @@ impl<'a> DynTable<'a> {
         self.insert_as(Verb::Upsert, self.access.updated, row)
     }
 
+    /// Inserts the row, or updates the one with the same values in the columns of a unique index; returns the values of
+    /// its key, which an update keeps. See [`Table::upsert_on`](crate::Table::upsert_on).
+    ///
+    /// # Errors
+    /// As [`insert`](DynTable::insert); `Schema` for columns that are neither the key nor those of a unique index.
+    pub fn upsert_on<N: AsRef<str>>(
+        &self,
+        columns: impl IntoIterator<Item = N>,
+        row: &DynRow,
+    ) -> Result<Vec<Value<'static>>> {
+        self.insert_as(self.upsert_verb(columns)?, self.access.updated, row)
+    }
+
+    /// The verb of an upsert by these columns.
+    pub(crate) fn upsert_verb<N: AsRef<str>>(
+        &self,
+        columns: impl IntoIterator<Item = N>,
+    ) -> Result<Verb> {
+        let schema = &self.access.schema;
+        let columns = columns.into_iter().map(|name| schema.column(name.as_ref()));
+        schema.upsert_verb(&columns.collect::<Result<Vec<_>>>()?)
+    }
+
     fn insert_as(&self, verb: Verb, fields: FieldSet, row: &DynRow) -> Result<Vec<Value<'static>>> {
         let schema = &self.access.schema;
         schema.check_writable()?;
@@ -102,6 +125,9 @@ impl<'a> DynTable<'a> {
         let outcome = self.access.write_as(&self.schema_for(given), verb, fields, &values)?;
         if let Outcome::Inserted(Some(GeneratedKey::Int(id))) = outcome {
             return Ok(vec![Value::Int(id)]);
+        }
+        if let Some(key) = self.access.updated_key(verb, &outcome, &values)? {
+            return Ok(key);
         }
         Ok(self.access.key_values(&values).into_iter().map(Value::into_owned).collect())
     }

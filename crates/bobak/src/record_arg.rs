@@ -13,7 +13,7 @@ use bobak_core::{
 /// |---|---|
 /// | `insert`, `insert_or_replace` | a generated key, the creation and the modification time |
 /// | `insert_or_ignore` | the same, if the record was inserted |
-/// | `upsert` | a generated key, the modification time; read the record again before you update it |
+/// | `upsert`, `upsert_on` | a generated key or that of the updated record, the modification time; read the record again before you update it |
 /// | `update`, `update_fields` | the modification time, the version |
 ///
 /// `&record` stays as it is. A rollback does not undo changes of a record: read it again.
@@ -112,12 +112,18 @@ impl GeneratedValues {
             (Outcome::Inserted(Some(GeneratedKey::Int(id))), &[key], _) => {
                 Some((key, Value::Int(*id)))
             }
+            (Outcome::Updated(_), ..) => None,
             (_, &[key], KeyGeneration::Uuid) => copy(values, Some(key)),
             _ => None,
         };
         // An upsert keeps the creation time of an existing row.
-        let created = schema.created_at().filter(|_| verb != Verb::Upsert);
+        let created = schema.created_at().filter(|_| !verb.is_upsert());
         Self([key, copy(values, created), copy(values, schema.modified_at())])
+    }
+
+    /// One column.
+    pub(crate) const fn one(column: usize, value: Value<'static>) -> Self {
+        Self([Some((column, value)), None, None])
     }
 
     /// What an update has set in a row with these prepared values.

@@ -1,6 +1,6 @@
 //! The typed handle on one record type.
 
-use crate::access::TableAccess;
+use crate::access::{TableAccess, upsert_verb};
 use crate::handle::SessionSource;
 use crate::record_arg::{GeneratedValues, RecordArg, key_of};
 use crate::rows::Rows;
@@ -96,6 +96,43 @@ impl<'a, T: Record> Table<'a, T> {
         self.insert_as(Verb::Upsert, self.access.updated, record).map(|(key, _)| key)
     }
 
+    /// Inserts the record, or updates the one with the same values in the columns of a unique index; returns its key.
+    ///
+    /// `columns` is a column that is `unique`, or a tuple of the columns of a unique index. An update keeps the stored
+    /// record's key, which is set in `&mut record`, and is otherwise as that of [`upsert`](Table::upsert). Records with
+    /// NULL in one of the columns are always inserted.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// #[derive(Record)]
+    /// struct User {
+    ///     id: i64,
+    ///     #[record(unique)]
+    ///     email: String,
+    ///     visits: i64,
+    /// }
+    /// # let db = Db::builder().record::<User>().open("memory:")?;
+    /// # db.create_missing_tables()?;
+    /// # let users = db.table::<User>()?;
+    /// let first = users.insert(&User { id: 0, email: "ada@example.org".into(), visits: 1 })?;
+    /// let mut user = User { id: 0, email: "ada@example.org".into(), visits: 2 };
+    /// assert_eq!(users.upsert_on(User::EMAIL, &mut user)?, first);
+    /// assert_eq!((user.id, users.require(first)?.visits), (first, 2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`insert`](Table::insert); `Duplicate` for the key or another unique field; `Schema` for columns that are neither
+    /// the key nor those of a unique index.
+    pub fn upsert_on(
+        &self,
+        columns: impl Selection<T>,
+        record: impl RecordArg<T>,
+    ) -> Result<T::Key> {
+        let verb = upsert_verb(&self.access.schema, columns)?;
+        self.insert_as(verb, self.access.updated, record).map(|(key, _)| key)
+    }
+
     fn insert_as<R: RecordArg<T>>(
         &self,
         verb: Verb,
@@ -106,8 +143,12 @@ impl<'a, T: Record> Table<'a, T> {
         let mut values = record.as_record().values()?;
         prepare_insert(schema, values.as_mut())?;
         let outcome = self.access.write(verb, fields, values.as_ref())?;
-        let key = match outcome {
-            Outcome::Inserted(Some(GeneratedKey::Int(id))) => {
+        let found = self.access.updated_key(verb, &outcome, values.as_ref())?;
+        let key = match (&found, outcome) {
+            (Some(found), _) => {
+                T::Key::from_values(&found.iter().map(Value::as_ref).collect::<Vec<_>>())?
+            }
+            (None, Outcome::Inserted(Some(GeneratedKey::Int(id)))) => {
                 T::Key::from_values(&[ValueRef::Int(id)])?
             }
             _ => key_of(record.as_record(), values.as_ref())?,
@@ -116,6 +157,9 @@ impl<'a, T: Record> Table<'a, T> {
             let written = GeneratedValues::by_insert(schema, verb, values.as_ref(), &outcome);
             drop(values);
             record.set_written(&written)?;
+            for (&column, value) in schema.key().iter().zip(found.into_iter().flatten()) {
+                record.set_written(&GeneratedValues::one(column, value))?;
+            }
         }
         Ok((key, outcome))
     }

@@ -2,8 +2,8 @@
 
 use crate::codec::{self, EncodedRow};
 use crate::{
-    Field, FieldSet, Key, KeyGeneration, Record, Result, TableSchema, Uuid, Value, ValueRef, Verb,
-    Write, prepare,
+    Field, FieldSet, Key, KeyGeneration, Record, Result, TableSchema, Type, Uuid, Value, ValueRef,
+    Verb, Write, prepare,
 };
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub struct Run<'a> {
     pub table: &'a Arc<TableSchema>,
     /// What to do with the rows.
     pub verb: Verb,
-    /// For `Update` and `Upsert`: the columns to set.
+    /// For updates and upserts: the columns to set.
     pub fields: FieldSet,
     /// The first row's number in the batch, counted from 0.
     pub first: u64,
@@ -65,8 +65,27 @@ pub enum Outcome {
     Inserted(Option<GeneratedKey>),
     /// Updated or deleted this number of rows: 1, or 0 for a delete without a matching row.
     Changed(u64),
+    /// An upsert [on a unique index](crate::Verb::UpsertOn) updated the row with this key.
+    Updated(GeneratedKey),
     /// Did nothing: `InsertOrIgnore` found an existing row.
     Ignored,
+}
+
+impl Outcome {
+    /// The outcome of an upsert [on a unique index](crate::Verb::UpsertOn) that updated the row with this key:
+    /// `Updated` with an integer or a UUID, `Changed(1)` if the key is of another kind.
+    #[must_use]
+    pub fn of_updated<'v>(table: &TableSchema, value: impl Fn(usize) -> ValueRef<'v>) -> Self {
+        let &[place] = table.key() else { return Self::Changed(1) };
+        match (value(place), table.columns().get(place).map(|column| column.ty)) {
+            (ValueRef::Int(key), _) => Self::Updated(GeneratedKey::Int(key)),
+            (ValueRef::Bytes(key), Some(Type::Uuid)) => match key.try_into() {
+                Ok(key) => Self::Updated(GeneratedKey::Uuid(Uuid::from_bytes(key))),
+                Err(_) => Self::Changed(1),
+            },
+            _ => Self::Changed(1),
+        }
+    }
 }
 
 /// A key that the engine or Bobak made.

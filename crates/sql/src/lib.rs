@@ -81,6 +81,7 @@ pub use select::select;
 pub use side_effects::side_effects;
 pub use vocabulary::translate;
 pub use write::{
-    delete, delete_in_the_way, delete_keys, exists, get, insert, lock_keys, overwrite, update,
+    delete, delete_in_the_way, delete_keys, exists, get, insert, key_by, lock_keys, overwrite,
+    overwrite_by, update,
 };
 pub use writer::Statement;

@@ -8,7 +8,7 @@ use bobak_core::{FieldSet, TableSchema, ValueRef, Verb};
 /// New rows. Parameters: each row's columns in schema order, one row after the other.
 ///
 /// `without_key` leaves out the key's column, a single one, so that the engine makes it. `fields`
-/// are what an `Upsert` sets in a row that is there; other verbs ignore them. `Update` and `Delete`
+/// are what an upsert sets in a row that is there; other verbs ignore them. `Update` and `Delete`
 /// make no new rows: they count as `Insert` here.
 #[must_use]
 pub fn insert(
@@ -88,9 +88,9 @@ pub(crate) fn push_on_conflict(
         Verb::InsertOrIgnore => {
             writer.raw(" ON CONFLICT DO NOTHING");
         }
-        Verb::Upsert => {
+        Verb::Upsert | Verb::UpsertOn(_) => {
             writer.raw(" ON CONFLICT (");
-            writer.all_compared(table, table.key().iter().copied());
+            writer.all_compared(table, verb.conflict_columns(table).iter().copied());
             writer.raw(") DO UPDATE SET ");
             set(writer, table, fields, |writer, place| {
                 writer.raw("excluded.").column(table, place);
@@ -100,14 +100,21 @@ pub(crate) fn push_on_conflict(
     }
 }
 
-/// What the engine asks back: the key that was made, and of an upsert whether the row is new.
+/// What the engine asks back: the key that was made, and of an upsert whether the row is new. An upsert on a unique index
+/// always gives the row's key.
 pub(crate) fn push_returning(
     writer: &mut Writer<'_>,
     table: &TableSchema,
     verb: Verb,
     with_key: bool,
 ) {
+    let with_key = with_key || matches!(verb, Verb::UpsertOn(_));
     match writer.dialect {
+        Dialect::Sqlite if matches!(verb, Verb::UpsertOn(_)) => {
+            writer.raw(" RETURNING ");
+            writer.columns(table, table.key().iter().copied());
+            return;
+        }
         // It tells the last key by itself.
         Dialect::Sqlite | Dialect::MySql => return,
         Dialect::MariaDb if with_key => {
@@ -116,7 +123,7 @@ pub(crate) fn push_returning(
             return;
         }
         Dialect::MariaDb => return,
-        Dialect::Postgres if verb == Verb::Upsert => {
+        Dialect::Postgres if verb.is_upsert() => {
             writer.raw(" RETURNING ").name(table.name()).raw(".xmax = 0");
         }
         Dialect::Postgres if with_key => {
@@ -125,7 +132,7 @@ pub(crate) fn push_returning(
         Dialect::Postgres => return,
     }
     if with_key {
-        writer.raw(if verb == Verb::Upsert { ", " } else { "" });
+        writer.raw(if verb.is_upsert() { ", " } else { "" });
         writer.columns(table, table.key().iter().copied());
     }
 }
@@ -177,12 +184,42 @@ pub fn overwrite(dialect: Dialect, table: &TableSchema, fields: FieldSet) -> Str
     writer.into_text()
 }
 
+/// As [`overwrite`], of the row with the values of these columns, such as those of a unique index. Parameters: `fields` in
+/// schema order, the columns in their order.
+#[must_use]
+pub fn overwrite_by(
+    dialect: Dialect,
+    table: &TableSchema,
+    fields: FieldSet,
+    columns: &[usize],
+) -> String {
+    let mut writer = Writer::new(dialect);
+    push_set(&mut writer, table, fields);
+    where_equal(&mut writer, table, columns);
+    writer.into_text()
+}
+
+/// The key of the row with the values of these columns. Parameters: the columns in their order.
+#[must_use]
+pub fn key_by(dialect: Dialect, table: &TableSchema, columns: &[usize]) -> String {
+    let mut writer = Writer::new(dialect);
+    writer.raw("SELECT ");
+    writer.columns(table, table.key().iter().copied());
+    writer.raw(" FROM ").name(table.name());
+    where_equal(&mut writer, table, columns);
+    writer.into_text()
+}
+
 fn push_update(writer: &mut Writer<'_>, table: &TableSchema, fields: FieldSet) {
+    push_set(writer, table, fields);
+    where_key(writer, table);
+}
+
+fn push_set(writer: &mut Writer<'_>, table: &TableSchema, fields: FieldSet) {
     writer.raw("UPDATE ").name(table.name()).raw(" SET ");
     set(writer, table, fields, |writer, _| {
         writer.placeholder();
     });
-    where_key(writer, table);
 }
 
 /// Whether there is a row with a key: one row, or none. Parameters: the key in key order.
@@ -260,8 +297,12 @@ pub(crate) fn raise_version(writer: &mut Writer<'_>, table: &TableSchema, empty:
 }
 
 fn where_key(writer: &mut Writer<'_>, table: &TableSchema) {
+    where_equal(writer, table, table.key());
+}
+
+fn where_equal(writer: &mut Writer<'_>, table: &TableSchema, columns: &[usize]) {
     writer.raw(" WHERE ");
-    writer.list(" AND ", table.key(), |writer, &place| {
+    writer.list(" AND ", columns, |writer, &place| {
         writer.compared(table, place).raw(" = ").compared_placeholder(table, place);
     });
 }

@@ -16,6 +16,9 @@ pub(crate) const VERBS: &[Verb] = &[
     Verb::Delete,
 ];
 
+/// An upsert on a unique index, whose columns follow.
+pub(crate) const UPSERT_ON: u8 = 6;
+
 pub(crate) const COMMIT: u8 = 1;
 pub(crate) const ROLLBACK: u8 = 2;
 pub(crate) const SAVEPOINT: u8 = 3;
@@ -97,15 +100,26 @@ pub fn write(
     out: &mut Vec<u8>,
     id: u32,
     handle: u32,
-    (verb, fields): (Verb, FieldSet),
+    (table, verb, fields): (&TableSchema, Verb, FieldSet),
     values: &[Value<'_>],
 ) -> Result<()> {
     frame::encode(out, FrameKind::Write, false, id, |out| {
         out.encode_u32(handle);
-        out.encode_u8(schema::number_of(VERBS, &verb));
-        value::encode_fields(out, fields);
+        encode_verb(out, table, verb, fields);
         value::encode_row(out, values)
     })
+}
+
+/// A verb: of an upsert on a unique index the index's columns follow. Then the columns that it sets.
+#[inline]
+fn encode_verb(out: &mut Vec<u8>, table: &TableSchema, verb: Verb, fields: FieldSet) {
+    if let Verb::UpsertOn(_) = verb {
+        out.encode_u8(UPSERT_ON);
+        value::encode_fields(out, verb.conflict_columns(table).iter().copied().collect());
+    } else {
+        out.encode_u8(schema::number_of(VERBS, &verb));
+    }
+    value::encode_fields(out, fields);
 }
 
 /// An update or delete by a condition.
@@ -148,12 +162,11 @@ pub fn batch(
 pub fn batch_run(
     out: &mut Vec<u8>,
     handle: u32,
-    (verb, fields): (Verb, FieldSet),
+    (table, verb, fields): (&TableSchema, Verb, FieldSet),
     rows: &[u8],
 ) -> Result<()> {
     out.encode_u32(handle);
-    out.encode_u8(schema::number_of(VERBS, &verb));
-    value::encode_fields(out, fields);
+    encode_verb(out, table, verb, fields);
     out.encode_bytes(rows)
 }
 

@@ -16,6 +16,10 @@ const UUID_KEY: u8 = 2;
 const CHANGED: u8 = 3;
 const IGNORED: u8 = 4;
 const FAILED: u8 = 5;
+/// Updated by an upsert on a unique index; followed by the row's integer key.
+const UPDATED_INTEGER: u8 = 6;
+/// The same with a key of 16 bytes.
+const UPDATED_UUID: u8 = 7;
 
 /// The outcome of consecutive rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +29,7 @@ enum OutcomeGroup {
     UuidKey(Uuid),
     Changed(u64),
     Ignored,
+    Updated(GeneratedKey),
 }
 
 /// Collects outcomes for a response.
@@ -47,6 +52,7 @@ impl OutcomeWriter {
             Ok(Outcome::Inserted(None)) => OutcomeGroup::Inserted,
             Ok(Outcome::Changed(rows)) => OutcomeGroup::Changed(rows),
             Ok(Outcome::Ignored) => OutcomeGroup::Ignored,
+            Ok(Outcome::Updated(key)) => OutcomeGroup::Updated(key),
             Err(error) => {
                 self.close();
                 self.bytes.encode_u8(FAILED);
@@ -118,6 +124,14 @@ impl OutcomeWriter {
                 bytes.encode_u64(rows);
             }
             OutcomeGroup::Ignored => start(IGNORED),
+            OutcomeGroup::Updated(GeneratedKey::Int(key)) => {
+                start(UPDATED_INTEGER);
+                bytes.encode_u64(key.cast_unsigned());
+            }
+            OutcomeGroup::Updated(GeneratedKey::Uuid(key)) => {
+                start(UPDATED_UUID);
+                bytes.extend_from_slice(key.as_bytes());
+            }
         }
     }
 }
@@ -131,7 +145,7 @@ fn follows(open: OutcomeGroup, count: u32, next: OutcomeGroup) -> bool {
         (OutcomeGroup::IntegerKeys(first), OutcomeGroup::IntegerKeys(key)) => {
             first.checked_add(count.into()) == Some(key)
         }
-        (OutcomeGroup::UuidKey(_), _) => false,
+        (OutcomeGroup::UuidKey(_) | OutcomeGroup::Updated(_), _) => false,
         (open, next) => open == next,
     }
 }
@@ -151,7 +165,8 @@ impl<'a> OutcomeList<'a> {
     fn read(&mut self) -> Result<Result<Outcome>> {
         let tag = self.reader.u8()?;
         let count = self.reader.u32()?;
-        if count == 0 || (count > 1 && matches!(tag, UUID_KEY | FAILED)) {
+        let is_single = matches!(tag, UUID_KEY | FAILED | UPDATED_INTEGER | UPDATED_UUID);
+        if count == 0 || (count > 1 && is_single) {
             return Err(corrupt(format!("an outcome for {count} rows")));
         }
         let group = match tag {
@@ -166,6 +181,11 @@ impl<'a> OutcomeList<'a> {
             UUID_KEY => OutcomeGroup::UuidKey(Uuid::from_bytes(self.reader.bytes16()?)),
             CHANGED => OutcomeGroup::Changed(self.reader.u64()?),
             IGNORED => OutcomeGroup::Ignored,
+            UPDATED_INTEGER => OutcomeGroup::Updated(GeneratedKey::Int(self.reader.i64()?)),
+            UPDATED_UUID => {
+                let key = Uuid::from_bytes(self.reader.bytes16()?);
+                OutcomeGroup::Updated(GeneratedKey::Uuid(key))
+            }
             FAILED => return error::read(&mut self.reader).map(Err),
             other => return Err(wrong("an outcome", other)),
         };
@@ -187,6 +207,7 @@ impl<'a> OutcomeList<'a> {
             OutcomeGroup::UuidKey(key) => Outcome::Inserted(Some(GeneratedKey::Uuid(*key))),
             OutcomeGroup::Changed(rows) => Outcome::Changed(*rows),
             OutcomeGroup::Ignored => Outcome::Ignored,
+            OutcomeGroup::Updated(key) => Outcome::Updated(*key),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! Decodes requests, for servers.
 
 use crate::encode_request::{
-    COMMIT, CONTINUE, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SELECT, STATEMENT, TEXT, VERBS,
+    COMMIT, CONTINUE, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SELECT, STATEMENT, TEXT,
+    UPSERT_ON, VERBS,
 };
 use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::of_number;
@@ -145,8 +146,7 @@ impl BatchPart<'_> {
     pub fn read_into(mut self, batch: &mut WriteBatch, handles: &Handles) -> Result<()> {
         while !self.runs.is_empty() {
             let table = handles.table(self.runs.u32()?)?;
-            let verb = of_number(VERBS, self.runs.u8()?, "a verb")?;
-            let fields = value::read_fields(&mut self.runs)?;
+            let (verb, fields) = read_verb(&mut self.runs, table)?;
             batch.push_run(table, verb, fields, self.runs.bytes()?)?;
         }
         Ok(())
@@ -178,8 +178,7 @@ impl<'a> Request<'a> {
         Ok(match header.kind {
             FrameKind::Write => {
                 let table = Arc::clone(handles.table(reader.u32()?)?);
-                let verb = of_number(VERBS, reader.u8()?, "a verb")?;
-                let fields = value::read_fields(reader)?;
+                let (verb, fields) = read_verb(reader, &table)?;
                 let row = table.check_encoded(verb == Verb::Delete, reader.bytes()?)?;
                 Self::Write { table, verb, fields, row }
             }
@@ -239,6 +238,18 @@ impl<'a> Request<'a> {
             other => return Err(corrupt(format!("{other:?} is not a request"))),
         })
     }
+}
+
+/// A verb, and the columns that it sets.
+fn read_verb(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<(Verb, FieldSet)> {
+    let verb = match reader.u8()? {
+        UPSERT_ON => {
+            let columns: Vec<usize> = value::read_fields(reader)?.iter().collect();
+            table.upsert_verb(&columns)?
+        }
+        number => of_number(VERBS, number, "a verb")?,
+    };
+    Ok((verb, value::read_fields(reader)?))
 }
 
 fn control<'a>(reader: &mut MessageReader<'a>) -> Result<TransactionControl<'a>> {

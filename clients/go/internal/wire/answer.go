@@ -61,13 +61,15 @@ const (
 	Changed
 	Ignored
 	Failed
+	UpdatedInteger
+	UpdatedKey
 )
 
 // Group is the outcome of consecutive rows.
 type Group struct {
 	Tag  uint8
 	Rows uint32
-	// Value is the first integer key, or how many rows each has changed.
+	// Value is the first integer key, the key of the updated row, or how many rows each has changed.
 	Value int64
 	Key   [16]byte
 	Err   *Error
@@ -79,13 +81,14 @@ func ParseOutcomes(body []byte) ([]Group, error) {
 	var groups []Group
 	for len(r.Data) > 0 {
 		g := Group{Tag: r.U8(), Rows: r.U32()}
-		if g.Rows == 0 || g.Rows > 1 && (g.Tag == KeyGiven || g.Tag == Failed) {
+		isSingle := g.Tag == KeyGiven || g.Tag >= Failed
+		if g.Rows == 0 || g.Rows > 1 && isSingle {
 			r.fail("%d rows of one outcome", g.Rows)
 		}
 		switch g.Tag {
-		case IntegerKeys, Changed:
+		case IntegerKeys, Changed, UpdatedInteger:
 			g.Value = int64(r.U64())
-		case KeyGiven:
+		case KeyGiven, UpdatedKey:
 			copy(g.Key[:], r.Raw(16))
 		case Failed:
 			g.Err = readError(r)

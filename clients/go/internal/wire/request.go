@@ -3,6 +3,7 @@ package wire
 // Verbs, by their numbers.
 var Verbs = []string{
 	"insert", "insert_or_ignore", "insert_or_replace", "upsert", "update", "delete",
+	"upsert_on",
 }
 
 // Numbers of verbs.
@@ -13,6 +14,8 @@ const (
 	Upsert
 	Update
 	Delete
+	// UpsertOn is an upsert on a unique index: its set is the index's columns, then those that it sets.
+	UpsertOn
 )
 
 // Steps of a transaction, by their numbers.

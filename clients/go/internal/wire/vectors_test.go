@@ -245,7 +245,11 @@ func putSource(w *Writer, from object) {
 }
 
 func putRun(w *Writer, m object) {
-	PutRun(w, uint32(number(m["table"])), place(Verbs, text(m["verb"])), SetOf(numbers(m["columns"])))
+	sets := SetOf(numbers(m["columns"]))
+	if by, ok := m["by"]; ok {
+		sets = append(SetOf(numbers(by)), sets...)
+	}
+	PutRun(w, uint32(number(m["table"])), place(Verbs, text(m["verb"])), sets)
 }
 
 // put appends what a client sends, made of a message.
@@ -431,6 +435,11 @@ func checkGroups(groups []Group, expected []any) error {
 			copy(made.Key[:], value(key).([]byte))
 		} else if count, ok := from["changed"]; ok {
 			made.Tag, made.Value = Changed, int64(number(count))
+		} else if key, ok := from["updated_integer"]; ok {
+			made.Tag, made.Value = UpdatedInteger, int64(number(key))
+		} else if key, ok := from["updated_key"]; ok {
+			made.Tag = UpdatedKey
+			copy(made.Key[:], value(key).([]byte))
 		} else if _, ok := from["ignored"]; ok {
 			made.Tag = Ignored
 		} else if failed, ok := from["failed"]; ok {

@@ -18,9 +18,9 @@ export interface Welcome {
 
 /** The outcome of consecutive rows. */
 export interface Group {
-  tag: "keys" | "inserted" | "key" | "changed" | "ignored" | "failed";
+  tag: "keys" | "inserted" | "key" | "changed" | "ignored" | "failed" | "updated" | "updated_key";
   rows: number;
-  /** The first integer key, or how many rows each has changed. */
+  /** The first integer key, the key of the updated row, or how many rows each has changed. */
   value?: bigint;
   key?: Uint8Array;
   error?: BobakError;
@@ -55,18 +55,19 @@ function readError(r: Reader): BobakError {
 
 export const count = (body: Buffer): bigint => whole(body, (r) => r.u64());
 
-const groupTags = ["keys", "inserted", "key", "changed", "ignored", "failed"] as const;
+const groupTags = ["keys", "inserted", "key", "changed", "ignored", "failed", "updated", "updated_key"] as const;
 
 export function outcomes(body: Buffer): Group[] {
   const r = new Reader(body);
   const groups: Group[] = [];
   while (!r.isEmpty) {
-    const tag = groupTags[r.upTo(5, "an outcome")]!;
+    const tag = groupTags[r.upTo(7, "an outcome")]!;
     const group: Group = { tag, rows: r.u32() };
-    if (group.rows === 0 || (group.rows > 1 && (tag === "key" || tag === "failed"))) throw new Garbled("a group of outcomes");
-    if (tag === "keys") group.value = r.i64();
+    const isSingle = tag === "key" || tag === "failed" || tag === "updated" || tag === "updated_key";
+    if (group.rows === 0 || (group.rows > 1 && isSingle)) throw new Garbled("a group of outcomes");
+    if (tag === "keys" || tag === "updated") group.value = r.i64();
     else if (tag === "changed") group.value = r.u64();
-    else if (tag === "key") group.key = Uint8Array.from(r.raw(16));
+    else if (tag === "key" || tag === "updated_key") group.key = Uint8Array.from(r.raw(16));
     else if (tag === "failed") group.error = readError(r);
     groups.push(group);
   }

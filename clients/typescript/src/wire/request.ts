@@ -3,7 +3,7 @@ import { BobakError } from "../errors.js";
 import type { Stored, Writer } from "./code.js";
 import { describe, types, type TableSchema, type Type } from "./schema.js";
 
-export const verbs = ["insert", "insert_or_ignore", "insert_or_replace", "upsert", "update", "delete"] as const;
+export const verbs = ["insert", "insert_or_ignore", "insert_or_replace", "upsert", "update", "delete", "upsert_on"] as const;
 export type Verb = (typeof verbs)[number];
 export const steps = ["begin", "commit", "rollback", "savepoint", "release", "roll_back_to"] as const;
 export type Step = (typeof steps)[number];
@@ -66,17 +66,23 @@ export function control(w: Writer, step: Step, name?: string): void {
 }
 
 /**
- * What precedes the row of a write, or the rows of a run of a batch.
+ * What precedes the row of a write, or the rows of a run of a batch. `by` is the columns of the unique index of an upsert.
  * @internal
  */
-export function run(w: Writer, table: number, verb: Verb, sets: readonly number[]): void {
+export function run(w: Writer, table: number, verb: Verb, sets: readonly number[], by?: readonly number[]): void {
+  w.u32(table).u8(verbs.indexOf(verb));
+  if (by) places(w, by);
+  places(w, sets);
+}
+
+function places(w: Writer, sets: readonly number[]): void {
   const words: bigint[] = [];
   for (const place of sets) {
     const word = Math.floor(place / 64);
     while (words.length <= word) words.push(0n);
     words[word]! |= 1n << BigInt(place % 64);
   }
-  w.u32(table).u8(verbs.indexOf(verb)).u8(words.length);
+  w.u8(words.length);
   for (const word of words) w.u64(word);
 }
 

@@ -112,6 +112,16 @@ where
         self.send(move |queue, drop| queue.insert_key(drop, Verb::Upsert, &record))
     }
 
+    /// Inserts the record, or updates the one with the same values in the columns of a unique index: see
+    /// [`Table::upsert_on`].
+    pub fn upsert_on<S: Selection<T> + Send + 'static>(
+        &self,
+        columns: S,
+        record: T,
+    ) -> DbFuture<Result<T::Key>> {
+        self.write(move |table| table.upsert_on(columns, &record))
+    }
+
     /// Overwrites the stored record with the same key: see [`Table::update`].
     pub fn update(&self, record: T) -> DbFuture<Result<()>> {
         self.send(move |queue, drop| queue.update(drop, &record))

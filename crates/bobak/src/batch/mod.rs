@@ -8,13 +8,14 @@ pub use bobak_core::{GeneratedKey, OnError, Outcome};
 pub use options::{BatchOptions, OnConflict};
 pub use report::BatchReport;
 
+use crate::access::upsert_verb;
 use crate::catalog::Catalog;
 use crate::dynamic::{self, DynTable};
 use crate::handle::LendSession;
 use crate::parameters::Parameters;
 use bobak_core::{
-    DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result, Session, TableSchema,
-    TransactionControl, Value, Verb, Write, WriteBatch, prepare_batched_dynamic,
+    DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result, Selection, Session,
+    TableSchema, TransactionControl, Value, Verb, Write, WriteBatch, prepare_batched_dynamic,
 };
 use std::sync::Arc;
 
@@ -132,6 +133,16 @@ impl<'a> Batch<'a> {
         self.add(Verb::Upsert, record)
     }
 
+    /// Adds an insert or, if a record has the same values in the columns of a unique index, an update. See
+    /// [`Table::upsert_on`](crate::Table::upsert_on). The outcome of an update is `Outcome::Updated` with the record's
+    /// key, if that is an integer or a UUID.
+    ///
+    /// # Errors
+    /// As [`insert`](Batch::insert); `Schema` for columns that are neither the key nor those of a unique index.
+    pub fn upsert_on<T: Record>(&mut self, columns: impl Selection<T>, record: &T) -> Result<()> {
+        self.add(upsert_verb(T::schema(), columns)?, record)
+    }
+
     /// Adds an update of the whole record. See [`Table::update`](crate::Table::update).
     ///
     /// # Errors
@@ -196,6 +207,20 @@ impl<'a> Batch<'a> {
         self.insert_row_as(table, Verb::Upsert, given, values)
     }
 
+    /// As [`upsert_row`](Batch::upsert_row), by the columns of a unique index. See [`DynTable::upsert_on`].
+    ///
+    /// # Errors
+    /// As [`insert_row`](Batch::insert_row); `Schema` for columns that are neither the key nor those of a unique index.
+    pub fn upsert_row_on<N: AsRef<str>>(
+        &mut self,
+        table: &DynTable<'_>,
+        columns: impl IntoIterator<Item = N>,
+        row: &DynRow,
+    ) -> Result<()> {
+        let (values, given) = dynamic::arrange(table.schema(), row)?;
+        self.insert_row_as(table, table.upsert_verb(columns)?, given, values)
+    }
+
     /// Adds an update of the columns that the row names, by its key. See [`DynTable::update`].
     ///
     /// # Errors
@@ -226,7 +251,7 @@ impl<'a> Batch<'a> {
     ) -> Result<()> {
         self.bind_dynamic(table)?;
         let schema = table.schema();
-        let fields = if verb == Verb::Upsert { self.last.1 } else { FieldSet::EMPTY };
+        let fields = if verb.is_upsert() { self.last.1 } else { FieldSet::EMPTY };
         let mut values = dynamic::accept(schema, given, values)?;
         prepare_batched_dynamic(schema, verb, &mut values)?;
         self.push(&table.schema_for(given), verb, fields, &values)
@@ -272,8 +297,7 @@ impl<'a> Batch<'a> {
     fn add<T: Record>(&mut self, verb: Verb, record: &T) -> Result<()> {
         self.bind::<T>()?;
         self.check_usable()?;
-        let sets = matches!(verb, Verb::Update | Verb::Upsert);
-        let fields = if sets { self.last.1 } else { FieldSet::EMPTY };
+        let fields = if verb.sets_fields() { self.last.1 } else { FieldSet::EMPTY };
         self.writes.push_record(verb, fields, record)?;
         self.added()
     }

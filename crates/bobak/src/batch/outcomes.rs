@@ -28,6 +28,8 @@ enum SpanOutcome {
     Changed(u64),
     Ignored,
     /// One row.
+    Updated(GeneratedKey),
+    /// One row.
     Failed(Error),
 }
 
@@ -84,6 +86,7 @@ impl OutcomeSpan {
             SpanOutcome::Uuid(key) => Outcome::Inserted(Some(GeneratedKey::Uuid(*key))),
             SpanOutcome::Changed(rows) => Outcome::Changed(*rows),
             SpanOutcome::Ignored => Outcome::Ignored,
+            SpanOutcome::Updated(key) => Outcome::Updated(*key),
             SpanOutcome::Failed(error) => return Err(error),
         })
     }
@@ -96,6 +99,7 @@ impl From<Result<Outcome>> for SpanOutcome {
             Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => Self::Inserted(Some(key)),
             Ok(Outcome::Inserted(Some(GeneratedKey::Uuid(key)))) => Self::Uuid(key),
             Ok(Outcome::Changed(rows)) => Self::Changed(rows),
+            Ok(Outcome::Updated(key)) => Self::Updated(key),
             Ok(Outcome::Ignored) => Self::Ignored,
             Err(error) => Self::Failed(error),
         }

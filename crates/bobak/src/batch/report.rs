@@ -37,13 +37,14 @@ impl BatchReport {
         self.outcomes.iter()
     }
 
-    /// The key that the engine or Bobak generated for a row; `None` if the caller gave it, or the row was not inserted.
+    /// The key that the engine or Bobak generated for a row, or that of a row that an
+    /// [`upsert_on`](crate::Batch::upsert_on) updated; `None` if the caller gave it, or the row was not inserted.
     #[must_use]
     pub fn generated_key<K: Key>(&self, row: usize) -> Option<K> {
-        let Some(Ok(Outcome::Inserted(Some(key)))) = self.outcome(row) else {
-            return None;
-        };
-        key.to_key().ok()
+        match self.outcome(row)? {
+            Ok(Outcome::Inserted(Some(key)) | Outcome::Updated(key)) => key.to_key().ok(),
+            _ => None,
+        }
     }
 }
 
@@ -54,6 +55,7 @@ impl BatchReport {
         match outcome {
             Outcome::Inserted(_) => self.inserted += 1,
             Outcome::Changed(rows) => self.changed += rows,
+            Outcome::Updated(_) => self.changed += 1,
             Outcome::Ignored => self.ignored += 1,
         }
         if keep {

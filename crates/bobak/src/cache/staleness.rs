@@ -227,8 +227,10 @@ impl Staleness<'_> {
         match verb {
             // A new row is not cached yet.
             Verb::Insert | Verb::InsertOrIgnore => {}
-            // Rows with the same unique values are deleted, too.
-            Verb::InsertOrReplace => pending.extend(stores.map(PendingWrite::all)),
+            // Rows with the same unique values are deleted, or updated, too.
+            Verb::InsertOrReplace | Verb::UpsertOn(_) => {
+                pending.extend(stores.map(PendingWrite::all));
+            }
             Verb::Upsert | Verb::Update | Verb::Delete if stores.peek().is_some() => {
                 // Without a plain key, all rows.
                 let key = key();

@@ -119,9 +119,9 @@ impl WriteQueue {
         wrap: fn(T::Key) -> R,
         convert: fn(Outcome, Option<R>) -> Result<R>,
     ) -> Result<Ticket<R>> {
-        let fields = match verb {
-            Verb::Upsert => T::schema().updated_fields(),
-            _ => FieldSet::EMPTY,
+        let fields = match verb.sets_fields() {
+            true => T::schema().updated_fields(),
+            false => FieldSet::EMPTY,
         };
         let mut made = None;
         let row = self.push(on_drop, |batch| {

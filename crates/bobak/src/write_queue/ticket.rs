@@ -127,7 +127,7 @@ impl<R> fmt::Debug for Ticket<R> {
 /// The key that the engine generated, or else the given one.
 pub(super) fn key_or_given<K: Key>(outcome: Outcome, given: Option<K>) -> Result<K> {
     match outcome {
-        Outcome::Inserted(Some(key)) => key.to_key(),
+        Outcome::Inserted(Some(key)) | Outcome::Updated(key) => key.to_key(),
         _ => given.ok_or_else(|| Error::new(ErrorKind::Misuse, "the key was already taken")),
     }
 }

@@ -48,6 +48,68 @@ fn upsert_ignore_and_replace() {
 }
 
 #[test]
+fn upserts_by_unique_columns_keep_the_stored_key() {
+    #[derive(Record, Debug, Clone, PartialEq)]
+    #[record(index(shop, number, unique))]
+    struct Till {
+        #[record(key = "given")]
+        code: String,
+        shop: i64,
+        number: i32,
+        text: String,
+    }
+    on_each(|place| {
+        let db = place.open(Db::builder().record::<Person>().record::<Note>().record::<Till>());
+        let people = db.table::<Person>().unwrap();
+        let id = people.insert(&person("ada", 1)).unwrap();
+        let mut ada = Person { id: 70, ..person("ADA", 2) };
+        assert_eq!(people.upsert_on(Person::EMAIL, &mut ada).unwrap(), id);
+        assert_eq!(people.require(id).unwrap(), ada, "under its collation, with its own key");
+        let mut bob = person("bob", 3);
+        assert_eq!(people.upsert_on(Person::EMAIL, &mut bob).unwrap(), 2);
+        assert_eq!(bob.id, 2);
+        assert_eq!(people.upsert_on(Person::ID, &Person { age: 4, ..bob.clone() }).unwrap(), 2);
+        let error = people.upsert_on(Person::AGE, &bob).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Schema);
+        assert!(error.to_string().contains("(id), (email), not (age)"), "{error}");
+        let mut batch = db.batch(BatchOptions::new());
+        batch.upsert_on(Person::EMAIL, &person("bob", 5)).unwrap();
+        batch.upsert_on(Person::EMAIL, &person("eve", 6)).unwrap();
+        let report = batch.finish().unwrap();
+        assert_eq!((report.inserted, report.changed), (1, 1));
+        assert_eq!((report.generated_key(0), report.generated_key(1)), (Some(2_i64), Some(3)));
+        assert_eq!(people.require(2).unwrap().age, 5);
+
+        // Keys of other kinds are read.
+        let tills = db.table::<Till>().unwrap();
+        let till = |code: &str, text: &str| Till {
+            code: code.into(),
+            shop: 1,
+            number: 2,
+            text: text.into(),
+        };
+        tills.insert(&till("a", "x")).unwrap();
+        let mut other = till("b", "y");
+        assert_eq!(tills.upsert_on((Till::NUMBER, Till::SHOP), &mut other).unwrap(), "a");
+        assert_eq!((other, tills.count(Query::all()).unwrap()), (till("a", "y"), 1));
+
+        let dynamic = db.dynamic("person").unwrap();
+        let mut row = DynRow::new();
+        row.set("name", "Eve").unwrap();
+        row.set("age", 7).unwrap();
+        row.set("balance", Currency::ZERO).unwrap();
+        let email = people.require(3).unwrap().email.unwrap();
+        row.set("email", email.to_uppercase()).unwrap();
+        assert_eq!(dynamic.upsert_on(["email"], &row).unwrap(), [Value::Int(3)]);
+        let mut batch = db.batch(BatchOptions::new());
+        batch.upsert_row_on(&dynamic, ["email"], &row).unwrap();
+        assert_eq!(batch.finish().unwrap().changed, 1);
+        assert_eq!(people.require(3).unwrap().name, "Eve");
+        assert_eq!(dynamic.upsert_on(["age"], &row).unwrap_err().kind(), ErrorKind::Schema);
+    });
+}
+
+#[test]
 fn chosen_fields_are_set_and_incremented() {
     on_each(|place| {
         let db = place.people();

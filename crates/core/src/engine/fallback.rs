@@ -93,6 +93,52 @@ pub fn change<S: Session + ?Sized>(session: &S, change: &BulkChange<'_>) -> Resu
     })
 }
 
+/// [`Verb::UpsertOn`] by a query and a write, for [`Session::write`].
+///
+/// # Errors
+/// As [`Session::write`].
+pub fn upsert_on<S: Session + ?Sized>(session: &S, write: &Write<'_>) -> Result<Outcome> {
+    let table = write.table;
+    atomically(session, SAVEPOINT, || {
+        let Some(mut row) = conflicting_row(session, write)? else {
+            return session.write(&Write { verb: Verb::Insert, ..*write });
+        };
+        for column in write.fields.iter() {
+            if let (Some(slot), Some(value)) = (row.get_mut(column), write.values.get(column)) {
+                *slot = value.clone().into_owned();
+            }
+        }
+        session.write(&Write { verb: Verb::Update, values: &row, ..*write })?;
+        Ok(Outcome::of_updated(table, |at| row.get(at).map_or(ValueRef::Null, Value::as_ref)))
+    })
+}
+
+/// The row that an upsert would update: the one with the written values in the columns of
+/// [`Verb::conflict_columns`].
+///
+/// # Errors
+/// As [`Session::query`].
+pub fn conflicting_row<S: Session + ?Sized>(
+    session: &S,
+    write: &Write<'_>,
+) -> Result<Option<Vec<Value<'static>>>> {
+    let columns = write.verb.conflict_columns(write.table);
+    let values: Vec<ValueRef<'_>> = columns
+        .iter()
+        .map(|&at| write.values.get(at).map_or(ValueRef::Null, Value::as_ref))
+        .collect();
+    // NULL equals no other value.
+    if columns.is_empty() || values.iter().any(|value| value.is_null()) {
+        return Ok(None);
+    }
+    let mut found = None;
+    select_equal(session, write.table, columns, values, &mut |row| {
+        found = Some((0..row.len()).map(|at| row.get(at).to_owned()).collect());
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// [`Session::get`] by a query.
 ///
 /// # Errors
@@ -109,13 +155,24 @@ pub fn get<S: Session + ?Sized>(
             Error::wrong_number(ErrorKind::Mismatch, key.len(), columns.len(), "key column");
         return Err(error.in_table(table.name()));
     }
-    let equal = |(&column, value): (&usize, &Value<'_>)| Condition::Compare {
+    select_equal(session, table, columns, key.iter().map(Value::as_ref), row)
+}
+
+/// Passes the first row with these values in the columns to `row`; returns `false` if there is none.
+fn select_equal<'v, S: Session + ?Sized>(
+    session: &S,
+    table: &Arc<TableSchema>,
+    columns: &[usize],
+    values: impl IntoIterator<Item = ValueRef<'v>>,
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+) -> Result<bool> {
+    let equal = |(&column, value): (&usize, ValueRef<'_>)| Condition::Compare {
         column,
         comparison: Comparison::Equal,
-        value: value.as_ref().to_owned(),
+        value: value.to_owned(),
     };
     let mut select = Select::all(table);
-    select.condition = Some(Condition::And(columns.iter().zip(key).map(equal).collect()));
+    select.condition = Some(Condition::And(columns.iter().zip(values).map(equal).collect()));
     let mut found = false;
     session.query(&Source::Select(&select), &mut |lent| {
         found = true;

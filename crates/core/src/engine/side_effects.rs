@@ -61,7 +61,7 @@ impl SideEffects {
         let hits = |when: CausingWrite| match when {
             CausingWrite::Written => true,
             CausingWrite::Deleted => matches!(verb, Verb::Delete | Verb::InsertOrReplace),
-            CausingWrite::Updated => matches!(verb, Verb::Update | Verb::Upsert),
+            CausingWrite::Updated => verb.sets_fields(),
         };
         let here =
             |(name, when): &(String, CausingWrite)| hits(*when) && name.eq_ignore_ascii_case(table);

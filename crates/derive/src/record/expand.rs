@@ -288,9 +288,13 @@ fn read_from(table: &RecordAst<'_>) -> TokenStream {
 
 /// Sets the fields that a write sets; nothing for a record without such fields.
 fn set_written(table: &RecordAst<'_>) -> Option<TokenStream> {
-    let has_key = !table.given_key && table.key_columns().count() == 1;
-    let is_key =
-        |column: &FieldAst<'_>| has_key && table.key_columns().any(|key| std::ptr::eq(key, column));
+    let is_made = !table.given_key && table.key_columns().count() == 1;
+    // An upsert on a unique index sets the key of the row that it updates.
+    let is_unique = table.columns.iter().any(|column| column.attrs.unique.is_some())
+        || table.indexes.iter().any(|index| index.unique);
+    let is_key = |column: &FieldAst<'_>| {
+        (is_made || is_unique) && table.key_columns().any(|key| std::ptr::eq(key, column))
+    };
     let arms: Vec<_> = table
         .places()
         .filter(|(_, column)| !column.attrs.roles.is_empty() || is_key(column))

@@ -102,20 +102,30 @@ impl StoredTable {
         own_key: Option<&[u8]>,
     ) -> Result<Option<(usize, Vec<u8>)>> {
         for index in 0..=self.schema.indexes().len() {
-            let is_unique =
-                index == 0 || self.schema.indexes().get(index - 1).is_some_and(|i| i.unique);
-            let columns = self.index_columns(index);
-            // NULL equals no other value.
-            if !is_unique || columns.iter().any(|column| row.value(*column).is_null()) {
-                continue;
-            }
-            if let Some(found) = store.find(index, &self.index_key(index, row))?
+            if let Some(found) = self.conflict_in(store, index, row)?
                 && own_key != Some(&self.index_key(0, EncodedRow::new(&found)))
             {
                 return Ok(Some((index, found)));
             }
         }
         Ok(None)
+    }
+
+    /// The stored row with the row's values in one index, if that is unique.
+    fn conflict_in(
+        &self,
+        store: &dyn RowStore,
+        index: usize,
+        row: EncodedRow<'_>,
+    ) -> Result<Option<Vec<u8>>> {
+        let is_unique =
+            index == 0 || self.schema.indexes().get(index - 1).is_some_and(|index| index.unique);
+        let columns = self.index_columns(index);
+        // NULL equals no other value.
+        if !is_unique || columns.iter().any(|column| row.value(*column).is_null()) {
+            return Ok(None);
+        }
+        store.find(index, &self.index_key(index, row))
     }
 
     fn encode<'v>(&self, value: impl Fn(usize) -> ValueRef<'v>) -> Result<Vec<u8>> {
@@ -189,6 +199,21 @@ fn insert(store: &mut dyn RowStore, table: &StoredTable, write: &Write<'_>) -> R
     })?;
     let row = EncodedRow::new(&row);
     table.rules.check(&table.schema, row)?;
+    if write.verb.is_upsert() {
+        let index = match write.verb {
+            Verb::UpsertOn(index) => table.schema.index_of_upsert(write.table, index)? + 1,
+            _ => 0,
+        };
+        if let Some(old) = table.conflict_in(store, index, row)? {
+            let old = EncodedRow::new(&old);
+            let outcome = set_fields(store, table, write, old)?;
+            // An update does not change the key.
+            return Ok(match index {
+                0 => outcome,
+                _ => Outcome::of_updated(&table.schema, |column| old.value(column)),
+            });
+        }
+    }
     match (write.verb, table.conflict(store, row, None)?) {
         (_, None) => {}
         (Verb::InsertOrIgnore, Some(_)) => return Ok(Outcome::Ignored),
@@ -198,9 +223,6 @@ fn insert(store: &mut dyn RowStore, table: &StoredTable, write: &Write<'_>) -> R
                 store.replace(Some(EncodedRow::new(&old)), None)?;
                 conflict = table.conflict(store, row, None)?;
             }
-        }
-        (Verb::Upsert, Some((0, old))) => {
-            return set_fields(store, table, write, EncodedRow::new(&old));
         }
         (_, Some((index, _))) => return Err(duplicate_error(&table.schema, index)),
     }

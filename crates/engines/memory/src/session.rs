@@ -322,8 +322,7 @@ fn write_row(
     row: EncodedRow<'_>,
     buffer: &mut Vec<u8>,
 ) -> Result<Outcome> {
-    let position = state.find(write.table)?;
-    let writer = WriteExecutor::new(position, write.table, write.verb, write.fields);
+    let writer = WriteExecutor::new(state, write.table, write.verb, write.fields)?;
     writer.write(Arc::make_mut(state), row, buffer)
 }
 
@@ -345,15 +344,13 @@ fn run_batch(
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
     for run in batch.runs() {
-        let writer = state
-            .find(run.table)
-            .map(|position| WriteExecutor::new(position, run.table, run.verb, run.fields));
-        let writer = match (writer, on_error) {
+        let new_writer = |state| WriteExecutor::new(state, run.table, run.verb, run.fields);
+        let writer = match (new_writer(state), on_error) {
             (Ok(writer), _) => writer,
             (Err(error), OnError::Stop) => return Err(error.at_row(run.first)),
             (Err(_), OnError::Continue) => {
                 for row in run.first..run.first + run.rows {
-                    let missing = state.find(run.table).map(|_| Outcome::Ignored);
+                    let missing = new_writer(state).map(|_| Outcome::Ignored);
                     each(missing.map_err(|error| error.at_row(row)));
                 }
                 continue;

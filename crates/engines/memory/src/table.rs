@@ -105,6 +105,12 @@ impl TableState {
         })
     }
 
+    /// Another row with the same values in one unique index.
+    #[inline]
+    pub fn conflict_in(&self, index: usize, row: EncodedRow<'_>) -> Option<u32> {
+        self.indexes.get(index)?.conflict(self, row)
+    }
+
     /// The error for a [`conflict`](Self::conflict).
     #[cold]
     pub fn duplicate(&self, index: usize) -> Error {

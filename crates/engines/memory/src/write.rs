@@ -20,6 +20,8 @@ pub(super) struct WriteExecutor {
     /// The table's position in the state.
     pub position: usize,
     verb: Verb,
+    /// The number of the index by which an upsert finds a row: 0 is the key's.
+    upsert_index: usize,
     fields: FieldSet,
     version: Option<usize>,
     /// The key column, if the engine generates keys.
@@ -27,13 +29,30 @@ pub(super) struct WriteExecutor {
 }
 
 impl WriteExecutor {
-    /// A writer for the table at `position`, as the given schema describes it.
-    pub fn new(position: usize, table: &TableSchema, verb: Verb, fields: FieldSet) -> Self {
+    /// A writer for a table, as the given schema describes it.
+    ///
+    /// # Errors
+    /// `Schema` if the table is missing or differs, or does not have the unique index of an upsert.
+    #[inline]
+    pub fn new(
+        state: &DatabaseState,
+        table: &Arc<TableSchema>,
+        verb: Verb,
+        fields: FieldSet,
+    ) -> Result<Self> {
+        let position = state.find(table)?;
+        let upsert_index = match verb {
+            Verb::UpsertOn(index) => {
+                state.table(position).schema.index_of_upsert(table, index)? + 1
+            }
+            _ => 0,
+        };
         let generated_key = match (table.key_generation(), table.key()) {
             (KeyGeneration::Engine, [column]) => Some(*column),
             _ => None,
         };
-        Self { position, verb, fields, version: table.version(), generated_key }
+        let version = table.version();
+        Ok(Self { position, verb, upsert_index, fields, version, generated_key })
     }
 
     /// Writes one row. `buffer` is reused memory.
@@ -72,16 +91,24 @@ impl WriteExecutor {
             _ => None,
         };
         table.check(EncodedRow::new(&bytes))?;
+        if self.verb.is_upsert()
+            && let Some(slot) = table.conflict_in(self.upsert_index, EncodedRow::new(&bytes))
+        {
+            let outcome = self.set_fields(state, slot, EncodedRow::new(&bytes), buffer)?;
+            let table = state.table(self.position);
+            return Ok(match (self.verb, table.row(slot)) {
+                (Verb::UpsertOn(_), Some(row)) => {
+                    Outcome::of_updated(&table.schema, |column| row.value(column))
+                }
+                _ => outcome,
+            });
+        }
         match (self.verb, table.conflict(EncodedRow::new(&bytes), None)) {
             (_, None) => {}
             (Verb::InsertOrIgnore, Some(_)) => return Ok(Outcome::Ignored),
             (Verb::InsertOrReplace, Some(_)) => {
                 AtomicStatement::run(state, |statement| self.replace(statement, bytes))?;
                 return Ok(Outcome::Inserted(given));
-            }
-            (Verb::Upsert, Some((0, slot))) => {
-                let row = EncodedRow::new(&bytes);
-                return self.set_fields(state, slot, row, buffer);
             }
             (_, Some((index, _))) => return Err(table.duplicate(index)),
         }

@@ -25,7 +25,17 @@ pub(crate) fn push_key(
     row: &dyn Row,
     parameters: &mut Vec<Wire>,
 ) -> Result<()> {
-    for &place in table.key() {
+    push_columns(table, table.key(), row, parameters)
+}
+
+/// The values of some columns of a row with all columns, as parameters that they are compared with.
+pub(crate) fn push_columns(
+    table: &TableSchema,
+    columns: &[usize],
+    row: &dyn Row,
+    parameters: &mut Vec<Wire>,
+) -> Result<()> {
+    for &place in columns {
         parameters.push(key_value(table, place, row.get(place))?);
     }
     Ok(())

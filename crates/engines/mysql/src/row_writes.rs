@@ -1,12 +1,12 @@
 //! Writes one row and returns its outcome.
 
 use crate::connection::Connection;
-use crate::keys::{check_count, needs_key, push_bare_key, push_key};
+use crate::keys::{check_count, needs_key, push_bare_key, push_columns, push_key};
 use crate::sql_texts::{SqlTextCache, SqlTextKind};
-use crate::values::decode::DecodedValue;
+use crate::values::decode::{BorrowedRow, DecodedValue};
 use crate::values::encode::encode;
 use bobak_core::{
-    Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Verb,
+    Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, ValueRef, Verb,
 };
 use mysql::Value as Wire;
 
@@ -27,6 +27,7 @@ pub(crate) fn write_row(
             other => other,
         },
         Verb::Upsert => upsert(connection, sql_texts, table, fields, row),
+        Verb::UpsertOn(_) => upsert_on(connection, sql_texts, table, (verb, fields), row),
         Verb::Update => update(connection, sql_texts, table, fields, row),
         Verb::Delete => delete(connection, sql_texts, table, row),
     }
@@ -99,6 +100,66 @@ fn upsert(
     }
 }
 
+/// An upsert on a unique index. Each statement commits by itself, so it tries again if another writer inserts or deletes the
+/// row between two of them.
+fn upsert_on(
+    connection: &mut Connection,
+    sql_texts: &SqlTextCache,
+    table: &TableSchema,
+    (verb, fields): (Verb, FieldSet),
+    row: &dyn Row,
+) -> Result<Outcome> {
+    check_count(table, row)?;
+    reject_null(table, row)?;
+    for is_last in [false, true] {
+        // Not ON DUPLICATE KEY UPDATE, which would take any unique rule for that of the index.
+        if let Some(outcome) = overwrite_by(connection, sql_texts, table, (verb, fields), row)? {
+            return Ok(outcome);
+        }
+        match insert(connection, sql_texts, table, Verb::Insert, row) {
+            Err(error) if error.kind() == ErrorKind::Duplicate && !is_last => {}
+            done => return done,
+        }
+    }
+    let message = "other writers insert and delete the row at the same time: try again";
+    Err(Error::new(ErrorKind::Busy, message).in_table(table.name()))
+}
+
+/// Sets the fields of the row with the same values in the upsert's columns; `None` if there is no such row.
+fn overwrite_by(
+    connection: &mut Connection,
+    sql_texts: &SqlTextCache,
+    table: &TableSchema,
+    (verb, fields): (Verb, FieldSet),
+    row: &dyn Row,
+) -> Result<Option<Outcome>> {
+    let dialect = connection.flavour.dialect;
+    let columns = verb.conflict_columns(table);
+    let mut parameters = Vec::with_capacity(row.len());
+    for place in fields.iter() {
+        parameters.push(encode(table, place, row.get(place))?);
+    }
+    push_columns(table, columns, row, &mut parameters)?;
+    let sql = sql_texts.text(dialect, table, SqlTextKind::OverwriteBy(verb, fields));
+    if connection.run(Some(table), &sql, parameters)?.matched == 0 {
+        return Ok(None);
+    }
+    let mut parameters = Vec::with_capacity(columns.len());
+    push_columns(table, columns, row, &mut parameters)?;
+    let sql = sql_texts.text(dialect, table, SqlTextKind::KeyBy(verb));
+    let mut outcome = None;
+    connection.each(Some(table), &sql, parameters, &mut |cells, columns| {
+        let found = BorrowedRow { cells, columns };
+        let value = |place: usize| {
+            let at = table.key().iter().position(|&key| key == place);
+            at.map_or(ValueRef::Null, |at| found.get(at))
+        };
+        outcome = Some(Outcome::of_updated(table, value));
+        Ok(true)
+    })?;
+    Ok(outcome)
+}
+
 /// Sets the fields of the row with this key; `false` if there is no such row.
 fn overwrite(
     connection: &mut Connection,
@@ -161,7 +222,7 @@ fn update(
 
 fn is_same(found: Option<&DecodedValue>, row: &dyn Row, place: usize) -> bool {
     match (found, row.get(place)) {
-        (Some(DecodedValue::Int(found)), bobak_core::ValueRef::Int(given)) => *found == given,
+        (Some(DecodedValue::Int(found)), ValueRef::Int(given)) => *found == given,
         _ => false,
     }
 }
@@ -179,10 +240,11 @@ fn delete(
     Ok(Outcome::Changed(done.affected.min(1)))
 }
 
-/// Rejects a required value is NULL, before an update could go round it: it sets some fields only.
+/// Rejects a row in which a required value is NULL, before an update could go round it: it sets some fields only.
 pub(crate) fn reject_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
     for (place, column) in table.columns().iter().enumerate() {
-        if !column.nullable && row.get(place).is_null() {
+        let is_made = needs_key(table, row) && table.key().contains(&place);
+        if !column.nullable && row.get(place).is_null() && !is_made {
             return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")
                 .in_table(table.name())
                 .in_column(column.name.as_ref()));

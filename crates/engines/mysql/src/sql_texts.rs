@@ -17,6 +17,10 @@ pub(crate) enum SqlTextKind {
     Update(FieldSet),
     /// Updates these fields of the row in any version.
     Overwrite(FieldSet),
+    /// Updates these fields of the row with the values of the upsert's columns, in any version.
+    OverwriteBy(Verb, FieldSet),
+    /// Reads the key of the row with the values of the upsert's columns.
+    KeyBy(Verb),
     /// Deletes one row.
     Delete,
     /// Reads one row.
@@ -61,6 +65,10 @@ fn make(dialect: Dialect, table: &TableSchema, kind: SqlTextKind) -> String {
         }
         SqlTextKind::Update(fields) => bobak_sql::update(dialect, table, fields),
         SqlTextKind::Overwrite(fields) => bobak_sql::overwrite(dialect, table, fields),
+        SqlTextKind::OverwriteBy(verb, fields) => {
+            bobak_sql::overwrite_by(dialect, table, fields, verb.conflict_columns(table))
+        }
+        SqlTextKind::KeyBy(verb) => bobak_sql::key_by(dialect, table, verb.conflict_columns(table)),
         SqlTextKind::Delete => bobak_sql::delete(dialect, table),
         SqlTextKind::Get => bobak_sql::get(dialect, table),
         SqlTextKind::Lock(keys) => bobak_sql::lock_keys(dialect, table, keys),

@@ -134,7 +134,7 @@ fn put_part(
 ) -> Result<()> {
     encode_request::batch(out, id, more, on_error, |out| {
         part.iter().try_for_each(|piece| {
-            let what = (piece.run.verb, piece.run.fields);
+            let what = (&**piece.run.table, piece.run.verb, piece.run.fields);
             encode_request::batch_run(out, piece.handle, what, piece.bytes)
         })
     })

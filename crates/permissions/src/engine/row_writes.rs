@@ -3,8 +3,9 @@
 use super::permission_session::PermissionSession;
 use super::table_permissions::{TablePermissions, check_value, row_denied, satisfies};
 use crate::policy::Permission;
+use bobak_core::engine::fallback::conflicting_row;
 use bobak_core::{
-    Condition, Error, ErrorKind, Outcome, Result, Row, TableSchema, Value, Verb, Write,
+    Condition, Error, ErrorKind, Outcome, Result, Row, TableSchema, Value, ValueRef, Verb, Write,
 };
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ const fn required(verb: Verb) -> &'static [Permission] {
     match verb {
         Verb::Insert | Verb::InsertOrIgnore => &[Permission::Insert],
         Verb::InsertOrReplace => &[Permission::Insert, Permission::Delete],
-        Verb::Upsert => &[Permission::Insert, Permission::Update],
+        Verb::Upsert | Verb::UpsertOn(_) => &[Permission::Insert, Permission::Update],
         Verb::Update => &[Permission::Update],
         Verb::Delete => &[Permission::Delete],
     }
@@ -66,7 +67,7 @@ impl PermissionSession<'_> {
                 check_new(rule, write.table, write.values)?;
                 self.inner.write(write)
             }
-            Verb::Upsert | Verb::Update | Verb::Delete => {
+            Verb::Upsert | Verb::UpsertOn(_) | Verb::Update | Verb::Delete => {
                 self.atomically(|| self.write_existing(permissions, write))
             }
         }
@@ -80,6 +81,7 @@ impl PermissionSession<'_> {
     ) -> Result<Outcome> {
         let table = write.table;
         let key: Vec<Value<'_>> = match write.verb {
+            Verb::UpsertOn(_) => return self.upsert_on(permissions, write),
             Verb::Delete => write.values.to_vec(),
             _ => {
                 table.key().iter().filter_map(|column| write.values.get(*column).cloned()).collect()
@@ -110,6 +112,26 @@ impl PermissionSession<'_> {
             }
         }
         self.inner.write(write)
+    }
+
+    /// Inserts a row, or updates the one that was found by its key: a caller describes the unique index, so the engine must
+    /// not find further rows by it.
+    fn upsert_on(&self, permissions: &TablePermissions, write: &Write<'_>) -> Result<Outcome> {
+        let table = write.table;
+        let Some(row) = conflicting_row(&*self.inner, write)? else {
+            check_new(permissions.check(Permission::Insert, table)?, table, write.values)?;
+            return self.inner.write(&Write { verb: Verb::Insert, ..*write });
+        };
+        let rule = permissions.check(Permission::Update, table)?;
+        if !satisfies(rule, table, &&row[..]) {
+            return Err(row_denied(table, "update"));
+        }
+        let row = updated(row, write)?;
+        if !satisfies(rule, table, &&row[..]) {
+            return Err(row_denied(table, "update a row to become"));
+        }
+        self.inner.write(&Write { verb: Verb::Update, values: &row, ..*write })?;
+        Ok(Outcome::of_updated(table, |at| row.get(at).map_or(ValueRef::Null, Value::as_ref)))
     }
 
     /// A copy of the row with this key.

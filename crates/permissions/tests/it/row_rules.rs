@@ -2,8 +2,8 @@
 
 use crate::shop::{As, assert_fails, on_each, order, text};
 use bobak_core::{
-    Assign, Collation, ColumnSchema, Condition, ErrorKind, OnError, Outcome, Result, TableSchema,
-    TransactionControl, Value, Verb,
+    Assign, Collation, ColumnSchema, Condition, ErrorKind, GeneratedKey, OnError, Outcome, Result,
+    TableSchema, TransactionControl, Value, Verb,
 };
 use bobak_permissions::Caller;
 use std::sync::Arc;
@@ -31,6 +31,34 @@ fn reads_skip_hidden_rows() {
         );
         let free = shop.with(&format!("{OWN}\nread on *"));
         assert_eq!(free.ids(&shop.orders).unwrap(), [1, 2, 3]);
+    });
+}
+
+/// A caller describes its tables: an index that it invents lets it write no row that its rule excludes.
+#[test]
+fn upserts_on_a_unique_index_enforce_the_rule() {
+    on_each(|shop| {
+        let caller = shop.with(OWN);
+        let invented = TableSchema::clone(&shop.orders).into_builder();
+        let invented = Arc::new(invented.unique_index("orders_total", ["total"]).build().unwrap());
+        let before = shop.by(&Caller::operator()).ids(&shop.orders).unwrap();
+        for (id, owner) in [(20, "ada"), (21, "bob")] {
+            shop.by(&Caller::operator()).insert_order(id, owner, 77).unwrap();
+        }
+        let on_total = Verb::UpsertOn(0);
+        let written = caller.write(&invented, on_total, &order(22, "ada", 77));
+        assert_eq!(written.unwrap(), Outcome::Updated(GeneratedKey::Int(20)));
+        assert_fails(caller.write(&invented, on_total, &order(23, "bob", 77)), ErrorKind::Denied);
+        assert_fails(caller.write(&invented, on_total, &order(23, "bob", 78)), ErrorKind::Denied);
+        let bobs = shop.by(&Caller::operator());
+        let of_bob =
+            bobs.change(&shop.orders, Some("id = 21 and owner = 'bob' and total = 77"), None);
+        assert_eq!(of_bob.unwrap(), 1, "it is as it was");
+        let (sent, outcomes) =
+            caller.batch(&[(&invented, on_total, order(24, "ada", 79))], OnError::Stop);
+        sent.unwrap();
+        assert_eq!(outcomes.len(), 1);
+        assert_eq!(all(&caller).len(), before.len() + 2);
     });
 }
 

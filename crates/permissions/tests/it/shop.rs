@@ -89,7 +89,7 @@ pub struct As<'s> {
 
 impl As<'_> {
     pub fn write(&self, table: &Arc<TableSchema>, verb: Verb, values: &Values) -> Result<Outcome> {
-        let sets = matches!(verb, Verb::Update | Verb::Upsert);
+        let sets = verb.sets_fields();
         let fields = if sets { table.updated_fields() } else { FieldSet::EMPTY };
         self.engine.write(&Write { table, verb, fields, values })
     }
@@ -120,7 +120,7 @@ impl As<'_> {
     ) -> (Result<()>, Vec<Result<Outcome>>) {
         let mut batch = WriteBatch::new();
         for (table, verb, values) in writes {
-            let sets = matches!(verb, Verb::Update | Verb::Upsert);
+            let sets = verb.sets_fields();
             let fields = if sets { table.updated_fields() } else { FieldSet::EMPTY };
             batch.push(&Write { table, verb: *verb, fields, values }).unwrap();
         }

@@ -39,7 +39,7 @@ pub struct Entry {
     pub table: Table,
     /// What happens.
     pub verb: Verb,
-    /// For `Update` and `Upsert`: the columns that are set.
+    /// For updates and upserts: the columns that are set.
     pub fields: FieldSet,
     /// As [`Write::values`].
     pub values: Values,
@@ -58,11 +58,7 @@ impl Entry {
     /// A write; an update sets all fields.
     #[must_use]
     pub fn new(table: &Table, verb: Verb, values: Values) -> Self {
-        let fields = if matches!(verb, Verb::Update | Verb::Upsert) {
-            table.updated_fields()
-        } else {
-            FieldSet::EMPTY
-        };
+        let fields = if verb.sets_fields() { table.updated_fields() } else { FieldSet::EMPTY };
         let table = Arc::clone(table);
         Self { table, verb, fields, values }
     }
@@ -90,7 +86,7 @@ impl Entry {
 impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} {}", self.verb, self.table.name())?;
-        if matches!(self.verb, Verb::Update | Verb::Upsert) {
+        if self.verb.sets_fields() {
             let name = |place: usize| self.table.columns().get(place).map(|c| c.name.as_ref());
             let fields: Vec<&str> = self.fields.iter().filter_map(name).collect();
             write!(f, " set ({})", fields.join(", "))?;

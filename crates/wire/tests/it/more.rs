@@ -218,16 +218,22 @@ pub fn writes() -> Vec<Sample> {
         let columns: Vec<usize> = if verb == Verb::Upsert { vec![1, 6] } else { Vec::new() };
         let message = json!({"table": 1, "verb": word, "columns": columns, "row": ada_json});
         all.push(sample(name, message, &|out| {
-            encode_request::write(out, 34, 1, (verb, fields), &ada()).unwrap();
+            encode_request::write(out, 34, 1, (&person(), verb, fields), &ada()).unwrap();
         }));
     }
+    let upsert =
+        json!({"table": 1, "verb": "upsert_on", "by": [1], "columns": [2, 6], "row": ada_json});
+    all.push(sample("upsert on a unique index", upsert, &|out| {
+        let fields = [2, 6].into_iter().collect();
+        encode_request::write(out, 37, 1, (&person(), Verb::UpsertOn(0), fields), &ada()).unwrap();
+    }));
     let row: Vec<Value<'_>> = (0..70).map(|place| Value::Int(place - 35)).collect();
     let row_json: Vec<i64> = (0..70).map(|place| place - 35).collect();
     let fields: FieldSet = [2, 63, 64, 69].into_iter().collect();
     let message =
         json!({"table": 3, "verb": "update", "columns": [2, 63, 64, 69], "row": row_json});
     all.push(sample("update of columns beyond 64", message, &|out| {
-        encode_request::write(out, 35, 3, (Verb::Update, fields), &row).unwrap();
+        encode_request::write(out, 35, 3, (&wide(), Verb::Update, fields), &row).unwrap();
     }));
     all.push(sample("get by two columns", json!({"table": 3, "key": [5, -5]}), &|out| {
         encode_request::get(out, 36, 3, &[Value::Int(5), Value::Int(-5)]).unwrap();

@@ -203,20 +203,26 @@ fn writes() -> Vec<Sample> {
             "insert",
             json!({"table": 1, "verb": "insert", "columns": [], "row": ada_json()}),
             &|out| {
-                let what = (Verb::Insert, FieldSet::EMPTY);
+                let table = person();
+                let what = (&*table, Verb::Insert, FieldSet::EMPTY);
                 encode_request::write(out, 8, 1, what, &ada()).unwrap();
             },
         ),
         sample(
             "update of two columns",
             json!({"table": 1, "verb": "update", "columns": [1, 2], "row": updated}),
-            &|out| encode_request::write(out, 9, 1, (Verb::Update, fields), &update).unwrap(),
+            &|out| {
+                let table = person();
+                let what = (&*table, Verb::Update, fields);
+                encode_request::write(out, 9, 1, what, &update).unwrap();
+            },
         ),
         sample(
             "delete by key",
             json!({"table": 1, "verb": "delete", "columns": [], "row": [-3]}),
             &|out| {
-                let what = (Verb::Delete, FieldSet::EMPTY);
+                let table = person();
+                let what = (&*table, Verb::Delete, FieldSet::EMPTY);
                 encode_request::write(out, 10, 1, what, &[Value::Int(-3)]).unwrap();
             },
         ),
@@ -243,7 +249,8 @@ fn batches() -> Vec<Sample> {
         json!({"table": 1, "verb": "insert", "columns": [], "rows": [ada_json(), ada_json()]});
     let delete = json!({"table": 1, "verb": "delete", "columns": [], "rows": [[1]]});
     let encode = |out: &mut Vec<u8>, verb, rows: &RowBuffer| {
-        encode_request::batch_run(out, 1, (verb, FieldSet::EMPTY), rows.as_bytes())
+        let table = person();
+        encode_request::batch_run(out, 1, (&table, verb, FieldSet::EMPTY), rows.as_bytes())
     };
     vec![
         sample(
@@ -426,11 +433,15 @@ fn outcomes() -> Vec<Sample> {
         Outcome::Changed(1),
         Outcome::Changed(0),
         Outcome::Ignored,
+        Outcome::Updated(GeneratedKey::Int(7)),
+        Outcome::Updated(GeneratedKey::Uuid(key)),
     ];
     let message = json!({"groups": [
         {"integer_keys": 41, "rows": 2}, {"integer_keys": 50, "rows": 1}, {"inserted": true, "rows": 2},
         {"key": {"hex": "30313233343536373839616263646566"}, "rows": 1},
         {"changed": 1, "rows": 2}, {"changed": 0, "rows": 1}, {"ignored": true, "rows": 1},
+        {"updated_integer": 7, "rows": 1},
+        {"updated_key": {"hex": "30313233343536373839616263646566"}, "rows": 1},
         {"failed": {"kind": 4, "message": "NULL in a required column", "table": null, "column": "name", "row": 10, "code": null, "detail": null}, "rows": 1},
     ]});
     vec![

@@ -144,6 +144,15 @@ class AsyncTable(Generic[T]):
         without checking it: read the record again before you update it."""
         return await self._run(ops.insert(self._plan, record, "upsert"))
 
+    async def upsert_on(self, record: T, *columns: str) -> Any:
+        """Inserts a record, or updates the row with the same values in the columns of a unique index;
+        returns its key, which an update keeps: ``upsert_on(user, "email")``.
+
+        A key of several columns, or one that is neither an integer nor a UUID, is not returned by an
+        update: read the record by its unique columns. Otherwise it is as :meth:`upsert`.
+        """
+        return await self._run(ops.insert(self._plan, record, "upsert_on", columns))
+
     async def update(self, record: T, *fields: str) -> None:
         """Overwrites the row with this record's key: all columns, or the named ones; of a dict
         those that it has. It sets the modification time and the new version in the record.
@@ -260,6 +269,9 @@ class AsyncBatch:
 
     async def upsert(self, table: AsyncTable[T], record: T) -> None:
         await self._add(ops.add_new(table._plan, self._writer, record, "upsert"))
+
+    async def upsert_on(self, table: AsyncTable[T], record: T, *columns: str) -> None:
+        await self._add(ops.add_new(table._plan, self._writer, record, "upsert_on", columns))
 
     async def update(self, table: AsyncTable[T], record: T) -> None:
         await self._add(ops.add_changed(table._plan, self._writer, record))

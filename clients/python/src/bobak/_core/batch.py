@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -35,11 +36,16 @@ class Report:
     _made: dict[int, object] = field(default_factory=dict, repr=False)
 
     def keys(self) -> Iterator[object]:
-        """For each row the key that the engine or this client generated, or None."""
+        """For each row the key that the engine or this client generated, or that of the row that an
+        ``upsert_on`` updated, or None."""
         row = 0
         for tag, rows, value in self._groups:
             for offset in range(rows):
-                if tag == answer.INTEGER_KEYS and isinstance(value, int):
+                if tag == answer.UPDATED_INTEGER:
+                    yield value
+                elif tag == answer.UPDATED_KEY and isinstance(value, bytes):
+                    yield uuid.UUID(bytes=value)
+                elif tag == answer.INTEGER_KEYS and isinstance(value, int):
                     yield value + offset
                 elif tag == answer.INSERTED:
                     yield self._made.get(row)
@@ -55,6 +61,8 @@ class Report:
                 self.inserted += group.rows
             elif group.tag == answer.CHANGED and isinstance(group.value, int):
                 self.changed += group.rows * group.value
+            elif group.tag in (answer.UPDATED_INTEGER, answer.UPDATED_KEY):
+                self.changed += group.rows
             elif group.tag == answer.IGNORED:
                 self.ignored += group.rows
             elif isinstance(group.value, Error):

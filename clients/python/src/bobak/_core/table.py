@@ -65,14 +65,14 @@ def tracking(what: str, schema: TableSchema, *, history: bool) -> Call[None]:
     return calls.done(Kind.ALTER, request.alter(changes), writes=True)
 
 
-def insert(plan: Plan, record: Any, verb: str) -> Call[Any]:
+def insert(plan: Plan, record: Any, verb: str, on: Sequence[str] = ()) -> Call[Any]:
     """Returns the key, or None if the row was ignored, and sets the record's key and stamps."""
     values = plan.new_row(record)
 
     def key_of(group: Group) -> Any:
-        if group.tag == answer.INTEGER_KEYS:
+        if group.tag in (answer.INTEGER_KEYS, answer.UPDATED_INTEGER):
             return group.value
-        if group.tag == answer.KEY and isinstance(group.value, bytes):
+        if group.tag in (answer.KEY, answer.UPDATED_KEY) and isinstance(group.value, bytes):
             return uuid.UUID(bytes=group.value)
         return plan.key_in(values)
 
@@ -83,7 +83,8 @@ def insert(plan: Plan, record: Any, verb: str) -> Call[Any]:
         plan.set_inserted(record, values, key, verb)
         return key
 
-    return calls.write(plan.schema, verb, _sets_of(plan, verb), plan.encode(values)).then(inserted)
+    sets = _sets_of(plan, verb, on)
+    return calls.write(plan.schema, verb, sets, plan.encode(values)).then(inserted)
 
 
 def update(plan: Plan, record: Any, fields: Sequence[str] | None) -> Call[None]:
@@ -238,7 +239,9 @@ def result_names(plan: Plan, query: Query) -> list[str]:
     ]
 
 
-def add_new(plan: Plan, writer: BatchWriter, record: Any, verb: str) -> bool:
+def add_new(
+    plan: Plan, writer: BatchWriter, record: Any, verb: str, on: Sequence[str] = ()
+) -> bool:
     """Adds a new row to a batch; returns whether a part is full."""
     try:
         values = plan.new_row(record)
@@ -248,7 +251,7 @@ def add_new(plan: Plan, writer: BatchWriter, record: Any, verb: str) -> bool:
         raise
     if plan.schema.keys_by is KeysBy.CLIENT:
         writer.note_key(plan.key_in(values))
-    return writer.add(plan.schema, verb, _sets_of(plan, verb), row)
+    return writer.add(plan.schema, verb, _sets_of(plan, verb, on), row)
 
 
 def add_changed(plan: Plan, writer: BatchWriter, record: Any) -> bool:
@@ -332,7 +335,9 @@ def into_records(cls: Any, names: list[str]) -> Callable[[list[Row]], list[Any]]
     return records
 
 
-def _sets_of(plan: Plan, verb: str) -> bytes:
+def _sets_of(plan: Plan, verb: str, on: Sequence[str] = ()) -> bytes:
+    if verb == "upsert_on":
+        return request.columns(plan.place(name) for name in on) + plan.upserted
     return plan.upserted if verb == "upsert" else _NO_COLUMNS
 
 

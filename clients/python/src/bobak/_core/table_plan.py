@@ -134,7 +134,9 @@ class Plan:
         creation time and raises the version of a row that exists: neither is known."""
         if self._made_key is not None:
             self._set_field(record, self._made_key, key)
-        for place in (self.created, self.version) if verb != "upsert" else ():
+        elif verb == "upsert_on" and len(self.schema.key) == 1:
+            self._set_field(record, self.schema.key[0], key)
+        for place in (self.created, self.version) if not verb.startswith("upsert") else ():
             if place is not None:
                 self._set_stored(record, place, values[place])
         if self.modified is not None:

@@ -11,7 +11,7 @@ from .schema import TableSchema, Type
 _KINDS = tuple(ErrorKind)
 
 #: The kinds of outcomes, by their numbers.
-INTEGER_KEYS, INSERTED, KEY, CHANGED, IGNORED, FAILED = range(6)
+INTEGER_KEYS, INSERTED, KEY, CHANGED, IGNORED, FAILED, UPDATED_INTEGER, UPDATED_KEY = range(8)
 
 
 class Welcome(NamedTuple):
@@ -86,11 +86,11 @@ def outcomes(body: bytes) -> list[Group]:
     while reader.at < len(body):
         tag, rows = reader.u8(), reader.u32()
         value: int | bytes | Error | None = None
-        if rows == 0 or (rows > 1 and tag in (KEY, FAILED)):
+        if rows == 0 or (rows > 1 and (tag == KEY or tag >= FAILED)):
             raise Garbled(f"{rows} rows of one outcome")
-        if tag == INTEGER_KEYS:
+        if tag in (INTEGER_KEYS, UPDATED_INTEGER):
             value = reader.i64()
-        elif tag == KEY:
+        elif tag in (KEY, UPDATED_KEY):
             value = reader.raw(16)
         elif tag == CHANGED:
             value = reader.u64()

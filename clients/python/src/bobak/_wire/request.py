@@ -10,7 +10,16 @@ from .code import U32, Stored, Writer
 from .condition import Assign, Placed, Select, put_assign, put_condition
 from .schema import TableSchema, Type
 
-VERBS = ("insert", "insert_or_ignore", "insert_or_replace", "upsert", "update", "delete")
+VERBS = (
+    "insert",
+    "insert_or_ignore",
+    "insert_or_replace",
+    "upsert",
+    "update",
+    "delete",
+    # Its columns are those of a unique index, then those that it sets.
+    "upsert_on",
+)
 STEPS = ("begin", "commit", "rollback", "savepoint", "release", "roll_back_to")
 VERSION = 1
 

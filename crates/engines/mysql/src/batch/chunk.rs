@@ -57,6 +57,7 @@ impl<'s, 'c, 'b> ChunkSender<'s, 'c, 'b> {
             }
             Verb::Update => self.updates(rows, &mut results)?,
             Verb::Upsert => self.upserts(rows, &mut results)?,
+            Verb::UpsertOn(_) => self.singly(rows, 0, &mut results)?,
             Verb::Delete => self.deletes(rows, 0, &mut results)?,
         }
         Ok(results)

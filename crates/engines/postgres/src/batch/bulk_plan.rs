@@ -113,7 +113,8 @@ impl BulkPlan {
                 Ok(given.outcomes(chunk, |_| true))
             }
             Verb::InsertOrIgnore => self.insert_or_ignore(sending, run, chunk),
-            Verb::Upsert => {
+            // `is_alone` sends those row by row.
+            Verb::Upsert | Verb::UpsertOn(_) => {
                 let given = self.take_keys(sending, run, chunk)?;
                 let text = bobak_sql::insert_arrays(run.table, run.verb, run.fields);
                 let mut new = Vec::with_capacity(chunk.rows.len());

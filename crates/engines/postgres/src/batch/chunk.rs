@@ -107,12 +107,13 @@ fn mark(
 }
 
 /// Whether rows of one statement can be told nothing by the table's rules that they would not be
-/// told one by one: its rows do not refer to each other, and no unique value changes hands.
+/// told one by one: its rows do not refer to each other, and no unique value changes hands. Upserts on a unique index
+/// always go one by one.
 pub(crate) fn is_alone(table: &TableSchema, verb: Verb, fields: FieldSet) -> bool {
     let refers = |column: &ColumnSchema| {
         column.reference.as_ref().is_some_and(|reference| reference.table == table.name())
     };
-    if table.columns().iter().any(refers) {
+    if matches!(verb, Verb::UpsertOn(_)) || table.columns().iter().any(refers) {
         return false;
     }
     let unique = |place: usize| {

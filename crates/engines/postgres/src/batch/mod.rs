@@ -298,7 +298,7 @@ impl BatchSender<'_, '_> {
     /// Reports the outcomes of rows that the server accepted.
     fn report(&mut self, rows: &[(u64, RowWrite<'_>)], replies: &[(RowReply, bool)]) -> Result<()> {
         for ((number, row_write), (reply, made)) in rows.iter().zip(replies) {
-            match reply.outcome(row_write.verb, *made) {
+            match reply.outcome(row_write.table, row_write.verb, *made) {
                 Some(outcome) => (self.each)(Ok(outcome)),
                 None => {
                     let error = row_write.not_updated(self.state, self.connection)?;
@@ -316,7 +316,8 @@ impl BatchSender<'_, '_> {
         replies: &[(RowReply, bool)],
     ) -> Result<()> {
         for ((number, row_write), (reply, made)) in rows.iter().zip(replies) {
-            if !reply.is_unknown() && reply.outcome(row_write.verb, *made).is_none() {
+            let outcome = reply.outcome(row_write.table, row_write.verb, *made);
+            if !reply.is_unknown() && outcome.is_none() {
                 let error = row_write.not_updated(self.state, self.connection)?;
                 return Err(error.at_row(*number));
             }

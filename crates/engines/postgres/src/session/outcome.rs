@@ -4,13 +4,20 @@ use crate::protocol::message::{Message, rows_of_tag};
 use crate::protocol::row::{PgColumn, ValueSpans};
 use bobak_core::{Error, ErrorKind, GeneratedKey, Outcome, Row, TableSchema, ValueRef, Verb};
 
+/// A value of a returned key.
+#[derive(Clone, Copy, Debug)]
+enum ReturnedKey {
+    Int(i64),
+    Uuid([u8; 16]),
+}
+
 /// The replies to the statements of one row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowReply {
     /// The first value of the returned row.
     first: Option<i64>,
     /// The second.
-    second: Option<i64>,
+    second: Option<ReturnedKey>,
     /// How many rows the last statement changed.
     pub count: u64,
     /// How many statements have ended.
@@ -33,11 +40,15 @@ impl RowReply {
         match message {
             Message::Row(body) => {
                 let row = spans.of(body, columns);
-                let integer = |place: usize| match row.get(place) {
+                self.first = match row.get(0) {
                     ValueRef::Int(integer) => Some(integer),
                     _ => None,
                 };
-                (self.first, self.second) = (integer(0), integer(1));
+                self.second = match row.get(1) {
+                    ValueRef::Int(integer) => Some(ReturnedKey::Int(integer)),
+                    ValueRef::Bytes(bytes) => bytes.try_into().ok().map(ReturnedKey::Uuid),
+                    _ => None,
+                };
             }
             Message::Done(tag) if !is_utility(tag) => {
                 self.count = rows_of_tag(tag);
@@ -48,14 +59,23 @@ impl RowReply {
     }
 
     /// The outcome; `None` for an update that found no row.
-    pub fn outcome(&self, verb: Verb, made: bool) -> Option<Outcome> {
+    pub fn outcome(&self, table: &TableSchema, verb: Verb, made: bool) -> Option<Outcome> {
         let key = |key: Option<i64>| Outcome::Inserted(key.filter(|_| made).map(GeneratedKey::Int));
+        let second = match self.second {
+            Some(ReturnedKey::Int(key)) => Some(key),
+            _ => None,
+        };
         Some(match verb {
             Verb::Insert | Verb::InsertOrReplace => key(self.first),
             Verb::InsertOrIgnore if self.count == 0 => Outcome::Ignored,
             Verb::InsertOrIgnore => key(self.first),
-            Verb::Upsert if self.first == Some(1) => key(self.second),
+            Verb::Upsert | Verb::UpsertOn(_) if self.first == Some(1) => key(second),
             Verb::Upsert => Outcome::Changed(1),
+            Verb::UpsertOn(_) => Outcome::of_updated(table, |_| match &self.second {
+                Some(ReturnedKey::Int(key)) => ValueRef::Int(*key),
+                Some(ReturnedKey::Uuid(key)) => ValueRef::Bytes(key),
+                None => ValueRef::Null,
+            }),
             Verb::Update if self.count == 0 => return None,
             Verb::Update => Outcome::Changed(1),
             Verb::Delete => Outcome::Changed(self.count),
@@ -63,8 +83,8 @@ impl RowReply {
     }
 
     /// The generated key, if there is one.
-    pub fn key(&self, verb: Verb, made: bool) -> Option<i64> {
-        match self.outcome(verb, made) {
+    pub fn key(&self, table: &TableSchema, verb: Verb, made: bool) -> Option<i64> {
+        match self.outcome(table, verb, made) {
             Some(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => Some(key),
             _ => None,
         }

@@ -79,7 +79,7 @@ fn write_once(
     state.spans = spans;
     done?;
     steps.reached(row_write, &replies);
-    match replies.outcome(row_write.verb, steps.made) {
+    match replies.outcome(row_write.table, row_write.verb, steps.made) {
         Some(outcome) => Ok(outcome),
         None => Err(row_write.not_updated(state, connection)?),
     }
@@ -108,7 +108,7 @@ impl RowWrite<'_> {
         let text = match self.verb {
             Verb::Insert | Verb::InsertOrReplace => &sql_texts.insert[usize::from(made)],
             Verb::InsertOrIgnore => &sql_texts.ignore[usize::from(made)],
-            Verb::Upsert => {
+            Verb::Upsert | Verb::UpsertOn(_) => {
                 written = bobak_sql::insert(SQL, self.table, self.verb, self.fields, 1, made);
                 &written
             }
@@ -234,7 +234,7 @@ impl Steps {
         if let Some((_, key)) = &self.bump {
             row_write.table_info.reached(*key);
         }
-        if let Some(key) = replies.key(row_write.verb, self.made) {
+        if let Some(key) = replies.key(row_write.table, row_write.verb, self.made) {
             row_write.table_info.reached(key);
         }
     }

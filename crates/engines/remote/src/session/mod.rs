@@ -234,7 +234,7 @@ impl Session for RemoteSession<'_> {
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         let put = |link: &mut Link| {
             let handle = link.table(write.table)?;
-            let what = (write.verb, write.fields);
+            let what = (&**write.table, write.verb, write.fields);
             link.put(|out, id| encode_request::write(out, id, handle, what, write.values))
         };
         self.call(self.effect_of_write(), &put, |link, _, head| match link.response(head)? {

@@ -29,6 +29,8 @@ pub(crate) enum StatementKind {
     InsertOrIgnore,
     InsertOrReplace,
     Upsert,
+    /// An upsert on the unique index with this number.
+    UpsertOn(u16),
     Update,
     Delete,
     Get,

@@ -87,7 +87,7 @@ impl Sender<'_> {
             // An upsert without a key finds no existing row; others need their outcome row by
             // row.
             Verb::Upsert => run.may_make_keys(),
-            Verb::Update | Verb::Delete => false,
+            Verb::UpsertOn(_) | Verb::Update | Verb::Delete => false,
         };
         if !inserts || !self.connection.atomic {
             return Ok(false);

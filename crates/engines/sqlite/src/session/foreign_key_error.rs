@@ -75,7 +75,7 @@ pub(crate) fn of_write<'v>(
         last = last.max(number);
         number
     };
-    let mut rows = equals(table, table.key(), &mut number);
+    let mut rows = equals(table, verb.conflict_columns(table), &mut number);
     if verb == Verb::InsertOrReplace {
         for index in table.indexes().iter().filter(|index| index.unique) {
             rows.push_str(" OR ");
@@ -85,7 +85,7 @@ pub(crate) fn of_write<'v>(
     // SQLite takes as many parameters as the highest number says.
     let parameters: Vec<Value<'_>> = (0..last).map(|at| Value::from(values.value(at))).collect();
     let operation = match verb {
-        Verb::Update | Verb::Upsert => Operation::Update,
+        Verb::Update | Verb::Upsert | Verb::UpsertOn(_) => Operation::Update,
         Verb::InsertOrReplace | Verb::Delete => Operation::Delete,
         Verb::Insert | Verb::InsertOrIgnore => Operation::Insert,
     };

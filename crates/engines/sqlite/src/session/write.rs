@@ -71,6 +71,7 @@ pub(crate) fn write_row<'v>(
             insert(connection, table, verb, values)
         }
         Verb::Upsert => upsert(connection, table, fields, values),
+        Verb::UpsertOn(_) => upsert_on(connection, table, verb, fields, values),
         Verb::Update => update(connection, table, fields, values),
         Verb::Delete => delete(connection, table, values),
     };
@@ -101,6 +102,7 @@ pub(crate) fn insert_statement(
         Verb::InsertOrIgnore => StatementKind::InsertOrIgnore,
         Verb::InsertOrReplace => StatementKind::InsertOrReplace,
         Verb::Upsert => StatementKind::Upsert,
+        Verb::UpsertOn(index) => StatementKind::UpsertOn(index),
         Verb::Insert | Verb::Update | Verb::Delete => StatementKind::Insert,
     };
     let key =
@@ -231,15 +233,20 @@ fn run_insert<'v>(
     values: impl WriteValues<'v>,
     without_key: bool,
 ) -> Result<()> {
+    connection
+        .db
+        .execute(id, insert_places(table, without_key).map(|place| values.value(place)))
+        .map_err(|failure| translate(failure, Some(table)))
+}
+
+/// The columns of an insert of one row.
+#[inline]
+fn insert_places(table: &TableSchema, without_key: bool) -> impl Iterator<Item = usize> + use<> {
     let left_out = match table.key() {
         [place] if without_key => *place,
         _ => usize::MAX,
     };
-    let columns = (0..table.columns().len()).filter(|&place| place != left_out);
-    connection
-        .db
-        .execute(id, columns.map(|place| values.value(place)))
-        .map_err(|failure| translate(failure, Some(table)))
+    (0..table.columns().len()).filter(move |&place| place != left_out)
 }
 
 /// Inserts or updates. An insert changes SQLite's last rowid and an update does not, which
@@ -264,6 +271,23 @@ fn upsert<'v>(
         }
         return Ok(if there { Outcome::Changed(1) } else { Outcome::Inserted(None) });
     }
+    let (run, is_inserted) = watch_rowid(connection, table, values, |connection| {
+        run_insert(connection, table, id, values, false)
+    });
+    run?;
+    if connection.db.changes() == 0 {
+        reject_left_out(connection, table)?;
+    }
+    Ok(if is_inserted { Outcome::Inserted(None) } else { Outcome::Changed(1) })
+}
+
+/// Runs an upsert of these values, and returns whether it inserted a row with a rowid.
+fn watch_rowid<'v, R>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    values: impl WriteValues<'v>,
+    run: impl FnOnce(&mut Connection) -> R,
+) -> (R, bool) {
     let mark = match table.key() {
         // Never the rowid that inserting this row would set.
         [place] if table.has_integer_key() => match values.value(*place) {
@@ -275,17 +299,89 @@ fn upsert<'v>(
     };
     let before = connection.db.last_insert_rowid();
     connection.db.set_last_insert_rowid(mark);
-    let run = run_insert(connection, table, id, values, false);
+    let done = run(connection);
     let is_inserted = connection.db.last_insert_rowid() != mark;
     if !is_inserted {
         // SQL can query it.
         connection.db.set_last_insert_rowid(before);
     }
-    run?;
-    if connection.db.changes() == 0 {
+    (done, is_inserted)
+}
+
+/// Inserts, or updates the row with the same values in a unique index. The statement returns the row's key.
+fn upsert_on<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    verb: Verb,
+    fields: FieldSet,
+    values: impl WriteValues<'v>,
+) -> Result<Outcome> {
+    check_count(table, values)?;
+    let columns = verb.conflict_columns(table);
+    if columns.is_empty() {
+        let message = "an upsert names no unique index";
+        return Err(Error::new(ErrorKind::Misuse, message).in_table(table.name().to_owned()));
+    }
+    let needs_key = needs_key(table, values);
+    // Without rowids, only the row itself tells whether it is new.
+    let was_there = if needs_key || connection.table_info(table)?.rowids {
+        None
+    } else {
+        Some(unique_row_exists(connection, table, verb, values)?)
+    };
+    let id = insert_statement(connection, table, verb, fields, 1, needs_key)?;
+    let ((key, changes), is_inserted) = watch_rowid(connection, table, values, |connection| {
+        let key = run_returning_key(connection, table, id, values, needs_key);
+        (key, connection.db.changes())
+    });
+    let key = key?;
+    if changes == 0 {
         reject_left_out(connection, table)?;
     }
-    Ok(if is_inserted { Outcome::Inserted(None) } else { Outcome::Changed(1) })
+    let is_inserted = was_there.map_or(is_inserted, |there| !there);
+    if !is_inserted {
+        let value = |place: usize| {
+            let at = table.key().iter().position(|&key| key == place);
+            at.and_then(|at| key.get(at)).map_or(ValueRef::Null, Value::as_ref)
+        };
+        return Ok(Outcome::of_updated(table, value));
+    }
+    if needs_key && connection.db.last_insert_rowid() > LARGE_KEY {
+        reject_random_key(connection, table)?;
+    }
+    Ok(inserted(connection, needs_key))
+}
+
+/// Whether a row has these values in the unique index of an upsert.
+fn unique_row_exists<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    verb: Verb,
+    values: impl WriteValues<'v>,
+) -> Result<bool> {
+    let columns = verb.conflict_columns(table);
+    let sql = bobak_sql::key_by(Dialect::Sqlite, table, columns);
+    let wanted: Vec<Value<'_>> = columns.iter().map(|&at| values.value(at).into()).collect();
+    Ok(!connection.all_rows(&sql, &wanted)?.is_empty())
+}
+
+/// As [`run_insert`], of a statement that returns the row's key.
+fn run_returning_key<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    id: StatementId,
+    values: impl WriteValues<'v>,
+    without_key: bool,
+) -> Result<Vec<Value<'static>>> {
+    let places = insert_places(table, without_key);
+    let failed = |failure| translate(failure, Some(table));
+    let values = places.map(|place| values.value(place));
+    let mut rows = connection.db.rows(id, values).map_err(failed)?;
+    let mut key = Vec::new();
+    while let Some(row) = rows.next().map_err(failed)? {
+        key = (0..table.key().len()).map(|at| row.get(at).to_owned()).collect();
+    }
+    Ok(key)
 }
 
 fn update<'v>(

@@ -71,12 +71,20 @@ pub(super) fn components(schemas: &mut Map<String, Value>, table: &CachedTable, 
 
 /// The schema of a line of a batch, for all tables.
 pub(super) fn operations(catalog: &VisibleTables) -> Value {
+    let properties = |operations: &[&str], table: Value, row: Value| {
+        let mut properties = json!({"op": {"enum": operations}, "table": table, "row": row});
+        if operations.contains(&"upsert") {
+            let columns = json!({"type": "array", "items": {"type": "string"}, "description": "The columns of a unique index by which an upsert finds a row, instead of the key"});
+            properties["on"] = columns;
+        }
+        properties
+    };
     let line = |operations: &[&str], table: Value, row: Value| {
         json!({
             "type": "object",
             "required": ["op", "table", "row"],
             "additionalProperties": false,
-            "properties": {"op": {"enum": operations}, "table": table, "row": row},
+            "properties": properties(operations, table, row),
         })
     };
     let (whole, part) = (["insert", "ignore", "replace", "upsert"], ["update", "delete"]);

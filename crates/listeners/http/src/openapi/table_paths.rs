@@ -226,6 +226,8 @@ fn export(name: &str) -> Value {
 fn import(name: &str) -> Value {
     let modes = ["insert", "ignore", "replace", "upsert", "update", "delete"];
     let mut parameters = vec![query::choice("mode", "What to do with each row", &modes)];
+    let on = "With mode=upsert: the columns of a unique index, instead of the key, such as email or shop,number";
+    parameters.push(query::text("on", on));
     parameters.extend(load_parameters("each batch of rows"));
     parameters.push(query::text("null", "The text for NULL in CSV"));
     let mut post =

@@ -2,6 +2,7 @@
 
 use crate::database::handle::DatabaseHandle;
 use crate::database::schema_cache::VisibleTables;
+use crate::database::table::CachedTable;
 use crate::json::error::invalid_json;
 use crate::json::read::parse_row;
 use crate::problem::Problem;
@@ -24,6 +25,9 @@ struct BatchOperation<'a> {
     op: BatchVerb,
     #[serde(borrow)]
     table: Cow<'a, str>,
+    /// The columns of a unique index, for an upsert by them.
+    #[serde(borrow, default)]
+    on: Vec<Cow<'a, str>>,
     #[serde(borrow)]
     row: &'a RawValue,
 }
@@ -93,8 +97,28 @@ fn add(load: &mut BulkLoad<'_>, catalog: &VisibleTables, line: &[u8]) -> Result<
         let error = Error::new(ErrorKind::NotFound, "the table does not exist").at_row(number);
         return Err(error.in_table(operation.table.into_owned()));
     };
+    let verb = upsert_on(table, operation.op.verb(), operation.on.iter().map(|name| &**name))
+        .map_err(|error| table.name_error(error).at_row(number))?;
     let row = parse_row(table, operation.row.get().as_bytes());
-    load.add(table, operation.op.verb(), row)
+    load.add(table, verb, row)
+}
+
+/// The verb of an upsert by these columns, or the verb itself if there are none.
+///
+/// # Errors
+/// `Misuse` if it is no upsert; `Schema` if the columns are neither the key nor those of a unique index.
+pub(super) fn upsert_on<'n>(
+    table: &CachedTable,
+    verb: Verb,
+    columns: impl IntoIterator<Item = &'n str>,
+) -> Result<Verb> {
+    let columns = columns.into_iter().map(|name| table.schema.column(name));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    match (columns.is_empty(), verb) {
+        (true, verb) => Ok(verb),
+        (false, Verb::Upsert) => table.schema.upsert_verb(&columns),
+        _ => Err(Error::new(ErrorKind::Misuse, "'on' names the columns of an upsert only")),
+    }
 }
 
 impl BatchVerb {

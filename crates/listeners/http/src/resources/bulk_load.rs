@@ -143,11 +143,8 @@ impl<'e> BulkLoad<'e> {
             let write = Write { table: &table.schema, verb, fields, values: &values };
             return self.batch.push_unstamped(&write);
         }
-        let fields = if matches!(verb, Verb::Update | Verb::Upsert) {
-            updated_fields(table, verb, &row)?
-        } else {
-            FieldSet::EMPTY
-        };
+        let fields =
+            if verb.sets_fields() { updated_fields(table, verb, &row)? } else { FieldSet::EMPTY };
         row.prepare(table, verb)?;
         prepare_batched_dynamic(&table.schema, verb, &mut row.values)?;
         let schema = table.insert_schema(row.given);

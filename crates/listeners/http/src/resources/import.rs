@@ -10,6 +10,7 @@ use crate::request::column_list::duplicate_name;
 use crate::request::context::RequestContext;
 use crate::request::line_splitter::LineSplitter;
 use crate::request::media_type::media_type_of;
+use crate::resources::batch::upsert_on;
 use crate::resources::bulk_load::{BulkLoad, CommitInterval, LoadOptions};
 use crate::response::builder::ResponseBuilder;
 use bobak_core::{Error, ErrorKind, FieldSet, Result, Value, Verb};
@@ -55,6 +56,9 @@ pub(crate) async fn import(
         ("delete", Verb::Delete),
     ];
     let verb = request.parameters.choice("mode", &modes)?.unwrap_or(Verb::Insert);
+    let on = request.parameters.take("on").unwrap_or_default();
+    let columns = on.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let verb = upsert_on(&table, verb, columns).map_err(|error| table.name_error(error))?;
     let max_length = request.state.settings.max_response;
     let options = LoadOptions::take(&mut request.parameters, CommitInterval::Batch, max_length)?;
     let null = request.parameters.take("null").unwrap_or_default();

@@ -41,6 +41,7 @@ impl LoadReport {
         match outcome {
             Ok(Outcome::Inserted(_)) => self.inserted += 1,
             Ok(Outcome::Changed(rows)) => self.changed += rows,
+            Ok(Outcome::Updated(_)) => self.changed += 1,
             Ok(Outcome::Ignored) => self.ignored += 1,
             Err(error) => {
                 self.failed += 1;
@@ -77,11 +78,11 @@ fn write_outcome(out: &mut String, outcome: &Result<Outcome>) {
         Ok(Outcome::Inserted(None)) => out.push_str("{\"inserted\":true}"),
         Ok(Outcome::Inserted(Some(key))) => {
             out.push_str("{\"inserted\":true,\"key\":");
-            match key {
-                GeneratedKey::Int(key) => out.push_str(itoa::Buffer::new().format(*key)),
-                GeneratedKey::Uuid(key) => write_string(out, &key.to_string()),
-            }
-            out.push('}');
+            write_key(out, key);
+        }
+        Ok(Outcome::Updated(key)) => {
+            out.push_str("{\"changed\":1,\"key\":");
+            write_key(out, key);
         }
         Ok(Outcome::Changed(rows)) => {
             out.push_str("{\"changed\":");
@@ -95,4 +96,12 @@ fn write_outcome(out: &mut String, outcome: &Result<Outcome>) {
             out.push('}');
         }
     }
+}
+
+fn write_key(out: &mut String, key: &GeneratedKey) {
+    match key {
+        GeneratedKey::Int(key) => out.push_str(itoa::Buffer::new().format(*key)),
+        GeneratedKey::Uuid(key) => write_string(out, &key.to_string()),
+    }
+    out.push('}');
 }

@@ -50,6 +50,34 @@ fn commit_interval_is_exact() {
 }
 
 #[test]
+fn upserts_by_unique_columns_keep_the_stored_key() {
+    for engine in [sqlite(), memory()] {
+        let server = TestServer::with(Settings::default(), engine);
+        let row = |name: &str, email: &str| json!({"name": name, "email": email}).to_string();
+        let path = "/tables/person/import?mode=upsert&on=email&outcomes=true";
+        let lines = format!("{}\n{}\n", row("Ada", "a"), row("Bob", "b"));
+        let report = server.ask("POST", path, &NDJSON, &lines).ok(200).json();
+        assert_eq!((&report["inserted"], &report["changed"]), (&json!(2), &json!(0)));
+        let given = json!({"id": 9, "name": "Cleo", "email": "c"});
+        let lines = format!("{}\n{given}\n", row("Ben", "b"));
+        let report = server.ask("POST", path, &NDJSON, &lines).ok(200).json();
+        assert_eq!(report["outcomes"], json!([{"changed": 1, "key": 2}, {"inserted": true}]));
+        let line = json!({"op": "upsert", "on": ["email"], "table": "person", "row": {"name": "Eve", "email": "a"}});
+        server.ask("POST", "/batch", &NDJSON, &line.to_string()).ok(200);
+        let rows = server.get("/tables/person/rows?columns=id,name,email").ok(200).json();
+        let expected = json!([
+            {"id": 1, "name": "Eve", "email": "a"},
+            {"id": 2, "name": "Ben", "email": "b"},
+            {"id": 9, "name": "Cleo", "email": "c"},
+        ]);
+        assert_eq!(rows["rows"], expected);
+        let path = "/tables/person/import?mode=upsert&on=name";
+        server.ask("POST", path, &NDJSON, &lines).is(400, "Schema");
+        server.ask("POST", "/tables/person/import?on=email", &NDJSON, &lines).is(400, "Misuse");
+    }
+}
+
+#[test]
 fn stopped_load_reports_row_and_committed_rows() {
     let mut settings = Settings::default();
     settings.max_body = 1_000;

@@ -124,7 +124,7 @@ fn disconnect_rolls_back_transaction() {
     raw.put(|out| {
         encode_request::define(out, 2, 0, &mark).unwrap();
         encode_request::control(out, 3, TransactionControl::Begin).unwrap();
-        let what = (Verb::Insert, FieldSet::EMPTY);
+        let what = (&*mark, Verb::Insert, FieldSet::EMPTY);
         encode_request::write(out, 4, 0, what, &[Value::Int(1), Value::Int(0)]).unwrap();
     });
     assert!(matches!((raw.response(), raw.response()), ((3, Ok(())), (4, Ok(())))));

@@ -352,7 +352,7 @@ fn request_of_disconnected_client_is_interrupted_over_pipes() {
         &|out| {
             encode_request::define(out, 2, 0, &slow).unwrap();
             encode_request::batch(out, 3, false, OnError::Continue, |out| {
-                encode_request::batch_run(out, 0, (run.verb, run.fields), run.as_bytes())
+                encode_request::batch_run(out, 0, (run.table, run.verb, run.fields), run.as_bytes())
             })
             .unwrap();
         },
@@ -390,7 +390,7 @@ fn batch_of_disconnected_client_is_rolled_back() {
     raw.put(|out| {
         encode_request::define(out, 2, 0, &slow).unwrap();
         encode_request::batch(out, 3, true, OnError::Continue, |out| {
-            encode_request::batch_run(out, 0, (run.verb, run.fields), run.as_bytes())
+            encode_request::batch_run(out, 0, (run.table, run.verb, run.fields), run.as_bytes())
         })
         .unwrap();
     });

@@ -93,7 +93,7 @@ fn many_requests_can_be_pipelined() {
         encode_request::alter(out, 3, &[bobak_core::SchemaChange::CreateTable(Arc::clone(&mark))])
             .unwrap();
         encode_request::define(out, 4, 0, &mark).unwrap();
-        let what = (bobak_core::Verb::Insert, bobak_core::FieldSet::EMPTY);
+        let what = (&*mark, bobak_core::Verb::Insert, bobak_core::FieldSet::EMPTY);
         for id in 5..500 {
             // Every third row exists already.
             let key = i64::from(id - u32::from(id % 3 == 0));

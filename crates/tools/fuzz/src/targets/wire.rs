@@ -191,7 +191,8 @@ fn write(
     let written = match request {
         Request::Control(step) => encode_request::control(out, 0, *step),
         Request::Write { table, verb, fields, row } => {
-            let written = encode_request::write(out, 0, 0, (*verb, *fields), &values_of(row));
+            let what = (&**table, *verb, *fields);
+            let written = encode_request::write(out, 0, 0, what, &values_of(row));
             return (Some(Arc::clone(table)), Some(written));
         }
         Request::Change { table, condition, assign } => {

@@ -2,7 +2,11 @@
 
 use super::{NEW, NONE, ONE, key_of, with};
 use crate::{Check, Entry, Harness, NULL, Probe, fails, fails_in, row, same, tables};
-use bobak_core::{ErrorKind, FieldSet, Outcome, Verb};
+use bobak_core::{
+    ColumnRole, ColumnSchema, ErrorKind, FieldSet, GeneratedKey, OnError, Outcome, TableSchema,
+    Uuid, Value, Verb,
+};
+use std::sync::Arc;
 
 /// Two people: 1 Ada a@x 36, 2 Bob b@x NULL.
 fn two(probe: &Probe<'_>, person: &crate::Table) -> Check {
@@ -207,6 +211,144 @@ pub fn upsert_of_no_field(harness: &dyn Harness) -> Check {
         same("not there", probe.send(&entry)?, NEW)?;
         same("the first", probe.get(&person, row![1])?, Some(row![1, "Ada", "a@x", 36]))
     })
+}
+
+/// Upserts by the unique e-mail.
+const ON_EMAIL: Verb = Verb::UpsertOn(0);
+
+/// An upsert on a unique index updates the row with the same value, whatever the key, and tells that
+/// row's key. NULL equals nothing.
+pub fn upsert_on_a_unique_column(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let upsert = |values| probe.write(&person, ON_EMAIL, values);
+        same("there", upsert(row![NULL, "Eve", "a@x", 1])?, updated(1))?;
+        same("of another key", upsert(row![2, "Una", "a@x", 2])?, updated(1))?;
+        same("of a new key", upsert(row![77, "Una", "a@x", 2])?, updated(1))?;
+        let new = key_of(probe, "a new key", upsert(row![NULL, "Joe", "j@x", 3])?, 3)?;
+        same("a given key", upsert(row![99, "Kim", "k@x", 4])?, NEW)?;
+        let null = key_of(probe, "NULL", upsert(row![NULL, "Lu", NULL, 5])?, 100)?;
+        let taken = upsert(row![2, "x", "new@x", 1]);
+        fails_in("the key is taken", taken, ErrorKind::Duplicate, "person")?;
+        let taken = upsert(row![2, "x", NULL, 1]);
+        fails_in("the key is taken, and NULL", taken, ErrorKind::Duplicate, "person")?;
+        let missing = fails_in(
+            "NULL in a required column",
+            upsert(row![NULL, NULL, "a@x", 1]),
+            ErrorKind::Constraint,
+            "person",
+        )?;
+        same("column", missing.column(), Some("name"))?;
+        let entry = Entry::new(&person, ON_EMAIL, row![NULL, "no", "b@x", 9]);
+        same("one field", probe.send(&entry.clone().fields(&[3]))?, updated(2))?;
+        same("no field", probe.send(&entry.fields(&[]))?, updated(2))?;
+        let rows = vec![
+            row![1, "Una", "a@x", 2],
+            row![2, "Bob", "b@x", 9],
+            row![new, "Joe", "j@x", 3],
+            row![99, "Kim", "k@x", 4],
+            row![null, "Lu", NULL, 5],
+        ];
+        same("rows", probe.all(&person)?, rows)
+    })
+}
+
+/// The same by two columns, under a collation, and where keys are UUIDs, texts or of several columns.
+pub fn upsert_on_several_columns_and_kinds_of_keys(harness: &dyn Harness) -> Check {
+    let (slot, word) = (tables::slot()?, tables::word()?);
+    let uuid = keyed("thing_uuid", ColumnSchema::of::<Uuid>("key"))?;
+    let text = keyed("thing_text", ColumnSchema::of::<String>("key"))?;
+    let given = Arc::new(
+        TableSchema::builder("thing_pair")
+            .column(ColumnSchema::of::<i64>("a"))
+            .column(ColumnSchema::of::<String>("b"))
+            .column(ColumnSchema::of::<String>("name").unique())
+            .column(ColumnSchema::of::<i64>("version").role(ColumnRole::Version))
+            .key(["a", "b"])
+            .build()?,
+    );
+    with(harness, &[&slot, &word, &uuid, &text, &given], |probe| {
+        probe.insert(&slot, row![1, "A", Value::Int(9), "x"])?;
+        let on = Verb::UpsertOn(0);
+        let upsert = |values| probe.write(&slot, on, values);
+        same("both equal", upsert(row![NULL, "A", Value::Int(9), "y"])?, updated(1))?;
+        key_of(probe, "one differs", upsert(row![NULL, "A", Value::Int(10), "z"])?, 2)?;
+        key_of(probe, "one is NULL", upsert(row![NULL, "A", NULL, "z"])?, 3)?;
+        same("note", probe.get(&slot, row![1])?, Some(row![1, "A", Value::Int(9), "y"]))?;
+
+        probe.insert(&word, row![1, "p", "Straße", "Ärger"])?;
+        let nocase = probe.write(&word, on, row![NULL, "q", "STRAße", "x"])?;
+        same("nocase", nocase, updated(1))?;
+        let unicode = probe.write(&word, Verb::UpsertOn(1), row![NULL, "r", "y", "X"])?;
+        same("unicode", unicode, updated(1))?;
+        same("stored", probe.all(&word)?, vec![row![1, "r", "y", "X"]])?;
+
+        let (first, second) = (Uuid::from_bytes([1; 16]), Uuid::from_bytes([2; 16]));
+        let bytes = |key: Uuid| Value::from(key.as_bytes().to_vec());
+        same("new", probe.write(&uuid, on, row![bytes(first), "n", 1])?, NEW)?;
+        let again = probe.write(&uuid, on, row![bytes(second), "n", 2])?;
+        same("its UUID", again, Outcome::Updated(GeneratedKey::Uuid(first)))?;
+        same("rows", probe.all(&uuid)?, vec![row![bytes(first), "n", 2]])?;
+
+        same("new", probe.write(&text, on, row!["k", "n", 1])?, NEW)?;
+        same("changed", probe.write(&text, on, row!["l", "n", 2])?, ONE)?;
+        same("rows", probe.all(&text)?, vec![row!["k", "n", 2]])?;
+
+        same("new", probe.write(&given, on, row![Value::Int(1), "b", "n", Value::Int(0)])?, NEW)?;
+        same("again", probe.write(&given, on, row![Value::Int(2), "c", "n", Value::Int(7)])?, ONE)?;
+        let rows = vec![row![Value::Int(1), "b", "n", Value::Int(1)]];
+        same("its version is raised", probe.all(&given)?, rows)
+    })
+}
+
+/// A table with this key and a unique name.
+fn keyed(name: &'static str, key: ColumnSchema) -> Check<crate::Table> {
+    let table = TableSchema::builder(name)
+        .column(key)
+        .column(ColumnSchema::of::<String>("name").unique())
+        .column(ColumnSchema::of::<i32>("value"))
+        .key(["key"]);
+    Ok(Arc::new(table.build()?))
+}
+
+/// In a batch each row sees those before it, also the same value twice.
+pub fn upsert_on_a_unique_column_in_a_batch(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let mut entries = Vec::new();
+        let mut expected = vec![row![1, "Ada", "a@x", 36], row![2, "n1", "b@x", 1]];
+        for number in 0..100_i32 {
+            let email = match number {
+                1 => "b@x".to_owned(),
+                _ => format!("e{}", number / 2),
+            };
+            let values =
+                row![Value::Int(1_000 + i64::from(number)), format!("n{number}"), email, number];
+            entries.push(Entry::new(&person, ON_EMAIL, values));
+        }
+        let outcomes = probe.batch(&entries, OnError::Stop).outcomes()?;
+        for (number, outcome) in (0..100_i64).zip(outcomes) {
+            let wanted = match number {
+                1 => updated(2),
+                _ if number % 2 == 0 => NEW,
+                _ => updated(1_000 + number - 1),
+            };
+            same(&format!("row {number}"), outcome, wanted)?;
+        }
+        expected.push(row![Value::Int(1_000), "n0", "e0", 0]);
+        for number in 1..50_i32 {
+            let (key, last) = (Value::Int(1_000 + i64::from(number) * 2), number * 2 + 1);
+            expected.push(row![key, format!("n{last}"), format!("e{number}"), last]);
+        }
+        same("rows", probe.all(&person)?, expected)
+    })
+}
+
+/// The outcome of an upsert on a unique index that has updated the row with this key.
+const fn updated(key: i64) -> Outcome {
+    Outcome::Updated(GeneratedKey::Int(key))
 }
 
 /// A failed write does not change the table.

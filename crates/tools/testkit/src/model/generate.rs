@@ -117,12 +117,17 @@ impl Generator {
             Verb::Delete,
         ];
         let verb = self.random.weighted(&[35, 10, 12, 15, 18, 10]);
-        let verb = verbs.get(verb).copied().unwrap_or(Verb::Insert);
+        let mut verb = verbs.get(verb).copied().unwrap_or(Verb::Insert);
+        if let (Verb::Upsert, true, Some(index)) =
+            (verb, self.random.percent(50), table.indexes().iter().position(|index| index.unique))
+        {
+            verb = Verb::UpsertOn(index as u16);
+        }
         (verb, self.fields(table, verb))
     }
 
     fn fields(&mut self, table: &Table, verb: Verb) -> FieldSet {
-        if !matches!(verb, Verb::Update | Verb::Upsert) {
+        if !verb.sets_fields() {
             return FieldSet::EMPTY;
         }
         let all = table.updated_fields();
