@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -629,6 +630,27 @@ func TestAnUpsertOnAUniqueColumn(t *testing.T) {
 		ok(t, badges.UpsertOn(background, &second, "code"))
 		equal(t, second.ID, first.ID)
 	})
+}
+
+func TestSQLOverAttachedDatabases(t *testing.T) {
+	type joined struct{ Name, Other string }
+	for _, main := range []string{"main=app.db", "main=memory:"} {
+		folder := t.TempDir()
+		stock := serve(t, folder, "stock.db", "--unix", filepath.Join(folder, "stock"))
+		other := open(t, "bobak+unix:"+stock.place, Member{})
+		ok(t, tableOf[Member](t, other).Insert(background, &Member{Email: "a", Name: "spade"}))
+		ok(t, other.Close())
+		stock.kill()
+		socket := filepath.Join(folder, "socket")
+		server := serve(t, folder, main, "--attach", "stock=stock.db", "--unix", socket)
+		db := open(t, "bobak+unix:"+server.place, Person{})
+		ok(t, tableOf[Person](t, db).Insert(background, &Person{Name: "Ada"}))
+		rows, err := SQL[joined](background, db,
+			"SELECT p.name, m.name AS other FROM person p JOIN stock.member m ON m.id = p.id")
+		ok(t, err)
+		equal(t, len(rows), 1)
+		equal(t, rows[0], joined{"Ada", "spade"})
+	}
 }
 
 func TestADeleteChecksTheVersion(t *testing.T) {

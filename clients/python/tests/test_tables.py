@@ -7,9 +7,11 @@ import threading
 import uuid
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from records import Kinds, Log, Note, Person, Square, people
+from serving import TOKEN, tcp
 
 import bobak
 from bobak import ErrorKind, add, col, count
@@ -145,6 +147,31 @@ def test_upserts_on_unique_columns(url: str) -> None:
         first, second = Badge(None, "x"), Badge(None, "x", "y")
         assert badges.upsert_on(first, "code") == badges.upsert_on(second, "code") == second.id
         assert badges.all() == [second] and first.id == second.id
+
+
+@dataclass
+class Item:
+    id: int
+    name: str
+
+
+@pytest.mark.parametrize("main", ["app.db", "memory:"])
+def test_sql_over_attached_databases(tmp_path: Path, main: str) -> None:
+    stock = tcp(tmp_path, "stock.db")
+    with bobak.connect(f"bobak://{stock.place}/?token={TOKEN}") as db:
+        db.create(Item)
+        db.table(Item).insert(Item(0, "spade"))
+    stock.stop()
+    server = tcp(tmp_path, f"main={main}", "--attach", "stock=stock.db")
+    with bobak.connect(f"bobak://{server.place}/?token={TOKEN}") as db:
+        db.create(Person)
+        db.table(Person).insert(Person(0, "Ada"))
+        join = "SELECT p.name, i.name FROM person p JOIN stock.item i ON i.id = p.id"
+        assert db.sql(join) == [("Ada", "spade")]
+        assert db.execute("UPDATE stock.item SET name = ? WHERE id = ?", ["hoe", 1]) == 1
+        with db.transaction() as transaction:
+            assert transaction.sql(join) == [("Ada", "hoe")]
+    server.stop()
 
 
 def test_keys_of_0(url: str) -> None:

@@ -9,7 +9,7 @@ import { add, and, avg, col, column, connect, count, max, Money, newUuid, not, o
 import { interfaces } from "../src/bobak-types.js";
 import { load, store } from "../src/values.js";
 import {
-  overEachTransport, fails, here, inFolder, note, people, person, program, square, shell, tcp, token, unix, type Db, type Person, type Tables,
+  overEachTransport, fails, here, inFolder, note, people, person, program, serve, square, shell, tcp, token, unix, type Db, type Person, type Tables,
 } from "./serving.js";
 
 overEachTransport("everything", async (db) => {
@@ -111,6 +111,25 @@ overEachTransport("upserts on unique columns", async (db) => {
   const key = await badges.upsertOn({ code: "x" } as never, "code" as never);
   assert.equal(await badges.upsertOn({ code: "x" } as never, "code" as never), key);
 });
+
+for (const main of ["new.db", "memory:"]) {
+  test(`SQL over attached databases with ${main}`, () => inFolder(async (folder) => {
+    const stock = await unix(folder);
+    const other = await connect<Tables>(`bobak+unix:${stock.place}`);
+    await other.create(person);
+    await (await other.table("person")).insert({ name: "spade" });
+    await other.close();
+    await stock.kill();
+    const server = await serve(folder, `main=${main}`, "--attach", "stock=app.db", "--unix", join(folder, "other"));
+    const db = await connect<Tables>(`bobak+unix:${server.place}`);
+    await db.create(person);
+    await (await db.table("person")).insert({ name: "Ada" });
+    const joined = "SELECT p.name AS name, s.name AS other FROM person p JOIN stock.person s ON s.id = p.id";
+    assert.deepEqual(await db.sql(joined), [{ name: "Ada", other: "spade" }]);
+    await db.close();
+    await server.kill();
+  }));
+}
 
 /** undefined counts as missing; a missing key is generated, and 0 is an ordinary key. */
 overEachTransport("missing values", async (db) => {

@@ -165,6 +165,8 @@ pub mod engine {
     pub use bobak_sqlite as sqlite;
 
     pub use crate::url::{all_settings, open};
+    #[cfg(feature = "sqlite")]
+    pub use bobak_federation::FederatedEngine;
 }
 
 /// Everything that most programs need, in one `use`.

@@ -3,8 +3,10 @@
 use crate::attached::AttachedEngines;
 use crate::connection::{ConnectionTables, check_write_target};
 use crate::sessions::WriteTarget;
-use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, Row, Session, SqlHost, TableSchema};
-use bobak_sqlite::{Function, Sqlite};
+use bobak_core::{
+    Engine, Error, ErrorKind, Parameter, Result, Row, Session, SqlAuthorizer, SqlHost, TableSchema,
+};
+use bobak_sqlite::{Function, Sqlite, SqliteBuilder};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -50,8 +52,16 @@ impl Federation {
         functions: Vec<Function>,
         typed_sql: bool,
     ) -> Result<Self> {
-        let sqlite = Sqlite::builder().typed_sql(typed_sql).open_isolated()?;
-        Self::extend(sqlite, AttachedEngines::new(engines, functions, true))
+        Self::standalone_on(Sqlite::builder().typed_sql(typed_sql), engines, functions)
+    }
+
+    /// As [`standalone`](Self::standalone), with other settings of SQLite.
+    pub(crate) fn standalone_on(
+        builder: SqliteBuilder,
+        engines: Vec<(String, Arc<dyn Engine>)>,
+        functions: Vec<Function>,
+    ) -> Result<Self> {
+        Self::extend(builder.open_isolated()?, AttachedEngines::new(engines, functions, true))
     }
 
     fn extend(sqlite: Sqlite, attached: AttachedEngines) -> Result<Self> {
@@ -93,6 +103,18 @@ impl Federation {
         (text, parameters): (&str, &[Parameter<'_>]),
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<u64> {
+        self.run_authorized_in(engine, session, (text, parameters), None, row)
+    }
+
+    /// As [`run_in`](Self::run_in), if an authorizer allows what the statement does.
+    pub(crate) fn run_authorized_in(
+        &self,
+        engine: &str,
+        session: &dyn Session,
+        (text, parameters): (&str, &[Parameter<'_>]),
+        authorizer: Option<&Arc<dyn SqlAuthorizer>>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<u64> {
         let position = self.attached.position(engine).ok_or_else(|| {
             Error::new(ErrorKind::Config, format!("there is no engine '{engine}'"))
         })?;
@@ -107,6 +129,9 @@ impl Federation {
             // attached engine's, as checked below.
             connection.with_writes(|connection| {
                 sessions.lend(position, session, || {
+                    if let Some(authorizer) = authorizer {
+                        connection.authorize(text, authorizer)?;
+                    }
                     let statement = connection.prepare(text)?;
                     let returns_rows = !connection.column_names(statement).is_empty();
                     let actions = connection.actions(statement);

@@ -20,6 +20,8 @@ mod coercion;
 mod connection;
 mod cursor;
 mod explain;
+mod federated_engine;
+mod federated_session;
 mod federation;
 mod inner_loop;
 mod lookahead;
@@ -31,5 +33,6 @@ mod table;
 mod write;
 
 pub use analysis::StatementAnalysis;
+pub use federated_engine::FederatedEngine;
 pub use federation::Federation;
 pub use simple_query::SimpleQuery;

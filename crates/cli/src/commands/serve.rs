@@ -5,10 +5,10 @@ use super::http::HttpOptions;
 use super::limits::ServeLimits;
 use super::listeners::ListenerConfig;
 use super::scheduled_backup::ScheduledBackup;
-use crate::commands::arguments::database_url;
+use crate::commands::arguments::{database_url, named_database};
 use crate::error::{Error, Result};
 use crate::output::Terminal;
-use bobak::engine::{Engine, SchemaChange};
+use bobak::engine::{Engine, FederatedEngine, SchemaChange};
 use bobak_http::HttpServer;
 use bobak_permissions::Access;
 use bobak_server::Server;
@@ -35,6 +35,11 @@ pub struct ServeCommand {
 
     #[command(flatten)]
     shipping: ContinuousArchive,
+
+    /// Attach another database, whose tables SQL names NAME.TABLE, to each served one; may be repeated. Permissions on it
+    /// are those on the database NAME of the access file
+    #[arg(long = "attach", value_name = "NAME=DATABASE", value_parser = named_database)]
+    attached: Vec<(String, String)>,
 
     /// Turn change capture on for this table of the first database, so that clients can subscribe to its changes; may be
     /// repeated
@@ -92,6 +97,7 @@ Examples:
   bobak serve app.db --token-file tokens.txt
   bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --access-file access.txt --tls-cert chain.pem --tls-key key.pem
   bobak serve app.db --backup backups --backup-interval 1h --backup-keep 24 --archive backups
+  bobak serve app.db --attach stock=stock.db --token-file tokens.txt
   bobak serve app.db --stdio
   bobak serve app.db --http 127.0.0.1:8080 --token-file tokens.txt
 
@@ -114,6 +120,7 @@ impl ServeCommand {
         let max_value = self.limits.wire.max_row;
         let engines = urls.iter().map(|url| open(url, readers, max_value));
         let engines = engines.collect::<Result<Vec<_>>>()?;
+        let engines = self.attach(engines, readers)?;
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
         let (wire_log, http_log) = (*screen, *screen);
@@ -143,6 +150,21 @@ impl ServeCommand {
         }
         servers.stop();
         Ok(())
+    }
+
+    /// Attaches the further databases to each engine. An engine without SQL gets it also if there are none.
+    fn attach(
+        &self,
+        engines: Vec<Arc<dyn Engine>>,
+        readers: usize,
+    ) -> Result<Vec<Arc<dyn Engine>>> {
+        let max_value = self.limits.wire.max_row;
+        let open =
+            |(name, url): &(String, String)| Ok((name.clone(), open(url, readers, max_value)?));
+        let attached = self.attached.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let with_attached =
+            |engine| Ok(FederatedEngine::attach(engine, attached.clone(), max_value)?);
+        engines.into_iter().map(with_attached).collect()
     }
 
     /// Turns change capture on for tables of the first database.

@@ -354,3 +354,68 @@ fn lost_archive_folder_is_reported_and_recreated() {
     server.signal("-TERM");
     assert!(server.child.wait().unwrap().success());
 }
+
+/// SQL over a served database and attached ones, with the permissions of each.
+#[test]
+fn attached_databases_are_joined_under_their_permissions() {
+    for main in ["app=app.db", "app=memory:"] {
+        let program = Program::new();
+        let goods = |file: &str, rows: &str| {
+            program.file("goods.csv", format!("id,amount\n{rows}"));
+            program.ok(&["import", file, "goods.csv"]);
+        };
+        goods("stock.db", "1,7\n2,8\n");
+        goods("secret.db", "1,42\n");
+        let roles = [
+            ("joiner", "read, sql on app.item, stock.goods"),
+            ("owner", "all on app.*"),
+            ("ruled", "sql on *\nread on app.item\nread on stock.goods where id = 1"),
+        ];
+        let (mut access, mut tokens) = (String::new(), Vec::new());
+        for (role, grants) in roles {
+            let made = program.run(&["token", role, "--role", role]);
+            access.push_str(&format!("role {role}\n{grants}\n{}", made.out));
+            tokens.push(made.err.trim().to_owned());
+        }
+        program.file("access", access).file("tokens", "0123456789abcdef\n");
+        let attached = ["--attach", "stock=stock.db", "--attach", "secret=secret.db"];
+        let keys = ["--listen", "127.0.0.1:0", "--token-file", "tokens", "--access-file", "access"];
+        let server = Server::start(&program, &[&[main][..], &attached, &keys].concat());
+        let url = |token: &str| format!("bobak://{}/app?token={token}", server.place);
+        let db = open(&url("0123456789abcdef"));
+        db.table::<Item>().unwrap().insert(&item("spade")).unwrap();
+        let join = "SELECT name, amount FROM item JOIN stock.goods USING (id)";
+        let expected = [("spade".to_owned(), 7)];
+        assert_eq!(db.sql::<(String, i64)>(join, ()).unwrap(), expected, "{main}");
+        let inside = db.transaction(|transaction| {
+            transaction.table::<Item>()?.insert(&item("rake"))?;
+            transaction.sql::<(String, i64)>(join, ())
+        });
+        assert_eq!(inside.unwrap().len(), 2, "{main}");
+        assert_eq!(db.execute("UPDATE stock.goods SET amount = 9 WHERE id = 1", ()).unwrap(), 1);
+        let secret = "SELECT amount FROM secret.goods";
+        assert_eq!(db.sql::<(i64,)>(secret, ()).unwrap(), [(42,)]);
+
+        let [joiner, owner, ruled] =
+            [0, 1, 2].map(|at: usize| Db::open(&url(&tokens[at])).unwrap());
+        assert_eq!(joiner.sql::<(String, i64)>(join, ()).unwrap().len(), 2, "{main}");
+        assert_eq!(owner.sql::<(i64,)>("SELECT count(*) FROM item", ()).unwrap(), [(2,)]);
+        let denied = |db: &Db, sql: &str| {
+            let error = db.sql::<(i64,)>(sql, ()).unwrap_err();
+            let kinds = [ErrorKind::Denied, ErrorKind::Schema];
+            assert!(kinds.contains(&error.kind()), "{main}: {sql}: {error}");
+        };
+        denied(&joiner, secret);
+        denied(&joiner, "SELECT count(*) FROM secret.goods");
+        denied(&joiner, "UPDATE stock.goods SET amount = 1 RETURNING id");
+        denied(&joiner, "SELECT count(*) FROM item, secret.goods AS s");
+        denied(&owner, "SELECT amount FROM stock.goods");
+        denied(&owner, "SELECT count(*) FROM goods");
+        assert!(owner.execute("DELETE FROM stock.goods", ()).is_err());
+        denied(&ruled, "SELECT amount FROM stock.goods");
+        for text in ["ATTACH 'stock.db' AS x", "VACUUM INTO 'copy.db'", "PRAGMA query_only = 0"] {
+            assert!(db.execute(text, ()).is_err(), "{main}: {text}");
+        }
+        assert_eq!(db.sql::<(i64,)>(secret, ()).unwrap(), [(42,)]);
+    }
+}

@@ -1,6 +1,6 @@
 //! Authorizers: a decision about each action of an SQL statement before the statement runs.
 
-use crate::Result;
+use crate::{Result, Verb};
 
 /// Decides which actions SQL text may take. See
 /// [`Session::set_authorizer`](crate::Session::set_authorizer).
@@ -35,8 +35,13 @@ pub enum SqlAction<'a> {
     /// Reads or writes a table outside the engine's own database: one of an attached engine, or a
     /// temporary table of the connection.
     Foreign {
-        /// Whether the statement writes it.
-        writes: bool,
+        /// The name of the attached engine; `temp` for a temporary table.
+        database: &'a str,
+        /// The table.
+        table: &'a str,
+        /// How the statement writes it: [`Verb::Insert`], [`Verb::Update`] or [`Verb::Delete`];
+        /// `None` if it reads.
+        verb: Option<Verb>,
     },
     /// Creates, alters or drops something.
     Schema {

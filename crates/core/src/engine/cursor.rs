@@ -63,7 +63,10 @@ impl Cursor {
     }
 
     /// Moves the next part of the rows that the cursor contains to `part`, which is cleared first.
-    pub(super) fn next_part(&mut self, part: &mut RowBuffer) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Misuse` if the cursor is closed or its rows are in the session.
+    pub fn next_part(&mut self, part: &mut RowBuffer) -> Result<()> {
         part.clear();
         let CursorRows::Buffered(rows) = &mut self.rows else {
             return Err(Self::not_open());

@@ -9,7 +9,7 @@ use crate::connection::reject_transaction_steps;
 use crate::error::translate;
 use crate::ffi::Module;
 use crate::functions::Function;
-use bobak_core::{Error, Parameter, Result, Row, Value};
+use bobak_core::{Error, Parameter, Result, Row, SqlAuthorizer, Value};
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -129,6 +129,14 @@ impl ExtendedConnection<'_> {
     /// Those of the statement.
     pub fn execute(&mut self, sql: &str) -> Result<()> {
         self.0.run_owned(sql)
+    }
+
+    /// Submits all actions of a text to an authorizer.
+    ///
+    /// # Errors
+    /// Those of the authorizer; as [`prepare`](Self::prepare).
+    pub fn authorize(&mut self, sql: &str, authorizer: &Arc<dyn SqlAuthorizer>) -> Result<()> {
+        self.0.check_text(sql, authorizer)
     }
 
     /// Prepares a text that is one statement. The connection keeps it for the next call.

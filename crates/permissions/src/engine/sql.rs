@@ -14,7 +14,7 @@ use super::statement_policy::check_statement;
 use super::table_references::{first_words, joins_by_name, replaces_rows, table_references};
 use crate::policy::{CallerPermissions, Grant, Permission};
 use bobak_core::change_log::is_change_log_table;
-use bobak_core::{Error, ErrorKind, Result, SqlAction, SqlAuthorizer};
+use bobak_core::{Error, ErrorKind, Result, SqlAction, SqlAuthorizer, Verb};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,6 +37,8 @@ struct StatementAuthorizer {
     database: Arc<ProtectedDatabase>,
     /// `None` for all permissions.
     permissions: Option<Arc<CallerPermissions>>,
+    /// The permissions on attached engines; `None` for all.
+    on_attached: Option<Arc<CallerPermissions>>,
     /// One that the listener installed in addition.
     additional: Option<Arc<dyn SqlAuthorizer>>,
     /// Whether the text replaces rows: SQLite reports that as an insert only.
@@ -75,10 +77,12 @@ impl PermissionSession<'_> {
             return Ok(());
         }
         let permissions = view.permissions().filter(|_| !view.is_unrestricted()).cloned();
+        let on_attached = view.permissions().filter(|p| !p.is_unrestricted_everywhere()).cloned();
         let additional = self.additional.borrow().clone();
         let is_optional = permissions.is_none() && additional.is_none();
         let (database, replaces) = (Arc::clone(self.engine.database()), Arc::clone(&self.replaces));
-        let authorizer = StatementAuthorizer { database, permissions, additional, replaces };
+        let authorizer =
+            StatementAuthorizer { database, permissions, on_attached, additional, replaces };
         match self.inner.set_authorizer(Arc::new(authorizer)) {
             // An engine without authorizers relies on the permissions of its own database.
             Err(error) if error.kind() == ErrorKind::Unsupported && is_optional => {}
@@ -133,13 +137,27 @@ impl SqlAuthorizer for StatementAuthorizer {
         if let Some(additional) = &self.additional {
             additional.check(action)?;
         }
+        if let (SqlAction::Foreign { database, table, verb }, Some(permissions)) =
+            (action, &self.on_attached)
+            && database != "temp"
+        {
+            let required = match verb {
+                None => Permission::Read,
+                Some(Verb::Update) => Permission::Update,
+                Some(Verb::Delete) => Permission::Delete,
+                Some(_) => Permission::Insert,
+            };
+            return self.check_table(permissions, (database, table), required);
+        }
         let Some(permissions) = &self.permissions else { return check_statement(action) };
+        let own = self.database.name();
+        let check = |table, required| self.check_table(permissions, (own, table), required);
         match action {
             SqlAction::Read(name) if TABLE_FUNCTIONS.contains(&name) => Ok(()),
-            SqlAction::Read(table) => self.check_table(permissions, table, Permission::Read),
-            SqlAction::Insert(table) => self.check_table(permissions, table, Permission::Insert),
-            SqlAction::Update(table) => self.check_table(permissions, table, Permission::Update),
-            SqlAction::Delete(table) => self.check_table(permissions, table, Permission::Delete),
+            SqlAction::Read(table) => check(table, Permission::Read),
+            SqlAction::Insert(table) => check(table, Permission::Insert),
+            SqlAction::Update(table) => check(table, Permission::Update),
+            SqlAction::Delete(table) => check(table, Permission::Delete),
             SqlAction::Call(name) if is_one_of(name, &CONNECTION_FUNCTIONS) => {
                 let message = format!(
                     "{name}() may reveal other clients' statements: use RETURNING or the number of \
@@ -158,6 +176,7 @@ impl SqlAuthorizer for StatementAuthorizer {
         // Restricted statements are checked each time: with the schema, the tables of a statement
         // change.
         self.permissions.is_none()
+            && self.on_attached.is_none()
             && self.additional.as_ref().is_none_or(|additional| additional.lasts())
     }
 }
@@ -167,14 +186,13 @@ impl StatementAuthorizer {
     fn check_table(
         &self,
         permissions: &CallerPermissions,
-        table: &str,
+        (database, table): (&str, &str),
         action: Permission,
     ) -> Result<()> {
-        let database = self.database.name();
         let grants: Vec<_> = permissions.grants_on(database, table).collect();
         if grants.is_empty() {
             // Triggers of tracked tables write to these. Text that names them is rejected earlier.
-            if is_change_log_table(table) {
+            if is_change_log_table(table) && database == self.database.name() {
                 return Ok(());
             }
             // SQLite also reports the name of a WITH of which no column is read. An unknown name must

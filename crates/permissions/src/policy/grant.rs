@@ -201,6 +201,12 @@ impl CallerPermissions {
         set == PermissionSet::ALL
     }
 
+    /// Whether everything in every database is allowed, also in attached engines.
+    pub fn is_unrestricted_everywhere(&self) -> bool {
+        // No database has an empty name, so only patterns for all databases match it.
+        self.is_unrestricted("")
+    }
+
     pub const fn expires(&self) -> Option<Timestamp> {
         self.expires
     }

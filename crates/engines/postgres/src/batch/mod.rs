@@ -242,6 +242,12 @@ impl BatchSender<'_, '_> {
                     continue;
                 }
                 self.report(good, &replies)?;
+                if good.iter().any(|(_, row_write)| row_write.makes_key()) {
+                    // The sequence has given them other keys, with which the row may not collide.
+                    at += wrong;
+                    window = 1;
+                    continue;
+                }
             }
             self.rejected(locate(error, row_write.table).at_row(*number))?;
             at += wrong + 1;

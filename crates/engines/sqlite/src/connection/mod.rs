@@ -15,7 +15,7 @@ use crate::extension::ConnectionExtension;
 use crate::ffi::{self, Failure, StatementAction, StatementId, WriteKind, codes};
 use bobak_core::{
     Error, ErrorKind, Interrupt, Result, Row, SqlAction, SqlAuthorizer, TableSchema, Value,
-    ValueRef,
+    ValueRef, Verb,
 };
 use pinned_read::{PIN_AFTER, PINNING_QUERY, PinnedRead};
 use shared_cursor::SharedCursor;
@@ -136,7 +136,35 @@ impl Connection {
         if actions.is_empty() && !self.db.is_read_only_statement(id) {
             return authorizer.check(SqlAction::Vacuum { into: bobak_sql::has_word(sql, "into") });
         }
-        actions.iter().try_for_each(|action| authorizer.check(to_action(action)))
+        if self.extension.is_none() {
+            return actions.iter().try_for_each(|action| authorizer.check(to_action(action)));
+        }
+        let actions = actions.to_vec();
+        actions.into_iter().try_for_each(|action| {
+            let action = self.with_database(action)?;
+            authorizer.check(to_action(&action))
+        })
+    }
+
+    /// Adds the database of a table of which a statement reads no column, if it is not `main`: SQLite does not
+    /// report it.
+    fn with_database(&mut self, action: StatementAction) -> Result<StatementAction> {
+        let StatementAction::Read { database, table } = action else { return Ok(action) };
+        if !database.is_empty() {
+            return Ok(StatementAction::Read { database, table });
+        }
+        let mut found = String::new();
+        let names = self.all_rows("SELECT name FROM pragma_database_list ORDER BY seq", &[])?;
+        for name in names.into_iter().flatten() {
+            let Value::Text(name) = name else { continue };
+            let schema = bobak_sql::quote(bobak_sql::Dialect::Sqlite, &name);
+            let sql = format!("SELECT 1 FROM {schema}.sqlite_schema WHERE lower(name) = lower(?1)");
+            if !self.all_rows(&sql, &[Value::from(table.as_str())])?.is_empty() {
+                found = name.into_owned();
+                break;
+            }
+        }
+        Ok(StatementAction::Read { database: found, table })
     }
 
     /// As [`text_statement`](Self::text_statement); the authorizer also decides about pragmas,
@@ -421,8 +449,7 @@ impl Connection {
     }
 }
 
-/// A statement's action as the authorizer knows it. Tables of other databases than `main` have no
-/// names there.
+/// A statement's action as the authorizer knows it.
 fn to_action(action: &StatementAction) -> SqlAction<'_> {
     // SQLite reports no database for a table of which no column is read.
     let is_own = |database: &str| matches!(database, "main" | "");
@@ -434,8 +461,17 @@ fn to_action(action: &StatementAction) -> SqlAction<'_> {
             WriteKind::Delete => SqlAction::Delete(table),
         },
         StatementAction::Function(name) => SqlAction::Call(name),
-        StatementAction::Read { .. } => SqlAction::Foreign { writes: false },
-        StatementAction::Write { .. } => SqlAction::Foreign { writes: true },
+        StatementAction::Read { database, table } => {
+            SqlAction::Foreign { database, table, verb: None }
+        }
+        StatementAction::Write { database, table, kind } => {
+            let verb = match kind {
+                WriteKind::Insert => Verb::Insert,
+                WriteKind::Update => Verb::Update,
+                WriteKind::Delete => Verb::Delete,
+            };
+            SqlAction::Foreign { database, table, verb: Some(verb) }
+        }
         StatementAction::Schema(database) => SqlAction::Schema { temporary: database == "temp" },
         StatementAction::Pragma(name, value) => SqlAction::Pragma { name, value: value.as_deref() },
         StatementAction::Attach => SqlAction::Attach,
