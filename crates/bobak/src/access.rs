@@ -244,5 +244,5 @@ pub(crate) fn upsert_verb<T>(schema: &TableSchema, columns: impl Selection<T>) -
         }
     };
     let columns = columns.exprs().into_iter().map(column).collect::<Result<Vec<_>>>()?;
-    schema.upsert_verb(&columns)
+    Verb::upsert_by(schema, &columns)
 }

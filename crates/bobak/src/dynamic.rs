@@ -113,7 +113,7 @@ impl<'a> DynTable<'a> {
     ) -> Result<Verb> {
         let schema = &self.access.schema;
         let columns = columns.into_iter().map(|name| schema.column(name.as_ref()));
-        schema.upsert_verb(&columns.collect::<Result<Vec<_>>>()?)
+        Verb::upsert_by(schema, &columns.collect::<Result<Vec<_>>>()?)
     }
 
     fn insert_as(&self, verb: Verb, fields: FieldSet, row: &DynRow) -> Result<Vec<Value<'static>>> {

@@ -102,25 +102,6 @@ impl<'a, T: Record> Table<'a, T> {
     /// record's key, which is set in `&mut record`, and is otherwise as that of [`upsert`](Table::upsert). Records with
     /// NULL in one of the columns are always inserted.
     ///
-    /// ```
-    /// # use bobak::prelude::*;
-    /// #[derive(Record)]
-    /// struct User {
-    ///     id: i64,
-    ///     #[record(unique)]
-    ///     email: String,
-    ///     visits: i64,
-    /// }
-    /// # let db = Db::builder().record::<User>().open("memory:")?;
-    /// # db.create_missing_tables()?;
-    /// # let users = db.table::<User>()?;
-    /// let first = users.insert(&User { id: 0, email: "ada@example.org".into(), visits: 1 })?;
-    /// let mut user = User { id: 0, email: "ada@example.org".into(), visits: 2 };
-    /// assert_eq!(users.upsert_on(User::EMAIL, &mut user)?, first);
-    /// assert_eq!((user.id, users.require(first)?.visits), (first, 2));
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`insert`](Table::insert); `Duplicate` for the key or another unique field; `Schema` for columns that are neither
     /// the key nor those of a unique index.

@@ -18,7 +18,7 @@ pub(crate) struct FederatedSession<'e> {
     authorizer: RefCell<Option<Arc<dyn SqlAuthorizer>>>,
 }
 
-/// What runs an SQL text.
+/// The engine or session that an SQL text runs on.
 enum SqlRunner<'s> {
     /// The main engine, in its own dialect.
     Main,

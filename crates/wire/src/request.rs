@@ -245,7 +245,7 @@ fn read_verb(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<(Ver
     let verb = match reader.u8()? {
         UPSERT_ON => {
             let columns: Vec<usize> = value::read_fields(reader)?.iter().collect();
-            table.upsert_verb(&columns)?
+            Verb::upsert_by(table, &columns)?
         }
         number => of_number(VERBS, number, "a verb")?,
     };

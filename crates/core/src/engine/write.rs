@@ -1,6 +1,6 @@
 //! What a session writes: one row, or all rows that match a condition.
 
-use crate::{Assign, Condition, FieldSet, TableSchema, Value};
+use crate::{Assign, Condition, Error, ErrorKind, FieldSet, Result, TableSchema, Value};
 use std::sync::Arc;
 
 /// What a [`Write`] does with its row.
@@ -16,7 +16,7 @@ pub enum Verb {
     /// version instead.
     Upsert,
     /// As `Upsert`, but by the unique index with this number in [`TableSchema::indexes`], which
-    /// [`TableSchema::upsert_verb`] finds: updates the row that has its values in the index, whatever
+    /// [`Verb::upsert_by`] finds: updates the row that has its values in the index, whatever
     /// the key, and keeps that row's key. The outcome is then [`Outcome::of_updated`](crate::Outcome).
     ///
     /// An engine without a faster way calls [`fallback::upsert_on`](super::fallback::upsert_on).
@@ -31,6 +31,46 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// The verb of an upsert that finds an existing row by these columns, in any order: `Upsert` for the key,
+    /// `UpsertOn` for a unique index.
+    ///
+    /// # Errors
+    /// `Schema` if they are neither.
+    pub fn upsert_by(table: &TableSchema, columns: &[usize]) -> Result<Self> {
+        let wanted: FieldSet = columns.iter().copied().collect();
+        let is_same = |columns: &[usize]| wanted == columns.iter().copied().collect();
+        if is_same(table.key()) {
+            return Ok(Self::Upsert);
+        }
+        let is_wanted = |index: &crate::IndexSchema| index.unique && is_same(&index.columns);
+        let index = table.indexes().iter().position(is_wanted);
+        if let Some(index) = index.and_then(|index| u16::try_from(index).ok()) {
+            return Ok(Self::UpsertOn(index));
+        }
+        let list = |columns: &[usize]| format!("({})", table.column_names(columns));
+        let unique = table.indexes().iter().filter(|index| index.unique);
+        let keys = std::iter::once(list(table.key())).chain(unique.map(|key| list(&key.columns)));
+        let message = format!(
+            "an upsert needs the columns of the key or of a unique index, which are {}, not {}",
+            keys.collect::<Vec<_>>().join(", "),
+            list(columns)
+        );
+        Err(Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned()))
+    }
+
+    /// The number of the index by which an upsert on the `described` table finds a row of the stored one: 0 is the
+    /// key's, 1 the first of [`TableSchema::indexes`]. The stored table may have its indexes in another order.
+    ///
+    /// # Errors
+    /// `Schema` if the stored table has no such unique index.
+    pub fn upsert_index(self, described: &TableSchema, stored: &TableSchema) -> Result<usize> {
+        let Self::UpsertOn(_) = self else { return Ok(0) };
+        Ok(match Self::upsert_by(stored, self.conflict_columns(described))? {
+            Self::UpsertOn(index) => usize::from(index) + 1,
+            _ => 0,
+        })
+    }
+
     /// Whether the verb updates a row that exists: such writes have `fields`.
     #[must_use]
     pub const fn sets_fields(self) -> bool {

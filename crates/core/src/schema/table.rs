@@ -3,7 +3,7 @@
 use super::fit::AcceptedValues;
 use super::{ColumnRole, ColumnSchema, ForeignKey, TableSchemaBuilder};
 use crate::codec::{EncodedRow, RawValue};
-use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type, Verb};
+use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
 use std::borrow::Cow;
 
 /// A table: its columns, its key, its indexes. Immutable; shared as `Arc<TableSchema>`.
@@ -343,45 +343,6 @@ impl TableSchema {
                     )
             })
             .collect()
-    }
-
-    /// The verb of an upsert that finds an existing row by these columns, in any order: [`Verb::Upsert`] for the
-    /// key, [`Verb::UpsertOn`] for a unique index.
-    ///
-    /// # Errors
-    /// `Schema` if they are neither.
-    pub fn upsert_verb(&self, columns: &[usize]) -> Result<Verb> {
-        let wanted: FieldSet = columns.iter().copied().collect();
-        let is_same = |columns: &[usize]| wanted == columns.iter().copied().collect();
-        if is_same(&self.key) {
-            return Ok(Verb::Upsert);
-        }
-        let index = self.indexes.iter().position(|index| index.unique && is_same(&index.columns));
-        if let Some(index) = index.and_then(|index| u16::try_from(index).ok()) {
-            return Ok(Verb::UpsertOn(index));
-        }
-        let mut keys = vec![format!("({})", self.column_names(&self.key))];
-        let unique = self.indexes.iter().filter(|index| index.unique);
-        keys.extend(unique.map(|index| format!("({})", self.column_names(&index.columns))));
-        let message = format!(
-            "an upsert needs the columns of the key or of a unique index, which are {}, not ({})",
-            keys.join(", "),
-            self.column_names(columns)
-        );
-        Err(Error::new(ErrorKind::Schema, message).in_table(self.name.clone()))
-    }
-
-    /// The number of this schema's unique index over the columns of an index of `other`, which may describe the
-    /// stored table with its indexes in another order.
-    ///
-    /// # Errors
-    /// `Schema` if it has none.
-    pub fn index_of_upsert(&self, other: &Self, index: u16) -> Result<usize> {
-        match self.upsert_verb(Verb::UpsertOn(index).conflict_columns(other))? {
-            Verb::UpsertOn(index) => Ok(usize::from(index)),
-            _ => Err(Error::new(ErrorKind::Schema, "an upsert names no unique index")
-                .in_table(self.name.clone())),
-        }
     }
 
     /// Checks that a row has one value in stored form for each column, or for each key column if `key_only`

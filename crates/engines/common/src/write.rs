@@ -200,10 +200,7 @@ fn insert(store: &mut dyn RowStore, table: &StoredTable, write: &Write<'_>) -> R
     let row = EncodedRow::new(&row);
     table.rules.check(&table.schema, row)?;
     if write.verb.is_upsert() {
-        let index = match write.verb {
-            Verb::UpsertOn(index) => table.schema.index_of_upsert(write.table, index)? + 1,
-            _ => 0,
-        };
+        let index = write.verb.upsert_index(write.table, &table.schema)?;
         if let Some(old) = table.conflict_in(store, index, row)? {
             let old = EncodedRow::new(&old);
             let outcome = set_fields(store, table, write, old)?;

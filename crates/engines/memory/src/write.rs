@@ -41,12 +41,7 @@ impl WriteExecutor {
         fields: FieldSet,
     ) -> Result<Self> {
         let position = state.find(table)?;
-        let upsert_index = match verb {
-            Verb::UpsertOn(index) => {
-                state.table(position).schema.index_of_upsert(table, index)? + 1
-            }
-            _ => 0,
-        };
+        let upsert_index = verb.upsert_index(table, &state.table(position).schema)?;
         let generated_key = match (table.key_generation(), table.key()) {
             (KeyGeneration::Engine, [column]) => Some(*column),
             _ => None,

@@ -144,9 +144,20 @@ fn overwrite_by(
     if connection.run(Some(table), &sql, parameters)?.matched == 0 {
         return Ok(None);
     }
-    let mut parameters = Vec::with_capacity(columns.len());
-    push_columns(table, columns, row, &mut parameters)?;
-    let sql = sql_texts.text(dialect, table, SqlTextKind::KeyBy(verb));
+    updated_key(connection, sql_texts, table, verb, row)
+}
+
+/// The outcome with the key of the row that has the same values in the upsert's columns; `None` if there is no such row.
+fn updated_key(
+    connection: &mut Connection,
+    sql_texts: &SqlTextCache,
+    table: &TableSchema,
+    verb: Verb,
+    row: &dyn Row,
+) -> Result<Option<Outcome>> {
+    let mut parameters = Vec::new();
+    push_columns(table, verb.conflict_columns(table), row, &mut parameters)?;
+    let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::KeyBy(verb));
     let mut outcome = None;
     connection.each(Some(table), &sql, parameters, &mut |cells, columns| {
         let found = BorrowedRow { cells, columns };

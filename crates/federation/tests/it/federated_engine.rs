@@ -152,7 +152,7 @@ fn authorizers_see_the_tables_of_attached_engines() {
         let session = engine.session().unwrap();
         let seen = Arc::new(Seen::default());
         session.set_authorizer(Arc::clone(&seen) as _).unwrap();
-        let told = || std::mem::take(&mut *seen.0.lock().unwrap());
+        let reported = || std::mem::take(&mut *seen.0.lock().unwrap());
         let foreign = |verb: &str| {
             format!("Foreign {{ database: \"depot\", table: \"stock\", verb: {verb} }}")
         };
@@ -161,17 +161,17 @@ fn authorizers_see_the_tables_of_attached_engines() {
                 session.control(TransactionControl::Begin).unwrap();
             }
             rows(&*session, JOIN).unwrap();
-            let seen = told();
+            let seen = reported();
             assert!(seen.contains(&foreign("None")), "{name}: {seen:?}");
             assert!(seen.contains(&"Read(\"item\")".to_owned()), "{name}: {seen:?}");
             // No column of it is read, and it is not qualified.
             rows(&*session, "SELECT count(*) FROM stock").unwrap();
-            let seen = told();
+            let seen = reported();
             assert!(seen.contains(&foreign("None")), "{name}: {seen:?}");
             assert!(!seen.iter().any(|action| action.starts_with("Read")), "{name}: {seen:?}");
             if !in_transaction {
                 session.execute("UPDATE stock SET text = 'x' WHERE id = 1", &[]).unwrap();
-                assert!(told().contains(&foreign("Some(Update)")), "{name}");
+                assert!(reported().contains(&foreign("Some(Update)")), "{name}");
             }
         }
         session.control(TransactionControl::Rollback).unwrap();

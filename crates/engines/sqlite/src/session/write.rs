@@ -338,18 +338,21 @@ fn upsert_on<'v>(
     if changes == 0 {
         reject_left_out(connection, table)?;
     }
-    let is_inserted = was_there.map_or(is_inserted, |there| !there);
-    if !is_inserted {
-        let value = |place: usize| {
-            let at = table.key().iter().position(|&key| key == place);
-            at.and_then(|at| key.get(at)).map_or(ValueRef::Null, Value::as_ref)
-        };
-        return Ok(Outcome::of_updated(table, value));
+    if !was_there.map_or(is_inserted, |there| !there) {
+        return Ok(updated(table, &key));
     }
     if needs_key && connection.db.last_insert_rowid() > LARGE_KEY {
         reject_random_key(connection, table)?;
     }
     Ok(inserted(connection, needs_key))
+}
+
+/// The outcome of an upsert that has updated the row with this key.
+fn updated(table: &TableSchema, key: &[Value<'_>]) -> Outcome {
+    Outcome::of_updated(table, |place| {
+        let at = table.key().iter().position(|&key| key == place);
+        at.and_then(|at| key.get(at)).map_or(ValueRef::Null, Value::as_ref)
+    })
 }
 
 /// Whether a row has these values in the unique index of an upsert.

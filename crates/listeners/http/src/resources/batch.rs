@@ -116,7 +116,7 @@ pub(super) fn upsert_on<'n>(
     let columns = columns.collect::<Result<Vec<_>>>()?;
     match (columns.is_empty(), verb) {
         (true, verb) => Ok(verb),
-        (false, Verb::Upsert) => table.schema.upsert_verb(&columns),
+        (false, Verb::Upsert) => Verb::upsert_by(&table.schema, &columns),
         _ => Err(Error::new(ErrorKind::Misuse, "'on' names the columns of an upsert only")),
     }
 }
