@@ -119,19 +119,17 @@ impl Federation {
             Error::new(ErrorKind::Config, format!("there is no engine '{engine}'"))
         })?;
         self.sqlite.with_connection(|connection| {
-            let sessions = match connection.extension::<ConnectionTables>() {
-                Some(tables) => Arc::clone(tables.sessions()),
-                None => return Err(Error::new(ErrorKind::Misuse, "no engines are attached")),
-            };
+            let tables = connection
+                .extension::<ConnectionTables>()
+                .ok_or_else(|| Error::new(ErrorKind::Misuse, "no engines are attached"))?;
+            let sessions = Arc::clone(tables.sessions());
             let target = WriteTarget::Attached(position);
             sessions.claim_writes(target)?;
             // Safe on a connection that only reads: the statement writes to no other table than the
             // attached engine's, as checked below.
             connection.with_writes(|connection| {
                 sessions.lend(position, session, || {
-                    if let Some(authorizer) = authorizer {
-                        connection.authorize(text, authorizer)?;
-                    }
+                    authorizer.map_or(Ok(()), |it| connection.authorize(text, it))?;
                     let statement = connection.prepare(text)?;
                     let returns_rows = !connection.column_names(statement).is_empty();
                     let actions = connection.actions(statement);

@@ -108,31 +108,23 @@ pub(crate) fn push_returning(
     verb: Verb,
     with_key: bool,
 ) {
-    let with_key = with_key || matches!(verb, Verb::UpsertOn(_));
+    let is_by_index = matches!(verb, Verb::UpsertOn(_));
+    let with_key = with_key || is_by_index;
     match writer.dialect {
-        Dialect::Sqlite if matches!(verb, Verb::UpsertOn(_)) => {
-            writer.raw(" RETURNING ");
-            writer.columns(table, table.key().iter().copied());
-            return;
-        }
+        Dialect::Sqlite if is_by_index => writer.raw(" RETURNING "),
         // It tells the last key by itself.
         Dialect::Sqlite | Dialect::MySql => return,
-        Dialect::MariaDb if with_key => {
-            writer.raw(" RETURNING ");
-            writer.columns(table, table.key().iter().copied());
-            return;
-        }
+        Dialect::MariaDb if with_key => writer.raw(" RETURNING "),
         Dialect::MariaDb => return,
         Dialect::Postgres if verb.is_upsert() => {
-            writer.raw(" RETURNING ").name(table.name()).raw(".xmax = 0");
+            writer.raw(" RETURNING ").name(table.name()).raw(".xmax = 0")
         }
-        Dialect::Postgres if with_key => {
-            writer.raw(" RETURNING ");
-        }
+        Dialect::Postgres if with_key => writer.raw(" RETURNING "),
         Dialect::Postgres => return,
-    }
+    };
     if with_key {
-        writer.raw(if verb.is_upsert() { ", " } else { "" });
+        let follows = writer.dialect == Dialect::Postgres && verb.is_upsert();
+        writer.raw(if follows { ", " } else { "" });
         writer.columns(table, table.key().iter().copied());
     }
 }

@@ -124,15 +124,22 @@ impl OutcomeWriter {
                 bytes.encode_u64(rows);
             }
             OutcomeGroup::Ignored => start(IGNORED),
-            OutcomeGroup::Updated(GeneratedKey::Int(key)) => {
-                start(UPDATED_INTEGER);
-                bytes.encode_u64(key.cast_unsigned());
-            }
-            OutcomeGroup::Updated(GeneratedKey::Uuid(key)) => {
-                start(UPDATED_UUID);
-                bytes.extend_from_slice(key.as_bytes());
-            }
+            OutcomeGroup::Updated(key) => encode_updated(bytes, key),
         }
+    }
+}
+
+/// One row that an upsert on a unique index has updated.
+fn encode_updated(bytes: &mut Vec<u8>, key: GeneratedKey) {
+    bytes.encode_u8(if matches!(key, GeneratedKey::Int(_)) {
+        UPDATED_INTEGER
+    } else {
+        UPDATED_UUID
+    });
+    bytes.encode_u32(1);
+    match key {
+        GeneratedKey::Int(key) => bytes.encode_u64(key.cast_unsigned()),
+        GeneratedKey::Uuid(key) => bytes.extend_from_slice(key.as_bytes()),
     }
 }
 

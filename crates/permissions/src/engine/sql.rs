@@ -141,13 +141,7 @@ impl SqlAuthorizer for StatementAuthorizer {
             (action, &self.on_attached)
             && database != "temp"
         {
-            let required = match verb {
-                None => Permission::Read,
-                Some(Verb::Update) => Permission::Update,
-                Some(Verb::Delete) => Permission::Delete,
-                Some(_) => Permission::Insert,
-            };
-            return self.check_table(permissions, (database, table), required);
+            return self.check_table(permissions, (database, table), required_for(verb));
         }
         let Some(permissions) = &self.permissions else { return check_statement(action) };
         let own = self.database.name();
@@ -217,6 +211,16 @@ impl StatementAuthorizer {
             return Err(denied(message).in_table(table));
         }
         Ok(())
+    }
+}
+
+/// The permission for a write to a table of an attached engine, or for reading it.
+const fn required_for(verb: Option<Verb>) -> Permission {
+    match verb {
+        None => Permission::Read,
+        Some(Verb::Update) => Permission::Update,
+        Some(Verb::Delete) => Permission::Delete,
+        Some(_) => Permission::Insert,
     }
 }
 

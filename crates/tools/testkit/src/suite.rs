@@ -136,7 +136,9 @@ suite! { $
         upsert_updates_by_its_key_only,
         upsert_of_no_field,
         upsert_on_a_unique_column,
-        upsert_on_several_columns_and_kinds_of_keys,
+        upsert_on_several_columns_and_collations,
+        upsert_on_a_unique_column_keeps_every_kind_of_key,
+        upsert_on_a_unique_column_raises_the_version,
         upsert_on_a_unique_column_in_a_batch,
         a_failed_write_changes_nothing,
     }

@@ -221,12 +221,7 @@ pub fn writes() -> Vec<Sample> {
             encode_request::write(out, 34, 1, (&person(), verb, fields), &ada()).unwrap();
         }));
     }
-    let upsert =
-        json!({"table": 1, "verb": "upsert_on", "by": [1], "columns": [2, 6], "row": ada_json});
-    all.push(sample("upsert on a unique index", upsert, &|out| {
-        let fields = [2, 6].into_iter().collect();
-        encode_request::write(out, 37, 1, (&person(), Verb::UpsertOn(0), fields), &ada()).unwrap();
-    }));
+    all.push(upsert_on(&ada_json));
     let row: Vec<Value<'_>> = (0..70).map(|place| Value::Int(place - 35)).collect();
     let row_json: Vec<i64> = (0..70).map(|place| place - 35).collect();
     let fields: FieldSet = [2, 63, 64, 69].into_iter().collect();
@@ -239,6 +234,14 @@ pub fn writes() -> Vec<Sample> {
         encode_request::get(out, 36, 3, &[Value::Int(5), Value::Int(-5)]).unwrap();
     }));
     all
+}
+
+fn upsert_on(row: &Json) -> Sample {
+    let upsert = json!({"table": 1, "verb": "upsert_on", "by": [1], "columns": [2, 6], "row": row});
+    sample("upsert on a unique index", upsert, &|out| {
+        let fields = [2, 6].into_iter().collect();
+        encode_request::write(out, 37, 1, (&person(), Verb::UpsertOn(0), fields), &ada()).unwrap();
+    })
 }
 
 pub fn conditions() -> Vec<Sample> {

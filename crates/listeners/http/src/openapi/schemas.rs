@@ -71,14 +71,6 @@ pub(super) fn components(schemas: &mut Map<String, Value>, table: &CachedTable, 
 
 /// The schema of a line of a batch, for all tables.
 pub(super) fn operations(catalog: &VisibleTables) -> Value {
-    let properties = |operations: &[&str], table: Value, row: Value| {
-        let mut properties = json!({"op": {"enum": operations}, "table": table, "row": row});
-        if operations.contains(&"upsert") {
-            let columns = json!({"type": "array", "items": {"type": "string"}, "description": "The columns of a unique index by which an upsert finds a row, instead of the key"});
-            properties["on"] = columns;
-        }
-        properties
-    };
     let line = |operations: &[&str], table: Value, row: Value| {
         json!({
             "type": "object",
@@ -196,4 +188,16 @@ fn type_schema(ty: Type) -> Value {
             None => json!({}),
         },
     }
+}
+
+/// The members of a line of a batch.
+fn properties(operations: &[&str], table: Value, row: Value) -> Value {
+    let mut properties = json!({"op": {"enum": operations}, "table": table, "row": row});
+    if operations.contains(&"upsert") {
+        let what =
+            "The columns of a unique index by which an upsert finds a row, instead of the key";
+        properties["on"] =
+            json!({"type": "array", "items": {"type": "string"}, "description": what});
+    }
+    properties
 }
