@@ -2,10 +2,11 @@
 
 use crate::attached::AttachedEngines;
 use crate::connection::{ConnectionTables, check_write_target};
-use crate::sessions::WriteTarget;
+use crate::sessions::{EngineSessions, WriteTarget};
 use bobak_core::{
     Engine, Error, ErrorKind, Parameter, Result, Row, Session, SqlAuthorizer, SqlHost, TableSchema,
 };
+use bobak_sqlite::extension::ExtendedConnection;
 use bobak_sqlite::{Function, Sqlite, SqliteBuilder};
 use std::any::Any;
 use std::sync::Arc;
@@ -119,10 +120,7 @@ impl Federation {
             Error::new(ErrorKind::Config, format!("there is no engine '{engine}'"))
         })?;
         self.sqlite.with_connection(|connection| {
-            let tables = connection
-                .extension::<ConnectionTables>()
-                .ok_or_else(|| Error::new(ErrorKind::Misuse, "no engines are attached"))?;
-            let sessions = Arc::clone(tables.sessions());
+            let sessions = sessions_of(connection)?;
             let target = WriteTarget::Attached(position);
             sessions.claim_writes(target)?;
             // Safe on a connection that only reads: the statement writes to no other table than the
@@ -150,4 +148,10 @@ impl Federation {
             result => result,
         }
     }
+}
+
+fn sessions_of(connection: &ExtendedConnection<'_>) -> Result<Arc<EngineSessions>> {
+    let tables = connection.extension::<ConnectionTables>();
+    let none = || Error::new(ErrorKind::Misuse, "no engines are attached");
+    tables.map(|tables| Arc::clone(tables.sessions())).ok_or_else(none)
 }

@@ -97,6 +97,21 @@ fn sql_in_a_transaction_is_part_of_it() {
     });
 }
 
+/// The number of rows of a cursor.
+fn rest_of(session: &dyn bobak_core::Session, cursor: &mut bobak_core::Cursor) -> usize {
+    let (mut part, mut count) = (RowBuffer::default(), 0);
+    loop {
+        session.fetch(cursor, &mut part).unwrap();
+        let before = count;
+        while part.next_row().unwrap().is_some() {
+            count += 1;
+        }
+        if count == before {
+            return count;
+        }
+    }
+}
+
 #[test]
 fn cursors_over_both_engines_are_read_in_parts() {
     each_pair(|name, engine| {
@@ -109,20 +124,10 @@ fn cursors_over_both_engines_are_read_in_parts() {
             let mut sql = session.open(&Source::Sql { text, parameters: &[] }).unwrap();
             let select = bobak_core::Select::all(&table("item"));
             let mut own = session.open(&Source::Select(&select)).unwrap();
-            let (mut part, mut count) = (RowBuffer::default(), 0);
+            let mut part = RowBuffer::default();
             session.fetch(&mut own, &mut part).unwrap();
             assert_eq!(part.rows(), 2, "{name}");
-            loop {
-                session.fetch(&mut sql, &mut part).unwrap();
-                let mut found = 0;
-                while part.next_row().unwrap().is_some() {
-                    found += 1;
-                }
-                count += found;
-                if found == 0 {
-                    break;
-                }
-            }
+            let count = rest_of(&*session, &mut sql);
             assert_eq!(count, 1_000, "{name}");
             session.close(&mut sql);
             session.close(&mut own);
@@ -168,7 +173,7 @@ fn authorizers_see_the_tables_of_attached_engines() {
             rows(&*session, "SELECT count(*) FROM stock").unwrap();
             let seen = reported();
             assert!(seen.contains(&foreign("None")), "{name}: {seen:?}");
-            assert!(!seen.iter().any(|action| action.starts_with("Read")), "{name}: {seen:?}");
+            assert!(!seen.contains(&"Read(\"stock\")".to_owned()), "{name}: {seen:?}");
             if !in_transaction {
                 session.execute("UPDATE stock SET text = 'x' WHERE id = 1", &[]).unwrap();
                 assert!(reported().contains(&foreign("Some(Update)")), "{name}");

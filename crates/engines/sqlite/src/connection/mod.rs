@@ -149,22 +149,27 @@ impl Connection {
     /// Adds the database of a table of which a statement reads no column, if it is not `main`: SQLite does not
     /// report it.
     fn with_database(&mut self, action: StatementAction) -> Result<StatementAction> {
-        let StatementAction::Read { database, table } = action else { return Ok(action) };
-        if !database.is_empty() {
-            return Ok(StatementAction::Read { database, table });
+        match action {
+            StatementAction::Read { database, table } if database.is_empty() => {
+                Ok(StatementAction::Read { database: self.database_of(&table)?, table })
+            }
+            other => Ok(other),
         }
-        let mut found = String::new();
-        let names = self.all_rows("SELECT name FROM pragma_database_list ORDER BY seq", &[])?;
+    }
+
+    /// The database in which a name without one is a table; empty if there is none.
+    pub(crate) fn database_of(&mut self, table: &str) -> Result<String> {
+        let names =
+            self.all_rows("SELECT name FROM pragma_database_list ORDER BY seq <> 1, seq", &[])?;
         for name in names.into_iter().flatten() {
             let Value::Text(name) = name else { continue };
             let schema = bobak_sql::quote(bobak_sql::Dialect::Sqlite, &name);
             let sql = format!("SELECT 1 FROM {schema}.sqlite_schema WHERE lower(name) = lower(?1)");
-            if !self.all_rows(&sql, &[Value::from(table.as_str())])?.is_empty() {
-                found = name.into_owned();
-                break;
+            if !self.all_rows(&sql, &[Value::from(table)])?.is_empty() {
+                return Ok(name.into_owned());
             }
         }
-        Ok(StatementAction::Read { database: found, table })
+        Ok(String::new())
     }
 
     /// As [`text_statement`](Self::text_statement); the authorizer also decides about pragmas,

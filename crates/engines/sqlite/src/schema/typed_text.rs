@@ -5,7 +5,7 @@
 use crate::connection::Connection;
 use crate::connection::typed_text_cache::{NamedRelation, TypedText};
 use bobak_core::sql_token::SqlSyntax;
-use bobak_core::{Result, SqlAction, SqlAuthorizer, Type, Value};
+use bobak_core::{Result, SqlAction, SqlAuthorizer, Type, Value, Verb};
 use bobak_sql::{Dialect, LONG_DECIMAL, first_word, parse_declared, quote};
 use bobak_sql_typing::{Relation, Relations, TableColumn, analyze, needs_analysis};
 use std::cell::RefCell;
@@ -170,13 +170,35 @@ struct ConnectionRelations<'c> {
     authorizer: Option<&'c dyn SqlAuthorizer>,
 }
 
+impl ConnectionRelations<'_> {
+    /// Whether the authorizer lets the statement use the table in any way.
+    fn is_allowed(
+        &self,
+        authorizer: &dyn SqlAuthorizer,
+        schema: Option<&str>,
+        name: &str,
+    ) -> Result<bool> {
+        let mut connection = self.connection.borrow_mut();
+        let database = match schema {
+            Some(schema) => schema.to_owned(),
+            None if connection.extension.is_some() => connection.database_of(name)?,
+            None => String::new(),
+        };
+        if database.is_empty() || database.eq_ignore_ascii_case("main") {
+            let uses = [SqlAction::Read, SqlAction::Insert, SqlAction::Update, SqlAction::Delete];
+            return Ok(uses.into_iter().any(|uses| authorizer.check(uses(name)).is_ok()));
+        }
+        let verbs = [None, Some(Verb::Insert), Some(Verb::Update), Some(Verb::Delete)];
+        let foreign = |verb| SqlAction::Foreign { database: &database, table: name, verb };
+        Ok(verbs.into_iter().any(|verb| authorizer.check(foreign(verb)).is_ok()))
+    }
+}
+
 impl Relations for ConnectionRelations<'_> {
     fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Relation>> {
-        let is_allowed = self.authorizer.is_none_or(|authorizer| {
-            let uses = [SqlAction::Read, SqlAction::Insert, SqlAction::Update, SqlAction::Delete];
-            uses.into_iter().any(|uses| authorizer.check(uses(name)).is_ok())
-        });
-        if !is_allowed {
+        if let Some(authorizer) = self.authorizer
+            && !self.is_allowed(authorizer, schema, name)?
+        {
             return Ok(None);
         }
         self.connection.borrow_mut().relation(schema, name)

@@ -317,11 +317,7 @@ fn upsert_on<'v>(
     values: impl WriteValues<'v>,
 ) -> Result<Outcome> {
     check_count(table, values)?;
-    let columns = verb.conflict_columns(table);
-    if columns.is_empty() {
-        let message = "an upsert names no unique index";
-        return Err(Error::new(ErrorKind::Misuse, message).in_table(table.name().to_owned()));
-    }
+    check_index(table, verb)?;
     let needs_key = needs_key(table, values);
     // Without rowids, only the row itself tells whether it is new.
     let was_there = if needs_key || connection.table_info(table)?.rowids {
@@ -345,6 +341,15 @@ fn upsert_on<'v>(
         reject_random_key(connection, table)?;
     }
     Ok(inserted(connection, needs_key))
+}
+
+/// Rejects an upsert by the number of an index that the table does not have.
+fn check_index(table: &TableSchema, verb: Verb) -> Result<()> {
+    if !verb.conflict_columns(table).is_empty() {
+        return Ok(());
+    }
+    let message = "an upsert names no unique index";
+    Err(Error::new(ErrorKind::Misuse, message).in_table(table.name().to_owned()))
 }
 
 /// The outcome of an upsert that has updated the row with this key.
