@@ -384,7 +384,7 @@ fn attached_databases_are_joined_under_their_permissions() {
         let url = |token: &str| format!("bobak://{}/app?token={token}", server.place);
         let db = open(&url("0123456789abcdef"));
         db.table::<Item>().unwrap().insert(&item("spade")).unwrap();
-        let join = "SELECT name, amount FROM item JOIN stock.goods USING (id)";
+        let join = "SELECT name, amount FROM item JOIN stock.goods AS g ON g.id = item.id";
         let expected = [("spade".to_owned(), 7)];
         assert_eq!(db.sql::<(String, i64)>(join, ()).unwrap(), expected, "{main}");
         let inside = db.transaction(|transaction| {
