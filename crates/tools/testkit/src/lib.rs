@@ -8,6 +8,7 @@
 //! * [`DirectCalls`] sends single operations to the engine instead of the session, as the facade does.
 //! * [`FaultyEngine`] injects failures.
 //! * [`interrupted`] interrupts an operation from another thread; [`idle`] opens ten thousand idle connections.
+//! * [`isolation::agrees_with_document`] tries the known anomalies of transactions.
 //! * [`hidden_data::compare`] compares what two databases tell a restricted client.
 //! * [`crash::run`] interrupts random programs and checks the surviving data; [`crash::endure`] makes
 //!   file operations fail during them.
@@ -38,6 +39,7 @@ mod harness;
 pub mod hidden_data;
 pub mod idle;
 mod interrupts;
+pub mod isolation;
 pub mod model;
 mod mutate;
 mod probe;

@@ -6,6 +6,7 @@ mod proxy; // a connection to the server that can be cut
 mod stores; // a database for each test
 
 mod failures; // servers down, broken connections, conflicts, timeouts
+mod isolation; // the page has the anomalies of each level
 mod lines; // TLS, servers that hang, statistics
 mod model; // random programs on two stores
 mod suite; // the conformance suite

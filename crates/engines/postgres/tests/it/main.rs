@@ -5,6 +5,7 @@
 
 mod conformance; // the suite that every engine passes
 mod failures; // servers that are down, killed, cut off, or not as expected
+mod isolation; // the page has the anomalies of each level
 mod lines; // servers that must prove who they are, that hang, or that make keys
 mod model; // random programs, against the memory engine and against rows one by one
 mod proxy; // a line that can be cut

@@ -11,6 +11,7 @@ mod encryption; // encrypted files, interrupted: SQLCipher takes the place of SQ
 mod faulty; // the engine that fails on request
 mod federation; // SQL over engines that fail or are remote
 mod fixtures; // files that older versions made
+mod isolation; // the page has the anomalies of each engine
 mod kill; // processes that are killed
 mod kv; // the suite on the key-value engine
 mod memory; // the suite on the memory engine
