@@ -38,6 +38,7 @@ mod dynamic;
 mod folded_value;
 mod get_many;
 mod handle;
+mod join;
 mod parameters;
 pub mod pipeline;
 mod record_arg;
@@ -79,6 +80,9 @@ pub mod query {
         AnyColumn, Assignment, Column, Expression, Filter, Operand, Order, OrderBy, Query,
         Selection, SelectionPart, Summable, count,
     };
+    /// The parts of a [`JoinQuery`], over several records.
+    pub use bobak_core::join;
+    pub use bobak_core::join::{AnyOf, JoinQuery, whole};
 }
 
 /// Relations between records. A field with `references` makes a [`ToOne`](relation::ToOne); write the others next to it. They

@@ -173,7 +173,7 @@ impl<'db> Transaction<'db> {
         self.catalog.invalidate_caches(text, &mut invalidation);
     }
 
-    fn source(&self) -> SessionSource<'_> {
+    pub(crate) fn source(&self) -> SessionSource<'_> {
         SessionSource::Transaction(&self.session)
     }
 }

@@ -81,6 +81,10 @@ impl<T, V> Expression<T, V> {
     pub(crate) const fn new(expr: Expr) -> Self {
         Self { expr, types: PhantomData }
     }
+
+    pub(crate) const fn untyped(self) -> Expr {
+        self.expr
+    }
 }
 
 /// The number of rows, or of rows in a group.

@@ -25,6 +25,7 @@ mod expression;
 mod field;
 mod fieldset;
 mod interrupt;
+pub mod join;
 mod parameter;
 mod parse;
 mod pattern;
@@ -70,6 +71,7 @@ pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count
 pub use field::Field;
 pub use fieldset::FieldSet;
 pub use interrupt::{Interrupt, Interruptible};
+pub use join::{Join, JoinQuery};
 pub use parameter::{IntoStored, Parameter};
 pub use pattern::{glob, like, like_with_escape, replace_escape};
 pub use prepare::{

@@ -21,6 +21,16 @@ pub struct Query<T> {
     record: PhantomData<fn() -> T>,
 }
 
+/// The untyped parts of a query.
+pub(crate) struct QueryParts {
+    pub condition: Option<Condition>,
+    pub order: Vec<Order>,
+    pub group: Vec<usize>,
+    pub limit: Option<u64>,
+    pub offset: u64,
+    pub is_after: bool,
+}
+
 /// A column to sort by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Order {
@@ -51,6 +61,10 @@ impl<T> OrderBy<T> {
     #[must_use]
     pub const fn new(order: Order) -> Self {
         Self { order, record: PhantomData }
+    }
+
+    pub(crate) const fn untyped(self) -> Order {
+        self.order
     }
 }
 
@@ -169,6 +183,12 @@ impl<T> Query<T> {
     pub const fn offset(mut self, rows: u64) -> Self {
         self.offset = rows;
         self
+    }
+
+    /// The untyped parts, for a join.
+    pub(crate) fn into_parts(self) -> QueryParts {
+        let Self { condition, order, group, limit, offset, after, .. } = self;
+        QueryParts { condition, order, group, limit, offset, is_after: after.is_some() }
     }
 
     /// The query as engines run it.

@@ -395,7 +395,6 @@ impl Db {
         self.0.engines().iter().try_for_each(|(_, engine)| engine.flush())
     }
 
-    #[cfg(feature = "async")]
     pub(crate) fn catalog(&self) -> &Arc<Catalog> {
         &self.0
     }

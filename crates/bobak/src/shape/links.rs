@@ -5,11 +5,11 @@ use bobak_core::{Collation, Condition, Row, TableSchema, Value, ValueRef};
 use std::collections::HashMap;
 
 /// The number of a row without a value, and of a value that no row has.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NO_ROW: u32 = u32::MAX;
 
 /// The distinct values of a link column, numbered in the order of their first row.
 #[derive(Default)]
-pub(super) struct LinkValues {
+pub(crate) struct LinkValues {
     numbers: HashMap<FoldedValue, u32>,
     values: Vec<Value<'static>>,
     collation: Collation,
@@ -22,9 +22,9 @@ impl LinkValues {
         Self { collation: collation.unwrap_or_default(), ..Self::default() }
     }
 
-    /// The number of a value, which is added if it is new; `NONE` for NULL.
+    /// The number of a value, which is added if it is new; `NO_ROW` for NULL.
     pub fn add(&mut self, value: ValueRef<'_>) -> u32 {
-        let Some(key) = FoldedValue::new(value, self.collation) else { return NONE };
+        let Some(key) = FoldedValue::new(value, self.collation) else { return NO_ROW };
         let next = self.values.len() as u32;
         *self.numbers.entry(key).or_insert_with(|| {
             self.values.push(value.to_owned());
@@ -32,10 +32,10 @@ impl LinkValues {
         })
     }
 
-    /// The number of a value; `NONE` if it was not added.
+    /// The number of a value; `NO_ROW` if it was not added.
     pub fn number(&self, value: ValueRef<'_>) -> u32 {
         let key = FoldedValue::new(value, self.collation);
-        key.and_then(|key| self.numbers.get(&key)).copied().unwrap_or(NONE)
+        key.and_then(|key| self.numbers.get(&key)).copied().unwrap_or(NO_ROW)
     }
 
     pub fn len(&self) -> usize {
@@ -50,8 +50,8 @@ impl LinkValues {
 
 /// For each group of rows above, the numbers of its rows in the level, in their order.
 #[derive(Debug, Default)]
-pub(super) struct RowLinks {
-    /// The group of each row above; `NONE` if it has no value.
+pub(crate) struct RowLinks {
+    /// The group of each row above; `NO_ROW` if it has no value.
     groups: Vec<u32>,
     /// Where the rows of each group begin in `rows`; one more at the end.
     starts: Vec<u32>,
@@ -87,7 +87,7 @@ impl RowLinks {
 
     /// The rows that belong to the row above with this number.
     pub fn of(&self, above: usize) -> &[u32] {
-        let group = self.groups.get(above).copied().unwrap_or(NONE) as usize;
+        let group = self.groups.get(above).copied().unwrap_or(NO_ROW) as usize;
         let start = |group: usize| self.starts.get(group).map(|start| *start as usize);
         match (start(group), start(group.wrapping_add(1))) {
             (Some(from), Some(to)) => self.rows.get(from..to).unwrap_or_default(),
@@ -97,6 +97,6 @@ impl RowLinks {
 }
 
 /// The value at a position of a row.
-pub(super) fn value_at<'r>(row: &'r dyn Row, position: usize) -> ValueRef<'r> {
+pub(crate) fn value_at<'r>(row: &'r dyn Row, position: usize) -> ValueRef<'r> {
     if position < row.len() { row.get(position) } else { ValueRef::Null }
 }

@@ -41,7 +41,7 @@ impl<T: Record> Table<'_, T> {
 }
 
 /// Runs queries that see one state of the engine, if it has read-only transactions, or if the source is a transaction.
-pub(super) fn in_snapshot<R>(
+pub(crate) fn in_snapshot<R>(
     source: &SessionSource<'_>,
     run: impl FnOnce(&SessionSource<'_>) -> Result<R>,
 ) -> Result<R> {

@@ -14,8 +14,11 @@ mod page;
 mod related;
 mod rows;
 
+pub(crate) use links::{LinkValues, NO_ROW, RowLinks, value_at};
+pub(crate) use load::in_snapshot;
 pub use page::{Page, PageRequest, PageToken};
 pub use related::{RelatedCounts, RelatedRecords, RelatedValues};
+pub(crate) use rows::ShapeRows;
 pub use rows::{ShapeColumns, ShapeLevel, read_shape_field};
 
 use bobak_core::{Record, Result, Row};

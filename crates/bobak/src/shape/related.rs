@@ -1,7 +1,7 @@
 //! The parts of a shape.
 
 use super::Shape;
-use super::links::{LinkValues, NONE, RowLinks, value_at};
+use super::links::{LinkValues, NO_ROW, RowLinks, value_at};
 use super::rows::{RelatedLimits, ShapeColumns, ShapeLevel, ShapeRows, read_field_at};
 use bobak_core::{
     Column, Condition, Error, ErrorKind, Expr, Field, Query, Record, RecordRelation, RelationStep,
@@ -96,7 +96,7 @@ impl RelatedCounts {
     /// The number of a row's related records.
     #[must_use]
     pub fn count(&self, row: usize) -> u64 {
-        let group = self.groups.get(row).copied().unwrap_or(NONE);
+        let group = self.groups.get(row).copied().unwrap_or(NO_ROW);
         self.counts.get(group as usize).copied().unwrap_or_default()
     }
 
@@ -247,7 +247,7 @@ impl ShapeLevel<'_> {
                 (reached.add(value_at(&rows.row(row as usize), position)), group)
             };
             let pairs = follow(&rows, link, &values, &origins).into_iter();
-            origins = pairs.map(&mut reached_from).filter(|(value, _)| *value != NONE).collect();
+            origins = pairs.map(&mut reached_from).filter(|(value, _)| *value != NO_ROW).collect();
             origins.sort_unstable();
             origins.dedup();
             values = reached;
@@ -268,7 +268,7 @@ fn follow(
     let mut pairs = Vec::with_capacity(rows.len());
     for row in 0..rows.len() {
         let value = values.number(value_at(&rows.row(row), position));
-        if value == NONE {
+        if value == NO_ROW {
             continue;
         }
         let first = origins.partition_point(|&(other, _)| other < value);

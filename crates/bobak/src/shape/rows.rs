@@ -5,7 +5,7 @@ use crate::handle::SessionSource;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Column, Condition, Error, ErrorKind, Expr, Field, Query, Record, RecordRelation, Result, Row,
-    RowBuffer, Select, TableSchema,
+    RowBuffer, Select, TableSchema, ValueRef,
 };
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl ShapeColumns {
     }
 
     /// Adds a column that links rows, unless a field reads it.
-    pub(super) fn link(&mut self, column: usize) {
+    pub(crate) fn link(&mut self, column: usize) {
         if !self.0.contains(&column) {
             self.0.push(column);
         }
@@ -33,7 +33,7 @@ impl ShapeColumns {
         }
     }
 
-    pub(super) fn exprs(&self) -> Vec<Expr> {
+    pub(crate) fn exprs(&self) -> Vec<Expr> {
         self.0.iter().copied().map(Expr::Column).collect()
     }
 
@@ -78,7 +78,7 @@ impl ShapeRows {
     }
 
     /// The rows of a query that selects these columns.
-    pub(super) fn select(
+    pub(crate) fn select(
         source: &SessionSource<'_>,
         columns: ShapeColumns,
         select: Select,
@@ -93,7 +93,7 @@ impl ShapeRows {
     }
 
     /// The number of rows.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.positions.len()
     }
 
@@ -103,12 +103,19 @@ impl ShapeRows {
     }
 
     /// The row with a number.
-    pub(super) fn row(&self, number: usize) -> EncodedRow<'_> {
+    pub(crate) fn row(&self, number: usize) -> EncodedRow<'_> {
         self.rows.row_at(self.positions.get(number).copied().unwrap_or(usize::MAX))
     }
 
+    /// The value of a column of the record in the row with a number.
+    pub(crate) fn value(&self, number: usize, column: usize) -> ValueRef<'_> {
+        let position = self.position(column);
+        let start = self.positions.get(number).copied().unwrap_or(usize::MAX);
+        if position == usize::MAX { ValueRef::Null } else { self.rows.row_at(start).value(position) }
+    }
+
     /// The position in the rows of a column of the record.
-    pub(super) fn position(&self, column: usize) -> usize {
+    pub(crate) fn position(&self, column: usize) -> usize {
         self.columns.position(column)
     }
 }

@@ -31,6 +31,7 @@ mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
 mod long_decimals; // decimal numbers of servers that money cannot hold
+mod joins;
 mod migrations; // plans, files, and failures at every step
 mod pages;
 mod pipelines;

@@ -1,0 +1,165 @@
+//! Values, comparisons and conditions over the rows of a join.
+
+use super::Evaluate;
+use super::tuples::JoinedTuples;
+use bobak_core::join::{ArithmeticOperator, JoinColumn, JoinCondition, JoinExpr};
+use bobak_core::{
+    Error, ErrorKind, Join, Result, Row, Value, ValueRef, compare_in_column, compare_values,
+};
+use std::cmp::Ordering;
+
+/// A row of a join, before it is grouped.
+#[derive(Clone, Copy)]
+pub(super) struct TupleRow<'t> {
+    pub tuples: &'t JoinedTuples<'t>,
+    pub tuple: &'t [u32],
+}
+
+impl<'t> TupleRow<'t> {
+    /// A column's value.
+    pub fn column(&self, column: JoinColumn) -> ValueRef<'t> {
+        let row = self.tuple.get(column.table).copied().unwrap_or(crate::shape::NO_ROW);
+        self.tuples.value(column, row)
+    }
+
+    /// An expression's value.
+    pub fn value_of(&self, expr: &'t JoinExpr) -> Result<Value<'t>> {
+        match expr {
+            JoinExpr::Column(column) => Ok(self.column(*column).into()),
+            JoinExpr::Value(value, _) => Ok(value.as_ref().into()),
+            JoinExpr::Arithmetic(operator, parts) => {
+                calculate(*operator, &self.value_of(&parts.0)?, &self.value_of(&parts.1)?)
+            }
+            JoinExpr::Aggregate(..) => Ok(Value::Null),
+        }
+    }
+}
+
+impl Evaluate for TupleRow<'_> {
+    fn value(&self, expr: &JoinExpr) -> Result<Value<'_>> {
+        self.value_of(expr).map(Value::into_owned)
+    }
+}
+
+/// The row of one table in a row of a join.
+struct TableRow<'t> {
+    tuple: &'t TupleRow<'t>,
+    table: usize,
+}
+
+impl Row for TableRow<'_> {
+    fn len(&self) -> usize {
+        usize::MAX
+    }
+
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        self.tuple.column(JoinColumn { table: self.table, column })
+    }
+}
+
+/// Whether a row matches all conditions.
+pub(super) fn is_kept(tuple: &TupleRow<'_>, conditions: &[JoinCondition]) -> Result<bool> {
+    for condition in conditions {
+        if holds(tuple, Some(tuple), condition)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a row or group matches all conditions, which are over expressions.
+pub(super) fn all_hold(row: &impl Evaluate, conditions: &[JoinCondition]) -> Result<bool> {
+    for condition in conditions {
+        if holds(row, None, condition)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// `None` if the condition is NULL.
+fn holds(
+    row: &impl Evaluate,
+    tuple: Option<&TupleRow<'_>>,
+    condition: &JoinCondition,
+) -> Result<Option<bool>> {
+    match condition {
+        JoinCondition::Row(table, condition) => {
+            let Some(tuple) = tuple else {
+                let message = "a filter of a record cannot be part of a condition over groups";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            };
+            let schema = tuple.tuples.join.tables.get(*table).map(|table| &table.table);
+            Ok(schema.and_then(|schema| condition.evaluate(schema, &TableRow { tuple, table: *table })))
+        }
+        JoinCondition::Compare(left, comparison, right) => {
+            let (left, right) = (row.value(left)?, row.value(right)?);
+            if left.is_null() || right.is_null() {
+                return Ok(None);
+            }
+            Ok(Some(comparison.holds(compare_values(left.as_ref(), right.as_ref()))))
+        }
+        JoinCondition::AnyOf(parts) => {
+            let mut any = Some(false);
+            for part in parts {
+                match holds(row, tuple, part)? {
+                    Some(true) => return Ok(Some(true)),
+                    Some(false) => {}
+                    None => any = None,
+                }
+            }
+            Ok(any)
+        }
+    }
+}
+
+/// How two values of an expression sort, NULL first.
+pub(super) fn compare(join: &Join, expr: &JoinExpr, a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
+    match (expr, a.is_null(), b.is_null()) {
+        (_, true, true) => Ordering::Equal,
+        (_, true, false) => Ordering::Less,
+        (_, false, true) => Ordering::Greater,
+        (JoinExpr::Column(column), ..) => match join.tables.get(column.table) {
+            Some(table) => compare_in_column(&table.table, column.column, a, b),
+            None => compare_values(a, b),
+        },
+        _ => compare_values(a, b),
+    }
+}
+
+/// Two numbers calculated.
+pub(super) fn calculate(
+    operator: ArithmeticOperator,
+    a: &Value<'_>,
+    b: &Value<'_>,
+) -> Result<Value<'static>> {
+    let number = |value: &Value<'_>| match value {
+        Value::Int(integer) => Ok(*integer as f64),
+        Value::Float(float) => Ok(*float),
+        other => Err(Error::mismatch("a number", other.as_ref())),
+    };
+    match (a, b) {
+        (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+        (Value::Int(a), Value::Int(b)) => {
+            let result = match operator {
+                ArithmeticOperator::Plus => a.checked_add(*b),
+                ArithmeticOperator::Minus => a.checked_sub(*b),
+                ArithmeticOperator::Times => a.checked_mul(*b),
+            };
+            result.map(Value::Int).ok_or_else(|| {
+                let message = "the result of a calculation is too large for an integer of 64 bits";
+                Error::new(ErrorKind::OutOfRange, message)
+            })
+        }
+        (a, b) => {
+            let (a, b) = (number(a)?, number(b)?);
+            let result = match operator {
+                ArithmeticOperator::Plus => a + b,
+                ArithmeticOperator::Minus => a - b,
+                ArithmeticOperator::Times => a * b,
+            };
+            // As in SQL, there is no value for what is not a number.
+            Ok(if result.is_nan() { Value::Null } else { Value::Float(result) })
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Groups of a join's rows, and their aggregates.
+
+use super::Evaluate;
+use super::calculation::{TupleRow, calculate, compare};
+use super::tuples::JoinedTuples;
+use crate::folded_value::FoldedValue;
+use bobak_core::join::{JoinAggregate, JoinColumn, JoinExpr};
+use bobak_core::{Currency, Error, Result, Sum, Type, Value, ValueRef};
+use std::collections::HashMap;
+
+/// A group: its rows.
+pub(super) struct GroupRow<'t> {
+    pub tuples: &'t JoinedTuples<'t>,
+    pub group: &'t [TupleRow<'t>],
+}
+
+/// The groups, in the order of their first rows. Without columns to group by all rows are one group, even if there are none.
+pub(super) fn of<'t>(tuples: &'t JoinedTuples<'t>) -> Result<Vec<Vec<TupleRow<'t>>>> {
+    let join = tuples.join;
+    if join.group.is_empty() {
+        return Ok(vec![tuples.iter().collect()]);
+    }
+    let collation = |column: &JoinColumn| join.column(*column).map(|column| column.collation);
+    let mut groups: Vec<Vec<TupleRow<'t>>> = Vec::new();
+    let mut numbers: HashMap<Vec<Option<FoldedValue>>, usize> = HashMap::new();
+    for tuple in tuples.iter() {
+        let value = |column: &JoinColumn| {
+            FoldedValue::new(tuple.column(*column), collation(column).unwrap_or_default())
+        };
+        let number = *numbers.entry(join.group.iter().map(value).collect()).or_insert(groups.len());
+        if number == groups.len() {
+            groups.push(Vec::new());
+        }
+        if let Some(group) = groups.get_mut(number) {
+            group.push(tuple);
+        }
+    }
+    Ok(groups)
+}
+
+impl Evaluate for GroupRow<'_> {
+    fn value(&self, expr: &JoinExpr) -> Result<Value<'_>> {
+        match expr {
+            JoinExpr::Column(column) => {
+                Ok(self.group.first().map_or(Value::Null, |tuple| tuple.column(*column).into()))
+            }
+            JoinExpr::Value(value, _) => Ok(value.as_ref().to_owned()),
+            JoinExpr::Arithmetic(operator, parts) => {
+                calculate(*operator, &self.value(&parts.0)?, &self.value(&parts.1)?)
+            }
+            JoinExpr::Aggregate(function, expr) => self.aggregate(*function, expr),
+        }
+    }
+}
+
+impl GroupRow<'_> {
+    fn aggregate(&self, function: JoinAggregate, expr: &JoinExpr) -> Result<Value<'static>> {
+        let (mut sum, mut count, mut extreme) = (Sum::default(), 0, Value::Null);
+        for tuple in self.group {
+            let value = tuple.value(expr)?;
+            if value.is_null() {
+                continue;
+            }
+            count += 1;
+            match function {
+                JoinAggregate::Count => {}
+                JoinAggregate::Sum | JoinAggregate::Avg => match value.as_ref() {
+                    ValueRef::Int(integer) => sum.add_integer(integer),
+                    ValueRef::Float(float) => sum.add_float(float),
+                    other => return Err(Error::mismatch("a number to sum", other)),
+                },
+                JoinAggregate::Min | JoinAggregate::Max => {
+                    let (value, best) = (value.as_ref(), Value::as_ref(&extreme));
+                    let ordering = compare(self.tuples.join, expr, value, best);
+                    let is_max = function == JoinAggregate::Max;
+                    if best.is_null() || (if is_max { ordering.is_gt() } else { ordering.is_lt() }) {
+                        extreme = value.to_owned();
+                    }
+                }
+            }
+        }
+        match function {
+            JoinAggregate::Count => Ok(Value::Int(count)),
+            JoinAggregate::Sum => sum.total(),
+            JoinAggregate::Avg if count == 0 => Ok(Value::Null),
+            JoinAggregate::Avg => {
+                let money = expr.ty(self.tuples.join) == Type::Currency;
+                let unit = if money { Currency::SCALE as f64 } else { 1.0 };
+                let average = sum.as_float() / count as f64 / unit;
+                Ok(if average.is_nan() { Value::Null } else { Value::Float(average) })
+            }
+            JoinAggregate::Min | JoinAggregate::Max => Ok(extreme),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Runs joins on any engine, and over several: one query for each table, joined in memory.
+
+mod calculation;
+mod groups;
+mod tuples;
+
+use crate::db::Db;
+use crate::handle::{EngineHandle, EngineSet, SessionSource};
+use crate::shape::in_snapshot;
+use crate::transaction::Transaction;
+use bobak_core::{Interrupt, Join, JoinQuery, Result, Row, Value};
+use calculation::is_kept;
+use groups::GroupRow;
+use std::cmp::Ordering;
+use std::sync::Arc;
+use tuples::JoinedTuples;
+
+/// An expression's value in a row of the result.
+trait Evaluate {
+    /// # Errors
+    /// `OutOfRange` if a number is too large; `Mismatch` for what is no number.
+    fn value(&self, expr: &bobak_core::join::JoinExpr) -> Result<Value<'_>>;
+}
+
+/// Calls `row` with the rows of a join until it returns `false`.
+fn run(
+    source: &SessionSource<'_>,
+    join: &Join,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    let mut tuples = JoinedTuples::load(source, join)?;
+    tuples.keep_if(|tuple| is_kept(&tuple, &join.filters))?;
+    if join.is_grouped() {
+        let groups = groups::of(&tuples)?;
+        let groups = groups.iter().map(|group| GroupRow { tuples: &tuples, group });
+        return hand_out(join, groups, row);
+    }
+    hand_out(join, tuples.iter(), row)
+}
+
+/// Sorts rows, and hands out those between the offset and the limit.
+fn hand_out<E: Evaluate>(
+    join: &Join,
+    rows: impl Iterator<Item = E>,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    let mut sorted = Vec::new();
+    for evaluated in rows {
+        if calculation::all_hold(&evaluated, &join.having)? {
+            let keys = join.order.iter().map(|step| Ok(evaluated.value(&step.expr)?.into_owned()));
+            sorted.push((keys.collect::<Result<Vec<_>>>()?, evaluated));
+        }
+    }
+    Interrupt::check()?;
+    sorted.sort_by(|(a, _), (b, _)| compare_keys(join, a, b));
+    let offset = usize::try_from(join.offset).unwrap_or(usize::MAX);
+    let limit = join.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    for (_, evaluated) in sorted.iter().skip(offset).take(limit) {
+        let values = join.columns.iter().map(|expr| evaluated.value(expr));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        if !row(&values.as_slice())? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn compare_keys(join: &Join, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
+    for (step, (a, b)) in join.order.iter().zip(a.iter().zip(b)) {
+        let ordering = calculation::compare(join, &step.expr, a.as_ref(), b.as_ref());
+        if ordering.is_ne() {
+            return if step.descending { ordering.reverse() } else { ordering };
+        }
+    }
+    Ordering::Equal
+}
+
+fn list<L, R>(source: &SessionSource<'_>, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
+    let join = query.to_join()?;
+    let mut rows = Vec::new();
+    in_snapshot(source, |source| {
+        run(source, &join, &mut |row| {
+            rows.push(query.read(row)?);
+            Ok(true)
+        })
+    })?;
+    Ok(rows)
+}
+
+impl Db {
+    /// The rows of a [join](JoinQuery), all at once.
+    ///
+    /// The records may be on different engines. Bobak reads each record's table by one query, of the rows that are linked to
+    /// those read before, and joins them in memory. All queries see one state of the main record's engine if it has
+    /// read-only transactions, as SQLite has.
+    ///
+    /// ```
+    /// use bobak::prelude::*;
+    ///
+    /// #[derive(Record)]
+    /// struct Customer {
+    ///     id: i64,
+    ///     name: String,
+    /// }
+    ///
+    /// #[derive(Record)]
+    /// struct Order {
+    ///     id: i64,
+    ///     #[record(references = Customer, index)]
+    ///     customer_id: i64,
+    ///     total: Currency,
+    /// }
+    ///
+    /// let db = Db::builder().record::<Customer>().record::<Order>().open("memory:")?;
+    /// db.create_missing_tables()?;
+    /// let anna = db.table::<Customer>()?.insert(&Customer { id: 0, name: "Anna".into() })?;
+    /// for cents in [500, 750] {
+    ///     let total = Currency::from_scaled(cents * 100);
+    ///     db.table::<Order>()?.insert(&Order { id: 0, customer_id: anna, total })?;
+    /// }
+    ///
+    /// let spent = Query::<Order>::all()
+    ///     .join(Order::CUSTOMER)
+    ///     .group_by(Customer::ID)
+    ///     .order_by(Order::TOTAL.sum().desc())
+    ///     .select((Customer::NAME, Order::TOTAL.sum(), count::<Order>()));
+    /// let rows = db.list(&spent)?;
+    /// assert_eq!(rows, [("Anna".to_owned(), Some("12.50".parse()?), 2)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`JoinQuery::to_join`]; `OutOfRange` for a number that is too large; those of the engines.
+    pub fn list<L, R>(&self, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
+        let catalog = self.catalog();
+        let first = query.first_table();
+        let engine = first.map_or(0, |table| catalog.engine_with(table, 0));
+        let engines = Arc::clone(catalog) as Arc<dyn EngineSet>;
+        list(&SessionSource::Engine(EngineHandle::new(engines, engine)?), query)
+    }
+}
+
+impl Transaction<'_> {
+    /// As [`Db::list`], in the transaction.
+    ///
+    /// # Errors
+    /// As [`Db::list`].
+    pub fn list<L, R>(&self, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
+        list(&self.source(), query)
+    }
+}

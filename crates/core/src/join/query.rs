@@ -1,0 +1,306 @@
+//! The typed form of a join.
+
+use super::filter::JoinFilter;
+use super::selection::{JoinOrderPart, JoinSelection};
+use super::tables::{InnerJoined, JoinedRecords, JoinsTable, LeftJoined};
+use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder, JoinTable};
+use crate::{
+    Column, Condition, Error, ErrorKind, Filter, Order, Query, Record, RecordRelation, Result, Row,
+    TableSchema,
+};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A query over joined records: plain data, checked by the compiler, which every engine runs.
+///
+/// [`Query::join`] begins one. `L` is the list of joined records, and `R` the type of a result row: without
+/// [`select`](JoinQuery::select) a tuple of the records.
+///
+/// Without an order, and among rows that are equal in the order, rows are sorted by the keys of the joined records.
+pub struct JoinQuery<L, R> {
+    parts: JoinParts,
+    columns: Vec<JoinExpr>,
+    read: fn(&dyn Row) -> Result<R>,
+    tables: PhantomData<fn() -> L>,
+}
+
+/// The parts of a join. Columns and filters are over the tables of the list, which leaves out those between two records of a
+/// relation.
+#[derive(Clone)]
+struct JoinParts {
+    join: Join,
+    /// The index in `join.tables` of each table in the list.
+    listed: Vec<usize>,
+    /// Whether it began with a query of the records after a key.
+    is_after: bool,
+}
+
+impl<L, R> Clone for JoinQuery<L, R> {
+    fn clone(&self) -> Self {
+        Self {
+            parts: self.parts.clone(),
+            columns: self.columns.clone(),
+            read: self.read,
+            tables: PhantomData,
+        }
+    }
+}
+
+/// A join of the list `L` with one more table, whose rows are tuples of records.
+type Joined<J, L> = JoinQuery<(J, L), <(J, L) as JoinedRecords>::Row>;
+
+impl<T: Record> Query<T> {
+    /// Adds the records that each record is related to: a row for each of them. Records without a related one are left out.
+    ///
+    /// ```
+    /// # use bobak_core::{Column, Query, Record, ToOne, JoinQuery};
+    /// # fn example<Order: Record, Customer: Record>(customer: ToOne<Order, Customer>) {
+    /// let orders_with_customers = Query::<Order>::all().join(customer);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn join<B: RecordRelation<From = T>>(
+        self,
+        relation: B,
+    ) -> Joined<InnerJoined<B::To>, (InnerJoined<T>, ())> {
+        JoinQuery::from_query(self).join(relation)
+    }
+
+    /// As [`join`](Query::join), but a record without a related one stays, with `None`.
+    #[must_use]
+    pub fn left_join<B: RecordRelation<From = T>>(
+        self,
+        relation: B,
+    ) -> Joined<LeftJoined<B::To>, (InnerJoined<T>, ())> {
+        JoinQuery::from_query(self).left_join(relation)
+    }
+
+    /// As [`left_join`](Query::left_join), of the related records that match a filter.
+    #[must_use]
+    pub fn left_join_where<B: RecordRelation<From = T>>(
+        self,
+        relation: B,
+        filter: Filter<B::To>,
+    ) -> Joined<LeftJoined<B::To>, (InnerJoined<T>, ())> {
+        JoinQuery::from_query(self).left_join_where(relation, filter)
+    }
+}
+
+impl<T: Record> JoinQuery<(InnerJoined<T>, ()), T> {
+    fn from_query(query: Query<T>) -> Self {
+        let column = |column| JoinColumn { table: 0, column };
+        let step = |Order { column: index, descending }: Order| JoinOrder {
+            expr: JoinExpr::Column(column(index)),
+            descending,
+        };
+        let parts = query.into_parts();
+        let parts = JoinParts {
+            join: Join {
+                tables: vec![JoinTable { table: Arc::clone(T::schema()), link: None }],
+                filters: parts.condition.map(|part| JoinCondition::Row(0, part)).into_iter().collect(),
+                columns: Vec::new(),
+                group: parts.group.into_iter().map(column).collect(),
+                having: Vec::new(),
+                order: parts.order.into_iter().map(step).collect(),
+                limit: parts.limit,
+                offset: parts.offset,
+            },
+            listed: vec![0],
+            is_after: parts.is_after,
+        };
+        Self { parts, columns: Vec::new(), read: T::read, tables: PhantomData }
+    }
+}
+
+impl<L, R> JoinQuery<L, R> {
+    /// Adds the related records of one of the joined records: a row for each of them. Rows without a related record are left
+    /// out.
+    #[must_use]
+    pub fn join<B: RecordRelation, P>(self, relation: B) -> Joined<InnerJoined<B::To>, L>
+    where
+        L: JoinsTable<B::From, P>,
+        (InnerJoined<B::To>, L): JoinedRecords,
+    {
+        self.add(relation, false, None)
+    }
+
+    /// As [`join`](JoinQuery::join), but a row without a related record stays, with `None`.
+    #[must_use]
+    pub fn left_join<B: RecordRelation, P>(self, relation: B) -> Joined<LeftJoined<B::To>, L>
+    where
+        L: JoinsTable<B::From, P>,
+        (LeftJoined<B::To>, L): JoinedRecords,
+    {
+        self.add(relation, true, None)
+    }
+
+    /// As [`left_join`](JoinQuery::left_join), of the related records that match a filter.
+    #[must_use]
+    pub fn left_join_where<B: RecordRelation, P>(
+        self,
+        relation: B,
+        filter: Filter<B::To>,
+    ) -> Joined<LeftJoined<B::To>, L>
+    where
+        L: JoinsTable<B::From, P>,
+        (LeftJoined<B::To>, L): JoinedRecords,
+    {
+        self.add(relation, true, Some(filter.into_condition()))
+    }
+
+    fn add<J, B: RecordRelation, P>(
+        self,
+        relation: B,
+        is_left: bool,
+        mut condition: Option<Condition>,
+    ) -> Joined<J, L>
+    where
+        L: JoinsTable<B::From, P>,
+        (J, L): JoinedRecords,
+    {
+        let mut parts = self.parts;
+        let mut before = parts.index(L::INDEX);
+        let relation = relation.to_many();
+        let count = relation.steps().count();
+        for (number, step) in relation.steps().enumerate() {
+            let tables = &mut parts.join.tables;
+            let schema = tables.get(before).map_or(B::From::schema(), |table| &table.table);
+            let from = JoinColumn { table: before, column: step.from_column(schema) };
+            let condition = if number + 1 == count { condition.take() } else { None };
+            let link = JoinLink { from, to: step.to_column(), is_left, condition };
+            tables.push(JoinTable { table: Arc::clone(step.table()), link: Some(link) });
+            before = tables.len() - 1;
+        }
+        parts.listed.push(before);
+        JoinQuery { parts, columns: Vec::new(), read: <(J, L)>::read, tables: PhantomData }
+    }
+
+    /// Adds a filter that rows must match too. One with an aggregate is about groups.
+    #[must_use]
+    pub fn and<F: JoinFilter<L, P>, P>(mut self, filter: F) -> Self {
+        let filter = self.parts.listed_condition(filter.into_condition());
+        self.parts.join.filters.push(filter);
+        self
+    }
+
+    /// Sorts by a column or an expression, after the previous ones.
+    #[must_use]
+    pub fn order_by<O: JoinOrderPart<L, P>, P>(mut self, order: O) -> Self {
+        let JoinOrder { expr, descending } = order.order();
+        let expr = self.parts.listed_expr(expr);
+        self.parts.join.order.push(JoinOrder { expr, descending });
+        self
+    }
+
+    /// Groups by a column, in addition to previous ones. With the key of a record, its other columns can be selected, too.
+    #[must_use]
+    pub fn group_by<T, V, P>(mut self, column: Column<T, V>) -> Self
+    where
+        L: JoinsTable<T, P>,
+    {
+        let table = self.parts.index(L::INDEX);
+        self.parts.join.group.push(JoinColumn { table, column: column.index() });
+        self
+    }
+
+    /// Limits the number of rows.
+    #[must_use]
+    pub const fn limit(mut self, rows: u64) -> Self {
+        self.parts.join.limit = Some(rows);
+        self
+    }
+
+    /// Skips rows. Engines must read the skipped rows.
+    #[must_use]
+    pub const fn offset(mut self, rows: u64) -> Self {
+        self.parts.join.offset = rows;
+        self
+    }
+
+    /// Selects columns, aggregates, calculated numbers and [whole records](super::whole): one, or a tuple of up to eight.
+    #[must_use]
+    pub fn select<S: JoinSelection<L, P>, P>(self, selection: S) -> JoinQuery<L, S::Row> {
+        let mut columns = Vec::new();
+        selection.exprs(&mut columns);
+        let read = |row: &dyn Row| S::read(row, &mut 0);
+        JoinQuery { parts: self.parts, columns, read, tables: PhantomData }
+    }
+
+    /// The table of the first record.
+    #[must_use]
+    pub fn first_table(&self) -> Option<&Arc<TableSchema>> {
+        self.parts.join.tables.first().map(|first| &first.table)
+    }
+
+    /// Reads a row of the result.
+    ///
+    /// # Errors
+    /// As [`Field::from_value`](crate::Field::from_value).
+    pub fn read(&self, row: &dyn Row) -> Result<R> {
+        (self.read)(row)
+    }
+
+    /// The untyped query.
+    ///
+    /// # Errors
+    /// `Schema` if a column is neither grouped by nor aggregated; `Mismatch` for a value of the wrong type; `Unsupported` if
+    /// the query began with [`Query::after`].
+    pub fn to_join(&self) -> Result<Join> {
+        let parts = self.parts.clone();
+        if parts.is_after {
+            let message = "paging by key is over one record: a join has `limit` and `offset`";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        let mut columns = self.columns.clone();
+        if columns.is_empty() {
+            for (table, listed) in parts.listed.iter().enumerate() {
+                let schema = parts.join.tables.get(*listed).map(|table| &table.table);
+                let count = schema.map_or(0, |schema| schema.columns().len());
+                let column = |column| JoinExpr::Column(JoinColumn { table, column });
+                columns.extend((0..count).map(column));
+            }
+        }
+        let columns = columns.into_iter().map(|expr| parts.listed_expr(expr)).collect();
+        Join { columns, ..parts.join }.resolve()
+    }
+}
+
+impl JoinParts {
+    /// The index of a listed table in the join.
+    fn index(&self, listed: usize) -> usize {
+        self.listed.get(listed).copied().unwrap_or(usize::MAX)
+    }
+
+    /// An expression over listed tables as one over the tables of the join.
+    fn listed_expr(&self, expr: JoinExpr) -> JoinExpr {
+        match expr {
+            JoinExpr::Column(JoinColumn { table, column }) => {
+                JoinExpr::Column(JoinColumn { table: self.index(table), column })
+            }
+            value @ JoinExpr::Value(..) => value,
+            JoinExpr::Arithmetic(operator, parts) => {
+                let (left, right) = *parts;
+                let parts = (self.listed_expr(left), self.listed_expr(right));
+                JoinExpr::Arithmetic(operator, Box::new(parts))
+            }
+            JoinExpr::Aggregate(function, expr) => {
+                JoinExpr::Aggregate(function, Box::new(self.listed_expr(*expr)))
+            }
+        }
+    }
+
+    fn listed_condition(&self, condition: JoinCondition) -> JoinCondition {
+        match condition {
+            JoinCondition::Row(table, condition) => {
+                JoinCondition::Row(self.index(table), condition)
+            }
+            JoinCondition::Compare(left, comparison, right) => {
+                JoinCondition::Compare(self.listed_expr(left), comparison, self.listed_expr(right))
+            }
+            JoinCondition::AnyOf(parts) => {
+                let parts = parts.into_iter().map(|part| self.listed_condition(part));
+                JoinCondition::AnyOf(parts.collect())
+            }
+        }
+    }
+}
