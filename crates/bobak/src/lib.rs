@@ -76,13 +76,13 @@ pub mod query {
     pub use crate::dynamic::DynRows;
     pub use crate::rows::Rows;
     pub use crate::shape::{Page, PageRequest, PageToken};
+    /// The parts of a [`JoinQuery`], over several records.
+    pub use bobak_core::join;
+    pub use bobak_core::join::{AnyOf, JoinQuery, whole};
     pub use bobak_core::{
         AnyColumn, Assignment, Column, Expression, Filter, Operand, Order, OrderBy, Query,
         Selection, SelectionPart, Summable, count,
     };
-    /// The parts of a [`JoinQuery`], over several records.
-    pub use bobak_core::join;
-    pub use bobak_core::join::{AnyOf, JoinQuery, whole};
 }
 
 /// Relations between records. A field with `references` makes a [`ToOne`](relation::ToOne); write the others next to it. They

@@ -1,43 +1,31 @@
 //! Values, comparisons and conditions over the rows of a join.
 
-use super::Evaluate;
-use super::tuples::JoinedTuples;
-use bobak_core::join::{ArithmeticOperator, JoinColumn, JoinCondition, JoinExpr};
+use super::tuples::TupleRow;
+use bobak_core::join::{CalculationOperator, JoinColumn, JoinCondition, JoinExpr};
 use bobak_core::{
     Error, ErrorKind, Join, Result, Row, Value, ValueRef, compare_in_column, compare_values,
 };
 use std::cmp::Ordering;
 
-/// A row of a join, before it is grouped.
-#[derive(Clone, Copy)]
-pub(super) struct TupleRow<'t> {
-    pub tuples: &'t JoinedTuples<'t>,
-    pub tuple: &'t [u32],
-}
-
-impl<'t> TupleRow<'t> {
-    /// A column's value.
-    pub fn column(&self, column: JoinColumn) -> ValueRef<'t> {
-        let row = self.tuple.get(column.table).copied().unwrap_or(crate::shape::NO_ROW);
-        self.tuples.value(column, row)
-    }
-
+/// A row of the result, before its expressions are calculated.
+pub(super) trait Evaluate {
     /// An expression's value.
-    pub fn value_of(&self, expr: &'t JoinExpr) -> Result<Value<'t>> {
-        match expr {
-            JoinExpr::Column(column) => Ok(self.column(*column).into()),
-            JoinExpr::Value(value, _) => Ok(value.as_ref().into()),
-            JoinExpr::Arithmetic(operator, parts) => {
-                calculate(*operator, &self.value_of(&parts.0)?, &self.value_of(&parts.1)?)
-            }
-            JoinExpr::Aggregate(..) => Ok(Value::Null),
-        }
-    }
+    ///
+    /// # Errors
+    /// `OutOfRange` if a number is too large; `Mismatch` for what is no number.
+    fn value(&self, expr: &JoinExpr) -> Result<Value<'_>>;
 }
 
 impl Evaluate for TupleRow<'_> {
     fn value(&self, expr: &JoinExpr) -> Result<Value<'_>> {
-        self.value_of(expr).map(Value::into_owned)
+        match expr {
+            JoinExpr::Column(column) => Ok(self.column(*column).into()),
+            JoinExpr::Value(value, _) => Ok(value.as_ref().to_owned()),
+            JoinExpr::Calculation(operator, parts) => {
+                calculate(*operator, &self.value(&parts.0)?, &self.value(&parts.1)?)
+            }
+            JoinExpr::Aggregate(..) => Ok(Value::Null),
+        }
     }
 }
 
@@ -90,7 +78,8 @@ fn holds(
                 return Err(Error::new(ErrorKind::Unsupported, message));
             };
             let schema = tuple.tuples.join.tables.get(*table).map(|table| &table.table);
-            Ok(schema.and_then(|schema| condition.evaluate(schema, &TableRow { tuple, table: *table })))
+            Ok(schema
+                .and_then(|schema| condition.evaluate(schema, &TableRow { tuple, table: *table })))
         }
         JoinCondition::Compare(left, comparison, right) => {
             let (left, right) = (row.value(left)?, row.value(right)?);
@@ -129,7 +118,7 @@ pub(super) fn compare(join: &Join, expr: &JoinExpr, a: ValueRef<'_>, b: ValueRef
 
 /// Two numbers calculated.
 pub(super) fn calculate(
-    operator: ArithmeticOperator,
+    operator: CalculationOperator,
     a: &Value<'_>,
     b: &Value<'_>,
 ) -> Result<Value<'static>> {
@@ -142,9 +131,9 @@ pub(super) fn calculate(
         (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
         (Value::Int(a), Value::Int(b)) => {
             let result = match operator {
-                ArithmeticOperator::Plus => a.checked_add(*b),
-                ArithmeticOperator::Minus => a.checked_sub(*b),
-                ArithmeticOperator::Times => a.checked_mul(*b),
+                CalculationOperator::Plus => a.checked_add(*b),
+                CalculationOperator::Minus => a.checked_sub(*b),
+                CalculationOperator::Times => a.checked_mul(*b),
             };
             result.map(Value::Int).ok_or_else(|| {
                 let message = "the result of a calculation is too large for an integer of 64 bits";
@@ -154,9 +143,9 @@ pub(super) fn calculate(
         (a, b) => {
             let (a, b) = (number(a)?, number(b)?);
             let result = match operator {
-                ArithmeticOperator::Plus => a + b,
-                ArithmeticOperator::Minus => a - b,
-                ArithmeticOperator::Times => a * b,
+                CalculationOperator::Plus => a + b,
+                CalculationOperator::Minus => a - b,
+                CalculationOperator::Times => a * b,
             };
             // As in SQL, there is no value for what is not a number.
             Ok(if result.is_nan() { Value::Null } else { Value::Float(result) })

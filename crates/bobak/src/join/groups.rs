@@ -1,8 +1,7 @@
 //! Groups of a join's rows, and their aggregates.
 
-use super::Evaluate;
-use super::calculation::{TupleRow, calculate, compare};
-use super::tuples::JoinedTuples;
+use super::calculation::{Evaluate, calculate, compare};
+use super::tuples::{JoinedTuples, TupleRow};
 use crate::folded_value::FoldedValue;
 use bobak_core::join::{JoinAggregate, JoinColumn, JoinExpr};
 use bobak_core::{Currency, Error, Result, Sum, Type, Value, ValueRef};
@@ -45,7 +44,7 @@ impl Evaluate for GroupRow<'_> {
                 Ok(self.group.first().map_or(Value::Null, |tuple| tuple.column(*column).into()))
             }
             JoinExpr::Value(value, _) => Ok(value.as_ref().to_owned()),
-            JoinExpr::Arithmetic(operator, parts) => {
+            JoinExpr::Calculation(operator, parts) => {
                 calculate(*operator, &self.value(&parts.0)?, &self.value(&parts.1)?)
             }
             JoinExpr::Aggregate(function, expr) => self.aggregate(*function, expr),
@@ -73,7 +72,8 @@ impl GroupRow<'_> {
                     let (value, best) = (value.as_ref(), Value::as_ref(&extreme));
                     let ordering = compare(self.tuples.join, expr, value, best);
                     let is_max = function == JoinAggregate::Max;
-                    if best.is_null() || (if is_max { ordering.is_gt() } else { ordering.is_lt() }) {
+                    if best.is_null() || (if is_max { ordering.is_gt() } else { ordering.is_lt() })
+                    {
                         extreme = value.to_owned();
                     }
                 }

@@ -9,18 +9,11 @@ use crate::handle::{EngineHandle, EngineSet, SessionSource};
 use crate::shape::in_snapshot;
 use crate::transaction::Transaction;
 use bobak_core::{Interrupt, Join, JoinQuery, Result, Row, Value};
-use calculation::is_kept;
+use calculation::{Evaluate, is_kept};
 use groups::GroupRow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use tuples::JoinedTuples;
-
-/// An expression's value in a row of the result.
-trait Evaluate {
-    /// # Errors
-    /// `OutOfRange` if a number is too large; `Mismatch` for what is no number.
-    fn value(&self, expr: &bobak_core::join::JoinExpr) -> Result<Value<'_>>;
-}
 
 /// Calls `row` with the rows of a join until it returns `false`.
 fn run(

@@ -1,6 +1,5 @@
 //! The rows of a join's tables, and which of them belong together.
 
-use super::calculation::TupleRow;
 use crate::handle::SessionSource;
 use crate::shape::{LinkValues, NO_ROW, RowLinks, ShapeColumns, ShapeRows, value_at};
 use bobak_core::join::{JoinColumn, JoinCondition, JoinExpr, JoinLink};
@@ -13,6 +12,21 @@ pub(super) struct JoinedTuples<'j> {
     pub join: &'j Join,
     tables: Vec<ShapeRows>,
     tuples: Vec<u32>,
+}
+
+/// A row of a join, before it is grouped.
+#[derive(Clone, Copy)]
+pub(super) struct TupleRow<'t> {
+    pub tuples: &'t JoinedTuples<'t>,
+    tuple: &'t [u32],
+}
+
+impl<'t> TupleRow<'t> {
+    /// A column's value.
+    pub fn column(&self, column: JoinColumn) -> ValueRef<'t> {
+        let row = self.tuple.get(column.table).copied().unwrap_or(NO_ROW);
+        self.tuples.value(column, row)
+    }
 }
 
 impl<'j> JoinedTuples<'j> {
@@ -110,7 +124,7 @@ impl<'j> JoinedTuples<'j> {
     pub fn keep_if(&mut self, keep: impl Fn(TupleRow<'_>) -> Result<bool>) -> Result<()> {
         let mut kept = Vec::with_capacity(self.tuples.len());
         for tuple in self.iter() {
-            if keep(TupleRow { ..tuple })? {
+            if keep(tuple)? {
                 kept.extend_from_slice(tuple.tuple);
             }
         }
@@ -119,7 +133,7 @@ impl<'j> JoinedTuples<'j> {
     }
 
     /// The value of a table's column in the row of the table with a number; NULL if there is no row.
-    pub fn value(&self, column: JoinColumn, row: u32) -> ValueRef<'_> {
+    fn value(&self, column: JoinColumn, row: u32) -> ValueRef<'_> {
         match self.tables.get(column.table) {
             Some(rows) if row != NO_ROW => rows.value(row as usize, column.column),
             _ => ValueRef::Null,

@@ -111,7 +111,11 @@ impl ShapeRows {
     pub(crate) fn value(&self, number: usize, column: usize) -> ValueRef<'_> {
         let position = self.position(column);
         let start = self.positions.get(number).copied().unwrap_or(usize::MAX);
-        if position == usize::MAX { ValueRef::Null } else { self.rows.row_at(start).value(position) }
+        if position == usize::MAX {
+            ValueRef::Null
+        } else {
+            self.rows.row_at(start).value(position)
+        }
     }
 
     /// The position in the rows of a column of the record.

@@ -88,7 +88,6 @@ fn joined(name: &str, url: &str) {
 }
 
 #[test]
-#[cfg(all(feature = "mysql", feature = "postgres"))]
 fn digits_of_long_decimals_are_kept() {
     if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
         println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");

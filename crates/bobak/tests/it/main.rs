@@ -25,13 +25,15 @@ mod examples;
 mod federated_servers; // tables of servers, of memory and of files in one SQL
 mod federation;
 mod fields;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod foreign_servers; // types of servers that other programs use
 mod front_page;
 mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
+mod joins; // typed
+#[cfg(all(feature = "postgres", feature = "mysql"))]
 mod long_decimals; // decimal numbers of servers that money cannot hold
-mod joins;
 mod migrations; // plans, files, and failures at every step
 mod pages;
 mod pipelines;

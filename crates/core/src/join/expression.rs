@@ -9,7 +9,7 @@ use std::ops::{Add, Mul, Sub};
 
 /// How two numbers are calculated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ArithmeticOperator {
+pub enum CalculationOperator {
     /// `+`
     Plus,
     /// `-`
@@ -33,15 +33,15 @@ pub enum JoinAggregate {
     Avg,
 }
 
-/// The operator `+` of an [`Arithmetic`].
+/// The operator `+` of an [`Calculation`].
 #[derive(Clone, Copy, Debug)]
 pub struct Plus;
 
-/// The operator `-` of an [`Arithmetic`].
+/// The operator `-` of an [`Calculation`].
 #[derive(Clone, Copy, Debug)]
 pub struct Minus;
 
-/// The operator `*` of an [`Arithmetic`].
+/// The operator `*` of an [`Calculation`].
 #[derive(Clone, Copy, Debug)]
 pub struct Times;
 
@@ -50,13 +50,13 @@ pub struct Times;
 /// Integers are 64 bits wide: a result beyond them is an error. Money times an integer is money; a float with any number but
 /// money is a float.
 #[derive(Clone, Copy, Debug)]
-pub struct Arithmetic<A, B, O> {
+pub struct Calculation<A, B, O> {
     left: A,
     right: B,
     operator: PhantomData<O>,
 }
 
-/// An aggregate of an [`Arithmetic`]: `(Line::PRICE * Line::QUANTITY).sum()`.
+/// An aggregate of an [`Calculation`]: `(Line::PRICE * Line::QUANTITY).sum()`.
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateOf<E, V> {
     function: JoinAggregate,
@@ -99,14 +99,14 @@ pub trait Calculates<A, B> {
     /// The base of the result.
     type Result: Field;
     /// The operator.
-    const OPERATOR: ArithmeticOperator;
+    const OPERATOR: CalculationOperator;
 }
 
 macro_rules! calculates {
     ($operator:ident: $($a:ty, $b:ty => $result:ty);+) => {$(
         impl Calculates<$a, $b> for $operator {
             type Result = $result;
-            const OPERATOR: ArithmeticOperator = ArithmeticOperator::$operator;
+            const OPERATOR: CalculationOperator = CalculationOperator::$operator;
         }
     )+};
 }
@@ -120,7 +120,7 @@ calculates!(Times: Currency, i64 => Currency; i64, Currency => Currency);
 /// The base of the result of an operator for two parts.
 type ResultOf<O, A, B> = <O as Calculates<A, B>>::Result;
 
-impl<L, PA, PB, A, B, O> JoinPart<L, (PA, PB)> for Arithmetic<A, B, O>
+impl<L, PA, PB, A, B, O> JoinPart<L, (PA, PB)> for Calculation<A, B, O>
 where
     A: JoinPart<L, PA, Value: Number>,
     B: JoinPart<L, PB, Value: Number>,
@@ -131,7 +131,7 @@ where
     > as Nullness>::Of<ResultOf<O, <A::Value as Number>::Base, <B::Value as Number>::Base>>;
 
     fn expr(&self) -> JoinExpr {
-        JoinExpr::Arithmetic(O::OPERATOR, Box::new((self.left.expr(), self.right.expr())))
+        JoinExpr::Calculation(O::OPERATOR, Box::new((self.left.expr(), self.right.expr())))
     }
 }
 
@@ -165,7 +165,7 @@ impl<V: Number> AggregateValue<V> for AsFloat {
     type Value = Option<f64>;
 }
 
-/// A number that stands for itself in an [`Arithmetic`].
+/// A number that stands for itself in an [`Calculation`].
 macro_rules! constants {
     ($($t:ty),*) => {$(
         impl<L> JoinPart<L, ()> for $t {
@@ -183,34 +183,34 @@ constants!(i64, f64, Currency);
 macro_rules! operators {
     ($(($($generic:ident),+) $type:ty;)+) => {$(
         impl<$($generic,)+ R> Add<R> for $type {
-            type Output = Arithmetic<Self, R, Plus>;
+            type Output = Calculation<Self, R, Plus>;
 
             fn add(self, right: R) -> Self::Output {
-                Arithmetic { left: self, right, operator: PhantomData }
+                Calculation { left: self, right, operator: PhantomData }
             }
         }
         impl<$($generic,)+ R> Sub<R> for $type {
-            type Output = Arithmetic<Self, R, Minus>;
+            type Output = Calculation<Self, R, Minus>;
 
             fn sub(self, right: R) -> Self::Output {
-                Arithmetic { left: self, right, operator: PhantomData }
+                Calculation { left: self, right, operator: PhantomData }
             }
         }
         impl<$($generic,)+ R> Mul<R> for $type {
-            type Output = Arithmetic<Self, R, Times>;
+            type Output = Calculation<Self, R, Times>;
 
             fn mul(self, right: R) -> Self::Output {
-                Arithmetic { left: self, right, operator: PhantomData }
+                Calculation { left: self, right, operator: PhantomData }
             }
         }
     )+};
 }
 operators! {
     (T, V) Column<T, V>;
-    (A, B, O) Arithmetic<A, B, O>;
+    (A, B, O) Calculation<A, B, O>;
 }
 
-impl<A, B, O> Arithmetic<A, B, O> {
+impl<A, B, O> Calculation<A, B, O> {
     const fn aggregate<V>(self, function: JoinAggregate) -> AggregateOf<Self, V> {
         AggregateOf { function, expr: self, value: PhantomData }
     }
@@ -289,7 +289,7 @@ macro_rules! ordered_and_compared {
     )+};
 }
 ordered_and_compared! {
-    (A, B, O) Arithmetic<A, B, O>;
+    (A, B, O) Calculation<A, B, O>;
     (E, V) AggregateOf<E, V>;
     (T, V) crate::Expression<T, V>;
 }

@@ -9,14 +9,13 @@ mod selection;
 mod tables;
 
 pub use expression::{
-    AggregateOf, AggregateValue, Arithmetic, ArithmeticOperator, AsFloat, Calculates,
+    AggregateOf, AggregateValue, AsFloat, Calculates, Calculation, CalculationOperator,
     JoinAggregate, Minus, Number, Plus, SameBase, Times,
 };
 pub use filter::{AnyOf, ComparedValue, ComparesWith, JoinFilter};
 pub use query::JoinQuery;
 pub use selection::{
-    JoinOrderPart, JoinPart, JoinSelection, OrderedPart, PartPlace, RecordPlace, WholeRecord,
-    whole,
+    JoinOrderPart, JoinPart, JoinSelection, OrderedPart, PartPlace, RecordPlace, WholeRecord, whole,
 };
 pub use tables::{
     FirstTable, InnerJoined, JoinedRecords, JoinedTable, JoinedTables, JoinsTable, LaterTable,
@@ -89,7 +88,7 @@ pub enum JoinExpr {
     /// A value of a type, in its stored form.
     Value(Value<'static>, Type),
     /// Two numbers calculated; NULL if one of them is NULL.
-    Arithmetic(ArithmeticOperator, Box<(JoinExpr, JoinExpr)>),
+    Calculation(CalculationOperator, Box<(JoinExpr, JoinExpr)>),
     /// An aggregate over the values of an expression that are not NULL.
     Aggregate(JoinAggregate, Box<JoinExpr>),
 }
@@ -120,7 +119,7 @@ impl JoinExpr {
     pub fn is_aggregate(&self) -> bool {
         match self {
             Self::Column(_) | Self::Value(..) => false,
-            Self::Arithmetic(_, parts) => parts.0.is_aggregate() || parts.1.is_aggregate(),
+            Self::Calculation(_, parts) => parts.0.is_aggregate() || parts.1.is_aggregate(),
             Self::Aggregate(..) => true,
         }
     }
@@ -136,7 +135,7 @@ impl JoinExpr {
         match self {
             Self::Column(column) => join.column(*column).map_or(Type::Any, |column| column.ty),
             Self::Value(_, ty) => *ty,
-            Self::Arithmetic(_, parts) => {
+            Self::Calculation(_, parts) => {
                 match (number(parts.0.ty(join)), number(parts.1.ty(join))) {
                     (Type::F64, _) | (_, Type::F64) => Type::F64,
                     (Type::Currency, _) | (_, Type::Currency) => Type::Currency,
@@ -156,7 +155,7 @@ impl JoinExpr {
     fn for_each_plain_column(&self, each: &mut impl FnMut(JoinColumn)) {
         match self {
             Self::Column(column) => each(*column),
-            Self::Arithmetic(_, parts) => {
+            Self::Calculation(_, parts) => {
                 parts.0.for_each_plain_column(each);
                 parts.1.for_each_plain_column(each);
             }
@@ -169,7 +168,7 @@ impl JoinExpr {
         match self {
             Self::Column(column) => each(*column),
             Self::Value(..) => {}
-            Self::Arithmetic(_, parts) => {
+            Self::Calculation(_, parts) => {
                 parts.0.for_each_column(each);
                 parts.1.for_each_column(each);
             }
@@ -197,9 +196,9 @@ impl JoinCondition {
                 None => Self::Row(table, condition),
             },
             compare @ Self::Compare(..) => compare,
-            Self::AnyOf(parts) => {
-                Self::AnyOf(parts.into_iter().map(|part| part.resolve(tables)).collect::<Result<_>>()?)
-            }
+            Self::AnyOf(parts) => Self::AnyOf(
+                parts.into_iter().map(|part| part.resolve(tables)).collect::<Result<_>>()?,
+            ),
         })
     }
 
@@ -284,13 +283,15 @@ impl Join {
                 continue;
             }
             let Some(JoinTable { table, .. }) = self.tables.get(column.table) else { continue };
-            let is_grouped =
-                |&key: &usize| self.group.contains(&JoinColumn { table: column.table, column: key });
+            let is_grouped = |&key: &usize| {
+                self.group.contains(&JoinColumn { table: column.table, column: key })
+            };
             if table.key().is_empty() || !table.key().iter().all(is_grouped) {
                 let name = table.columns().get(column.column).map_or("", |column| &column.name);
                 let message = "neither aggregated nor grouped by: add it, or the key of its table, \
                                to the group";
-                let error = Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned());
+                let error =
+                    Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned());
                 return Err(error.in_column(name.to_owned()));
             }
             self.group.push(column);

@@ -16,7 +16,15 @@ use std::sync::Arc;
 /// [`Query::join`] begins one. `L` is the list of joined records, and `R` the type of a result row: without
 /// [`select`](JoinQuery::select) a tuple of the records.
 ///
-/// Without an order, and among rows that are equal in the order, rows are sorted by the keys of the joined records.
+/// Without an order, and among rows that are equal in the order, rows are sorted by the keys of the joined records. A column
+/// of a record that is not joined does not compile:
+///
+/// ```compile_fail
+/// # use bobak_core::{Column, Query, Record, ToOne};
+/// # fn example<Order: Record, Customer: Record, City: Record>(customer: ToOne<Order, Customer>, name: Column<City, String>) {
+/// let query = Query::<Order>::all().join(customer).order_by(name.asc());
+/// # }
+/// ```
 pub struct JoinQuery<L, R> {
     parts: JoinParts,
     columns: Vec<JoinExpr>,
@@ -47,13 +55,13 @@ impl<L, R> Clone for JoinQuery<L, R> {
 }
 
 /// A join of the list `L` with one more table, whose rows are tuples of records.
-type Joined<J, L> = JoinQuery<(J, L), <(J, L) as JoinedRecords>::Row>;
+type JoinedQuery<J, L> = JoinQuery<(J, L), <(J, L) as JoinedRecords>::Row>;
 
 impl<T: Record> Query<T> {
     /// Adds the records that each record is related to: a row for each of them. Records without a related one are left out.
     ///
     /// ```
-    /// # use bobak_core::{Column, Query, Record, ToOne, JoinQuery};
+    /// # use bobak_core::{Query, Record, ToOne};
     /// # fn example<Order: Record, Customer: Record>(customer: ToOne<Order, Customer>) {
     /// let orders_with_customers = Query::<Order>::all().join(customer);
     /// # }
@@ -62,7 +70,7 @@ impl<T: Record> Query<T> {
     pub fn join<B: RecordRelation<From = T>>(
         self,
         relation: B,
-    ) -> Joined<InnerJoined<B::To>, (InnerJoined<T>, ())> {
+    ) -> JoinedQuery<InnerJoined<B::To>, (InnerJoined<T>, ())> {
         JoinQuery::from_query(self).join(relation)
     }
 
@@ -71,7 +79,7 @@ impl<T: Record> Query<T> {
     pub fn left_join<B: RecordRelation<From = T>>(
         self,
         relation: B,
-    ) -> Joined<LeftJoined<B::To>, (InnerJoined<T>, ())> {
+    ) -> JoinedQuery<LeftJoined<B::To>, (InnerJoined<T>, ())> {
         JoinQuery::from_query(self).left_join(relation)
     }
 
@@ -81,7 +89,7 @@ impl<T: Record> Query<T> {
         self,
         relation: B,
         filter: Filter<B::To>,
-    ) -> Joined<LeftJoined<B::To>, (InnerJoined<T>, ())> {
+    ) -> JoinedQuery<LeftJoined<B::To>, (InnerJoined<T>, ())> {
         JoinQuery::from_query(self).left_join_where(relation, filter)
     }
 }
@@ -97,7 +105,11 @@ impl<T: Record> JoinQuery<(InnerJoined<T>, ()), T> {
         let parts = JoinParts {
             join: Join {
                 tables: vec![JoinTable { table: Arc::clone(T::schema()), link: None }],
-                filters: parts.condition.map(|part| JoinCondition::Row(0, part)).into_iter().collect(),
+                filters: parts
+                    .condition
+                    .map(|part| JoinCondition::Row(0, part))
+                    .into_iter()
+                    .collect(),
                 columns: Vec::new(),
                 group: parts.group.into_iter().map(column).collect(),
                 having: Vec::new(),
@@ -116,7 +128,7 @@ impl<L, R> JoinQuery<L, R> {
     /// Adds the related records of one of the joined records: a row for each of them. Rows without a related record are left
     /// out.
     #[must_use]
-    pub fn join<B: RecordRelation, P>(self, relation: B) -> Joined<InnerJoined<B::To>, L>
+    pub fn join<B: RecordRelation, P>(self, relation: B) -> JoinedQuery<InnerJoined<B::To>, L>
     where
         L: JoinsTable<B::From, P>,
         (InnerJoined<B::To>, L): JoinedRecords,
@@ -126,7 +138,7 @@ impl<L, R> JoinQuery<L, R> {
 
     /// As [`join`](JoinQuery::join), but a row without a related record stays, with `None`.
     #[must_use]
-    pub fn left_join<B: RecordRelation, P>(self, relation: B) -> Joined<LeftJoined<B::To>, L>
+    pub fn left_join<B: RecordRelation, P>(self, relation: B) -> JoinedQuery<LeftJoined<B::To>, L>
     where
         L: JoinsTable<B::From, P>,
         (LeftJoined<B::To>, L): JoinedRecords,
@@ -140,7 +152,7 @@ impl<L, R> JoinQuery<L, R> {
         self,
         relation: B,
         filter: Filter<B::To>,
-    ) -> Joined<LeftJoined<B::To>, L>
+    ) -> JoinedQuery<LeftJoined<B::To>, L>
     where
         L: JoinsTable<B::From, P>,
         (LeftJoined<B::To>, L): JoinedRecords,
@@ -153,7 +165,7 @@ impl<L, R> JoinQuery<L, R> {
         relation: B,
         is_left: bool,
         mut condition: Option<Condition>,
-    ) -> Joined<J, L>
+    ) -> JoinedQuery<J, L>
     where
         L: JoinsTable<B::From, P>,
         (J, L): JoinedRecords,
@@ -278,10 +290,10 @@ impl JoinParts {
                 JoinExpr::Column(JoinColumn { table: self.index(table), column })
             }
             value @ JoinExpr::Value(..) => value,
-            JoinExpr::Arithmetic(operator, parts) => {
+            JoinExpr::Calculation(operator, parts) => {
                 let (left, right) = *parts;
                 let parts = (self.listed_expr(left), self.listed_expr(right));
-                JoinExpr::Arithmetic(operator, Box::new(parts))
+                JoinExpr::Calculation(operator, Box::new(parts))
             }
             JoinExpr::Aggregate(function, expr) => {
                 JoinExpr::Aggregate(function, Box::new(self.listed_expr(*expr)))

@@ -95,7 +95,8 @@ impl<L: JoinsTable<T, P>, T: Record, P> JoinSelection<L, RecordPlace<P>> for Who
 
     fn exprs(&self, exprs: &mut Vec<JoinExpr>) {
         let columns = 0..width::<L::Joined>();
-        exprs.extend(columns.map(|column| JoinExpr::Column(JoinColumn { table: L::INDEX, column })));
+        exprs
+            .extend(columns.map(|column| JoinExpr::Column(JoinColumn { table: L::INDEX, column })));
     }
 
     fn read(row: &dyn Row, start: &mut usize) -> Result<Self::Row> {
