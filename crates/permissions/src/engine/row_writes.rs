@@ -19,14 +19,27 @@ impl TablePermissions {
 
     /// Whether the verb is allowed for all rows.
     pub fn has_no_rule(&self, verb: Verb, table: &TableSchema) -> bool {
-        required(verb).iter().all(|permission| matches!(self.check(*permission, table), Ok(None)))
+        !self.is_by_invented_index(verb)
+            && required(verb)
+                .iter()
+                .all(|permission| matches!(self.check(*permission, table), Ok(None)))
+    }
+
+    fn is_by_invented_index(&self, verb: Verb) -> bool {
+        matches!(verb, Verb::UpsertOn(index) if self.invented_indexes.contains(&index))
     }
 
     /// Checks that the verb is allowed for some rows at least.
     ///
     /// # Errors
-    /// `Denied` if a permission is missing, or the row rules cannot be enforced.
+    /// `Denied` if a permission is missing, or the row rules cannot be enforced; `Schema` for an upsert by a unique index
+    /// that the database does not have.
     pub fn check_verb(&self, verb: Verb, table: &TableSchema) -> Result<()> {
+        if self.is_by_invented_index(verb) {
+            let message =
+                "the database has no such unique index: upsert by another one, or by the key";
+            return Err(Error::new(ErrorKind::Schema, message).in_table(table.name()));
+        }
         for permission in required(verb) {
             let rule = self.check(*permission, table)?;
             let replaces = verb == Verb::InsertOrReplace && *permission == Permission::Delete;

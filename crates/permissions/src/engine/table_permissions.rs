@@ -3,7 +3,9 @@
 use super::foreign_key_check::ForeignKeyCheck;
 use super::protected_database::ProtectedDatabase;
 use crate::policy::{CallerPermissions, Permission, PermissionSet, RowRule};
-use bobak_core::{Condition, Error, ErrorKind, Result, Row, TableSchema, Value};
+use bobak_core::{
+    ColumnSchema, Condition, Error, ErrorKind, IndexSchema, Result, Row, TableSchema, Value,
+};
 
 /// The permissions on a table, with their row rules bound to it.
 pub(super) struct TablePermissions {
@@ -12,6 +14,8 @@ pub(super) struct TablePermissions {
     rules: [Option<Condition>; 4],
     /// The columns that refer to rows that the caller may not read.
     pub(super) foreign_keys: Vec<ForeignKeyCheck>,
+    /// The numbers of the unique indexes that the caller describes and the database does not have.
+    pub(super) invented_indexes: Vec<u16>,
 }
 
 /// The permissions that may have row rules, in the order of [`TablePermissions::rules`].
@@ -20,8 +24,12 @@ const WITH_RULES: [Permission; 4] =
 
 impl TablePermissions {
     /// All permissions.
-    pub const UNRESTRICTED: Self =
-        Self { set: PermissionSet::ALL, rules: [None, None, None, None], foreign_keys: Vec::new() };
+    pub const UNRESTRICTED: Self = Self {
+        set: PermissionSet::ALL,
+        rules: [None, None, None, None],
+        foreign_keys: Vec::new(),
+        invented_indexes: Vec::new(),
+    };
 
     /// Combines the grants on a table. The flag says whether the result may be cached.
     ///
@@ -46,7 +54,7 @@ impl TablePermissions {
                 RowRule::columns_of(rule, table, &mut columns);
             }
         }
-        let mut combined = Self { set, rules, foreign_keys: Vec::new() };
+        let mut combined = Self { set, rules, ..Self::UNRESTRICTED };
         let writes = set.has(Permission::Insert) || set.has(Permission::Update);
         let reads_all = permissions.reads_all(database.name(), table.name());
         if reads_all && columns.is_empty() && !writes {
@@ -61,6 +69,7 @@ impl TablePermissions {
         if writes {
             combined.foreign_keys =
                 ForeignKeyCheck::all(permissions, database, table, &stored, tables)?;
+            combined.invented_indexes = invented_indexes(table, &stored);
         }
         if !columns.is_empty() || !combined.foreign_keys.is_empty() {
             check_names(table, &stored)?;
@@ -139,6 +148,29 @@ fn check_key(table: &TableSchema, stored: &TableSchema) -> Result<()> {
     }
     let message = "permission denied: the key differs in the database";
     Err(Error::new(ErrorKind::Denied, message).in_table(table.name()))
+}
+
+/// The numbers of the described unique indexes that the database does not have, or has over columns that compare otherwise.
+/// By such an index, an upsert would find rows by what they hold, and its result would show that.
+fn invented_indexes(table: &TableSchema, stored: &TableSchema) -> Vec<u16> {
+    let columns = |table: &TableSchema, index: &IndexSchema| {
+        let columns = index.columns.iter().filter_map(|&position| table.columns().get(position));
+        let named = |column: &ColumnSchema| {
+            (column.name.to_ascii_lowercase(), column.ty, column.storage, column.collation)
+        };
+        let mut columns: Vec<_> = columns.map(named).collect();
+        columns.sort_by(|a, b| a.0.cmp(&b.0));
+        columns
+    };
+    let unique = |table: &TableSchema| -> Vec<_> {
+        let indexes = table.indexes().iter();
+        indexes.map(|index| index.unique.then(|| columns(table, index))).collect()
+    };
+    let known = unique(stored);
+    let is_invented = |index: &Option<_>| index.is_some() && !known.contains(index);
+    let described = unique(table);
+    let numbered = described.iter().zip(0u16..);
+    numbered.filter(|(index, _)| is_invented(index)).map(|(_, number)| number).collect()
 }
 
 /// Rejects unknown column names: a checked column could be written under another name, as SQLite also

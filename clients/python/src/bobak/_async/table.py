@@ -145,11 +145,11 @@ class AsyncTable(Generic[T]):
         return await self._run(ops.insert(self._plan, record, "upsert"))
 
     async def upsert_on(self, record: T, *columns: str) -> Any:
-        """Inserts a record, or updates the row with the same values in the columns of a unique index;
-        returns its key, which an update keeps: ``upsert_on(user, "email")``.
+        """Inserts a record, or updates the row with the same values in the columns of a unique
+        index; returns its key, which an update keeps: ``upsert_on(user, "email")``.
 
-        A key of several columns, or one that is neither an integer nor a UUID, is not returned by an
-        update: read the record by its unique columns. Otherwise it is as :meth:`upsert`.
+        A key of several columns, or one that is neither an integer nor a UUID, is not returned by
+        an update: read the record by its unique columns. Otherwise it is as :meth:`upsert`.
         """
         return await self._run(ops.insert(self._plan, record, "upsert_on", columns))
 
