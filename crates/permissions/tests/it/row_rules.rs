@@ -2,8 +2,8 @@
 
 use crate::shop::{As, assert_fails, on_each, order, text};
 use bobak_core::{
-    Assign, Collation, ColumnSchema, Condition, ErrorKind, OnError, Outcome, Result,
-    TableSchema, TransactionControl, Value, Verb,
+    Assign, Collation, ColumnSchema, Condition, ErrorKind, OnError, Outcome, Result, TableSchema,
+    TransactionControl, Value, Verb,
 };
 use bobak_permissions::Caller;
 use std::sync::Arc;
