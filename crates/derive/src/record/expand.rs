@@ -200,10 +200,10 @@ fn key(table: &RecordAst<'_>) -> (TokenStream, TokenStream) {
         let field = column.ident;
         quote!(::core::clone::Clone::clone(&self.#field))
     });
-    let (ty, body) = if types.len() == 1 {
-        (quote!(#(#types)*), quote!(#(#clones)*))
-    } else {
-        (quote!((#(#types),*)), quote!((#(#clones),*)))
+    let (ty, body) = match types.len() {
+        0 => (quote!(()), quote!()),
+        1 => (quote!(#(#types)*), quote!(#(#clones)*)),
+        _ => (quote!((#(#types),*)), quote!((#(#clones),*))),
     };
     let method = quote! {
         #[inline]
