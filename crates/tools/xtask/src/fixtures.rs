@@ -21,7 +21,7 @@ pub fn run() -> Outcome {
     let folder_text = folder.to_string_lossy();
     for arguments in [
         &["-p", "bobak-testkit", "--test", "it", "--", "fixtures::make"][..],
-        &["-p", "bobak", "--test", "it", "--", "backup::make_fixtures"],
+        &["-p", "bobak", "--test", "it", "--", "backup::fixtures::make_fixtures"],
         &["-p", "bobak", "--test", "it", "--", "archive::make_fixtures"],
         &[
             "-p",
@@ -31,7 +31,7 @@ pub fn run() -> Outcome {
             "--test",
             "it",
             "--",
-            "encryption::make_fixtures",
+            "encryption::fixtures::make_fixtures",
         ],
     ] {
         cargo::run_with(

@@ -7,14 +7,6 @@ use crate::tree::Tree;
 /// The lines that a Rust file may have.
 const FILE_LIMIT: usize = 500;
 
-/// Files that are longer for now, with their lengths. Entries only shrink.
-const ALLOWED: &[(&str, usize)] = &[
-    ("crates/bobak/tests/it/backup.rs", 535),
-    ("crates/bobak/tests/it/cache.rs", 669),
-    ("crates/bobak/tests/it/encryption.rs", 561),
-    ("crates/core/src/codec.rs", 596),
-];
-
 /// The lines, from `fn` to the closing brace, that 95 of 100 functions may have at most.
 const FUNCTION_LIMIT: usize = 30;
 
@@ -23,7 +15,7 @@ const FUNCTION_LIMIT: usize = 30;
 /// # Errors
 /// If a file is too long, or too many functions are.
 pub fn run(tree: &Tree) -> Outcome {
-    let mut problems = long_files(tree, ALLOWED)?;
+    let mut problems = long_files(tree)?;
     let mut lengths = function_lengths(tree)?;
     lengths.sort_unstable();
     let (median, p95) = (percentile(&lengths, 50), percentile(&lengths, 95));
@@ -48,17 +40,13 @@ pub fn run(tree: &Tree) -> Outcome {
     ))
 }
 
-/// One line for each file that is longer than it may be; shows allowances that are larger than needed.
-fn long_files(tree: &Tree, allowed: &[(&str, usize)]) -> Outcome<Vec<String>> {
+/// One line for each file that is longer than it may be.
+fn long_files(tree: &Tree) -> Outcome<Vec<String>> {
     let mut problems = Vec::new();
     for file in tree.with_extension("rs") {
         let lines = tree.read(file)?.lines().count();
-        let allowance = allowed.iter().find(|(name, _)| *name == file).map(|(_, lines)| *lines);
-        let limit = allowance.unwrap_or(FILE_LIMIT);
-        if lines > limit {
-            problems.push(format!("{file} has {lines} lines, at most {limit} may be"));
-        } else if allowance.is_some_and(|limit| lines < limit) {
-            println!("note: {file} has only {lines} lines: lower ALLOWED in xtask/src/lengths.rs");
+        if lines > FILE_LIMIT {
+            problems.push(format!("{file} has {lines} lines, at most {FILE_LIMIT} may be"));
         }
     }
     Ok(problems)
@@ -93,15 +81,11 @@ mod tests {
     use crate::tree::fixture;
 
     #[test]
-    fn files_over_the_limit_are_named_unless_allowed() {
+    fn files_over_the_limit_are_named() {
         let long = "\n".repeat(FILE_LIMIT + 1);
-        let (_folder, tree) = fixture::tree(&[
-            ("a.rs", &long),
-            ("b/c.rs", &long),
-            ("d.csv", &long),
-            ("e.rs", &"\n".repeat(FILE_LIMIT)),
-        ]);
-        let problems = long_files(&tree, &[("b/c.rs", FILE_LIMIT + 1)]).unwrap();
+        let (_folder, tree) =
+            fixture::tree(&[("a.rs", &long), ("d.csv", &long), ("e.rs", &"\n".repeat(FILE_LIMIT))]);
+        let problems = long_files(&tree).unwrap();
         assert_eq!(problems, ["a.rs has 501 lines, at most 500 may be"]);
     }
 
