@@ -82,8 +82,8 @@ fn the_rule_follows_alterations() {
     let db = Db::builder().record::<Renamed>().open(&url).unwrap();
     let plan = db.migration_plan(Drops::Nothing).unwrap();
     let migrations = bobak::migration::Migrations::default();
-    migrations.write(&folder.path().join("m"), "amount", &plan).unwrap();
-    db.migrate(&bobak::migration::Migrations::read(&folder.path().join("m")).unwrap()).unwrap();
+    migrations.write(folder.path().join("m"), "amount", &plan).unwrap();
+    db.migrate(&bobak::migration::Migrations::read(folder.path().join("m")).unwrap()).unwrap();
     assert!(db.dynamic("sale").unwrap().schema().same_as(Renamed::schema()));
     drop(db);
     for wrong in [
