@@ -157,6 +157,7 @@ suite! { $
     links {
         a_link_needs_its_row,
         restrict_rejects_the_delete,
+        a_delete_of_rows_names_the_link_that_keeps_them,
         cascade_deletes_the_others,
         set_null_cuts_the_link,
         a_rollback_brings_the_others_back,

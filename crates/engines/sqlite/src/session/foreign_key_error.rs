@@ -4,7 +4,9 @@
 use crate::connection::Connection;
 use crate::error::SqliteError;
 use crate::session::write::WriteValues;
-use bobak_core::{Assign, BulkChange, Error, FieldSet, Result, TableSchema, Value, ValueRef, Verb};
+use bobak_core::{
+    Assign, BulkChange, Error, Expr, FieldSet, Result, Select, TableSchema, Value, ValueRef, Verb,
+};
 use bobak_sql::{Dialect, quote};
 
 /// All foreign keys of the database. One without columns references the key.
@@ -113,7 +115,16 @@ pub(crate) fn of_change(
             assigned.unwrap_or(ValueRef::Null)
         };
         let operation = if change.assign.is_some() { Operation::Update } else { Operation::Delete };
-        let found = find(connection, table, &written, operation, "TRUE", &[]);
+        let keys = Select {
+            columns: table.key().iter().copied().map(Expr::Column).collect(),
+            condition: change.condition.cloned(),
+            ..Select::all(change.table)
+        };
+        let changed = bobak_sql::select(Dialect::Sqlite, &keys);
+        let key = table.key().iter().filter_map(|&place| table.columns().get(place));
+        let own: Vec<String> = key.map(|column| name(&column.name)).collect();
+        let rows = format!("({}) IN ({})", own.join(", "), changed.text);
+        let found = find(connection, table, &written, operation, &rows, &changed.parameters);
         if let Ok(Some(found)) = found {
             return keep_cause(found, &error);
         }

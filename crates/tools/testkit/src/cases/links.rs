@@ -65,6 +65,32 @@ pub fn restrict_rejects_the_delete(harness: &dyn Harness) -> Check {
     })
 }
 
+/// A delete of several rows names the foreign key that keeps one of them, not one to other rows.
+pub fn a_delete_of_rows_names_the_link_that_keeps_them(harness: &dyn Harness) -> Check {
+    linked(harness, OnDelete::Restrict, |probe, team, player| {
+        use bobak_core::{ColumnSchema, Comparison, Condition, TableSchema};
+        let coach: Table = TableSchema::builder("coach")
+            .column(ColumnSchema::of::<i64>("id"))
+            .column(ColumnSchema::of::<i64>("trains").references("team", "id", OnDelete::Restrict))
+            .key(["id"])
+            .build()?
+            .into();
+        probe.session.alter(&[bobak_core::SchemaChange::CreateTable(coach.clone())])?;
+        probe.insert(&coach, row![1, 1])?;
+        let second =
+            Condition::Compare { column: 0, comparison: Comparison::Greater, value: 1.into() };
+        fails_at_team("delete where", probe.delete_where(team, Some(second)))?;
+        probe.delete_where(player, None)?;
+        let error = fails_in(
+            "delete where",
+            probe.delete_where(team, None),
+            ErrorKind::Constraint,
+            "coach",
+        )?;
+        same("column", error.column(), Some("trains"))
+    })
+}
+
 /// Cascade: referring rows are deleted with it, and not counted.
 pub fn cascade_deletes_the_others(harness: &dyn Harness) -> Check {
     linked(harness, OnDelete::Cascade, |probe, team, player| {
