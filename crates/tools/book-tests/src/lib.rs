@@ -47,6 +47,7 @@ pages! {
     sqlalchemy: "coming-from/sqlalchemy.md",
     django: "coming-from/django.md",
     mormot: "coming-from/mormot.md",
+    attributes: "reference/attributes.md",
     errors: "errors.md",
     docs_adding_an_engine: "../../docs/adding-an-engine.md",
     docs_change_capture: "../../docs/change-capture.md",
