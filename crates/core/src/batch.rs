@@ -73,7 +73,8 @@ pub enum Outcome {
 
 impl Outcome {
     /// The outcome of an upsert [on a unique index](crate::Verb::UpsertOn) that updated the row with this key:
-    /// `Updated` with an integer or a UUID, `Changed(1)` if the key is of another kind.
+    /// `Updated` with an integer or a UUID, `Changed(1)` if the key is of another kind. `value` is only asked for the
+    /// column of a key that has one column.
     #[must_use]
     pub fn of_updated<'v>(table: &TableSchema, value: impl Fn(usize) -> ValueRef<'v>) -> Self {
         let &[place] = table.key() else { return Self::Changed(1) };

@@ -45,20 +45,14 @@ impl Row for TableRow<'_> {
     }
 }
 
-/// Whether a row matches all conditions.
-pub(super) fn is_kept(tuple: &TupleRow<'_>, conditions: &[JoinCondition]) -> Result<bool> {
+/// Whether a row or a group matches all conditions. Those over a record's row need the `tuple`, which groups lack.
+pub(super) fn all_hold(
+    row: &impl Evaluate,
+    tuple: Option<&TupleRow<'_>>,
+    conditions: &[JoinCondition],
+) -> Result<bool> {
     for condition in conditions {
-        if holds(tuple, Some(tuple), condition)? != Some(true) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Whether a row or group matches all conditions, which are over expressions.
-pub(super) fn all_hold(row: &impl Evaluate, conditions: &[JoinCondition]) -> Result<bool> {
-    for condition in conditions {
-        if holds(row, None, condition)? != Some(true) {
+        if holds(row, tuple, condition)? != Some(true) {
             return Ok(false);
         }
     }

@@ -9,7 +9,7 @@ use crate::handle::{EngineHandle, EngineSet, SessionSource};
 use crate::shape::in_snapshot;
 use crate::transaction::Transaction;
 use bobak_core::{Interrupt, Join, JoinQuery, Result, Row, Value};
-use calculation::{Evaluate, is_kept};
+use calculation::{Evaluate, all_hold};
 use groups::GroupRow;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn run(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let mut tuples = JoinedTuples::load(source, join)?;
-    tuples.keep_if(|tuple| is_kept(&tuple, &join.filters))?;
+    tuples.keep_if(|tuple| all_hold(&tuple, Some(&tuple), &join.filters))?;
     if join.is_grouped() {
         let groups = groups::of(&tuples)?;
         let groups = groups.iter().map(|group| GroupRow { tuples: &tuples, group });
@@ -39,7 +39,7 @@ fn hand_out<E: Evaluate>(
 ) -> Result<()> {
     let mut sorted = Vec::new();
     for evaluated in rows {
-        if calculation::all_hold(&evaluated, &join.having)? {
+        if all_hold(&evaluated, None, &join.having)? {
             let keys = join.order.iter().map(|step| Ok(evaluated.value(&step.expr)?.into_owned()));
             sorted.push((keys.collect::<Result<Vec<_>>>()?, evaluated));
         }

@@ -283,6 +283,14 @@ fn errors_name_what_is_wrong(db: &Db) {
     assert_eq!(error.kind(), ErrorKind::Schema);
     assert_eq!((error.table(), error.column()), (Some("customer"), Some("name")));
 
+    // An aggregate makes groups, wherever it is.
+    let rows = Query::<Order>::all().join(Order::LINES).select(Order::ID);
+    for grouped in
+        [rows.clone().order_by(Line::QUANTITY.sum().desc()), rows.and(Line::QUANTITY.sum().gt(5))]
+    {
+        assert_eq!(db.list(&grouped).unwrap_err().kind(), ErrorKind::Schema);
+    }
+
     let after = Query::<Order>::all().after(3).join(Order::CUSTOMER);
     assert_eq!(db.list(&after).unwrap_err().kind(), ErrorKind::Unsupported);
 

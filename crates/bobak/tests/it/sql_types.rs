@@ -69,12 +69,22 @@ fn shown(value: &Value<'_>, column: &ResultColumn) -> String {
 
 /// The rows, each as `a|b`, with a space between rows.
 fn ask(db: &Db, sql: &str) -> bobak::Result<String> {
+    rows_as_text(db, sql, " ", shown)
+}
+
+/// The rows, each as `a|b`, with a text between rows.
+pub(crate) fn rows_as_text(
+    db: &Db,
+    sql: &str,
+    between: &str,
+    shown: fn(&Value<'_>, &ResultColumn) -> String,
+) -> bobak::Result<String> {
     let rows = db.sql::<DynRow>(sql, ())?;
     let row = |row: &DynRow| {
         let cells = row.values().iter().zip(row.columns());
         cells.map(|(value, column)| shown(value, column)).collect::<Vec<_>>().join("|")
     };
-    Ok(rows.iter().map(row).collect::<Vec<_>>().join(" "))
+    Ok(rows.iter().map(row).collect::<Vec<_>>().join(between))
 }
 
 /// Statements in what all dialects share.

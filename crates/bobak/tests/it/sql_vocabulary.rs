@@ -190,12 +190,7 @@ fn shown(value: &Value<'_>, column: &ResultColumn) -> String {
 }
 
 fn ask(db: &Db, sql: &str) -> bobak::Result<String> {
-    let rows = db.sql::<DynRow>(sql, ())?;
-    let row = |row: &DynRow| {
-        let cells = row.values().iter().zip(row.columns());
-        cells.map(|(value, column)| shown(value, column)).collect::<Vec<_>>().join("|")
-    };
-    Ok(rows.iter().map(row).collect::<Vec<_>>().join("  "))
+    crate::sql_types::rows_as_text(db, sql, "  ", shown)
 }
 
 fn fill(db: &Db) {

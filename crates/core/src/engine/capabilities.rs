@@ -41,7 +41,8 @@ pub struct Capabilities {
     /// MUST reject such a rule with `Unsupported`.
     pub deferred_references: bool,
     /// [`SchemaChange::AddReference`](crate::SchemaChange::AddReference) and
-    /// [`AddForeignKey`](crate::SchemaChange::AddForeignKey) add a foreign key to an existing table. If `false`, the engine MUST reject it with `Unsupported`.
+    /// [`AddForeignKey`](crate::SchemaChange::AddForeignKey) add a foreign key to an existing table. If
+    /// `false`, the engine MUST reject it with `Unsupported`.
     pub add_reference: bool,
     /// [`SchemaChange::AlterTable`](crate::SchemaChange::AlterTable) and
     /// [`DropTable`](crate::SchemaChange::DropTable) work. If `false`, the engine MUST reject them with

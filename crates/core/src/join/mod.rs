@@ -37,7 +37,7 @@ pub struct Join {
     pub filters: Vec<JoinCondition>,
     /// The columns of the result.
     pub columns: Vec<JoinExpr>,
-    /// The columns to group by. If there are none and `columns` has an aggregate, all rows form one group.
+    /// The columns to group by. If there are none and another part has an aggregate, all rows form one group.
     pub group: Vec<JoinColumn>,
     /// What groups must match, all of it.
     pub having: Vec<JoinCondition>,
@@ -202,7 +202,7 @@ impl JoinCondition {
         })
     }
 
-    /// Whether a row of one group differs from another one in it.
+    /// Calls `each` with the columns outside of aggregates.
     fn for_each_plain_column(&self, each: &mut impl FnMut(JoinColumn)) {
         match self {
             Self::Row(..) => {}
@@ -224,10 +224,13 @@ impl Join {
         self.tables.get(column.table)?.table.columns().get(column.column)
     }
 
-    /// Whether the rows of the result are groups.
+    /// Whether the rows of the result are groups: because of columns to group by, or of an aggregate.
     #[must_use]
     pub fn is_grouped(&self) -> bool {
-        !self.group.is_empty() || self.columns.iter().any(JoinExpr::is_aggregate)
+        let order = self.order.iter().map(|step| &step.expr);
+        !self.group.is_empty()
+            || !self.having.is_empty()
+            || self.columns.iter().chain(order).any(JoinExpr::is_aggregate)
     }
 
     /// The query with values in their columns' stored form, and a complete order. Columns that depend on the columns of the
@@ -252,7 +255,8 @@ impl Join {
                 link.condition = Some(condition.resolve(table)?);
             }
         }
-        if self.is_grouped() || !self.having.is_empty() {
+        let is_grouped = self.is_grouped();
+        if is_grouped {
             self.complete_group()?;
         }
         let mut order = |column: JoinColumn| {
@@ -261,7 +265,7 @@ impl Join {
                 self.order.push(JoinOrder { expr, descending: false });
             }
         };
-        if self.group.is_empty() && !self.columns.iter().any(JoinExpr::is_aggregate) {
+        if !is_grouped {
             for (table, JoinTable { table: schema, .. }) in self.tables.iter().enumerate() {
                 schema.key().iter().for_each(|&column| order(JoinColumn { table, column }));
             }

@@ -11,7 +11,7 @@ use crate::{
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A query over joined records: plain data, checked by the compiler, which every engine runs.
+/// A query over joined records: plain data, checked by the compiler. `Db::list` of the facade runs it on any engine.
 ///
 /// [`Query::join`] begins one. `L` is the list of joined records, and `R` the type of a result row: without
 /// [`select`](JoinQuery::select) a tuple of the records.

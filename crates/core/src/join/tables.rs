@@ -123,9 +123,6 @@ pub trait JoinedRecords: JoinedTables {
     /// The records: `(Order, Customer, Option<Line>)`; of one table the record itself.
     type Row;
 
-    /// The numbers of columns of the tables.
-    fn widths() -> Vec<usize>;
-
     /// Reads the records from the columns of all tables.
     ///
     /// # Errors
@@ -163,10 +160,6 @@ fn read_part<J: JoinedTable>(row: &dyn Row, start: &mut usize) -> Result<J::Row>
 impl<A: JoinedTable> JoinedRecords for (A, ()) {
     type Row = A::Row;
 
-    fn widths() -> Vec<usize> {
-        vec![width::<A>()]
-    }
-
     fn read(row: &dyn Row) -> Result<A::Row> {
         A::read(row)
     }
@@ -176,10 +169,6 @@ macro_rules! joined_records {
     ($list:ty: $($table:ident),+) => {
         impl<$($table: JoinedTable),+> JoinedRecords for $list {
             type Row = ($($table::Row,)+);
-
-            fn widths() -> Vec<usize> {
-                vec![$(width::<$table>()),+]
-            }
 
             fn read(row: &dyn Row) -> Result<Self::Row> {
                 let mut start = 0;

@@ -160,12 +160,9 @@ fn updated_key(
     let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::KeyBy(verb));
     let mut outcome = None;
     connection.each(Some(table), &sql, parameters, &mut |cells, columns| {
-        let found = BorrowedRow { cells, columns };
-        let value = |place: usize| {
-            let at = table.key().iter().position(|&key| key == place);
-            at.map_or(ValueRef::Null, |at| found.get(at))
-        };
-        outcome = Some(Outcome::of_updated(table, value));
+        // The row has the columns of the key alone.
+        let key = BorrowedRow { cells, columns };
+        outcome = Some(Outcome::of_updated(table, |_| key.get(0)));
         Ok(true)
     })?;
     Ok(outcome)
@@ -253,8 +250,9 @@ fn delete(
 
 /// Rejects a row in which a required value is NULL, before an update could go round it: it sets some fields only.
 pub(crate) fn reject_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
+    let makes_key = needs_key(table, row);
     for (place, column) in table.columns().iter().enumerate() {
-        let is_made = needs_key(table, row) && table.key().contains(&place);
+        let is_made = makes_key && table.key().contains(&place);
         if !column.nullable && row.get(place).is_null() && !is_made {
             return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")
                 .in_table(table.name())

@@ -89,13 +89,8 @@ pub(crate) fn trimmed(bytes: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::value::{ColumnFormat, Outside, encode, oid};
-
-    fn coded(value: i64, oid: u32) -> Vec<u8> {
-        let mut out = Vec::new();
-        encode(&mut out, ValueRef::Int(value), oid, Outside::Rejected).unwrap();
-        out.split_off(4)
-    }
+    use crate::protocol::value::tests::coded;
+    use crate::protocol::value::{ColumnFormat, oid};
 
     #[test]
     fn money_keeps_every_digit() {

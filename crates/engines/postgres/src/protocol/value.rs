@@ -370,10 +370,11 @@ fn fixed<'a, const N: usize>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn coded(value: i64, oid: u32) -> Vec<u8> {
+    /// An integer as the value of a column of this type.
+    pub(in crate::protocol) fn coded(value: i64, oid: u32) -> Vec<u8> {
         let mut out = Vec::new();
         encode(&mut out, ValueRef::Int(value), oid, Outside::Rejected).unwrap();
         out.split_off(4)

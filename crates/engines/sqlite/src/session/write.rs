@@ -335,7 +335,9 @@ fn upsert_on<'v>(
         reject_left_out(connection, table)?;
     }
     if !was_there.map_or(is_inserted, |there| !there) {
-        return Ok(updated(table, &key));
+        return Ok(Outcome::of_updated(table, |_| {
+            key.first().map_or(ValueRef::Null, Value::as_ref)
+        }));
     }
     if needs_key && connection.db.last_insert_rowid() > LARGE_KEY {
         reject_random_key(connection, table)?;
@@ -350,14 +352,6 @@ fn check_index(table: &TableSchema, verb: Verb) -> Result<()> {
     }
     let message = "an upsert names no unique index";
     Err(Error::new(ErrorKind::Misuse, message).in_table(table.name().to_owned()))
-}
-
-/// The outcome of an upsert that has updated the row with this key.
-fn updated(table: &TableSchema, key: &[Value<'_>]) -> Outcome {
-    Outcome::of_updated(table, |place| {
-        let at = table.key().iter().position(|&key| key == place);
-        at.and_then(|at| key.get(at)).map_or(ValueRef::Null, Value::as_ref)
-    })
 }
 
 /// Whether a row has these values in the unique index of an upsert.
