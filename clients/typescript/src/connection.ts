@@ -63,6 +63,7 @@ export class Connection {
   #inbox = new Inbox();
   #next = 1;
   #wake: (() => void) | undefined;
+  #drained: (() => void) | undefined;
   #tables = new Map<TableSchema, number>();
   #texts = new Map<string, number | undefined>();
 
@@ -106,6 +107,7 @@ export class Connection {
   break(broken: Broken): void {
     this.broken ??= broken;
     this.#wake?.();
+    this.#drained?.();
   }
 
   async close(): Promise<void> {
@@ -161,16 +163,11 @@ export class Connection {
 
   /** Waits until the other end has received most of what was sent. */
   async drain(): Promise<void> {
-    const { input, output } = this.stream;
+    const { input } = this.stream;
     if (!input.writableNeedDrain || this.broken) return;
     await new Promise<void>((resolve) => {
-      const done = () => {
-        input.off("drain", done);
-        output.off("close", done);
-        resolve();
-      };
-      input.on("drain", done);
-      output.on("close", done);
+      this.#drained = resolve;
+      input.once("drain", resolve);
     });
   }
 

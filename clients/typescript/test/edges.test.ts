@@ -1,6 +1,6 @@
 // Values at the edges of their types, batches that are long and wrong, servers that are killed.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { col, column, connect, Money, table, type Type } from "../src/index.js";
 import { load } from "../src/values.js";
@@ -125,5 +125,23 @@ test("a child killed during a batch", () => inFolder(async (folder) => {
   await assert.rejects(kept.insertMany(untilKilled()), fails("Unknown"));
   // The next child process finds none of the rows.
   assert.equal(await kept.count(), 0);
+  await db.close();
+}));
+
+test("a child whose output ends before it does", () => inFolder(async (folder) => {
+  const script = `exec 4<&0; sh -c 'echo $$ >${folder}/pid; exec "$0" "$@"' "$@" <&4 | sh -c 'echo $$ >${folder}/output; exec cat' & exec >&-; wait`;
+  writeFileSync(`${folder}/start`, script);
+  const db = await connect<Tables>(`bobak+stdio:sh ${folder}/start ${program()} serve ${folder}/app.db --stdio`);
+  await db.create(person);
+  const kept = await db.table("person");
+  const signal = (of: string, name: NodeJS.Signals) => process.kill(Number(readFileSync(`${folder}/${of}`, "utf8")), name);
+  async function* untilOutputEnds() {
+    yield* people(20_000);
+    signal("pid", "SIGSTOP");
+    signal("output", "SIGKILL");
+    yield* people(20_000);
+  }
+  await assert.rejects(kept.insertMany(untilOutputEnds()), fails("Unknown"));
+  signal("pid", "SIGKILL");
   await db.close();
 }));
