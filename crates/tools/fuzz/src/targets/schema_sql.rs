@@ -1,17 +1,25 @@
-//! Schemas as SQL: whatever a client or an engine holds as one, each text is one statement on its table.
+//! Schemas as SQL: whatever a client or an engine holds as one, each text is one statement on its table; so is each
+//! change of one schema into another.
 
 use crate::{Target, seeds};
 use bobak_core::sql_token::{SqlToken, SqlTokenKind as Kind, SqlTokenizer};
 use bobak_core::{
-    ColumnSchema, Engine, OnDelete, SchemaChange, Source, TableSchema, Type, Value, ValueRef,
-    change_log,
+    ColumnSchema, Engine, ForeignKey, OnDelete, SchemaChange, Session, Source, TableAlteration,
+    TableSchema, Type, Value, ValueRef, change_log,
 };
-use bobak_sql::{Dialect, TrackReason, add_column, add_index, create_table, index_remark, track};
+use bobak_sql::{
+    ConstraintNames, Dialect, TrackReason, add_column, add_foreign_key, add_index, add_reference,
+    alter_table, create_table, find_violations, index_remark, track, untrack,
+};
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
 
 /// The separator of the parts of an input.
 const SEPARATOR: char = '\x1f';
+/// Separates a schema from the one that it is changed into.
+const INTO: char = '\x1e';
+const DIALECTS: [Dialect; 4] =
+    [Dialect::Sqlite, Dialect::Postgres, Dialect::MariaDb, Dialect::MySql];
 
 /// Statements that create and change tables, in each dialect.
 pub(crate) const SCHEMA_SQL: Target = Target {
@@ -21,11 +29,16 @@ pub(crate) const SCHEMA_SQL: Target = Target {
     factor: 8_000,
     run: |input| {
         let Ok(text) = std::str::from_utf8(input) else { return };
-        let Some(table) = schema(text) else { return };
-        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MariaDb, Dialect::MySql] {
+        let (before, after) = text.split_once(INTO).unwrap_or((text, ""));
+        let Some(table) = schema(before).map(Arc::new) else { return };
+        let alteration = schema(after).and_then(|after| alteration(&table, after));
+        for dialect in DIALECTS {
             rendered(dialect, &table);
+            if let Some(alteration) = &alteration {
+                altered(dialect, alteration);
+            }
         }
-        in_sqlite(&Arc::new(table));
+        in_sqlite(&table, alteration.as_ref());
     },
     seeds: || {
         let seeds = [
@@ -35,20 +48,31 @@ pub(crate) const SCHEMA_SQL: Target = Target {
             "victim2|a\\|text|a <> '\\' or '; drop table victim; --' = a|\\'; drop table victim; --|x\\|i\\",
             "t|a|text|/* /* */ a <> 'x */ 1=1) ); create table pwned(a int); --'|/*!50000 x*/|r|i",
             "t|a|text|glob('x', a) and json_valid(a)|\n|\u{feff}|#|b|bytes|b = x'00ff'|x|y|z",
+            "line|+shop|i64|||order||number|i64|||order|line_order|fax|text|fax <> ''|||\
+             ^lines|+shop|i64|||order||number|i64|number > 0|1|order|line_order|tax|text|tax > '1'|0||",
+            "a\"b|c`d|i32|\"c`d\" > 1|1|a\"b|i'1^a`b|c\"d|i64|\"c\"\"d\" > 2|2|x;--|i'2|e|text||||",
+            "t|a|text||||i^t|a|text|a <> ''');drop table victim;--'|');drop table victim;--|victim|j;--",
         ];
-        seeds::of(&seeds.map(|seed| seed.replace('|', "\x1f")).each_ref().map(String::as_str))
+        let bytes = |seed: &str| seed.replace('|', "\x1f").replace('^', "\x1e");
+        seeds::of(&seeds.map(bytes).each_ref().map(String::as_str))
     },
 };
 
-/// The schema of an input: the table's name, then six parts for each column.
+/// The schema of an input: the table's name, then six parts for each column. A column whose name begins with a plus
+/// belongs to the key. Two columns that reference one table are one foreign key.
 fn schema(text: &str) -> Option<TableSchema> {
     let mut parts = text.split(SEPARATOR).map(str::to_owned);
-    let mut builder =
-        TableSchema::builder(parts.next()?).column(ColumnSchema::new("id", Type::I64)).key(["id"]);
+    let mut builder = TableSchema::builder(parts.next().filter(|name| !name.is_empty())?)
+        .column(ColumnSchema::new("id", Type::I64));
+    let mut key = vec!["id".to_owned()];
+    let mut last: Option<(String, String)> = None;
     while let Some(name) = parts.next() {
         let ty = parts.next().and_then(|ty| Type::from_name(&ty)).unwrap_or(Type::Text);
         let mut part = || parts.next().filter(|part| !part.is_empty());
-        let mut column = ColumnSchema::new(name.clone(), ty).nullable(true);
+        let own = name.strip_prefix('+').map(str::to_owned);
+        key.extend(own.clone());
+        let mut column = ColumnSchema::new(name.clone(), ty).nullable(own.is_none());
+        column.name = own.map_or(column.name, Into::into);
         if let Some(check) = part() {
             column = column.check(check);
         }
@@ -56,15 +80,49 @@ fn schema(text: &str) -> Option<TableSchema> {
             let number = default.parse().map(Value::Int);
             column = column.default(number.unwrap_or_else(|_| Value::from(default)));
         }
+        let name = column.name.to_string();
         if let Some(table) = part() {
-            column = column.references(table, name.clone(), OnDelete::Cascade);
+            if let Some((other, referenced)) = last.take_if(|(_, referenced)| *referenced == table)
+            {
+                let columns = [other, name.clone()];
+                let foreign = ForeignKey::new(referenced, columns.clone(), OnDelete::Cascade);
+                builder = builder.foreign_key(columns, foreign);
+            } else {
+                column = column.references(table.clone(), name.clone(), OnDelete::Cascade);
+                last = Some((name.clone(), table));
+            }
         }
         builder = builder.column(column);
         if let Some(index) = part() {
             builder = builder.index(index, [name]);
         }
     }
-    builder.build().ok()
+    builder.key(key).build().ok()
+}
+
+/// The change of a table into another form: columns at the same place are the same column, others are dropped.
+fn alteration(from: &Arc<TableSchema>, to: TableSchema) -> Option<TableAlteration> {
+    let names = |table: &TableSchema| -> Vec<String> {
+        table.columns().iter().map(|column| column.name.to_string()).collect()
+    };
+    let (old, new) = (names(from), names(&to));
+    let renamed: Vec<(&str, &str)> =
+        old.iter().map(String::as_str).zip(new.iter().map(String::as_str)).collect();
+    let dropped: Vec<&str> = old.iter().skip(new.len()).map(String::as_str).collect();
+    TableAlteration::new(Arc::clone(from), Arc::new(to), &renamed, &dropped).ok()
+}
+
+/// Checks every text of an alteration. It may name either form.
+fn altered(dialect: Dialect, alteration: &TableAlteration) {
+    let (from, to) = (alteration.from(), alteration.to());
+    let names = ConstraintNames::expected(from);
+    let mut texts = alter_table(dialect, alteration, &names).unwrap_or_default();
+    texts.extend(find_violations(dialect, alteration).into_iter().map(|(text, _)| text));
+    for text in &texts {
+        if let Some(changed) = changed_table(&one_statement(dialect, text, 0)) {
+            assert!([from.name(), to.name()].contains(&&*changed), "{changed} in {text}");
+        }
+    }
 }
 
 /// Checks every text that a dialect has for the schema.
@@ -72,6 +130,10 @@ fn rendered(dialect: Dialect, table: &TableSchema) {
     let mut texts = create_table(dialect, table).unwrap_or_default();
     for column in 0..table.columns().len() {
         texts.extend(add_column(dialect, table, column).unwrap_or_default());
+        texts.extend(add_reference(dialect, table, column).unwrap_or_default());
+    }
+    for number in 0..table.foreign_keys().len() {
+        texts.extend(add_foreign_key(dialect, table, number, &[]).unwrap_or_default());
     }
     for index in 0..table.indexes().len() {
         texts.extend(add_index(dialect, table, index).ok());
@@ -88,6 +150,9 @@ fn rendered(dialect: Dialect, table: &TableSchema) {
         // The trigger of change capture has two statements.
         let is_trigger = text.starts_with("CREATE TRIGGER") && text.ends_with("; END");
         one_statement(dialect, &text, if is_trigger { 2 } else { 0 });
+    }
+    for text in untrack(dialect, table).unwrap_or_default() {
+        one_statement(dialect, &text, 0);
     }
 }
 
@@ -120,17 +185,34 @@ fn changed_table(tokens: &[SqlToken<'_>]) -> Option<String> {
     Some(name.unquoted().into_owned())
 }
 
-/// Creates the table next to another one in SQLite: nothing else may be in the file then.
-fn in_sqlite(table: &Arc<TableSchema>) {
+/// Creates the table next to another one in SQLite, alters, tracks and drops it: nothing else may be in the file then.
+fn in_sqlite(table: &Arc<TableSchema>, alteration: Option<&TableAlteration>) {
     let engine = Sqlite::open_memory().expect("a database in memory");
     let session = engine.session().expect("SQLite gives sessions");
-    let run = |sql| session.execute(sql, &[]).expect("the victim can be created");
-    run("CREATE TABLE victim(a)");
+    session.execute("CREATE TABLE victim(a)", &[]).expect("the victim can be created");
     if engine.alter(&[SchemaChange::CreateTable(Arc::clone(table))]).is_err() {
         return;
     }
+    only(&*session, &["victim", table.name()]);
+    let mut table = table;
+    if let Some(alteration) = alteration {
+        let change = SchemaChange::AlterTable(Arc::new(alteration.clone()));
+        if engine.alter(&[change]).is_ok() {
+            table = alteration.to();
+        }
+        only(&*session, &["victim", table.name()]);
+    }
     let track = SchemaChange::Track { table: Arc::clone(table), history: true };
+    let untrack = SchemaChange::Untrack(Arc::clone(table));
     let _ = engine.alter(&[track]);
+    only(&*session, &["victim", table.name()]);
+    if engine.alter(&[untrack, SchemaChange::DropTable(Arc::clone(table))]).is_ok() {
+        only(&*session, &["victim"]);
+    }
+}
+
+/// Checks that the file has these tables, what belongs to them, and what is internal.
+fn only(session: &dyn Session, wanted: &[&str]) {
     let select = "SELECT type, name, tbl_name FROM sqlite_schema";
     let source = Source::Sql { text: select, parameters: &[] };
     let mut tables = Vec::new();
@@ -140,7 +222,7 @@ fn in_sqlite(table: &Arc<TableSchema>) {
             _ => String::new(),
         };
         let (kind, name, owner) = (text(0), text(1), text(2));
-        let is_own = owner == table.name() || owner == "victim" || is_internal(&owner);
+        let is_own = wanted.contains(&&*owner) || is_internal(&owner);
         assert!(is_own && kind != "view", "a {kind} {name} on {owner} was created");
         if kind == "table" && !is_internal(&name) {
             tables.push(name);
@@ -149,12 +231,35 @@ fn in_sqlite(table: &Arc<TableSchema>) {
     };
     session.query(&source, &mut read).expect("the schema can be read");
     tables.sort();
-    let mut wanted = ["victim".to_owned(), table.name().to_owned()];
-    wanted.sort();
+    let mut wanted = wanted.to_vec();
+    wanted.sort_unstable();
     assert_eq!(tables, wanted);
 }
 
 /// Whether a table is one of change capture, or SQLite's own.
 fn is_internal(name: &str) -> bool {
     change_log::is_change_log_table(name) || name.starts_with("sqlite_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_with_two_forms_are_alterations() {
+        let mut altered = 0;
+        for seed in (SCHEMA_SQL.seeds)() {
+            let text = String::from_utf8(seed).unwrap();
+            let Some((before, after)) = text.split_once(INTO) else { continue };
+            let from = Arc::new(schema(before).unwrap());
+            let alteration = alteration(&from, schema(after).unwrap());
+            let alteration = alteration.unwrap_or_else(|| panic!("{before} into {after}"));
+            for dialect in &DIALECTS[1..] {
+                let names = ConstraintNames::expected(&from);
+                assert_ne!(alter_table(*dialect, &alteration, &names).unwrap(), [""; 0]);
+            }
+            altered += 1;
+        }
+        assert_eq!(altered, 3);
+    }
 }
