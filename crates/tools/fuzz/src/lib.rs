@@ -14,4 +14,4 @@ mod target;
 mod targets;
 
 pub use target::Target;
-pub use targets::{TARGETS, find};
+pub use targets::{TARGETS, find, independent_schemas};

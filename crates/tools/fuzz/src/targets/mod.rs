@@ -14,6 +14,8 @@ mod text;
 mod url;
 mod wire;
 
+pub use schema_sql::independent_schemas;
+
 use crate::target::Target;
 
 /// All targets.

@@ -30,8 +30,8 @@ pub(crate) const SCHEMA_SQL: Target = Target {
     run: |input| {
         let Ok(text) = std::str::from_utf8(input) else { return };
         let (before, after) = text.split_once(INTO).unwrap_or((text, ""));
-        let Some(table) = schema(before).map(Arc::new) else { return };
-        let alteration = schema(after).and_then(|after| alteration(&table, after));
+        let Some(table) = schema(before, true).map(Arc::new) else { return };
+        let alteration = schema(after, true).and_then(|after| alteration(&table, after));
         for dialect in DIALECTS {
             rendered(dialect, &table);
             if let Some(alteration) = &alteration {
@@ -58,9 +58,20 @@ pub(crate) const SCHEMA_SQL: Target = Target {
     },
 };
 
+/// The schemas of an input without foreign keys, whose tables a server would not have: a table, and what it is changed
+/// into.
+#[must_use]
+pub fn independent_schemas(input: &[u8]) -> Option<(Arc<TableSchema>, Option<TableAlteration>)> {
+    let text = std::str::from_utf8(input).ok()?;
+    let (before, after) = text.split_once(INTO).unwrap_or((text, ""));
+    let table = Arc::new(schema(before, false)?);
+    let alteration = schema(after, false).and_then(|after| alteration(&table, after));
+    Some((table, alteration))
+}
+
 /// The schema of an input: the table's name, then six parts for each column. A column whose name begins with a plus
 /// belongs to the key. Two columns that reference one table are one foreign key.
-fn schema(text: &str) -> Option<TableSchema> {
+fn schema(text: &str, references: bool) -> Option<TableSchema> {
     let mut parts = text.split(SEPARATOR).map(str::to_owned);
     let mut builder = TableSchema::builder(parts.next().filter(|name| !name.is_empty())?)
         .column(ColumnSchema::new("id", Type::I64));
@@ -81,7 +92,7 @@ fn schema(text: &str) -> Option<TableSchema> {
             column = column.default(number.unwrap_or_else(|_| Value::from(default)));
         }
         let name = column.name.to_string();
-        if let Some(table) = part() {
+        if let Some(table) = part().filter(|_| references) {
             if let Some((other, referenced)) = last.take_if(|(_, referenced)| *referenced == table)
             {
                 let columns = [other, name.clone()];
@@ -251,8 +262,8 @@ mod tests {
         for seed in (SCHEMA_SQL.seeds)() {
             let text = String::from_utf8(seed).unwrap();
             let Some((before, after)) = text.split_once(INTO) else { continue };
-            let from = Arc::new(schema(before).unwrap());
-            let alteration = alteration(&from, schema(after).unwrap());
+            let from = Arc::new(schema(before, true).unwrap());
+            let alteration = alteration(&from, schema(after, true).unwrap());
             let alteration = alteration.unwrap_or_else(|| panic!("{before} into {after}"));
             for dialect in &DIALECTS[1..] {
                 let names = ConstraintNames::expected(&from);

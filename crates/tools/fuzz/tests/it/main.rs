@@ -1,5 +1,7 @@
 //! Every target over its seeds and some mutations of them, the same each time; `cargo xtask fuzz` tries far more.
 
+mod servers;
+
 use bobak_fuzz::{TARGETS, find};
 use bobak_testkit::Mutator;
 
