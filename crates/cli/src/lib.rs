@@ -51,6 +51,7 @@ enum Command {
     Export(WithKey<commands::ExportCommand>),
     Copy(WithKey<commands::CopyCommand>),
     Migrate(WithKey<commands::MigrateCommand>),
+    Sample(WithKey<commands::SampleCommand>),
     Backup(WithKey<commands::BackupCommand>),
     Restore(WithKey<commands::RestoreCommand>),
     #[cfg(feature = "encryption")]
@@ -79,6 +80,7 @@ Examples:
   bobak export flights.db --table flights --output flights.ndjson
   bobak copy flights.db postgres://me@localhost/flights --checksum
   bobak migrate up app.db
+  bobak sample app.db --rows orders=1000000
   bobak backup flights.db flights-backup.db.zst
   bobak replicate app.db replica.db --track
   bobak serve app.db --unix /run/app.socket
@@ -107,6 +109,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Export(command) => command.set_key().run(&screen),
         Command::Copy(command) => command.set_key().run(&screen),
         Command::Migrate(command) => command.set_key().run(&screen),
+        Command::Sample(command) => command.set_key().run(&screen),
         Command::Backup(command) => command.set_key().run(&screen),
         Command::Restore(command) => command.set_key().run(&screen),
         #[cfg(feature = "encryption")]

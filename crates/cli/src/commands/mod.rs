@@ -25,6 +25,7 @@ mod query;
 mod rekey;
 mod replicate;
 mod restore;
+mod sample;
 #[cfg(unix)]
 mod scheduled_backup;
 mod schema;
@@ -54,6 +55,7 @@ pub use query::QueryCommand;
 pub use rekey::RekeyCommand;
 pub use replicate::ReplicateCommand;
 pub use restore::RestoreCommand;
+pub use sample::SampleCommand;
 pub use schema::SchemaCommand;
 #[cfg(unix)]
 pub use serve::ServeCommand;

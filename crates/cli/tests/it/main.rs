@@ -23,6 +23,7 @@ mod permissions; // roles of a server's access file
 mod query; // statements, parameters, types
 mod replicate; // one database kept as another is
 mod round_trip; // real data in and out without a loss
+mod sample; // plausible rows
 mod schema; // tables in words and in Rust
 #[cfg(unix)]
 mod serve; // its listeners, and its shutdown

@@ -17,6 +17,7 @@ use bobak_core::{
     Engine, Error, ErrorKind, ForeignKey, Result, SchemaChange, SchemaLoss, TableSchema, Type,
     settings,
 };
+pub use order::by_reference;
 use plan::{CircularKeys, PlannedTable};
 pub use progress::CopyProgress;
 use std::sync::Arc;

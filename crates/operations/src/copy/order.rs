@@ -2,9 +2,10 @@
 
 use bobak_core::TableSchema;
 
-/// By name, but each table after those that it refers to. Tables with circular references come last, in their own order:
-/// the engine decides whether their rows can be written one table after the other.
-pub(super) fn by_reference(mut tables: Vec<TableSchema>) -> Vec<TableSchema> {
+/// Orders tables by name, but each after those that it refers to. Tables with circular references come last, in their own
+/// order: the engine decides whether their rows can be written one table after the other.
+#[must_use]
+pub fn by_reference(mut tables: Vec<TableSchema>) -> Vec<TableSchema> {
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     let mut ordered = Vec::with_capacity(tables.len());
     while !tables.is_empty() {

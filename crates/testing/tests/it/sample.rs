@@ -1,0 +1,165 @@
+//! Sample data.
+
+use crate::on_each;
+use bobak::prelude::*;
+use bobak_testing::Sample;
+use std::collections::HashSet;
+
+#[derive(Record, Debug, PartialEq)]
+struct Customer {
+    id: i64,
+    #[record(max = 30)]
+    name: String,
+    #[record(max = 60, unique)]
+    email: String,
+    #[record(max = 20, check = "status IN ('gold', 'silver')")]
+    status: String,
+    born: Option<Date>,
+    #[record(check = "length(phone) >= 5")]
+    phone: String,
+}
+
+#[derive(Record, Debug, PartialEq)]
+struct Product {
+    #[record(key = "given")]
+    code: String,
+    #[record(max = 12)]
+    description: String,
+    #[record(check = "price > 0 AND price < 10")]
+    price: Currency,
+    weight: f64,
+    key: Uuid,
+}
+
+#[derive(Record, Debug, PartialEq)]
+#[record(index(customer_id, product, unique))]
+struct Review {
+    id: i64,
+    #[record(references = Customer, index)]
+    customer_id: i64,
+    #[record(references = Product)]
+    product: String,
+    #[record(check = "stars >= 1 AND stars <= 5")]
+    stars: u8,
+    low: i32,
+    #[record(check = "high > low")]
+    high: i32,
+    #[record(references = Review)]
+    reply_to: Option<i64>,
+    at: Timestamp,
+}
+
+fn open(url: &str) -> Db {
+    let builder = Db::builder().record::<Customer>().record::<Product>().record::<Review>();
+    let db = builder.open(url).unwrap();
+    db.create_missing_tables().unwrap();
+    db
+}
+
+type Rows = (Vec<Customer>, Vec<Product>, Vec<Review>);
+
+fn rows(db: &Db) -> Rows {
+    (
+        db.table().unwrap().list(Query::all()).unwrap(),
+        db.table().unwrap().list(Query::all()).unwrap(),
+        db.table().unwrap().list(Query::all()).unwrap(),
+    )
+}
+
+#[test]
+fn rows_satisfy_all_rules_and_are_the_same_on_every_engine() {
+    let memory = open("memory:");
+    let sample = || Sample::new(7).records::<Review>(2_000).rows("CUSTOMER", 300);
+    let filled = sample().fill(&memory).unwrap();
+    let names: Vec<_> = filled.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    assert_eq!(names, ["customer 300", "product 200", "review 2000"]);
+    let (customers, products, reviews) = rows(&memory);
+    assert_eq!((customers.len(), products.len(), reviews.len()), (300, 200, 2_000));
+    let emails: HashSet<_> = customers.iter().map(|customer| &customer.email).collect();
+    assert_eq!(emails.len(), 300);
+    assert!(customers.iter().all(|customer| customer.email.contains("@example.")));
+    assert!(customers.iter().all(|customer| customer.name.contains(' ')));
+    let unknown = customers.iter().filter(|customer| customer.born.is_none()).count();
+    assert!((10..60).contains(&unknown), "{unknown} NULLs");
+    let pairs: HashSet<_> = reviews.iter().map(|r| (r.customer_id, &r.product)).collect();
+    assert_eq!(pairs.len(), 2_000);
+    assert!(reviews.iter().filter(|review| review.reply_to.is_some()).count() > 1_000);
+    assert!(reviews.iter().all(|review| review.high > review.low));
+    on_each(|url| {
+        if url.starts_with("kv:") {
+            return; // It has no foreign keys.
+        }
+        let db = open(url);
+        sample().fill(&db).unwrap();
+        assert!(rows(&db) == rows(&memory), "on {url}");
+        // More rows go on from those that are there.
+        Sample::new(8).records::<Review>(100).fill(&db).unwrap();
+        assert_eq!(rows(&db).2.len(), 2_100, "on {url}");
+    });
+    let other = open("memory:");
+    Sample::new(8).records::<Review>(2_000).rows("customer", 300).fill(&other).unwrap();
+    assert_ne!(rows(&other).0, customers);
+}
+
+#[test]
+fn values_of_ones_own() {
+    let db = open("memory:");
+    let sample = Sample::new(1).records::<Customer>(3);
+    let sample = sample.column("customer", "name", |_, row| Value::from(format!("Customer {row}")));
+    sample.fill(&db).unwrap();
+    let names = rows(&db).0.into_iter().map(|customer| customer.name).collect::<Vec<_>>();
+    assert_eq!(names, ["Customer 0", "Customer 1", "Customer 2"]);
+}
+
+#[test]
+fn every_table_gets_rows_if_none_is_named() {
+    let db = open("memory:");
+    assert_eq!(Sample::new(1).fill(&db).unwrap().len(), 3);
+    assert_eq!(rows(&db).2.len(), 100);
+}
+
+#[derive(Record, Debug)]
+struct Flag {
+    id: i64,
+    #[record(unique)]
+    set: bool,
+}
+
+#[derive(Record, Debug)]
+struct Odd {
+    id: i64,
+    #[record(check = "number * number = 3")]
+    number: i64,
+}
+
+#[derive(Record, Debug)]
+struct Node {
+    id: i64,
+    #[record(references = Node)]
+    parent: i64,
+}
+
+#[test]
+fn rules_that_cannot_be_satisfied_have_an_error_and_nothing_is_inserted() {
+    on_each(|url| {
+        let references = !url.starts_with("kv:");
+        let builder = Db::builder().record::<Flag>().record::<Odd>();
+        let builder = if references { builder.record::<Node>() } else { builder };
+        let db = builder.open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        let error = Sample::new(1).records::<Flag>(3).fill(&db).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Duplicate, "{error}");
+        assert!(error.to_string().contains("no values for row 2 after 1000 tries"), "{error}");
+        assert_eq!(error.table(), Some("flag"));
+        assert_eq!(db.table::<Flag>().unwrap().count(Query::all()).unwrap(), 0);
+        let error = Sample::new(1).records::<Odd>(1).fill(&db).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+        if references {
+            let error = Sample::new(1).records::<Node>(1).fill(&db).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+            assert!(error.to_string().contains("refer to"), "{error}");
+        }
+        let error = Sample::new(1).rows("none", 1).fill(&db).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
+    });
+}
