@@ -60,7 +60,7 @@ pub use bobak_core::{
     Column, DynRow, Error, ErrorKind, Field, Filter, FromRow, Interrupt, Query, Record, Result,
     Row, Value, ValueRef, count,
 };
-pub use bobak_derive::{Field, FromRow, Record, Shape};
+pub use bobak_derive::{Field, FromRow, Record, Shape, migrations};
 #[doc(inline)]
 pub use bobak_operations::{archive, backup, copy, migration, replication, restore};
 pub use db::{Db, DbBuilder};

@@ -13,6 +13,7 @@
 mod attr;
 mod errors;
 mod field;
+mod migrations;
 mod names;
 mod record;
 mod row;
@@ -248,4 +249,21 @@ pub fn derive_field(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Shape, attributes(shape))]
 pub fn derive_shape(input: TokenStream) -> TokenStream {
     shape::derive(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// The migrations of a folder as part of the program: a `Result` of `Migrations`, for `db.migrate`.
+///
+/// The folder is relative to the package's; `migrations!()` means `migrations!("migrations")`. The compiler reports a
+/// folder without migrations, two that follow the same one, and one that follows none of them. `Migrations::new` reports
+/// mistakes in the steps.
+///
+/// Cargo does not notice a new file by itself. In `build.rs`:
+///
+/// ```
+/// println!("cargo::rerun-if-changed=migrations");
+/// ```
+#[proc_macro]
+pub fn migrations(folder: TokenStream) -> TokenStream {
+    let folder = if folder.is_empty() { quote::quote!("migrations").into() } else { folder };
+    migrations::expand(&parse_macro_input!(folder as syn::LitStr)).into()
 }

@@ -6,6 +6,7 @@ use super::step::{Action, MigrationStep, find};
 use super::{convert, status};
 use bobak_core::engine::fallback::has_rows;
 use bobak_core::{Engine, Error, ErrorKind, Result, Session, TransactionControl};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -237,10 +238,16 @@ impl Runner<'_> {
             return Ok(());
         }
         let tables = self.session.tables()?;
-        for step in steps.iter().filter(|step| step.loses_data()) {
-            let Some(table) = step.table().and_then(|name| find(&tables, name).ok()) else {
-                continue;
-            };
+        // The names that tables have now, by those that earlier steps give them.
+        let mut former: HashMap<&str, &str> = HashMap::new();
+        for step in steps {
+            if let MigrationStep::RenameTable { from, to } = step {
+                let before = former.remove(from.as_str()).unwrap_or(from);
+                former.insert(to, before);
+            }
+            let name = step.table().filter(|_| step.loses_data());
+            let name = name.map(|name| former.get(name).copied().unwrap_or(name));
+            let Some(table) = name.and_then(|name| find(&tables, name).ok()) else { continue };
             if has_rows(self.session, &Arc::new(table.clone()))? {
                 let message = format!(
                     "undoing migration {} would lose data ({step}): allow the loss, or keep it",

@@ -113,6 +113,33 @@ fn a_value_that_does_not_convert_stops_the_migration() {
     });
 }
 
+#[test]
+fn undoing_that_would_lose_data_changes_nothing() {
+    let _turn = turn();
+    on_each(|folder, open, links| {
+        let (_, one) = write_both(folder, links);
+        let engine = open();
+        migration::up(&*engine, &one).unwrap();
+        let start =
+            std::fs::read_to_string(folder.join("migrations/0001_start.migration")).unwrap();
+        // The column is dropped under a name that its table does not have yet.
+        let text = "bobak migration 1\nafter 0001_start\nup\n\
+            add column person {\"name\":\"note\",\"type\":\"i64\",\"nullable\":true}\n\
+            rename table person to member\n\
+            down\nrename table member to person\ndrop column person.note\n";
+        let two = Migrations::new([("0001_start", start.as_str()), ("0002_note", text)]).unwrap();
+        fill(&*engine);
+        migration::up(&*engine, &two).unwrap();
+        let before = content(&*engine);
+        let error = migration::down(&*engine, &two, 1, false).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+        let wanted = "undoing migration 0002_note would lose data (drop column person.note)";
+        assert!(error.to_string().contains(wanted), "{error}");
+        assert_eq!(content(&*engine), before);
+        assert_eq!(migration::down(&*engine, &two, 1, true).unwrap(), ["0002_note"]);
+    });
+}
+
 const KILL: &str = "BOBAK_TEST_MIGRATE";
 
 #[test]

@@ -54,6 +54,27 @@ fn migrations_run_forth_and_back_on_every_engine() {
 }
 
 #[test]
+fn migrations_are_part_of_the_program() {
+    #[derive(Record)]
+    struct Note {
+        id: i64,
+        #[record(max = 80)]
+        text: String,
+        pinned: bool,
+    }
+    let _turn = turn();
+    on_each(|_, open, _| {
+        let engine = open();
+        let migrations = bobak::migrations!("tests/migrations").unwrap();
+        assert_eq!(migration::up(&*engine, &migrations).unwrap(), ["0001_note", "0002_pinned"]);
+        let wanted = [Arc::clone(Note::schema())];
+        let plan = migration::plan(&wanted, &engine.tables().unwrap(), Drops::Columns).unwrap();
+        assert_eq!(plan.to_string(), "");
+        assert_eq!(migration::down(&*engine, &migrations, 2, false).unwrap().len(), 2);
+    });
+}
+
+#[test]
 fn files_that_do_not_fit_are_rejected() {
     let start = "bobak migration 1\nfirst\nup\ncreate table {\"name\":\"t\",\"key\":[\"id\"],\
                  \"columns\":[{\"name\":\"id\",\"type\":\"i64\"}],\"indexes\":[]}\n";
