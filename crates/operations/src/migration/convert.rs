@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 /// The number of rows that are read and written at a time.
 const ROWS: u64 = 1_000;
+/// The microseconds of a day.
+const DAY: i64 = 86_400_000_000;
 
 /// Sets the column `to` of each row to the value of `from`, as one of `to`'s type. Each part of the rows is a
 /// write of its own, or part of the open transaction.
@@ -110,7 +112,25 @@ fn convert(from: &ColumnSchema, to: &ColumnSchema, value: ValueRef<'_>) -> Resul
             }
             Err(Error::new(ErrorKind::OutOfRange, "it is not a whole number"))
         }
+        (value, Type::DateTime) if from.ty == Type::Date => {
+            to.accept(Value::Int(number_of(Type::Date, value)? * DAY))
+        }
+        (value, Type::Date) if from.ty == Type::DateTime => {
+            let microseconds = number_of(Type::DateTime, value)?;
+            if microseconds % DAY != 0 {
+                return Err(Error::new(ErrorKind::OutOfRange, "it has a time of day"));
+            }
+            to.accept(Value::Int(microseconds / DAY))
+        }
         (value, ty) => to.accept(convert_number(value, from.ty, ty)?.into()),
+    }
+}
+
+/// The stored number of a date or time, which may be kept as text.
+fn number_of(ty: Type, value: ValueRef<'_>) -> Result<i64> {
+    match ColumnSchema::new("", ty).accept(value.into())? {
+        Value::Int(number) => Ok(number),
+        other => Err(Error::mismatch(ty.name(), other.as_ref())),
     }
 }
 
@@ -160,4 +180,28 @@ fn text_of(from: &ColumnSchema, value: ValueRef<'_>) -> Result<String> {
             .to_owned(),
         ValueRef::Null => String::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_become_date_times_and_back_if_nothing_is_lost() {
+        let column = |ty| ColumnSchema::new("at", ty);
+        let (date, date_time) = (column(Type::Date), column(Type::DateTime));
+        let (date_text, date_time_text) = (date.clone().as_text(), date_time.clone().as_text());
+        for (day, text) in [(19_404, "2023-02-16"), (-1, "1969-12-31")] {
+            let (number, text) = (ValueRef::Int(day), Value::from(text));
+            let midnight = Value::Int(day * DAY);
+            assert_eq!(convert(&date, &date_time, number).unwrap(), midnight);
+            assert_eq!(convert(&date_text, &date_time, text.as_ref()).unwrap(), midnight);
+            assert_eq!(convert(&date_time, &date, midnight.as_ref()).unwrap(), Value::Int(day));
+            let shown = convert(&date, &date_time_text, number).unwrap();
+            assert_eq!(convert(&date_time_text, &date_text, shown.as_ref()).unwrap(), text);
+        }
+        let error = convert(&date_time, &date, ValueRef::Int(DAY + 1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+        assert!(error.to_string().contains("it has a time of day"), "{error}");
+    }
 }

@@ -6,6 +6,7 @@ mod double;
 mod fixtures;
 mod rollback;
 mod sample;
+mod shop;
 
 use bobak::engine::{Engine, SchemaChange};
 use bobak_servers::{MariaDb, Postgres};
