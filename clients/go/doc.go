@@ -19,6 +19,9 @@ const Version = "0.1.0"
 // test its kind.
 type Error = wire.Error
 
+// Violation is one thing that is wrong with a row that the rules of its record reject.
+type Violation = wire.Violation
+
 // Kind is the reason of an error.
 type Kind = wire.Kind
 
@@ -48,6 +51,7 @@ const (
 	Misuse        = wire.Misuse        // a call in the wrong state
 	Interrupted   = wire.Interrupted   // the context was cancelled
 	EngineError   = wire.Engine        // another error of the engine
+	Invalid       = wire.Invalid       // the rules of the record reject the row: Error.Violations
 )
 
 // TableSchema describes a table.

@@ -202,7 +202,10 @@ def body(kind: Kind, m: dict[str, Any]) -> bytes:
 def error(found: bobak.Error) -> dict[str, Any]:
     kinds = list(bobak.ErrorKind)
     names = ("message", "table", "column", "row", "code", "detail")
-    return {"kind": kinds.index(found.kind) + 1, **{name: getattr(found, name) for name in names}}
+    told = {"kind": kinds.index(found.kind) + 1, **{name: getattr(found, name) for name in names}}
+    if found.kind is bobak.ErrorKind.INVALID:
+        told["violations"] = [violation._asdict() for violation in found.violations]
+    return told
 
 
 def group(found: answer.Group) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 export const kinds = [
   "NotFound", "Duplicate", "Conflict", "Constraint", "TooLong", "OutOfRange", "Mismatch", "Unsupported", "Schema",
   "Syntax", "Busy", "Serialization", "Timeout", "Unreachable", "Unknown", "Denied", "Full", "ReadOnly", "Corrupt", "Io",
-  "Config", "Misuse", "Interrupted", "Engine",
+  "Config", "Misuse", "Interrupted", "Engine", "Invalid",
 ] as const;
 
 /** The reason of an error. Match on it, and show the error itself to people. */
@@ -17,6 +17,16 @@ export interface ErrorPlace {
   /** The engine's own code; for SQLite its extended result code. */
   code?: number | undefined;
   detail?: string | undefined;
+  /** What is wrong with the row, if the kind is `Invalid`. */
+  violations?: readonly Violation[] | undefined;
+}
+
+/** One thing that is wrong with a row. */
+export interface Violation {
+  /** Undefined if the row as a whole is wrong. */
+  column?: string | undefined;
+  /** Continues the column's name: `must not be blank`. */
+  message: string;
 }
 
 /** The error that every failing call throws. */
@@ -28,6 +38,8 @@ export class BobakError extends Error {
   row: number | undefined;
   readonly code: number | undefined;
   readonly detail: string | undefined;
+  /** What is wrong with the row; empty unless the kind is `Invalid`. */
+  readonly violations: readonly Violation[];
   /** The sentence without the place. */
   readonly words: string;
 
@@ -40,6 +52,7 @@ export class BobakError extends Error {
     this.row = place.row;
     this.code = place.code;
     this.detail = place.detail;
+    this.violations = place.violations ?? [];
     // The place may be added after construction, and the message must show it.
     const get = () => this.#said();
     Object.defineProperty(this, "message", { get, configurable: true, enumerable: false });

@@ -1,7 +1,7 @@
 /** Typed tables in SQLite or on a server, through Bobak. See the README for the first program. */
 export { version } from "./version.js";
 export { connect, Database, Session, type CancelSignal, type Options, type Transaction } from "./database.js";
-export { BobakError, type ErrorKind, type ErrorPlace } from "./errors.js";
+export { BobakError, type ErrorKind, type ErrorPlace, type Violation } from "./errors.js";
 export type { Change, ChangeOptions, ChangePage, FollowOptions } from "./feed.js";
 export {
   add, and, avg, col, count, countOf, max, min, not, or, sum, type Condition, type Expression,

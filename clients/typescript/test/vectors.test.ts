@@ -132,6 +132,9 @@ const none = <T>(found: T | undefined): T | null => found ?? null;
 const errorOf = (e: BobakError) => ({
   kind: kinds.indexOf(e.kind) + 1, message: e.words, table: none(e.table), column: none(e.column), row: none(e.row),
   code: none(e.code), detail: none(e.detail),
+  ...(e.kind === "Invalid" && {
+    violations: e.violations.map((one) => ({ column: none(one.column), message: one.message })),
+  }),
 });
 
 function groupOf(g: answer.Group): Json {

@@ -45,6 +45,7 @@ mod record_arg;
 mod retry;
 mod router;
 mod rows;
+pub mod rules;
 pub mod schema;
 mod shape;
 mod sql;

@@ -1,6 +1,7 @@
 //! The one error type, with a kind to match on and a sentence to read.
 
 use crate::ValueRef;
+use crate::rule_violation::Violation;
 use std::fmt;
 
 /// The result of every fallible call of Bobak.
@@ -58,8 +59,10 @@ pub enum ErrorKind {
     Misuse,
     /// The call was interrupted.
     Interrupted,
-    /// Any other error of an engine.
+    /// Any other error of an engine; and a validator or hook of the program that panicked.
     Engine,
+    /// The record's rules reject the row: [`Error::violations`] lists what is wrong with it.
+    Invalid,
 }
 
 impl ErrorKind {
@@ -89,6 +92,7 @@ impl ErrorKind {
         Self::Misuse,
         Self::Interrupted,
         Self::Engine,
+        Self::Invalid,
     ];
 
     /// Whether the same call may succeed if it is repeated; inside a transaction, if the whole transaction
@@ -125,6 +129,7 @@ struct ErrorData {
     row: Option<u64>,
     code: Option<i32>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    violations: Vec<Violation>,
 }
 
 impl Error {
@@ -139,6 +144,7 @@ impl Error {
             row: None,
             code: None,
             source: None,
+            violations: Vec::new(),
         }))
     }
 
@@ -218,6 +224,13 @@ impl Error {
         self.0.code
     }
 
+    /// What is wrong with the row, in the order of its columns; empty unless the kind is
+    /// [`Invalid`](ErrorKind::Invalid).
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.0.violations
+    }
+
     /// Whether the same call may succeed if it is repeated. See [`ErrorKind::is_retryable`].
     #[must_use]
     pub fn is_retryable(&self) -> bool {
@@ -245,11 +258,11 @@ impl Error {
         self
     }
 
-    /// The same kind and sentence, without table, column, row, code and source: for other callers affected
+    /// The same kind, sentence and violations, without table, column, row, code and source: for other callers affected
     /// by the same error.
     #[must_use]
     pub fn to_bare(&self) -> Self {
-        Self::new(self.kind(), self.message())
+        Self::new(self.kind(), self.message()).with_violations(self.violations().to_vec())
     }
 
     /// Replaces a name in the sentence by another one: such as a temporary path by the path that the caller
@@ -264,6 +277,13 @@ impl Error {
     #[must_use]
     pub fn without_row(mut self) -> Self {
         self.0.row = None;
+        self
+    }
+
+    /// Sets what is wrong with the row. [`Error::invalid`] does so.
+    #[must_use]
+    pub fn with_violations(mut self, violations: Vec<Violation>) -> Self {
+        self.0.violations = violations;
         self
     }
 

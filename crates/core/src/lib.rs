@@ -32,10 +32,13 @@ mod pattern;
 mod prepare;
 mod query;
 mod record;
+mod record_rules;
 mod relation;
 mod result_column;
 mod row;
 mod row_buffer;
+mod rule_violation;
+pub mod rules;
 mod schema;
 pub mod settings;
 pub mod sql_expression;
@@ -82,6 +85,8 @@ pub use query::{Order, OrderBy, Query, Select};
 pub use record::{FromRow, Key, Record, SchemaCell, read_field, read_field_into};
 #[doc(hidden)]
 pub use record::{check_width, named, read_result, read_result_record};
+#[doc(hidden)]
+pub use record_rules::check_record;
 pub use relation::{RecordRelation, RelationStep, ToMany, ToOne};
 pub use result_column::{ResultColumn, convert};
 pub use row::Row;

@@ -1,5 +1,6 @@
 //! The traits that `#[derive(Record)]` and `#[derive(FromRow)]` implement.
 
+use crate::rules::Rules;
 use crate::{
     ColumnSchema, Error, ErrorKind, Field, Result, ResultColumn, Row, TableSchema,
     TableSchemaBuilder, Type, Uuid, Value, ValueRef, codec, convert,
@@ -20,6 +21,12 @@ pub trait Record: Sized + 'static {
 
     /// The table's schema.
     fn schema() -> &'static Arc<TableSchema>;
+
+    /// The rules that a row must satisfy, and the normalizers that run before. Default: none.
+    #[must_use]
+    fn rules() -> &'static Rules {
+        &Rules::NONE
+    }
 
     /// The record's key.
     fn key(&self) -> Self::Key;

@@ -75,6 +75,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `foreign_key(a, b, references = "order(shop, number)")` | a foreign key of these fields to those columns, in this order; may be repeated; with `on_delete`, `on_update` and `deferred`, as on a field | none |
 /// | `never_reuse_keys` | the engine makes no key again that a deleted row had (`AUTOINCREMENT` in SQLite): for a key that is an `i64` which the engine makes | SQLite, the memory and the key-value engine make the largest key of the table plus one |
 /// | `view` | the table is a view of the database: its rows can be read, and writing them is `Unsupported`. It is never created, and needs no key | a table |
+/// | `validate = path::to::function` | a `fn(&Person, &mut Violations)` that checks whole records; may be repeated | none |
 /// | `crate = "path"` | where the crate `bobak` is, when it was renamed | `::bobak` |
 ///
 /// A field that is itself called `unique` is written `r#unique` in an index. Clippy takes a field
@@ -105,6 +106,16 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `on_update = "no_action"` | what an update of the referenced value does: `"no_action"` and `"restrict"` reject it, `"cascade"` changes the field too, `"set_null"` makes it NULL | `"no_action"` |
 /// | `deferred` | the foreign key is checked at the commit, not after each statement | |
 /// | `store = "text"` | dates, times and UUIDs are kept as text | in their short form |
+/// | `trim`, `lowercase`, `uppercase` | the text is normalized so before it is checked and written | as it is |
+/// | `normalize = path::to::function` | a `fn(T) -> T` that replaces the value; may be repeated | none |
+/// | `length = 1..=80` | the least and the largest number of characters, after normalization; also `1..` and `..=80` | any |
+/// | `range = 0..=100` | the values that are valid, of any type with `PartialOrd` and `Display` | any |
+/// | `email` | an e-mail address, as the HTML standard defines them | any text |
+/// | `pattern = "[a-z]+"` | a regular expression that matches the whole text; needs the feature `pattern` | any text |
+/// | `validate = path::to::function` | a `fn(&T) -> Result<(), E>`, where `E` displays as `must be even`; may be repeated | none |
+///
+/// The last seven rows are rules: NULL satisfies them, a database must know the record when it is opened, and all that a row
+/// violates is one error, of the kind `Invalid`. `T` is the field's type, without `Option`.
 ///
 /// What cannot be is rejected when the program is compiled: two columns of one name (letter case
 /// does not count), no key or one that may be NULL, an attribute on a field whose type it does not

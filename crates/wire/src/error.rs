@@ -2,6 +2,7 @@
 
 use crate::reader::MessageReader;
 use crate::writer::Encode;
+use bobak_core::rules::Violation;
 use bobak_core::{Error, ErrorKind, Result};
 use std::error::Error as _;
 
@@ -31,10 +32,14 @@ const KINDS: &[ErrorKind] = &[
     ErrorKind::Misuse,
     ErrorKind::Interrupted,
     ErrorKind::Engine,
+    ErrorKind::Invalid,
 ];
 
 /// The longest text that an error carries, in bytes. Longer texts are truncated.
 const MAX_TEXT: usize = 4_000;
+
+/// The most violations that an error carries.
+const MAX_VIOLATIONS: usize = 1_000;
 
 pub(crate) fn encode(out: &mut Vec<u8>, error: &Error) -> Result<()> {
     let position = KINDS.iter().position(|kind| *kind == error.kind());
@@ -51,7 +56,32 @@ pub(crate) fn encode(out: &mut Vec<u8>, error: &Error) -> Result<()> {
         Ok(())
     })?;
     let detail = error.source().map(ToString::to_string);
-    out.encode_option(detail, |out, detail| out.encode_text(truncate(&detail)))
+    out.encode_option(detail, |out, detail| out.encode_text(truncate(&detail)))?;
+    if error.kind() == ErrorKind::Invalid {
+        encode_violations(out, error.violations())?;
+    }
+    Ok(())
+}
+
+/// At most [`MAX_VIOLATIONS`] of them.
+fn encode_violations(out: &mut Vec<u8>, violations: &[Violation]) -> Result<()> {
+    let violations = violations.get(..MAX_VIOLATIONS).unwrap_or(violations);
+    out.encode_u16(violations.len() as u16);
+    for violation in violations {
+        out.encode_option(violation.column(), |out, column| out.encode_text(truncate(column)))?;
+        out.encode_text(truncate(violation.message()))?;
+    }
+    Ok(())
+}
+
+fn read_violations(reader: &mut MessageReader<'_>) -> Result<Vec<Violation>> {
+    let count = reader.u16()?;
+    let mut violations = Vec::new();
+    for _ in 0..count {
+        let column = reader.option(MessageReader::text)?;
+        violations.push(Violation::new(column.as_deref(), reader.text()?));
+    }
+    Ok(violations)
 }
 
 pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<Error> {
@@ -74,6 +104,9 @@ pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<Error> {
     }
     if let Some(detail) = reader.option(MessageReader::text)? {
         error = error.with_source(detail);
+    }
+    if kind == ErrorKind::Invalid {
+        error = error.with_violations(read_violations(reader)?);
     }
     Ok(error)
 }
@@ -110,6 +143,16 @@ mod tests {
         assert_eq!(format!("{back:?}"), format!("{error:?}"));
         assert_eq!((back.code(), back.row()), (Some(2067), Some(7)));
         assert_eq!(back.source().unwrap().to_string(), "UNIQUE constraint failed");
+        let violations = vec![
+            Violation::new(Some("name"), "must not be blank"),
+            Violation::new(None, "has no owner"),
+        ];
+        let error = Error::invalid("person", violations).at_row(3);
+        bytes.clear();
+        encode(&mut bytes, &error).unwrap();
+        let back = read(&mut MessageReader::new(&bytes)).unwrap();
+        assert_eq!(format!("{back:?}"), format!("{error:?}"));
+        assert_eq!(back.violations(), error.violations());
         let long = Error::new(ErrorKind::Engine, "ü".repeat(9_999));
         encode(&mut bytes, &long).unwrap();
         assert!(bytes.len() < 5_000);

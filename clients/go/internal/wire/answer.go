@@ -30,7 +30,7 @@ func ParseError(body []byte) (*Error, error) {
 
 func readError(r *Reader) *Error {
 	kind := Kind(r.U8())
-	if kind < NotFound || kind > Engine {
+	if kind < NotFound || kind > Invalid {
 		// A kind that is newer than this client is some error all the same.
 		kind = Engine
 	}
@@ -43,6 +43,11 @@ func readError(r *Reader) *Error {
 		e.Code = int32(r.U32())
 	}
 	e.Detail = r.OptionalText()
+	if kind == Invalid {
+		for count := r.U16(); count > 0; count-- {
+			e.Violations = append(e.Violations, Violation{r.OptionalText(), r.Text()})
+		}
+	}
 	return e
 }
 

@@ -34,16 +34,18 @@ const (
 	Misuse
 	Interrupted
 	Engine
+	Invalid
 )
 
 var kindNames = [...]string{
 	"NotFound", "Duplicate", "Conflict", "Constraint", "TooLong", "OutOfRange", "Mismatch",
 	"Unsupported", "Schema", "Syntax", "Busy", "Serialization", "Timeout", "Unreachable", "Unknown",
 	"Denied", "Full", "ReadOnly", "Corrupt", "Io", "Config", "Misuse", "Interrupted", "Engine",
+	"Invalid",
 }
 
 func (k Kind) String() string {
-	if k < NotFound || k > Engine {
+	if k < NotFound || k > Invalid {
 		return fmt.Sprintf("Kind(%d)", uint8(k))
 	}
 	return kindNames[k-1]
@@ -51,6 +53,14 @@ func (k Kind) String() string {
 
 // Error makes a kind a target for errors.Is.
 func (k Kind) Error() string { return k.String() }
+
+// Violation is one thing that is wrong with a row.
+type Violation struct {
+	// Column is empty if the row as a whole is wrong.
+	Column string
+	// Message continues the column's name: "must not be blank".
+	Message string
+}
 
 // Error is the error of every failing call.
 type Error struct {
@@ -64,6 +74,8 @@ type Error struct {
 	Code int32
 	// Detail is the engine's own message.
 	Detail string
+	// Violations is what is wrong with the row, if the kind is Invalid.
+	Violations []Violation
 	// Cause is the error of the operating system, or of the context, behind this one.
 	Cause error
 }

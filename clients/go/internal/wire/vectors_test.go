@@ -346,6 +346,13 @@ func sameError(e *Error, m object) error {
 		Kind: Kind(number(m["kind"])), Message: text(m["message"]), Table: text(m["table"]),
 		Column: text(m["column"]), Row: row, Code: code, Detail: text(m["detail"]),
 	}
+	if listed, ok := m["violations"].([]any); ok {
+		for _, one := range listed {
+			violation := one.(object)
+			expected.Violations = append(expected.Violations,
+				Violation{text(violation["column"]), text(violation["message"])})
+		}
+	}
 	return same(*e, expected)
 }
 

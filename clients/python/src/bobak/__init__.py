@@ -25,7 +25,7 @@ from ._core.query import Condition, Expression, add, col, count
 from ._core.record import column
 from ._core.rows import Rows
 from ._core.url import VERSION
-from ._errors import Error, ErrorKind
+from ._errors import Error, ErrorKind, Violation
 from ._sync.session import Database, Transaction, connect
 from ._sync.table import Batch, Selection, Table
 from ._wire.schema import Collation, Column, Index, OnDelete, OnUpdate, Reference, TableSchema, Type
@@ -60,6 +60,7 @@ __all__ = [
     "TableSchema",
     "Transaction",
     "Type",
+    "Violation",
     "add",
     "col",
     "column",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
+from typing import NamedTuple
 
 
 class ErrorKind(str, enum.Enum):
@@ -32,6 +34,7 @@ class ErrorKind(str, enum.Enum):
     MISUSE = "Misuse"
     INTERRUPTED = "Interrupted"
     ENGINE = "Engine"
+    INVALID = "Invalid"
 
 
 RETRYABLE = frozenset(
@@ -39,11 +42,20 @@ RETRYABLE = frozenset(
 )
 
 
+class Violation(NamedTuple):
+    """One thing that is wrong with a row. The message continues the column's name."""
+
+    column: str | None
+    """``None`` if the row as a whole is wrong."""
+    message: str
+
+
 class Error(Exception):
     """The error that every failing call raises.
 
     ``row`` is the number in its batch, from 0; ``code`` the engine's own code, for SQLite its
-    extended result code; ``detail`` the engine's own message.
+    extended result code; ``detail`` the engine's own message; ``violations`` what is wrong with
+    the row, if the kind is ``INVALID``.
     """
 
     def __init__(
@@ -56,6 +68,7 @@ class Error(Exception):
         row: int | None = None,
         code: int | None = None,
         detail: str | None = None,
+        violations: Sequence[Violation] = (),
     ) -> None:
         super().__init__(kind, message)
         self.kind = kind
@@ -65,6 +78,7 @@ class Error(Exception):
         self.row = row
         self.code = code
         self.detail = detail
+        self.violations = tuple(violations)
 
     @property
     def is_retryable(self) -> bool:

@@ -1,5 +1,5 @@
 // Responses: each function reads the body of a frame.
-import { BobakError, Garbled, kinds } from "../errors.js";
+import { BobakError, Garbled, kinds, type Violation } from "../errors.js";
 import { Reader, type Stored } from "./code.js";
 import { parseTable, types, type TableSchema, type Type } from "./schema.js";
 
@@ -49,9 +49,14 @@ function readError(r: Reader): BobakError {
     table: r.option(() => r.text()) ?? undefined, column: r.option(() => r.text()) ?? undefined,
     row: r.option(() => Number(r.u64())) ?? undefined, code: r.option(() => r.u32() | 0) ?? undefined,
     detail: r.option(() => r.text()) ?? undefined,
+    violations: kind === "Invalid" ? r.list(r.u16(), () => readViolation(r)) : undefined,
   };
   return new BobakError(kind, words, place);
 }
+
+const readViolation = (r: Reader): Violation => ({
+  column: r.option(() => r.text()) ?? undefined, message: r.text(),
+});
 
 export const count = (body: Buffer): bigint => whole(body, (r) => r.u64());
 

@@ -3,11 +3,13 @@
 mod model;
 mod statements;
 
+pub(crate) use model::RegisteredRecord;
 pub(crate) use statements::CacheInvalidation;
 
 use crate::changes::TrackedRecord;
 use crate::handle::EngineSet;
 use crate::router::{NamedEngine, Router, RouterOptions};
+use crate::rules::{EngineRules, RecordRules, RuleEngine};
 use crate::schema;
 use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
 use model::{Model, RecordTable};
@@ -21,8 +23,12 @@ const RETRIES: u32 = 5;
 pub(crate) struct Catalog {
     /// The main engine first.
     engines: Vec<NamedEngine>,
-    model: RwLock<Model>,
-    router: Router,
+    /// The same database without the layers of rules; `None` if no record has rules.
+    base: Option<Arc<Self>>,
+    /// The rules in front of each engine; none if no record has rules.
+    rules: Vec<Arc<EngineRules>>,
+    model: Arc<RwLock<Model>>,
+    router: Arc<Router>,
     /// How often a transaction is repeated after a serialization failure.
     pub(crate) retries: u32,
     /// The record types whose changes will be recorded.
@@ -34,24 +40,75 @@ pub(crate) struct Catalog {
 impl Catalog {
     pub(crate) fn new(
         engines: Vec<NamedEngine>,
-        records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
+        records: &[RegisteredRecord],
         options: RouterOptions,
     ) -> Result<Self> {
-        let router = Router::new(&engines, options)?;
+        let router = Arc::new(Router::new(&engines, options)?);
         let catalog = Self {
             engines,
-            model: RwLock::default(),
+            base: None,
+            rules: Vec::new(),
+            model: Arc::default(),
             router,
             retries: RETRIES,
             tracked: Vec::new(),
             #[cfg(feature = "cache")]
             caches: crate::cache::RecordCaches::default(),
         };
-        for (id, name, schema) in records {
-            let engine = name.map_or(Ok(0), |name| catalog.engine_index(&name))?;
-            catalog.write_model().register(id, Some(engine), schema)?;
+        for record in records {
+            let engine = catalog.engine_of(record)?;
+            catalog.write_model().register(record.id, Some(engine), record.table)?;
         }
         Ok(catalog)
+    }
+
+    fn engine_of(&self, record: &RegisteredRecord) -> Result<usize> {
+        record.engine.as_ref().map_or(Ok(0), |name| self.engine_index(name))
+    }
+
+    /// The same catalog with the rules of the records in front of the engines that keep them.
+    ///
+    /// # Errors
+    /// Those of [`EngineRules::add`].
+    pub(crate) fn with_rules_of(self, records: &[RegisteredRecord]) -> Result<Self> {
+        let mut rules: Vec<_> = self.engines.iter().map(|_| EngineRules::default()).collect();
+        for record in records.iter().filter(|record| !record.rules.is_empty()) {
+            if let Some(rules) = rules.get_mut(self.engine_of(record)?) {
+                rules.add(RecordRules { schema: record.table, rules: record.rules })?;
+            }
+        }
+        if rules.iter().all(EngineRules::is_empty) {
+            return Ok(self);
+        }
+        Ok(self.with_rules(rules.into_iter().map(Arc::new).collect()))
+    }
+
+    fn with_rules(self, rules: Vec<Arc<EngineRules>>) -> Self {
+        let base = Arc::new(self);
+        let wrap = |((name, engine), rules): (&NamedEngine, &Arc<EngineRules>)| {
+            let engine = Arc::clone(engine);
+            let engine: Arc<dyn Engine> = match rules.is_empty() {
+                true => engine,
+                false => Arc::new(RuleEngine::new(engine, Arc::clone(rules))),
+            };
+            (name.clone(), engine)
+        };
+        Self {
+            engines: base.engines.iter().zip(&rules).map(wrap).collect(),
+            rules,
+            model: Arc::clone(&base.model),
+            router: Arc::clone(&base.router),
+            retries: base.retries,
+            tracked: base.tracked.clone(),
+            #[cfg(feature = "cache")]
+            caches: base.caches.clone(),
+            base: Some(base),
+        }
+    }
+
+    /// The engines as SQL text and operations on whole databases see them: without the layers of rules.
+    pub(crate) fn base_engines(&self) -> &[NamedEngine] {
+        self.base.as_ref().map_or(&self.engines, |base| &base.engines)
     }
 
     /// The same catalog with other engines in front of its engines.
@@ -59,13 +116,18 @@ impl Catalog {
         &self,
         mut wrap: impl FnMut(&Arc<dyn Engine>) -> Result<Arc<dyn Engine>>,
     ) -> Result<Self> {
+        if let Some(base) = &self.base {
+            return Ok(base.with_engines(wrap)?.with_rules(self.rules.clone()));
+        }
         let wrapped = self.engines.iter().map(|(name, engine)| Ok((name.clone(), wrap(engine)?)));
         let engines: Vec<_> = wrapped.collect::<Result<_>>()?;
-        let router = self.router.with_engines(&engines)?;
+        let router = Arc::new(self.router.with_engines(&engines)?);
         let model = self.read_model().clone();
         Ok(Self {
             engines,
-            model: RwLock::new(model),
+            base: None,
+            rules: Vec::new(),
+            model: Arc::new(RwLock::new(model)),
             router,
             retries: self.retries,
             tracked: self.tracked.clone(),
@@ -134,7 +196,7 @@ impl Catalog {
     /// The index of the engine that keeps a record type, without checking that its table exists: no I/O.
     #[cfg(feature = "async")]
     pub(crate) fn engine_keeping<T: Record>(&self) -> Result<usize> {
-        let table = self.write_model().register(TypeId::of::<T>(), None, T::schema())?;
+        let table = self.write_model().bind::<T>()?;
         self.record_table(table).map(|table| table.engine)
     }
 
@@ -150,7 +212,7 @@ impl Catalog {
         if let Some(engine) = self.read_model().checked_engine(id) {
             return Ok(engine);
         }
-        let table = self.write_model().register(id, None, T::schema())?;
+        let table = self.write_model().bind::<T>()?;
         let RecordTable { engine, schema, .. } = self.record_table(table)?;
         check_table(&schema, &self.engine(engine)?.session()?.tables_and_views()?)?;
         self.write_model().set_checked(table);
@@ -164,7 +226,7 @@ impl Catalog {
         transaction: usize,
         stored: impl FnOnce() -> Result<Vec<TableSchema>>,
     ) -> Result<()> {
-        let table = self.write_model().register(TypeId::of::<T>(), None, T::schema())?;
+        let table = self.write_model().bind::<T>()?;
         let RecordTable { engine, schema, checked } = self.record_table(table)?;
         if engine != transaction {
             let message = "a transaction belongs to one engine, and this table is on another";

@@ -1,9 +1,26 @@
 //! The record types of a database, and the tables read from its engines.
 
-use bobak_core::{Error, ErrorKind, Result, TableSchema};
+use bobak_core::rules::Rules;
+use bobak_core::{Error, ErrorKind, Record, Result, TableSchema};
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// A record type that the builder knows.
+pub(crate) struct RegisteredRecord {
+    pub id: TypeId,
+    /// The name of its engine; `None` for the main engine.
+    pub engine: Option<String>,
+    pub table: &'static Arc<TableSchema>,
+    pub rules: &'static Rules,
+}
+
+impl RegisteredRecord {
+    pub fn new<T: Record>(engine: Option<&str>) -> Self {
+        let engine = engine.map(str::to_owned);
+        Self { id: TypeId::of::<T>(), engine, table: T::schema(), rules: T::rules() }
+    }
+}
 
 #[derive(Clone, Default)]
 pub(super) struct Model {
@@ -51,6 +68,20 @@ impl Model {
         self.tables.push(RecordTable { engine, schema: Arc::clone(schema), checked: false });
         self.types.insert(id, table);
         Ok(table)
+    }
+
+    /// Adds a record type that a program uses without registering it, and returns the index of its table.
+    ///
+    /// # Errors
+    /// `Misuse` for one with rules, which must be known when the database is opened.
+    pub fn bind<T: Record>(&mut self) -> Result<usize> {
+        let id = TypeId::of::<T>();
+        if !T::rules().is_empty() && !self.types.contains_key(&id) {
+            let message = "the record has rules, so the database must know it when it is opened: \
+                           register it with `DbBuilder::record`";
+            return Err(Error::new(ErrorKind::Misuse, message).in_table(T::TABLE));
+        }
+        self.register(id, None, T::schema())
     }
 
     pub fn table(&self, index: usize) -> Option<&RecordTable> {

@@ -21,7 +21,7 @@ impl RunText for Catalog {
         parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let route = self.router.find(&self.engines, text, parameters)?;
+        let route = self.router.find(self.base_engines(), text, parameters)?;
         let engine = self.engine_for(&route)?;
         let mut invalidation = CacheInvalidation::default();
         self.invalidate_caches(text, &mut invalidation);
@@ -32,7 +32,7 @@ impl RunText for Catalog {
 impl Catalog {
     /// Runs a statement that returns no rows.
     pub(crate) fn execute_text(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
-        let route = self.router.find(&self.engines, text, parameters)?;
+        let route = self.router.find(self.base_engines(), text, parameters)?;
         let mut invalidation = CacheInvalidation::default();
         self.invalidate_caches(text, &mut invalidation);
         self.engine_for(&route)?.session()?.execute(text, parameters)
@@ -47,10 +47,10 @@ impl Catalog {
         parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        match self.router.find_in(&self.engines, engine, text, parameters)? {
+        match self.router.find_in(self.base_engines(), engine, text, parameters)? {
             #[cfg(feature = "sqlite")]
             StatementRoute::Federation => session.with(|session| {
-                let federation = self.router.federation(&self.engines)?;
+                let federation = self.router.federation(self.base_engines())?;
                 let name = self.engine_name(engine);
                 federation.run_in(name, session, (text, parameters), row).map(|_| ())
             }),
@@ -66,10 +66,10 @@ impl Catalog {
         text: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<u64> {
-        match self.router.find_in(&self.engines, engine, text, parameters)? {
+        match self.router.find_in(self.base_engines(), engine, text, parameters)? {
             #[cfg(feature = "sqlite")]
             StatementRoute::Federation => session.with(|session| {
-                let federation = self.router.federation(&self.engines)?;
+                let federation = self.router.federation(self.base_engines())?;
                 let statement = (text, parameters);
                 federation.run_in(self.engine_name(engine), session, statement, &mut |_| Ok(true))
             }),
@@ -83,7 +83,7 @@ impl Catalog {
         text: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<String>> {
-        match self.router.find(&self.engines, text, parameters)? {
+        match self.router.find(self.base_engines(), text, parameters)? {
             StatementRoute::Text(engine) => {
                 Ok(vec![format!("{}: the whole statement", self.engine_name(engine))])
             }
@@ -94,7 +94,7 @@ impl Catalog {
             }
             #[cfg(feature = "sqlite")]
             StatementRoute::Federation => {
-                self.router.federation(&self.engines)?.explain(text, parameters)
+                self.router.federation(self.base_engines())?.explain(text, parameters)
             }
         }
     }
@@ -115,7 +115,7 @@ impl Catalog {
             StatementRoute::Select(engine, ..) => self.engine(*engine).map(Arc::clone),
             #[cfg(feature = "sqlite")]
             StatementRoute::Federation => {
-                Ok(Arc::new(self.router.federation(&self.engines)?.engine().clone()))
+                Ok(Arc::new(self.router.federation(self.base_engines())?.engine().clone()))
             }
         }
     }

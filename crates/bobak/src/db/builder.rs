@@ -1,11 +1,11 @@
 //! The description of a [`Db`].
 
 use super::Db;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, RegisteredRecord};
 use crate::changes::{TrackOptions, TrackedRecord};
 use crate::router::RouterOptions;
 use crate::url;
-use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
+use bobak_core::{Engine, Error, ErrorKind, Record, Result};
 use std::any::TypeId;
 use std::sync::Arc;
 
@@ -29,7 +29,9 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct DbBuilder {
     attached: Vec<(String, AttachedEngine)>,
-    records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
+    records: Vec<RegisteredRecord>,
+    /// Those that are tracked or cached, on the main engine unless `records` has them too.
+    named: Vec<RegisteredRecord>,
     retries: Option<u32>,
     #[cfg(feature = "cache")]
     caches: Vec<crate::cache::CachedRecord>,
@@ -47,14 +49,14 @@ impl DbBuilder {
     /// Adds a record type, kept on the main engine.
     #[must_use]
     pub fn record<T: Record>(mut self) -> Self {
-        self.records.push((TypeId::of::<T>(), None, T::schema()));
+        self.records.push(RegisteredRecord::new::<T>(None));
         self
     }
 
     /// Adds a record type, kept on an attached engine.
     #[must_use]
     pub fn record_on<T: Record>(mut self, engine: &str) -> Self {
-        self.records.push((TypeId::of::<T>(), Some(engine.to_owned()), T::schema()));
+        self.records.push(RegisteredRecord::new::<T>(Some(engine)));
         self
     }
 
@@ -90,6 +92,7 @@ impl DbBuilder {
     pub fn cache<T: Record>(mut self, options: crate::cache::CacheOptions) -> Self {
         let id = TypeId::of::<T>();
         self.caches.retain(|other| other.id != id);
+        self.named.push(RegisteredRecord::new::<T>(None));
         self.caches.push(crate::cache::CachedRecord { id, table: T::schema(), options });
         self
     }
@@ -100,6 +103,7 @@ impl DbBuilder {
     pub fn track<T: Record>(mut self, options: TrackOptions) -> Self {
         let id = TypeId::of::<T>();
         self.tracked.retain(|other| other.id != id);
+        self.named.push(RegisteredRecord::new::<T>(None));
         self.tracked.push(TrackedRecord { id, table: T::schema(), options });
         self
     }
@@ -184,13 +188,10 @@ impl DbBuilder {
     /// # Errors
     /// `Unsupported` for a view, whose changes are not known.
     fn add_named_records(&mut self) -> Result<()> {
-        let tracked = self.tracked.iter().map(|record| (record.id, record.table));
-        #[cfg(feature = "cache")]
-        let tracked = tracked.chain(self.caches.iter().map(|record| (record.id, record.table)));
-        for (id, table) in tracked {
-            table.check_writable()?;
-            if self.records.iter().all(|(other, ..)| *other != id) {
-                self.records.push((id, None, table));
+        for record in std::mem::take(&mut self.named) {
+            record.table.check_writable()?;
+            if self.records.iter().all(|other| other.id != record.id) {
+                self.records.push(record);
             }
         }
         Ok(())
@@ -210,11 +211,11 @@ impl DbBuilder {
             };
             engines.push((name, engine));
         }
-        let mut catalog = Catalog::new(engines, self.records, self.options)?;
+        let mut catalog = Catalog::new(engines, &self.records, self.options)?;
         catalog.retries = self.retries.unwrap_or(catalog.retries);
         catalog.tracked = self.tracked;
         #[cfg(feature = "cache")]
         catalog.add_caches(self.caches);
-        Ok(Db::new(Arc::new(catalog)))
+        Ok(Db::new(Arc::new(catalog.with_rules_of(&self.records)?)))
     }
 }

@@ -395,16 +395,52 @@ impl Db {
         self.0.engines().iter().try_for_each(|(_, engine)| engine.flush())
     }
 
+    /// The main engine with the rules of the records in front of it, for servers and other users of the
+    /// [engine contract](crate::engine): what clients write is normalized and validated as what this program writes.
+    ///
+    /// ```no_run
+    /// use bobak::prelude::*;
+    ///
+    /// # #[derive(Record)]
+    /// # struct City { id: i64, #[record(trim, length = 1..=80)] name: String }
+    /// let db = Db::builder().record::<City>().open("sqlite:cities.db")?;
+    /// let server = bobak_server::Server::builder()
+    ///     .shared_database("main", db.engine()?)
+    ///     .token("a token of the program")
+    ///     .tcp("127.0.0.1:7333")
+    ///     .start()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Config` if the database has no engine.
+    pub fn engine(&self) -> Result<Arc<dyn Engine>> {
+        self.0.engine(0).map(Arc::clone)
+    }
+
+    /// As [`engine`](Db::engine), the engine with this name: an attached one, or `main`.
+    ///
+    /// # Errors
+    /// `Config` if no engine has this name.
+    pub fn engine_on(&self, name: &str) -> Result<Arc<dyn Engine>> {
+        self.0.engine(self.0.engine_index(name)?).map(Arc::clone)
+    }
+
     pub(crate) fn catalog(&self) -> &Arc<Catalog> {
         &self.0
     }
 
-    /// The main engine, which keeps the tables that the model does not know.
+    /// The main engine, for operations on whole databases: rows pass without the rules of records.
     fn main_engine(&self) -> Result<Arc<dyn Engine>> {
-        self.0.engine(0).map(Arc::clone)
+        self.base_engine(0)
     }
 
     fn engine_named(&self, name: &str) -> Result<Arc<dyn Engine>> {
-        self.0.engine(self.0.engine_index(name)?).map(Arc::clone)
+        self.base_engine(self.0.engine_index(name)?)
+    }
+
+    fn base_engine(&self, index: usize) -> Result<Arc<dyn Engine>> {
+        let engine = self.0.base_engines().get(index).map(|(_, engine)| Arc::clone(engine));
+        engine.map_or_else(|| self.0.engine(index).map(Arc::clone), Ok)
     }
 }

@@ -47,6 +47,7 @@ mod replaced_files;
 mod replay; // triggers, keys and end points
 mod replication;
 mod retries;
+mod rules; // normalizers and validators
 mod schema;
 #[cfg(feature = "postgres")]
 mod sharded; // three PostgreSQL shards, one of them killed

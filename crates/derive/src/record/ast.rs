@@ -7,7 +7,7 @@ use crate::record::attr::{FieldAttrs, ForeignKeyAttr, IndexAttr, StructAttrs};
 use crate::types::TypeSyntax;
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
-use syn::{Data, DeriveInput, Fields, FieldsNamed, Type, Visibility};
+use syn::{Data, DeriveInput, Fields, FieldsNamed, Path, Type, Visibility};
 
 /// A struct as a table.
 pub struct RecordAst<'a> {
@@ -24,6 +24,8 @@ pub struct RecordAst<'a> {
     pub foreign_keys: Vec<(Vec<usize>, ForeignKeyAttr)>,
     pub never_reuse_keys: Option<At<()>>,
     pub view: bool,
+    /// Functions that check whole records.
+    pub validators: Vec<Path>,
 }
 
 /// A field that is stored.
@@ -96,6 +98,7 @@ impl<'a> RecordAst<'a> {
             foreign_keys: Vec::new(),
             never_reuse_keys: attrs.never_reuse_keys,
             view: attrs.view,
+            validators: attrs.validators,
         };
         table.find_key();
         table.find_indexes(&attrs.indexes, errors);

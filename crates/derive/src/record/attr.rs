@@ -3,9 +3,10 @@
 use crate::attr::{At, Item, crate_path, default_crate, items};
 use crate::errors::Errors;
 use crate::record::default::Default;
+use crate::record::rules::{REPEATABLE, RULES, RuleAttr};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
-use syn::{Attribute, LitStr, Type};
+use syn::{Attribute, LitStr, Path, Type};
 
 /// `#[record(…)]` on the struct.
 pub struct StructAttrs {
@@ -16,6 +17,8 @@ pub struct StructAttrs {
     pub foreign_keys: Vec<ForeignKeyAttr>,
     pub never_reuse_keys: Option<At<()>>,
     pub view: bool,
+    /// Functions that check whole records.
+    pub validators: Vec<Path>,
 }
 
 /// `index(a, b, unique, name = "…")`.
@@ -63,6 +66,8 @@ pub struct FieldAttrs {
     pub on_update: Option<At<&'static str>>,
     pub deferred: Option<At<()>>,
     pub as_text: Option<At<()>>,
+    /// Normalizers and validators, in order.
+    pub rules: Vec<At<RuleAttr>>,
 }
 
 /// What Bobak fills a column with.
@@ -84,8 +89,16 @@ pub enum ReferenceTarget {
     Wrong,
 }
 
-const ON_STRUCT: &[&str] =
-    &["table", "renamed_from", "index", "foreign_key", "never_reuse_keys", "view", "crate"];
+const ON_STRUCT: &[&str] = &[
+    "table",
+    "renamed_from",
+    "index",
+    "foreign_key",
+    "never_reuse_keys",
+    "view",
+    "validate",
+    "crate",
+];
 const ON_FIELD: &[&str] = &[
     "key",
     "column",
@@ -105,6 +118,15 @@ const ON_FIELD: &[&str] = &[
     "on_update",
     "deferred",
     "store",
+    "trim",
+    "lowercase",
+    "uppercase",
+    "normalize",
+    "length",
+    "range",
+    "email",
+    "pattern",
+    "validate",
 ];
 const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
 const RENAMED: &str = r#"renamed_from = "old_name""#;
@@ -150,8 +172,9 @@ impl StructAttrs {
             foreign_keys: Vec::new(),
             never_reuse_keys: None,
             view: false,
+            validators: Vec::new(),
         };
-        for item in items(attributes, "record", &["index", "foreign_key"], errors) {
+        for item in items(attributes, "record", &["index", "foreign_key", "validate"], errors) {
             match item.name.to_string().as_str() {
                 "table" => attrs.table = item.name(r#"table = "name""#, errors),
                 "renamed_from" => attrs.renamed_from = item.name(RENAMED, errors),
@@ -159,6 +182,11 @@ impl StructAttrs {
                 "index" => attrs.indexes.extend(IndexAttr::parse(&item, errors)),
                 "foreign_key" => attrs.foreign_keys.extend(ForeignKeyAttr::parse(&item, errors)),
                 "never_reuse_keys" => attrs.never_reuse_keys = Some(item.flag(errors)),
+                "validate" => attrs.validators.extend(item.parse_with(
+                    Path::parse_mod_style,
+                    "validate = path::to::function",
+                    errors,
+                )),
                 "view" => {
                     item.flag(errors);
                     attrs.view = true;
@@ -242,7 +270,7 @@ impl FieldAttrs {
     /// Reads a field's attributes.
     pub fn parse(attributes: &[Attribute], errors: &mut Errors) -> Self {
         let mut attrs = Self::default();
-        let all = items(attributes, "record", &[], errors);
+        let all = items(attributes, "record", REPEATABLE, errors);
         for item in &all {
             attrs.take(item, errors);
         }
@@ -270,6 +298,7 @@ impl FieldAttrs {
             "on_update" => self.on_update = item.one_of(ON_UPDATE, errors),
             "deferred" => self.deferred = Some(item.flag(errors)),
             "store" => self.as_text = item.one_of(&[("text", ())], errors),
+            name if RULES.contains(&name) => self.rules.extend(RuleAttr::parse(item, errors)),
             _ => item.unknown(ON_FIELD, ON_STRUCT, "the struct", errors),
         }
     }

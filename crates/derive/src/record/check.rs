@@ -7,6 +7,7 @@ use crate::errors::Errors;
 use crate::names::plain;
 use crate::record::ast::{FieldAst, RecordAst};
 use crate::record::attr::FieldRole;
+use crate::record::rules;
 use crate::types::Plain;
 
 /// The most columns of a table: `FieldSet::MAX`.
@@ -32,6 +33,7 @@ pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
         check_type(column, errors);
         check_text(column, errors);
         check_reference(column, errors);
+        rules::check(column, table.key_columns().any(|key| std::ptr::eq(key, column)), errors);
     }
 }
 

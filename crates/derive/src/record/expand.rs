@@ -4,6 +4,7 @@ use crate::names::ident;
 use crate::record::assert::assertions;
 use crate::record::ast::{FieldAst, RecordAst};
 use crate::record::attr::ReferenceTarget;
+use crate::record::rules;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -18,6 +19,7 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
     let (values, encode, from_row) = (values(table), encode(table), from_row(table));
     let (read, read_from, set_written) = (read(table), read_from(table), set_written(table));
     let assertions = assertions(table);
+    let rules = rules::expand(table);
     quote! {
         #[allow(dead_code, deprecated, unused_qualifications)]
         const _: () = {
@@ -30,6 +32,7 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
                 const TABLE: &'static str = #name;
                 const KEY_COLUMN: &'static str = #key_column;
                 #schema
+                #rules
                 #key
                 #values
                 #encode

@@ -6,6 +6,7 @@ mod attr;
 mod check;
 mod default;
 mod expand;
+mod rules;
 
 use crate::errors::Errors;
 use ast::RecordAst;

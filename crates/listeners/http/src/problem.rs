@@ -1,5 +1,6 @@
 //! Problem details (RFC 9457): errors as clients and the log see them.
 
+use bobak_core::rules::Violation;
 use bobak_core::{Error, ErrorKind};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
@@ -141,8 +142,28 @@ pub(crate) fn write_problem(out: &mut String, status: StatusCode, error: &Error,
         out.push_str(",\"row\":");
         out.push_str(itoa::Buffer::new().format(row));
     }
+    write_violations(out, error.violations());
     out.push_str(members);
     out.push('}');
+}
+
+/// Appends what is wrong with a row; nothing for other errors.
+fn write_violations(out: &mut String, violations: &[Violation]) {
+    let mut before = ",\"violations\":[{";
+    for violation in violations {
+        out.push_str(before);
+        if let Some(column) = violation.column() {
+            out.push_str("\"column\":");
+            write_string(out, column);
+            out.push(',');
+        }
+        out.push_str("\"message\":");
+        write_string(out, violation.message());
+        before = "},{";
+    }
+    if !violations.is_empty() {
+        out.push_str("}]");
+    }
 }
 
 /// The status of an error kind.
@@ -151,6 +172,7 @@ pub(crate) const fn status_of(kind: ErrorKind) -> StatusCode {
         ErrorKind::NotFound => StatusCode::NOT_FOUND,
         ErrorKind::Duplicate | ErrorKind::Conflict => StatusCode::CONFLICT,
         ErrorKind::Constraint
+        | ErrorKind::Invalid
         | ErrorKind::TooLong
         | ErrorKind::OutOfRange
         | ErrorKind::Mismatch => StatusCode::UNPROCESSABLE_ENTITY,

@@ -56,6 +56,7 @@ const fn is_about_rows(kind: ErrorKind) -> bool {
         kind,
         ErrorKind::Constraint
             | ErrorKind::Duplicate
+            | ErrorKind::Invalid
             | ErrorKind::Mismatch
             | ErrorKind::OutOfRange
             | ErrorKind::TooLong

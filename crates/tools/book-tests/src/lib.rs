@@ -24,6 +24,7 @@ pages! {
     queries: "guide/queries.md",
     relations: "guide/relations.md",
     writes: "guide/writes.md",
+    rules: "guide/rules.md",
     transactions: "guide/transactions.md",
     bulk: "guide/bulk.md",
     sql: "guide/sql.md",

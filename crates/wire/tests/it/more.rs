@@ -334,7 +334,10 @@ pub fn responses() -> Vec<Sample> {
         }),
     ];
     for (number, kind) in (1..).zip(ErrorKind::ALL) {
-        let message = json!({"kind": number, "message": format!("{kind:?}"), "table": null, "column": null, "row": null, "code": -1, "detail": null});
+        let mut message = json!({"kind": number, "message": format!("{kind:?}"), "table": null, "column": null, "row": null, "code": -1, "detail": null});
+        if *kind == ErrorKind::Invalid {
+            message["violations"] = json!([]);
+        }
         all.push(sample("error of each kind", message, &|out| {
             encode_response::error(out, 40, &Error::new(*kind, format!("{kind:?}")).with_code(-1));
         }));

@@ -1,5 +1,6 @@
 //! One frame of each kind, and what it says in the words of the protocol's page.
 
+use bobak_core::rules::Violation;
 use bobak_core::{
     Assign, BulkChange, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error,
     ErrorKind, Expr, FieldSet, GeneratedKey, OnDelete, OnError, Order, Outcome, Parameter,
@@ -400,7 +401,19 @@ fn errors() -> Vec<Sample> {
             .with_code(2067)
             .with_source("UNIQUE constraint failed: pérson.name (SQLite's code 2067)")
     };
+    let invalid = || {
+        let violations = vec![
+            Violation::new(Some("name"), "must not be blank"),
+            Violation::new(None, "has no öwner"),
+        ];
+        Error::invalid("person", violations).at_row(5)
+    };
     vec![
+        sample(
+            "error with violations",
+            json!({"kind": 25, "message": "name must not be blank; the row has no öwner", "table": "person", "column": "name", "row": 5, "code": null, "detail": null, "violations": [{"column": "name", "message": "must not be blank"}, {"column": null, "message": "has no öwner"}]}),
+            &|out| encode_response::error(out, 8, &invalid()),
+        ),
         sample(
             "error with its place",
             json!({"kind": 2, "message": "a row with this unique value is already there", "table": "pérson", "column": "name", "row": 3, "code": 2067, "detail": "UNIQUE constraint failed: pérson.name (SQLite's code 2067)"}),

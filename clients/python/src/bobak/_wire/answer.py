@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .._errors import Error, ErrorKind
+from .._errors import Error, ErrorKind, Violation
 from .code import Garbled, Reader
 from .schema import TableSchema, Type
 
@@ -70,7 +70,12 @@ def _read_error(reader: Reader) -> Error:
     if code is not None and code >= 1 << 31:
         code -= 1 << 32
     detail = reader.option(reader.text)
-    return Error(kind, message, table=table, column=column, row=row, code=code, detail=detail)
+    result = Error(kind, message, table=table, column=column, row=row, code=code, detail=detail)
+    if kind is ErrorKind.INVALID:
+        count = reader.u16()
+        pairs = ((reader.option(reader.text), reader.text()) for _ in range(count))
+        result.violations = tuple(Violation(column, message) for column, message in pairs)
+    return result
 
 
 def count(body: bytes) -> int:

@@ -122,7 +122,13 @@ fn common_schemas() -> Map<String, Value> {
                 "type": text(), "title": text(), "status": {"type": "integer"}, "kind": text(),
                 "detail": text(), "table": text(), "column": text(), "row": count(),
                 "committed": count(),
+                "violations": {"type": "array", "items": reference("bobak.Violation")},
             },
+        },
+        "bobak.Violation": {
+            "type": "object",
+            "required": ["message"],
+            "properties": {"column": text(), "message": text()},
         },
         "bobak.Report": {
             "type": "object",

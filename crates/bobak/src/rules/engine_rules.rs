@@ -1,0 +1,66 @@
+//! The rules of all records that an engine keeps.
+
+use super::table_rules::TableRules;
+use bobak_core::rules::Rules;
+use bobak_core::{Error, ErrorKind, Result, TableSchema};
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The most described tables whose rules are cached. Clients describe tables in their own way.
+const MAX_CACHED_TABLES: usize = 1_024;
+
+/// The rules of one record type.
+#[derive(Debug)]
+pub(crate) struct RecordRules {
+    pub schema: &'static Arc<TableSchema>,
+    pub rules: &'static Rules,
+}
+
+/// The rules of the records that one engine keeps.
+#[derive(Debug, Default)]
+pub(crate) struct EngineRules {
+    records: Vec<Arc<RecordRules>>,
+    /// By the id of the schema with which a caller describes a table.
+    tables: RwLock<HashMap<u64, Option<Arc<TableRules>>>>,
+}
+
+impl EngineRules {
+    /// Adds the rules of a record type.
+    ///
+    /// # Errors
+    /// `Schema` if another record type has rules for the same table; `Config` for a wrong rule.
+    pub fn add(&mut self, record: RecordRules) -> Result<()> {
+        record.rules.check(record.schema)?;
+        let name = record.schema.name();
+        if self.records.iter().any(|other| other.schema.name().eq_ignore_ascii_case(name)) {
+            let message = "two record types have rules for this table: declare all rules on one";
+            return Err(Error::new(ErrorKind::Schema, message).in_table(name));
+        }
+        self.records.push(Arc::new(record));
+        Ok(())
+    }
+
+    /// Whether no record has rules.
+    pub const fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The rules of a table, by its name, as the caller describes it.
+    pub fn of(&self, table: &TableSchema) -> Option<Arc<TableRules>> {
+        if let Some(known) =
+            self.tables.read().unwrap_or_else(PoisonError::into_inner).get(&table.id())
+        {
+            return known.clone();
+        }
+        let has_name =
+            |record: &&Arc<RecordRules>| record.schema.name().eq_ignore_ascii_case(table.name());
+        let record = self.records.iter().find(has_name);
+        let found = record.map(|record| Arc::new(TableRules::new(record, table)));
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        if tables.len() >= MAX_CACHED_TABLES {
+            tables.clear();
+        }
+        tables.insert(table.id(), found.clone());
+        found
+    }
+}

@@ -1,0 +1,63 @@
+//! An engine with the rules of its records in front of it.
+
+use super::engine_rules::EngineRules;
+use super::row_writes::borrowed;
+use super::rule_session::RuleSession;
+use bobak_core::{
+    Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Verb,
+    Write,
+};
+use std::sync::Arc;
+
+/// An engine that normalizes and validates rows before they are written.
+pub(crate) struct RuleEngine {
+    engine: Arc<dyn Engine>,
+    rules: Arc<EngineRules>,
+}
+
+impl RuleEngine {
+    pub(crate) const fn new(engine: Arc<dyn Engine>, rules: Arc<EngineRules>) -> Self {
+        Self { engine, rules }
+    }
+}
+
+impl EngineLayer for RuleEngine {
+    fn inner(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(RuleSession::new(self.engine.session()?, &self.rules)))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let Some(rules) = self.rules.of(write.table) else { return self.engine.write(write) };
+        if rules.needs_stored_row(write) {
+            return EngineLayer::session(self)?.write(write);
+        }
+        if write.verb == Verb::Delete {
+            return self.engine.write(write);
+        }
+        // Without a transaction, so that the engine may commit it together with other writes.
+        let mut values = borrowed(write.values);
+        rules.apply(write, &mut values)?;
+        self.engine.write(&Write { values: &values, ..*write })
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.engine.get(table, key, row)
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.engine.tables()
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.engine.alter(changes)
+    }
+}

@@ -1,0 +1,163 @@
+//! The rules of a record, for a table as a caller describes it: columns may be missing, or in another order.
+
+use super::engine_rules::RecordRules;
+use bobak_core::rules::{FieldRule, Violations, catch_panic};
+use bobak_core::{
+    Error, FieldSet, KeyGeneration, Result, TableSchema, Value, ValueRef, Verb, Write,
+};
+use std::sync::Arc;
+
+/// Normalizes and validates the rows of one table.
+#[derive(Debug)]
+pub(crate) struct TableRules {
+    record: Arc<RecordRules>,
+    /// For each column of the record, its index in the described table.
+    columns: Vec<Option<usize>>,
+    /// The rules of fields, by the index in the described table.
+    fields: Vec<(usize, &'static [FieldRule])>,
+}
+
+impl TableRules {
+    /// Matches the columns by name; letter case does not count, as in the engines.
+    pub fn new(record: &Arc<RecordRules>, table: &TableSchema) -> Self {
+        let find = |name: &str| {
+            table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name))
+        };
+        let columns: Vec<_> =
+            record.schema.columns().iter().map(|column| find(&column.name)).collect();
+        let fields = record.rules.fields.iter().filter_map(|field| {
+            let column = columns.get(field.column).copied().flatten()?;
+            Some((column, field.rules))
+        });
+        let fields = fields.collect();
+        Self { record: Arc::clone(record), columns, fields }
+    }
+
+    /// Whether the rules need the stored row, because the write sets only some of its columns.
+    pub fn needs_stored_row(&self, write: &Write<'_>) -> bool {
+        self.needs_whole_rows() && !is_whole(write)
+    }
+
+    /// Whether a rule is about whole rows.
+    pub fn needs_whole_rows(&self) -> bool {
+        self.record.rules.record.is_some()
+    }
+
+    /// Whether a column has a rule.
+    pub fn has_rule(&self, column: usize) -> bool {
+        self.fields.iter().any(|(other, _)| *other == column)
+    }
+
+    /// Normalizes the values that a write sets, and validates them. Changed values are in their column's stored form.
+    ///
+    /// # Errors
+    /// `Invalid` with all violations; those of functions, and of values that do not fit their column after normalization.
+    pub fn apply(&self, write: &Write<'_>, values: &mut [Value<'_>]) -> Result<()> {
+        let set = set_columns(write);
+        self.normalize(write.table, set, values)?;
+        self.check(write.table, set, values, is_whole(write))
+    }
+
+    /// Normalizes the values of some columns.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply), except `Invalid`.
+    pub fn normalize(
+        &self,
+        table: &TableSchema,
+        set: FieldSet,
+        values: &mut [Value<'_>],
+    ) -> Result<()> {
+        for &(place, rules) in self.fields.iter().filter(|(place, _)| set.contains(*place)) {
+            let (Some(value), Some(column)) = (values.get_mut(place), table.columns().get(place))
+            else {
+                continue;
+            };
+            for rule in rules {
+                let named = |error: Error| in_column(error, table, place);
+                if let Some(new) = rule.normalize(value.as_ref()).map_err(named)? {
+                    *value = column.accept(new).map_err(named)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Validates the values of some columns, and the record if the row is whole.
+    ///
+    /// # Errors
+    /// `Invalid` with all violations; those of functions.
+    pub fn check(
+        &self,
+        table: &TableSchema,
+        set: FieldSet,
+        values: &[Value<'_>],
+        is_whole: bool,
+    ) -> Result<()> {
+        let mut violations = Violations::default();
+        for &(place, rules) in self.fields.iter().filter(|(place, _)| set.contains(*place)) {
+            let value = values.get(place).map_or(ValueRef::Null, Value::as_ref);
+            let name = table.columns().get(place).map(|column| column.name.as_ref());
+            for rule in rules {
+                let verdict = rule.validate(value).map_err(|e| in_column(e, table, place))?;
+                if let Err(message) = verdict {
+                    violations.push(name, message);
+                }
+            }
+        }
+        if is_whole && let Some(validator) = self.record.rules.record {
+            self.check_record(table, values, |row| validator(row, &mut violations))?;
+        }
+        match violations.is_empty() {
+            true => Ok(()),
+            false => Err(Error::invalid(table.name(), violations.into_vec())),
+        }
+    }
+
+    fn check_record(
+        &self,
+        table: &TableSchema,
+        values: &[Value<'_>],
+        validate: impl FnOnce(&dyn bobak_core::Row) -> Result<()>,
+    ) -> Result<()> {
+        let Some(row) = self.record_values(values) else { return Ok(()) };
+        catch_panic("a validator", || validate(&row.as_slice()))
+            .map_err(|error| error.in_table(table.name()))
+    }
+
+    /// The values of the record's columns; those that are missing have their defaults. `None` if a required one is NULL:
+    /// the engine rejects the row.
+    fn record_values<'v>(&self, values: &'v [Value<'_>]) -> Option<Vec<Value<'v>>> {
+        let schema = self.record.schema;
+        let makes_key = schema.key_generation() == KeyGeneration::Engine;
+        let mut row = Vec::with_capacity(self.columns.len());
+        for (place, (column, found)) in schema.columns().iter().zip(&self.columns).enumerate() {
+            let given = found.and_then(|found| values.get(found)).map(|v| Value::from(v.as_ref()));
+            let value = given.or_else(|| column.default.clone()).unwrap_or_default();
+            row.push(match value {
+                Value::Null if makes_key && schema.key() == [place] => Value::Int(0),
+                Value::Null if !column.nullable => return None,
+                value => value,
+            });
+        }
+        Some(row)
+    }
+}
+
+/// The columns that a write sets.
+fn set_columns(write: &Write<'_>) -> FieldSet {
+    match write.verb {
+        Verb::Update => write.fields,
+        _ => FieldSet::first(write.table.columns().len()),
+    }
+}
+
+/// Whether a write sets the whole row, except what no update changes.
+fn is_whole(write: &Write<'_>) -> bool {
+    let is_set = |column| write.fields.contains(column);
+    !write.verb.sets_fields() || write.table.updated_fields().iter().all(is_set)
+}
+
+fn in_column(error: Error, table: &TableSchema, column: usize) -> Error {
+    error.in_table(table.name()).in_columns(table, &[column])
+}

@@ -1,0 +1,185 @@
+//! Normalizers and validators: `trim`, `length = 1..=80`, `validate = path`.
+
+use crate::attr::{At, Item};
+use crate::errors::Errors;
+use crate::record::ast::{FieldAst, RecordAst};
+use crate::types::{Plain, generic_argument};
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::parse::ParseStream;
+use syn::spanned::Spanned;
+use syn::{LitInt, LitStr, Path, Token};
+
+/// A rule of a field.
+pub enum RuleAttr {
+    Trim,
+    Lowercase,
+    Uppercase,
+    Normalize(Path),
+    Length(u32, Option<u32>),
+    /// The tokens of the range.
+    Range(TokenStream),
+    Email,
+    Pattern(LitStr),
+    Validate(Path),
+}
+
+/// The names of the rules of fields.
+pub const RULES: &[&str] = &[
+    "trim",
+    "lowercase",
+    "uppercase",
+    "normalize",
+    "length",
+    "range",
+    "email",
+    "pattern",
+    "validate",
+];
+
+/// Those that may be given more than once.
+pub const REPEATABLE: &[&str] = &["normalize", "validate"];
+
+impl RuleAttr {
+    /// Reads one of [`RULES`].
+    pub fn parse(item: &Item, errors: &mut Errors) -> Option<At<Self>> {
+        let flag = |rule, errors: &mut Errors| {
+            item.flag(errors);
+            Some(rule)
+        };
+        let path = |errors: &mut Errors| {
+            let example = format!("{} = path::to::function", item.name);
+            item.parse_with(Path::parse_mod_style, &example, errors)
+        };
+        let rule = match item.name.to_string().as_str() {
+            "trim" => flag(Self::Trim, errors),
+            "lowercase" => flag(Self::Lowercase, errors),
+            "uppercase" => flag(Self::Uppercase, errors),
+            "email" => flag(Self::Email, errors),
+            "normalize" => path(errors).map(Self::Normalize),
+            "validate" => path(errors).map(Self::Validate),
+            "pattern" => item.parse(r#"pattern = "[a-z]+""#, errors).map(Self::Pattern),
+            "range" => item.tokens("range = 0..=100", errors).map(Self::Range),
+            _ => item
+                .parse_with(length, "length = 1..=80`, `length = 1..` or `length = ..=80", errors)
+                .map(|(min, max)| Self::Length(min, max)),
+        };
+        rule.map(|rule| item.at(rule))
+    }
+
+    const fn is_normalizer(&self) -> bool {
+        matches!(self, Self::Trim | Self::Lowercase | Self::Uppercase | Self::Normalize(_))
+    }
+
+    /// Whether it applies to texts only.
+    const fn is_for_texts(&self) -> bool {
+        !matches!(self, Self::Normalize(_) | Self::Range(_) | Self::Validate(_))
+    }
+}
+
+fn length(input: ParseStream<'_>) -> syn::Result<(u32, Option<u32>)> {
+    let number = |input: ParseStream<'_>| match input.peek(LitInt) {
+        true => input.parse::<LitInt>()?.base10_parse().map(Some),
+        false => Ok(None),
+    };
+    let min: Option<u32> = number(input)?;
+    let max: Option<u32> = match input.peek(Token![..=]) {
+        true => {
+            input.parse::<Token![..=]>()?;
+            Some(input.parse::<LitInt>()?.base10_parse()?)
+        }
+        false => {
+            input.parse::<Token![..]>()?;
+            None
+        }
+    };
+    let (least, is_empty) = (min.unwrap_or(0), min.is_none() && max.is_none());
+    match max {
+        Some(max) if max < least => Err(input.error("empty")),
+        _ if is_empty => Err(input.error("without an end")),
+        max => Ok((least, max)),
+    }
+}
+
+/// Checks the rules of a field.
+pub fn check(column: &FieldAst<'_>, is_key: bool, errors: &mut Errors) {
+    for rule in &column.attrs.rules {
+        if rule.value.is_for_texts() && column.shape.plain.is_not(|plain| plain == Plain::Text) {
+            errors.at(&rule.at, "this rule is for texts: remove it here");
+        }
+        if is_key && rule.value.is_normalizer() {
+            errors.at(&rule.at, "a key finds its row as it is: remove the normalizer");
+        }
+        if !column.attrs.roles.is_empty() {
+            errors.at(&rule.at, "Bobak fills this field: remove the rule");
+        }
+    }
+}
+
+/// The method `rules`; nothing for a record without any.
+pub fn expand(table: &RecordAst<'_>) -> Option<TokenStream> {
+    let fields: Vec<_> = table
+        .places()
+        .filter(|(_, column)| !column.attrs.rules.is_empty())
+        .map(|(place, column)| {
+            let (first, then): (Vec<_>, Vec<_>) =
+                column.attrs.rules.iter().partition(|rule| rule.value.is_normalizer());
+            let rules = first.into_iter().chain(then).map(|rule| field_rule(column, &rule.value));
+            quote!(__bobak::rules::FieldRules { column: #place, rules: &[#(#rules),*] })
+        })
+        .collect();
+    if fields.is_empty() && table.validators.is_empty() {
+        return None;
+    }
+    let ident = table.ident;
+    let calls = table.validators.iter().map(|path| {
+        quote_spanned!(path.span()=> |record: &#ident, violations| #path(record, violations))
+    });
+    let record = match table.validators.is_empty() {
+        true => quote!(::core::option::Option::None),
+        false => quote! {
+            ::core::option::Option::Some(|row, violations| {
+                #(__bobak::check_record::<#ident>(row, violations, #calls)?;)*
+                ::core::result::Result::Ok(())
+            })
+        },
+    };
+    Some(quote! {
+        fn rules() -> &'static __bobak::rules::Rules {
+            static RULES: __bobak::rules::Rules =
+                __bobak::rules::Rules { fields: &[#(#fields),*], record: #record };
+            &RULES
+        }
+    })
+}
+
+fn field_rule(column: &FieldAst<'_>, rule: &RuleAttr) -> TokenStream {
+    let ty = generic_argument(column.ty, "Option").unwrap_or(column.ty);
+    let rule = match rule {
+        RuleAttr::Trim => quote!(Trim),
+        RuleAttr::Lowercase => quote!(Lowercase),
+        RuleAttr::Uppercase => quote!(Uppercase),
+        RuleAttr::Email => quote!(Email),
+        RuleAttr::Length(min, max) => {
+            let (min, max) = (*min as usize, max.map(|max| max as usize));
+            let max = match max {
+                Some(max) => quote!(::core::option::Option::Some(#max)),
+                None => quote!(::core::option::Option::None),
+            };
+            quote!(Length { min: #min, max: #max })
+        }
+        RuleAttr::Range(range) => quote_spanned! {range.span()=>
+            Validate(|value| __bobak::rules::check_range::<#ty>(value, &(#range)))
+        },
+        RuleAttr::Normalize(path) => quote_spanned! {path.span()=>
+            Normalize(|value| __bobak::rules::normalize_with::<#ty>(value, |value| #path(value)))
+        },
+        RuleAttr::Validate(path) => quote_spanned! {path.span()=>
+            Validate(|value| __bobak::rules::check_with::<#ty, _>(value, |value| #path(value)))
+        },
+        RuleAttr::Pattern(text) => {
+            return quote_spanned!(text.span()=> __bobak::pattern_rule!(#text));
+        }
+    };
+    quote!(__bobak::rules::FieldRule::#rule)
+}

@@ -1,0 +1,27 @@
+//! Normalizers and validators that cannot be read, or are on a field that takes none.
+
+use bobak_core::Timestamp;
+use bobak_derive::Record;
+
+#[derive(Record)]
+#[record(validate = "check")]
+struct Wrong {
+    #[record(key, trim)]
+    code: String,
+    #[record(trim = 3, email)]
+    age: i64,
+    #[record(length = 1..80)]
+    name: String,
+    #[record(length = 9..=8)]
+    short: String,
+    #[record(length = ..)]
+    any: String,
+    #[record(validate = 5, validate = |value| Ok(()))]
+    number: i64,
+    #[record(created_at, validate = check)]
+    created: Timestamp,
+    #[record(pattern = [a-z])]
+    letters: String,
+}
+
+fn main() {}
