@@ -1,8 +1,8 @@
 //! Reading rows by many keys: from a server in a few requests, instead of one for each key.
 
 use crate::access::TableAccess;
-use crate::folded_value::FoldedValue;
 use crate::handle::SessionSource;
+use bobak_core::FoldedValue;
 use bobak_core::{Condition, Key, Record, Result, Row, Select, Value, ValueRef};
 use std::collections::HashMap;
 

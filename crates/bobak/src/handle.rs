@@ -22,6 +22,18 @@ pub(crate) trait EngineSet: Send + Sync {
 
     /// The index of the engine that keeps a table: `otherwise` if no record type of the model has this schema.
     fn engine_with(&self, table: &Arc<TableSchema>, otherwise: usize) -> usize;
+
+    /// Checks once that the engine at an index has the table of a record, with its columns. `stored` returns the engine's
+    /// tables and views.
+    ///
+    /// # Errors
+    /// `Misuse` for a record that is not registered; `Schema` if the table is missing or differs.
+    fn check_table(
+        &self,
+        engine: usize,
+        table: &Arc<TableSchema>,
+        stored: &mut dyn FnMut() -> Result<Vec<TableSchema>>,
+    ) -> Result<()>;
 }
 
 /// An engine of a database.
@@ -45,6 +57,34 @@ impl EngineHandle {
 }
 
 impl SessionSource<'_> {
+    /// The same source on the engine that keeps a table.
+    ///
+    /// # Errors
+    /// `Unsupported` in a transaction of another engine.
+    pub(crate) fn keeping(&self, table: &Arc<TableSchema>) -> Result<Self> {
+        let index = self.engines().engine_with(table, self.engine_index());
+        match self {
+            Self::Engine(handle) => {
+                EngineHandle::new(Arc::clone(&handle.engines), index).map(Self::Engine)
+            }
+            Self::Transaction(session) => {
+                check_same_engine(session.engine_index(), index, table)?;
+                Ok(Self::Transaction(*session))
+            }
+        }
+    }
+
+    /// Checks that the engine of this source's session has the table of a record.
+    pub(crate) fn check_table(
+        &self,
+        session: &dyn Session,
+        table: &Arc<TableSchema>,
+    ) -> Result<()> {
+        let (engines, index) = (self.engines(), self.engine_index());
+        check_same_engine(index, engines.engine_with(table, index), table)?;
+        engines.check_table(index, table, &mut || session.tables_and_views())
+    }
+
     /// The engines of the database.
     pub(crate) fn engines(&self) -> &dyn EngineSet {
         match self {
@@ -90,6 +130,19 @@ impl SessionSource<'_> {
             Self::Transaction(session) => session.with(|session| session.get(table, key, row)),
         }
     }
+}
+
+/// Checks that a transaction of the engine at one index can use a table of the engine at another.
+pub(crate) fn check_same_engine(
+    transaction: usize,
+    engine: usize,
+    table: &TableSchema,
+) -> Result<()> {
+    if engine == transaction {
+        return Ok(());
+    }
+    let message = "a transaction belongs to one engine, and this table is on another";
+    Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()))
 }
 
 /// A transaction's session, lent to one call at a time, so that tables and transactions are `Sync`.

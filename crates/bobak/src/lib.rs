@@ -35,10 +35,11 @@ mod catalog;
 pub mod changes;
 mod db;
 mod dynamic;
-mod folded_value;
 mod get_many;
 mod handle;
 mod join;
+mod links;
+mod nested;
 mod parameters;
 pub mod pipeline;
 mod record_arg;
@@ -87,7 +88,8 @@ pub mod query {
 }
 
 /// Relations between records. A field with `references` makes a [`ToOne`](relation::ToOne); write the others next to it. They
-/// are used in filters and in [shapes](trait@Shape).
+/// are used in filters and in [shapes](trait@Shape), and to write: [`Table::insert_nested`] inserts a record with new records
+/// that refer to it, and [`Table::links`] adds, removes and replaces links.
 ///
 /// ```
 /// use bobak::prelude::*;
@@ -115,6 +117,8 @@ pub mod query {
 /// let without_orders: Filter<Customer> = Customer::ORDERS.is_empty();
 /// ```
 pub mod relation {
+    pub use crate::links::{RecordLinks, ReplacedLinks};
+    pub use crate::nested::NestedRecord;
     pub use bobak_core::{RecordRelation, RelationStep, ToMany, ToOne};
 }
 

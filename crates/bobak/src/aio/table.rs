@@ -5,6 +5,7 @@ use super::future::DbFuture;
 use super::stream::AsyncRows;
 use crate::Table;
 use crate::batch::{BatchOptions, BatchReport};
+use crate::nested::NestedRecord;
 use crate::shape::{Page, PageRequest, Shape};
 use crate::write_queue::{OnDrop, Ticket, WriteQueue};
 use bobak_core::{
@@ -120,6 +121,13 @@ where
         record: T,
     ) -> DbFuture<Result<T::Key>> {
         self.write(move |table| table.upsert_on(columns, &record))
+    }
+
+    /// Inserts a record and the new records that refer to it: see [`Table::insert_nested`]. For links, use
+    /// [`run`](AsyncTable::run).
+    pub fn insert_nested(&self, record: impl Into<NestedRecord<T>>) -> DbFuture<Result<T::Key>> {
+        let record = record.into();
+        self.write(move |table| table.insert_nested(record))
     }
 
     /// Overwrites the stored record with the same key: see [`Table::update`].

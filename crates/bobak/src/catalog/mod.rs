@@ -7,7 +7,7 @@ pub(crate) use model::RegisteredRecord;
 pub(crate) use statements::CacheInvalidation;
 
 use crate::changes::TrackedRecord;
-use crate::handle::EngineSet;
+use crate::handle::{EngineSet, check_same_engine};
 use crate::router::{NamedEngine, Router, RouterOptions};
 use crate::rules::{EngineRules, RecordRules, RuleEngine};
 use crate::schema;
@@ -227,11 +227,17 @@ impl Catalog {
         stored: impl FnOnce() -> Result<Vec<TableSchema>>,
     ) -> Result<()> {
         let table = self.write_model().bind::<T>()?;
-        let RecordTable { engine, schema, checked } = self.record_table(table)?;
-        if engine != transaction {
-            let message = "a transaction belongs to one engine, and this table is on another";
-            return Err(Error::new(ErrorKind::Unsupported, message).in_table(T::TABLE));
-        }
+        check_same_engine(transaction, self.record_table(table)?.engine, T::schema())?;
+        self.check_stored(table, stored)
+    }
+
+    /// Compares the table at an index of the model with those of its engine, unless it was compared before.
+    fn check_stored(
+        &self,
+        table: usize,
+        stored: impl FnOnce() -> Result<Vec<TableSchema>>,
+    ) -> Result<()> {
+        let RecordTable { schema, checked, .. } = self.record_table(table)?;
         if !checked {
             check_table(&schema, &stored()?)?;
             self.write_model().set_checked(table);
@@ -289,6 +295,21 @@ impl EngineSet for Catalog {
 
     fn engine_with(&self, table: &Arc<TableSchema>, otherwise: usize) -> usize {
         self.read_model().engine_with(table).unwrap_or(otherwise)
+    }
+
+    fn check_table(
+        &self,
+        engine: usize,
+        table: &Arc<TableSchema>,
+        stored: &mut dyn FnMut() -> Result<Vec<TableSchema>>,
+    ) -> Result<()> {
+        let known = self.read_model().index_of(engine, table);
+        let known = known.ok_or_else(|| {
+            // Its rules would not be applied.
+            let message = "the related record is not registered: name it with `DbBuilder::record`";
+            Error::new(ErrorKind::Misuse, message).in_table(table.name())
+        })?;
+        self.check_stored(known, stored)
     }
 }
 

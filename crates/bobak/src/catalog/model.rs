@@ -101,6 +101,13 @@ impl Model {
             .map(|table| table.engine)
     }
 
+    /// The index of the table of the record type with this schema, if the engine at an index keeps it.
+    pub fn index_of(&self, engine: usize, schema: &Arc<TableSchema>) -> Option<usize> {
+        let is_same =
+            |table: &RecordTable| table.engine == engine && Arc::ptr_eq(&table.schema, schema);
+        self.tables.iter().position(is_same)
+    }
+
     /// The engine of a record type, if its table was compared with it.
     #[inline]
     pub fn checked_engine(&self, id: TypeId) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 use super::calculation::{Evaluate, calculate, compare};
 use super::tuples::{JoinedTuples, TupleRow};
-use crate::folded_value::FoldedValue;
+use bobak_core::FoldedValue;
 use bobak_core::join::{JoinAggregate, JoinColumn, JoinExpr};
 use bobak_core::{Currency, Error, Result, Sum, Type, Value, ValueRef};
 use std::collections::HashMap;

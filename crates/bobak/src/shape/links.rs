@@ -1,6 +1,6 @@
 //! Which row of a level belongs to which row of the level above.
 
-use crate::folded_value::FoldedValue;
+use bobak_core::FoldedValue;
 use bobak_core::{Collation, Condition, Row, TableSchema, Value, ValueRef};
 use std::collections::HashMap;
 
@@ -40,6 +40,14 @@ impl LinkValues {
 
     pub fn len(&self) -> usize {
         self.values.len()
+    }
+
+    pub fn values(&self) -> &[Value<'static>] {
+        &self.values
+    }
+
+    pub fn into_values(self) -> Vec<Value<'static>> {
+        self.values
     }
 
     /// The condition that a column has one of the values.

@@ -32,9 +32,11 @@ mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
 mod joins; // typed
+mod link_writes; // added, removed and replaced
 #[cfg(all(feature = "postgres", feature = "mysql"))]
 mod long_decimals; // decimal numbers of servers that money cannot hold
 mod migrations; // plans, files, and failures at every step
+mod nested_writes;
 mod pages;
 mod pipelines;
 #[cfg(feature = "sqlite")]

@@ -7,7 +7,8 @@ mod literal;
 
 use self::literal::to_stored;
 use crate::sql_expression::{SqlExpression, SqlLiteral, SqlOperator, SqlParser};
-use crate::{Comparison, Condition, Error, ErrorKind, Result, TableSchema, Value};
+use crate::{Comparison, Condition, Error, ErrorKind, Result, SubQuery, TableSchema, Value};
+use std::sync::Arc;
 
 impl Condition {
     /// Parses a condition. Its values are converted to their columns' stored form.
@@ -50,12 +51,44 @@ impl Condition {
         table: &TableSchema,
         named: &dyn Fn(&str) -> Option<Value<'static>>,
     ) -> Result<Self> {
-        let lowering = ConditionConverter { table, named };
-        let parsed = SqlParser::new(text).whole().map_err(|message| syntax(&message));
-        parsed
-            .and_then(|expression| lowering.condition(&expression))
-            .map_err(|error| error.in_table(table.name()))
+        let relations = &|_: &str| None;
+        ConditionConverter { table, named, relations, path: None }.parse(text)
     }
+
+    /// As [`parse`](Self::parse), also of columns of related tables: `customer.city = 'Bern'` is true if a related row
+    /// exists for which the comparison is true. `relations` returns the steps of a relation by its path, here `customer`;
+    /// a path of several relations has points between them.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse); `Schema` for an unknown relation.
+    pub fn parse_related(
+        text: &str,
+        table: &TableSchema,
+        relations: &dyn Fn(&str) -> Option<Vec<RelatedStep>>,
+    ) -> Result<Self> {
+        ConditionConverter { table, named: &|_| None, relations, path: None }.parse(text)
+    }
+
+    /// The condition that a row is related by these steps to one for which this condition is true.
+    #[must_use]
+    pub fn of_related(self, steps: &[RelatedStep]) -> Self {
+        steps.iter().rev().fold(self, |condition, step| {
+            let (table, column) = (Arc::clone(&step.table), step.to);
+            let query = SubQuery { table, column, condition: Some(condition) };
+            Self::InQuery { column: step.from, query: Box::new(query) }
+        })
+    }
+}
+
+/// A step from a table to a related one: to the rows in which a column equals one of the table before.
+#[derive(Clone, Debug)]
+pub struct RelatedStep {
+    /// The related table.
+    pub table: Arc<TableSchema>,
+    /// The index of the column in the table before.
+    pub from: usize,
+    /// The index of the column in the related table.
+    pub to: usize,
 }
 
 #[cold]
@@ -67,10 +100,53 @@ fn syntax(message: &str) -> Error {
 struct ConditionConverter<'a> {
     table: &'a TableSchema,
     named: &'a dyn Fn(&str) -> Option<Value<'static>>,
+    relations: &'a dyn Fn(&str) -> Option<Vec<RelatedStep>>,
+    /// The path of the relation that leads to the table, if it is a related one.
+    path: Option<&'a str>,
 }
 
 impl ConditionConverter<'_> {
+    fn parse(&self, text: &str) -> Result<Condition> {
+        let parsed = SqlParser::new(text).whole().map_err(|message| syntax(&message));
+        parsed
+            .and_then(|expression| self.condition(&expression))
+            .map_err(|error| error.in_table(self.table.name()))
+    }
+
+    /// A predicate over a column of a related table, if it is one.
+    fn related(&self, expression: &SqlExpression<'_>) -> Option<Result<Condition>> {
+        // `is not null` is a predicate of the related row; other negations are of the whole.
+        let predicate = match expression {
+            SqlExpression::Not(inner) => match &**inner {
+                is_null @ SqlExpression::Binary(SqlOperator::Is, ..) => is_null,
+                _ => return None,
+            },
+            predicate => predicate,
+        };
+        let column = match predicate {
+            SqlExpression::Binary(_, left, _) => left,
+            SqlExpression::Between(operands) => &operands[0],
+            SqlExpression::In(value, _) => value,
+            _ => return None,
+        };
+        let SqlExpression::Name { qualifier: Some(path), .. } = column else { return None };
+        if self.path.is_some() {
+            return None;
+        }
+        let Some(steps) = (self.relations)(path) else {
+            let message = format!("the table has no relation '{path}'");
+            return Some(Err(Error::new(ErrorKind::Schema, message)));
+        };
+        let table = &*steps.last()?.table;
+        let converter = ConditionConverter { table, path: Some(path), ..*self };
+        let condition = converter.condition(expression);
+        Some(condition.map(|condition| condition.of_related(&steps)))
+    }
+
     fn condition(&self, expression: &SqlExpression<'_>) -> Result<Condition> {
+        if let Some(related) = self.related(expression) {
+            return related;
+        }
         let all = |parts: &[SqlExpression<'_>]| -> Result<Vec<_>> {
             parts.iter().map(|part| self.condition(part)).collect()
         };
@@ -154,7 +230,10 @@ impl ConditionConverter<'_> {
 
     fn column(&self, expression: &SqlExpression<'_>) -> Result<usize> {
         match expression {
-            SqlExpression::Name { qualifier: None, name } => self.table.column(name),
+            SqlExpression::Name { qualifier, name } if qualifier.as_deref() == self.path => {
+                self.table.column(name)
+            }
+            SqlExpression::Name { .. } => Err(syntax("columns of one table can be compared")),
             _ => Err(syntax("expected a column on the left side")),
         }
     }

@@ -1,5 +1,6 @@
 use crate::{ColumnSchema, Condition, Currency, ErrorKind, TableSchema, Value};
-use crate::{Date, Uuid};
+use crate::{Date, RelatedStep, Uuid};
+use std::sync::Arc;
 
 fn table() -> TableSchema {
     TableSchema::builder("person")
@@ -128,4 +129,33 @@ fn parameters_are_replaced_by_their_values() {
     assert_eq!(parse("id = :me").unwrap(), Condition::parse("id = 7", &table()).unwrap());
     assert_eq!(parse("id = :nobody").unwrap(), Condition::Or(Vec::new()));
     assert!(parse("id = :you").is_err());
+}
+
+#[test]
+fn columns_of_related_tables_are_in_subqueries() {
+    let steps = |path: &str| {
+        let table = Arc::new(table());
+        (path == "a.b").then(|| vec![RelatedStep { table, from: 8, to: 0 }])
+    };
+    let parse = |text: &str| Condition::parse_related(text, &table(), &steps);
+    let related =
+        |text: &str| Condition::parse(text, &table()).unwrap().of_related(&steps("a.b").unwrap());
+    assert_eq!(parse("a.b.rate > 1").unwrap(), related("rate > 1"));
+    assert_eq!(parse("a.b.born is null").unwrap(), related("born is null"));
+    assert_eq!(parse("a.b.born is not null").unwrap(), related("born is not null"));
+    assert_eq!(parse("a.b.\"last name\" like 'x%'").unwrap(), related("\"last name\" like 'x%'"));
+    let both = Condition::Or(vec![related("id = other"), Condition::IsNull { column: 2 }]);
+    assert_eq!(parse("a.b.id = a.b.other or born is null").unwrap(), both);
+    // Other negations are of the whole.
+    let not = Condition::Not(Box::new(related("id in (1, 2)")));
+    assert_eq!(parse("a.b.id not in (1, 2)").unwrap(), not);
+    for (text, kind) in [
+        ("a.id = 1", ErrorKind::Schema),
+        ("a.b.nothing = 1", ErrorKind::Schema),
+        ("a.b.id = other", ErrorKind::Syntax),
+        ("id = a.b.id", ErrorKind::Syntax),
+        ("a.b. = 1", ErrorKind::Syntax),
+    ] {
+        assert_eq!(parse(text).unwrap_err().kind(), kind, "{text}");
+    }
 }

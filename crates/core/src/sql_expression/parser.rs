@@ -348,10 +348,18 @@ impl<'a> SqlParser<'a> {
             }
             return self.list().map(|arguments| SqlExpression::Call(token.text, arguments));
         }
-        let name = token.unquoted();
-        if self.operator(".") {
+        let mut name = token.unquoted();
+        let mut qualifier: Option<Cow<'a, str>> = None;
+        while self.operator(".") {
             let Some(column) = self.name() else { return Err(self.expected("a name")) };
-            return Ok(SqlExpression::Name { qualifier: Some(name), name: column });
+            let before = std::mem::replace(&mut name, column);
+            qualifier = Some(match qualifier {
+                Some(qualifier) => format!("{qualifier}.{before}").into(),
+                None => before,
+            });
+        }
+        if qualifier.is_some() {
+            return Ok(SqlExpression::Name { qualifier, name });
         }
         Ok(match () {
             () if token.is_word("null") => SqlExpression::Literal(SqlLiteral::Null),

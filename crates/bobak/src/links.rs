@@ -1,0 +1,257 @@
+//! The links of one record by a relation through a link table.
+
+use crate::dynamic;
+use crate::handle::SessionSource;
+use crate::shape::LinkValues;
+use crate::table::Table;
+use bobak_core::{
+    BulkChange, Condition, DynRow, Error, ErrorKind, Expr, FieldSet, Key, OnError, Outcome, Record,
+    Result, Select, Session, Source, TableSchema, ToMany, Value, Verb, Write, WriteBatch,
+    atomically, prepare_dynamic_insert,
+};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The links from one record `A` to records `B` by a relation through a link table, such as that of articles and tags: see
+/// [`Table::links`].
+///
+/// Each call is one transaction, or a part of that of its table, with a fixed number of statements, however many links there
+/// are. Records are given by their keys; a key that is given twice counts once.
+#[derive(Clone)]
+pub struct RecordLinks<'a, A, B> {
+    source: SessionSource<'a>,
+    link: LinkTable,
+    key: Value<'static>,
+    records: PhantomData<fn() -> (A, B)>,
+}
+
+/// How many links a [`RecordLinks::replace`] has added and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplacedLinks {
+    /// Those that were missing.
+    pub added: u64,
+    /// Those to other records.
+    pub removed: u64,
+}
+
+/// A link table, and the columns that refer to the two records.
+#[derive(Clone, Copy)]
+struct LinkTable {
+    table: &'static Arc<TableSchema>,
+    from: usize,
+    to: usize,
+}
+
+impl<'a, T: Record> Table<'a, T> {
+    /// The links of the record with this key, to add, remove or replace them. The relation leads to the link table by the
+    /// inverse of a reference, and on by another reference.
+    ///
+    /// ```
+    /// use bobak::prelude::*;
+    /// use bobak::relation::ToMany;
+    ///
+    /// #[derive(Record)]
+    /// struct Article {
+    ///     id: i64,
+    ///     title: String,
+    /// }
+    ///
+    /// #[derive(Record)]
+    /// struct Tag {
+    ///     #[record(key)]
+    ///     name: String,
+    /// }
+    ///
+    /// #[derive(Record)]
+    /// struct ArticleTag {
+    ///     #[record(key, references = Article, on_delete = "cascade")]
+    ///     article_id: i64,
+    ///     #[record(key, references = Tag)]
+    ///     tag: String,
+    /// }
+    ///
+    /// impl Article {
+    ///     const TAGS: ToMany<Article, Tag> = ArticleTag::ARTICLE.inverse().then(ArticleTag::TAG_REF);
+    /// }
+    ///
+    /// let db = Db::builder().record::<Article>().record::<Tag>().record::<ArticleTag>().open("memory:")?;
+    /// db.create_missing_tables()?;
+    /// for name in ["rust", "sql", "go"] {
+    ///     db.table()?.insert(&Tag { name: name.into() })?;
+    /// }
+    /// let articles = db.table::<Article>()?;
+    /// let id = articles.insert(&Article { id: 0, title: "One".into() })?;
+    /// let tags = articles.links(Article::TAGS, id)?;
+    /// assert_eq!(tags.add(["rust", "sql"])?, 2);
+    /// let replaced = tags.replace(["sql", "go"])?;
+    /// assert_eq!((replaced.added, replaced.removed), (1, 1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Misuse` if the relation does not go through a link table, or its record is not registered; `Schema` if that table is missing; in a transaction,
+    /// `Unsupported` if another engine keeps it.
+    pub fn links<B: Record>(
+        &self,
+        relation: ToMany<T, B>,
+        key: impl Into<T::Key>,
+    ) -> Result<RecordLinks<'a, T, B>> {
+        let link = LinkTable::of(relation).map_err(|error| self.access.in_table(error))?;
+        let source = self.access.source.keeping(link.table)?;
+        source.with(|session| source.check_table(session, link.table))?;
+        let key = key.into().with_values(first_value);
+        Ok(RecordLinks { source, link, key, records: PhantomData })
+    }
+}
+
+impl LinkTable {
+    fn of<A: Record, B: Record>(relation: ToMany<A, B>) -> Result<Self> {
+        let mut steps = relation.steps();
+        if let (Some(first), Some(second), None) = (steps.next(), steps.next(), steps.next()) {
+            let (table, from) = (first.table(), first.to_column());
+            let to = second.from_column(table);
+            let is_key = |record: &TableSchema, column| *record.key() == [column];
+            if is_key(A::schema(), first.from_column(A::schema()))
+                && is_key(B::schema(), second.to_column())
+            {
+                return Ok(Self { table, from, to });
+            }
+        }
+        let message = "the relation does not go through a link table: it needs the inverse of a \
+                       reference, and then a reference";
+        Err(Error::new(ErrorKind::Misuse, message))
+    }
+}
+
+impl<A: Record, B: Record> RecordLinks<'_, A, B> {
+    /// Adds links to the records with these keys, and returns how many were missing; those that exist stay as they are.
+    /// Other columns of a new link get their defaults or NULL, a generated key and timestamps.
+    ///
+    /// # Errors
+    /// `Constraint` if one of the records does not exist, or for a link table with other columns that have neither a default
+    /// nor NULL: insert its records instead. Those of the engine. No link is added then.
+    pub fn add<K: Into<B::Key>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
+        let wanted = self.wanted(keys);
+        self.run(|session| {
+            let among = Condition::In { column: self.link.to, values: wanted.values().to_vec() };
+            let (missing, _) = self.compare(session, wanted, Some(among))?;
+            self.insert(session, missing)
+        })
+    }
+
+    /// Removes the links to the records with these keys, and returns how many there were.
+    ///
+    /// # Errors
+    /// Those of the engine. No link is removed then.
+    pub fn remove<K: Into<B::Key>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
+        let keys = self.wanted(keys).into_values();
+        self.run(|session| self.delete(session, keys))
+    }
+
+    /// Adds the missing links to the records with these keys, and removes all others. RecordLinks that exist stay as they are,
+    /// with their other columns.
+    ///
+    /// # Errors
+    /// As [`add`](RecordLinks::add). Nothing is changed then.
+    pub fn replace<K: Into<B::Key>>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<ReplacedLinks> {
+        let wanted = self.wanted(keys);
+        self.run(|session| {
+            let (missing, extra) = self.compare(session, wanted, None)?;
+            let removed = self.delete(session, extra)?;
+            Ok(ReplacedLinks { added: self.insert(session, missing)?, removed })
+        })
+    }
+
+    fn run<R>(&self, work: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
+        let run = |session: &dyn Session| atomically(session, "bobak_links", || work(session));
+        self.source.with(run).map_err(|error| error.in_table(self.link.table.name()))
+    }
+
+    fn wanted<K: Into<B::Key>>(&self, keys: impl IntoIterator<Item = K>) -> LinkValues {
+        let mut wanted = LinkValues::new(self.link.table, self.link.to);
+        for key in keys {
+            wanted.add(key.into().with_values(first_value).as_ref());
+        }
+        wanted
+    }
+
+    /// The condition of this record's links, of which another condition is true.
+    fn condition(&self, and: Option<Condition>) -> Result<Condition> {
+        let LinkTable { table, from, .. } = self.link;
+        let of = Condition::In { column: from, values: vec![self.key.clone()] };
+        Condition::And([of].into_iter().chain(and).collect()).resolve(table)
+    }
+
+    /// Reads this record's links; returns the keys that are wanted and missing, and those that are there and not wanted.
+    fn compare(
+        &self,
+        session: &dyn Session,
+        wanted: LinkValues,
+        among: Option<Condition>,
+    ) -> Result<(Vec<Value<'static>>, Vec<Value<'static>>)> {
+        let LinkTable { table, to, .. } = self.link;
+        let select = Select {
+            columns: vec![Expr::Column(to)],
+            condition: Some(self.condition(among)?),
+            order: Vec::new(),
+            ..Select::all(table)
+        };
+        let mut found = vec![false; wanted.len()];
+        let mut extra = Vec::new();
+        session.query(&Source::Select(&select), &mut |row| {
+            let value = row.get(0);
+            match found.get_mut(wanted.number(value) as usize) {
+                Some(found) => *found = true,
+                None if value.is_null() => {}
+                None => extra.push(value.to_owned()),
+            }
+            Ok(true)
+        })?;
+        let missing = wanted.into_values().into_iter().zip(found);
+        Ok((missing.filter(|(_, found)| !found).map(|(value, _)| value).collect(), extra))
+    }
+
+    fn delete(&self, session: &dyn Session, keys: Vec<Value<'static>>) -> Result<u64> {
+        if keys.is_empty() {
+            return Ok(0);
+        }
+        let condition =
+            self.condition(Some(Condition::In { column: self.link.to, values: keys }))?;
+        let condition = Some(&condition);
+        session.change(&BulkChange { table: self.link.table, condition, assign: None })
+    }
+
+    fn insert(&self, session: &dyn Session, keys: Vec<Value<'static>>) -> Result<u64> {
+        if keys.is_empty() {
+            return Ok(0);
+        }
+        let LinkTable { table, from, to } = self.link;
+        let mut batch = WriteBatch::new();
+        for key in keys {
+            let mut row = DynRow::new();
+            for (column, value) in [(from, self.key.clone()), (to, key)] {
+                row.set(&*table.column_at(column)?.name, value)?;
+            }
+            let (values, given) = dynamic::arrange(table, &row)?;
+            let mut values = dynamic::accept(table, given, values)?;
+            prepare_dynamic_insert(table, &mut values)?;
+            // Another transaction may have added the same link meanwhile.
+            let (verb, fields) = (Verb::InsertOrIgnore, FieldSet::EMPTY);
+            batch.push(&Write { table, verb, fields, values: &values })?;
+        }
+        let mut added = 0;
+        let mut each = |outcome: Result<Outcome>| {
+            added += u64::from(matches!(outcome, Ok(Outcome::Inserted(_))));
+        };
+        session.batch(&batch, OnError::Stop, &mut each)?;
+        Ok(added)
+    }
+}
+
+/// The value of a key of one column.
+fn first_value(values: &[Value<'_>]) -> Value<'static> {
+    values.first().cloned().unwrap_or_default().into_owned()
+}
