@@ -2,8 +2,10 @@ package bobak
 
 import (
 	"context"
+	"math"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
@@ -204,6 +206,30 @@ type Query[T any] struct {
 	order      []string
 	limit      *uint64
 	offset     uint64
+	lock       *wire.Lock
+}
+
+// RowLock is how a query locks rows: see [Query.Lock].
+type RowLock struct{ lock wire.Lock }
+
+var (
+	// Wait waits for rows that another transaction has locked, for at most the engine's busy timeout.
+	Wait = RowLock{wire.Lock{How: 0}}
+	// NoWait fails with Busy if another transaction has locked one of the rows.
+	NoWait = RowLock{wire.Lock{How: 1}}
+	// SkipLocked leaves out rows that another transaction has locked: for queues.
+	SkipLocked = RowLock{wire.Lock{How: 2}}
+)
+
+// WaitAtMost waits for each locked row at most this long, at least a millisecond, then fails with Busy.
+func WaitAtMost(limit time.Duration) RowLock {
+	millis := limit.Milliseconds()
+	if millis < 1 {
+		millis = 1
+	} else if millis > math.MaxUint32 {
+		millis = math.MaxUint32
+	}
+	return RowLock{wire.Lock{How: 3, Millis: uint32(millis)}}
 }
 
 // OrderBy orders by columns; "-age" is descending. Rows that are equal in them are ordered by key.
@@ -221,6 +247,13 @@ func (q Query[T]) Limit(rows uint64) *Query[T] {
 // Offset skips rows.
 func (q Query[T]) Offset(rows uint64) *Query[T] {
 	q.offset = rows
+	return &q
+}
+
+// Lock locks the rows that the query reads until the transaction ends. It fails with Misuse outside of a
+// transaction, and with Unsupported for groups and aggregates.
+func (q Query[T]) Lock(how RowLock) *Query[T] {
+	q.lock = &how.lock
 	return &q
 }
 
@@ -369,7 +402,7 @@ func (q *Query[T]) source(group []string, exprs []Expr) (asks, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := &wire.Select{Condition: condition, Limit: q.limit, Offset: q.offset}
+	found := &wire.Select{Condition: condition, Limit: q.limit, Offset: q.offset, Lock: q.lock}
 	aggregates := len(group) > 0
 	for _, expr := range exprs {
 		place := 0

@@ -135,6 +135,7 @@ def source(found: dict[str, Any]) -> bytes:
         [(one["column"], one["descending"]) for one in found["order"]],
         found["limit"],
         found["offset"],
+        lock["wait_at_most"] if isinstance(lock := found.get("lock"), dict) else lock,
     )
     return request.select(found["table"], select)
 

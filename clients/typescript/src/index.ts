@@ -7,6 +7,7 @@ export {
   add, and, avg, col, count, countOf, max, min, not, or, sum, type Condition, type Expression,
 } from "./query.js";
 export { Selection, Table, type Report } from "./table.js";
+export type { RowLock } from "./wire/request.js";
 export { Money, newUuid, type Value } from "./values.js";
 export {
   column, table, type Column, type ColumnDefinition, type ColumnOptions, type Reference, type TableSchema, type Type,

@@ -34,6 +34,7 @@ export class Selection<T> implements AsyncIterable<T> {
   #order: string[] = [];
   #limit: number | null = null;
   #offset = 0;
+  #lock: request.RowLock | null = null;
   /** @internal */
   readonly session: Session;
   /** @internal */
@@ -47,6 +48,7 @@ export class Selection<T> implements AsyncIterable<T> {
     const copy = new Selection<T>(this.session, this.rows);
     copy.#conditions = this.#conditions;
     [copy.#order, copy.#limit, copy.#offset] = [this.#order, this.#limit, this.#offset];
+    copy.#lock = this.#lock;
     change(copy);
     return copy;
   }
@@ -61,6 +63,10 @@ export class Selection<T> implements AsyncIterable<T> {
   /** At most this number of rows, after skipping `offset`. */
   limit(rows: number, offset = 0): Selection<T> {
     return this.#with((copy) => ([copy.#limit, copy.#offset] = [rows, offset]));
+  }
+  /** Locks the rows until the transaction ends. */
+  forUpdate(lock: request.RowLock = "wait"): Selection<T> {
+    return this.#with((copy) => (copy.#lock = lock));
   }
   #condition(): request.Placed | null {
     const parts = this.#conditions.map((one) => (one as PlacedCondition)(this.rows));
@@ -77,7 +83,7 @@ export class Selection<T> implements AsyncIterable<T> {
     }
     const select: request.Select = {
       columns: chosen ?? this.rows.schema.columns.map((_, place) => ({ what: "column", place })),
-      condition: this.#condition(), group: places, order, limit: this.#limit, offset: this.#offset,
+      condition: this.#condition(), group: places, order, limit: this.#limit, offset: this.#offset, lock: this.#lock,
     };
     return (c) => {
       const table = c.table(this.rows.schema);

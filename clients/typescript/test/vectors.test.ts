@@ -64,7 +64,8 @@ function source(w: Writer, m: Json): void {
   });
   const order = m.order.map((one: Json) => ({ place: one.column, descending: one.descending }));
   const condition = m.condition && placed(m.condition);
-  request.select(w, m.table, { columns, condition, group: m.group, order, limit: m.limit, offset: m.offset });
+  const lock = typeof m.lock === "object" ? { waitAtMost: m.lock.wait_at_most } : m.lock;
+  request.select(w, m.table, { columns, condition, group: m.group, order, limit: m.limit, offset: m.offset, lock });
 }
 
 function put(w: Writer, kind: number, m: Json): void {

@@ -60,7 +60,7 @@ mod write_queue;
 pub use batch::{Batch, BatchOptions};
 pub use bobak_core::{
     Column, DynRow, Error, ErrorKind, Field, Filter, FromRow, Interrupt, Query, Record, Result,
-    Row, Value, ValueRef, count,
+    Row, RowLock, Value, ValueRef, count,
 };
 pub use bobak_derive::{Field, FromRow, Record, Shape, migrations};
 #[doc(inline)]

@@ -47,6 +47,7 @@ impl SessionSource<'_> {
             order: Vec::new(),
             limit: None,
             offset: 0,
+            lock: None,
         };
         let mut values = Vec::new();
         self.query(select, &mut |row| {

@@ -39,6 +39,7 @@ mod relation;
 mod result_column;
 mod row;
 mod row_buffer;
+mod row_lock;
 mod rule_violation;
 pub mod rules;
 mod schema;
@@ -94,6 +95,7 @@ pub use relation::{RecordRelation, RelationStep, ToMany, ToOne};
 pub use result_column::{ResultColumn, convert};
 pub use row::Row;
 pub use row_buffer::RowBuffer;
+pub use row_lock::RowLock;
 pub use schema::{
     BrokenForeignKey, Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration,
     OnDelete, OnUpdate, PartialInsert, Reference, SchemaDetails, SchemaLoss, TableSchema,

@@ -1,7 +1,8 @@
 //! Queries: plain values, typed by the record; and the untyped form that engines run.
 
 use crate::{
-    Comparison, Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, TableSchema, Value,
+    Comparison, Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, RowLock,
+    TableSchema, Value,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub struct Query<T> {
     limit: Option<u64>,
     offset: u64,
     after: Option<Vec<Value<'static>>>,
+    lock: Option<RowLock>,
     record: PhantomData<fn() -> T>,
 }
 
@@ -29,6 +31,7 @@ pub(crate) struct QueryParts {
     pub limit: Option<u64>,
     pub offset: u64,
     pub is_after: bool,
+    pub is_locking: bool,
 }
 
 /// A column to sort by.
@@ -95,6 +98,8 @@ pub struct Select {
     pub limit: Option<u64>,
     /// How many rows to skip.
     pub offset: u64,
+    /// How to lock the rows, if it locks them: see [`check_lock`](Self::check_lock).
+    pub lock: Option<RowLock>,
 }
 
 impl<T> Clone for Query<T> {
@@ -106,6 +111,7 @@ impl<T> Clone for Query<T> {
             limit: self.limit,
             offset: self.offset,
             after: self.after.clone(),
+            lock: self.lock,
             record: PhantomData,
         }
     }
@@ -128,6 +134,7 @@ impl<T> Query<T> {
             limit: None,
             offset: 0,
             after: None,
+            lock: None,
             record: PhantomData,
         }
     }
@@ -185,10 +192,33 @@ impl<T> Query<T> {
         self
     }
 
+    /// Locks the records that the query reads until the transaction ends: [`lock`](Query::lock) with
+    /// [`RowLock::Wait`].
+    #[must_use]
+    pub const fn for_update(self) -> Self {
+        self.lock(RowLock::Wait)
+    }
+
+    /// Locks the records that the query reads until the transaction ends: meanwhile no other transaction can change,
+    /// delete or lock them.
+    ///
+    /// PostgreSQL, MariaDB and MySQL lock the rows. Memory, key-value files and SQLite have one writing transaction at a
+    /// time, which holds the lock of the whole database from its beginning: there the query only checks that it is in
+    /// such a transaction, and no row is ever locked by another one.
+    ///
+    /// Outside a transaction the query fails with `Misuse`, since the lock would end at once. A query of groups, counts
+    /// or sums, of a view, or of a join fails with `Unsupported`.
+    #[must_use]
+    pub const fn lock(mut self, lock: RowLock) -> Self {
+        self.lock = Some(lock);
+        self
+    }
+
     /// The untyped parts, for a join.
     pub(crate) fn into_parts(self) -> QueryParts {
-        let Self { condition, order, group, limit, offset, after, .. } = self;
-        QueryParts { condition, order, group, limit, offset, is_after: after.is_some() }
+        let Self { condition, order, group, limit, offset, after, lock, .. } = self;
+        let (is_after, is_locking) = (after.is_some(), lock.is_some());
+        QueryParts { condition, order, group, limit, offset, is_after, is_locking }
     }
 
     /// The query as engines run it.
@@ -229,8 +259,9 @@ impl<T> Query<T> {
                 return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
             }
         }
-        let (group, limit, offset) = (self.group.clone(), self.limit, self.offset);
-        Ok(Select { table: Arc::clone(table), columns, condition, group, order, limit, offset })
+        let (table, group) = (Arc::clone(table), self.group.clone());
+        let &Self { limit, offset, lock, .. } = self;
+        Ok(Select { table, columns, condition, group, order, limit, offset, lock })
     }
 
     /// The resolved condition alone: for counts, updates and deletes.
@@ -276,6 +307,7 @@ impl Select {
             order: table.key().iter().map(|&column| Order { column, descending: false }).collect(),
             limit: None,
             offset: 0,
+            lock: None,
         }
     }
 
@@ -314,6 +346,35 @@ impl Select {
     #[must_use]
     pub fn is_grouped(&self) -> bool {
         !self.group.is_empty() || self.columns.iter().any(|expr| expr.is_aggregate())
+    }
+}
+
+impl Select {
+    /// Checks that the rows can be locked, if the query [locks](Query::lock) them. Engines call it before any I/O.
+    ///
+    /// # Errors
+    /// `Misuse` outside a transaction; `Unsupported` for groups and aggregates, and for a view.
+    #[inline]
+    pub fn check_lock(&self, in_transaction: bool) -> Result<()> {
+        match self.lock {
+            None => Ok(()),
+            Some(_) => self.check_locked(in_transaction),
+        }
+    }
+
+    #[cold]
+    fn check_locked(&self, in_transaction: bool) -> Result<()> {
+        let fail = |kind, message: &str| Err(Error::new(kind, message).in_table(self.table.name()));
+        if !in_transaction {
+            let message = "a row lock needs a transaction: the lock ends with it";
+            return fail(ErrorKind::Misuse, message);
+        }
+        if self.is_grouped() {
+            let message =
+                "a query of groups, counts or sums can't lock rows: lock them by a query of rows";
+            return fail(ErrorKind::Unsupported, message);
+        }
+        self.table.check_writable()
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::Dialect;
 use crate::condition::{push_condition, push_where};
 use crate::writer::{Statement, Writer};
-use bobak_core::{Collation, Currency, Expr, Select, Storage, TableSchema, Type, ValueRef};
+use bobak_core::{
+    Collation, Currency, Expr, RowLock, Select, Storage, TableSchema, Type, ValueRef,
+};
 
 /// A query: its rows have the values of `select.columns`, in their order.
 ///
@@ -23,6 +25,7 @@ pub fn select<'a>(dialect: Dialect, select: &'a Select) -> Statement<'a> {
         push_plain(&mut writer, select);
     }
     push_limit(&mut writer, select);
+    push_lock(&mut writer, select);
     writer.finish()
 }
 
@@ -349,6 +352,23 @@ fn push_group_and_order<'a>(writer: &mut Writer<'a>, select: &Select, name: Name
             }),
         };
     });
+}
+
+/// The lock of the rows. SQLite has none: its writing transaction holds the lock of the whole database.
+fn push_lock(writer: &mut Writer<'_>, select: &Select) {
+    let Some(lock) = select.lock.filter(|_| writer.dialect != Dialect::Sqlite) else { return };
+    writer.raw(match lock {
+        RowLock::Wait => " FOR UPDATE",
+        RowLock::NoWait => " FOR UPDATE NOWAIT",
+        RowLock::SkipLocked => " FOR UPDATE SKIP LOCKED",
+        // PostgreSQL's engine sets the timeout around the statement.
+        RowLock::WaitAtMost(_) if writer.dialect == Dialect::Postgres => " FOR UPDATE",
+        RowLock::WaitAtMost(_) => " FOR UPDATE WAIT ",
+    });
+    if let (Some(millis), Dialect::MariaDb | Dialect::MySql) = (lock.wait_millis(), writer.dialect)
+    {
+        writer.raw(&millis.div_ceil(1_000).to_string());
+    }
 }
 
 fn push_limit(writer: &mut Writer<'_>, select: &Select) {

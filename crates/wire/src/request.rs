@@ -1,8 +1,8 @@
 //! Decodes requests, for servers.
 
 use crate::encode_request::{
-    COMMIT, CONTINUE, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SELECT, STATEMENT, TEXT,
-    UPSERT_ON, VERBS,
+    COMMIT, CONTINUE, LOCKING_SELECT, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SELECT, STATEMENT,
+    TEXT, UPSERT_ON, VERBS,
 };
 use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::of_number;
@@ -266,9 +266,13 @@ fn control<'a>(reader: &mut MessageReader<'a>) -> Result<TransactionControl<'a>>
 
 fn source(reader: &mut MessageReader<'_>, handles: &Handles) -> Result<OwnedSource> {
     let text: Arc<str> = match reader.u8()? {
-        SELECT => {
+        kind @ (SELECT | LOCKING_SELECT) => {
             let table = Arc::clone(handles.table(reader.u32()?)?);
-            return select::read(reader, table).map(OwnedSource::Select);
+            let mut query = select::read(reader, table)?;
+            if kind == LOCKING_SELECT {
+                query.lock = Some(select::read_lock(reader)?);
+            }
+            return Ok(OwnedSource::Select(query));
         }
         TEXT => reader.text()?.into(),
         STATEMENT => Arc::clone(handles.statement(reader.u32()?)?),

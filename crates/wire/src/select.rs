@@ -4,8 +4,9 @@ use crate::condition;
 use crate::reader::{MessageReader, wrong};
 use crate::schema::read_column_of;
 use crate::writer::Encode;
-use bobak_core::{Error, ErrorKind, Expr, Order, Result, Select, TableSchema};
+use bobak_core::{Error, ErrorKind, Expr, Order, Result, RowLock, Select, TableSchema};
 use std::sync::Arc;
+use std::time::Duration;
 
 const COLUMN: u8 = 0;
 const COUNT: u8 = 1;
@@ -14,6 +15,11 @@ const SUM: u8 = 3;
 const MIN: u8 = 4;
 const MAX: u8 = 5;
 const AVG: u8 = 6;
+
+const WAIT: u8 = 0;
+const NO_WAIT: u8 = 1;
+const SKIP_LOCKED: u8 = 2;
+const WAIT_AT_MOST: u8 = 3;
 
 /// Encodes a query without its table, whose handle precedes it.
 pub(crate) fn encode(out: &mut Vec<u8>, select: &Select) -> Result<()> {
@@ -67,9 +73,32 @@ pub(crate) fn read(reader: &mut MessageReader<'_>, table: Arc<TableSchema>) -> R
         .collect::<Result<Vec<_>>>()?;
     let limit = reader.option(MessageReader::u64)?;
     let offset = reader.u64()?;
-    let select = Select { table, columns, condition, group, order, limit, offset };
+    let select = Select { table, columns, condition, group, order, limit, offset, lock: None };
     check(&select)?;
     Ok(select)
+}
+
+/// Encodes how a query locks rows.
+pub(crate) fn encode_lock(out: &mut Vec<u8>, lock: RowLock) {
+    out.encode_u8(match lock {
+        RowLock::Wait => WAIT,
+        RowLock::NoWait => NO_WAIT,
+        RowLock::SkipLocked => SKIP_LOCKED,
+        RowLock::WaitAtMost(_) => WAIT_AT_MOST,
+    });
+    if let Some(millis) = lock.wait_millis() {
+        out.encode_u32(millis);
+    }
+}
+
+pub(crate) fn read_lock(reader: &mut MessageReader<'_>) -> Result<RowLock> {
+    Ok(match reader.u8()? {
+        WAIT => RowLock::Wait,
+        NO_WAIT => RowLock::NoWait,
+        SKIP_LOCKED => RowLock::SkipLocked,
+        WAIT_AT_MOST => RowLock::WaitAtMost(Duration::from_millis(reader.u32()?.into())),
+        other => return Err(wrong("a row lock", other)),
+    })
 }
 
 /// Checks what the query builder guarantees and engines rely on: that a grouped query uses only grouped columns.

@@ -111,6 +111,16 @@ type Select struct {
 	Order     []Order
 	Limit     *uint64
 	Offset    uint64
+	Lock      *Lock
+}
+
+// Locks are how a query locks rows, in the order of their numbers.
+var Locks = []string{"wait", "no_wait", "skip_locked", "wait_at_most"}
+
+// Lock is how a query locks rows: an index in Locks, and the milliseconds of the last one.
+type Lock struct {
+	How    uint8
+	Millis uint32
 }
 
 // Put appends the query.

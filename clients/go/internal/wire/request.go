@@ -111,9 +111,19 @@ func PutChange(w *Writer, table uint32, condition *Condition, assigns []Assign) 
 
 // PutSelect appends a query as a source.
 func PutSelect(w *Writer, table uint32, query *Select) {
-	w.U8(0)
+	if query.Lock == nil {
+		w.U8(0)
+	} else {
+		w.U8(3)
+	}
 	w.U32(table)
 	query.Put(w)
+	if query.Lock != nil {
+		w.U8(query.Lock.How)
+		if query.Lock.How == 3 {
+			w.U32(query.Lock.Millis)
+		}
+	}
 }
 
 // PutSQL appends an SQL text as a source.

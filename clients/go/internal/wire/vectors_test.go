@@ -241,6 +241,11 @@ func putSource(w *Writer, from object) {
 		s.Limit = &limit
 	}
 	s.Offset = uint64(number(from["offset"]))
+	if lock, ok := from["lock"].(object); ok {
+		s.Lock = &Lock{3, uint32(number(lock["wait_at_most"]))}
+	} else if lock, ok := from["lock"]; ok {
+		s.Lock = &Lock{place(Locks, text(lock)), 0}
+	}
 	PutSelect(w, uint32(number(from["table"])), s)
 }
 

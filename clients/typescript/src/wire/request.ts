@@ -37,7 +37,12 @@ export interface Select {
   order: { place: number; descending: boolean }[];
   limit: number | null;
   offset: number;
+  lock?: RowLock | null;
 }
+
+const locks = ["wait", "no_wait", "skip_locked"] as const;
+/** How a query locks rows that another transaction has locked: it waits, at most so many milliseconds, fails, or leaves them out. */
+export type RowLock = (typeof locks)[number] | { waitAtMost: number };
 
 export interface Assign {
   place: number;
@@ -117,11 +122,13 @@ export function condition(w: Writer, it: Placed, depth = 200): void {
 
 /** @internal */
 export function select(w: Writer, table: number, it: Select): void {
-  w.u8(0).u32(table).u16(it.columns.length);
+  w.u8(it.lock ? 3 : 0).u32(table).u16(it.columns.length);
   for (const one of it.columns) w.u8(expressions.indexOf(one.what)).u16(one.place);
   w.option(it.condition, (where) => condition(w, where)).places(it.group).u16(it.order.length);
   for (const step of it.order) w.u16(step.place).bool(step.descending);
   w.option(it.limit, (limit) => w.u64(BigInt(limit))).u64(BigInt(it.offset));
+  if (typeof it.lock === "string") w.u8(locks.indexOf(it.lock));
+  else if (it.lock) w.u8(3).u32(Math.max(1, Math.round(it.lock.waitAtMost)));
 }
 
 /** A parameter of an SQL text: a stored value, and its type. */

@@ -186,6 +186,7 @@ impl ShapeLevel<'_> {
             order: Vec::new(),
             limit: None,
             offset: 0,
+            lock: None,
         };
         self.source.query(select, &mut |row| {
             if let (Some(count), ValueRef::Int(found)) =

@@ -49,6 +49,7 @@ mod replaced_files;
 mod replay; // triggers, keys and end points
 mod replication;
 mod retries;
+mod row_locks; // queues, and what cannot be locked
 mod rules; // normalizers and validators
 mod schema;
 #[cfg(feature = "postgres")]

@@ -41,6 +41,7 @@ struct JoinParts {
     listed: Vec<usize>,
     /// Whether it began with a query of the records after a key.
     is_after: bool,
+    is_locking: bool,
 }
 
 impl<L, R> Clone for JoinQuery<L, R> {
@@ -119,6 +120,7 @@ impl<T: Record> JoinQuery<(InnerJoined<T>, ()), T> {
             },
             listed: vec![0],
             is_after: parts.is_after,
+            is_locking: parts.is_locking,
         };
         Self { parts, columns: Vec::new(), read: T::read, tables: PhantomData }
     }
@@ -256,11 +258,15 @@ impl<L, R> JoinQuery<L, R> {
     ///
     /// # Errors
     /// `Schema` if a column is neither grouped by nor aggregated; `Mismatch` for a value of the wrong type; `Unsupported` if
-    /// the query began with [`Query::after`].
+    /// the query began with [`Query::after`] or locks rows.
     pub fn to_join(&self) -> Result<Join> {
         let parts = self.parts.clone();
         if parts.is_after {
             let message = "paging by key is over one record: a join has `limit` and `offset`";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        if parts.is_locking {
+            let message = "a join can't lock rows: lock those of one record first";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let mut columns = self.columns.clone();

@@ -170,7 +170,12 @@ impl Session for KvSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         let select = source.as_select(NAME)?;
-        self.read(&*self.enter()?, |data, catalog| {
+        let transaction = self.enter()?;
+        select.check_lock(transaction.is_some())?;
+        if let (Some(_), Some(Transaction::Reading(..))) = (select.lock, &*transaction) {
+            return Err(Error::new(ErrorKind::ReadOnly, "the transaction is read-only"));
+        }
+        self.read(&*transaction, |data, catalog| {
             let table = catalog.find(&select.table)?;
             let condition = select.condition.as_ref();
             let scan = |each: &mut EachRow<'_>| scan(data, table, condition, each);

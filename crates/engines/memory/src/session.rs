@@ -88,6 +88,7 @@ impl<'e> MemorySession<'e> {
 
     fn results(&self, inner: &mut SessionState<'e>, source: &Source<'_>) -> Result<Results> {
         let select = source.as_select(NAME)?;
+        select.check_lock(inner.transaction.is_some())?;
         Results::new(self.read(inner, &select.table)?, select)
     }
 }

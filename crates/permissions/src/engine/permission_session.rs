@@ -52,10 +52,19 @@ impl<'e> PermissionSession<'e> {
     ) -> Result<R> {
         let permissions = self.permissions_on(&select.table)?;
         reject_subqueries(select.condition.as_ref())?;
-        let Some(rule) = permissions.check(Permission::Read, &select.table)? else {
-            return run(&Source::Select(select));
+        let read = permissions.check(Permission::Read, &select.table)?;
+        // A lock stops other writers, so it needs the right to write the row.
+        let update = match select.lock {
+            Some(_) => permissions.check(Permission::Update, &select.table)?,
+            None => None,
         };
-        let condition = Some(and(select.condition.clone(), rule));
+        if read.or(update).is_none() {
+            return run(&Source::Select(select));
+        }
+        let mut condition = select.condition.clone();
+        for rule in read.into_iter().chain(update) {
+            condition = Some(and(condition, rule));
+        }
         run(&Source::Select(&Select { condition, ..select.clone() }))
     }
 

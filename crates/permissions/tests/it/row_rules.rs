@@ -2,8 +2,8 @@
 
 use crate::shop::{As, assert_fails, on_each, order, text};
 use bobak_core::{
-    Assign, Collation, ColumnSchema, Condition, ErrorKind, OnError, Outcome, Result, TableSchema,
-    TransactionControl, Value, Verb,
+    Assign, Collation, ColumnSchema, Condition, ErrorKind, OnError, Outcome, Result, RowLock,
+    Select, Source, TableSchema, TransactionControl, Value, Verb,
 };
 use bobak_permissions::Caller;
 use std::sync::Arc;
@@ -227,5 +227,30 @@ fn inapplicable_rule_allows_nothing() {
         let tenant = shop.with("read on orders where total > :tenant and owner <> :user");
         assert_eq!(tenant.ids(&shop.orders).unwrap(), [2]);
         assert_eq!(all(&tenant), [1, 2, 3]);
+    });
+}
+
+/// A lock keeps other writers away, so it takes the permission to update, and reaches only rows that may be updated.
+#[test]
+fn locks_need_the_permission_to_update() {
+    on_each(|shop| {
+        let locked = |caller: &As<'_>| {
+            let session = caller.engine.session()?;
+            let _ = session.control(TransactionControl::Begin);
+            let select = Select { lock: Some(RowLock::NoWait), ..Select::all(&shop.orders) };
+            let mut ids = Vec::new();
+            session.query(&Source::Select(&select), &mut |row| {
+                ids.push(row.get(0).to_owned());
+                Ok(true)
+            })?;
+            Ok(ids)
+        };
+        assert_fails(locked(&shop.with("read on orders")), ErrorKind::Denied);
+        assert_fails(locked(&shop.with("read, insert, delete on orders")), ErrorKind::Denied);
+        assert_fails(locked(&shop.with("update on orders")), ErrorKind::Denied);
+        let ids = |ids: &[i64]| ids.iter().map(|&id| Value::Int(id)).collect::<Vec<_>>();
+        assert_eq!(locked(&shop.with(OWN)).unwrap(), ids(&[1, 3]));
+        let more = "read on orders\nupdate on orders where owner = :user";
+        assert_eq!(locked(&shop.with(more)).unwrap(), ids(&[1, 3]));
     });
 }

@@ -239,6 +239,10 @@ suite! { $
         long_runs_of_other_keys,
         nothing_is_left_of_the_row_before,
     }
+    row_locks {
+        a_lock_needs_a_transaction_and_rows,
+        locked_rows_are_left_to_their_transaction,
+    }
     transactions {
         commit_and_rollback,
         a_rollback_undoes_every_verb,

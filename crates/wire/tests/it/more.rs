@@ -3,8 +3,8 @@
 use crate::samples::{Sample, ada, column, person, person_json, rows, sample};
 use bobak_core::{
     BulkChange, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr,
-    FieldSet, ForeignKey, OnDelete, OnUpdate, Parameter, ResultColumn, Select, TableSchema,
-    TransactionControl, Type, Value, Verb,
+    FieldSet, ForeignKey, OnDelete, OnUpdate, Parameter, ResultColumn, RowLock, Select,
+    TableSchema, TransactionControl, Type, Value, Verb,
 };
 use bobak_wire::{
     Credentials, Hello, Limits, RequestSource, Welcome, encode_request, encode_response,
@@ -285,8 +285,7 @@ pub fn queries() -> Vec<Sample> {
     let exprs =
         vec![Expr::Count, Expr::CountOf(4), Expr::Sum(3), Expr::Min(2), Expr::Max(2), Expr::Avg(3)];
     let (condition, group, order) = Default::default();
-    let select =
-        Select { table: person(), columns: exprs, condition, group, order, limit: None, offset: 0 };
+    let select = Select { columns: exprs, condition, group, order, ..Select::all(&person()) };
     let message = json!({
         "table": 1,
         "columns": [{"count": 0}, {"count_of": 4}, {"sum": 3}, {"min": 2}, {"max": 2}, {"avg": 3}],
@@ -314,6 +313,26 @@ pub fn queries() -> Vec<Sample> {
             &|out| encode_request::execute(out, 39, RequestSource::Text("é", &numbers)).unwrap(),
         ),
     ]
+}
+
+/// A query that locks the rows it reads.
+pub fn locks() -> Vec<Sample> {
+    let lock = Some(RowLock::WaitAtMost(std::time::Duration::from_millis(250)));
+    let columns = vec![Expr::Column(0)];
+    let locking = Select { columns, limit: Some(1), lock, ..Select::all(&person()) };
+    let locking_json = json!({
+        "table": 1, "columns": [{"column": 0}], "condition": null, "group": [],
+        "order": [{"column": 0, "descending": false}], "limit": 1, "offset": 0,
+        "lock": {"wait_at_most": 250},
+    });
+    vec![sample(
+        "query that locks rows",
+        json!({"credit": 0, "columns": false, "source": locking_json}),
+        &|out| {
+            let source = RequestSource::Select(1, &locking);
+            encode_request::query(out, 39, 0, false, source).unwrap();
+        },
+    )]
 }
 
 pub fn responses() -> Vec<Sample> {

@@ -120,7 +120,8 @@ pub fn requests() -> Vec<Sample> {
     let first = [greetings(), definitions(), writes(), batches(), queries(), others()];
     first
         .into_iter()
-        .chain([more::definitions(), more::writes(), more::conditions(), more::queries()])
+        .chain([more::definitions(), more::writes(), more::conditions()])
+        .chain([more::queries(), more::locks()])
         .flatten()
         .collect()
 }
@@ -285,6 +286,7 @@ fn queries() -> Vec<Sample> {
         order: vec![Order { column: 2, descending: true }],
         limit: Some(10),
         offset: 3,
+        lock: None,
     };
     let select_json = json!({
         "table": 1,

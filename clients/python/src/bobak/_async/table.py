@@ -47,6 +47,21 @@ class AsyncSelection(Generic[T]):
         """At most this number of rows, after skipping ``offset``."""
         return self._with(replace(self._query, limit=rows, offset=offset))
 
+    def for_update(
+        self,
+        *,
+        no_wait: bool = False,
+        skip_locked: bool = False,
+        wait_at_most: float | None = None,
+    ) -> AsyncSelection[T]:
+        """Locks the rows until the transaction ends. Of rows that another transaction has locked:
+        waits for them (at most ``wait_at_most`` seconds), fails with ``BUSY`` (``no_wait``), or
+        leaves them out (``skip_locked``)."""
+        lock: str | int = "skip_locked" if skip_locked else "no_wait" if no_wait else "wait"
+        if wait_at_most is not None:
+            lock = max(1, round(wait_at_most * 1000))
+        return self._with(replace(self._query, lock=lock))
+
     def select(self, *columns: str | Expression) -> AsyncSelection[tuple[Any, ...]]:
         """Some columns, or aggregates, as tuples: ``select("city", count())``."""
         expressions = tuple(

@@ -157,6 +157,8 @@ class Query:
     offset: int = 0
     columns: tuple[Expression, ...] | None = None
     group: tuple[str, ...] = ()
+    #: How to lock the rows: a name, or a time in milliseconds.
+    lock: str | int | None = None
 
     def filtered(self, conditions: Iterable[Condition]) -> Query:
         where = self.where
@@ -178,7 +180,8 @@ class Query:
         rest = group if group or aggregates else plan.schema.key
         ordered = {place for place, _ in order}
         order += [(place, False) for place in rest if place not in ordered]
-        return wire.Select(columns, self.condition(plan), group, order, self.limit, self.offset)
+        where = self.condition(plan)
+        return wire.Select(columns, where, group, order, self.limit, self.offset, self.lock)
 
     def condition(self, plan: Plan) -> wire.Placed | None:
         return None if self.where is None else self.where.place(plan)

@@ -11,6 +11,8 @@ from .code import Stored, Writer
 #: The maximum depth of a condition.
 DEPTH = 200
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+#: How a query locks rows, in the order of their numbers.
+LOCKS = ("wait", "no_wait", "skip_locked", "wait_at_most")
 EXPRESSIONS = ("column", "count", "count_of", "sum", "min", "max", "avg")
 
 
@@ -117,6 +119,8 @@ class Select:
     order: Sequence[tuple[int, bool]] = ()
     limit: int | None = None
     offset: int = 0
+    #: One of LOCKS, or the milliseconds of the last one.
+    lock: str | int | None = None
 
     def put(self, writer: Writer) -> None:
         writer.u16(len(self.columns))

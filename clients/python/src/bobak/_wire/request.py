@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from . import row as rows
 from .code import U32, Stored, Writer
-from .condition import Assign, Placed, Select, put_assign, put_condition
+from .condition import LOCKS, Assign, Placed, Select, put_assign, put_condition
 from .schema import TableSchema, Type
 
 VERBS = (
@@ -119,9 +119,14 @@ def get(table: int, key: Sequence[Stored]) -> bytes:
 
 def select(table: int, query: Select) -> Source:
     writer = Writer()
-    writer.u8(0)
+    writer.u8(0 if query.lock is None else 3)
     writer.u32(table)
     query.put(writer)
+    if isinstance(query.lock, int):
+        writer.u8(3)
+        writer.u32(query.lock)
+    elif query.lock is not None:
+        writer.u8(LOCKS.index(query.lock))
     return bytes(writer.out)
 
 

@@ -332,12 +332,12 @@ impl Session for MySqlSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let handed = Cell::new(false);
+        let (handed, inside) = (Cell::new(false), self.in_transaction.get());
         self.run(
             Phase::Read,
             || !handed.get(),
             |connection| {
-                let statement = statement_of(connection.flavour.dialect, source)?;
+                let statement = statement_of(connection.flavour.dialect, source, inside)?;
                 query::run(connection, &statement, &mut |lent| {
                     handed.set(true);
                     row(lent)
@@ -348,7 +348,7 @@ impl Session for MySqlSession<'_> {
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
         let mut state = self.state()?;
-        let statement = statement_of(self.engine.dialect, source)?;
+        let statement = statement_of(self.engine.dialect, source, self.in_transaction.get())?;
         let (table, parameters) = (statement.table.clone(), &*statement.parameters);
         let opening = CursorStatement { table, sql: &statement.text, parameters };
         let opened = self.open_statement(&mut state, opening)?;

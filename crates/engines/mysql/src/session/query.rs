@@ -4,7 +4,9 @@ use crate::connection::Connection;
 use crate::connection::placeholders;
 use crate::values::decode::BorrowedRow;
 use crate::values::encode::{self, plain_all};
-use bobak_core::{Error, ErrorKind, Parameter, Result, ResultColumn, Row, Source, TableSchema};
+use bobak_core::{
+    Error, ErrorKind, Parameter, Result, ResultColumn, Row, RowLock, Source, TableSchema,
+};
 use bobak_sql::{Dialect, Statement, first_word};
 use mysql::Value as Wire;
 use std::borrow::Cow;
@@ -23,9 +25,16 @@ pub(crate) struct QueryStatement<'a> {
 pub(crate) fn statement_of<'a>(
     dialect: Dialect,
     source: &Source<'a>,
+    in_transaction: bool,
 ) -> Result<QueryStatement<'a>> {
     match *source {
         Source::Select(select) => {
+            select.check_lock(in_transaction)?;
+            if dialect == Dialect::MySql && matches!(select.lock, Some(RowLock::WaitAtMost(_))) {
+                let message = "MySQL has no timeout for one query's row locks: take \
+                               RowLock::NoWait, or set busy_timeout";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
             let Statement { text, parameters } = bobak_sql::select(dialect, select);
             Ok(QueryStatement {
                 table: Some(Arc::clone(&select.table)),

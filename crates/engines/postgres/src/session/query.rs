@@ -10,7 +10,7 @@ use crate::session::fetch::{self, FetchEnd, FetchStats};
 use crate::session::sql_text;
 use crate::session::state::{RELEASE, SAVEPOINT, SessionState};
 use crate::table_info::SQL;
-use bobak_core::{Error, ErrorKind, Result, Row, Source, TableSchema, Value};
+use bobak_core::{Error, ErrorKind, Result, Row, RowLock, Source, TableSchema, Value};
 use std::sync::Arc;
 
 /// A query, prepared and ready to be bound.
@@ -20,6 +20,8 @@ pub(crate) struct PreparedQuery<'a> {
     pub table: Option<&'a Arc<TableSchema>>,
     /// Whether it may fail while it runs, so that a transaction needs a savepoint around it.
     pub may_fail: bool,
+    /// How many milliseconds it waits for a locked row, if not as long as other statements.
+    pub lock_wait: Option<u32>,
 }
 
 /// How many rows the first fetch reads; later ones depend on the size of rows.
@@ -109,6 +111,9 @@ fn run_once(
 ) -> Result<()> {
     let prepared_query = prepare(state, connection, source)?;
     let guarded = state.open && prepared_query.may_fail;
+    if let Some(millis) = prepared_query.lock_wait {
+        connection.statement(&format!("SET LOCAL lock_timeout = {millis}"), |_| {})?;
+    }
     if guarded {
         connection.utility(SAVEPOINT);
     }
@@ -116,7 +121,11 @@ fn run_once(
     let mut spans = std::mem::take(&mut state.spans);
     let done = hand_out(connection, &prepared_query, &mut spans, row, guarded);
     state.spans = spans;
-    state.settle(connection, done).map_err(|error| prepared_query.locate(error))
+    let done = state.settle(connection, done).map_err(|error| prepared_query.locate(error));
+    if prepared_query.lock_wait.is_some() && !state.failed {
+        connection.statement("SET LOCAL lock_timeout TO DEFAULT", |_| {})?;
+    }
+    done
 }
 
 /// FetchStats after part, until there are no more rows or nobody wants them.
@@ -178,17 +187,21 @@ pub(crate) fn prepare<'a>(
 ) -> Result<PreparedQuery<'a>> {
     match *source {
         Source::Select(select) => {
+            select.check_lock(state.open)?;
             let statement = bobak_sql::select(SQL, select);
             let prepared = state
                 .prepare(connection, &statement.text, &[])
                 .map_err(|error| locate(error, &select.table))?;
             let parameters = statement.parameters;
-            let (table, may_fail) = (Some(&select.table), select.is_grouped());
-            Ok(PreparedQuery { prepared, parameters, table, may_fail })
+            let may_fail = select.is_grouped() || select.lock.is_some();
+            let (table, lock_wait) =
+                (Some(&select.table), select.lock.and_then(RowLock::wait_millis));
+            Ok(PreparedQuery { prepared, parameters, table, may_fail, lock_wait })
         }
         Source::Sql { text, parameters } => {
             let (prepared, parameters) = sql_text::prepare(state, connection, text, parameters)?;
-            Ok(PreparedQuery { prepared, parameters, table: None, may_fail: true })
+            let table = None;
+            Ok(PreparedQuery { prepared, parameters, table, may_fail: true, lock_wait: None })
         }
     }
 }

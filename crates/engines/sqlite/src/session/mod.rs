@@ -41,6 +41,8 @@ pub(crate) struct SqliteSession<'e> {
     next_cursor: Cell<u64>,
     /// See [`Session::in_transaction`].
     in_transaction: Cell<bool>,
+    /// Whether the open transaction can write.
+    writes: Cell<bool>,
     /// Decides which SQL text may run.
     authorizer: RefCell<Option<Arc<dyn SqlAuthorizer>>>,
 }
@@ -77,6 +79,7 @@ impl<'e> SqliteSession<'e> {
             cursors: RefCell::default(),
             next_cursor: Cell::new(1),
             in_transaction: Cell::new(false),
+            writes: Cell::new(false),
             authorizer: RefCell::default(),
         }
     }
@@ -353,6 +356,7 @@ impl Session for SqliteSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        self.check_lock(source)?;
         let statement = query::statement(source);
         let (sql, values) = (&statement.text, &statement.parameters);
         let table = query::table_of(source);
@@ -387,6 +391,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        self.check_lock(source)?;
         let statement = query::statement(source);
         let (sql, values) = (&*statement.text, &*statement.parameters);
         let (cursor, columns) = match source {
@@ -474,19 +479,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn begin_replay(&self, tables: &[&str]) -> Result<()> {
-        let pooled = || {
-            let mut pooled = self.engine.write()?;
-            pooled.begin_replay();
-            Ok(pooled)
-        };
-        self.begin_on(pooled, &["BEGIN IMMEDIATE"])?;
-        let mut using = self.connection(AccessMode::Write)?;
-        let dropped = using.get().drop_triggers(tables);
-        drop(using);
-        if dropped.is_err() {
-            self.control(TransactionControl::Rollback)?;
-        }
-        dropped
+        self.begin_replaying(tables)
     }
 
     fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()> {

@@ -5,7 +5,9 @@ use super::{SessionState, SqliteSession};
 use crate::connection::is_no_transaction;
 use crate::error::{misuse, translate};
 use crate::pool::PooledConnection;
-use bobak_core::{Interrupt, Result, ValueRef};
+use bobak_core::{
+    Error, ErrorKind, Interrupt, Result, Session, Source, TransactionControl, ValueRef,
+};
 
 impl<'e> SqliteSession<'e> {
     pub(super) fn begin_on(
@@ -31,6 +33,35 @@ impl<'e> SqliteSession<'e> {
         begin.iter().try_for_each(|sql| pooled.run(sql))?;
         using.in_transaction = true;
         self.in_transaction.set(true);
+        self.writes.set(begin.contains(&"BEGIN IMMEDIATE"));
+        Ok(())
+    }
+
+    /// Begins a transaction without the tables' triggers: see [`Session::begin_replay`].
+    pub(super) fn begin_replaying(&self, tables: &[&str]) -> Result<()> {
+        let pooled = || {
+            let mut pooled = self.engine.write()?;
+            pooled.begin_replay();
+            Ok(pooled)
+        };
+        self.begin_on(pooled, &["BEGIN IMMEDIATE"])?;
+        let mut using = self.connection(AccessMode::Write)?;
+        let dropped = using.get().drop_triggers(tables);
+        drop(using);
+        if dropped.is_err() {
+            self.control(TransactionControl::Rollback)?;
+        }
+        dropped
+    }
+
+    /// Checks that a query can lock rows, if it does. The writing transaction holds the lock of the whole database.
+    pub(super) fn check_lock(&self, source: &Source<'_>) -> Result<()> {
+        let Source::Select(select) = source else { return Ok(()) };
+        select.check_lock(self.in_transaction.get())?;
+        if select.lock.is_some() && !self.writes.get() {
+            let message = "the transaction is read-only, so it can't lock rows";
+            return Err(Error::new(ErrorKind::ReadOnly, message).in_table(select.table.name()));
+        }
         Ok(())
     }
 

@@ -48,6 +48,7 @@ fn filter(text: &str) {
         order: Vec::new(),
         limit: None,
         offset: 0,
+        lock: None,
     };
     // Whatever was read can be said in SQL, and be asked of an engine.
     let _ = bobak_sql::select(Dialect::Sqlite, &select);

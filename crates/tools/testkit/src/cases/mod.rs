@@ -18,6 +18,7 @@ pub mod long_batches;
 pub mod patterns;
 pub mod readers;
 pub mod reopen;
+pub mod row_locks;
 pub mod rules;
 pub mod schema;
 pub mod selects;

@@ -117,7 +117,7 @@ impl fmt::Debug for Step {
 }
 
 fn show(f: &mut fmt::Formatter<'_>, what: &str, select: &Select) -> fmt::Result {
-    let Select { table, columns, condition, group, order, limit, offset } = select;
+    let Select { table, columns, condition, group, order, limit, offset, .. } = select;
     let order: Vec<_> = order
         .iter()
         .map(|step| format!("{}{}", step.column, if step.descending { " down" } else { "" }))
