@@ -5,12 +5,14 @@
 //!
 //! * [`Changes`] reads the changes of all or some tables in the order of their commits, and waits for
 //!   more.
+//! * [`Consumer`] is a reader with a name, whose position is stored.
 //! * [`ChangeLog`] reads the log of one table, such as the history of one row.
 //! * [`ActorEngine`] records an actor's name with every change.
 
 mod actor;
 mod boundary;
 mod change;
+mod consumer;
 mod log;
 mod page;
 mod reader;
@@ -19,6 +21,7 @@ mod row;
 pub use actor::ActorEngine;
 pub use boundary::last_id;
 pub use change::{Change, ChangeKind};
+pub use consumer::{Consumer, consumers, remove_consumer};
 pub use log::{
     ChangeLog, TableLayout, TrackedTable, check_capture, compare_number, is_tracked, last_up_to,
     layouts, logs, logs_in, tracked, unchecked_logs,

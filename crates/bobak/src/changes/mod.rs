@@ -6,6 +6,7 @@
 //! lasts until [`Db::untrack_table`](crate::Db::untrack_table).
 //!
 //! * [`Db::changes`](crate::Db::changes) reads changes, and waits for more.
+//! * [`Db::consumer`](crate::Db::consumer) delivers each change at least once, also after a crash.
 //! * [`Table::history`](crate::Table::history) lists the changes of one record, and
 //!   [`Table::as_of`](crate::Table::as_of) returns its state at a moment.
 //! * [`Db::with_actor`](crate::Db::with_actor) records who makes changes.
@@ -15,7 +16,7 @@ mod history;
 mod track;
 
 pub use bobak_changes::{
-    Change, ChangeKind, ChangePage, Changes, ChangesIter, TransactionBoundary,
+    Change, ChangeKind, ChangePage, Changes, ChangesIter, Consumer, TransactionBoundary,
 };
 pub use bobak_operations::retention::Keep;
 pub use history::Revision;

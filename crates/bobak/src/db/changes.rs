@@ -2,8 +2,8 @@
 
 use super::Db;
 use crate::changes::{Changes, Keep, TrackOptions};
-use bobak_changes::{ActorEngine, is_tracked, tracked};
-use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
+use bobak_changes::{ActorEngine, Consumer, consumers, is_tracked, remove_consumer, tracked};
+use bobak_core::{Error, ErrorKind, Record, Result, SchemaChange, TableSchema};
 use bobak_operations::retention;
 use bobak_sql::changes_rows;
 use std::sync::Arc;
@@ -47,6 +47,59 @@ impl Db {
     /// `Config` if there is no engine with this name.
     pub fn changes_on(&self, engine: &str) -> Result<Changes> {
         Ok(Changes::of(self.engine_named(engine)?))
+    }
+
+    /// A named reader of the committed changes of a record type, whose position is stored in the database of its table: each
+    /// change is delivered at least once, also if the program is killed. See [`Consumer`].
+    ///
+    /// ```
+    /// use bobak::prelude::*;
+    /// use bobak::changes::TrackOptions;
+    /// use std::time::Duration;
+    /// #[derive(Record)]
+    /// struct Order { id: i64, mail: String }
+    ///
+    /// let db = Db::builder().track::<Order>(TrackOptions::new()).open("sqlite::memory:")?;
+    /// db.create_missing_tables()?;
+    /// db.table()?.insert(&Order { id: 0, mail: "ada@example.org".into() })?;
+    ///
+    /// let mut sent = Vec::new();
+    /// let mut mailer = db.consumer::<Order>("mailer")?;
+    /// mailer.run(Duration::ZERO, |change| {
+    ///     if let Some(order) = change.after_as::<Order>()? {
+    ///         sent.push(order.mail); // after `Ok` the change is acknowledged
+    ///     }
+    ///     Ok::<_, Error>(())
+    /// })?;
+    /// assert_eq!(sent, ["ada@example.org"]);
+    /// assert_eq!(db.consumers()?, [("mailer".to_owned(), 1)]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Schema` if the record is not registered, or its table is not tracked; `TooLong` for a name of more than 100
+    /// characters; those of the engine.
+    pub fn consumer<T: Record>(&self, name: &str) -> Result<Consumer> {
+        let engine = self.catalog().bind::<T>()?;
+        Consumer::open(Arc::clone(self.catalog().engine(engine)?), name, &[T::TABLE])
+    }
+
+    /// The consumers of the main engine's changes with their positions, by name: changes up to the smallest one may be
+    /// [pruned](Self::prune_changes).
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn consumers(&self) -> Result<Vec<(String, u64)>> {
+        consumers(&*self.main_engine()?)
+    }
+
+    /// Removes a consumer of the main engine's changes; returns whether there was one. Under the same name, a new one
+    /// begins with the first change.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn remove_consumer(&self, name: &str) -> Result<bool> {
+        remove_consumer(&*self.main_engine()?, name)
     }
 
     /// Tracks a table of the main engine from now on. If it is tracked already, its change log is adapted to the table,

@@ -13,6 +13,7 @@ mod batches;
 #[cfg(feature = "cache")]
 mod cache;
 mod change_capture;
+mod consumers; // of changes, by name, and killed
 mod copy;
 mod copy_foreign;
 mod copy_samples;

@@ -25,6 +25,8 @@ pub const COUNTER_TABLE: &str = "bobak_feed";
 pub const TRACKED_TABLE: &str = "bobak_tracked";
 /// The table in which a replica stores its position in the source's change log.
 pub const REPLICA_TABLE: &str = "bobak_follow";
+/// The table in which consumers store their positions.
+pub const CONSUMER_TABLE: &str = "bobak_consumer";
 /// The prefix of a log's name; the name of its table follows.
 pub const LOG_PREFIX: &str = "bobak_log_";
 /// The number of a log's columns before those of its table.
@@ -90,7 +92,8 @@ pub fn is_change_log_table(table: &str) -> bool {
         table.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
     let is = |name: &&str| table.eq_ignore_ascii_case(name);
-    [COUNTER_TABLE, TRACKED_TABLE, LAYOUT_TABLE, REPLICA_TABLE].iter().any(is) || begins(LOG_PREFIX)
+    let own = [COUNTER_TABLE, TRACKED_TABLE, LAYOUT_TABLE, REPLICA_TABLE, CONSUMER_TABLE];
+    own.iter().any(is) || begins(LOG_PREFIX)
 }
 
 /// The log of a table. If `history` is set, it has an index over the key before and one over the key
@@ -225,6 +228,19 @@ pub fn replica_schema() -> &'static Arc<TableSchema> {
             .column(ColumnSchema::new("filled", Type::I64))
             .column(ColumnSchema::of::<String>("tables"));
         fixed(table)
+    })
+}
+
+/// The schema of [`CONSUMER_TABLE`]: for each consumer the number of the last change that it acknowledged.
+#[must_use]
+pub fn consumer_schema() -> &'static Arc<TableSchema> {
+    static SCHEMA: OnceLock<Arc<TableSchema>> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let table = TableSchema::builder(CONSUMER_TABLE)
+            .column(ColumnSchema::of::<String>("name").max_chars(100))
+            .column(ColumnSchema::new("place", Type::I64))
+            .key(["name"]);
+        Arc::new(table.build().expect("the schemas of the change log are valid"))
     })
 }
 
