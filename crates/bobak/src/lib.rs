@@ -157,9 +157,9 @@ pub mod types {
 pub mod engine {
     pub use bobak_core::{
         Assign, BackupContent, BackupJob, BulkChange, Capabilities, Comparison, Condition, Cursor,
-        CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, RowBuffer, Run, SchemaChange,
-        Select, Session, SessionLayer, Source, TransactionControl, Verb, Write, WriteBatch,
-        choices, codec, prepare_batched, prepare_insert, prepare_update, settings,
+        CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, Join, RowBuffer, Run,
+        SchemaChange, Select, Session, SessionLayer, Source, TransactionControl, Verb, Write,
+        WriteBatch, choices, codec, prepare_batched, prepare_insert, prepare_update, settings,
     };
     #[cfg(feature = "kv")]
     pub use bobak_kv as kv;

@@ -3,6 +3,9 @@
 use crate::handle::SessionSource;
 use bobak_core::{Condition, Error, Expr, Result, Row, Select, Session, Source, SubQuery};
 
+/// The index of no engine.
+pub(crate) const NO_ENGINE: usize = usize::MAX;
+
 impl SessionSource<'_> {
     /// The query with conditions that this source's engine takes.
     pub(crate) fn with_values_of_subqueries(&self, select: Select) -> Result<Select> {
@@ -19,8 +22,8 @@ impl SessionSource<'_> {
     }
 
     /// The condition with the values of each subquery that the engine at an index cannot run itself: because it has no
-    /// subqueries, or because another engine keeps the table.
-    fn replace_for(
+    /// subqueries, or because another engine keeps the table. With [`NO_ENGINE`], of all subqueries.
+    pub(crate) fn replace_for(
         &self,
         engine: usize,
         condition: Option<Condition>,
@@ -68,12 +71,19 @@ impl SessionSource<'_> {
     ) -> Result<()> {
         let engine = self.engines().engine_with(&select.table, self.engine_index());
         select.condition = self.replace_for(engine, select.condition)?;
-        let mut run = |session: &dyn Session| session.query(&Source::Select(&select), row);
-        let done = if engine == self.engine_index() {
-            self.with(run)
-        } else {
-            run(&*self.engines().engine(engine)?.session()?)
-        };
-        done.map_err(|error: Error| error.in_table(select.table.name()))
+        let run = |session: &dyn Session| session.query(&Source::Select(&select), row);
+        self.with_engine(engine, run).map_err(|error: Error| error.in_table(select.table.name()))
+    }
+
+    /// Runs an operation on the engine at an index: in the session of this source if it is the same engine.
+    pub(crate) fn with_engine<R>(
+        &self,
+        engine: usize,
+        run: impl FnOnce(&dyn Session) -> Result<R>,
+    ) -> Result<R> {
+        if engine == self.engine_index() {
+            return self.with(run);
+        }
+        run(&*self.engines().engine(engine)?.session()?)
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn push_mysql(
 }
 
 fn fold(writer: &mut Writer<'_>, column: &ColumnSchema, collation: Collation) {
-    let name = crate::quote(writer.dialect, &column.name);
+    let name = writer.quoted_column(&column.name);
     writer.raw(&folded(writer.dialect, collation, &name));
 }
 

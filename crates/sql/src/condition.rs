@@ -221,7 +221,7 @@ fn push_like<'a>(
         writer.owned_value(pattern).raw("::text ESCAPE '|'");
     } else {
         let column = table.columns().get(column).map_or("", |column| column.name.as_ref());
-        let name = crate::quote(writer.dialect, column);
+        let name = writer.quoted_column(column);
         writer.raw(&folded(writer.dialect, Collation::NoCase, &name)).raw(" LIKE ");
         writer.owned_value(pattern).raw(" ESCAPE '|'");
     }
@@ -324,6 +324,7 @@ fn push_in_query<'a>(
         };
     };
     push(writer, table, column);
+    let outer = writer.table.take();
     // MariaDB does not delete from a table that a subquery reads, unless the result is kept first.
     let derived = writer.is_change && writer.dialect.is_mysql();
     writer.raw(if derived { " IN (SELECT * FROM (SELECT " } else { " IN (SELECT " });
@@ -339,6 +340,7 @@ fn push_in_query<'a>(
         writer.raw(")");
     }
     writer.raw(if derived { ") AS found)" } else { ")" });
+    writer.table = outer;
 }
 
 /// How every value of the column compares with a value that the server's type has not.

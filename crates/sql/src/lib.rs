@@ -22,7 +22,7 @@
 //! statement only, and the fuzz target `schema-sql` checks the texts.
 //!
 //! Reading order: [`Dialect`] → the writer → [`declared_type`] and [`create_table`] → [`insert`],
-//! [`update`], [`delete`], [`get`] → conditions → [`select`] → [`change`].
+//! [`update`], [`delete`], [`get`] → conditions → [`select`] → [`join()`] → [`change`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -40,6 +40,7 @@ mod default;
 mod dialect;
 mod feed;
 mod index_name;
+mod join;
 mod literal;
 mod mysql;
 mod mysql_schema;
@@ -70,6 +71,7 @@ pub use index_name::{
     existing_index, index_name, note_index_name, split_index_comment, substitute_index_name,
     substitute_index_names,
 };
+pub use join::join;
 pub use mysql::{FOLDED, folded};
 pub use mysql_schema::FOLDED_KEY;
 pub use remark::{MetadataComment, parse_metadata_comment};

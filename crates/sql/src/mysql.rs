@@ -66,7 +66,7 @@ impl<'a> Writer<'a> {
         match table.columns().get(place) {
             Some(column) if is_folded(self.dialect, column) => {
                 let name = format!("{FOLDED}{}", column.name);
-                self.name(&name)
+                self.column_name(&name)
             }
             _ => self.column(table, place),
         }

@@ -24,13 +24,13 @@ pub fn select<'a>(dialect: Dialect, select: &'a Select) -> Statement<'a> {
     } else {
         push_plain(&mut writer, select);
     }
-    push_limit(&mut writer, select);
+    push_limit(&mut writer, select.limit, select.offset);
     push_lock(&mut writer, select);
     writer.finish()
 }
 
 /// Whether equal values of the column may look different.
-fn looks_differ(table: &TableSchema, place: usize) -> bool {
+pub(crate) fn looks_differ(table: &TableSchema, place: usize) -> bool {
     table.columns().get(place).is_some_and(|column| {
         column.collation != Collation::Binary || column.storage == Storage::Any
     })
@@ -371,22 +371,22 @@ fn push_lock(writer: &mut Writer<'_>, select: &Select) {
     }
 }
 
-fn push_limit(writer: &mut Writer<'_>, select: &Select) {
+pub(crate) fn push_limit(writer: &mut Writer<'_>, limit: Option<u64>, offset: u64) {
     let rows = |rows: u64| ValueRef::Int(i64::try_from(rows).unwrap_or(i64::MAX));
-    match (writer.dialect, select.limit) {
+    match (writer.dialect, limit) {
         (_, Some(limit)) => {
             writer.raw(" LIMIT ").value(rows(limit));
         }
         // An offset can't stand alone.
-        (Dialect::Sqlite, None) if select.offset > 0 => {
+        (Dialect::Sqlite, None) if offset > 0 => {
             writer.raw(" LIMIT -1");
         }
-        (Dialect::MariaDb | Dialect::MySql, None) if select.offset > 0 => {
+        (Dialect::MariaDb | Dialect::MySql, None) if offset > 0 => {
             writer.raw(" LIMIT 18446744073709551615");
         }
         (_, None) => {}
     }
-    if select.offset > 0 {
-        writer.raw(" OFFSET ").value(rows(select.offset));
+    if offset > 0 {
+        writer.raw(" OFFSET ").value(rows(offset));
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Writer<'a> {
     pub dialect: Dialect,
     /// Whether the statement updates or deletes rows.
     pub is_change: bool,
+    /// The index of the table in a join: its alias goes before the names of columns.
+    pub table: Option<usize>,
     text: String,
     parameters: Vec<Value<'a>>,
     placeholders: usize,
@@ -30,6 +32,7 @@ impl<'a> Writer<'a> {
         Self {
             dialect,
             is_change: false,
+            table: None,
             text: String::with_capacity(128),
             parameters: Vec::new(),
             placeholders: 0,
@@ -51,7 +54,28 @@ impl<'a> Writer<'a> {
     /// rejects it.
     pub fn column(&mut self, table: &TableSchema, place: usize) -> &mut Self {
         let column = table.columns().get(place);
-        self.name(column.map_or("", |column| column.name.as_ref()))
+        self.column_name(column.map_or("", |column| column.name.as_ref()))
+    }
+
+    /// The name of a column, after the alias of its table in a join.
+    pub fn column_name(&mut self, name: &str) -> &mut Self {
+        if let Some(table) = self.table {
+            self.alias(table).raw(".");
+        }
+        self.name(name)
+    }
+
+    /// As [`column_name`](Self::column_name), as a text of its own.
+    pub fn quoted_column(&self, name: &str) -> String {
+        let mut quoted = Writer::new(self.dialect);
+        quoted.table = self.table;
+        quoted.column_name(name);
+        quoted.text
+    }
+
+    /// The name of a table in a join.
+    pub fn alias(&mut self, table: usize) -> &mut Self {
+        self.raw(&format!("t{table}"))
     }
 
     /// Columns' names, parted by commas.

@@ -6,7 +6,7 @@ use crate::batch::{Batch, BatchOptions, BatchReport};
 use crate::workers::Workers;
 use crate::write_queue::{GROUP_LIMITS, OnDrop, WriteQueue};
 use crate::{Db, Parameters, Transaction};
-use bobak_core::{Error, ErrorKind, FromRow, Record, Result};
+use bobak_core::{Error, ErrorKind, FromRow, JoinQuery, Record, Result};
 use std::sync::Arc;
 
 /// A [`Db`] for async code. Cheap to clone. See the [module](crate::aio).
@@ -143,6 +143,19 @@ impl AsyncDb {
             fill(&mut batch)?;
             batch.finish()
         })
+    }
+
+    /// The rows of a join: see [`Db::list`].
+    ///
+    /// # Errors
+    /// As [`Db::list`].
+    pub fn list<L, R>(&self, query: &JoinQuery<L, R>) -> DbFuture<Result<Vec<R>>>
+    where
+        L: 'static,
+        R: Send + 'static,
+    {
+        let query = query.clone();
+        self.run(move |db| db.list(&query))
     }
 
     /// Runs SQL and reads all rows: see [`Db::sql`].

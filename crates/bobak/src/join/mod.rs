@@ -1,13 +1,17 @@
-//! Runs joins on any engine, and over several: one query for each table, joined in memory.
+//! Runs joins: as one statement if one engine keeps all tables and runs the join; else one query for each table, joined in
+//! memory.
 
 mod calculation;
 mod groups;
+mod subqueries;
 mod tuples;
 
 use crate::db::Db;
 use crate::handle::{EngineHandle, EngineSet, SessionSource};
 use crate::shape::in_snapshot;
+use crate::subqueries::NO_ENGINE;
 use crate::transaction::Transaction;
+use bobak_core::join::JoinTable;
 use bobak_core::{Interrupt, Join, JoinQuery, Result, Row, Value};
 use calculation::{Evaluate, all_hold};
 use groups::GroupRow;
@@ -17,6 +21,39 @@ use tuples::JoinedTuples;
 
 /// Calls `row` with the rows of a join until it returns `false`.
 fn run(
+    source: &SessionSource<'_>,
+    join: &Join,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    if run_on_engine(source, join, row)? {
+        return Ok(());
+    }
+    in_snapshot(source, |source| {
+        run_here(source, &subqueries::replace(source, NO_ENGINE, join)?, row)
+    })
+}
+
+/// Lets the engine that keeps all tables run the join; `false` if there is none, or it does not run this one.
+fn run_on_engine(
+    source: &SessionSource<'_>,
+    join: &Join,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<bool> {
+    let engines = source.engines();
+    let keeping = |table: &JoinTable| engines.engine_with(&table.table, source.engine_index());
+    let mut kept = join.tables.iter().map(keeping);
+    let Some(engine) = kept.next().filter(|engine| kept.all(|other| other == *engine)) else {
+        return Ok(false);
+    };
+    if !engines.engine(engine)?.capabilities().subqueries {
+        return Ok(false);
+    }
+    let join = subqueries::replace(source, engine, join)?;
+    source.with_engine(engine, |session| session.join(&join, row))
+}
+
+/// Reads the tables, and joins, groups and sorts the rows.
+fn run_here(
     source: &SessionSource<'_>,
     join: &Join,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
@@ -71,11 +108,9 @@ fn compare_keys(join: &Join, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
 fn list<L, R>(source: &SessionSource<'_>, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
     let join = query.to_join()?;
     let mut rows = Vec::new();
-    in_snapshot(source, |source| {
-        run(source, &join, &mut |row| {
-            rows.push(query.read(row)?);
-            Ok(true)
-        })
+    run(source, &join, &mut |row| {
+        rows.push(query.read(row)?);
+        Ok(true)
     })?;
     Ok(rows)
 }
@@ -83,9 +118,10 @@ fn list<L, R>(source: &SessionSource<'_>, query: &JoinQuery<L, R>) -> Result<Vec
 impl Db {
     /// The rows of a [join](JoinQuery), all at once.
     ///
-    /// The records may be on different engines. Bobak reads each record's table by one query, of the rows that are linked to
-    /// those read before, and joins them in memory. All queries see one state of the main record's engine if it has
-    /// read-only transactions, as SQLite has.
+    /// SQLite, PostgreSQL and MariaDB run a join of their own tables as one statement. On other engines, over several
+    /// engines, and where an engine would calculate otherwise than Bobak, as with sums of floats, Bobak reads each table by
+    /// one query, of the rows that are linked to those read before, and joins them in memory. All queries see one state of
+    /// the main record's engine if it has read-only transactions, as SQLite has.
     ///
     /// ```
     /// use bobak::prelude::*;

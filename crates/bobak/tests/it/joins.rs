@@ -2,7 +2,7 @@
 
 use crate::engines::on_each;
 use bobak::prelude::*;
-use bobak::query::{AnyOf, whole};
+use bobak::query::{AnyOf, Filter, whole};
 use bobak::relation::ToMany;
 
 #[derive(Record, Debug, Clone, PartialEq)]
@@ -92,12 +92,13 @@ fn fill(db: &Db) {
 }
 
 /// What holds on every engine. The last one writes.
-const CHECKS: [fn(&Db); 7] = [
+const CHECKS: [fn(&Db); 8] = [
     sums_of_groups_are_sorted_and_filtered,
     aggregates_without_a_group_have_one_row,
     left_joins_keep_records_without_related_ones,
     columns_of_left_joined_records_may_be_missing,
     filters_of_several_records_and_expressions,
+    filters_through_relations,
     errors_name_what_is_wrong,
     joins_in_a_transaction_see_its_writes,
 ];
@@ -275,6 +276,46 @@ fn records_of_two_engines_are_joined() {
     let counts = Query::<Customer>::all().join(orders).group_by(Customer::NAME);
     let counts = counts.select((Customer::NAME, bobak::count::<SideOrder>()));
     assert_eq!(db.list(&counts).unwrap(), [("Anna".to_owned(), 1), ("Bob".to_owned(), 2)]);
+}
+
+/// A filter of a joined record can be about records related to it.
+fn filters_through_relations(db: &Db) {
+    let lines = |query: bobak::query::JoinQuery<_, i64>| db.list(&query).unwrap();
+    let all = || Query::<Line>::all().left_join(Line::PRODUCT).join(Line::ORDER);
+    let of_bern = Line::ORDER.as_many().then(Order::CUSTOMER).any(Customer::CITY.eq("Bern"));
+    assert_eq!(lines(all().and(of_bern.clone()).select(Line::ID)), [100, 101, 102]);
+    assert_eq!(lines(all().and(of_bern.clone().not()).select(Line::ID)), [103]);
+    let query = Query::filter(of_bern.clone()).join(Line::ORDER);
+    assert_eq!(db.list(&query.select(Line::ID)).unwrap(), [100, 101, 102]);
+
+    let large = Order::LINES.all(Line::PRICE.gt(money("2.40")));
+    let orders = |filter: Filter<Order>| lines(all().and(filter).select(Line::ID));
+    assert_eq!(orders(large.clone()), [100, 101]);
+    assert_eq!(orders(Order::LINES.none(Line::PRICE.gt(money("1")))), [103]);
+    assert_eq!(
+        orders(Order::CUSTOMER.has(Customer::ORDERS.any(Order::ID.eq(11)))),
+        [100, 101, 102]
+    );
+    let either = AnyOf((Product::NAME.eq("cup"), Order::CUSTOMER.has(Customer::NAME.eq("Dora"))));
+    assert_eq!(lines(all().and(either).select(Line::ID)), [101, 103]);
+
+    let lined = Query::<Customer>::all().left_join_where(Customer::ORDERS, large);
+    let lined = lined.select((Customer::ID, Order::ID));
+    let expected = [(1, Some(10)), (2, Some(12)), (3, None), (4, None)];
+    assert_eq!(db.list(&lined).unwrap(), expected);
+}
+
+#[cfg(feature = "async")]
+#[test]
+fn joins_are_listed_async() {
+    on_each(|place| {
+        let db = place.open(model());
+        fill(&db);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let query = Query::<Order>::all().join(Order::CUSTOMER).select(Customer::NAME);
+        let names = bobak::aio::AsyncDb::new(db.clone()).unwrap().list(&query);
+        assert_eq!(runtime.block_on(names).unwrap(), db.list(&query).unwrap());
+    });
 }
 
 fn errors_name_what_is_wrong(db: &Db) {

@@ -32,6 +32,7 @@ mod front_page;
 mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
+mod join_paths; // joins as statements, and in this process
 mod joins; // typed
 mod link_writes; // added, removed and replaced
 #[cfg(all(feature = "postgres", feature = "mysql"))]

@@ -6,9 +6,9 @@
 
 use crate::change_log::Trigger;
 use crate::{
-    BackupContent, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate, OnError, Outcome,
-    Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
-    SqlAuthorizer, TableSchema, TransactionControl, Value, Write, WriteBatch,
+    BackupContent, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate, Join, OnError,
+    Outcome, Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
+    Source, SqlAuthorizer, TableSchema, TransactionControl, Value, Write, WriteBatch,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -101,6 +101,9 @@ layer! {
 
 layer! {
     /// A session in front of another session. Its implementors are [`Session`]s.
+    ///
+    /// A layer that restricts or changes the rows of [`query`](SessionLayer::query) overrides
+    /// [`join`](SessionLayer::join), too: the default runs joins in the inner session.
     SessionLayer: Send => Session, &(dyn Session + '_), "The session behind this one.";
     delegates {
         fn control(&self, step: TransactionControl<'_>) -> Result<()>;
@@ -111,6 +114,11 @@ layer! {
             source: &Source<'_>,
             row: &mut dyn FnMut(&dyn Row) -> Result<bool>
         ) -> Result<()>;
+        fn join(
+            &self,
+            join: &Join,
+            row: &mut dyn FnMut(&dyn Row) -> Result<bool>
+        ) -> Result<bool>;
         fn tables(&self) -> Result<Vec<TableSchema>>;
         fn views(&self) -> Result<Vec<TableSchema>>;
         fn alter(&self, changes: &[SchemaChange]) -> Result<()>;

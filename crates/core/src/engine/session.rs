@@ -3,7 +3,7 @@
 use super::fallback;
 use crate::change_log::{Trigger, counter_schema};
 use crate::{
-    Assign, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
+    Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, SchemaDetails, SideEffects, Source, SqlAuthorizer, TableSchema,
     TransactionControl, Value, Write, WriteBatch,
 };
@@ -53,6 +53,22 @@ pub trait Session: Send {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()>;
+
+    /// Runs a join of the engine's own tables and passes its rows to `row` one by one, until `row` returns `false`.
+    /// Returns `false`, before any I/O, if the engine does not run this join: the caller then reads the tables by
+    /// queries and joins the rows itself. Default: that.
+    ///
+    /// The rows MUST be those that the caller would make, in the same order. An error of a calculation in a row that
+    /// the filters, the offset or the limit leave out MAY be returned.
+    ///
+    /// An engine that restricts which rows a query reads MUST do so here, or return `false`.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query); `OutOfRange` for a number that is too large.
+    fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
+        let _ = (join, row);
+        Ok(false)
+    }
 
     /// Required. Lists the tables, in any order; inside a transaction, those it sees. The change
     /// log's [own tables](crate::change_log::is_change_log_table) are left out.

@@ -5,7 +5,7 @@ mod cursor;
 mod query;
 mod transaction;
 
-use self::query::{reject_control, schema_in_transaction, statement_of};
+use self::query::{QueryStatement, reject_control, schema_in_transaction, statement_of};
 use crate::batch;
 use crate::connection::Connection;
 use crate::connection::pool::PooledConnection;
@@ -19,9 +19,9 @@ use crate::session::transaction::OpenTransaction;
 use crate::sql_texts::SqlTextKind;
 use crate::values::encode::{encode, plain_all};
 use bobak_core::{
-    Assign, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter,
-    Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
-    TransactionControl, Value, Write, WriteBatch,
+    Assign, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome,
+    Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
+    TableSchema, TransactionControl, Value, Write, WriteBatch,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -83,6 +83,25 @@ impl<'e> MySqlSession<'e> {
             self.forget(pooled);
         }
         done
+    }
+
+    /// Runs a query and hands its rows out.
+    fn run_query(
+        &self,
+        statement: &QueryStatement<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let handed = Cell::new(false);
+        self.run(
+            Phase::Read,
+            || !handed.get(),
+            |connection| {
+                query::run(connection, statement, &mut |lent| {
+                    handed.set(true);
+                    row(lent)
+                })
+            },
+        )
     }
 
     /// Whether the connection was gone before it was used.
@@ -332,18 +351,13 @@ impl Session for MySqlSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let (handed, inside) = (Cell::new(false), self.in_transaction.get());
-        self.run(
-            Phase::Read,
-            || !handed.get(),
-            |connection| {
-                let statement = statement_of(connection.flavour.dialect, source, inside)?;
-                query::run(connection, &statement, &mut |lent| {
-                    handed.set(true);
-                    row(lent)
-                })
-            },
-        )
+        let inside = self.in_transaction.get();
+        self.run_query(&statement_of(self.engine.dialect, source, inside)?, row)
+    }
+
+    fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
+        let Some(statement) = query::join_of(self.engine.dialect, join) else { return Ok(false) };
+        self.run_query(&statement, row).map(|()| true)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

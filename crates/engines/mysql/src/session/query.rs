@@ -5,7 +5,7 @@ use crate::connection::placeholders;
 use crate::values::decode::BorrowedRow;
 use crate::values::encode::{self, plain_all};
 use bobak_core::{
-    Error, ErrorKind, Parameter, Result, ResultColumn, Row, RowLock, Source, TableSchema,
+    Error, ErrorKind, Join, Parameter, Result, ResultColumn, Row, RowLock, Source, TableSchema,
 };
 use bobak_sql::{Dialect, Statement, first_word};
 use mysql::Value as Wire;
@@ -48,6 +48,17 @@ pub(crate) fn statement_of<'a>(
             Ok(QueryStatement { table: None, text, parameters, columns: None })
         }
     }
+}
+
+/// The statement of a join; `None` if the server would calculate otherwise than Bobak.
+pub(crate) fn join_of(dialect: Dialect, join: &Join) -> Option<QueryStatement<'static>> {
+    let Statement { text, parameters } = bobak_sql::join(dialect, join)?;
+    Some(QueryStatement {
+        table: join.tables.first().map(|first| Arc::clone(&first.table)),
+        text: text.into(),
+        parameters: plain_all(&parameters),
+        columns: None,
+    })
 }
 
 /// Runs the statement and hands its rows out.

@@ -14,9 +14,10 @@ use self::state::SessionState;
 use crate::batch;
 use crate::database::Database;
 use crate::schema::{alter, catalog, details};
+use crate::table_info::SQL;
 use bobak_core::{
-    BulkChange, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result, Row,
-    RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
+    BulkChange, Cursor, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter, Result,
+    Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
     TransactionControl, Value, Write, WriteBatch,
 };
 use std::cell::{Cell, RefCell, RefMut};
@@ -112,6 +113,14 @@ impl Session for PgSession<'_> {
     ) -> Result<()> {
         let mut state = self.state()?;
         state.with(|state, connection| query::run(state, connection, source, row))
+    }
+
+    fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
+        let Some(statement) = bobak_sql::join(SQL, join) else { return Ok(false) };
+        let joined = query::JoinStatement { join, statement: &statement };
+        let mut state = self.state()?;
+        state.with(|state, connection| query::run_join(state, connection, &joined, row))?;
+        Ok(true)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

@@ -10,7 +10,8 @@ use crate::session::fetch::{self, FetchEnd, FetchStats};
 use crate::session::sql_text;
 use crate::session::state::{RELEASE, SAVEPOINT, SessionState};
 use crate::table_info::SQL;
-use bobak_core::{Error, ErrorKind, Result, Row, RowLock, Source, TableSchema, Value};
+use bobak_core::{Error, ErrorKind, Join, Result, Row, RowLock, Source, TableSchema, Value};
+use bobak_sql::Statement;
 use std::sync::Arc;
 
 /// A query, prepared and ready to be bound.
@@ -95,9 +96,57 @@ pub(crate) fn run(
     source: &Source<'_>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    match run_once(state, connection, source, row) {
+    run_prepared(state, connection, row, |state, connection| prepare(state, connection, source))
+}
+
+/// Runs a join and calls `row` for each row.
+///
+/// # Errors
+/// As [`Session::join`](bobak_core::Session::join).
+pub(crate) fn run_join(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    join: &JoinStatement<'_>,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    run_prepared(state, connection, row, |state, connection| join.prepare(state, connection))
+}
+
+/// A join and its statement.
+pub(crate) struct JoinStatement<'a> {
+    pub join: &'a Join,
+    pub statement: &'a Statement<'a>,
+}
+
+impl<'a> JoinStatement<'a> {
+    fn prepare(
+        &self,
+        state: &mut SessionState<'_>,
+        connection: &mut Connection,
+    ) -> Result<PreparedQuery<'a>> {
+        let table = self.join.tables.first().map(|first| &first.table);
+        let prepared =
+            state.prepare(connection, &self.statement.text, &[]).map_err(|error| match table {
+                Some(table) => locate(error, table),
+                None => error,
+            })?;
+        let parameters = self.statement.parameters.clone();
+        Ok(PreparedQuery { prepared, parameters, table, may_fail: true, lock_wait: None })
+    }
+}
+
+/// Prepares a query and runs it; again if another program has changed its table since it was prepared.
+fn run_prepared<'a>(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    prepare: impl Fn(&mut SessionState<'_>, &mut Connection) -> Result<PreparedQuery<'a>>,
+) -> Result<()> {
+    let prepared = prepare(state, connection)?;
+    match run_once(state, connection, &prepared, row) {
         Err(error) if is_outdated(&error) && !state.open => {
-            run_once(state, connection, source, row)
+            let prepared = prepare(state, connection)?;
+            run_once(state, connection, &prepared, row)
         }
         done => done,
     }
@@ -106,10 +155,9 @@ pub(crate) fn run(
 fn run_once(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
-    source: &Source<'_>,
+    prepared_query: &PreparedQuery<'_>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    let prepared_query = prepare(state, connection, source)?;
     let guarded = state.open && prepared_query.may_fail;
     if let Some(millis) = prepared_query.lock_wait {
         connection.statement(&format!("SET LOCAL lock_timeout = {millis}"), |_| {})?;
@@ -119,7 +167,7 @@ fn run_once(
     }
     prepared_query.bind(connection, "")?;
     let mut spans = std::mem::take(&mut state.spans);
-    let done = hand_out(connection, &prepared_query, &mut spans, row, guarded);
+    let done = hand_out(connection, prepared_query, &mut spans, row, guarded);
     state.spans = spans;
     let done = state.settle(connection, done).map_err(|error| prepared_query.locate(error));
     if prepared_query.lock_wait.is_some() && !state.failed {

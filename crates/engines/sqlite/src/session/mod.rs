@@ -22,11 +22,13 @@ use crate::pool::PooledConnection;
 use crate::schema::{details, tables};
 use crate::session::database::Database;
 use bobak_core::{
-    BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
-    ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
-    SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write, WriteBatch,
+    BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
+    Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
+    Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write, WriteBatch,
 };
+use bobak_sql::Dialect;
 use cursor::{FetchOutput, OpenCursor, not_open};
+use query::SqlText;
 use session_connection::{AccessMode, SessionConnection};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -59,13 +61,6 @@ enum SessionState<'e> {
     Lost,
     /// An operation is running, further up the stack.
     Lent,
-}
-
-/// A program's SQL text, and the types of its parameters.
-#[derive(Clone, Copy, Debug)]
-struct SqlText<'a> {
-    sql: &'a str,
-    parameters: &'a [Type],
 }
 
 /// A cursor over an SQL text, the names of its columns, and what is known about their types.
@@ -388,6 +383,14 @@ impl Session for SqliteSession<'_> {
                 connection.each_row(sql, values, None, &mut typed_row)
             })
         })
+    }
+
+    fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
+        let Some(statement) = bobak_sql::join(Dialect::Sqlite, join) else { return Ok(false) };
+        let table = join.tables.first().map(|first| &*first.table);
+        let mut using = self.connection(AccessMode::Read)?;
+        let _callback = using.begin_callback()?;
+        using.get().each_row(&statement.text, &statement.parameters, table, row).map(|()| true)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

@@ -8,6 +8,13 @@ use bobak_core::{
 };
 use bobak_sql::{Dialect, Statement};
 
+/// A program's SQL text, and the types of its parameters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SqlText<'a> {
+    pub sql: &'a str,
+    pub parameters: &'a [Type],
+}
+
 /// A source as SQL.
 pub(crate) fn statement<'a>(source: &'a Source<'a>) -> Statement<'a> {
     match source {

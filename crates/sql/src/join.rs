@@ -1,0 +1,434 @@
+//! Joins as one statement.
+
+use crate::Dialect;
+use crate::condition::{operator, push_condition, push_stored};
+use crate::select::{looks_differ, push_limit};
+use crate::writer::{Statement, Writer};
+use bobak_core::join::{
+    CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinOrder,
+};
+use bobak_core::{
+    Collation, ColumnSchema, Comparison, Currency, Join, Storage, TableSchema, Type, Value,
+    ValueRef,
+};
+
+/// A join: its rows have the values of `join.columns`, in their order. All tables belong to the engine.
+///
+/// `None` if an expression would have another value in this dialect than in Bobak: sums and averages of floats, floats
+/// that a server calculates, groups of texts that are equal but look different, links between columns of different types.
+/// The caller then joins the rows itself.
+#[must_use]
+pub fn join<'a>(dialect: Dialect, join: &'a Join) -> Option<Statement<'a>> {
+    let mut writer = JoinWriter { writer: Writer::new(dialect), join, is_supported: true };
+    writer.push();
+    writer.is_supported.then(|| writer.writer.finish())
+}
+
+struct JoinWriter<'a> {
+    writer: Writer<'a>,
+    join: &'a Join,
+    is_supported: bool,
+}
+
+impl<'a> JoinWriter<'a> {
+    fn push(&mut self) {
+        let join = self.join;
+        self.raw("SELECT ");
+        self.list(", ", &join.columns, Self::push_selected);
+        self.push_tables();
+        self.push_conditions(" WHERE ", &join.filters, true);
+        if !join.group.is_empty() {
+            self.raw(" GROUP BY ");
+            self.list(", ", &join.group, |writer, column| writer.push_group(*column));
+        }
+        self.push_conditions(" HAVING ", &join.having, false);
+        if !join.order.is_empty() {
+            self.raw(" ORDER BY ");
+            self.list(", ", &join.order, Self::push_order);
+        }
+        push_limit(&mut self.writer, join.limit, join.offset);
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.writer.dialect
+    }
+
+    fn raw(&mut self, text: &str) {
+        self.writer.raw(text);
+    }
+
+    /// Notes what must hold for the dialect to run the join as Bobak does.
+    fn require(&mut self, holds: bool) {
+        self.is_supported &= holds;
+    }
+
+    fn list<T>(
+        &mut self,
+        between: &str,
+        items: impl IntoIterator<Item = T>,
+        mut push: impl FnMut(&mut Self, T),
+    ) {
+        for (at, item) in items.into_iter().enumerate() {
+            if at > 0 {
+                self.raw(between);
+            }
+            push(self, item);
+        }
+    }
+
+    /// Writes something about one table, with its alias before the names of its columns.
+    fn in_table(&mut self, index: usize, push: impl FnOnce(&mut Writer<'a>, &'a TableSchema)) {
+        match self.join.tables.get(index) {
+            Some(table) => {
+                self.writer.table = Some(index);
+                push(&mut self.writer, &table.table);
+                self.writer.table = None;
+            }
+            None => self.require(false),
+        }
+    }
+
+    fn push_column(&mut self, column: JoinColumn) {
+        self.in_table(column.table, |writer, table| {
+            writer.column(table, column.column);
+        });
+    }
+
+    /// The column's schema, if the dialect compares its values as Bobak does.
+    fn comparable(&mut self, column: JoinColumn) -> Option<&'a ColumnSchema> {
+        let is_sqlite = self.dialect() == Dialect::Sqlite;
+        let found = self.join.column(column).filter(|column| {
+            let is_plain = column.declared.is_none() && !column.is_kept_as_text();
+            column.storage != Storage::Any && (is_sqlite || is_plain)
+        });
+        self.require(found.is_some());
+        found
+    }
+
+    fn push_tables(&mut self) {
+        for (index, joined) in self.join.tables.iter().enumerate() {
+            let words = match &joined.link {
+                None => " FROM ",
+                Some(link) if link.is_left => " LEFT JOIN ",
+                Some(_) => " JOIN ",
+            };
+            self.writer.raw(words).name(joined.table.name()).raw(" AS ").alias(index);
+            let Some(link) = &joined.link else { continue };
+            let to = JoinColumn { table: index, column: link.to };
+            let (a, b) = (self.comparable(link.from), self.comparable(to));
+            self.require(a.zip(b).is_some_and(|(a, b)| are_linkable(a, b)));
+            self.raw(" ON ");
+            self.push_column(link.from);
+            self.raw(" = ");
+            self.push_column(to);
+            if let Some(condition) = &link.condition {
+                self.raw(" AND (");
+                self.in_table(index, |writer, table| push_condition(writer, table, condition));
+                self.raw(")");
+            }
+        }
+    }
+
+    fn push_conditions(&mut self, word: &str, conditions: &'a [JoinCondition], of_rows: bool) {
+        if conditions.is_empty() {
+            return;
+        }
+        self.raw(word);
+        self.list(" AND ", conditions, |writer, condition| {
+            writer.raw("(");
+            writer.push_condition(condition, of_rows);
+            writer.raw(")");
+        });
+    }
+
+    /// A condition over rows, or over groups.
+    fn push_condition(&mut self, condition: &'a JoinCondition, of_rows: bool) {
+        match condition {
+            JoinCondition::Row(table, condition) => {
+                self.require(of_rows);
+                self.in_table(*table, |writer, table| push_condition(writer, table, condition));
+            }
+            JoinCondition::Compare(left, comparison, right) => {
+                self.push_comparison(left, *comparison, right);
+            }
+            JoinCondition::AnyOf(parts) if parts.is_empty() => {
+                self.raw(self.dialect().truth(false));
+            }
+            JoinCondition::AnyOf(parts) => self.list(" OR ", parts, |writer, part| {
+                writer.raw("(");
+                writer.push_condition(part, of_rows);
+                writer.raw(")");
+            }),
+        }
+    }
+
+    fn push_comparison(&mut self, left: &'a JoinExpr, comparison: Comparison, right: &'a JoinExpr) {
+        let (Some(a), Some(b)) = (self.storage(left), self.storage(right)) else {
+            // NULL, which no row matches.
+            return self.raw(self.dialect().truth(false));
+        };
+        let are_numbers = |a| matches!(a, Storage::Int | Storage::Float);
+        let is_sqlite = self.dialect() == Dialect::Sqlite;
+        self.require(a == b || is_sqlite && are_numbers(a) && are_numbers(b));
+        self.push_compared(left);
+        self.raw(operator(comparison));
+        self.push_compared(right);
+    }
+
+    fn push_group(&mut self, column: JoinColumn) {
+        let (join, dialect) = (self.join, self.dialect());
+        let Some(schema) = self.comparable(column) else { return };
+        let Some(table) = join.tables.get(column.table).map(|table| &table.table) else { return };
+        // With the table's key in the group, the column has one value in each group.
+        let is_key = |&key: &usize| {
+            key != column.column
+                && join.group.contains(&JoinColumn { table: column.table, column: key })
+        };
+        let depends = !table.key().is_empty() && table.key().iter().all(is_key);
+        let differs = looks_differ(table, column.column);
+        let has_order = match schema.ty {
+            Type::Json => dialect == Dialect::Sqlite,
+            Type::F32 => !dialect.is_mysql(),
+            _ => true,
+        };
+        self.require(has_order && (depends || !differs));
+        self.push_column(column);
+        if dialect.is_mysql() && differs {
+            // What the groups may be sorted by.
+            self.raw(", ");
+            self.in_table(column.table, |writer, table| {
+                writer.compared(table, column.column);
+            });
+        }
+    }
+
+    fn push_order(&mut self, step: &'a JoinOrder) {
+        let nullable = match step.expr {
+            JoinExpr::Column(column) => {
+                let schema = self.comparable(column);
+                self.in_table(column.table, |writer, table| {
+                    writer.compared(table, column.column);
+                });
+                let joined = self.join.tables.get(column.table);
+                let is_left = joined.is_some_and(|t| t.link.as_ref().is_some_and(|l| l.is_left));
+                is_left || schema.is_none_or(|column| column.nullable)
+            }
+            // To a server, an order by a value may be one by the number of a column.
+            JoinExpr::Value(..) => return self.require(false),
+            _ => {
+                self.push_compared(&step.expr);
+                true
+            }
+        };
+        self.raw(match (step.descending, self.dialect()) {
+            (false, Dialect::Postgres) if nullable => " NULLS FIRST",
+            (true, Dialect::Postgres) if nullable => " DESC NULLS LAST",
+            (true, _) => " DESC",
+            (false, _) => "",
+        });
+    }
+
+    /// An expression as a column of the result.
+    fn push_selected(&mut self, expr: &'a JoinExpr) {
+        match expr {
+            JoinExpr::Column(column) => self.push_column(*column),
+            _ if self.storage(expr).is_none() => self.raw("NULL"),
+            _ => self.push_compared(expr),
+        }
+    }
+
+    /// An expression as it is compared and sorted: a number in its stored form, or a text by its bytes.
+    fn push_compared(&mut self, expr: &'a JoinExpr) {
+        match self.storage(expr) {
+            Some(Storage::Int | Storage::Float) => self.push_checked(expr),
+            Some(Storage::Text) => self.push_text(expr),
+            _ => self.require(false),
+        }
+    }
+
+    fn push_text(&mut self, expr: &'a JoinExpr) {
+        let is_postgres = self.dialect() == Dialect::Postgres;
+        match expr {
+            JoinExpr::Column(column) => self.push_text_column(*column),
+            JoinExpr::Value(value, _) => {
+                self.writer.value(value.as_ref());
+                self.raw(if is_postgres { "::text" } else { "" });
+            }
+            JoinExpr::Aggregate(function, expr) => self.push_aggregate(*function, expr),
+            JoinExpr::Calculation(..) => self.require(false),
+        }
+        self.raw(if is_postgres { " COLLATE \"C\"" } else { "" });
+    }
+
+    fn push_text_column(&mut self, column: JoinColumn) {
+        let schema = self.comparable(column);
+        self.require(schema.is_some_and(|column| {
+            column.collation == Collation::Binary && column.ty == Type::Text
+        }));
+        self.push_column(column);
+    }
+
+    /// A number; an error if it is an integer of more than 64 bits, which servers notice by themselves.
+    fn push_checked(&mut self, expr: &'a JoinExpr) {
+        let calculates = match expr {
+            JoinExpr::Calculation(..) => true,
+            JoinExpr::Aggregate(JoinAggregate::Sum, expr) => {
+                matches!(**expr, JoinExpr::Calculation(..))
+            }
+            _ => false,
+        };
+        let is_exact = self.storage(expr) == Some(Storage::Int);
+        if !calculates || !is_exact || self.dialect() != Dialect::Sqlite {
+            return self.push_number(expr);
+        }
+        // SQLite makes a float of such an integer.
+        self.raw("CASE typeof(");
+        self.push_number(expr);
+        self.raw(") WHEN 'real' THEN ");
+        self.raw(self.dialect().overflow());
+        self.raw(" ELSE ");
+        self.push_number(expr);
+        self.raw(" END");
+    }
+
+    fn push_number(&mut self, expr: &'a JoinExpr) {
+        match expr {
+            JoinExpr::Column(column) => self.push_number_column(*column),
+            JoinExpr::Value(value, _) => self.push_number_value(value),
+            JoinExpr::Calculation(operator, parts) => {
+                let is_exact = self.storage(expr) == Some(Storage::Int);
+                // A server has an error for an infinite result, and NaN.
+                self.require(is_exact || self.dialect() == Dialect::Sqlite);
+                self.raw("(");
+                self.push_number(&parts.0);
+                self.raw(match operator {
+                    CalculationOperator::Plus => " + ",
+                    CalculationOperator::Minus => " - ",
+                    CalculationOperator::Times => " * ",
+                });
+                self.push_number(&parts.1);
+                self.raw(")");
+            }
+            JoinExpr::Aggregate(function, expr) => self.push_aggregate(*function, expr),
+        }
+    }
+
+    fn push_number_column(&mut self, column: JoinColumn) {
+        let Some(schema) = self.comparable(column) else { return };
+        let (before, after) = match (self.dialect(), schema.storage) {
+            (Dialect::Sqlite, Storage::Int | Storage::Float) => ("", ""),
+            (Dialect::Postgres, Storage::Int) => ("(", ")::int8"),
+            (Dialect::Postgres, Storage::Float) => ("", "::float8"),
+            (Dialect::MariaDb | Dialect::MySql, Storage::Int) => ("CAST(", " AS SIGNED)"),
+            (Dialect::MariaDb | Dialect::MySql, Storage::Float) if schema.ty == Type::F64 => {
+                ("", "")
+            }
+            _ => return self.require(false),
+        };
+        self.raw(before);
+        self.in_table(column.table, |writer, table| push_stored(writer, table, column.column));
+        self.raw(after);
+    }
+
+    fn push_number_value(&mut self, value: &'a Value<'static>) {
+        let (before, after) = match (self.dialect(), value) {
+            (Dialect::Sqlite, Value::Int(_) | Value::Float(_)) => ("", ""),
+            (Dialect::Postgres, Value::Int(_)) => ("", "::int8"),
+            (Dialect::Postgres, Value::Float(_)) => ("", "::float8"),
+            (Dialect::MariaDb | Dialect::MySql, Value::Int(_)) => ("CAST(", " AS SIGNED)"),
+            (Dialect::MariaDb | Dialect::MySql, Value::Float(float)) if float.is_finite() => {
+                ("", "")
+            }
+            _ => return self.require(false),
+        };
+        self.writer.raw(before).value(value.as_ref()).raw(after);
+    }
+
+    fn push_aggregate(&mut self, function: JoinAggregate, expr: &'a JoinExpr) {
+        let storage = self.storage(expr);
+        match (function, expr, storage) {
+            (JoinAggregate::Count, JoinExpr::Column(column), _) => {
+                self.raw("COUNT(");
+                self.push_column(*column);
+                self.raw(")");
+            }
+            (JoinAggregate::Sum, _, Some(Storage::Int)) => {
+                self.raw("SUM(");
+                self.push_number(expr);
+                self.raw(if self.dialect() == Dialect::Postgres { ")::int8" } else { ")" });
+            }
+            (JoinAggregate::Avg, _, Some(Storage::Int)) => self.push_average(expr),
+            (JoinAggregate::Min | JoinAggregate::Max, _, Some(storage)) => {
+                self.raw(if function == JoinAggregate::Min { "MIN(" } else { "MAX(" });
+                match (storage, expr) {
+                    (Storage::Int | Storage::Float, _) => self.push_checked(expr),
+                    (Storage::Text, JoinExpr::Column(column)) => self.push_text_column(*column),
+                    _ => self.require(false),
+                }
+                self.raw(")");
+            }
+            // A sum of floats depends on their order.
+            _ => self.require(false),
+        }
+    }
+
+    /// The average of integers: a float, with the same rounding on each engine.
+    fn push_average(&mut self, expr: &'a JoinExpr) {
+        let (before, between, after) = match self.dialect() {
+            Dialect::Sqlite => ("(AVG(", None, ")"),
+            Dialect::Postgres => ("(SUM(", Some(")::float8 / COUNT("), ")"),
+            Dialect::MariaDb | Dialect::MySql => ("((SUM(", Some(") + 0e0) / COUNT("), ")"),
+        };
+        self.raw(before);
+        self.push_checked(expr);
+        if let Some(between) = between {
+            self.raw(between);
+            self.push_checked(expr);
+        }
+        self.raw(after);
+        if expr.ty(self.join) == Type::Currency {
+            self.writer.raw(" / ").literal(ValueRef::Float(Currency::SCALE as f64));
+        }
+        self.raw(")");
+    }
+
+    /// The class of an expression's values; `None` for NULL.
+    fn storage(&self, expr: &JoinExpr) -> Option<Storage> {
+        match expr {
+            JoinExpr::Column(column) => self.join.column(*column).map(|column| column.storage),
+            JoinExpr::Value(value, _) => match value {
+                Value::Null => None,
+                Value::Int(_) => Some(Storage::Int),
+                Value::Float(_) => Some(Storage::Float),
+                Value::Text(_) => Some(Storage::Text),
+                Value::Bytes(_) => Some(Storage::Bytes),
+            },
+            JoinExpr::Calculation(..) if expr.ty(self.join) == Type::F64 => Some(Storage::Float),
+            JoinExpr::Calculation(..) | JoinExpr::Aggregate(JoinAggregate::Count, _) => {
+                Some(Storage::Int)
+            }
+            JoinExpr::Aggregate(JoinAggregate::Avg, _) => Some(Storage::Float),
+            JoinExpr::Aggregate(_, expr) => self.storage(expr),
+        }
+    }
+}
+
+/// Whether columns are equal in SQL if Bobak finds their values equal.
+fn are_linkable(a: &ColumnSchema, b: &ColumnSchema) -> bool {
+    let is_integer = |column: &ColumnSchema| {
+        use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
+        matches!(column.ty, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
+    };
+    a.storage == b.storage
+        && match a.storage {
+            Storage::Int => a.ty == b.ty || is_integer(a) && is_integer(b),
+            Storage::Text => {
+                a.ty == b.ty
+                    && a.ty != Type::Json
+                    && a.collation == Collation::Binary
+                    && b.collation == Collation::Binary
+            }
+            Storage::Bytes => a.ty == b.ty,
+            Storage::Float | Storage::Any => false,
+        }
+}
