@@ -61,6 +61,12 @@ settings! {
         page_size: u64 = 100, min = 1;
         /// Maximum number of rows in a list; exports have no limit.
         max_page_size: u64 = 10_000, min = 1;
+        /// Maximum depth of related rows in a response: how many relations may follow one another in `expand=`.
+        expand_depth: usize = 4;
+        /// Maximum relations that a request expands; each costs a query, or two through a link table.
+        expand_relations: usize = 16;
+        /// Maximum related rows that a request reads, for `expand=` and for filters through relations.
+        expand_rows: u64 = 100_000;
         /// Allow browser requests from this origin (CORS), such as https://app.example.com, or * for all.
         cors_origin: Vec<String> = Vec::new(), unit = "origin";
         /// Accept SQL statements: those that only read, or all.

@@ -4,13 +4,14 @@
 //! up to [`MAX_AGE`], because another program may change tables at any time, and refreshes it in the
 //! background from [`REFRESH_AGE`] on, so that requests on a busy server never wait for it.
 
+use crate::database::relations::{self, TableRelation, TableRelations};
 use crate::database::table::CachedTable;
 use crate::problem::Problem;
 use crate::workers::blocking;
 use bobak_core::{Engine, Result};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// The age from which a cached schema is no longer used.
@@ -23,6 +24,8 @@ const REFRESH_AGE: Duration = Duration::from_millis(500);
 pub(crate) struct VisibleTables {
     /// Keyed by lower-case name, because engines compare table names without case.
     tables: HashMap<String, Arc<CachedTable>>,
+    /// Found when a request first needs them.
+    relations: OnceLock<TableRelations>,
 }
 
 /// The cached tables of one database, as one client may see them.
@@ -79,6 +82,20 @@ impl SchemaCache {
         }
         let catalog = self.catalog().await?;
         catalog.table(name).cloned().ok_or_else(|| Problem::no_table(name))
+    }
+
+    /// All tables, at most as old as those of [`table`](Self::table).
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn tables(self: &Arc<Self>) -> Result<Arc<VisibleTables>, Problem> {
+        {
+            let cached = self.cached.read().unwrap_or_else(PoisonError::into_inner);
+            if self.age(&cached).is_some_and(|age| age < MAX_AGE) {
+                return Ok(Arc::clone(&cached.catalog));
+            }
+        }
+        self.catalog().await
     }
 
     /// All tables, read after this call.
@@ -151,7 +168,7 @@ impl SchemaCache {
             };
             tables.insert(table.schema.name().to_ascii_lowercase(), table);
         }
-        let catalog = Arc::new(VisibleTables { tables });
+        let catalog = Arc::new(VisibleTables { tables, relations: OnceLock::new() });
         let mut cached = self.cached.write().unwrap_or_else(PoisonError::into_inner);
         // Of two concurrent refreshes, the one that began later wins.
         if cached.read_at < read_at {
@@ -168,6 +185,12 @@ impl VisibleTables {
             return self.tables.get(&name.to_ascii_lowercase());
         }
         self.tables.get(name)
+    }
+
+    /// The relations of a table.
+    pub fn relations_of(&self, table: &CachedTable) -> &[TableRelation] {
+        let all = self.relations.get_or_init(|| relations::all(self));
+        all.get(&table.schema.name().to_ascii_lowercase()).map_or(&[], Vec::as_slice)
     }
 
     /// All tables, by name.

@@ -25,8 +25,8 @@ pub(crate) fn document(
     }
     database_paths(&mut paths, sql);
     for table in catalog.sorted() {
-        table_paths::paths(&mut paths, table);
-        schemas::components(&mut schemas, table, is_typed);
+        table_paths::paths(&mut paths, catalog, table);
+        schemas::components(&mut schemas, catalog, table, is_typed);
     }
     schemas.insert("bobak.Operation".to_owned(), schemas::operations(catalog));
     let server = if base_path.is_empty() { "/" } else { base_path };

@@ -24,9 +24,20 @@ pub(super) fn component(name: &str) -> String {
     safe
 }
 
-/// Adds the schemas of a table: `name`, any of a row's columns; `name.row`, a complete row; `name.new`,
+/// The component of a table's rows with their related rows; that of its rows alone if it has no relations.
+pub(super) fn expanded_name(catalog: &VisibleTables, table: &CachedTable) -> String {
+    let name = component(table.schema.name());
+    if catalog.relations_of(table).is_empty() { name } else { format!("{name}.expanded") }
+}
+
+/// Adds the schemas of a table: `name`, any of a row's columns; `name.expanded`, the same with related rows; `name.row`, a complete row; `name.new`,
 /// a row to insert; `name.patch`, columns to update; `name.list`, a page of rows.
-pub(super) fn components(schemas: &mut Map<String, Value>, table: &CachedTable, is_typed: bool) {
+pub(super) fn components(
+    schemas: &mut Map<String, Value>,
+    catalog: &VisibleTables,
+    table: &CachedTable,
+    is_typed: bool,
+) {
     let name = component(table.schema.name());
     let columns = table.schema.columns();
     let (mut read, mut written) = (Map::new(), Map::new());
@@ -48,6 +59,21 @@ pub(super) fn components(schemas: &mut Map<String, Value>, table: &CachedTable, 
         name.clone(),
         json!({"type": "object", "properties": read, "additionalProperties": false}),
     );
+    let with_relations = expanded_name(catalog, table);
+    if with_relations != name {
+        let mut members = read.clone();
+        members.extend(catalog.relations_of(table).iter().filter_map(|relation| {
+            let row = reference(&expanded_name(catalog, relation.table()?));
+            let rows = match relation.is_one {
+                true => json!({"anyOf": [row, {"type": "null"}]}),
+                false => json!({"type": "array", "items": row}),
+            };
+            Some((relation.name.clone(), rows))
+        }));
+        let expanded =
+            json!({"type": "object", "properties": members, "additionalProperties": false});
+        schemas.insert(with_relations.clone(), expanded);
+    }
     schemas.insert(format!("{name}.row"), json!({"allOf": [reference(&name)], "required": all}));
     let input = json!({"type": "object", "properties": written, "additionalProperties": false});
     schemas.insert(format!("{name}.patch"), input.clone());
@@ -60,7 +86,7 @@ pub(super) fn components(schemas: &mut Map<String, Value>, table: &CachedTable, 
             "type": "object",
             "required": ["rows", "more"],
             "properties": {
-                "rows": {"type": "array", "items": reference(&name)},
+                "rows": {"type": "array", "items": reference(&with_relations)},
                 "more": {"type": "boolean"},
                 "next": {"type": "string", "description": "The value of `after` for the next page, to be percent-encoded in a URL"},
                 "total": {"type": "integer", "format": "int64", "minimum": 0},

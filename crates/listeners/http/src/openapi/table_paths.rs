@@ -4,13 +4,14 @@ use super::builders::{
     body, each_line, empty, json_of, operation, problem, query, reference, response,
 };
 use super::examples;
-use super::schemas::component;
+use super::schemas::{component, expanded_name};
+use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
 use crate::request::key::encode_segment;
 use serde_json::{Map, Value, json};
 
 /// Adds the paths of a table.
-pub(super) fn paths(paths: &mut Map<String, Value>, table: &CachedTable) {
+pub(super) fn paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, table: &CachedTable) {
     let name = component(table.schema.name());
     let base = format!("/tables/{}", encode_segment(table.schema.name()));
     let mut get = operation(&format!("describe_{name}"), "Describe the table", vec![]);
@@ -35,8 +36,38 @@ pub(super) fn paths(paths: &mut Map<String, Value>, table: &CachedTable) {
             path.as_object_mut().map(|path| path.remove("post"));
         }
         examples::add(&mut path, table);
+        if matches!(rest, "rows" | "rows/{key}") {
+            add_relations(&mut path["get"], catalog, table);
+        }
         paths.insert(format!("{base}/{rest}"), path);
     }
+}
+
+/// Adds the parameter `expand` to an operation that reads rows of a table with relations.
+fn add_relations(get: &mut Value, catalog: &VisibleTables, table: &CachedTable) {
+    let relations = catalog.relations_of(table);
+    let Some(first) = relations.first() else { return };
+    let name = component(table.schema.name());
+    let content = &mut get["responses"]["200"]["content"]["application/json"]["schema"];
+    if *content == reference(&name) {
+        *content = reference(&expanded_name(catalog, table));
+    }
+    let mut expand = query::text(
+        "expand",
+        "Relations whose rows are included, separated by commas; points between nested ones. Each \
+         relation has parameters of its own, such as line.filter, line.order, line.limit, \
+         line.offset and line.columns for a relation `line`",
+    );
+    expand["example"] = json!(first.name);
+    let described = relations.iter().filter_map(|relation| {
+        let table = relation.table()?.schema.name();
+        Some(json!({"name": relation.name, "table": table, "many": !relation.is_one}))
+    });
+    expand["x-relations"] = described.collect();
+    if let Some(parameters) = get["parameters"].as_array_mut() {
+        parameters.push(expand);
+    }
+    problem(get, &[413]);
 }
 
 const COLUMNS: &str =

@@ -4,6 +4,7 @@ pub(crate) mod body;
 pub(crate) mod body_reader;
 pub(crate) mod column_list;
 pub(crate) mod context;
+pub(crate) mod expansion;
 pub(crate) mod headers;
 pub(crate) mod key;
 pub(crate) mod line_splitter;

@@ -38,6 +38,11 @@ impl QueryParameters {
         Some(self.0.swap_remove(index).1)
     }
 
+    /// The names of the parameters that are left.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Takes a number.
     ///
     /// # Errors

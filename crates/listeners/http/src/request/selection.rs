@@ -1,5 +1,6 @@
 //! Row selection: the parameters that lists, exports and aggregates share.
 
+use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
 use crate::problem::Problem;
 use crate::request::column_list;
@@ -25,12 +26,26 @@ impl RowSelection {
     /// 400 for invalid values.
     pub fn take(parameters: &mut QueryParameters, table: &CachedTable) -> Result<Self, Problem> {
         let after = parameters.take("after").map(|key| parse_key(table, &key)).transpose()?;
+        Ok(Self { after, ..Self::take_related(parameters, "", table, None)? })
+    }
+
+    /// Takes `filter`, `order`, `limit` and `offset` of a relation, with this prefix. The filter may name columns of related
+    /// tables, if these are given.
+    ///
+    /// # Errors
+    /// 400 for invalid values.
+    pub fn take_related(
+        parameters: &mut QueryParameters,
+        prefix: &str,
+        table: &CachedTable,
+        tables: Option<&VisibleTables>,
+    ) -> Result<Self, Problem> {
         Ok(Self {
-            condition: take_filter(parameters, table)?,
-            order: take_order(parameters, table)?,
-            limit: parameters.number("limit")?,
-            offset: parameters.number("offset")?.unwrap_or(0),
-            after,
+            condition: take_filter(parameters, prefix, table, tables)?,
+            order: take_order(parameters, prefix, table)?,
+            limit: parameters.number(&format!("{prefix}limit"))?,
+            offset: parameters.number(&format!("{prefix}offset"))?.unwrap_or(0),
+            after: None,
         })
     }
 
@@ -76,25 +91,29 @@ impl RowSelection {
     }
 }
 
-/// Takes `filter`.
+/// Takes `filter`, with a prefix. It may name columns of related tables, if these are given.
 ///
 /// # Errors
 /// 400 for an invalid condition.
 pub(crate) fn take_filter(
     parameters: &mut QueryParameters,
+    prefix: &str,
     table: &CachedTable,
+    tables: Option<&VisibleTables>,
 ) -> Result<Option<Condition>, Problem> {
-    let Some(text) = parameters.take("filter") else { return Ok(None) };
-    let condition = Condition::parse(&text, &table.schema);
+    let Some(text) = parameters.take(&format!("{prefix}filter")) else { return Ok(None) };
+    let steps = |path: &str| tables?.steps(table, path);
+    let condition = Condition::parse_related(&text, &table.schema, &steps);
     condition.map(Some).map_err(|error| Problem::with_status(hyper::StatusCode::BAD_REQUEST, error))
 }
 
 /// Takes `order`: column names, with a minus sign for descending order.
 fn take_order(
     parameters: &mut QueryParameters,
+    prefix: &str,
     table: &CachedTable,
 ) -> Result<Vec<Order>, Problem> {
-    let Some(text) = parameters.take("order") else { return Ok(Vec::new()) };
+    let Some(text) = parameters.take(&format!("{prefix}order")) else { return Ok(Vec::new()) };
     let order = |name: &str| {
         let (name, descending) = name.strip_prefix('-').map_or((name, false), |rest| (rest, true));
         let column = table.schema.column(&column_list::unquote(name)?)?;

@@ -48,7 +48,7 @@ pub(crate) async fn changes(
     name: &str,
 ) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
-    let filter = take_filter(&mut request.parameters, &table)?;
+    let filter = take_filter(&mut request.parameters, "", &table, None)?;
     let visibility = RowVisibility { filter, readable: None };
     let numbers = request.number_format()?;
     let since = take_since(request)?;

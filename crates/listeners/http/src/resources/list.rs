@@ -6,13 +6,17 @@ use crate::json::write::write_row;
 use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::context::RequestContext;
+use crate::request::expansion::Expansion;
 use crate::request::key::encode_key;
-use crate::request::selection::RowSelection;
+use crate::request::selection::{RowSelection, take_filter};
+use crate::resources::related_rows::{
+    self, ExpandedWriter, LevelRows, RelatedLoader, RelatedRows, with_links,
+};
 use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
-use bobak_core::{Engine, Expr, Row, Session, Source, Value, ValueRef};
+use bobak_core::{Engine, Expr, Row, Source, Value, ValueRef};
 use bobak_text::json::write_string;
 use std::sync::Arc;
 
@@ -21,11 +25,14 @@ struct ListRequest {
     table: Arc<CachedTable>,
     selection: RowSelection,
     columns: Vec<usize>,
+    expansions: Vec<Expansion>,
     numbers: NumberFormat,
     total: bool,
     limit: u64,
     /// The page ends after the row that exceeds this length.
     max_length: usize,
+    /// The most related rows.
+    max_related: u64,
 }
 
 /// `GET /tables/{table}/rows`
@@ -43,7 +50,12 @@ pub(crate) async fn list(
 impl ListRequest {
     async fn take(request: &mut RequestContext, table: &str) -> Result<Self, Problem> {
         let table = request.table(table).await?;
-        let mut selection = RowSelection::take(&mut request.parameters, &table)?;
+        let tables = request.database.schema.tables().await?;
+        let state = Arc::clone(&request.state);
+        let parameters = &mut request.parameters;
+        let condition = take_filter(parameters, "", &table, Some(&tables))?;
+        let mut selection = RowSelection { condition, ..RowSelection::take(parameters, &table)? };
+        let expansions = Expansion::take_all(parameters, &tables, &table, &state.settings)?;
         let columns = match request.parameters.take("columns") {
             Some(list) => column_list::positions(&table, &list)?,
             None => (0..table.schema.columns().len()).collect(),
@@ -65,56 +77,59 @@ impl ListRequest {
             table,
             selection,
             columns,
+            expansions,
             numbers,
             total,
             limit,
             max_length: settings.max_response,
+            max_related: settings.expand_rows,
         })
     }
 
     fn page(&self, engine: &dyn Engine) -> Result<String, Problem> {
         let table = &*self.table;
-        // The key follows the requested columns, to locate the next page.
-        let positions = self.columns.iter().chain(table.schema.key());
-        let columns = positions.map(|&position| Expr::Column(position)).collect();
-        let select = self.selection.select(table, columns)?;
         let session = engine.session()?;
-        let mut body = String::with_capacity(4_096);
-        body.push_str("{\"rows\":[");
-        let (mut rows, mut more, mut next) = (0, false, None);
-        session.query(&Source::Select(&select), &mut |row| {
-            if rows == self.limit || body.len() >= self.max_length {
-                more = true;
-                return Ok(false);
-            }
-            body.push_str(if rows == 0 { "\n" } else { ",\n" });
-            write_row(&mut body, table, self.columns.iter().copied(), self.numbers, row);
-            rows += 1;
-            let is_full = rows == self.limit || body.len() >= self.max_length;
-            if is_full && self.selection.is_by_key() && table.schema.check_has_key().is_ok() {
-                next = encode_trailing_key(table, row, self.columns.len());
-            }
-            Ok(true)
-        })?;
-        body.push_str("],\n\"more\":");
-        body.push_str(if more { "true" } else { "false" });
-        if let Some(key) = next.filter(|_| more) {
-            body.push_str(",\"next\":");
-            write_string(&mut body, &key);
+        if !self.expansions.is_empty() {
+            related_rows::begin_snapshot(&*session)?;
         }
-        if self.total {
-            body.push_str(",\"total\":");
-            body.push_str(itoa::Buffer::new().format(self.count_all(&*session)?));
+        let mut loader = RelatedLoader::new(engine, &*session, self.max_related, self.max_length);
+        // The key follows the requested columns, to locate the next page.
+        let with_key: Vec<usize> = self.columns.iter().chain(table.schema.key()).copied().collect();
+        let columns = with_links(&with_key, &self.expansions);
+        let exprs = columns.iter().copied().map(Expr::Column).collect();
+        let select = loader.resolve(self.selection.select(table, exprs)?)?;
+        let mut page = PageWriter {
+            list: self,
+            body: String::with_capacity(4_096),
+            rows: 0,
+            more: false,
+            next: None,
+        };
+        page.body.push_str("{\"rows\":[");
+        if self.expansions.is_empty() {
+            session.query(&Source::Select(&select), &mut |row| Ok(page.write_plain(row)))?;
+        } else {
+            let mut rows = LevelRows::new(columns);
+            session.query(&Source::Select(&select), &mut |row| {
+                page.more = rows.len() as u64 == self.limit || rows.bytes() >= self.max_length;
+                if page.more {
+                    return Ok(false);
+                }
+                rows.push(row).map(|()| true)
+            })?;
+            let related = loader.load(&self.expansions, &rows)?;
+            page.write_expanded(&rows, &related)?;
         }
-        body.push_str("}\n");
-        Ok(body)
+        let total = self.total.then(|| self.count_all(&mut loader)).transpose()?;
+        Ok(page.finish(total))
     }
 
     /// The number of rows that match the filter.
-    fn count_all(&self, session: &dyn Session) -> Result<i64, Problem> {
+    fn count_all(&self, loader: &mut RelatedLoader<'_>) -> Result<i64, Problem> {
         let count = self.selection.filtered().to_select(&self.table.schema, vec![Expr::Count])?;
+        let count = loader.resolve(count)?;
         let mut total = 0;
-        session.query(&Source::Select(&count), &mut |row| {
+        loader.session.query(&Source::Select(&count), &mut |row| {
             if let ValueRef::Int(rows) = row.get(0) {
                 total = rows;
             }
@@ -124,9 +139,81 @@ impl ListRequest {
     }
 }
 
-/// Encodes the key in a row's columns from `first` on; `None` if it contains NULL, which SQLite
+/// The rows of a page as they are written.
+struct PageWriter<'a> {
+    list: &'a ListRequest,
+    body: String,
+    rows: u64,
+    more: bool,
+    next: Option<String>,
+}
+
+impl PageWriter<'_> {
+    /// Writes a row, if there is room. Returns whether to continue.
+    fn write_plain(&mut self, row: &dyn Row) -> bool {
+        let list = self.list;
+        if self.rows == list.limit || self.body.len() >= list.max_length {
+            self.more = true;
+            return false;
+        }
+        self.body.push_str(if self.rows == 0 { "\n" } else { ",\n" });
+        write_row(&mut self.body, &list.table, list.columns.iter().copied(), list.numbers, row);
+        self.rows += 1;
+        let is_full = self.rows == list.limit || self.body.len() >= list.max_length;
+        if is_full && list.selection.is_by_key() {
+            self.next = encode_key_after(&list.table, row, list.columns.len());
+        }
+        true
+    }
+
+    /// The whole page.
+    fn finish(self, total: Option<i64>) -> String {
+        let Self { mut body, more, next, .. } = self;
+        body.push_str("],\n\"more\":");
+        body.push_str(if more { "true" } else { "false" });
+        if let Some(key) = next.filter(|_| more) {
+            body.push_str(",\"next\":");
+            write_string(&mut body, &key);
+        }
+        if let Some(total) = total {
+            body.push_str(",\"total\":");
+            body.push_str(itoa::Buffer::new().format(total));
+        }
+        body.push_str("}\n");
+        body
+    }
+
+    /// Writes rows with their related rows, as long as there is room.
+    fn write_expanded(&mut self, rows: &LevelRows, related: &[RelatedRows]) -> Result<(), Problem> {
+        let list = self.list;
+        for number in 0..rows.len() {
+            let before = self.body.len();
+            self.body.push_str(if self.rows == 0 { "\n" } else { ",\n" });
+            let (out, max_length) = (&mut self.body, list.max_length);
+            let mut writer = ExpandedWriter { out, numbers: list.numbers, max_length };
+            let own = (&*list.table, &*list.columns);
+            if let Err(problem) = writer.write(own, (rows, number), (&list.expansions, related)) {
+                if number == 0 {
+                    return Err(problem);
+                }
+                self.body.truncate(before);
+                self.more = true;
+                return Ok(());
+            }
+            self.rows += 1;
+            if list.selection.is_by_key() {
+                self.next = encode_key_after(&list.table, &rows.row(number), list.columns.len());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Encodes the key, which follows the first columns of a row; `None` if there is none, or it contains NULL, which SQLite
 /// permits in keys, and which has no encoding.
-fn encode_trailing_key(table: &CachedTable, row: &dyn Row, first: usize) -> Option<String> {
-    let key: Vec<Value<'_>> = (first..row.len()).map(|position| row.get(position).into()).collect();
+fn encode_key_after(table: &CachedTable, row: &dyn Row, first: usize) -> Option<String> {
+    table.schema.check_has_key().ok()?;
+    let end = first + table.schema.key().len();
+    let key: Vec<Value<'_>> = (first..end).map(|position| row.get(position).into()).collect();
     (!key.iter().any(Value::is_null)).then(|| encode_key(table, &key))
 }

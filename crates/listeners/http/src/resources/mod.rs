@@ -12,6 +12,7 @@ pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod load_report;
 pub(crate) mod openapi;
+pub(crate) mod related_rows;
 pub(crate) mod row;
 pub(crate) mod sql;
 pub(crate) mod stored_row;

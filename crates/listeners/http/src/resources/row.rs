@@ -8,11 +8,14 @@ use crate::json::{NumberFormat, ParsedRow};
 use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::context::RequestContext;
+use crate::request::expansion::Expansion;
 use crate::request::key::parse_key;
 use crate::request::precondition::Precondition;
+use crate::resources::related_rows;
 use crate::resources::stored_row::{self, RowDocument, created};
 use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
+use crate::response::etag::Etag;
 use crate::workers::blocking;
 use bobak_core::{
     Assign, BulkChange, Comparison, Condition, Engine, Error, ErrorKind, FieldSet, Outcome,
@@ -30,10 +33,17 @@ pub(crate) async fn get(
 ) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
     let key = parse_key(&table, key)?;
+    let tables = request.database.schema.tables().await?;
+    let state = Arc::clone(&request.state);
+    let expansions =
+        Expansion::take_all(&mut request.parameters, &tables, &table, &state.settings)?;
     let columns = request.parameters.take("columns");
     let numbers = request.number_format()?;
     request.parameters.finish()?;
     let columns = columns.map(|list| column_list::positions(&table, &list)).transpose()?;
+    if !expansions.is_empty() {
+        return get_expanded(request, table, key, columns, (expansions, numbers)).await;
+    }
     let shared_table = Arc::clone(&table);
     let find = move |engine: &dyn Engine| {
         let found = stored_row::find(engine, &shared_table, &key, columns.as_deref(), numbers);
@@ -41,6 +51,27 @@ pub(crate) async fn get(
     };
     let row = request.database.read(&table, find).await?.ok_or_else(Problem::not_found)?;
     Ok(json_or_not_modified(request.headers(), &row.etag, row.body))
+}
+
+/// The row with its related rows.
+async fn get_expanded(
+    request: &RequestContext,
+    table: Arc<CachedTable>,
+    key: Vec<Value<'static>>,
+    columns: Option<Vec<usize>>,
+    (expansions, numbers): (Vec<Expansion>, NumberFormat),
+) -> Result<ResponseBuilder, Problem> {
+    let columns = columns.unwrap_or_else(|| (0..table.schema.columns().len()).collect());
+    let (database, state) = (Arc::clone(&request.database), Arc::clone(&request.state));
+    let find = move || {
+        let limits = (state.settings.expand_rows, state.settings.max_response);
+        let own = (&*table, &*columns);
+        related_rows::find(&*database.engine, own, &key, &expansions, (numbers, limits))
+    };
+    let body = blocking::run(find).await?.ok_or_else(Problem::not_found)?;
+    // Not the tag of the row, which is for preconditions of writes.
+    let etag = Etag::of(body.as_bytes());
+    Ok(json_or_not_modified(request.headers(), &etag, body))
 }
 
 /// `PUT /tables/{table}/rows/{key}`: replaces the row, or inserts it if it does not exist.

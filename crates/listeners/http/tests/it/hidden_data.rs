@@ -93,6 +93,13 @@ fn parameters(random: &mut Random) -> String {
             "?group=C&values=count",
             "?values=max(C),min(D)",
             "?nosuch=1",
+            "?expand=kept_ref",
+            "?expand=part_of_ref.kept_ref,orders",
+            "?expand=lines,orders,secret,vault",
+            "?lines.filter=C%20%3e%201&total",
+            "?filter=part_of_ref.C%20%3e%203",
+            "?filter=kept_ref.C%20%3d%202",
+            "?filter=lines.n%20%3e%201%20or%20not%20secret.id%20is%20null",
         ],
     )
     .replace('C', column)

@@ -19,6 +19,7 @@ mod openapi; // the OpenAPI document is valid and true
 mod openapi_client; // a client that knows only the document
 mod permissions; // what restricted clients see
 mod quotas; // no client takes all workers, memory or connections
+mod related_rows; // in responses and in filters
 mod rows; // single rows and lists
 mod schema_changes; // tables that change while the server runs
 mod streams; // imports, exports, batches, aggregates

@@ -1,0 +1,438 @@
+//! Loads the related rows that a request asks for, and writes them into the rows: one query for each step of a relation,
+//! however many rows there are.
+
+use crate::database::table::CachedTable;
+use crate::json::NumberFormat;
+use crate::json::write::write_row;
+use crate::problem::Problem;
+use crate::request::expansion::Expansion;
+use crate::request::selection::RowSelection;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    Collation, Condition, Engine, ErrorKind, Expr, FoldedValue, RelatedStep, Result, Row,
+    RowBuffer, Select, Session, Source, SubQuery, Value, ValueRef,
+};
+use std::collections::HashMap;
+
+/// Rows of a table, with the positions in the table of their columns.
+pub(crate) struct LevelRows {
+    columns: Vec<usize>,
+    rows: RowBuffer,
+    /// Where each row begins.
+    starts: Vec<usize>,
+}
+
+/// The related rows of all rows of one level.
+pub(crate) struct RelatedRows {
+    rows: LevelRows,
+    /// The column of the rows above that links them.
+    from: usize,
+    collation: Collation,
+    /// The numbers of the related rows, in their order, by the values of that column.
+    links: HashMap<FoldedValue, Vec<usize>>,
+    inner: Vec<Self>,
+}
+
+/// Runs the queries of one request.
+pub(crate) struct RelatedLoader<'a> {
+    pub session: &'a dyn Session,
+    /// Whether the engine runs subqueries itself.
+    subqueries: bool,
+    /// How many rows all queries together may still return.
+    left: u64,
+    limit: u64,
+    /// The approximate most bytes of the rows of one relation.
+    max_bytes: usize,
+}
+
+/// The columns to read for these expansions besides those to write, which come first.
+pub(crate) fn with_links(columns: &[usize], expansions: &[Expansion]) -> Vec<usize> {
+    let mut all = columns.to_vec();
+    for (_, step) in expansions.iter().filter_map(|one| one.relation.steps.first()) {
+        if !all.contains(&step.from) {
+            all.push(step.from);
+        }
+    }
+    all
+}
+
+impl LevelRows {
+    pub fn new(columns: Vec<usize>) -> Self {
+        Self { columns, rows: RowBuffer::default(), starts: Vec::new() }
+    }
+
+    pub fn push(&mut self, row: &dyn Row) -> Result<()> {
+        self.starts.push(self.rows.as_bytes().len());
+        self.rows.push(row)
+    }
+
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The size of the encoded rows.
+    pub fn bytes(&self) -> usize {
+        self.rows.as_bytes().len()
+    }
+
+    pub fn row(&self, number: usize) -> EncodedRow<'_> {
+        self.rows.row_at(self.starts.get(number).copied().unwrap_or(usize::MAX))
+    }
+
+    fn value(&self, number: usize, column: usize) -> ValueRef<'_> {
+        let start = self.starts.get(number).copied().unwrap_or(usize::MAX);
+        match self.columns.iter().position(|other| *other == column) {
+            Some(position) => self.rows.row_at(start).value(position),
+            None => ValueRef::Null,
+        }
+    }
+
+    /// The distinct values of a column.
+    fn values(&self, column: usize, collation: Collation) -> Vec<Value<'static>> {
+        let mut seen = HashMap::new();
+        for number in 0..self.len() {
+            let value = self.value(number, column);
+            if let Some(folded) = FoldedValue::new(value, collation) {
+                seen.entry(folded).or_insert_with(|| value.to_owned());
+            }
+        }
+        seen.into_values().collect()
+    }
+}
+
+impl<'a> RelatedLoader<'a> {
+    /// A loader of at most `limit` rows, and of about `max_bytes` for one relation.
+    pub fn new(
+        engine: &dyn Engine,
+        session: &'a dyn Session,
+        limit: u64,
+        max_bytes: usize,
+    ) -> Self {
+        let subqueries = engine.capabilities().subqueries;
+        Self { session, subqueries, left: limit, limit, max_bytes }
+    }
+
+    /// Replaces the subqueries of a query by their values if the engine does not run them, or must not: then each is a
+    /// query of its own, of the rows that the client may read.
+    pub fn resolve(&mut self, mut select: Select) -> Result<Select, Problem> {
+        if let Some(condition) = select.condition.take() {
+            select.condition = Some(self.condition(condition)?);
+        }
+        Ok(select)
+    }
+
+    fn condition(&mut self, condition: Condition) -> Result<Condition, Problem> {
+        if self.subqueries || !condition.has_subquery() {
+            return Ok(condition);
+        }
+        let mut problem = None;
+        let mut run = |column: usize, query: SubQuery| {
+            let values = self.values_of(&query).map_err(|error| {
+                let shown = error.error().to_bare();
+                problem = Some(error);
+                shown
+            })?;
+            Ok(Condition::In { column, values })
+        };
+        let replaced = condition.replace_subqueries(&mut run);
+        replaced.map_err(|error| problem.unwrap_or_else(|| error.into()))
+    }
+
+    fn values_of(&mut self, query: &SubQuery) -> Result<Vec<Value<'static>>, Problem> {
+        let select = Select {
+            columns: vec![Expr::Column(query.column)],
+            condition: query.condition.clone(),
+            group: vec![query.column],
+            order: Vec::new(),
+            ..Select::all(&query.table)
+        };
+        let mut values = Vec::new();
+        self.run(&select, &mut |row| {
+            if !row.get(0).is_null() {
+                values.push(row.get(0).to_owned());
+            }
+            Ok(0)
+        })?;
+        Ok(values)
+    }
+
+    /// Loads the rows that are related to some rows, and those that are related to them.
+    ///
+    /// # Errors
+    /// The engine's; 413 for more rows than the limit.
+    pub fn load(
+        &mut self,
+        expansions: &[Expansion],
+        above: &LevelRows,
+    ) -> Result<Vec<RelatedRows>, Problem> {
+        expansions.iter().map(|expansion| self.load_one(expansion, above)).collect()
+    }
+
+    fn load_one(
+        &mut self,
+        expansion: &Expansion,
+        above: &LevelRows,
+    ) -> Result<RelatedRows, Problem> {
+        let mut steps = expansion.relation.steps.iter().map(|(_, step)| step);
+        let (Some(first), last) = (steps.next(), steps.next()) else {
+            return Err(Problem::not_found());
+        };
+        let mut columns = with_links(&expansion.columns, &expansion.inner);
+        let linked = last.unwrap_or(first).to;
+        if !columns.contains(&linked) {
+            columns.push(linked);
+        }
+        let collation = collation_of(first);
+        let keys = above.values(first.from, collation);
+        let pairs = last.map(|last| self.pairs(first, last, &keys)).transpose()?;
+        let wanted = match &pairs {
+            Some(pairs) => {
+                pairs.values(last.map_or(0, |last| last.from), collation_of(last.unwrap_or(first)))
+            }
+            None => keys,
+        };
+        let rows = self.rows_with(expansion, columns, linked, wanted, pairs.is_none())?;
+        let mut related = RelatedRows {
+            from: first.from,
+            collation,
+            links: HashMap::new(),
+            inner: self.load(&expansion.inner, &rows)?,
+            rows,
+        };
+        related.link(linked, last.zip(pairs).map(|(last, pairs)| (first, last, pairs)));
+        Ok(related)
+    }
+
+    /// The related rows with one of some values in a column.
+    fn rows_with(
+        &mut self,
+        expansion: &Expansion,
+        columns: Vec<usize>,
+        linked: usize,
+        values: Vec<Value<'static>>,
+        is_direct: bool,
+    ) -> Result<LevelRows, Problem> {
+        let mut rows = LevelRows::new(columns);
+        if !values.is_empty() {
+            let is_single = values.len() == 1 && is_direct;
+            let select = related_select(expansion, &rows.columns, linked, values, is_single)?;
+            let select = self.resolve(select)?;
+            self.run(&select, &mut |row| rows.push(row).map(|()| rows.bytes()))?;
+        }
+        Ok(rows)
+    }
+
+    /// The rows of a link table with these keys.
+    fn pairs(
+        &mut self,
+        first: &RelatedStep,
+        last: &RelatedStep,
+        keys: &[Value<'static>],
+    ) -> Result<LevelRows, Problem> {
+        let mut pairs = LevelRows::new(vec![first.to, last.from]);
+        if !keys.is_empty() {
+            let select = Select {
+                columns: pairs.columns.iter().copied().map(Expr::Column).collect(),
+                condition: Some(Condition::In { column: first.to, values: keys.to_vec() }),
+                ..Select::all(&first.table)
+            };
+            self.run(&select, &mut |row| pairs.push(row).map(|()| pairs.bytes()))?;
+        }
+        Ok(pairs)
+    }
+
+    fn run(
+        &mut self,
+        select: &Select,
+        each: &mut dyn FnMut(&dyn Row) -> Result<usize>,
+    ) -> Result<(), Problem> {
+        let mut is_full = false;
+        self.session.query(&Source::Select(select), &mut |row| {
+            is_full = self.left == 0 || each(row)? > self.max_bytes;
+            self.left = self.left.saturating_sub(1);
+            Ok(!is_full)
+        })?;
+        if is_full {
+            let (limit, bytes) = (self.limit, self.max_bytes);
+            let message = format!(
+                "the relations lead to more than {limit} rows, or {bytes} bytes: use a filter, or a \
+                 list with fewer rows"
+            );
+            return Err(Problem::too_large(message));
+        }
+        Ok(())
+    }
+}
+
+impl RelatedRows {
+    /// Links the rows to those above by the values of a column, or by the pairs of a link table.
+    fn link(&mut self, linked: usize, through: Option<(&RelatedStep, &RelatedStep, LevelRows)>) {
+        let Some((first, last, pairs)) = through else {
+            (0..self.rows.len()).for_each(|number| {
+                self.add(FoldedValue::new(self.rows.value(number, linked), self.collation), number);
+            });
+            return;
+        };
+        let collation = collation_of(last);
+        let mut above: HashMap<FoldedValue, Vec<usize>> = HashMap::new();
+        for pair in 0..pairs.len() {
+            if let Some(key) = FoldedValue::new(pairs.value(pair, last.from), collation) {
+                above.entry(key).or_default().push(pair);
+            }
+        }
+        for number in 0..self.rows.len() {
+            let key = FoldedValue::new(self.rows.value(number, linked), collation);
+            for &pair in key.and_then(|key| above.get(&key)).into_iter().flatten() {
+                self.add(FoldedValue::new(pairs.value(pair, first.to), self.collation), number);
+            }
+        }
+    }
+
+    fn add(&mut self, key: Option<FoldedValue>, number: usize) {
+        if let Some(key) = key {
+            self.links.entry(key).or_default().push(number);
+        }
+    }
+}
+
+fn collation_of(step: &RelatedStep) -> Collation {
+    step.table.columns().get(step.to).map(|column| column.collation).unwrap_or_default()
+}
+
+/// The query for the related rows of some values of the linked column. If there is one value, the limit applies to all rows.
+fn related_select(
+    expansion: &Expansion,
+    columns: &[usize],
+    linked: usize,
+    values: Vec<Value<'static>>,
+    is_single: bool,
+) -> Result<Select, Problem> {
+    let table = expansion.table()?;
+    let RowSelection { condition, order, limit, offset, .. } = &expansion.selection;
+    let columns = columns.iter().copied().map(Expr::Column).collect();
+    let all = RowSelection {
+        condition: condition.clone(),
+        order: order.clone(),
+        limit: limit.filter(|_| is_single).map(|limit| limit.saturating_add(*offset)),
+        ..RowSelection::default()
+    };
+    let mut select = all.query().to_select(&table.schema, columns)?;
+    let linked = Condition::In { column: linked, values };
+    select.condition = Some(match select.condition.take() {
+        Some(condition) => Condition::And(vec![linked, condition]),
+        None => linked,
+    });
+    Ok(select)
+}
+
+/// Writes rows with their related rows as JSON.
+pub(crate) struct ExpandedWriter<'a> {
+    pub out: &'a mut String,
+    pub numbers: NumberFormat,
+    /// The approximate maximum length of `out`. A row that is related to many others is written for each of them.
+    pub max_length: usize,
+}
+
+impl ExpandedWriter<'_> {
+    /// Appends a row as an object, with its related rows.
+    ///
+    /// # Errors
+    /// 413 if the text becomes too long.
+    pub fn write(
+        &mut self,
+        (table, columns): (&CachedTable, &[usize]),
+        (rows, number): (&LevelRows, usize),
+        (expansions, related): (&[Expansion], &[RelatedRows]),
+    ) -> Result<(), Problem> {
+        if self.out.len() > self.max_length {
+            let limit = self.max_length;
+            let message = format!("a row with its related rows is longer than {limit} bytes");
+            return Err(Problem::too_large(message));
+        }
+        let start = self.out.len();
+        let values: Vec<Value<'_>> =
+            columns.iter().map(|&column| rows.value(number, column).into()).collect();
+        write_row(self.out, table, columns.iter().copied(), self.numbers, &values.as_slice());
+        self.out.pop();
+        for (expansion, related) in expansions.iter().zip(related) {
+            if self.out.len() > start + 1 {
+                self.out.push(',');
+            }
+            self.out.push_str(&expansion.label);
+            self.write_related(expansion, related, rows.value(number, related.from))?;
+        }
+        self.out.push('}');
+        Ok(())
+    }
+
+    /// Appends the rows that are related by a value: an array, or an object or `null`.
+    fn write_related(
+        &mut self,
+        expansion: &Expansion,
+        related: &RelatedRows,
+        value: ValueRef<'_>,
+    ) -> Result<(), Problem> {
+        let table = expansion.table()?;
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let selection = &expansion.selection;
+        let key = FoldedValue::new(value, related.collation);
+        let found = key.and_then(|key| related.links.get(&key)).map_or(&[][..], Vec::as_slice);
+        let found = found.get(number(selection.offset)..).unwrap_or_default();
+        let is_one = expansion.relation.is_one;
+        let most =
+            selection.limit.map_or(usize::MAX, number).min(if is_one { 1 } else { usize::MAX });
+        let found = found.get(..most).unwrap_or(found);
+        self.out.push_str(match (is_one, found) {
+            (false, _) => "[",
+            (true, []) => "null",
+            (true, _) => "",
+        });
+        for (index, row) in found.iter().enumerate() {
+            self.out.push_str(if index == 0 { "" } else { "," });
+            let (own, inner) =
+                ((&**table, &*expansion.columns), (&*expansion.inner, &*related.inner));
+            self.write(own, (&related.rows, *row), inner)?;
+        }
+        self.out.push_str(if is_one { "" } else { "]" });
+        Ok(())
+    }
+}
+
+/// Makes all queries of a session see one state of the database, if the engine has read-only transactions.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn begin_snapshot(session: &dyn Session) -> Result<()> {
+    match session.begin_reading() {
+        // A restricted client gets `Denied` if a transaction would block writers.
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => Ok(()),
+        begun => begun,
+    }
+}
+
+/// The row with a key as JSON, with its related rows; `None` if it does not exist.
+///
+/// # Errors
+/// The engine's; 413 for more related rows or bytes than the limits.
+pub(crate) fn find(
+    engine: &dyn Engine,
+    (table, columns): (&CachedTable, &[usize]),
+    key: &[Value<'static>],
+    expansions: &[Expansion],
+    (numbers, (max_rows, max_length)): (NumberFormat, (u64, usize)),
+) -> Result<Option<String>, Problem> {
+    let session = engine.session()?;
+    begin_snapshot(&*session)?;
+    // All columns, in their order.
+    let mut rows = LevelRows::new((0..table.schema.columns().len()).collect());
+    if !session.get(&table.schema, key, &mut |row| rows.push(row))? {
+        return Ok(None);
+    }
+    let related =
+        RelatedLoader::new(engine, &*session, max_rows, max_length).load(expansions, &rows)?;
+    let mut body = String::with_capacity(1_024);
+    let mut writer = ExpandedWriter { out: &mut body, numbers, max_length };
+    writer.write((table, columns), (&rows, 0), (expansions, &related))?;
+    body.push('\n');
+    Ok(Some(body))
+}
