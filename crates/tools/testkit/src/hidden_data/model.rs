@@ -15,6 +15,7 @@ pub const GRANTS: &str = "
     schema on orders
     read, write on lines
     read, sql on prices
+    read, sql on priced
     read, write, sql on stock
     all on notes, extra
     insert on inbox
@@ -44,7 +45,7 @@ pub const fn hidden_names() -> &'static [&'static str] {
 pub const fn table_names() -> &'static [&'static str] {
     &[
         "orders", "lines", "prices", "stock", "notes", "inbox", "bin", "counter", "shelf",
-        "secret", "vault", "audit", "single", "extra",
+        "secret", "vault", "audit", "single", "extra", "priced",
     ]
 }
 
@@ -98,6 +99,8 @@ fn hidden_tables() -> Vec<TableSchemaBuilder> {
         audit.column(reference("of_stock", "stock", OnDelete::SetNull)),
         vault.column(ColumnSchema::of::<Option<Currency>>("amount")),
         table("single"),
+        // A view, which the client may read.
+        table("priced").column(text("name")).column(ColumnSchema::of::<Option<i64>>("n")),
     ]
 }
 
@@ -134,7 +137,7 @@ pub fn fill(engine: &dyn Engine, variant: i64) -> Check {
 fn create(engine: &dyn Engine, tables: &[Table], variant: i64) -> Check {
     let is_here = |table: &&Table| match table.name() {
         "vault" => variant == 1,
-        "extra" => false,
+        "extra" | "priced" => false,
         _ => true,
     };
     // In one of them the hidden table is the first one in the file; a table follows those that it references.
@@ -211,6 +214,9 @@ fn add_by_sql(probe: &Probe<'_>, variant: i64) -> Check {
     let view = if variant == 1 { "vault" } else { "secret" };
     for text in [
         &format!("CREATE VIEW vault_view AS SELECT * FROM {view}"),
+        // No column reveals the hidden table that it reads.
+        "CREATE VIEW priced AS SELECT p.id, p.name, s.n FROM prices p JOIN stock s USING (id) \
+         WHERE EXISTS (SELECT 1 FROM secret)",
         "CREATE TRIGGER t_notes AFTER INSERT ON notes BEGIN \
          INSERT INTO secret (owner) VALUES (new.text); END",
         "ANALYZE",

@@ -8,8 +8,8 @@ use crate::model::Random;
 use crate::probe::{Table, Values};
 use bobak_core::{
     Assign, BulkChange, ColumnSchema, Condition, Engine, Error, Expr, FieldSet, OnDelete, OnError,
-    Order, Result, Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema,
-    TransactionControl, Value, Verb, Write, WriteBatch,
+    Order, Result, Row, RowBuffer, SchemaChange, Select, Session, Source, TableAlteration,
+    TableSchema, TransactionControl, Value, Verb, Write, WriteBatch,
 };
 use std::error::Error as _;
 use std::fmt::Write as _;
@@ -44,11 +44,13 @@ pub fn send(engine: &dyn Engine, seed: u64, requests: usize) -> Check {
     Ok(())
 }
 
-const VERBS: [Verb; 6] = [
+const VERBS: [Verb; 8] = [
     Verb::Insert,
     Verb::InsertOrIgnore,
     Verb::InsertOrReplace,
     Verb::Upsert,
+    Verb::UpsertOn(0),
+    Verb::UpsertOn(1),
     Verb::Update,
     Verb::Delete,
 ];
@@ -162,10 +164,10 @@ impl<'e> Client<'e> {
         let mut values = values::values(&mut self.random, &table);
         let mut fields = FieldSet::EMPTY;
         match verb {
-            Verb::Update | Verb::Upsert if self.random.percent(30) => {
+            Verb::Update | Verb::Upsert | Verb::UpsertOn(_) if self.random.percent(30) => {
                 fields = [self.column(&table)].into_iter().collect();
             }
-            Verb::Update | Verb::Upsert => fields = table.updated_fields(),
+            Verb::Update | Verb::Upsert | Verb::UpsertOn(_) => fields = table.updated_fields(),
             Verb::Delete => values.truncate(1),
             _ => {}
         }
@@ -241,12 +243,14 @@ impl<'e> Client<'e> {
         let index = table.indexes().len().saturating_sub(1);
         let history = self.random.percent(50);
         let shared = Arc::clone(&table);
-        let change = match self.random.below(9) {
+        let change = match self.random.below(12) {
             0..=2 => SchemaChange::AddIndex { table: shared, index },
             3 | 4 => SchemaChange::AddColumn { table: shared, column },
             5 => SchemaChange::AddReference { table: shared, column },
             6 => SchemaChange::Track { table: shared, history },
             7 => SchemaChange::Untrack(shared),
+            8 => SchemaChange::DropTable(self.table()),
+            9 | 10 => SchemaChange::AlterTable(Arc::new(self.alteration(shared)?)),
             _ => SchemaChange::CreateTable(shared),
         };
         let (columns, indexes) = (change.table().columns(), change.table().indexes());
@@ -254,6 +258,15 @@ impl<'e> Client<'e> {
         let columns: Vec<_> = columns.iter().map(|column| (&column.name, &column.check)).collect();
         let _ = write!(out, "alter {kind:?} {} {columns:?} {indexes:?}", change.table().name());
         session.alter(&[change]).map(|()| "altered".to_owned())
+    }
+
+    /// A change of a table as described, sometimes without one of its columns.
+    fn alteration(&mut self, to: Arc<TableSchema>) -> Result<TableAlteration> {
+        let from = self.table();
+        let column = self.column(&from);
+        let dropped = from.columns().get(column).filter(|_| self.random.percent(50));
+        let names: Vec<_> = dropped.iter().map(|column| &*column.name).collect();
+        TableAlteration::new(Arc::clone(&from), to, &[], &names)
     }
 
     /// A table with a new column and a new index, whose names, constraints and reference may meet hidden rows.
@@ -308,7 +321,7 @@ impl<'e> Client<'e> {
         let table = self.table();
         out.push_str("list");
         let mut tables = Vec::new();
-        for table in session.tables()? {
+        for table in session.tables()?.into_iter().chain(session.views()?) {
             let (columns, indexes) = (table.columns(), table.indexes());
             tables.push(format!(
                 "{} {columns:?} {indexes:?} {:?}",
