@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
 import threading
 import uuid
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from records import Kinds, Log, Note, Person, Square, people
-from serving import TOKEN, tcp
+from serving import TOKEN, program, stdio_url, tcp
 
 import bobak
 from bobak import ErrorKind, add, col, count
@@ -46,6 +47,35 @@ def test_records(url: str) -> None:
         assert table.delete(1) is True and table.delete(1) is False
         assert kind_of(table.update, ada) is ErrorKind.NOT_FOUND
         assert table.count() == 0
+
+
+def test_migrations_are_verified(tmp_path: Path) -> None:
+    folder = tmp_path / "migrations"
+    folder.mkdir()
+    table = '{"name":"t","key":["id"],"columns":[{"name":"id","type":"i64"}],"indexes":[]}'
+    (folder / "0001_a.migration").write_text(
+        f"bobak migration 1\nfirst\nup\ncreate table {table}\n"
+    )
+    (folder / "0002_b.migration").write_text(
+        "bobak migration 1\nafter 0001_a\nup\nrename table t to u\n"
+    )
+    with bobak.connect(stdio_url(tmp_path)) as db:
+        with pytest.raises(
+            bobak.Error, match="older than the program: migrate it to 0001_a"
+        ) as old:
+            db.verify_migrations("0001_a")
+        assert old.value.kind == ErrorKind.SCHEMA
+    subprocess.run([program(), "migrate", "up", "app.db"], cwd=tmp_path, check=True)
+    with bobak.connect(stdio_url(tmp_path)) as db:
+        db.verify_migrations("0002_b")
+        with pytest.raises(
+            bobak.Error, match="newer than the program: it has migration 0002_b"
+        ) as new:
+            db.verify_migrations("0001_a")
+        assert new.value.kind == ErrorKind.CONFLICT
+        with pytest.raises(bobak.Error, match="older") as old:
+            db.verify_migrations("0003_c")
+        assert old.value.kind == ErrorKind.SCHEMA
 
 
 def test_writes_keep_the_record_current(url: str) -> None:

@@ -89,6 +89,26 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     return schemas;
   }
 
+  /**
+   * Checks that the migration `last` is the last one that the database has: an error of the kind `Schema` says that it
+   * is older, and one of the kind `Conflict` that it is newer. Call it after connecting, with the newest migration that
+   * the program knows, such as `"0012_names"`.
+   */
+  async verifyMigrations(last: string): Promise<void> {
+    const table = "bobak_migrations";
+    const session = this as unknown as Session<{ bobak_migrations: { name: string; step: bigint } }>;
+    const exists = (await this.tables()).some((schema) => schema.name === table);
+    const rows = exists ? await (await session.table(table)).where().all() : [];
+    const newer = rows.map((row) => row.name).filter((name) => name > last).sort().pop();
+    if (newer !== undefined) {
+      throw new BobakError("Conflict", `the database is newer than the program: it has migration ${newer}`, { table });
+    }
+    // A finished migration has -1 as its step.
+    if (!rows.some((row) => row.name === last && row.step === -1n)) {
+      throw new BobakError("Schema", `the database is older than the program: migrate it to ${last} first`, { table });
+    }
+  }
+
   /** Creates the missing tables. */
   async create(...schemas: TableSchema[]): Promise<void> {
     await this.tables();

@@ -55,6 +55,20 @@ class AsyncSession:
         self._known.update({schema.name.lower(): schema for schema in found})
         return found
 
+    async def verify_migrations(self, last: str) -> None:
+        """Checks that the migration ``last`` is the last one that the database has.
+
+        An :class:`Error` of the kind ``SCHEMA`` says that the database is older, and one of the
+        kind ``CONFLICT`` that it is newer. Call it after connecting, with the newest migration that
+        the program knows, such as ``"0012_names"``.
+        """
+        known = {schema.name for schema in await self.tables()}
+        rows: list[dict[str, Any]] = []
+        if ops.MIGRATIONS in known:
+            table = await self.table(ops.MIGRATIONS)
+            rows = await table.all()
+        ops.verify_migrations(rows, last)
+
     async def create(self, *classes: type) -> None:
         """Creates the missing tables of these dataclasses."""
         await self.tables()

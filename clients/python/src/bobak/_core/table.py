@@ -50,6 +50,23 @@ def no_table(record: Any) -> Error:
     return Error(ErrorKind.SCHEMA, f"the table does not exist{cure}", table=name)
 
 
+#: The table that lists the migrations of a database.
+MIGRATIONS = "bobak_migrations"
+
+
+def verify_migrations(rows: Iterable[dict[str, Any]], last: str) -> None:
+    """Rejects a database whose last migration is another one."""
+    # A finished migration has -1 as its step; the row without a name is a lock.
+    steps = {row["name"]: row["step"] for row in rows if row["name"]}
+    newer = sorted(name for name in steps if name > last)
+    if newer:
+        message = f"the database is newer than the program: it has migration {newer[-1]}"
+        raise Error(ErrorKind.CONFLICT, message, table=MIGRATIONS)
+    if steps.get(last) != -1:
+        message = f"the database is older than the program: migrate it to {last} first"
+        raise Error(ErrorKind.SCHEMA, message, table=MIGRATIONS)
+
+
 def creation(classes: Iterable[Any], known: dict[str, TableSchema]) -> Call[None] | None:
     """Creates the missing tables; None if none is missing."""
     schemas = [schema_of(cls) for cls in classes]
