@@ -3,7 +3,7 @@ import type { Connection } from "./connection.js";
 import { queryRows, type Options, type Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import { historyOf, type Change } from "./feed.js";
-import { Added, count, type Condition, type Expression, type PlacedCondition } from "./query.js";
+import { Added, col, count, type Condition, type Expression, type PlacedCondition } from "./query.js";
 import { Rows } from "./rows.js";
 import { load, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
@@ -98,6 +98,29 @@ export class Selection<T> implements AsyncIterable<T> {
       await queryRows(c, ask(c), undefined, (row) => found.push(this.rows.record<T>(row)));
       return found;
     });
+  }
+  /**
+   * For each record, the rows whose `column` equals its property `key`, in the order of this selection: one query for all
+   * records. The limit and the offset apply to the rows of each record.
+   *
+   * `lines.where().orderBy("-amount").related("order_id", orders, "id")`
+   */
+  async related<P>(column: keyof T & string, records: readonly P[], key: keyof P & string): Promise<T[][]> {
+    // Integers may be numbers or bigints.
+    const text = (value: unknown) => `${typeof value === "string" ? "s" : ""}${String(value)}`;
+    const isKey = (value: unknown) => value !== null && value !== undefined;
+    const wanted = new Map(records.map((record) => record[key]).filter(isKey).map((value) => [text(value), value]));
+    const groups = new Map<string, T[]>();
+    if (wanted.size > 0) {
+      const all = this.where(col(column).in([...wanted.values()])).#with((copy) => ([copy.#limit, copy.#offset] = [null, 0]));
+      for (const row of await all.all()) {
+        const group = groups.get(text(row[column]));
+        if (group) group.push(row);
+        else groups.set(text(row[column]), [row]);
+      }
+    }
+    const end = this.#limit === null ? undefined : this.#offset + this.#limit;
+    return records.map((record) => (groups.get(text(record[key])) ?? []).slice(this.#offset, end));
   }
   /** The first row, or undefined. */
   async first(): Promise<T | undefined> {

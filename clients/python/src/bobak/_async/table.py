@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -84,6 +84,17 @@ class AsyncSelection(Generic[T]):
         async for _, part in self._session._parts(ops.cursor_of(self._plan, self._query)):
             for record in make(part):
                 yield record
+
+    async def related(self, column: str, records: Sequence[Any], key: str) -> list[list[T]]:
+        """For each record, the rows whose ``column`` equals its field ``key``: one query for all
+        records. The limit and the offset apply to the rows of each record.
+
+        ``lines.where().order_by("-amount").related("order_id", orders, "id")``
+        """
+        keys = [ops.field_of(record, key) for record in records]
+        query = ops.related_query(self._query, column, keys)
+        found = await self._with(query).all() if query else []
+        return ops.related_rows(self._query, column, keys, found)
 
     async def first(self) -> T | None:
         """The first row, or None."""

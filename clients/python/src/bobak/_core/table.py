@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 from .._errors import Error, ErrorKind
@@ -18,7 +19,7 @@ from . import calls, types
 from .batch import BatchWriter
 from .calls import Call, Row
 from .link import Link, Steps
-from .query import Expression, Query, assignments
+from .query import Expression, Field, Query, assignments
 from .record import Shape, schema_of, shape_of
 from .table_plan import Plan
 
@@ -362,3 +363,30 @@ def _check_no_limit(plan: Plan, query: Query) -> None:
     if query.limit is not None or query.offset:
         message = "update and delete change all rows that match: they accept no limit"
         raise plan.error(ErrorKind.MISUSE, message)
+
+
+def field_of(record: Any, name: str) -> Any:
+    """The field of a record, which is a dict or another object."""
+    try:
+        return record[name] if isinstance(record, dict) else getattr(record, name)
+    except (KeyError, AttributeError):
+        raise Error(ErrorKind.SCHEMA, f"the record has no field '{name}'") from None
+
+
+def related_query(query: Query, column: str, keys: list[Any]) -> Query | None:
+    """The query for the rows that are related to records with these keys, if there are any."""
+    if query.columns is not None or query.group:
+        raise Error(ErrorKind.MISUSE, "related rows are whole rows: leave out select and group_by")
+    wanted = list(dict.fromkeys(key for key in keys if key is not None))
+    if not wanted:
+        return None
+    return replace(query, limit=None, offset=0).filtered([Field(column).is_in(wanted)])
+
+
+def related_rows(query: Query, column: str, keys: list[Any], found: list[Any]) -> list[list[Any]]:
+    """The rows for each key, within the query's limits."""
+    groups: dict[Any, list[Any]] = {}
+    for row in found:
+        groups.setdefault(field_of(row, column), []).append(row)
+    end = None if query.limit is None else query.offset + query.limit
+    return [groups.get(key, [])[query.offset : end] for key in keys]

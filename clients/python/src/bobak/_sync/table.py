@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -84,6 +84,17 @@ class Selection(Generic[T]):
         for _, part in self._session._parts(ops.cursor_of(self._plan, self._query)):
             for record in make(part):
                 yield record
+
+    def related(self, column: str, records: Sequence[Any], key: str) -> list[list[T]]:
+        """For each record, the rows whose ``column`` equals its field ``key``: one query for all
+        records. The limit and the offset apply to the rows of each record.
+
+        ``lines.where().order_by("-amount").related("order_id", orders, "id")``
+        """
+        keys = [ops.field_of(record, key) for record in records]
+        query = ops.related_query(self._query, column, keys)
+        found = self._with(query).all() if query else []
+        return ops.related_rows(self._query, column, keys, found)
 
     def first(self) -> T | None:
         """The first row, or None."""

@@ -1,0 +1,83 @@
+package bobak
+
+import (
+	"reflect"
+	"testing"
+)
+
+type Customer struct {
+	ID   int64
+	Name string
+}
+
+type Purchase struct {
+	ID         int64
+	CustomerID *int64
+}
+
+type Item struct {
+	ID         int64
+	PurchaseID int64
+	Amount     int64
+}
+
+func TestRelatedRows(t *testing.T) {
+	overEachTransport(t, func(t *testing.T, url string) {
+		ctx, db := background, open(t, url, Customer{}, Purchase{}, Item{})
+		customers, items := tableOf[Customer](t, db), tableOf[Item](t, db)
+		purchases := tableOf[Purchase](t, db)
+		one, two := int64(1), int64(2)
+		for _, name := range []string{"Ada", "Bob"} {
+			ok(t, customers.Insert(ctx, &Customer{Name: name}))
+		}
+		all := []Purchase{{10, &one}, {11, &two}, {12, nil}}
+		for number := range all {
+			ok(t, purchases.Insert(ctx, &all[number]))
+		}
+		for _, item := range []Item{{0, 10, 3}, {0, 10, 5}, {0, 10, 4}, {0, 11, 1}} {
+			ok(t, items.Insert(ctx, &item))
+		}
+		amounts := func(query *Query[Item]) [][]int64 {
+			rows, err := Related(ctx, query, "purchase_id", all,
+				func(purchase *Purchase) *int64 { return &purchase.ID },
+				func(item *Item) *int64 { return &item.PurchaseID })
+			ok(t, err)
+			found := make([][]int64, len(rows))
+			for number := range rows {
+				for _, item := range rows[number] {
+					found[number] = append(found[number], item.Amount)
+				}
+			}
+			return found
+		}
+		largest := items.Where(Col("amount").Gt(1)).OrderBy("-amount")
+		for _, one := range []struct {
+			found, expected [][]int64
+		}{
+			{amounts(items.Where()), [][]int64{{3, 5, 4}, {1}, nil}},
+			{amounts(largest), [][]int64{{5, 4, 3}, nil, nil}},
+			{amounts(largest.Limit(1).Offset(1)), [][]int64{{4}, nil, nil}},
+		} {
+			if !reflect.DeepEqual(one.found, one.expected) {
+				t.Errorf("found %v, expected %v", one.found, one.expected)
+			}
+		}
+		// Along a reference: at most one row for each record.
+		byCustomer := func(column string, parents []Purchase) ([][]Customer, error) {
+			return Related(ctx, customers.Where(), column, parents,
+				func(purchase *Purchase) *int64 { return purchase.CustomerID },
+				func(customer *Customer) *int64 { return &customer.ID })
+		}
+		found, err := byCustomer("id", all)
+		ok(t, err)
+		expected := [][]Customer{{{1, "Ada"}}, {{2, "Bob"}}, nil}
+		if !reflect.DeepEqual(found, expected) {
+			t.Errorf("found %v", found)
+		}
+		if found, err := byCustomer("id", all[2:]); err != nil || len(found) != 1 || found[0] != nil {
+			t.Errorf("found %v, %v", found, err)
+		}
+		_, err = byCustomer("nothing", all)
+		fails(t, err, Schema)
+	})
+}

@@ -1,0 +1,88 @@
+"""Rows that are related to records, with one query for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+import bobak
+from bobak import ErrorKind, col
+
+
+@dataclass
+class Customer:
+    id: int
+    name: str
+
+
+@dataclass
+class Purchase:
+    id: int
+    customer_id: int | None = bobak.column(references=Customer)
+
+
+@dataclass
+class Item:
+    id: int
+    purchase_id: int = bobak.column(references=Purchase)
+    amount: int = 0
+
+
+def fill(db: bobak.Database) -> None:
+    db.create(Customer, Purchase, Item)
+    db.table(Customer).insert_many([Customer(1, "Ada"), Customer(2, "Bob")])
+    db.table(Purchase).insert_many([Purchase(10, 1), Purchase(11, 2), Purchase(12, None)])
+    amounts = [(10, 3), (10, 5), (10, 4), (11, 1)]
+    db.table(Item).insert_many(Item(0, purchase, amount) for purchase, amount in amounts)
+
+
+def test_related_rows(url: str) -> None:
+    with bobak.connect(url) as db:
+        fill(db)
+        purchases, items = db.table(Purchase).all(), db.table(Item)
+
+        def amounts(selection: bobak.Selection[Item]) -> list[list[int]]:
+            found = selection.related("purchase_id", purchases, "id")
+            return [[item.amount for item in row] for row in found]
+
+        assert amounts(items.where()) == [[3, 5, 4], [1], []]
+        largest = items.where(col.amount > 1).order_by("-amount")
+        assert amounts(largest) == [[5, 4, 3], [], []]
+        assert amounts(largest.limit(1, offset=1)) == [[4], [], []]
+        # Along a reference: at most one row for each record.
+        customers = db.table(Customer).where().related("id", purchases, "customer_id")
+        assert customers == [[Customer(1, "Ada")], [Customer(2, "Bob")], []]
+        # Nested: the items of the purchases of each customer.
+        people = db.table(Customer).all()
+        bought = db.table(Purchase).where().related("customer_id", people, "id")
+        flat = [one for row in bought for one in row]
+        counts = [len(row) for row in items.where().related("purchase_id", flat, "id")]
+        assert counts == [3, 1]
+        # Without records, and of records that are dicts.
+        assert items.where().related("purchase_id", [], "id") == []
+        assert items.where().related("purchase_id", [{"id": None}], "id") == [[]]
+        rows = db.table("item").where().related("purchase_id", [{"id": 11}], "id")
+        assert [row["amount"] for row in rows[0]] == [1]
+        for call, kind in [
+            (lambda: items.where().related("nothing", purchases, "id"), ErrorKind.SCHEMA),
+            (lambda: items.where().related("purchase_id", purchases, "nothing"), ErrorKind.SCHEMA),
+            (lambda: items.where().select("id").related("id", purchases, "id"), ErrorKind.MISUSE),
+        ]:
+            with pytest.raises(bobak.Error) as caught:
+                call()
+            assert caught.value.kind is kind
+
+
+def test_related_rows_in_async_code(url: str) -> None:
+    with bobak.connect(url) as db:
+        fill(db)
+
+    async def load() -> list[list[Item]]:
+        async with await bobak.connect_async(url) as db:
+            purchases = await (await db.table(Purchase)).all()
+            items = await db.table(Item)
+            return await items.where().limit(1).related("purchase_id", purchases, "id")
+
+    assert [len(row) for row in asyncio.run(load())] == [1, 1, 0]

@@ -1,0 +1,42 @@
+// Rows that are related to records, with one query for all of them.
+import assert from "node:assert/strict";
+import { col, column, connect, table } from "../src/index.js";
+import { fails, overEachTransport } from "./serving.js";
+
+interface Customer {
+  id: bigint;
+  name: string;
+}
+interface Purchase {
+  id: bigint;
+  customer_id: bigint | null;
+}
+interface Item {
+  id: bigint;
+  purchase_id: bigint;
+  amount: bigint;
+}
+
+overEachTransport("related rows", async (whole) => {
+  const db = whole as unknown as Awaited<ReturnType<typeof connect<{ customer: Customer; purchase: Purchase; item: Item }>>>;
+  await db.create(table("customer", [column("id", "i64"), column("name", "text")]));
+  await db.create(table("purchase", [column("id", "i64"), column("customer_id", "i64", { nullable: true })]));
+  await db.create(table("item", [column("id", "i64"), column("purchase_id", "i64"), column("amount", "i64")]));
+  const [customers, purchases, items] = [await db.table("customer"), await db.table("purchase"), await db.table("item")];
+  await customers.insertMany([{ id: 1n, name: "Ada" }, { id: 2n, name: "Bob" }]);
+  await purchases.insertMany([{ id: 10n, customer_id: 1n }, { id: 11n, customer_id: 2n }, { id: 12n, customer_id: null }]);
+  await items.insertMany([[10n, 3n], [10n, 5n], [10n, 4n], [11n, 1n]].map(([purchase_id, amount]) => ({ purchase_id: purchase_id!, amount: amount! })));
+  const all = await purchases.where().all();
+  const amounts = async (selection: ReturnType<typeof items.where>) =>
+    (await selection.related("purchase_id", all, "id")).map((rows) => rows.map((item) => Number(item.amount)));
+  assert.deepEqual(await amounts(items.where()), [[3, 5, 4], [1], []]);
+  const largest = items.where(col("amount").gt(1)).orderBy("-amount");
+  assert.deepEqual(await amounts(largest), [[5, 4, 3], [], []]);
+  assert.deepEqual(await amounts(largest.limit(1, 1)), [[4], [], []]);
+  // Along a reference: at most one row for each record.
+  const referenced = await customers.where().related("id", all, "customer_id");
+  assert.deepEqual(referenced, [[{ id: 1n, name: "Ada" }], [{ id: 2n, name: "Bob" }], []]);
+  assert.deepEqual(await items.where().related("purchase_id", [{ id: null }], "id"), [[]]);
+  assert.equal((await items.where().related("purchase_id", [{ id: 10 }], "id"))[0]!.length, 3);
+  await assert.rejects(items.where().related("nothing" as "id", all, "id"), fails("Schema"));
+});
