@@ -63,6 +63,11 @@ pub(super) mod query {
         of(name, description, json!({"type": "string"}))
     }
 
+    /// A list of columns, which has at least one.
+    pub fn columns(name: &str, description: &str) -> Value {
+        of(name, description, json!({"type": "string", "minLength": 1}))
+    }
+
     pub fn flag(name: &str, description: &str) -> Value {
         of(name, description, json!({"type": "boolean", "default": false}))
     }

@@ -1,5 +1,6 @@
-//! Examples for parameters with a syntax of their own, so that generic tools can send valid requests.
+//! Examples and schemas of parameters with a syntax of their own, so that generic tools can send valid requests.
 
+use super::schemas::key_schema;
 use crate::database::table::CachedTable;
 use serde_json::{Value, json};
 
@@ -17,7 +18,10 @@ pub(super) fn add(path: &mut Value, table: &CachedTable) {
         for parameter in parameters {
             let name = parameter["name"].as_str().unwrap_or_default().to_owned();
             match name.as_str() {
-                "key" | "after" => parameter["x-key"] = json!(key),
+                "key" | "after" => {
+                    parameter["x-key"] = json!(key);
+                    parameter["schema"] = key_schema(&table.schema);
+                }
                 // Groups can only be ordered by the columns that they are grouped by.
                 "order" if groups => {}
                 name => {

@@ -11,12 +11,14 @@ use crate::settings::SqlAccess;
 use serde_json::{Map, Value, json};
 
 /// The document. `base_path` is the path of the database, empty for the default one. `is_typed` says
-/// whether values are always of their column's type; SQLite stores values of any type in any column.
+/// whether values are always of their column's type; SQLite stores values of any type in any column. `max_page_size` is the
+/// maximum number of rows in a page.
 pub(crate) fn document(
     catalog: &VisibleTables,
     base_path: &str,
     sql: SqlAccess,
     is_typed: bool,
+    max_page_size: u64,
 ) -> Value {
     let mut paths = Map::new();
     let mut schemas = common_schemas();
@@ -25,7 +27,7 @@ pub(crate) fn document(
     }
     database_paths(&mut paths, sql);
     for table in catalog.sorted() {
-        table_paths::paths(&mut paths, catalog, table);
+        table_paths::paths(&mut paths, catalog, table, max_page_size);
         schemas::components(&mut schemas, catalog, table, is_typed);
     }
     schemas.insert("bobak.Operation".to_owned(), schemas::operations(catalog));

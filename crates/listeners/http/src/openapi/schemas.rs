@@ -5,7 +5,7 @@ use crate::database::schema_cache::VisibleTables;
 use crate::database::table::{CachedTable, OmittedValue};
 use crate::json::NumberFormat;
 use crate::json::write::write_cell;
-use bobak_core::{ColumnRole, ColumnSchema, Type};
+use bobak_core::{ColumnRole, ColumnSchema, IndexSchema, TableSchema, Type};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -183,17 +183,46 @@ fn column_schema(column: &ColumnSchema) -> Value {
     schema
 }
 
+/// The schema of a key in a path, or in a parameter: its values, separated by commas.
+pub(super) fn key_schema(table: &TableSchema) -> Value {
+    let mut columns = table.key().iter().filter_map(|&place| table.columns().get(place));
+    let (first, second) = (columns.next(), columns.next());
+    let (Some(column), None) = (first, second) else {
+        return json!({"type": "string", "minLength": 1});
+    };
+    let mut schema = json!({"type": "string"});
+    let whole = type_schema(Type::I64)["pattern"].take();
+    match type_schema(column.ty)["pattern"].take() {
+        Value::Null if column.ty.integer_range().is_some() => schema["pattern"] = whole,
+        Value::Null => schema["minLength"] = json!(1),
+        pattern => schema["pattern"] = pattern,
+    }
+    schema
+}
+
+/// The lists of columns by which an upsert may find a row instead of the key: those of the unique indexes.
+pub(super) fn unique_columns(table: &TableSchema) -> Vec<String> {
+    let names = |index: &IndexSchema| {
+        let columns = index.columns.iter().filter_map(|&place| table.columns().get(place));
+        columns.map(|column| &*column.name).collect::<Vec<_>>().join(",")
+    };
+    table.indexes().iter().filter(|index| index.unique).map(names).collect()
+}
+
 fn type_schema(ty: Type) -> Value {
     let wide = |number: &str| json!([number, "string"]);
+    let (whole, real) = (r"^-?\d{1,20}$", r"^-?(inf|\d+(\.\d+)?([eE][-+]?\d+)?)$");
     match ty {
         Type::Bool => json!({"type": "boolean"}),
-        Type::I64 | Type::U64 => json!({"type": wide("integer"), "format": "int64"}),
+        Type::I64 | Type::U64 => {
+            json!({"type": wide("integer"), "format": "int64", "pattern": whole})
+        }
         Type::Currency => json!({
-            "type": wide("number"), "format": "decimal",
+            "type": wide("number"), "format": "decimal", "pattern": r"^-?\d+(\.\d+)?$",
             "description": "Money, exact to four decimals",
         }),
-        Type::F32 => json!({"type": wide("number"), "format": "float"}),
-        Type::F64 => json!({"type": wide("number"), "format": "double"}),
+        Type::F32 => json!({"type": wide("number"), "format": "float", "pattern": real}),
+        Type::F64 => json!({"type": wide("number"), "format": "double", "pattern": real}),
         Type::Text => json!({"type": "string"}),
         Type::Bytes => json!({"type": "string", "contentEncoding": "base64"}),
         Type::Uuid => json!({"type": "string", "format": "uuid"}),

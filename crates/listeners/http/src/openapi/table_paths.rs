@@ -4,14 +4,19 @@ use super::builders::{
     body, each_line, empty, json_of, operation, problem, query, reference, response,
 };
 use super::examples;
-use super::schemas::{component, expanded_name};
+use super::schemas::{component, expanded_name, unique_columns};
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
 use crate::request::key::encode_segment;
 use serde_json::{Map, Value, json};
 
 /// Adds the paths of a table.
-pub(super) fn paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, table: &CachedTable) {
+pub(super) fn paths(
+    paths: &mut Map<String, Value>,
+    catalog: &VisibleTables,
+    table: &CachedTable,
+    max_page_size: u64,
+) {
     let name = component(table.schema.name());
     let base = format!("/tables/{}", encode_segment(table.schema.name()));
     let mut get = operation(&format!("describe_{name}"), "Describe the table", vec![]);
@@ -24,7 +29,7 @@ pub(super) fn paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, tab
         ("rows/{key}", row(&name, table)),
         ("rows/{key}/history", row_history),
         ("export", json!({"get": export(&name)})),
-        ("import", json!({"post": import(&name)})),
+        ("import", json!({"post": import(&name, table)})),
         ("changes", json!({"get": changes(&name)})),
         ("aggregate", json!({"get": aggregate(&name)})),
     ] {
@@ -36,6 +41,12 @@ pub(super) fn paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, tab
             path.as_object_mut().map(|path| path.remove("post"));
         }
         examples::add(&mut path, table);
+        if matches!(rest, "rows" | "rows/{key}/history") {
+            let parameters = path["get"]["parameters"].as_array_mut();
+            let limit =
+                parameters.and_then(|all| all.iter_mut().find(|one| one["name"] == "limit"));
+            limit.map(|limit| limit["schema"]["maximum"] = json!(max_page_size));
+        }
         if matches!(rest, "rows" | "rows/{key}") {
             add_relations(&mut path["get"], catalog, table);
         }
@@ -76,7 +87,7 @@ const COLUMNS: &str =
 fn selection() -> Vec<Value> {
     vec![
         query::text("filter", "A condition as in SQL's WHERE: age > 30 and name like 'A%'"),
-        query::text(
+        query::columns(
             "order",
             "Columns, separated by commas; names that contain a comma are in double quotes; a minus \
              sign before a name means descending order",
@@ -105,7 +116,7 @@ fn tagged(mut response: Value) -> Value {
 
 fn list(name: &str) -> Value {
     let mut parameters = selection();
-    parameters.push(query::text("columns", COLUMNS));
+    parameters.push(query::columns("columns", COLUMNS));
     parameters.push(query::text(
         "after",
         "Only rows after this key: `next` of the previous page, percent-encoded",
@@ -171,7 +182,7 @@ fn whole(name: &str) -> Value {
 
 fn get(name: &str) -> Value {
     let parameters = vec![
-        query::text("columns", COLUMNS),
+        query::columns("columns", COLUMNS),
         query::numbers(),
         query::header("If-None-Match", "The entity tag of a row that the client has"),
     ];
@@ -227,7 +238,7 @@ fn delete(name: &str) -> Value {
 
 fn export(name: &str) -> Value {
     let mut parameters = selection();
-    parameters.push(query::text("columns", COLUMNS));
+    parameters.push(query::columns("columns", COLUMNS));
     parameters.push(query::text("after", "Only rows after this key"));
     parameters.push(query::choice(
         "format",
@@ -254,11 +265,16 @@ fn export(name: &str) -> Value {
     get
 }
 
-fn import(name: &str) -> Value {
+fn import(name: &str, table: &CachedTable) -> Value {
     let modes = ["insert", "ignore", "replace", "upsert", "update", "delete"];
     let mut parameters = vec![query::choice("mode", "What to do with each row", &modes)];
     let on = "With mode=upsert: the columns of a unique index, instead of the key, such as email or shop,number";
-    parameters.push(query::text("on", on));
+    let unique = unique_columns(&table.schema);
+    if !unique.is_empty() {
+        let mut on = query::text("on", on);
+        on["schema"] = json!({"enum": unique});
+        parameters.push(on);
+    }
     parameters.extend(load_parameters("each batch of rows"));
     parameters.push(query::text("null", "The text for NULL in CSV"));
     let mut post =
@@ -275,13 +291,16 @@ fn import(name: &str) -> Value {
 }
 
 fn changes(name: &str) -> Value {
+    let mut last =
+        query::header("Last-Event-ID", "As `since`; browsers send it when they reconnect");
+    last["schema"]["pattern"] = json!(r"^\d{1,18}$");
     let parameters = vec![
         query::text(
             "filter",
             "Only rows that match this condition; a row that comes to match it is an insert",
         ),
         query::count("since", "Only changes after this one; default: only new changes"),
-        query::header("Last-Event-ID", "As `since`; browsers send it when they reconnect"),
+        last,
         query::numbers(),
     ];
     let summary = "Stream changes as server-sent events; requires a tracked table";
@@ -333,8 +352,8 @@ fn history(name: &str) -> Value {
 fn aggregate(name: &str) -> Value {
     let mut parameters = selection();
     let values = "count, count(x), sum(x), min(x), max(x), avg(x), separated by commas";
-    parameters.push(query::text("values", values));
-    parameters.push(query::text("group", "The columns to group by"));
+    parameters.push(query::columns("values", values));
+    parameters.push(query::columns("group", "The columns to group by"));
     parameters.push(query::numbers());
     parameters
         .push(query::header("If-None-Match", "The entity tag of a result that the client has"));

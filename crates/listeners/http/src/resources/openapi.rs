@@ -15,7 +15,8 @@ pub(crate) async fn openapi(request: &mut RequestContext) -> Result<ResponseBuil
     // These engines enforce column types; SQLite, for one, may not.
     let engine = request.database.engine.name();
     let is_typed = matches!(engine, "memory" | "postgres" | "mysql" | "mariadb");
-    let document = document(&catalog, base_path, request.client.sql, is_typed);
+    let max = request.state.settings.max_page_size;
+    let document = document(&catalog, base_path, request.client.sql, is_typed, max);
     let text = serde_json::to_string(&document)
         .map_err(|error| Error::new(ErrorKind::Engine, error.to_string()))?;
     Ok(ResponseBuilder::json(StatusCode::OK, text))

@@ -185,10 +185,12 @@ fn parameters(
             // Without an example, only people understand the description.
             _ => parameter["example"].as_str().map(str::to_owned).into_iter().collect(),
         };
+        // What its description says.
+        let condition = if name == "on" { "&mode=upsert" } else { "" };
         for value in values {
             all.push(match parameter["in"].as_str() {
                 Some("header") => (String::new(), Some((name.to_owned(), value))),
-                _ => (format!("?{name}={}", escaped(&value)), None),
+                _ => (format!("?{name}={}{condition}", escaped(&value)), None),
             });
         }
     }
