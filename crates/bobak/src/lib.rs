@@ -80,7 +80,7 @@ pub mod query {
     pub use crate::shape::{Page, PageRequest, PageToken};
     /// The parts of a [`JoinQuery`], over several records.
     pub use bobak_core::join;
-    pub use bobak_core::join::{AnyOf, JoinQuery, whole};
+    pub use bobak_core::join::{Alias, AnyOf, JoinQuery, whole};
     pub use bobak_core::{
         AnyColumn, Assignment, Column, Expression, Filter, Operand, Order, OrderBy, Query,
         Selection, SelectionPart, Summable, count,

@@ -192,6 +192,11 @@ impl<A: Record, B: Record> ToMany<A, B> {
         ToMany { steps, records: PhantomData }
     }
 
+    /// The same steps, for other names of the records.
+    pub(crate) const fn retyped<C, D>(self) -> ToMany<C, D> {
+        ToMany { steps: self.steps, records: PhantomData }
+    }
+
     /// Whether there may be no related record: always.
     #[must_use]
     pub const fn is_nullable(self) -> bool {

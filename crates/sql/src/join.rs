@@ -134,11 +134,7 @@ impl<'a> JoinWriter<'a> {
             return;
         }
         self.raw(word);
-        self.list(" AND ", conditions, |writer, condition| {
-            writer.raw("(");
-            writer.push_condition(condition, of_rows);
-            writer.raw(")");
-        });
+        self.push_parts(conditions, true, of_rows);
     }
 
     /// A condition over rows, or over groups.
@@ -151,15 +147,24 @@ impl<'a> JoinWriter<'a> {
             JoinCondition::Compare(left, comparison, right) => {
                 self.push_comparison(left, *comparison, right);
             }
-            JoinCondition::AnyOf(parts) if parts.is_empty() => {
-                self.raw(self.dialect().truth(false));
+            JoinCondition::IsNull(expr, wanted) => {
+                self.push_selected(expr);
+                self.raw(if *wanted { " IS NULL" } else { " IS NOT NULL" });
             }
-            JoinCondition::AnyOf(parts) => self.list(" OR ", parts, |writer, part| {
-                writer.raw("(");
-                writer.push_condition(part, of_rows);
-                writer.raw(")");
-            }),
+            JoinCondition::AnyOf(parts) => self.push_parts(parts, false, of_rows),
+            JoinCondition::AllOf(parts) => self.push_parts(parts, true, of_rows),
         }
+    }
+
+    fn push_parts(&mut self, parts: &'a [JoinCondition], all: bool, of_rows: bool) {
+        if parts.is_empty() {
+            return self.raw(self.dialect().truth(all));
+        }
+        self.list(if all { " AND " } else { " OR " }, parts, |writer, part| {
+            writer.raw("(");
+            writer.push_condition(part, of_rows);
+            writer.raw(")");
+        });
     }
 
     fn push_comparison(&mut self, left: &'a JoinExpr, comparison: Comparison, right: &'a JoinExpr) {

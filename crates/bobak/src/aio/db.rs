@@ -3,6 +3,7 @@
 use super::future::DbFuture;
 use super::table::AsyncTable;
 use crate::batch::{Batch, BatchOptions, BatchReport};
+use crate::query::{Page, PageRequest};
 use crate::workers::Workers;
 use crate::write_queue::{GROUP_LIMITS, OnDrop, WriteQueue};
 use crate::{Db, Parameters, Transaction};
@@ -156,6 +157,23 @@ impl AsyncDb {
     {
         let query = query.clone();
         self.run(move |db| db.list(&query))
+    }
+
+    /// One page of a join: see [`Db::page`].
+    ///
+    /// # Errors
+    /// As [`Db::page`].
+    pub fn page<L, R>(
+        &self,
+        query: &JoinQuery<L, R>,
+        request: PageRequest,
+    ) -> DbFuture<Result<Page<R>>>
+    where
+        L: 'static,
+        R: Send + 'static,
+    {
+        let query = query.clone();
+        self.run(move |db| db.page(&query, request))
     }
 
     /// Runs SQL and reads all rows: see [`Db::sql`].

@@ -82,18 +82,28 @@ fn holds(
             }
             Ok(Some(comparison.holds(compare_values(left.as_ref(), right.as_ref()))))
         }
-        JoinCondition::AnyOf(parts) => {
-            let mut any = Some(false);
-            for part in parts {
-                match holds(row, tuple, part)? {
-                    Some(true) => return Ok(Some(true)),
-                    Some(false) => {}
-                    None => any = None,
-                }
-            }
-            Ok(any)
+        JoinCondition::IsNull(expr, wanted) => Ok(Some(row.value(expr)?.is_null() == *wanted)),
+        JoinCondition::AnyOf(parts) => combined(row, tuple, parts, true),
+        JoinCondition::AllOf(parts) => combined(row, tuple, parts, false),
+    }
+}
+
+/// Conditions of which one decides if it has this value, with three-valued logic.
+fn combined(
+    row: &impl Evaluate,
+    tuple: Option<&TupleRow<'_>>,
+    parts: &[JoinCondition],
+    decisive: bool,
+) -> Result<Option<bool>> {
+    let mut result = Some(!decisive);
+    for part in parts {
+        match holds(row, tuple, part)? {
+            Some(value) if value == decisive => return Ok(Some(value)),
+            Some(_) => {}
+            None => result = None,
         }
     }
+    Ok(result)
 }
 
 /// How two values of an expression sort, NULL first.

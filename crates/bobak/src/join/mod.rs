@@ -3,11 +3,13 @@
 
 mod calculation;
 mod groups;
+mod page;
 mod subqueries;
 mod tuples;
 
 use crate::db::Db;
 use crate::handle::{EngineHandle, EngineSet, SessionSource};
+use crate::query::{Page, PageRequest};
 use crate::shape::in_snapshot;
 use crate::subqueries::NO_ENGINE;
 use crate::transaction::Transaction;
@@ -161,11 +163,44 @@ impl Db {
     /// # Errors
     /// Those of [`JoinQuery::to_join`]; `OutOfRange` for a number that is too large; those of the engines.
     pub fn list<L, R>(&self, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
+        list(&self.source_of(query)?, query)
+    }
+
+    /// One page of a [join](JoinQuery), in any order. The next page begins behind the last row of this one, so rows that are
+    /// inserted or deleted meanwhile neither repeat nor hide others.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// use bobak::query::PageRequest;
+    ///
+    /// # #[derive(Record)] struct Country { id: i64, name: String }
+    /// # #[derive(Record)] struct City { id: i64, #[record(references = Country)] country_id: i64, people: i64 }
+    /// # let db = Db::builder().record::<Country>().record::<City>().open("memory:")?;
+    /// # db.create_missing_tables()?;
+    /// # let country_id = db.table()?.insert(&Country { id: 0, name: "Chad".into() })?;
+    /// # for n in 0..7 { db.table()?.insert(&City { id: 0, country_id, people: n % 3 })?; }
+    /// let cities = Query::<City>::all().join(City::COUNTRY).order_by(City::PEOPLE.desc());
+    /// let cities = cities.select((City::ID, Country::NAME));
+    /// let first = db.page(&cities, PageRequest::size(5).with_total())?;
+    /// assert_eq!((first.items.len(), first.total), (5, Some(7)));
+    /// let second = db.page(&cities, PageRequest::size(5).after(first.next))?;
+    /// assert_eq!((second.items.len(), second.next), (2, None));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`list`](Db::list); `Mismatch` for a token of a query with another order; `Unsupported` for a join with groups, a
+    /// limit or an offset.
+    pub fn page<L, R>(&self, query: &JoinQuery<L, R>, request: PageRequest) -> Result<Page<R>> {
+        page::page(&self.source_of(query)?, query, &request)
+    }
+
+    fn source_of<L, R>(&self, query: &JoinQuery<L, R>) -> Result<SessionSource<'static>> {
         let catalog = self.catalog();
         let first = query.first_table();
         let engine = first.map_or(0, |table| catalog.engine_with(table, 0));
         let engines = Arc::clone(catalog) as Arc<dyn EngineSet>;
-        list(&SessionSource::Engine(EngineHandle::new(engines, engine)?), query)
+        Ok(SessionSource::Engine(EngineHandle::new(engines, engine)?))
     }
 }
 
@@ -176,5 +211,13 @@ impl Transaction<'_> {
     /// As [`Db::list`].
     pub fn list<L, R>(&self, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
         list(&self.source(), query)
+    }
+
+    /// As [`Db::page`], in the transaction.
+    ///
+    /// # Errors
+    /// As [`Db::page`].
+    pub fn page<L, R>(&self, query: &JoinQuery<L, R>, request: PageRequest) -> Result<Page<R>> {
+        page::page(&self.source(), query, &request)
     }
 }

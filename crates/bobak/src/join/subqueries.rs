@@ -27,8 +27,8 @@ fn replace_in(source: &SessionSource<'_>, engine: usize, filter: &mut JoinCondit
             }
             Ok(())
         }
-        JoinCondition::Compare(..) => Ok(()),
-        JoinCondition::AnyOf(parts) => {
+        JoinCondition::Compare(..) | JoinCondition::IsNull(..) => Ok(()),
+        JoinCondition::AnyOf(parts) | JoinCondition::AllOf(parts) => {
             parts.iter_mut().try_for_each(|part| replace_in(source, engine, part))
         }
     }

@@ -203,7 +203,8 @@ fn each_filter_column(join: &Join, filter: &JoinCondition, each: &mut dyn FnMut(
         JoinCondition::Compare(left, _, right) => {
             [left, right].iter().for_each(|expr: &&JoinExpr| expr.for_each_column(each));
         }
-        JoinCondition::AnyOf(parts) => {
+        JoinCondition::IsNull(expr, _) => expr.for_each_column(each),
+        JoinCondition::AnyOf(parts) | JoinCondition::AllOf(parts) => {
             parts.iter().for_each(|part| each_filter_column(join, part, each));
         }
     }

@@ -15,9 +15,9 @@ use std::str::FromStr;
 /// Which page of a query to load, and how large: see [`Table::page`].
 #[derive(Clone, Debug)]
 pub struct PageRequest {
-    size: u64,
-    after: Option<PageToken>,
-    with_total: bool,
+    pub(crate) size: u64,
+    pub(crate) after: Option<PageToken>,
+    pub(crate) with_total: bool,
 }
 
 /// One page of a query.
@@ -118,7 +118,10 @@ fn load_page<S: Shape>(
     // One more row tells whether there is a next page.
     select.limit = Some(request.size.saturating_add(1));
     if let Some(token) = &request.after {
-        let values = token.values(&select)?;
+        let values = token.values(select.order.len(), |place, value| {
+            let column = select.order.get(place).map_or(usize::MAX, |step| step.column);
+            select.table.column_at(column)?.check_stored(value)
+        })?;
         select = select.after_row(&values)?;
     }
     let mut rows = ShapeRows::select(source, columns, select)?;
@@ -147,25 +150,32 @@ impl PageToken {
     fn of(rows: &ShapeRows, number: usize, order: &[Order]) -> Result<Self> {
         let row = rows.row(number);
         let value = |step: &Order| Value::from(row.value(rows.position(step.column)));
-        let values: Vec<Value<'_>> = order.iter().map(value).collect();
+        Self::of_values(&order.iter().map(value).collect::<Vec<_>>())
+    }
+
+    /// The place behind the row that has these values in the order.
+    pub(crate) fn of_values(values: &[Value<'_>]) -> Result<Self> {
         let mut framed = Vec::new();
-        codec::encode_slice(&mut framed, &values)?;
+        codec::encode_slice(&mut framed, values)?;
         Ok(Self(framed.split_off(codec::FRAME)))
     }
 
-    /// The values for the order of a query, checked: the token may come from a client.
-    fn values(&self, select: &Select) -> Result<Vec<Value<'static>>> {
+    /// The values for an order of this length, each checked: the token may come from a client.
+    pub(crate) fn values(
+        &self,
+        count: usize,
+        check: impl Fn(usize, ValueRef<'_>) -> Result<()>,
+    ) -> Result<Vec<Value<'static>>> {
         let other = || Error::new(ErrorKind::Mismatch, "the page token belongs to another query");
         let row = EncodedRow::check(&self.0).map_err(|_| other())?;
-        if row.len() != select.order.len() {
+        if row.len() != count {
             return Err(other());
         }
-        let value = |(place, step): (usize, &Order)| {
-            let column = select.table.column_at(step.column)?;
-            column.check_stored(row.value(place)).map_err(|_| other())?;
+        let value = |place| {
+            check(place, row.value(place)).map_err(|_| other())?;
             Ok(row.value(place).to_owned())
         };
-        select.order.iter().enumerate().map(value).collect()
+        (0..count).map(value).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::engines::on_each;
 use bobak::engine::{Engine, EngineLayer, Join, Session, SessionLayer};
 use bobak::prelude::*;
-use bobak::query::{AnyOf, whole};
+use bobak::query::{AnyOf, PageRequest, whole};
 use bobak::relation::ToMany;
 use bobak::{Row, ValueRef};
 use std::fmt::Debug;
@@ -310,6 +310,38 @@ fn limits(paths: &Paths) {
     paths.compare(&joined().select((Person::SCORE * Task::HOURS, Person::SCORE * 0.1)));
 }
 
+/// The pages of a query are its rows.
+fn random_pages(paths: &Paths, random: &mut Random) {
+    let (text, hours) = (random.text(), random.below(5) as i32 - 2);
+    let mut query = Query::<Task>::all().left_join(Task::PERSON).left_join(Person::AREA);
+    if random.below(2) == 0 {
+        query = query.and(AnyOf((Person::NAME.lt(text), Task::HOURS.gt(hours))));
+    }
+    match random.below(4) {
+        0 => query = query.order_by(Person::NAME.desc()).order_by(Task::LABEL.asc()),
+        1 => query = query.order_by((Person::PAY * Task::HOURS).desc()),
+        2 => query = query.order_by(Area::NAME.desc()).order_by(Task::START.desc()),
+        _ => query = query.order_by(Person::SCORE.asc()).order_by(Person::ACTIVE.desc()),
+    }
+    let query = query.select((Task::ID, Person::NAME, Area::CODE));
+    let rows = paths.fast.list(&query).unwrap();
+    for db in [&paths.fast, &paths.slow] {
+        let (mut read, mut next) = (Vec::new(), None);
+        loop {
+            let size = random.below(9) + 1;
+            let request = PageRequest::size(size).after(next).with_total();
+            let page = db.page(&query, request).unwrap();
+            assert_eq!(page.total, Some(rows.len() as u64));
+            read.extend(page.items);
+            match page.next {
+                Some(token) => next = Some(token),
+                None => break,
+            }
+        }
+        assert_eq!(read, rows);
+    }
+}
+
 fn check(url: &str) {
     let paths = Paths::open(url);
     limits(&paths);
@@ -320,6 +352,9 @@ fn check(url: &str) {
         random_groups(&paths, &mut random);
     }
     assert_eq!(paths.joined(), 300, "{url}");
+    for _ in 0..30 {
+        random_pages(&paths, &mut random);
+    }
 }
 
 #[test]

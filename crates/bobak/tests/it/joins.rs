@@ -2,7 +2,7 @@
 
 use crate::engines::on_each;
 use bobak::prelude::*;
-use bobak::query::{AnyOf, Filter, whole};
+use bobak::query::{Alias, AnyOf, Filter, PageRequest, PageToken, whole};
 use bobak::relation::ToMany;
 
 #[derive(Record, Debug, Clone, PartialEq)]
@@ -38,6 +38,18 @@ struct Product {
     id: i64,
     name: String,
 }
+
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Employee {
+    id: i64,
+    name: String,
+    #[record(references = Employee)]
+    boss_id: Option<i64>,
+}
+
+/// Names of the second and the third employee in a join.
+struct Boss;
+struct Report;
 
 impl Customer {
     const ORDERS: ToMany<Customer, Order> = Order::CUSTOMER.inverse();
@@ -315,7 +327,73 @@ fn joins_are_listed_async() {
         let query = Query::<Order>::all().join(Order::CUSTOMER).select(Customer::NAME);
         let names = bobak::aio::AsyncDb::new(db.clone()).unwrap().list(&query);
         assert_eq!(runtime.block_on(names).unwrap(), db.list(&query).unwrap());
+        let request = || PageRequest::size(3).with_total();
+        let page = bobak::aio::AsyncDb::new(db.clone()).unwrap().page(&query, request());
+        let (page, expected) = (runtime.block_on(page).unwrap(), db.page(&query, request()));
+        let expected = expected.unwrap();
+        assert_eq!((page.items.len(), page.total), (3, Some(4)));
+        assert_eq!((page.items, page.next), (expected.items, expected.next));
     });
+}
+
+#[test]
+fn a_record_is_joined_with_itself() {
+    on_each(|place| {
+        let db = place.open(Db::builder().record::<Employee>());
+        let names = [("Ada", None), ("Bob", Some(1)), ("Cyd", Some(1)), ("Dan", Some(2))];
+        for (id, (name, boss_id)) in (1..).zip(names) {
+            db.table().unwrap().insert(&Employee { id, name: name.into(), boss_id }).unwrap();
+        }
+        let boss_name = Employee::NAME.of_alias::<Boss>();
+        let all = Query::<Employee>::all().left_join(Employee::BOSS.to_alias::<Boss>());
+        let pairs = db.list(&all.clone().select((Employee::NAME, boss_name))).unwrap();
+        let bosses: Vec<_> = pairs.iter().map(|(_, boss)| boss.as_deref()).collect();
+        assert_eq!(bosses, [None, Some("Ada"), Some("Ada"), Some("Bob")]);
+
+        let of_ada = all.clone().and(boss_name.eq("Ada")).order_by(Employee::NAME.desc());
+        let rows: Vec<(Employee, Option<Alias<Employee, Boss>>)> = db.list(&of_ada).unwrap();
+        let rows: Vec<_> = rows.iter().map(|(e, b)| (&*e.name, b.as_ref().unwrap().id)).collect();
+        assert_eq!(rows, [("Cyd", 1), ("Bob", 1)]);
+
+        // From an employee to the boss, and from there to all whose boss that is.
+        let reports = Employee::BOSS.inverse().of_alias::<Boss>().to_alias::<Report>();
+        let peers = all.join(reports).group_by(Employee::ID).select((
+            Employee::NAME,
+            bobak::count::<Alias<Employee, Report>>(),
+            Employee::NAME.of_alias::<Report>().max(),
+        ));
+        let expected = [("Bob", 2, "Cyd"), ("Cyd", 2, "Cyd"), ("Dan", 1, "Dan")];
+        let expected = expected.map(|(a, n, b)| (a.to_owned(), n, Some(b.to_owned())));
+        assert_eq!(db.list(&peers).unwrap(), expected);
+    });
+}
+
+#[test]
+fn pages_reject_what_they_cannot_continue() {
+    let db = model().open("sqlite::memory:").unwrap();
+    db.create_missing_tables().unwrap();
+    fill(&db);
+    let all = Query::<Line>::all().join(Line::ORDER).order_by((Line::PRICE * 2).desc());
+    let page = |token: &str| {
+        let token: PageToken = token.parse().unwrap();
+        db.page(&all.clone().select(Line::ID), PageRequest::size(1).after(token))
+    };
+    let first = db.page(&all.clone().select(Line::ID), PageRequest::size(1)).unwrap();
+    assert_eq!(first.items, [101]);
+    let next = first.next.unwrap().to_string();
+    assert_eq!(page(&next).unwrap().items, [100]);
+    let by_key = Query::<Line>::all().join(Line::ORDER);
+    let other = db.page(&by_key, PageRequest::size(1)).unwrap().next.unwrap().to_string();
+    for token in ["", "00", &other] {
+        assert_eq!(page(token).unwrap_err().kind(), ErrorKind::Mismatch, "{token}");
+    }
+    let grouped = by_key.select(Line::QUANTITY.sum());
+    let error = db.page(&grouped, PageRequest::size(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    for query in [all.clone().limit(3), all.offset(1)] {
+        let error = db.page(&query, PageRequest::size(1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
 }
 
 fn errors_name_what_is_wrong(db: &Db) {

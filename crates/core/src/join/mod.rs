@@ -2,12 +2,14 @@
 //!
 //! [`JoinQuery`] is the typed form, which the compiler checks; [`Join`] is the untyped form, which the facade runs.
 
+mod alias;
 mod expression;
 mod filter;
 mod query;
 mod selection;
 mod tables;
 
+pub use alias::Alias;
 pub use expression::{
     AggregateOf, AggregateValue, AsFloat, Calculates, Calculation, CalculationOperator,
     JoinAggregate, Minus, Number, Plus, SameBase, Times,
@@ -100,8 +102,12 @@ pub enum JoinCondition {
     Row(usize, Condition),
     /// Compares two expressions.
     Compare(JoinExpr, Comparison, JoinExpr),
+    /// Whether an expression is NULL, or with `false` is not NULL.
+    IsNull(JoinExpr, bool),
     /// At least one is true.
     AnyOf(Vec<JoinCondition>),
+    /// All are true.
+    AllOf(Vec<JoinCondition>),
 }
 
 /// An expression to sort by.
@@ -182,12 +188,16 @@ impl JoinCondition {
         match self {
             Self::Row(..) => false,
             Self::Compare(left, _, right) => left.is_aggregate() || right.is_aggregate(),
-            Self::AnyOf(parts) => parts.iter().any(Self::is_aggregate),
+            Self::IsNull(expr, _) => expr.is_aggregate(),
+            Self::AnyOf(parts) | Self::AllOf(parts) => parts.iter().any(Self::is_aggregate),
         }
     }
 
     /// The condition with values in their columns' stored form.
     fn resolve(self, tables: &[JoinTable]) -> Result<Self> {
+        let each = |parts: Vec<Self>| {
+            parts.into_iter().map(|part| part.resolve(tables)).collect::<Result<_>>()
+        };
         Ok(match self {
             Self::Row(table, condition) => match tables.get(table) {
                 Some(JoinTable { table: schema, .. }) => {
@@ -195,10 +205,9 @@ impl JoinCondition {
                 }
                 None => Self::Row(table, condition),
             },
-            compare @ Self::Compare(..) => compare,
-            Self::AnyOf(parts) => Self::AnyOf(
-                parts.into_iter().map(|part| part.resolve(tables)).collect::<Result<_>>()?,
-            ),
+            other @ (Self::Compare(..) | Self::IsNull(..)) => other,
+            Self::AnyOf(parts) => Self::AnyOf(each(parts)?),
+            Self::AllOf(parts) => Self::AllOf(each(parts)?),
         })
     }
 
@@ -210,7 +219,8 @@ impl JoinCondition {
                 left.for_each_plain_column(each);
                 right.for_each_plain_column(each);
             }
-            Self::AnyOf(parts) => {
+            Self::IsNull(expr, _) => expr.for_each_plain_column(each),
+            Self::AnyOf(parts) | Self::AllOf(parts) => {
                 parts.iter().for_each(|part| part.for_each_plain_column(each));
             }
         }
@@ -231,6 +241,67 @@ impl Join {
         !self.group.is_empty()
             || !self.having.is_empty()
             || self.columns.iter().chain(order).any(JoinExpr::is_aggregate)
+    }
+
+    /// Adds the filter that a row comes after the row that has these values in the order.
+    ///
+    /// # Errors
+    /// `Mismatch` for another number of values, or a value of the wrong type.
+    pub fn after_row(mut self, values: &[Value<'static>]) -> Result<Self> {
+        if values.len() != self.order.len() {
+            let kind = ErrorKind::Mismatch;
+            let error = Error::wrong_number(kind, values.len(), self.order.len(), "ordered value");
+            return Err(error);
+        }
+        let mut condition: Option<JoinCondition> = None;
+        for (step, value) in self.order.iter().zip(values).rev() {
+            let later = self.later_value(step, value);
+            condition = Some(match condition {
+                None => later,
+                Some(rest) => {
+                    let same = self.compared(&step.expr, Comparison::Equal, value);
+                    JoinCondition::AnyOf(vec![later, JoinCondition::AllOf(vec![same, rest])])
+                }
+            });
+        }
+        if let Some(condition) = condition {
+            self.filters.push(condition.resolve(&self.tables)?);
+        }
+        Ok(self)
+    }
+
+    /// The condition that an expression's value comes after another one: NULL is the smallest value.
+    fn later_value(&self, step: &JoinOrder, value: &Value<'static>) -> JoinCondition {
+        let is_null = |wanted| JoinCondition::IsNull(step.expr.clone(), wanted);
+        match (value, step.descending) {
+            (Value::Null, false) => is_null(false),
+            (Value::Null, true) => JoinCondition::AnyOf(Vec::new()),
+            (value, false) => self.compared(&step.expr, Comparison::Greater, value),
+            (value, true) => {
+                let less = self.compared(&step.expr, Comparison::Less, value);
+                JoinCondition::AnyOf(vec![less, is_null(true)])
+            }
+        }
+    }
+
+    /// Compares an expression with a value, a column by its collation; NULL equals NULL.
+    fn compared(
+        &self,
+        expr: &JoinExpr,
+        comparison: Comparison,
+        value: &Value<'static>,
+    ) -> JoinCondition {
+        match (expr, value.clone()) {
+            (expr, Value::Null) => JoinCondition::IsNull(expr.clone(), true),
+            (JoinExpr::Column(JoinColumn { table, column }), value) => JoinCondition::Row(
+                *table,
+                Condition::Compare { column: *column, comparison, value },
+            ),
+            (expr, value) => {
+                let value = JoinExpr::Value(value, expr.ty(self));
+                JoinCondition::Compare(expr.clone(), comparison, value)
+            }
+        }
     }
 
     /// The query with values in their columns' stored form, and a complete order. Columns that depend on the columns of the

@@ -262,7 +262,7 @@ impl<L, R> JoinQuery<L, R> {
     pub fn to_join(&self) -> Result<Join> {
         let parts = self.parts.clone();
         if parts.is_after {
-            let message = "paging by key is over one record: a join has `limit` and `offset`";
+            let message = "paging by key is over one record: load a join with `Db::page`";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         if parts.is_locking {
@@ -315,9 +315,16 @@ impl JoinParts {
             JoinCondition::Compare(left, comparison, right) => {
                 JoinCondition::Compare(self.listed_expr(left), comparison, self.listed_expr(right))
             }
+            JoinCondition::IsNull(expr, wanted) => {
+                JoinCondition::IsNull(self.listed_expr(expr), wanted)
+            }
             JoinCondition::AnyOf(parts) => {
                 let parts = parts.into_iter().map(|part| self.listed_condition(part));
                 JoinCondition::AnyOf(parts.collect())
+            }
+            JoinCondition::AllOf(parts) => {
+                let parts = parts.into_iter().map(|part| self.listed_condition(part));
+                JoinCondition::AllOf(parts.collect())
             }
         }
     }

@@ -1,0 +1,91 @@
+//! Pages of joins: the next one begins behind the last row of the one before, in any order.
+
+use super::run;
+use crate::handle::SessionSource;
+use crate::query::{Page, PageRequest, PageToken};
+use crate::shape::in_snapshot;
+use bobak_core::join::{JoinAggregate, JoinColumn, JoinExpr};
+use bobak_core::{Error, ErrorKind, Join, JoinQuery, Result, Type, Value, ValueRef};
+
+pub(super) fn page<L, R>(
+    source: &SessionSource<'_>,
+    query: &JoinQuery<L, R>,
+    request: &PageRequest,
+) -> Result<Page<R>> {
+    let join = query.to_join()?;
+    if join.is_grouped() || join.limit.is_some() || join.offset > 0 {
+        let message = "a page needs a join without groups, limit and offset";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    in_snapshot(source, |source| {
+        let total = request.with_total.then(|| count(source, &join)).transpose()?;
+        Ok(Page { total, ..read(source, query, join, request)? })
+    })
+}
+
+fn read<L, R>(
+    source: &SessionSource<'_>,
+    query: &JoinQuery<L, R>,
+    mut join: Join,
+    request: &PageRequest,
+) -> Result<Page<R>> {
+    // One more row tells whether there is a next page.
+    join.limit = Some(request.size.saturating_add(1));
+    let selected = join.columns.len();
+    join.columns.extend(join.order.iter().map(|step| step.expr.clone()));
+    let width = join.columns.len();
+    if let Some(token) = &request.after {
+        let values = token.values(join.order.len(), |place, value| check(&join, place, value))?;
+        join = join.after_row(&values)?;
+    }
+    let size = usize::try_from(request.size).unwrap_or(usize::MAX);
+    let (mut items, mut last, mut has_next) = (Vec::new(), None, false);
+    run(source, &join, &mut |row| {
+        has_next = items.len() == size;
+        if has_next {
+            return Ok(false);
+        }
+        items.push(query.read(row)?);
+        if items.len() == size {
+            let values = (selected..width).map(|place| Value::from(row.get(place)));
+            last = Some(PageToken::of_values(&values.collect::<Vec<_>>())?);
+        }
+        Ok(true)
+    })?;
+    Ok(Page { items, next: last.filter(|_| has_next), total: None })
+}
+
+/// Checks a value of a token against the order.
+fn check(join: &Join, place: usize, value: ValueRef<'_>) -> Result<()> {
+    let Some(step) = join.order.get(place) else { return Ok(()) };
+    match (&step.expr, value) {
+        // A left join may lack the record.
+        (_, ValueRef::Null) => Ok(()),
+        (JoinExpr::Column(column), value) => match join.column(*column) {
+            Some(column) => column.check_stored(value),
+            None => Ok(()),
+        },
+        (expr, ValueRef::Float(_)) if expr.ty(join) == Type::F64 => Ok(()),
+        (expr, ValueRef::Int(_)) if expr.ty(join) != Type::F64 => Ok(()),
+        (_, value) => Err(Error::mismatch("a number", value)),
+    }
+}
+
+/// The number of rows.
+fn count(source: &SessionSource<'_>, join: &Join) -> Result<u64> {
+    let key = join.tables.first().and_then(|first| first.table.key().first().copied());
+    let Some(column) = key else {
+        let message = "the rows of a join without a key cannot be counted";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    };
+    let key = JoinExpr::Column(JoinColumn { table: 0, column });
+    let columns = vec![JoinExpr::Aggregate(JoinAggregate::Count, Box::new(key))];
+    let mut count = 0;
+    run(source, &Join { columns, order: Vec::new(), ..join.clone() }, &mut |row| {
+        if let ValueRef::Int(rows) = row.get(0) {
+            count = rows.unsigned_abs();
+        }
+        Ok(true)
+    })?;
+    Ok(count)
+}
