@@ -1,8 +1,9 @@
 //! Row rules, for every kind of call.
 
 use crate::shop::{As, assert_fails, on_each, order, text};
+use bobak_core::join::{JoinColumn, JoinExpr, JoinTable};
 use bobak_core::{
-    Assign, Collation, ColumnSchema, Condition, ErrorKind, OnError, Outcome, Result, RowLock,
+    Assign, Collation, ColumnSchema, Condition, ErrorKind, Join, OnError, Outcome, Result, RowLock,
     Select, Source, TableSchema, TransactionControl, Value, Verb,
 };
 use bobak_permissions::Caller;
@@ -31,6 +32,31 @@ fn reads_skip_hidden_rows() {
         );
         let free = shop.with(&format!("{OWN}\nread on *"));
         assert_eq!(free.ids(&shop.orders).unwrap(), [1, 2, 3]);
+    });
+}
+
+/// The database would join all rows. The facade reads those that the caller may see, and joins them.
+#[test]
+fn the_database_runs_no_joins_of_callers() {
+    on_each(|shop| {
+        let caller = shop.with(OWN);
+        let id = JoinExpr::Column(JoinColumn { table: 0, column: 0 });
+        let join = Join {
+            tables: vec![JoinTable { table: Arc::clone(&shop.orders), link: None }],
+            filters: Vec::new(),
+            columns: vec![id],
+            group: Vec::new(),
+            having: Vec::new(),
+            order: Vec::new(),
+            limit: None,
+            offset: 0,
+        };
+        let mut rows = 0;
+        let ran = caller.engine.session().unwrap().join(&join, &mut |_| {
+            rows += 1;
+            Ok(true)
+        });
+        assert_eq!((ran.unwrap(), rows), (false, 0));
     });
 }
 
