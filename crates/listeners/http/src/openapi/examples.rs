@@ -25,6 +25,12 @@ pub(super) fn add(path: &mut Value, table: &CachedTable) {
                 // Groups can only be ordered by the columns that they are grouped by.
                 "order" if groups => {}
                 name => {
+                    let sign = if name == "order" { "-?" } else { "" };
+                    if matches!(name, "columns" | "group" | "order")
+                        && let Some(pattern) = list_pattern(table, sign)
+                    {
+                        parameter["schema"]["pattern"] = json!(pattern);
+                    }
                     if let Some(example) = example(name, key.first()) {
                         parameter["example"] = json!(example);
                     }
@@ -32,6 +38,18 @@ pub(super) fn add(path: &mut Value, table: &CachedTable) {
             }
         }
     }
+}
+
+/// The pattern of a list of columns; none for a table with many columns, or with names that need quotes.
+fn list_pattern(table: &CachedTable, sign: &str) -> Option<String> {
+    let columns = table.schema.columns();
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if columns.len() > 50 || !columns.iter().all(|column| is_plain(&column.name)) {
+        return None;
+    }
+    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    let name = format!("{sign}({})", names.join("|"));
+    Some(format!("^{name}(,{name})*$"))
 }
 
 fn example(name: &str, column: Option<&&str>) -> Option<String> {

@@ -211,7 +211,7 @@ pub(super) fn unique_columns(table: &TableSchema) -> Vec<String> {
 
 fn type_schema(ty: Type) -> Value {
     let wide = |number: &str| json!([number, "string"]);
-    let (whole, real) = (r"^-?\d{1,20}$", r"^-?(inf|\d+(\.\d+)?([eE][-+]?\d+)?)$");
+    let (whole, real) = (r"^-?\d{1,19}$", r"^-?(inf|\d+(\.\d+)?([eE][-+]?\d+)?)$");
     match ty {
         Type::Bool => json!({"type": "boolean"}),
         Type::I64 | Type::U64 => {
