@@ -27,6 +27,7 @@ mod fieldset;
 mod folded_value;
 mod interrupt;
 pub mod join;
+mod map_columns;
 mod parameter;
 mod parse;
 pub use parse::RelatedStep;

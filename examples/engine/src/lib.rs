@@ -8,7 +8,7 @@ use bobak_core::{
     TableSchema, TransactionControl, Write,
 };
 use bobak_engine_common::{
-    EachRow, HeldWriteLock, RowStore, StoredTable, TableAdditions, WriteLock, check_columns,
+    ColumnMap, EachRow, HeldWriteLock, RowStore, StoredTable, TableAdditions, WriteLock,
     encode_row, missing_table, reject_references, run_select, table_exists, write_row,
 };
 use std::cell::{Cell, RefCell, RefMut};
@@ -35,13 +35,20 @@ struct Table {
     rows: BTreeMap<Vec<u8>, Vec<u8>>,
     /// For each index that is unique: the key of each row by its values.
     unique: Vec<BTreeMap<Vec<u8>, Vec<u8>>>,
+    /// The largest key that the table ever had.
+    largest_key: i64,
 }
 
 impl Table {
     fn new(schema: Arc<TableSchema>) -> Result<Self> {
         reject_references(NAME, &schema)?;
         let unique = vec![BTreeMap::new(); schema.indexes().len()];
-        Ok(Self { stored: Arc::new(StoredTable::new(schema)?), rows: BTreeMap::new(), unique })
+        Ok(Self {
+            stored: Arc::new(StoredTable::new(schema)?),
+            rows: BTreeMap::new(),
+            unique,
+            largest_key: 0,
+        })
     }
 }
 
@@ -56,6 +63,15 @@ impl RowStore for Table {
 
     fn last(&self) -> Result<Option<Vec<u8>>> {
         Ok(self.rows.values().next_back().cloned())
+    }
+
+    fn largest_key(&self) -> Result<i64> {
+        Ok(self.largest_key)
+    }
+
+    fn set_largest_key(&mut self, key: i64) -> Result<()> {
+        self.largest_key = key;
+        Ok(())
     }
 
     fn replace(&mut self, old: Option<EncodedRow<'_>>, new: Option<EncodedRow<'_>>) -> Result<()> {
@@ -86,12 +102,12 @@ impl TableSet {
         self.tables.iter().position(same).ok_or_else(|| missing_table(table))
     }
 
-    /// The table of a schema, which must have its columns.
-    fn find(&mut self, table: &TableSchema) -> Result<&mut Arc<Table>> {
+    /// The table of a schema, and where the schema's columns are in it, if not in the same places.
+    fn find(&mut self, table: &TableSchema) -> Result<(&mut Arc<Table>, Option<ColumnMap>)> {
         let position = self.position(table)?;
         let found = self.tables.get_mut(position).expect("the position was found just now");
-        check_columns(table, &found.stored.schema)?;
-        Ok(found)
+        let map = ColumnMap::new(table, &found.stored.schema)?;
+        Ok((found, map))
     }
 
     fn alter(&mut self, changes: &[SchemaChange]) -> Result<()> {
@@ -113,6 +129,7 @@ impl TableSet {
             let Some(old) = self.tables.get_mut(position) else { continue };
             let rebuild = addition.rebuild(&old.stored.schema)?;
             let mut new = Table::new(Arc::clone(&rebuild.schema))?;
+            new.largest_key = old.largest_key;
             for row in old.rows.values() {
                 let row = EncodedRow::new(row);
                 let row = encode_row(&rebuild.schema, |column| rebuild.value(row, column))?;
@@ -160,6 +177,7 @@ impl Engine for BTreeEngine {
         capabilities.sequential_keys = true;
         capabilities.nul_in_text = true;
         capabilities.untyped_columns = true;
+        capabilities.unreused_keys = true;
         capabilities
     }
 }
@@ -258,8 +276,12 @@ impl Session for BTreeSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let map = self.state(&*self.enter()?).find(write.table)?.1;
+        if let Some(map) = map {
+            return map.write(self, write);
+        }
         self.change(|state| {
-            let table = Arc::make_mut(state.find(write.table)?);
+            let table = Arc::make_mut(state.find(write.table)?.0);
             let stored = Arc::clone(&table.stored);
             write_row(table, &stored, write)
         })
@@ -272,7 +294,10 @@ impl Session for BTreeSession<'_> {
     ) -> Result<()> {
         let select = source.as_select(NAME)?;
         let open = self.enter()?;
-        let table = Arc::clone(self.state(&open).find(&select.table)?);
+        let mut state = self.state(&open);
+        let (table, map) = state.find(&select.table)?;
+        let mapped = map.map(|map| map.select(select));
+        let select = mapped.as_ref().unwrap_or(select);
         let scan = |each: &mut EachRow<'_>| {
             for row in table.rows.values() {
                 if !each(EncodedRow::new(row))? {

@@ -64,6 +64,13 @@ impl TableSchemaBuilder {
         self
     }
 
+    /// Replaces the columns.
+    #[must_use]
+    pub fn columns(mut self, columns: Vec<ColumnSchema>) -> Self {
+        self.columns = columns;
+        self
+    }
+
     /// Sets the key's columns. For a single `i64`, the engine makes a key if the value is 0; for a single
     /// UUID, Bobak makes one if it is nil. See [`given_key`](Self::given_key).
     #[must_use]
@@ -88,8 +95,7 @@ impl TableSchemaBuilder {
     }
 
     /// Declares that the engine never makes a key again that it made for a row which was deleted since:
-    /// `AUTOINCREMENT` in SQLite. PostgreSQL and MariaDB make all keys so. The memory and key-value engines
-    /// cannot, and reject the table as `Unsupported`.
+    /// `AUTOINCREMENT` in SQLite. PostgreSQL and MariaDB make all keys so.
     #[must_use]
     pub const fn never_reuse_keys(mut self) -> Self {
         self.never_reused = true;

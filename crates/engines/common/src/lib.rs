@@ -11,6 +11,7 @@
 //! * [`run_select`] runs a query over rows; [`Groups`] computes its aggregates.
 //! * [`sort_key()`] makes bytes that sort as values do; [`KeyRanges`] are those that a condition leaves.
 //! * [`TableAdditions`] says how rows change when columns are added to their table.
+//! * [`ColumnMap`] finds the columns that a program describes in a stored table that has more, or others first.
 //! * [`table_to_json`] and [`table_from_json`] store a schema.
 //! * [`WriteLock`] lets one writer at a time in.
 //!
@@ -18,6 +19,7 @@
 //! the engine of `examples/engine`, use them all.
 
 mod aggregate;
+mod column_map;
 mod key_ranges;
 mod pool;
 mod rules;
@@ -29,6 +31,7 @@ mod write;
 mod write_lock;
 
 pub use aggregate::{Groups, exact_integer};
+pub use column_map::{ColumnMap, ColumnMaps};
 pub use key_ranges::{KeyRange, KeyRanges};
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
 pub use rules::RowRules;
@@ -40,8 +43,7 @@ pub use schema_json::{
 pub use select::{EachRow, run_select};
 pub use sort_key::{push_sort_key, sort_key};
 pub use write::{
-    RowStore, StoredTable, check_columns, check_version, duplicate_error, encode_row,
-    missing_table, no_key_left, no_such_row, raised_version, reject_references, table_exists,
-    write_row,
+    RowStore, StoredTable, check_version, duplicate_error, encode_row, missing_table, no_key_left,
+    no_such_row, raised_version, reject_references, table_exists, write_row,
 };
 pub use write_lock::{HeldWriteLock, WriteLock, WritePass};

@@ -2,7 +2,7 @@
 
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, SchemaChange,
+    ColumnSchema, Error, ErrorKind, ForeignKey, IndexSchema, KeyGeneration, Result, SchemaChange,
     TableAlteration, TableSchema, TableSchemaBuilder, Value, ValueRef,
 };
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct TableAdditions {
 /// How the rows of a table change when columns or indexes are added to it.
 #[derive(Clone, Debug)]
 pub struct TableRebuild {
-    /// The table with the additions. Indexes that only the stored table has are kept.
+    /// The table with the additions. Columns, foreign keys and indexes that only the stored table has are kept.
     pub schema: Arc<TableSchema>,
     sources: Vec<Source>,
     /// The number of columns before.
@@ -89,14 +89,15 @@ impl TableAdditions {
         &self.columns
     }
 
-    /// Checks the additions against the stored table.
+    /// Checks the additions against the stored table, which may have more columns.
     ///
     /// # Errors
     /// `Schema` if an addition exists already, or the tables differ in anything else.
     pub fn rebuild(&self, old: &TableSchema) -> Result<TableRebuild> {
-        let sources = self.sources(old)?;
+        let whole = Self { table: self.with_old_parts(old)?, ..self.clone() };
+        let sources = whole.sources(old)?;
         let stored_columns = old.columns().len();
-        Ok(TableRebuild { schema: self.with_old_indexes(old)?, sources, stored_columns })
+        Ok(TableRebuild { schema: whole.table, sources, stored_columns })
     }
 
     /// The source of each column's values.
@@ -104,12 +105,6 @@ impl TableAdditions {
         let reject = |column: &str, message: &str| {
             Error::new(ErrorKind::Schema, message).in_table(old.name()).in_column(column)
         };
-        for column in old.columns() {
-            if self.table.column(&column.name).is_err() {
-                let message = "the table has this column, and it may not be lost";
-                return Err(reject(&column.name, message));
-            }
-        }
         for index in &self.indexes {
             if old.indexes().iter().any(|other| other.name.eq_ignore_ascii_case(index)) {
                 let message = format!("the index '{index}' already exists");
@@ -144,19 +139,34 @@ impl TableAdditions {
         self.table.columns().iter().map(source).collect()
     }
 
-    /// The table's new schema. Indexes that only the old schema has are kept.
-    fn with_old_indexes(&self, old: &TableSchema) -> Result<Arc<TableSchema>> {
+    /// The table's new schema. Columns, foreign keys and indexes that only the old schema has are kept, the columns after
+    /// the others.
+    fn with_old_parts(&self, old: &TableSchema) -> Result<Arc<TableSchema>> {
         let table = &self.table;
+        let columns = old.columns().iter().filter(|column| table.column(&column.name).is_err());
+        let columns: Vec<&ColumnSchema> = columns.collect();
+        let names = |key: &ForeignKey, table: &TableSchema| {
+            (table.column_names(&key.columns), key.table.clone(), key.referenced.clone())
+        };
+        let known: Vec<_> = table.foreign_keys().iter().map(|key| names(key, table)).collect();
+        let foreign_keys =
+            old.foreign_keys().iter().filter(|key| !known.contains(&names(key, old)));
+        let foreign_keys: Vec<&ForeignKey> = foreign_keys.collect();
         let missing = |index: &&IndexSchema| {
             let mut indexes = table.indexes().iter();
             !indexes.any(|other| other.name.eq_ignore_ascii_case(&index.name))
         };
         let kept: Vec<_> =
             old.indexes().iter().filter(missing).map(|i| index_parts(old, i)).collect();
-        if kept.is_empty() {
+        if kept.is_empty() && columns.is_empty() && foreign_keys.is_empty() {
             return Ok(Arc::clone(table));
         }
         let builder = TableSchema::clone(table).into_builder();
+        let builder = columns.into_iter().cloned().fold(builder, TableSchemaBuilder::column);
+        let builder = foreign_keys.into_iter().fold(builder, |builder, key| {
+            let columns = key.columns.iter().filter_map(|&column| old.columns().get(column));
+            builder.foreign_key(columns.map(|column| column.name.clone()), key.clone())
+        });
         let add = |builder: TableSchemaBuilder,
                    (name, columns, unique): (String, Vec<String>, bool)| {
             if unique { builder.unique_index(name, columns) } else { builder.index(name, columns) }

@@ -33,6 +33,18 @@ pub trait RowStore {
     /// Those of the storage.
     fn last(&self) -> Result<Option<Vec<u8>>>;
 
+    /// The largest key that the table ever had, if it [never reuses keys](TableSchema::never_reuses_keys); 0 at first.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn largest_key(&self) -> Result<i64>;
+
+    /// Stores the largest key that the table ever had.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn set_largest_key(&mut self, key: i64) -> Result<()>;
+
     /// Removes `old` from the table and its indexes, and adds `new`.
     ///
     /// # Errors
@@ -224,17 +236,26 @@ fn insert(store: &mut dyn RowStore, table: &StoredTable, write: &Write<'_>) -> R
         (_, Some((index, _))) => return Err(duplicate_error(&table.schema, index)),
     }
     store.replace(None, Some(row))?;
+    if let (true, [column]) = (table.schema.never_reuses_keys(), table.schema.key())
+        && let ValueRef::Int(key) = row.value(*column)
+        && key > store.largest_key()?
+    {
+        store.set_largest_key(key)?;
+    }
     Ok(Outcome::Inserted(generated.map(|(_, key)| GeneratedKey::Int(key))))
 }
 
 /// One more than the largest key, 1 in an empty table.
 fn next_key(store: &dyn RowStore, table: &StoredTable, column: usize) -> Result<i64> {
-    let Some(last) = store.last()? else {
-        return Ok(1);
+    let last = store.last()?.map(|row| match EncodedRow::new(&row).value(column) {
+        ValueRef::Int(last) => last,
+        _ => 0,
+    });
+    let unused = match table.schema.never_reuses_keys() {
+        true => Some(store.largest_key()?),
+        false => None,
     };
-    let ValueRef::Int(last) = EncodedRow::new(&last).value(column) else {
-        return Ok(1);
-    };
+    let Some(last) = last.max(unused) else { return Ok(1) };
     last.checked_add(1).ok_or_else(|| no_key_left(&table.schema))
 }
 
@@ -357,49 +378,15 @@ pub fn table_exists(schema: &TableSchema) -> Error {
     Error::new(ErrorKind::Schema, "the table already exists").in_table(schema.name())
 }
 
-/// Rejects a table with foreign keys or keys that are never reused, for an engine that cannot enforce them.
+/// Rejects a table with foreign keys, for an engine that cannot enforce them.
 ///
 /// # Errors
 /// `Unsupported`, naming the first foreign key's column.
 pub fn reject_references(engine: &str, schema: &TableSchema) -> Result<()> {
-    let reject = |what| Error::unsupported(engine, what).in_table(schema.name());
     match schema.all_foreign_keys().first() {
-        Some(key) => Err(reject("foreign keys").in_column(schema.column_names(&key.columns))),
-        None if schema.never_reuses_keys() => Err(reject("keys that are never reused")),
+        Some(key) => Err(Error::unsupported(engine, "foreign keys")
+            .in_table(schema.name())
+            .in_column(schema.column_names(&key.columns))),
         None => Ok(()),
     }
-}
-
-/// Checks that a table is stored as the given schema says, column by column.
-///
-/// # Errors
-/// `Schema`, naming the first difference.
-pub fn check_columns(given: &TableSchema, stored: &TableSchema) -> Result<()> {
-    let error = |message: String| Error::new(ErrorKind::Schema, message).in_table(given.name());
-    for (position, column) in given.columns().iter().enumerate() {
-        let Some(other) = stored.columns().get(position) else {
-            let message = "the stored table has no such column: add it first".to_owned();
-            return Err(error(message).in_column(column.name.clone()));
-        };
-        if !column.name.eq_ignore_ascii_case(&other.name) {
-            let message = format!(
-                "column {position} is '{}' in the stored table: keep the order of the columns",
-                other.name
-            );
-            return Err(error(message).in_column(column.name.clone()));
-        }
-        if column.storage != other.storage {
-            let (given, stored) = (column.storage.name(), other.storage.name());
-            let message = format!("the column is {given} here, but {stored} in the stored table");
-            return Err(error(message).in_column(column.name.clone()));
-        }
-    }
-    if let Some(more) = stored.columns().get(given.columns().len()) {
-        let message = format!("the stored table has another column '{}'", more.name);
-        return Err(error(message));
-    }
-    if given.key() != stored.key() {
-        return Err(error("the stored table has another key".to_owned()));
-    }
-    Ok(())
 }

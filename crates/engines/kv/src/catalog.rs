@@ -1,13 +1,13 @@
 //! The tables that the file has, and changes of them.
 
 use crate::NAME;
-use crate::data::{AFTER, Data, DataWriter, TableRows, prefix};
+use crate::data::{AFTER, Data, DataWriter, TableRows, largest_key_place, prefix};
 use crate::error::failed;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema};
 use bobak_engine_common::{
-    RowStore, StoredTable, TableAdditions, TableRebuild, check_columns, encode_row, missing_table,
-    reject_references, table_exists, table_from_json, table_to_json,
+    ColumnMap, ColumnMaps, RowStore, StoredTable, TableAdditions, TableRebuild, encode_row,
+    missing_table, reject_references, table_exists, table_from_json, table_to_json,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub(super) struct TableCatalog {
     pub tables: Vec<Arc<KvTable>>,
+    /// The schemas that were compared with their tables; replaced after each schema change.
+    maps: Arc<ColumnMaps>,
 }
 
 /// A table with its number in the file.
@@ -59,23 +61,37 @@ impl TableCatalog {
             let stored = StoredTable::new(Arc::new(table_from_json(&json)?))?;
             Ok(Arc::new(KvTable { id, stored }))
         });
-        Ok(Self { tables: tables.collect::<Result<_>>()? })
+        Ok(Self { tables: tables.collect::<Result<_>>()?, maps: Arc::default() })
     }
 
     fn position(&self, name: &str) -> Option<usize> {
         self.tables.iter().position(|table| table.stored.schema.name().eq_ignore_ascii_case(name))
     }
 
-    /// The stored table of a schema.
+    /// The stored table of a schema, whose columns are those of the schema in its order.
     ///
     /// # Errors
-    /// `Schema` if it is missing, or has other columns.
+    /// `Schema` if it is missing, lacks columns, or needs a [map](Self::map).
     pub fn find(&self, schema: &TableSchema) -> Result<&KvTable> {
+        match self.find_mapped(schema)? {
+            (found, None) => Ok(found),
+            (_, Some(_)) => {
+                let message = "the stored table has its columns in other places";
+                Err(Error::new(ErrorKind::Schema, message).in_table(schema.name()))
+            }
+        }
+    }
+
+    /// Where the schema's columns are in its table, if not in the same places.
+    pub fn map(&self, schema: &TableSchema) -> Option<Arc<ColumnMap>> {
+        self.find_mapped(schema).ok().and_then(|(_, map)| map)
+    }
+
+    fn find_mapped(&self, schema: &TableSchema) -> Result<(&KvTable, Option<Arc<ColumnMap>>)> {
         let position = self.position(schema.name());
         let found =
             position.and_then(|at| self.tables.get(at)).ok_or_else(|| missing_table(schema))?;
-        check_columns(schema, &found.stored.schema)?;
-        Ok(found)
+        Ok((found, self.maps.get(schema, &found.stored.schema)?))
     }
 
     /// Makes all of the changes, or returns an error; the caller then undoes what was written.
@@ -83,7 +99,7 @@ impl TableCatalog {
     /// # Errors
     /// As [`Session::alter`](bobak_core::Session::alter).
     pub fn alter(&self, writer: &mut DataWriter<'_>, changes: &[SchemaChange]) -> Result<Self> {
-        let mut new = self.clone();
+        let mut new = Self { tables: self.tables.clone(), maps: Arc::default() };
         let additions = TableAdditions::collect(changes)?;
         for change in changes {
             match change {
@@ -144,7 +160,6 @@ impl TableCatalog {
     fn drop_table(&mut self, writer: &mut DataWriter<'_>, table: &TableSchema) -> Result<()> {
         let (position, old) = self.stored(table)?;
         remove_all(writer, old.id)?;
-        writer.put(&schema_key(old.id), None)?;
         self.tables.remove(position);
         Ok(())
     }
@@ -180,15 +195,20 @@ impl TableCatalog {
                 rows.replace(None, Some(row))?;
             }
         }
+        if new.stored.schema.never_reuses_keys() {
+            let key = TableRows { writer: &mut *writer, table: old }.largest_key()?;
+            TableRows { writer: &mut *writer, table: &new }.set_largest_key(key)?;
+        }
         remove_all(writer, old.id)?;
-        writer.put(&schema_key(old.id), None)?;
         self.tables.remove(position);
         self.store(writer, new)
     }
 }
 
-/// Removes a table's rows and index entries.
+/// Removes a table's schema, rows and index entries.
 fn remove_all(writer: &mut DataWriter<'_>, table: u32) -> Result<()> {
+    writer.put(&schema_key(table), None)?;
+    writer.put(&largest_key_place(table), None)?;
     let from = prefix(table, 0);
     let mut to = table.to_be_bytes().to_vec();
     to.push(AFTER);

@@ -3,6 +3,7 @@
 //! | key | value |
 //! |---|---|
 //! | table 0, index 0, the table's number | its schema, as JSON |
+//! | table 0, index 1, the table's number | the largest key that the table ever had, if it never reuses keys: 8 bytes, the most significant first |
 //! | table, 0, the key's sort key | the row, in the row codec |
 //! | table, index, the index's sort key, the key's sort key | the length of the part before the key's sort key |
 //!
@@ -52,6 +53,13 @@ pub(super) struct TableRows<'w, 't> {
 pub(super) fn prefix(table: u32, index: usize) -> Vec<u8> {
     let mut key = table.to_be_bytes().to_vec();
     key.extend_from_slice(&(index as u16).to_be_bytes());
+    key
+}
+
+/// The key of the largest key that a table ever had.
+pub(super) fn largest_key_place(table: u32) -> Vec<u8> {
+    let mut key = prefix(0, 1);
+    key.extend_from_slice(&table.to_be_bytes());
     key
 }
 
@@ -156,6 +164,20 @@ impl RowStore for TableRows<'_, '_> {
 
     fn last(&self) -> Result<Option<Vec<u8>>> {
         Ok(self.writer.data.last(self.table)?.map(|row| row.value().to_vec()))
+    }
+
+    fn largest_key(&self) -> Result<i64> {
+        let found = self.writer.data.get(&largest_key_place(self.table.id))?;
+        let Some(found) = found else { return Ok(0) };
+        let bytes = found.value().try_into().map_err(|_| {
+            Error::new(ErrorKind::Corrupt, "the largest key is damaged")
+                .in_table(self.table.stored.schema.name())
+        })?;
+        Ok(i64::from_be_bytes(bytes))
+    }
+
+    fn set_largest_key(&mut self, key: i64) -> Result<()> {
+        self.writer.put(&largest_key_place(self.table.id), Some(&key.to_be_bytes()))
     }
 
     fn replace(&mut self, old: Option<EncodedRow<'_>>, new: Option<EncodedRow<'_>>) -> Result<()> {

@@ -194,6 +194,7 @@ impl Engine for Kv {
         capabilities.nul_in_text = true;
         capabilities.untyped_columns = true;
         capabilities.alter_table = true;
+        capabilities.unreused_keys = true;
         capabilities
     }
 

@@ -8,11 +8,12 @@ use crate::error::failed;
 use crate::scan::scan;
 use crate::transaction::WriteTransaction;
 use bobak_core::codec::EncodedRow;
+use bobak_core::engine::fallback;
 use bobak_core::{
     Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row, Run, SchemaChange, Session, Source,
     TableSchema, TransactionControl, Value, Write, WriteBatch,
 };
-use bobak_engine_common::{EachRow, run_select, write_row};
+use bobak_engine_common::{ColumnMap, EachRow, run_select, write_row};
 use redb::ReadTransaction;
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -61,6 +62,15 @@ impl<'e> KvSession<'e> {
         };
         let table = redb.open_table(DATA).map_err(|error| failed("read", error))?;
         work(&Data::Reading(table), catalog)
+    }
+
+    /// Where the schema's columns are in its table, if not in the same places.
+    fn map(&self, schema: &TableSchema) -> Result<Option<Arc<ColumnMap>>> {
+        Ok(match &*self.enter()? {
+            Some(Transaction::Writing(writing)) => writing.catalog.map(schema),
+            Some(Transaction::Reading(_, catalog)) => catalog.map(schema),
+            None => self.shared.catalog().map(schema),
+        })
     }
 
     /// Writes in the open transaction, or in one of its own.
@@ -126,6 +136,9 @@ impl Session for KvSession<'_> {
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         Interrupt::check()?;
+        if let Some(map) = self.map(write.table)? {
+            return map.write(self, write);
+        }
         self.change(|transaction| {
             let (mut writer, catalog) = transaction.writer()?;
             let table = catalog.find(write.table)?;
@@ -142,6 +155,11 @@ impl Session for KvSession<'_> {
         if batch.is_empty() {
             return Ok(());
         }
+        for run in batch.runs() {
+            if self.map(run.table)?.is_some() {
+                return fallback::batch(self, batch, on_error, each);
+            }
+        }
         let write = |transaction: &mut WriteTransaction<'_>| {
             batch.runs().try_for_each(|run| write_run(transaction, &run, on_error, each))
         };
@@ -157,6 +175,9 @@ impl Session for KvSession<'_> {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
+        if self.map(table)?.is_some() {
+            return fallback::get(self, table, key, row);
+        }
         self.read(&*self.enter()?, |data, catalog| {
             let table = catalog.find(table)?;
             let found = data.find(table, 0, &table.stored.key_of(key)?)?;
@@ -170,6 +191,8 @@ impl Session for KvSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         let select = source.as_select(NAME)?;
+        let mapped = self.map(&select.table)?.map(|map| map.select(select));
+        let select = mapped.as_ref().unwrap_or(select);
         let transaction = self.enter()?;
         select.check_lock(transaction.is_some())?;
         if let (Some(_), Some(Transaction::Reading(..))) = (select.lock, &*transaction) {

@@ -42,13 +42,16 @@ pub(super) fn alter(state: &DatabaseState, changes: &[SchemaChange]) -> Result<D
         let table = addition.table();
         let position = state.position(table.name()).ok_or_else(|| missing_table(table))?;
         let old = state.table(position);
-        let rebuilt = rebuilt(&addition.rebuild(&old.schema)?, old)?;
+        let rebuild = addition.rebuild(&old.schema)?;
+        let rebuilt = rebuilt(&rebuild, old)?;
         *state.table_mut(position) = rebuilt;
         if !addition.columns().is_empty() {
-            widen_log(addition, &mut state)?;
+            let columns = addition.columns().to_vec();
+            widen_log(&TableAdditions::of_columns(rebuild.schema, columns), &mut state)?;
         }
     }
     state.known = Arc::default();
+    state.maps = Arc::default();
     state.link()?;
     for change in changes {
         if let Some(position) = state.position(change.table().name()) {
@@ -136,6 +139,7 @@ fn is_tracked(state: &DatabaseState, table: &TableSchema) -> bool {
 /// The table in its new form, with the old one's rows.
 fn rebuilt(rebuild: &TableRebuild, old: &TableState) -> Result<TableState> {
     let mut new = TableState::new(Arc::clone(&rebuild.schema))?;
+    new.raise_largest_key(old.largest_key());
     let mut buffer = Vec::new();
     let mut at = old.key().order.start();
     while let Some(slot) = old.key().order.next(&mut at) {

@@ -137,6 +137,7 @@ impl Engine for Memory {
         capabilities.untyped_columns = true;
         capabilities.add_reference = true;
         capabilities.alter_table = true;
+        capabilities.unreused_keys = true;
         capabilities
     }
 
@@ -145,7 +146,10 @@ impl Engine for Memory {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        session::write_one(&self.shared, write)
+        match session::write_one(&self.shared, write) {
+            Err(error) if error.kind() == ErrorKind::Schema => self.session()?.write(write),
+            written => written,
+        }
     }
 
     fn get(
@@ -155,8 +159,14 @@ impl Engine for Memory {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         // No lock is held while the callback runs: it may write.
-        let found = self.shared.read().get(table, key)?;
-        found.map_or(Ok(false), |bytes| row(&EncodedRow::new(&bytes)).map(|()| true))
+        let found = self.shared.read().get(table, key);
+        match found {
+            Err(error) if error.kind() == ErrorKind::Schema => self.session()?.get(table, key, row),
+            found => match found? {
+                Some(bytes) => row(&EncodedRow::new(&bytes)).map(|()| true),
+                None => Ok(false),
+            },
+        }
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {

@@ -11,12 +11,13 @@ use crate::table::TableState;
 use crate::write::WriteExecutor;
 use crate::{alter, change};
 use bobak_core::codec::{self, EncodedRow, FRAME};
+use bobak_core::engine::fallback;
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
-    WriteBatch,
+    RowBuffer, SchemaChange, Select, Session, Source, TableSchema, TransactionControl, Value,
+    Write, WriteBatch,
 };
-use bobak_engine_common::HeldWriteLock;
+use bobak_engine_common::{ColumnMap, HeldWriteLock};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,10 +87,120 @@ impl<'e> MemorySession<'e> {
         })
     }
 
-    fn results(&self, inner: &mut SessionState<'e>, source: &Source<'_>) -> Result<Results> {
-        let select = source.as_select(NAME)?;
+    /// Where the schema's columns are in its table, if not in the same places.
+    fn map(&self, schema: &TableSchema) -> Result<Option<Arc<ColumnMap>>> {
+        match &self.enter()?.transaction {
+            Some(transaction) => transaction.state.map(schema),
+            None => self.shared.read().map(schema),
+        }
+    }
+
+    /// The result of an operation; if it failed because the table's columns are elsewhere, that of `mapped`.
+    fn or_mapped<R>(
+        &self,
+        table: &TableSchema,
+        result: Result<R>,
+        mapped: impl FnOnce(&ColumnMap) -> Result<R>,
+    ) -> Result<R> {
+        match result {
+            Err(error) if error.kind() == ErrorKind::Schema => match self.map(table) {
+                Ok(Some(map)) => mapped(&map),
+                _ => Err(error),
+            },
+            result => result,
+        }
+    }
+
+    fn results(&self, inner: &mut SessionState<'e>, select: &Select) -> Result<Results> {
         select.check_lock(inner.transaction.is_some())?;
         Results::new(self.read(inner, &select.table)?, select)
+    }
+}
+
+/// The operations on tables whose columns are where the schema has them.
+impl MemorySession<'_> {
+    fn write_direct(&self, write: &Write<'_>) -> Result<Outcome> {
+        Interrupt::check()?;
+        let inner = &mut *self.enter()?;
+        inner.row.clear();
+        codec::encode_slice(&mut inner.row, write.values)
+            .map_err(|error| error.in_table(write.table.name()))?;
+        let row = EncodedRow::new(inner.row.get(FRAME..).unwrap_or_default());
+        let buffer = &mut inner.buffer;
+        match &mut inner.transaction {
+            Some(transaction) => write_row(&mut transaction.state, write, row, buffer),
+            None => {
+                let _lock = self.shared.writer.pass()?;
+                write_row(&mut self.shared.write(), write, row, buffer)
+            }
+        }
+    }
+
+    fn change_direct(&self, change: &BulkChange<'_>) -> Result<u64> {
+        let inner = &mut *self.enter()?;
+        let _lock = match inner.transaction {
+            Some(_) => None,
+            None => Some(self.shared.writer.hold()?),
+        };
+        let slots = change::concerned(self.read(inner, change.table)?, change.condition);
+        Interrupt::check()?;
+        let run = |state: &mut Arc<DatabaseState>| {
+            let position = state.find(change.table)?;
+            let state = Arc::make_mut(state);
+            match change.assign {
+                Some(assign) => change::update(state, position, change.table, &slots, assign),
+                None => change::delete(state, position, &slots),
+            }
+        };
+        match &mut inner.transaction {
+            Some(transaction) => run(&mut transaction.state),
+            None if slots.is_empty() => Ok(0),
+            None if slots.len() <= MAX_ROWS_IN_PLACE => run(&mut self.shared.write()),
+            None => {
+                let mut state = Arc::clone(&self.shared.read());
+                let changed = run(&mut state)?;
+                self.shared.publish(state);
+                Ok(changed)
+            }
+        }
+    }
+
+    fn get_direct(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let inner = &mut *self.enter()?;
+        let found = match &inner.transaction {
+            Some(transaction) => transaction.state.get(table, key)?,
+            None => self.shared.read().get(table, key)?,
+        };
+        match found {
+            Some(bytes) => row(&EncodedRow::new(&bytes)).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn query_direct(
+        &self,
+        select: &Select,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let inner = &mut *self.enter()?;
+        let mut results = self.results(inner, select)?;
+        while let Some(true) = results.next(|found| row(found.as_row()))? {}
+        Ok(())
+    }
+
+    fn open_direct(&self, select: &Select) -> Result<Cursor> {
+        let inner = &mut *self.enter()?;
+        let columns = Arc::new(Source::select_columns(select));
+        let results = self.results(inner, select)?;
+        let id = CursorId(inner.next_cursor);
+        inner.next_cursor += 1;
+        inner.cursors.insert(id, results);
+        Ok(Cursor::new(id, columns))
     }
 }
 
@@ -171,49 +282,13 @@ impl Session for MemorySession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        Interrupt::check()?;
-        let inner = &mut *self.enter()?;
-        inner.row.clear();
-        codec::encode_slice(&mut inner.row, write.values)
-            .map_err(|error| error.in_table(write.table.name()))?;
-        let row = EncodedRow::new(inner.row.get(FRAME..).unwrap_or_default());
-        let buffer = &mut inner.buffer;
-        match &mut inner.transaction {
-            Some(transaction) => write_row(&mut transaction.state, write, row, buffer),
-            None => {
-                let _lock = self.shared.writer.pass()?;
-                write_row(&mut self.shared.write(), write, row, buffer)
-            }
-        }
+        let written = self.write_direct(write);
+        self.or_mapped(write.table, written, |map| map.write(self, write))
     }
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
-        let inner = &mut *self.enter()?;
-        let _lock = match inner.transaction {
-            Some(_) => None,
-            None => Some(self.shared.writer.hold()?),
-        };
-        let slots = change::concerned(self.read(inner, change.table)?, change.condition);
-        Interrupt::check()?;
-        let run = |state: &mut Arc<DatabaseState>| {
-            let position = state.find(change.table)?;
-            let state = Arc::make_mut(state);
-            match change.assign {
-                Some(assign) => change::update(state, position, change.table, &slots, assign),
-                None => change::delete(state, position, &slots),
-            }
-        };
-        match &mut inner.transaction {
-            Some(transaction) => run(&mut transaction.state),
-            None if slots.is_empty() => Ok(0),
-            None if slots.len() <= MAX_ROWS_IN_PLACE => run(&mut self.shared.write()),
-            None => {
-                let mut state = Arc::clone(&self.shared.read());
-                let changed = run(&mut state)?;
-                self.shared.publish(state);
-                Ok(changed)
-            }
-        }
+        let changed = self.change_direct(change);
+        self.or_mapped(change.table, changed, |map| map.change(self, change))
     }
 
     fn batch(
@@ -222,6 +297,11 @@ impl Session for MemorySession<'_> {
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
+        for run in batch.runs() {
+            if matches!(self.map(run.table), Ok(Some(_))) {
+                return fallback::batch(self, batch, on_error, each);
+            }
+        }
         let inner = &mut *self.enter()?;
         let buffer = &mut inner.buffer;
         match &mut inner.transaction {
@@ -249,15 +329,8 @@ impl Session for MemorySession<'_> {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        let inner = &mut *self.enter()?;
-        let found = match &inner.transaction {
-            Some(transaction) => transaction.state.get(table, key)?,
-            None => self.shared.read().get(table, key)?,
-        };
-        match found {
-            Some(bytes) => row(&EncodedRow::new(&bytes)).map(|()| true),
-            None => Ok(false),
-        }
+        let found = self.get_direct(table, key, row);
+        self.or_mapped(table, found, |_| fallback::get(self, table, key, row))
     }
 
     fn query(
@@ -265,20 +338,15 @@ impl Session for MemorySession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let inner = &mut *self.enter()?;
-        let mut results = self.results(inner, source)?;
-        while let Some(true) = results.next(|found| row(found.as_row()))? {}
-        Ok(())
+        let select = source.as_select(NAME)?;
+        let passed = self.query_direct(select, row);
+        self.or_mapped(&select.table, passed, |map| self.query_direct(&map.select(select), row))
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        let inner = &mut *self.enter()?;
-        let columns = Arc::new(Source::select_columns(source.as_select(NAME)?));
-        let results = self.results(inner, source)?;
-        let id = CursorId(inner.next_cursor);
-        inner.next_cursor += 1;
-        inner.cursors.insert(id, results);
-        Ok(Cursor::new(id, columns))
+        let select = source.as_select(NAME)?;
+        let opened = self.open_direct(select);
+        self.or_mapped(&select.table, opened, |map| self.open_direct(&map.select(select)))
     }
 
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::rows::RowBytes;
 use crate::table::TableState;
 use bobak_core::change_log::{COUNTER_TABLE, LOG_PREFIX};
 use bobak_core::{Error, ErrorKind, ForeignKey, OnDelete, Result, TableSchema, Value, ValueRef};
-use bobak_engine_common::{check_columns, missing_table};
+use bobak_engine_common::{ColumnMap, ColumnMaps, missing_table};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,6 +16,8 @@ pub(super) struct DatabaseState {
     pub links: Arc<Vec<Links>>,
     /// The schemas that were compared with their tables; replaced after each schema change.
     pub known: Arc<TablePositions>,
+    /// As `known`, for the schemas whose columns are elsewhere in their tables.
+    pub maps: Arc<ColumnMaps>,
 }
 
 /// The table positions of some schemas, so that each is looked up once instead of in each operation. Lock-free: an entry
@@ -75,10 +77,10 @@ impl DatabaseState {
         self.tables.iter().position(|table| table.schema.name().eq_ignore_ascii_case(name))
     }
 
-    /// The position of the schema's table.
+    /// The position of the schema's table, whose columns are those of the schema in its order.
     ///
     /// # Errors
-    /// `Schema` if it is missing or has other columns.
+    /// `Schema` if it is missing, lacks columns, or needs a [map](Self::map).
     #[inline]
     pub fn find(&self, schema: &TableSchema) -> Result<usize> {
         match self.known.get(schema.id()) {
@@ -90,9 +92,24 @@ impl DatabaseState {
     #[cold]
     fn look_up(&self, schema: &TableSchema) -> Result<usize> {
         let position = self.position(schema.name()).ok_or_else(|| missing_table(schema))?;
-        check_columns(schema, &self.table(position).schema)?;
+        if self.map(schema)?.is_some() {
+            let message = "the stored table has its columns in other places";
+            return Err(Error::new(ErrorKind::Schema, message).in_table(schema.name()));
+        }
         self.known.put(schema.id(), position);
         Ok(position)
+    }
+
+    /// Where the schema's columns are in its table, if not in the same places.
+    ///
+    /// # Errors
+    /// `Schema` if the table is missing or lacks columns.
+    pub fn map(&self, schema: &TableSchema) -> Result<Option<Arc<ColumnMap>>> {
+        if self.known.get(schema.id()).is_some() {
+            return Ok(None);
+        }
+        let position = self.position(schema.name()).ok_or_else(|| missing_table(schema))?;
+        self.maps.get(schema, &self.table(position).schema)
     }
 
     /// The row of the schema's table with this key.

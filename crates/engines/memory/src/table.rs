@@ -20,6 +20,8 @@ pub(super) struct TableState {
     rows: RowSlots,
     /// The key's index, then those of the schema in its order.
     indexes: Vec<TableIndex>,
+    /// The largest key that the table ever had, if it never reuses keys.
+    largest_key: Option<i64>,
 }
 
 /// An index of a table. The key has one, too.
@@ -45,17 +47,14 @@ impl TableState {
     /// # Errors
     /// `Unsupported` for an unknown rule, `Schema` if a rule names an unknown column.
     pub fn new(schema: Arc<TableSchema>) -> Result<Self> {
-        if schema.never_reuses_keys() {
-            let error = Error::unsupported(crate::shared::NAME, "keys that are never reused");
-            return Err(error.in_table(schema.name()));
-        }
         let rules = RowRules::new(&schema)?;
         let key = IndexSchema { name: "key".into(), columns: schema.key().to_vec(), unique: true };
         let indexes = std::iter::once(&key)
             .chain(schema.indexes())
             .map(|index| TableIndex::new(&schema, index))
             .collect();
-        Ok(Self { schema, rules: Arc::new(rules), rows: RowSlots::default(), indexes })
+        let largest_key = schema.never_reuses_keys().then_some(0);
+        Ok(Self { schema, rules: Arc::new(rules), rows: RowSlots::default(), indexes, largest_key })
     }
 
     /// The number of rows.
@@ -123,12 +122,21 @@ impl TableState {
     /// `Full` if the largest key is `i64::MAX`.
     #[inline]
     pub fn next_key(&self) -> Result<i64> {
-        match self.key().order.last() {
-            Some((prefix, _)) => {
-                prefix_integer(prefix).checked_add(1).ok_or_else(|| no_key_left(&self.schema))
-            }
+        let last = self.key().order.last().map(|(prefix, _)| prefix_integer(prefix));
+        match last.max(self.largest_key) {
+            Some(last) => last.checked_add(1).ok_or_else(|| no_key_left(&self.schema)),
             None => Ok(1),
         }
+    }
+
+    /// The largest key that the table ever had, if it never reuses keys.
+    pub fn largest_key(&self) -> Option<i64> {
+        self.largest_key
+    }
+
+    /// Raises the largest key, if the table never reuses keys.
+    pub fn raise_largest_key(&mut self, key: Option<i64>) {
+        self.largest_key = self.largest_key.map(|largest| largest.max(key.unwrap_or(largest)));
     }
 
     /// Checks a row's column types, NOT NULL and CHECK.
@@ -153,6 +161,11 @@ impl TableState {
         let row = EncodedRow::new(&bytes);
         for index in &mut self.indexes {
             index.insert(&self.schema, &self.rows, row, slot);
+        }
+        if let Some(largest) = &mut self.largest_key
+            && let Some((prefix, _)) = self.indexes.first().and_then(|key| key.order.last())
+        {
+            *largest = prefix_integer(prefix).max(*largest);
         }
         Ok(slot)
     }

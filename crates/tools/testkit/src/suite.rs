@@ -116,6 +116,14 @@ suite! { $
         a_table_may_be_all_key,
         keys_of_deleted_rows_are_not_used_again,
     }
+    described {
+        other_columns_keep_their_values,
+        batches_find_columns_by_name,
+        reads_find_columns_by_name,
+        other_columns_have_their_defaults,
+        columns_are_added_beside_others,
+        missing_columns_are_rejected,
+    }
     values {
         every_type_keeps_its_extremes,
         all_types_in_one_row,
@@ -305,6 +313,7 @@ suite! { $
         what_was_not_committed_is_gone,
         values_are_the_same_bits,
         grown_tables_are_there_again,
+        keys_of_deleted_rows_stay_used,
     }
     sql {
         parameters_keep_their_class,

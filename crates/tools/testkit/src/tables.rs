@@ -31,6 +31,15 @@ pub fn person() -> Result<Table> {
     )
 }
 
+/// `ticket(id, name)`: keys that are never reused.
+///
+/// # Errors
+/// None.
+pub fn ticket() -> Result<Table> {
+    let name = ColumnSchema::of::<String>("name");
+    build(TableSchema::builder("ticket").column(id()).column(name).key(["id"]).never_reuse_keys())
+}
+
 /// `document(id, title, hits, version)`: keys by the user, a version.
 ///
 /// # Errors

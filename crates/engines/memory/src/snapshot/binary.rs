@@ -1,10 +1,9 @@
 //! The binary format: compressed blocks, each with its checksum.
 
-use super::loading::{LoadingState, corrupt};
+use super::loading::{LoadingState, corrupt, describe};
 use crate::state::DatabaseState;
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, ErrorKind, Result};
-use bobak_engine_common::{table_from_json, table_to_json};
 use std::io::{Read, Write};
 use std::sync::Arc;
 
@@ -36,7 +35,7 @@ pub(super) fn write(file: &mut impl Write, state: &DatabaseState) -> std::io::Re
     let mut end = (state.tables.len() as u32).to_le_bytes().to_vec();
     let mut rows = Vec::with_capacity(BLOCK);
     for table in &state.tables {
-        let text = table_to_json(&table.schema).to_string();
+        let text = describe(table).to_string();
         write_block(file, TABLE, text.as_bytes())?;
         let mut at = table.key().order.start();
         while let Some(slot) = table.key().order.next(&mut at) {
@@ -82,7 +81,7 @@ pub(super) fn read(file: &mut impl Read) -> Result<DatabaseState> {
                 }
                 let json = serde_json::from_slice(&bytes)
                     .map_err(|error| corrupt(format!("a table's description: {error}")))?;
-                reading.begin_table(table_from_json(&json)?)?;
+                reading.begin_table(&json)?;
             }
             ROWS => read_rows(&mut reading, &bytes)?,
             END => {

@@ -1,10 +1,10 @@
 //! The JSON format: one row per line.
 
-use super::loading::{LoadingState, corrupt};
+use super::loading::{LoadingState, corrupt, describe};
 use crate::state::DatabaseState;
 use bobak_core::codec::{self, FRAME};
 use bobak_core::{Error, ErrorKind, Result, Storage, Value};
-use bobak_engine_common::{table_from_json, table_to_json, value_from_json, value_to_json};
+use bobak_engine_common::{value_from_json, value_to_json};
 use serde_json::Value as Json;
 use std::io::Write;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) fn write(file: &mut impl Write, state: &DatabaseState) -> std::io::Re
     write!(file, "{{\n\"bobak\": \"{BOBAK}\",\n\"version\": {VERSION},\n\"tables\": [")?;
     for (number, table) in state.tables.iter().enumerate() {
         let comma = if number > 0 { "," } else { "" };
-        write!(file, "{comma}\n{{\n\"table\": {:#},\n", table_to_json(&table.schema))?;
+        write!(file, "{comma}\n{{\n\"table\": {:#},\n", describe(table))?;
         write!(file, "\"row_count\": {},\n\"rows\": [", table.len())?;
         let mut at = table.key().order.start();
         let mut comma = "";
@@ -62,7 +62,7 @@ pub(super) fn read(text: &[u8]) -> Result<DatabaseState> {
     let mut reading = LoadingState::new();
     for table in list(&json, "tables")? {
         let schema = table.get("table").ok_or_else(|| corrupt("there is no 'table'"))?;
-        reading.begin_table(table_from_json(schema)?)?;
+        reading.begin_table(schema)?;
         let rows = list(&table, "rows")?;
         if table.get("row_count").and_then(Json::as_u64) != Some(rows.len() as u64) {
             let message = "the number of rows differs from 'row_count'";

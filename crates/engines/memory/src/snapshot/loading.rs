@@ -4,6 +4,8 @@ use crate::alter::{add_checked, check_references};
 use crate::state::DatabaseState;
 use crate::table::TableState;
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
+use bobak_engine_common::{table_from_json, table_to_json};
+use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// A state that is being loaded, and the number of rows loaded into its last table.
@@ -17,11 +19,15 @@ impl LoadingState {
         Self { state: DatabaseState::default(), rows: 0 }
     }
 
-    pub fn begin_table(&mut self, schema: TableSchema) -> Result<()> {
+    /// Begins a table, as [`describe`] described it.
+    pub fn begin_table(&mut self, described: &Json) -> Result<()> {
+        let schema = table_from_json(described)?;
         if self.state.position(schema.name()).is_some() {
             return Err(corrupt("a table exists twice").in_table(schema.name()));
         }
-        self.state.tables.push(Arc::new(TableState::new(Arc::new(schema))?));
+        let mut table = TableState::new(Arc::new(schema))?;
+        table.raise_largest_key(described.get(LARGEST_KEY).and_then(Json::as_i64));
+        self.state.tables.push(Arc::new(table));
         self.rows = 0;
         Ok(())
     }
@@ -47,6 +53,18 @@ impl LoadingState {
         }
         Ok(self.state)
     }
+}
+
+/// The member of a table's description with the largest key that it ever had, if it never reuses keys.
+const LARGEST_KEY: &str = "largest_key";
+
+/// The description of a table: its schema, and its largest key.
+pub(super) fn describe(table: &TableState) -> Json {
+    let mut json = table_to_json(&table.schema);
+    if let Some(key) = table.largest_key() {
+        json[LARGEST_KEY] = key.into();
+    }
+    json
 }
 
 /// An error about a damaged snapshot.

@@ -257,14 +257,7 @@ pub fn a_table_may_be_all_key(harness: &dyn Harness) -> Check {
 /// An engine that promises it never makes the key of a deleted row again, and finds that in the table.
 pub fn keys_of_deleted_rows_are_not_used_again(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
-    let ticket = std::sync::Arc::new(
-        bobak_core::TableSchema::builder("ticket")
-            .column(bobak_core::ColumnSchema::of::<i64>("id"))
-            .column(bobak_core::ColumnSchema::of::<String>("name"))
-            .key(["id"])
-            .never_reuse_keys()
-            .build()?,
-    );
+    let ticket = tables::ticket()?;
     let probe = match Probe::with_tables(store.engine(), &[&ticket]) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             return holds("it says so", !store.engine().capabilities().unreused_keys);

@@ -10,6 +10,7 @@ pub mod changes;
 pub mod checks;
 pub mod conditions;
 pub mod cursors;
+pub mod described;
 pub mod errors;
 pub mod feed;
 pub mod keys;

@@ -149,3 +149,35 @@ pub fn grown_tables_are_there_again(harness: &dyn Harness) -> Check {
     fails_in("the index is kept", twice, ErrorKind::Duplicate, "tag")?;
     Ok(())
 }
+
+/// Keys that are never reused, after the rows with the largest ones were deleted, also when the table was altered since.
+pub fn keys_of_deleted_rows_stay_used(harness: &dyn Harness) -> Check {
+    let mut store = harness.fresh()?;
+    let ticket = tables::ticket()?;
+    if !store.engine().capabilities().unreused_keys {
+        return Ok(());
+    }
+    let probe = Probe::with_tables(store.engine(), &[&ticket])?;
+    probe.insert_all(&ticket, [row![1, "a"], row![7, "b"]])?;
+    probe.delete(&ticket, row![7])?;
+    drop(probe);
+    if !store.reopen()? {
+        return Ok(());
+    }
+    let insert = |probe: &Probe<'_>, table: &Table, values| -> Check<i64> {
+        let made = super::keys_of("made", [probe.insert(table, values)?])?;
+        Ok(made.last().copied().unwrap_or_default())
+    };
+    let probe = Probe::new(store.engine())?;
+    let next = insert(&probe, &ticket, row![NULL, "c"])?;
+    holds("a new key", next > 7)?;
+    probe.delete_where(&ticket, None)?;
+    let note = bobak_core::ColumnSchema::of::<Option<String>>("note");
+    let wider = bobak_core::TableSchema::clone(&ticket).into_builder().column(note);
+    let wider: Table = Arc::new(wider.build()?);
+    probe.session.alter(&[SchemaChange::AddColumn { table: Arc::clone(&wider), column: 2 }])?;
+    drop(probe);
+    store.reopen()?;
+    let probe = Probe::new(store.engine())?;
+    holds("another one", insert(&probe, &wider, row![NULL, "d", NULL])? > next)
+}
