@@ -1,6 +1,7 @@
 //! Conditions as SQL: `Condition::evaluate`, to the letter, NULLs included.
 
 use crate::Dialect;
+use crate::list::push_in;
 use crate::mysql::folded;
 use crate::writer::Writer;
 use bobak_core::{
@@ -274,35 +275,6 @@ fn push_ends_with<'a>(
     }
 }
 
-fn push_in<'a>(
-    writer: &mut Writer<'a>,
-    table: &TableSchema,
-    column: usize,
-    values: &'a [Value<'static>],
-) {
-    let dialect = writer.dialect;
-    let given = |value: &&Value<'static>| !value.is_null();
-    if !values.iter().any(|value| given(&value)) {
-        writer.raw(dialect.truth(false));
-        return;
-    }
-    if dialect.is_mysql() {
-        return writer.among(table, column, values.iter().filter(given).map(Value::as_ref));
-    }
-    let there = |value: &&Value<'static>| beyond(dialect, table, column, value).is_none();
-    let mut values = values.iter().filter(given).filter(there).map(Value::as_ref).peekable();
-    if values.peek().is_none() {
-        writer.raw("CASE WHEN ").column(table, column).raw(" IS NOT NULL THEN ");
-        writer.raw(dialect.truth(false)).raw(" END");
-        return;
-    }
-    writer.compared(table, column).raw(" IN (");
-    writer.list(", ", values, |writer, value| {
-        writer.compared_value(table, column, value);
-    });
-    writer.raw(")");
-}
-
 /// `"a" IN (SELECT "b" FROM …)`. Names inside belong to the inner table, which is searched first, so a table may be
 /// compared with itself.
 fn push_in_query<'a>(
@@ -344,7 +316,7 @@ fn push_in_query<'a>(
 }
 
 /// How every value of the column compares with a value that the server's type has not.
-fn beyond(
+pub(crate) fn beyond(
     dialect: Dialect,
     table: &TableSchema,
     column: usize,

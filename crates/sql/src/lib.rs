@@ -41,6 +41,7 @@ mod dialect;
 mod feed;
 mod index_name;
 mod join;
+mod list;
 mod literal;
 mod mysql;
 mod mysql_schema;

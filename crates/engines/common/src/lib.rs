@@ -8,7 +8,7 @@
 //!
 //! * [`StoredTable`] is a table with its rules parsed; [`RowRules`] checks NOT NULL and CHECK.
 //! * [`write_row`] does what each [`Verb`](bobak_core::Verb) says, on any [`RowStore`].
-//! * [`run_select`] runs a query over rows; [`Groups`] computes its aggregates.
+//! * [`run_select`] runs a query over rows; [`PreparedCondition`] evaluates its condition, [`Groups`] its aggregates.
 //! * [`sort_key()`] makes bytes that sort as values do; [`KeyRanges`] are those that a condition leaves.
 //! * [`TableAdditions`] says how rows change when columns are added to their table.
 //! * [`ColumnMap`] finds the columns that a program describes in a stored table that has more, or others first.
@@ -22,6 +22,7 @@ mod aggregate;
 mod column_map;
 mod key_ranges;
 mod pool;
+mod prepared_condition;
 mod rules;
 mod schema_change;
 mod schema_json;
@@ -34,6 +35,7 @@ pub use aggregate::{Groups, exact_integer};
 pub use column_map::{ColumnMap, ColumnMaps};
 pub use key_ranges::{KeyRange, KeyRanges};
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
+pub use prepared_condition::PreparedCondition;
 pub use rules::RowRules;
 pub use schema_change::{TableAdditions, TableRebuild, assemble_table, index_parts};
 pub use schema_json::{

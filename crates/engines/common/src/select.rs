@@ -1,6 +1,7 @@
 //! Runs a query over rows: for engines that have no query language.
 
 use crate::aggregate::Groups;
+use crate::prepared_condition::PreparedCondition;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Interrupt, Result, Row, Select, TableSchema, ValueRef, compare_in_column};
 use std::cmp::Ordering;
@@ -34,13 +35,13 @@ pub fn run_select(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let mut passed = 0_u32;
+    let condition = select.condition.as_ref().map(|c| PreparedCondition::new(c, schema));
     let mut keeps = |found: EncodedRow<'_>| {
         passed = passed.wrapping_add(1);
         if passed.is_multiple_of(INTERRUPT_INTERVAL) {
             Interrupt::check()?;
         }
-        let condition = select.condition.as_ref();
-        Ok(condition.is_none_or(|condition| condition.evaluate(schema, &found) == Some(true)))
+        Ok(condition.as_ref().is_none_or(|condition| condition.matches(schema, found)))
     };
     if select.limit == Some(0) {
         return Ok(());

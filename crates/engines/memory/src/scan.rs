@@ -5,7 +5,8 @@ use crate::sorted::Position;
 use crate::table::{TableIndex, TableState};
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
-use bobak_core::{Condition, Interrupt, Order, TableSchema, Value, ValueRef};
+use bobak_core::{Condition, Interrupt, Order, ValueRef};
+use bobak_engine_common::PreparedCondition;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -13,9 +14,7 @@ use std::sync::Arc;
 pub(super) struct Scan {
     table: Arc<TableState>,
     /// `None` if the rows were selected before.
-    condition: Option<Condition>,
-    /// The long lists of the condition, sorted: looking through a list for each row would cost the product of both.
-    lists: Vec<SortedList>,
+    condition: Option<PreparedCondition>,
     steps: Steps,
     /// The number of rows read. The scan checks for an interrupt at intervals.
     passed: u32,
@@ -23,16 +22,6 @@ pub(super) struct Scan {
 
 /// The number of rows between checks for an interrupt.
 const INTERRUPT_CHECK_ROWS: u32 = 1_024;
-
-/// Shorter lists are searched from the start.
-const LONG_LIST: usize = 8;
-
-/// An IN with many values that every row must match.
-struct SortedList {
-    column: usize,
-    /// In the order of the column.
-    values: Vec<Value<'static>>,
-}
 
 /// The state of the scan.
 enum Steps {
@@ -65,13 +54,11 @@ impl Scan {
     ) -> Self {
         let plan = Plan::new(&table, condition, order);
         let steps = Steps::new(plan.path, plan.walk.unwrap_or(Walk::Forward));
-        let mut lists = Vec::new();
-        let condition = condition.and_then(|c| take_lists(c, &table.schema, &mut lists));
-        let mut scan = Self { table, condition, lists, steps, passed: 0 };
+        let condition = condition.map(|c| PreparedCondition::new(c, &table.schema));
+        let mut scan = Self { table, condition, steps, passed: 0 };
         if plan.walk.is_none() {
             let slots = scan.sorted(order, most);
             scan.condition = None;
-            scan.lists.clear();
             scan.steps = Steps::Listed { slots, next: 0 };
         }
         scan
@@ -87,14 +74,10 @@ impl Scan {
                 self.steps = Steps::Listed { slots: Vec::new(), next: 0 };
                 return None;
             }
-            if self.condition.is_none() && self.lists.is_empty() {
+            let Some(condition) = &self.condition else {
                 return Some(slot);
-            }
-            let (row, schema) = (self.table.row(slot)?, &self.table.schema);
-            let matches = |condition: &Condition| condition.evaluate(schema, &row) == Some(true);
-            if self.lists.iter().all(|list| list.contains(schema, row.value(list.column)))
-                && self.condition.as_ref().is_none_or(matches)
-            {
+            };
+            if condition.matches(&self.table.schema, self.table.row(slot)?) {
                 return Some(slot);
             }
         }
@@ -131,40 +114,6 @@ impl Scan {
         }
         keyed.sort_unstable_by(compare);
         keyed.into_iter().map(|(_, slot)| slot).collect()
-    }
-}
-
-impl SortedList {
-    fn new(schema: &TableSchema, column: usize, values: &[Value<'static>]) -> Self {
-        let mut values = values.to_vec();
-        values.sort_unstable_by(|a, b| compare_in_column(schema, column, a.as_ref(), b.as_ref()));
-        Self { column, values }
-    }
-
-    /// Whether the list has the value. It has no NULL, so NULL is not found.
-    fn contains(&self, schema: &TableSchema, value: ValueRef<'_>) -> bool {
-        let compare = |v: &Value<'_>| compare_in_column(schema, self.column, v.as_ref(), value);
-        self.values.binary_search_by(compare).is_ok()
-    }
-}
-
-/// Moves the long lists that every row must match out of a condition, and returns the rest of it.
-fn take_lists(
-    condition: &Condition,
-    schema: &TableSchema,
-    lists: &mut Vec<SortedList>,
-) -> Option<Condition> {
-    match condition {
-        Condition::In { column, values } if values.len() > LONG_LIST => {
-            lists.push(SortedList::new(schema, *column, values));
-            None
-        }
-        Condition::And(parts) => {
-            let rest = parts.iter().filter_map(|part| take_lists(part, schema, lists));
-            let rest: Vec<Condition> = rest.collect();
-            (!rest.is_empty()).then_some(Condition::And(rest))
-        }
-        other => Some(other.clone()),
     }
 }
 

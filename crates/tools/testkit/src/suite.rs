@@ -116,6 +116,10 @@ suite! { $
         a_table_may_be_all_key,
         keys_of_deleted_rows_are_not_used_again,
     }
+    lists {
+        lists_of_many_values,
+        lists_of_every_length,
+    }
     described {
         other_columns_keep_their_values,
         batches_find_columns_by_name,

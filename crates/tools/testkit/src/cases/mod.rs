@@ -15,6 +15,7 @@ pub mod errors;
 pub mod feed;
 pub mod keys;
 pub mod links;
+pub mod lists;
 pub mod long_batches;
 pub mod patterns;
 pub mod readers;

@@ -1,0 +1,132 @@
+//! `IN` with a list of values.
+//!
+//! The text of a statement does not depend on the length of a long list, so that few statements are prepared: SQLite
+//! and PostgreSQL get the whole list as one parameter if its values are all integers, texts or UUIDs. Other lists
+//! repeat their last value up to the next power of two.
+
+use crate::Dialect;
+use crate::condition::beyond;
+use crate::writer::Writer;
+use bobak_core::{Collation, ColumnSchema, Storage, TableSchema, Type, Value, ValueRef};
+use std::fmt::Write;
+
+/// Shorter lists have a parameter for each value.
+const LONG_LIST: usize = 9;
+
+pub(crate) fn push_in<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    column: usize,
+    values: &'a [Value<'static>],
+) {
+    let dialect = writer.dialect;
+    let given = |value: &&Value<'static>| !value.is_null();
+    if !values.iter().any(|value| given(&value)) {
+        writer.raw(dialect.truth(false));
+        return;
+    }
+    let there =
+        |value: &&Value<'static>| given(value) && beyond(dialect, table, column, value).is_none();
+    let values: Vec<ValueRef<'a>> = values.iter().filter(there).map(Value::as_ref).collect();
+    let Some(&last) = values.last() else {
+        writer.raw("CASE WHEN ").column(table, column).raw(" IS NOT NULL THEN ");
+        writer.raw(dialect.truth(false)).raw(" END");
+        return;
+    };
+    let length = match values.len() {
+        long @ LONG_LIST.. => {
+            if let Some(array) = table.columns().get(column).and_then(|c| pack(dialect, c, &values))
+            {
+                push_array(writer, table, column, array);
+                return;
+            }
+            Some(long.next_power_of_two()).filter(|padded| *padded <= dialect.max_parameters())
+        }
+        _ => None,
+    };
+    let length = length.unwrap_or(values.len());
+    let values = values.into_iter().chain(std::iter::repeat(last)).take(length);
+    if dialect.is_mysql() {
+        return writer.among(table, column, values);
+    }
+    writer.compared(table, column).raw(" IN (");
+    writer.list(", ", values, |writer, value| {
+        writer.compared_value(table, column, value);
+    });
+    writer.raw(")");
+}
+
+/// A list as one text, and the type of its elements in PostgreSQL.
+struct Array {
+    text: String,
+    element: &'static str,
+}
+
+fn push_array(writer: &mut Writer<'_>, table: &TableSchema, column: usize, array: Array) {
+    writer.compared(table, column);
+    if writer.dialect == Dialect::Postgres {
+        writer.raw(" = ANY(").owned_value(array.text.into());
+        writer.raw("::text::").raw(array.element).raw("[])");
+    } else {
+        writer.raw(" IN (SELECT value FROM json_each(").owned_value(array.text.into()).raw("))");
+    }
+}
+
+/// The values as an array of SQLite's JSON or of PostgreSQL, if the column compares with its elements as with
+/// parameters.
+fn pack(dialect: Dialect, column: &ColumnSchema, values: &[ValueRef<'_>]) -> Option<Array> {
+    let element = match (dialect, column.storage, column.ty) {
+        (Dialect::Sqlite, Storage::Int | Storage::Text, _) => "",
+        (
+            Dialect::Postgres,
+            Storage::Int,
+            Type::I8
+            | Type::I16
+            | Type::I32
+            | Type::I64
+            | Type::U8
+            | Type::U16
+            | Type::U32
+            | Type::U64,
+        ) => "int8",
+        (Dialect::Postgres, Storage::Text, Type::Text)
+            if column.declared.is_none() && column.collation == Collation::Binary =>
+        {
+            "text"
+        }
+        (Dialect::Postgres, Storage::Bytes, Type::Uuid) => "uuid",
+        _ => return None,
+    };
+    let postgres = dialect == Dialect::Postgres;
+    let mut text = String::with_capacity(values.len() * 8 + 2);
+    for value in values {
+        text.push(if text.is_empty() { if postgres { '{' } else { '[' } } else { ',' });
+        match (value, column.storage) {
+            (ValueRef::Int(integer), Storage::Int) => write!(text, "{integer}").ok()?,
+            (ValueRef::Text(element), Storage::Text) if !element.contains('\0') => {
+                push_text(&mut text, element, postgres);
+            }
+            (ValueRef::Bytes(bytes), Storage::Bytes) if bytes.len() == 16 => {
+                bytes.iter().try_for_each(|byte| write!(text, "{byte:02x}")).ok()?;
+            }
+            _ => return None,
+        }
+    }
+    text.push(if postgres { '}' } else { ']' });
+    Some(Array { text, element })
+}
+
+/// A text in double quotes. JSON also escapes control characters.
+fn push_text(array: &mut String, text: &str, postgres: bool) {
+    array.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => array.extend(['\\', character]),
+            '\0'..='\x1f' if !postgres => {
+                array.push_str(&format!("\\u{:04x}", u32::from(character)));
+            }
+            _ => array.push(character),
+        }
+    }
+    array.push('"');
+}
