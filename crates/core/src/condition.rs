@@ -1,6 +1,9 @@
 //! Conditions: which rows a query, an update or a delete applies to. Plain values.
 
-use crate::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef, like, like_with_escape};
+use crate::{
+    Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef, check_escape, check_pattern, like,
+    like_with_escape,
+};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -199,7 +202,7 @@ impl Condition {
     ///
     /// # Errors
     /// `Schema` if the table has no such column; as [`ColumnSchema::accept`] for a value of the wrong
-    /// type.
+    /// type; as [`check_pattern`](crate::check_pattern).
     ///
     /// [`ColumnSchema::accept`]: crate::ColumnSchema::accept
     pub fn resolve(self, table: &TableSchema) -> Result<Self> {
@@ -231,13 +234,18 @@ impl Condition {
                 table.column_at(right)?;
                 self
             }
-            Self::LikeEscape { column, escape, .. } => {
+            Self::LikeEscape { column, escape, ref pattern } => {
                 table.column_at(column)?;
-                check_escape(escape).map_err(|error| error.in_table(table.name()))?;
+                let checked = check_escape(escape).and_then(|()| check_pattern(pattern));
+                checked.map_err(|error| error.in_table(table.name()))?;
                 self
             }
-            Self::Like { column, .. }
-            | Self::Contains { column, .. }
+            Self::Like { column, ref pattern } => {
+                table.column_at(column)?;
+                check_pattern(pattern).map_err(|error| error.in_table(table.name()))?;
+                self
+            }
+            Self::Contains { column, .. }
             | Self::EndsWith { column, .. }
             | Self::StartsWith { column, .. }
             | Self::IsNull { column } => {
@@ -311,18 +319,6 @@ impl SubQuery {
         let condition = self.condition.map(|part| part.resolve(&self.table)).transpose()?;
         Ok(Self { condition, ..self })
     }
-}
-
-/// Checks the escape character of a pattern.
-///
-/// # Errors
-/// `Syntax` for `%` and `_`.
-pub fn check_escape(escape: char) -> Result<()> {
-    if matches!(escape, '%' | '_') {
-        let message = format!("'{escape}' cannot be an escape character: choose another one");
-        return Err(crate::Error::new(crate::ErrorKind::Syntax, message));
-    }
-    Ok(())
 }
 
 /// Compares two values of a column; `None` if one is NULL.

@@ -63,9 +63,7 @@ pub use backup::{
 };
 pub use batch::{GeneratedKey, OnError, Outcome, Run, WriteBatch};
 pub use column::{AnyColumn, Column, Operand};
-pub use condition::{
-    Comparison, Condition, Filter, SubQuery, check_escape, compare_in_column, compare_values,
-};
+pub use condition::{Comparison, Condition, Filter, SubQuery, compare_in_column, compare_values};
 pub use dynamic::DynRow;
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
@@ -81,7 +79,9 @@ pub use folded_value::FoldedValue;
 pub use interrupt::{Interrupt, Interruptible};
 pub use join::{Join, JoinQuery};
 pub use parameter::{IntoStored, Parameter};
-pub use pattern::{glob, like, like_with_escape, replace_escape};
+pub use pattern::{
+    MAX_PATTERN_BYTES, check_escape, check_pattern, glob, like, like_with_escape, replace_escape,
+};
 pub use prepare::{
     now, prepare_batched, prepare_batched_dynamic, prepare_dynamic_insert, prepare_insert,
     prepare_update, stamp_assignments,

@@ -1,11 +1,48 @@
 //! The patterns of LIKE and GLOB.
 
-use crate::Interrupt;
+use crate::{Error, ErrorKind, Interrupt, Result};
 use std::str::Chars;
 
 /// After this number of steps the matcher checks whether the call is interrupted: a long pattern over a long text
 /// takes the product of their lengths.
 const STEPS: u64 = 1 << 16;
+
+/// The maximum length of a pattern of LIKE or GLOB, in bytes: SQLite's own. A comparison takes at most the product of
+/// this number and the text's length.
+pub const MAX_PATTERN_BYTES: usize = 50_000;
+
+/// Checks the length of a pattern.
+///
+/// ```
+/// use bobak_core::{ErrorKind, MAX_PATTERN_BYTES, check_pattern};
+/// let error = check_pattern(&"a".repeat(MAX_PATTERN_BYTES + 1)).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::OutOfRange);
+/// ```
+///
+/// # Errors
+/// `OutOfRange` for more than [`MAX_PATTERN_BYTES`].
+pub fn check_pattern(pattern: &str) -> Result<()> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        let message = format!(
+            "a pattern of {} bytes is too long: it may have {MAX_PATTERN_BYTES}",
+            pattern.len()
+        );
+        return Err(Error::new(ErrorKind::OutOfRange, message));
+    }
+    Ok(())
+}
+
+/// Checks the escape character of a pattern.
+///
+/// # Errors
+/// `Syntax` for `%` and `_`.
+pub fn check_escape(escape: char) -> Result<()> {
+    if matches!(escape, '%' | '_') {
+        let message = format!("'{escape}' cannot be an escape character: choose another one");
+        return Err(Error::new(ErrorKind::Syntax, message));
+    }
+    Ok(())
+}
 
 /// One part of a pattern.
 #[derive(Clone, Copy)]

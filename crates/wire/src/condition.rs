@@ -115,7 +115,7 @@ fn read_at(reader: &mut MessageReader<'_>, table: &TableSchema, depth: u32) -> R
         }
         LIKE => Condition::Like {
             column: read_column_of(reader, table)?,
-            pattern: reader.text()?.to_owned(),
+            pattern: read_pattern(reader)?,
         },
         STARTS_WITH => Condition::StartsWith {
             column: read_column_of(reader, table)?,
@@ -123,7 +123,7 @@ fn read_at(reader: &mut MessageReader<'_>, table: &TableSchema, depth: u32) -> R
         },
         LIKE_ESCAPE => Condition::LikeEscape {
             column: read_column_of(reader, table)?,
-            pattern: reader.text()?.to_owned(),
+            pattern: read_pattern(reader)?,
             escape: read_escape(reader)?,
         },
         CONTAINS => Condition::Contains {
@@ -144,6 +144,11 @@ fn read_at(reader: &mut MessageReader<'_>, table: &TableSchema, depth: u32) -> R
         NOT => Condition::Not(Box::new(read_at(reader, table, depth)?)),
         other => return Err(wrong("a condition", other)),
     })
+}
+
+fn read_pattern(reader: &mut MessageReader<'_>) -> Result<String> {
+    let pattern = reader.text()?;
+    bobak_core::check_pattern(pattern).map(|()| pattern.to_owned())
 }
 
 fn read_escape(reader: &mut MessageReader<'_>) -> Result<char> {

@@ -7,7 +7,9 @@ mod literal;
 
 use self::literal::to_stored;
 use crate::sql_expression::{SqlExpression, SqlLiteral, SqlOperator, SqlParser};
-use crate::{Comparison, Condition, Error, ErrorKind, Result, SubQuery, TableSchema, Value};
+use crate::{
+    Comparison, Condition, Error, ErrorKind, Result, SubQuery, TableSchema, Value, check_pattern,
+};
 use std::sync::Arc;
 
 impl Condition {
@@ -200,12 +202,14 @@ impl ConditionConverter<'_> {
             }
             (SqlOperator::Is, _) => Err(syntax("expected null after is")),
             (SqlOperator::Like, SqlExpression::Literal(SqlLiteral::Text(text))) => {
+                check_pattern(text)?;
                 Ok(Condition::Like { column, pattern: text.to_string() })
             }
             (SqlOperator::StartsWith, SqlExpression::Literal(SqlLiteral::Text(text))) => {
                 Ok(Condition::StartsWith { column, prefix: text.to_string() })
             }
             (SqlOperator::LikeEscape(escape), SqlExpression::Literal(SqlLiteral::Text(text))) => {
+                check_pattern(text)?;
                 Ok(Condition::LikeEscape { column, pattern: text.to_string(), escape })
             }
             (SqlOperator::Contains, SqlExpression::Literal(SqlLiteral::Text(text))) => {

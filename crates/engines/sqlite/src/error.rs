@@ -201,6 +201,9 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
         codes::SQLITE_CORRUPT => {
             (ErrorKind::Corrupt, format!("the database is damaged: {}", lower(message)))
         }
+        codes::SQLITE_TOOBIG if message.starts_with("a pattern") => {
+            (ErrorKind::OutOfRange, message.to_owned())
+        }
         codes::SQLITE_TOOBIG => (
             ErrorKind::OutOfRange,
             "a value or row exceeds the maximum size (setting `max_value_bytes`)".to_owned(),

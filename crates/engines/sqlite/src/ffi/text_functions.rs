@@ -3,13 +3,16 @@
 
 use super::collation::bytes;
 use super::connection::{Connection, Failure};
-use bobak_core::{Interrupt, glob, like, like_with_escape};
+use bobak_core::{Interrupt, check_pattern, glob, like, like_with_escape};
 use libsqlite3_sys as sys;
 use memchr::memmem;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int};
 use std::ptr;
+
+/// The message for a pattern with more than `MAX_PATTERN_BYTES`.
+const PATTERN_TOO_LONG: &CStr = c"a pattern is too long: it may have 50000 bytes";
 
 type Function =
     unsafe extern "C" fn(*mut sys::sqlite3_context, c_int, *mut *mut sys::sqlite3_value);
@@ -116,6 +119,9 @@ unsafe extern "C" fn like_function(
     unsafe {
         let Some([pattern, subject, escape @ ..]) = arguments(count, values) else { return };
         let (pattern, subject) = (text(*pattern), text(*subject));
+        if check_pattern(&pattern).is_err() {
+            return fail_pattern(context);
+        }
         let matches = match escape.first() {
             None => like(&pattern, &subject),
             Some(escape) => {
@@ -140,6 +146,19 @@ unsafe fn fail(context: *mut sys::sqlite3_context, message: &CStr) {
     unsafe { sys::sqlite3_result_error(context, message.as_ptr(), -1) }
 }
 
+/// Ends the statement because a pattern is too long.
+///
+/// # Safety
+/// The context is that of a running call.
+unsafe fn fail_pattern(context: *mut sys::sqlite3_context) {
+    // SAFETY: the caller says so.
+    unsafe {
+        fail(context, PATTERN_TOO_LONG);
+        // After the message, which SQLite would replace otherwise.
+        sys::sqlite3_result_error_code(context, sys::SQLITE_TOOBIG);
+    }
+}
+
 /// `text GLOB pattern`, which SQLite calls as `glob(pattern, text)`.
 unsafe extern "C" fn glob_function(
     context: *mut sys::sqlite3_context,
@@ -149,7 +168,11 @@ unsafe extern "C" fn glob_function(
     // SAFETY: SQLite calls this with a context and its arguments.
     unsafe {
         let Some([pattern, subject]) = arguments(count, values) else { return };
-        result_bool(context, glob(&text(*pattern), &text(*subject)));
+        let pattern = text(*pattern);
+        if check_pattern(&pattern).is_err() {
+            return fail_pattern(context);
+        }
+        result_bool(context, glob(&pattern, &text(*subject)));
     }
 }
 

@@ -122,3 +122,22 @@ fn searches_in_long_texts_end_when_they_are_interrupted() {
     let expected = vec![vec![Value::Int(0), Value::Int(500_000), Value::Int(0)]];
     assert_eq!(query(&*session, sql, &[]).unwrap(), expected);
 }
+
+#[test]
+fn long_patterns_are_rejected() {
+    let engine = Sqlite::builder().open_memory().unwrap();
+    let session = engine.session().unwrap();
+    for operator in ["LIKE", "GLOB"] {
+        let run = |bytes: usize| {
+            let pattern = Value::from("a".repeat(bytes));
+            query(&*session, &format!("SELECT 'b' {operator} ?"), &[pattern])
+        };
+        assert_eq!(run(bobak_core::MAX_PATTERN_BYTES).unwrap()[0][0], 0.into());
+        let error = run(bobak_core::MAX_PATTERN_BYTES + 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange);
+        assert!(
+            error.to_string().contains("a pattern is too long: it may have 50000 bytes"),
+            "{error}"
+        );
+    }
+}
