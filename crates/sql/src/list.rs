@@ -33,18 +33,11 @@ pub(crate) fn push_in<'a>(
         writer.raw(dialect.truth(false)).raw(" END");
         return;
     };
-    let length = match values.len() {
-        long @ LONG_LIST.. => {
-            if let Some(array) = table.columns().get(column).and_then(|c| pack(dialect, c, &values))
-            {
-                push_array(writer, table, column, array);
-                return;
-            }
-            Some(long.next_power_of_two()).filter(|padded| *padded <= dialect.max_parameters())
-        }
-        _ => None,
-    };
-    let length = length.unwrap_or(values.len());
+    let schema = table.columns().get(column).filter(|_| values.len() >= LONG_LIST);
+    if let Some(array) = schema.and_then(|column| pack(dialect, column, &values)) {
+        return push_array(writer, table, column, array);
+    }
+    let length = padded_length(dialect, values.len());
     let values = values.into_iter().chain(std::iter::repeat(last)).take(length);
     if dialect.is_mysql() {
         return writer.among(table, column, values);
@@ -54,6 +47,13 @@ pub(crate) fn push_in<'a>(
         writer.compared_value(table, column, value);
     });
     writer.raw(")");
+}
+
+fn padded_length(dialect: Dialect, length: usize) -> usize {
+    match length.next_power_of_two() {
+        padded if length >= LONG_LIST && padded <= dialect.max_parameters() => padded,
+        _ => length,
+    }
 }
 
 /// A list as one text, and the type of its elements in PostgreSQL.
@@ -75,28 +75,7 @@ fn push_array(writer: &mut Writer<'_>, table: &TableSchema, column: usize, array
 /// The values as an array of SQLite's JSON or of PostgreSQL, if the column compares with its elements as with
 /// parameters.
 fn pack(dialect: Dialect, column: &ColumnSchema, values: &[ValueRef<'_>]) -> Option<Array> {
-    let element = match (dialect, column.storage, column.ty) {
-        (Dialect::Sqlite, Storage::Int | Storage::Text, _) => "",
-        (
-            Dialect::Postgres,
-            Storage::Int,
-            Type::I8
-            | Type::I16
-            | Type::I32
-            | Type::I64
-            | Type::U8
-            | Type::U16
-            | Type::U32
-            | Type::U64,
-        ) => "int8",
-        (Dialect::Postgres, Storage::Text, Type::Text)
-            if column.declared.is_none() && column.collation == Collation::Binary =>
-        {
-            "text"
-        }
-        (Dialect::Postgres, Storage::Bytes, Type::Uuid) => "uuid",
-        _ => return None,
-    };
+    let element = element_type(dialect, column)?;
     let postgres = dialect == Dialect::Postgres;
     let mut text = String::with_capacity(values.len() * 8 + 2);
     for value in values {
@@ -114,6 +93,24 @@ fn pack(dialect: Dialect, column: &ColumnSchema, values: &[ValueRef<'_>]) -> Opt
     }
     text.push(if postgres { '}' } else { ']' });
     Some(Array { text, element })
+}
+
+/// The type of an array's elements in PostgreSQL; `None` if lists of the column's values are no arrays.
+fn element_type(dialect: Dialect, column: &ColumnSchema) -> Option<&'static str> {
+    use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
+    match (dialect, column.storage, column.ty) {
+        (Dialect::Sqlite, Storage::Int | Storage::Text, _) => Some(""),
+        (Dialect::Postgres, Storage::Int, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64) => {
+            Some("int8")
+        }
+        (Dialect::Postgres, Storage::Text, Type::Text)
+            if column.declared.is_none() && column.collation == Collation::Binary =>
+        {
+            Some("text")
+        }
+        (Dialect::Postgres, Storage::Bytes, Type::Uuid) => Some("uuid"),
+        _ => None,
+    }
 }
 
 /// A text in double quotes. JSON also escapes control characters.

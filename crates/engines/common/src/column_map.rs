@@ -57,25 +57,11 @@ impl ColumnMap {
     /// # Errors
     /// `Schema` if the stored table lacks a column, stores it in another form, or has another key.
     pub fn new(given: &TableSchema, stored: &TableSchema) -> Result<Option<Self>> {
-        let error = |message: String| Error::new(ErrorKind::Schema, message).in_table(given.name());
-        let mut indexes = Vec::with_capacity(given.columns().len());
-        for column in given.columns() {
-            let found = stored.column(&column.name).map_err(|_| {
-                let message = "the stored table has no such column: add it first".to_owned();
-                error(message).in_column(column.name.clone())
-            })?;
-            let other = stored.column_at(found)?;
-            if column.storage != other.storage {
-                let (given, stored) = (column.storage.name(), other.storage.name());
-                let message =
-                    format!("the column is {given} here, but {stored} in the stored table");
-                return Err(error(message).in_column(column.name.clone()));
-            }
-            indexes.push(found);
-        }
+        let indexes = find_columns(given, stored)?;
         let key = given.key().iter().filter_map(|&column| indexes.get(column));
         if !key.eq(stored.key()) {
-            return Err(error("the stored table has another key".to_owned()));
+            let message = "the stored table has another key";
+            return Err(Error::new(ErrorKind::Schema, message).in_table(given.name()));
         }
         if indexes.iter().copied().eq(0..stored.columns().len()) {
             return Ok(None);
@@ -156,6 +142,26 @@ impl ColumnMap {
         let (condition, assign) = (condition.as_ref(), assign.as_deref());
         session.change(&BulkChange { table: &self.table, condition, assign })
     }
+}
+
+/// The index of each described column in the stored table.
+fn find_columns(given: &TableSchema, stored: &TableSchema) -> Result<Vec<usize>> {
+    let find = |column: &ColumnSchema| {
+        let error = |message: String| {
+            let error = Error::new(ErrorKind::Schema, message).in_table(given.name());
+            Err(error.in_column(column.name.clone()))
+        };
+        let Ok(found) = stored.column(&column.name) else {
+            return error("the stored table has no such column: add it first".to_owned());
+        };
+        let other = stored.column_at(found)?.storage;
+        if column.storage == other {
+            return Ok(found);
+        }
+        let (given, stored) = (column.storage.name(), other.name());
+        error(format!("the column is {given} here, but {stored} in the stored table"))
+    };
+    given.columns().iter().map(find).collect()
 }
 
 /// A stored column that the program does not describe: Bobak fills and checks nothing in it.

@@ -48,7 +48,7 @@ const OTHERWISE: [&str; 10] = [
     "schema::an_index_is_added_to_a_full_table",
     "schema::a_unique_index_over_duplicates_is_rejected",
     "reopen::grown_tables_are_there_again",
-    "described::columns_are_added_beside_others",
+    "described::a_column_is_added_to_a_wider_table",
     "checks::",
     "sql::",
     "feed::",

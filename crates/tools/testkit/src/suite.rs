@@ -122,10 +122,11 @@ suite! { $
     }
     described {
         other_columns_keep_their_values,
+        changes_find_columns_by_name,
         batches_find_columns_by_name,
         reads_find_columns_by_name,
         other_columns_have_their_defaults,
-        columns_are_added_beside_others,
+        a_column_is_added_to_a_wider_table,
         missing_columns_are_rejected,
     }
     values {

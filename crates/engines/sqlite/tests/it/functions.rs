@@ -103,7 +103,7 @@ fn searches_in_long_texts_end_when_they_are_interrupted() {
     for condition in ["x LIKE '%' || y", "x LIKE '%' || y ESCAPE '!'", "x GLOB '*' || y"] {
         let sql = format!(
             "WITH t(x, y) AS (SELECT replace(hex(zeroblob(250000)), '0', 'a'),
-                replace(hex(zeroblob(100000)), '0', 'a') || 'b') SELECT count(*) FROM t WHERE {condition}"
+                replace(hex(zeroblob(24000)), '0', 'a') || 'b') SELECT count(*) FROM t WHERE {condition}"
         );
         let interrupt = Interrupt::new();
         let theirs = interrupt.clone();

@@ -35,7 +35,16 @@ pub fn other_columns_keep_their_values(harness: &dyn Harness) -> Check {
         probe.write(&contact, Verb::UpsertOn(0), row!["d@x", "D", 7])?;
         probe.write(&contact, Verb::InsertOrReplace, row!["a@x", "A", 1])?;
         let rows = vec![row![1, "A", "a@x", NULL], row![2, "C", NULL, 50], row![3, "D", "d@x", 50]];
-        same("after all verbs", probe.all(&person)?, rows)?;
+        same("after all verbs", probe.all(&person)?, rows)
+    })
+}
+
+/// So do changes and deletes.
+pub fn changes_find_columns_by_name(harness: &dyn Harness) -> Check {
+    let (person, contact) = (tables::person()?, contact()?);
+    super::with(harness, &[&person], |probe| {
+        let rows = [row![1, "A", "a@x", NULL], row![2, "C", NULL, 50], row![3, "D", "d@x", 50]];
+        probe.insert_all(&person, rows)?;
         let assign = [Assign::Set { column: 1, value: "E".into() }];
         same("changed", probe.change(&contact, Some(equal(0, "d@x")), &assign)?, 1)?;
         same("deleted where", probe.delete_where(&contact, Some(equal(1, "C")))?, 1)?;
@@ -114,7 +123,7 @@ pub fn other_columns_have_their_defaults(harness: &dyn Harness) -> Check {
 }
 
 /// A column is added to a table that has others than those described; their values stay.
-pub fn columns_are_added_beside_others(harness: &dyn Harness) -> Check {
+pub fn a_column_is_added_to_a_wider_table(harness: &dyn Harness) -> Check {
     let stored = tables::tag()?;
     let store = harness.fresh()?;
     let probe = Probe::with_tables(store.engine(), &[&stored])?;
