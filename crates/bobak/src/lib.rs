@@ -45,6 +45,8 @@ pub mod pipeline;
 mod record_arg;
 mod retry;
 mod router;
+#[cfg(feature = "scopes")]
+mod row_scope;
 mod rows;
 pub mod rules;
 pub mod schema;
@@ -69,6 +71,8 @@ pub use db::{Db, DbBuilder};
 pub use dynamic::DynTable;
 pub use parameters::Parameters;
 pub use pipeline::Pipeline;
+#[cfg(feature = "scopes")]
+pub use row_scope::RowScope;
 pub use shape::Shape;
 pub use table::Table;
 pub use transaction::{Savepoint, Transaction};

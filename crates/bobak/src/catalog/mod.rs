@@ -29,6 +29,8 @@ pub(crate) struct Catalog {
     rules: Vec<Arc<EngineRules>>,
     model: Arc<RwLock<Model>>,
     router: Arc<Router>,
+    /// Whether the engines are confined to some rows: then no SQL text runs.
+    scoped: bool,
     /// How often a transaction is repeated after a serialization failure.
     pub(crate) retries: u32,
     /// The record types whose changes will be recorded.
@@ -50,6 +52,7 @@ impl Catalog {
             rules: Vec::new(),
             model: Arc::default(),
             router,
+            scoped: false,
             retries: RETRIES,
             tracked: Vec::new(),
             #[cfg(feature = "cache")]
@@ -98,6 +101,7 @@ impl Catalog {
             rules,
             model: Arc::clone(&base.model),
             router: Arc::clone(&base.router),
+            scoped: base.scoped,
             retries: base.retries,
             tracked: base.tracked.clone(),
             #[cfg(feature = "cache")]
@@ -114,12 +118,12 @@ impl Catalog {
     /// The same catalog with other engines in front of its engines.
     pub(crate) fn with_engines(
         &self,
-        mut wrap: impl FnMut(&Arc<dyn Engine>) -> Result<Arc<dyn Engine>>,
+        mut wrap: impl FnMut(&NamedEngine) -> Result<Arc<dyn Engine>>,
     ) -> Result<Self> {
         if let Some(base) = &self.base {
             return Ok(base.with_engines(wrap)?.with_rules(self.rules.clone()));
         }
-        let wrapped = self.engines.iter().map(|(name, engine)| Ok((name.clone(), wrap(engine)?)));
+        let wrapped = self.engines.iter().map(|engine| Ok((engine.0.clone(), wrap(engine)?)));
         let engines: Vec<_> = wrapped.collect::<Result<_>>()?;
         let router = Arc::new(self.router.with_engines(&engines)?);
         let model = self.read_model().clone();
@@ -129,11 +133,23 @@ impl Catalog {
             rules: Vec::new(),
             model: Arc::new(RwLock::new(model)),
             router,
+            scoped: self.scoped,
             retries: self.retries,
             tracked: self.tracked.clone(),
             #[cfg(feature = "cache")]
             caches: self.caches.clone(),
         })
+    }
+
+    /// As [`with_engines`](Self::with_engines), with engines that confine what can be done: SQL text is rejected.
+    #[cfg(feature = "scopes")]
+    pub(crate) fn scoped(
+        &self,
+        wrap: impl FnMut(&NamedEngine) -> Result<Arc<dyn Engine>>,
+    ) -> Result<Self> {
+        let mut scoped = self.base.as_deref().unwrap_or(self).with_engines(wrap)?;
+        scoped.scoped = true;
+        Ok(if self.base.is_some() { scoped.with_rules(self.rules.clone()) } else { scoped })
     }
 
     /// Puts caches in front of the engines that keep their record types.

@@ -4,7 +4,7 @@ use super::Catalog;
 use crate::handle::LendSession;
 use crate::router::StatementRoute;
 use crate::sql::RunText;
-use bobak_core::{Engine, Parameter, Result, Row};
+use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, Row};
 use std::sync::Arc;
 
 /// Keeps caches from storing what a statement may write, until this is dropped.
@@ -21,6 +21,7 @@ impl RunText for Catalog {
         parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        self.check_text()?;
         let route = self.router.find(self.base_engines(), text, parameters)?;
         let engine = self.engine_for(&route)?;
         let mut invalidation = CacheInvalidation::default();
@@ -32,6 +33,7 @@ impl RunText for Catalog {
 impl Catalog {
     /// Runs a statement that returns no rows.
     pub(crate) fn execute_text(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
+        self.check_text()?;
         let route = self.router.find(self.base_engines(), text, parameters)?;
         let mut invalidation = CacheInvalidation::default();
         self.invalidate_caches(text, &mut invalidation);
@@ -47,6 +49,7 @@ impl Catalog {
         parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        self.check_text()?;
         match self.router.find_in(self.base_engines(), engine, text, parameters)? {
             #[cfg(feature = "sqlite")]
             StatementRoute::Federation => session.with(|session| {
@@ -66,6 +69,7 @@ impl Catalog {
         text: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<u64> {
+        self.check_text()?;
         match self.router.find_in(self.base_engines(), engine, text, parameters)? {
             #[cfg(feature = "sqlite")]
             StatementRoute::Federation => session.with(|session| {
@@ -83,6 +87,7 @@ impl Catalog {
         text: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<String>> {
+        self.check_text()?;
         match self.router.find(self.base_engines(), text, parameters)? {
             StatementRoute::Text(engine) => {
                 Ok(vec![format!("{}: the whole statement", self.engine_name(engine))])
@@ -106,6 +111,15 @@ impl Catalog {
         self.caches.before_sql(text, &mut invalidation.caches);
         #[cfg(not(feature = "cache"))]
         let _ = (text, invalidation);
+    }
+
+    /// Rejects SQL text in a database that is confined to some rows.
+    fn check_text(&self) -> Result<()> {
+        if self.scoped {
+            let message = "a scoped database runs no SQL text: use tables and queries";
+            return Err(Error::new(ErrorKind::Denied, message));
+        }
+        Ok(())
     }
 
     fn engine_for(&self, route: &StatementRoute) -> Result<Arc<dyn Engine>> {

@@ -181,7 +181,7 @@ impl Db {
     /// `Schema` if no table of any engine is tracked, so that the name would not be recorded.
     pub fn with_actor(&self, actor: &str) -> Result<Self> {
         let mut any_tracked = false;
-        let catalog = self.0.with_engines(|engine| {
+        let catalog = self.0.with_engines(|(_, engine)| {
             let is_tracked = !tracked(&*engine.session()?)?.is_empty();
             any_tracked |= is_tracked;
             // Engines without tracked tables are wrapped too: a federation host must not be wrapped alone, since it

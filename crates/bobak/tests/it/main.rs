@@ -54,6 +54,8 @@ mod retries;
 mod row_locks; // queues, and what cannot be locked
 mod rules; // normalizers and validators
 mod schema;
+#[cfg(feature = "scopes")]
+mod scopes; // the rows of one tenant
 #[cfg(feature = "postgres")]
 mod sharded; // three PostgreSQL shards, one of them killed
 mod sql;

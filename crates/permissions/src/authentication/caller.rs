@@ -1,8 +1,8 @@
 //! An authenticated client.
 
 use super::access::AccessState;
-use crate::policy::{Account, CallerPermissions};
-use bobak_core::{Error, ErrorKind, Result};
+use crate::policy::{Account, CallerPermissions, Grant, Permission};
+use bobak_core::{Error, ErrorKind, Result, Value};
 use jiff::Timestamp;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,6 +15,11 @@ pub struct Caller(Arc<Identity>);
 
 enum Identity {
     Operator,
+    /// A part of a program, with permissions that never change.
+    Fixed {
+        name: String,
+        permissions: Arc<CallerPermissions>,
+    },
     Account {
         name: String,
         /// Of the password or token that it authenticated with.
@@ -47,6 +52,33 @@ impl Caller {
         Self(Arc::new(Identity::Operator))
     }
 
+    /// A part of this program, with these grants, as in `read, write on orders where tenant = :tenant`, and these
+    /// variables of their conditions. `:user` is the name.
+    ///
+    /// # Errors
+    /// `Config` for an invalid grant, and for one of `sql`, `schema` or `all`, which no condition could confine.
+    pub fn with_grants(
+        name: &str,
+        grants: &[String],
+        variables: Vec<(String, Value<'static>)>,
+    ) -> Result<Self> {
+        let parse = |text: &String| {
+            let grant = Grant::parse(text)?;
+            let whole = [Permission::Sql, Permission::Schema];
+            if whole.into_iter().any(|permission| grant.permissions.has(permission)) {
+                let message =
+                    format!("`{text}`: a scope grants read, insert, update, delete or write");
+                return Err(Error::new(ErrorKind::Config, message));
+            }
+            Ok(Arc::new(grant))
+        };
+        let grants = grants.iter().map(parse).collect::<Result<_>>()?;
+        let mut all = vec![("user".to_owned(), Value::from(name.to_owned()))];
+        all.extend(variables);
+        let permissions = Arc::new(CallerPermissions::new(grants, all, None));
+        Ok(Self(Arc::new(Identity::Fixed { name: name.to_owned(), permissions })))
+    }
+
     pub(super) fn from_account(
         account: &Account,
         kind: AccountKind,
@@ -62,7 +94,7 @@ impl Caller {
     pub fn name(&self) -> &str {
         match &*self.0 {
             Identity::Operator => "operator",
-            Identity::Account { name, .. } => name,
+            Identity::Fixed { name, .. } | Identity::Account { name, .. } => name,
         }
     }
 
@@ -95,8 +127,12 @@ impl Caller {
     /// # Errors
     /// `Denied` if its credentials are not valid any more.
     pub(crate) fn permissions(&self) -> Result<Option<Arc<CallerPermissions>>> {
-        let Identity::Account { name, hash, kind, access, cached } = &*self.0 else {
-            return Ok(None);
+        let (name, hash, kind, access, cached) = match &*self.0 {
+            Identity::Operator => return Ok(None),
+            Identity::Fixed { permissions, .. } => return Ok(Some(Arc::clone(permissions))),
+            Identity::Account { name, hash, kind, access, cached } => {
+                (name, hash, kind, access, cached)
+            }
         };
         let version = access.version();
         let mut cached = cached.lock().unwrap_or_else(PoisonError::into_inner);

@@ -79,7 +79,7 @@ impl Session for PermissionSession<'_> {
         if step == TransactionControl::Begin
             && !self.engine.view()?.can_write(self.engine.database())
         {
-            return self.begin_reading();
+            return self.begin_reading().map_err(no_transaction);
         }
         if step == TransactionControl::Commit
             && let Err(error) = self.engine.view()
@@ -221,20 +221,12 @@ impl Session for PermissionSession<'_> {
     fn begin_reading(&self) -> Result<()> {
         self.engine.view()?;
         let database = self.engine.database();
-        let begun = if database.engine().capabilities().concurrent_writers {
+        if database.engine().capabilities().concurrent_writers {
             // A transaction does not block writers there.
             self.inner.control(TransactionControl::Begin)
         } else {
             self.inner.begin_reading()
-        };
-        begun.map_err(|error| match error.kind() {
-            ErrorKind::Unsupported => {
-                let message = "permission denied: a transaction would block writers, and you may not \
-                               write in this database: read without a transaction";
-                Error::new(ErrorKind::Denied, message)
-            }
-            _ => error,
-        })
+        }
     }
 
     fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()> {
@@ -264,4 +256,14 @@ pub(super) fn and(condition: Option<Condition>, rule: &Condition) -> Condition {
         Some(condition) => Condition::And(vec![condition, rule.clone()]),
         None => rule.clone(),
     }
+}
+
+/// The error if a caller that may not write begins a transaction, and the engine has none for readers.
+fn no_transaction(error: Error) -> Error {
+    if error.kind() != ErrorKind::Unsupported {
+        return error;
+    }
+    let message = "permission denied: a transaction would block writers, and you may not write in this database: \
+                   read without a transaction";
+    Error::new(ErrorKind::Denied, message)
 }
