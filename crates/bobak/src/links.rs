@@ -233,7 +233,7 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
         for key in keys {
             let mut row = DynRow::new();
             for (column, value) in [(from, self.key.clone()), (to, key)] {
-                row.set(&*table.column_at(column)?.name, value)?;
+                row.set(&table.column_at(column)?.name, value)?;
             }
             let (values, given) = dynamic::arrange(table, &row)?;
             let mut values = dynamic::accept(table, given, values)?;
