@@ -8,7 +8,7 @@ use crate::parameters::Parameters;
 use crate::sql::{self, RunText};
 use crate::table::Table;
 use bobak_core::{
-    FromRow, Parameter, Record, Result, Row, SchemaChange, TableSchema, TransactionControl,
+    FromRow, Parameter, Record, Result, Row, SchemaChange, Session, TableSchema, TransactionControl,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,6 +57,17 @@ impl<'db> Transaction<'db> {
             open: true,
             invalidation: Mutex::default(),
         })
+    }
+
+    /// A transaction over the session of one that is open, and that stays open when this is dropped.
+    pub(crate) fn within(
+        catalog: &'db Catalog,
+        engine: usize,
+        session: Box<dyn Session + 'db>,
+    ) -> Self {
+        let session = TransactionSession::new(session, catalog, engine);
+        let (savepoints, invalidation) = (AtomicU64::new(0), Mutex::default());
+        Self { session, catalog, engine, savepoints, open: false, invalidation }
     }
 
     /// The records of one type, inside the transaction.

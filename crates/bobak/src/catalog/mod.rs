@@ -9,7 +9,7 @@ pub(crate) use statements::CacheInvalidation;
 use crate::changes::TrackedRecord;
 use crate::handle::{EngineSet, check_same_engine};
 use crate::router::{NamedEngine, Router, RouterOptions};
-use crate::rules::{EngineRules, RecordRules, RuleEngine};
+use crate::rules::{EngineRules, RecordRules, RowHook, RuleEngine};
 use crate::schema;
 use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
 use model::{Model, RecordTable};
@@ -65,29 +65,36 @@ impl Catalog {
         Ok(catalog)
     }
 
-    fn engine_of(&self, record: &RegisteredRecord) -> Result<usize> {
+    pub(crate) fn engine_of(&self, record: &RegisteredRecord) -> Result<usize> {
         record.engine.as_ref().map_or(Ok(0), |name| self.engine_index(name))
     }
 
-    /// The same catalog with the rules of the records in front of the engines that keep them.
+    /// The same catalog with the rules and hooks of the records in front of the engines that keep them.
     ///
     /// # Errors
     /// Those of [`EngineRules::add`].
-    pub(crate) fn with_rules_of(self, records: &[RegisteredRecord]) -> Result<Self> {
+    pub(crate) fn with_rules_of(
+        self: &Arc<Self>,
+        records: &[RegisteredRecord],
+        hooks: &[(TypeId, Arc<dyn RowHook>)],
+    ) -> Result<Arc<Self>> {
         let mut rules: Vec<_> = self.engines.iter().map(|_| EngineRules::default()).collect();
-        for record in records.iter().filter(|record| !record.rules.is_empty()) {
-            if let Some(rules) = rules.get_mut(self.engine_of(record)?) {
-                rules.add(RecordRules { schema: record.table, rules: record.rules })?;
+        for record in records {
+            let hooks = hooks.iter().filter(|(id, _)| *id == record.id);
+            let hooks: Vec<_> = hooks.map(|(_, hook)| Arc::clone(hook)).collect();
+            if (!record.rules.is_empty() || !hooks.is_empty())
+                && let Some(rules) = rules.get_mut(self.engine_of(record)?)
+            {
+                rules.add(RecordRules { schema: record.table, rules: record.rules, hooks })?;
             }
         }
         if rules.iter().all(EngineRules::is_empty) {
-            return Ok(self);
+            return Ok(Arc::clone(self));
         }
-        Ok(self.with_rules(rules.into_iter().map(Arc::new).collect()))
+        Ok(Arc::new(self.with_rules(rules.into_iter().map(Arc::new).collect())))
     }
 
-    fn with_rules(self, rules: Vec<Arc<EngineRules>>) -> Self {
-        let base = Arc::new(self);
+    fn with_rules(self: &Arc<Self>, rules: Vec<Arc<EngineRules>>) -> Self {
         let wrap = |((name, engine), rules): (&NamedEngine, &Arc<EngineRules>)| {
             let engine = Arc::clone(engine);
             let engine: Arc<dyn Engine> = match rules.is_empty() {
@@ -97,16 +104,16 @@ impl Catalog {
             (name.clone(), engine)
         };
         Self {
-            engines: base.engines.iter().zip(&rules).map(wrap).collect(),
+            engines: self.engines.iter().zip(&rules).map(wrap).collect(),
             rules,
-            model: Arc::clone(&base.model),
-            router: Arc::clone(&base.router),
-            scoped: base.scoped,
-            retries: base.retries,
-            tracked: base.tracked.clone(),
+            model: Arc::clone(&self.model),
+            router: Arc::clone(&self.router),
+            scoped: self.scoped,
+            retries: self.retries,
+            tracked: self.tracked.clone(),
             #[cfg(feature = "cache")]
-            caches: base.caches.clone(),
-            base: Some(base),
+            caches: self.caches.clone(),
+            base: Some(Arc::clone(self)),
         }
     }
 
@@ -121,7 +128,7 @@ impl Catalog {
         mut wrap: impl FnMut(&NamedEngine) -> Result<Arc<dyn Engine>>,
     ) -> Result<Self> {
         if let Some(base) = &self.base {
-            return Ok(base.with_engines(wrap)?.with_rules(self.rules.clone()));
+            return Ok(Arc::new(base.with_engines(wrap)?).with_rules(self.rules.clone()));
         }
         let wrapped = self.engines.iter().map(|engine| Ok((engine.0.clone(), wrap(engine)?)));
         let engines: Vec<_> = wrapped.collect::<Result<_>>()?;
@@ -149,7 +156,10 @@ impl Catalog {
     ) -> Result<Self> {
         let mut scoped = self.base.as_deref().unwrap_or(self).with_engines(wrap)?;
         scoped.scoped = true;
-        Ok(if self.base.is_some() { scoped.with_rules(self.rules.clone()) } else { scoped })
+        Ok(match self.base {
+            Some(_) => Arc::new(scoped).with_rules(self.rules.clone()),
+            None => scoped,
+        })
     }
 
     /// Puts caches in front of the engines that keep their record types.

@@ -1,6 +1,7 @@
 //! The description of a [`Db`].
 
 use super::Db;
+use super::hooks::Hook;
 use crate::catalog::{Catalog, RegisteredRecord};
 use crate::changes::{TrackOptions, TrackedRecord};
 use crate::router::RouterOptions;
@@ -31,11 +32,12 @@ pub struct DbBuilder {
     attached: Vec<(String, AttachedEngine)>,
     records: Vec<RegisteredRecord>,
     /// Those that are tracked or cached, on the main engine unless `records` has them too.
-    named: Vec<RegisteredRecord>,
+    pub(super) named: Vec<RegisteredRecord>,
     retries: Option<u32>,
     #[cfg(feature = "cache")]
     caches: Vec<crate::cache::CachedRecord>,
     tracked: Vec<TrackedRecord>,
+    pub(super) hooks: Vec<Hook>,
     options: RouterOptions,
 }
 
@@ -216,6 +218,13 @@ impl DbBuilder {
         catalog.tracked = self.tracked;
         #[cfg(feature = "cache")]
         catalog.add_caches(self.caches);
-        Ok(Db::new(Arc::new(catalog.with_rules_of(&self.records)?)))
+        let catalog = Arc::new(catalog);
+        let mut hooks = Vec::new();
+        for hook in &self.hooks {
+            let record = self.records.iter().find(|record| record.id == hook.id);
+            let engine = record.map_or(Ok(0), |record| catalog.engine_of(record))?;
+            hooks.push((hook.id, hook.bind(&catalog, engine)));
+        }
+        Ok(Db::new(catalog.with_rules_of(&self.records, &hooks)?))
     }
 }

@@ -2,6 +2,7 @@
 
 mod builder;
 mod changes;
+mod hooks;
 mod migrations;
 mod operations;
 

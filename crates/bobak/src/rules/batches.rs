@@ -25,14 +25,14 @@ impl RuleSession<'_> {
         let runs: Vec<(Run<'_>, Option<Arc<TableRules>>)> =
             batch.runs().map(|run| (run, self.rules_of(run.table))).collect();
         if runs.iter().all(|(_, rules)| rules.is_none()) {
-            return self.inner.batch(batch, on_error, each);
+            return self.inner()?.batch(batch, on_error, each);
         }
         if runs.iter().any(|(run, rules)| rules.as_ref().is_some_and(|r| reads_rows(r, run))) {
             return fallback::batch(self, batch, on_error, each);
         }
         let CheckedBatch { rows, rejected } = check(&runs, on_error)?;
         let (mut number, mut rejected) = (0, rejected.into_iter().peekable());
-        self.inner.batch(&rows, on_error, &mut |outcome| {
+        self.inner()?.batch(&rows, on_error, &mut |outcome| {
             while let Some((_, error)) = rejected.next_if(|(row, _)| *row == number) {
                 each(Err(error.at_row(number)));
                 number += 1;
@@ -45,10 +45,10 @@ impl RuleSession<'_> {
     }
 }
 
-/// Whether the rules need the stored rows of a run.
+/// Whether the rows of a run are written one by one.
 fn reads_rows(rules: &TableRules, run: &Run<'_>) -> bool {
     let (table, verb, fields) = (run.table, run.verb, run.fields);
-    rules.needs_stored_row(&Write { table, verb, fields, values: &[] })
+    rules.needs_transaction(&Write { table, verb, fields, values: &[] })
 }
 
 fn check(runs: &[(Run<'_>, Option<Arc<TableRules>>)], on_error: OnError) -> Result<CheckedBatch> {

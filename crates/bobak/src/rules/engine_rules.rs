@@ -1,5 +1,6 @@
 //! The rules of all records that an engine keeps.
 
+use super::hooks::RowHook;
 use super::table_rules::TableRules;
 use bobak_core::rules::Rules;
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
@@ -9,15 +10,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The most described tables whose rules are cached. Clients describe tables in their own way.
 const MAX_CACHED_TABLES: usize = 1_024;
 
-/// The rules of one record type.
-#[derive(Debug)]
+/// The rules and hooks of one record type.
 pub(crate) struct RecordRules {
     pub schema: &'static Arc<TableSchema>,
     pub rules: &'static Rules,
+    pub hooks: Vec<Arc<dyn RowHook>>,
 }
 
 /// The rules of the records that one engine keeps.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct EngineRules {
     records: Vec<Arc<RecordRules>>,
     /// By the id of the schema with which a caller describes a table.
@@ -33,7 +34,7 @@ impl EngineRules {
         record.rules.check(record.schema)?;
         let name = record.schema.name();
         if self.records.iter().any(|other| other.schema.name().eq_ignore_ascii_case(name)) {
-            let message = "two record types have rules for this table: declare all rules on one";
+            let message = "two record types have rules or hooks for this table: declare all on one";
             return Err(Error::new(ErrorKind::Schema, message).in_table(name));
         }
         self.records.push(Arc::new(record));

@@ -10,12 +10,16 @@
 
 mod batches;
 mod engine_rules;
+mod hook_runs;
+mod hooked_writes;
+mod hooks;
 mod row_writes;
 mod rule_engine;
 mod rule_session;
 mod table_rules;
 
 pub(crate) use engine_rules::{EngineRules, RecordRules};
+pub(crate) use hooks::{HookPoint, HookRows, RowHook};
 pub(crate) use rule_engine::RuleEngine;
 
 pub use bobak_core::rules::{Violation, Violations};

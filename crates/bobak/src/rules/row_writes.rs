@@ -1,43 +1,49 @@
 //! Writes of single rows.
 
 use super::rule_session::RuleSession;
-use super::table_rules::TableRules;
+use super::table_rules::{TableRules, set_columns};
 use bobak_core::engine::fallback::conflicting_row;
-use bobak_core::{FieldSet, Outcome, Result, Value, Verb, Write};
+use bobak_core::{Outcome, Result, Value, Verb, Write};
 
 impl RuleSession<'_> {
     /// Normalizes, validates and writes a row.
     pub(super) fn write_row(&self, rules: &TableRules, write: &Write<'_>) -> Result<Outcome> {
+        if rules.has_hooks(write.verb) {
+            return self.atomically(|| self.write_hooked(rules, write));
+        }
         if write.verb == Verb::Delete {
-            return self.inner.write(write);
+            return self.inner()?.write(write);
         }
         let mut values = borrowed(write.values);
-        rules.apply(write, &mut values)?;
-        let write = &Write { values: &values, ..*write };
-        if rules.needs_stored_row(write) {
+        if rules.needs_transaction(write) {
+            rules.normalize(write.table, set_columns(write), &mut values)?;
+            let write = &Write { values: &values, ..*write };
             return self.atomically(|| self.write_part(rules, write));
         }
-        self.inner.write(write)
+        rules.apply(write, &mut values)?;
+        self.inner()?.write(&Write { values: &values, ..*write })
     }
 
     /// Writes some columns of a row that may exist, whose others are read.
     fn write_part(&self, rules: &TableRules, write: &Write<'_>) -> Result<Outcome> {
         let stored = match write.verb {
-            Verb::Update => conflicting_row(&*self.inner, &Write { verb: Verb::Upsert, ..*write }),
-            _ => conflicting_row(&*self.inner, write),
+            Verb::Update => {
+                conflicting_row(&**self.inner()?, &Write { verb: Verb::Upsert, ..*write })
+            }
+            _ => conflicting_row(&**self.inner()?, write),
         };
         let row = match stored? {
             Some(stored) => merged(stored, write),
+            None if write.verb == Verb::Update => return self.inner()?.write(write),
             None => write.values.iter().map(|value| value.clone().into_owned()).collect(),
         };
-        // The fields that the write sets have been checked.
-        rules.check(write.table, FieldSet::EMPTY, &row, true)?;
-        self.inner.write(write)
+        rules.check(write.table, set_columns(write), &row, true)?;
+        self.inner()?.write(write)
     }
 }
 
 /// The row as an update will leave it.
-fn merged(mut row: Vec<Value<'static>>, write: &Write<'_>) -> Vec<Value<'static>> {
+pub(super) fn merged(mut row: Vec<Value<'static>>, write: &Write<'_>) -> Vec<Value<'static>> {
     for column in write.fields.iter() {
         if let (Some(slot), Some(value)) = (row.get_mut(column), write.values.get(column)) {
             *slot = value.clone().into_owned();

@@ -32,7 +32,7 @@ impl EngineLayer for RuleEngine {
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         let Some(rules) = self.rules.of(write.table) else { return self.engine.write(write) };
-        if rules.needs_stored_row(write) {
+        if rules.needs_transaction(write) {
             return EngineLayer::session(self)?.write(write);
         }
         if write.verb == Verb::Delete {

@@ -2,25 +2,65 @@
 
 use super::engine_rules::EngineRules;
 use super::table_rules::TableRules;
+use bobak_core::change_log::Trigger;
 use bobak_core::engine::fallback;
 use bobak_core::{
-    Assign, BulkChange, OnError, Outcome, Result, Session, SessionLayer, TableSchema,
-    TransactionControl, Value, Write, WriteBatch, atomically,
+    Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
+    RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, SqlAuthorizer,
+    TableSchema, TransactionControl, Value, Verb, Write, WriteBatch, atomically,
 };
-use std::cell::Cell;
-use std::sync::Arc;
+use std::cell::{Cell, Ref, RefCell};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// A session that normalizes and validates rows before they are written.
+/// Where a session goes back to.
+type ReturnSlot<'e> = Arc<Mutex<Option<Box<dyn Session + 'e>>>>;
+
+/// A session that normalizes and validates rows before they are written, and runs hooks.
 pub(crate) struct RuleSession<'e> {
-    pub(super) inner: Box<dyn Session + 'e>,
+    /// `None` while a hook uses it.
+    inner: RefCell<Option<Box<dyn Session + 'e>>>,
     rules: &'e EngineRules,
     /// Whether the open transaction replays changes, which were checked when they were made.
     replays: Cell<bool>,
+    /// How many hooks are running, each inside of the one before.
+    pub(super) depth: usize,
+    /// Where the inner session goes when a hook has ended.
+    return_to: Option<ReturnSlot<'e>>,
 }
 
 impl<'e> RuleSession<'e> {
-    pub(super) const fn new(inner: Box<dyn Session + 'e>, rules: &'e EngineRules) -> Self {
-        Self { inner, rules, replays: Cell::new(false) }
+    pub(super) fn new(inner: Box<dyn Session + 'e>, rules: &'e EngineRules) -> Self {
+        let (inner, replays) = (RefCell::new(Some(inner)), Cell::new(false));
+        Self { inner, rules, replays, depth: 0, return_to: None }
+    }
+
+    /// The session of a hook. Dropping it returns the inner session.
+    pub(super) fn lent(
+        inner: Box<dyn Session + 'e>,
+        outer: &Self,
+        return_to: ReturnSlot<'e>,
+    ) -> Self {
+        let mut lent = Self::new(inner, outer.rules);
+        lent.depth = outer.depth + 1;
+        lent.return_to = Some(return_to);
+        lent
+    }
+
+    /// The session behind this one.
+    ///
+    /// # Errors
+    /// `Misuse` while a hook uses it.
+    pub(super) fn inner(&self) -> Result<Ref<'_, Box<dyn Session + 'e>>> {
+        let inner = self.inner.try_borrow().map_err(|_| in_use())?;
+        Ref::filter_map(inner, Option::as_ref).map_err(|_| in_use())
+    }
+
+    pub(super) fn take_inner(&self) -> Result<Box<dyn Session + 'e>> {
+        self.inner.try_borrow_mut().ok().and_then(|mut inner| inner.take()).ok_or_else(in_use)
+    }
+
+    pub(super) fn put_inner(&self, session: Option<Box<dyn Session + 'e>>) {
+        self.inner.replace(session);
     }
 
     /// The rules of a table.
@@ -30,7 +70,7 @@ impl<'e> RuleSession<'e> {
 
     /// Runs `work` in a transaction, or under a savepoint of the open one. An error undoes all of it.
     pub(super) fn atomically<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        atomically(&*self.inner, "bobak_rules", work)
+        atomically(self, "bobak_rules", work)
     }
 
     /// Updates many rows: at once if what is assigned says enough, else row by row.
@@ -44,29 +84,84 @@ impl<'e> RuleSession<'e> {
             Assign::Set { .. } => false,
             Assign::Add { column, .. } => rules.has_rule(*column),
         };
-        if rules.needs_whole_rows() || assign.iter().any(depends_on_row) {
+        if rules.has_hooks(Verb::Update)
+            || rules.needs_whole_rows()
+            || assign.iter().any(depends_on_row)
+        {
             return fallback::change(self, change);
         }
         let assign = rules.apply_to_assignments(change.table, assign)?;
-        self.inner.change(&BulkChange { assign: Some(&assign), ..*change })
+        self.inner()?.change(&BulkChange { assign: Some(&assign), ..*change })
     }
 }
 
-impl SessionLayer for RuleSession<'_> {
-    fn inner(&self) -> &(dyn Session + '_) {
-        &*self.inner
+impl Drop for RuleSession<'_> {
+    fn drop(&mut self) {
+        if let Some(slot) = &self.return_to {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = self.inner.take();
+        }
+    }
+}
+
+fn in_use() -> Error {
+    Error::new(ErrorKind::Misuse, "the session is in use by a hook or by a query's callback")
+}
+
+/// Implements methods by those of the inner session.
+macro_rules! delegate {
+    ($(fn $method:ident(&self $(, $argument:ident: $type:ty)*) -> $result:ty;)+) => {
+        $(fn $method(&self $(, $argument: $type)*) -> $result {
+            self.inner()?.$method($($argument),*)
+        })+
+    };
+}
+
+impl Session for RuleSession<'_> {
+    delegate! {
+        fn query(&self, source: &Source<'_>, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<()>;
+        fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool>;
+        fn tables(&self) -> Result<Vec<TableSchema>>;
+        fn views(&self) -> Result<Vec<TableSchema>>;
+        fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
+        fn get(
+            &self,
+            table: &Arc<TableSchema>,
+            key: &[Value<'_>],
+            row: &mut dyn FnMut(&dyn Row) -> Result<()>
+        ) -> Result<bool>;
+        fn open(&self, source: &Source<'_>) -> Result<Cursor>;
+        fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()>;
+        fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64>;
+        fn begin_reading(&self) -> Result<()>;
+        fn set_actor(&self, actor: Option<&str>) -> Result<()>;
+        fn triggers(&self) -> Result<Option<Vec<Trigger>>>;
+        fn schema_details(&self) -> Result<SchemaDetails>;
+        fn side_effects(&self) -> Result<SideEffects>;
+        fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()>;
+    }
+
+    fn in_transaction(&self) -> bool {
+        // Hooks run in a transaction.
+        self.inner().map_or(true, |inner| inner.in_transaction())
+    }
+
+    fn close(&self, cursor: &mut Cursor) {
+        if let Ok(inner) = self.inner() {
+            inner.close(cursor);
+        }
     }
 
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
-        let done = self.inner.control(step);
-        if !self.inner.in_transaction() {
+        let inner = self.inner()?;
+        let done = inner.control(step);
+        if !inner.in_transaction() {
             self.replays.set(false);
         }
         done
     }
 
     fn begin_replay(&self, tables: &[&str]) -> Result<()> {
-        self.inner.begin_replay(tables)?;
+        self.inner()?.begin_replay(tables)?;
         self.replays.set(true);
         Ok(())
     }
@@ -74,14 +169,15 @@ impl SessionLayer for RuleSession<'_> {
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         match self.rules_of(write.table) {
             Some(rules) => self.write_row(&rules, write),
-            None => self.inner.write(write),
+            None => self.inner()?.write(write),
         }
     }
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         match (self.rules_of(change.table), change.assign) {
             (Some(rules), Some(assign)) => self.update_many(&rules, change, assign),
-            _ => self.inner.change(change),
+            (Some(rules), None) if rules.has_hooks(Verb::Delete) => fallback::change(self, change),
+            _ => self.inner()?.change(change),
         }
     }
 

@@ -1,14 +1,15 @@
 //! The rules of a record, for a table as a caller describes it: columns may be missing, or in another order.
 
 use super::engine_rules::RecordRules;
+use super::hooks::{HookPoint, RowHook};
 use bobak_core::rules::{FieldRule, Violations, catch_panic};
 use bobak_core::{
-    Error, FieldSet, KeyGeneration, Result, TableSchema, Value, ValueRef, Verb, Write,
+    ColumnSchema, Error, ErrorKind, FieldSet, KeyGeneration, Result, TableSchema, Value, ValueRef,
+    Verb, Write,
 };
 use std::sync::Arc;
 
 /// Normalizes and validates the rows of one table.
-#[derive(Debug)]
 pub(crate) struct TableRules {
     record: Arc<RecordRules>,
     /// For each column of the record, its index in the described table.
@@ -33,9 +34,66 @@ impl TableRules {
         Self { record: Arc::clone(record), columns, fields }
     }
 
-    /// Whether the rules need the stored row, because the write sets only some of its columns.
-    pub fn needs_stored_row(&self, write: &Write<'_>) -> bool {
-        self.needs_whole_rows() && !is_whole(write)
+    /// Whether the write needs a transaction: to run hooks, or to read the stored row, of which it sets only some columns.
+    pub fn needs_transaction(&self, write: &Write<'_>) -> bool {
+        self.has_hooks(write.verb) || (self.needs_whole_rows() && !is_whole(write))
+    }
+
+    /// Whether a write with this verb may run hooks.
+    pub fn has_hooks(&self, verb: Verb) -> bool {
+        self.record.hooks.iter().any(|hook| HookPoint::of(verb).contains(&hook.point()))
+    }
+
+    /// The hooks of a point, in order.
+    pub fn hooks(&self, point: HookPoint) -> impl Iterator<Item = &Arc<dyn RowHook>> {
+        self.record.hooks.iter().filter(move |hook| hook.point() == point)
+    }
+
+    /// What a hook has changed in a record's row: columns of the described table, and their new values in stored form.
+    ///
+    /// # Errors
+    /// `Unsupported` if the described table lacks a changed column; those of values that do not fit.
+    pub fn changes(
+        &self,
+        table: &TableSchema,
+        record: &[Value<'_>],
+        new: Vec<Value<'static>>,
+    ) -> Result<Vec<(usize, Value<'static>)>> {
+        let mut changes = Vec::new();
+        for (place, (old, new)) in record.iter().zip(new).enumerate() {
+            let Some(column) = self.record.schema.columns().get(place) else { continue };
+            let new = if *old == new { continue } else { column.accept(new) };
+            let new = new.map_err(|error| error.in_table(table.name()))?;
+            if *old == new {
+                continue;
+            }
+            let Some(found) = self.columns.get(place).copied().flatten() else {
+                let message = "a hook sets a column that the write does not describe";
+                let error = Error::new(ErrorKind::Unsupported, message).in_table(table.name());
+                return Err(error.in_column(column.name.as_ref()));
+            };
+            changes.push((found, new));
+        }
+        Ok(changes)
+    }
+
+    /// Checks that a described table has the columns that hooks need to read the record.
+    ///
+    /// # Errors
+    /// `Schema` if a required column is missing.
+    pub fn check_description(&self, table: &TableSchema) -> Result<()> {
+        let mut columns = self.record.schema.columns().iter().zip(&self.columns);
+        let is_missing = |(column, found): &(&ColumnSchema, &Option<usize>)| {
+            found.is_none() && !column.nullable && column.default.is_none()
+        };
+        match columns.find(is_missing) {
+            None => Ok(()),
+            Some((column, _)) => {
+                let message = "hooks need this column of the record: describe the whole table";
+                let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
+                Err(error.in_column(column.name.as_ref()))
+            }
+        }
     }
 
     /// Whether a rule is about whole rows.
@@ -127,7 +185,7 @@ impl TableRules {
 
     /// The values of the record's columns; those that are missing have their defaults. `None` if a required one is NULL:
     /// the engine rejects the row.
-    fn record_values<'v>(&self, values: &'v [Value<'_>]) -> Option<Vec<Value<'v>>> {
+    pub fn record_values<'v>(&self, values: &'v [Value<'_>]) -> Option<Vec<Value<'v>>> {
         let schema = self.record.schema;
         let makes_key = schema.key_generation() == KeyGeneration::Engine;
         let mut row = Vec::with_capacity(self.columns.len());
@@ -145,7 +203,7 @@ impl TableRules {
 }
 
 /// The columns that a write sets.
-fn set_columns(write: &Write<'_>) -> FieldSet {
+pub(super) fn set_columns(write: &Write<'_>) -> FieldSet {
     match write.verb {
         Verb::Update => write.fields,
         _ => FieldSet::first(write.table.columns().len()),

@@ -32,6 +32,7 @@ mod front_page;
 mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
+mod hooks; // before and after writes
 mod join_paths; // joins as statements, and in this process
 mod joins; // typed
 mod link_writes; // added, removed and replaced
@@ -53,6 +54,7 @@ mod replication;
 mod retries;
 mod row_locks; // queues, and what cannot be locked
 mod rules; // normalizers and validators
+mod rules_model; // the layer behaves like the engine behind it
 mod schema;
 #[cfg(feature = "scopes")]
 mod scopes; // the rows of one tenant

@@ -21,6 +21,7 @@ mod permissions; // what restricted clients see
 mod quotas; // no client takes all workers, memory or connections
 mod related_rows; // in responses and in filters
 mod rows; // single rows and lists
+mod rules; // of the records of a program that serves its database
 mod schema_changes; // tables that change while the server runs
 mod streams; // imports, exports, batches, aggregates
 #[cfg(feature = "tls")]
