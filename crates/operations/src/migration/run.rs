@@ -107,6 +107,9 @@ fn run(
     };
     let session = engine.session()?;
     let runner = Runner { engine, session: &*session, migrations, migration, direction };
+    if builds_online(engine, steps) {
+        return waiting_for(&[ErrorKind::Busy], || runner.run_online(steps));
+    }
     if engine.capabilities().implicit_ddl_commit {
         let lock = engine.session()?;
         begin(&*lock)?;
@@ -127,6 +130,13 @@ fn run(
     }
 }
 
+/// Whether the steps build indexes on an engine that does so without blocking writers, outside transactions.
+fn builds_online(engine: &dyn Engine, steps: &[MigrationStep]) -> bool {
+    engine.name() == "postgres"
+        && !steps.is_empty()
+        && steps.iter().all(|step| matches!(step, MigrationStep::AddIndex { .. }))
+}
+
 /// Begins a transaction that only one process has at a time.
 fn begin(session: &dyn Session) -> Result<()> {
     waiting(|| {
@@ -141,16 +151,16 @@ fn begin(session: &dyn Session) -> Result<()> {
 
 /// Repeats what another process may block.
 fn waiting(work: impl Fn() -> Result<()>) -> Result<()> {
+    // `Duplicate`: two processes create the ledger on PostgreSQL.
+    waiting_for(&[ErrorKind::Busy, ErrorKind::Serialization, ErrorKind::Duplicate], work)
+}
+
+/// Repeats what fails with one of these errors.
+fn waiting_for<R>(kinds: &[ErrorKind], work: impl Fn() -> Result<R>) -> Result<R> {
     let start = Instant::now();
     loop {
         match work() {
-            // `Duplicate`: two processes create the ledger on PostgreSQL.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::Busy | ErrorKind::Serialization | ErrorKind::Duplicate
-                ) && start.elapsed() < WAIT =>
-            {
+            Err(error) if kinds.contains(&error.kind()) && start.elapsed() < WAIT => {
                 std::thread::sleep(PAUSE);
             }
             done => return done,
@@ -187,6 +197,21 @@ impl Runner<'_> {
         self.check_loss(steps)?;
         for (number, step) in steps.iter().enumerate() {
             self.step(number, step, false)?;
+        }
+        self.note_end().map(|()| true)
+    }
+
+    /// Builds the indexes that are not there, each by itself. Only the engine's lock keeps processes apart, because a
+    /// transaction would keep the engine from finishing an index.
+    fn run_online(&self, steps: &[MigrationStep]) -> Result<bool> {
+        for (number, step) in steps.iter().enumerate() {
+            if self.entry()?.is_none() {
+                return Ok(false);
+            }
+            self.step(number, step, true)?;
+        }
+        if self.entry()?.is_none() {
+            return Ok(false);
         }
         self.note_end().map(|()| true)
     }

@@ -209,7 +209,13 @@ impl MigrationStep {
             }
             Self::DropColumn { table, column: dropped } => !column(table, dropped),
             Self::RenameColumn { table, from, to } => !column(table, from) && column(table, to),
-            Self::AddIndex { table, name, .. } => index(table, name),
+            Self::AddIndex { table, name, columns, unique } => {
+                let wanted = (name.clone(), columns.clone(), *unique);
+                let is_it = |table: &TableSchema| {
+                    table.indexes().iter().any(|index| index_parts(table, index) == wanted)
+                };
+                find(tables, table).is_ok_and(is_it)
+            }
             Self::DropIndex { table, name } => !index(table, name),
             // Carried out again from where it stopped.
             Self::ChangeColumn { .. } | Self::Sql { .. } | Self::Rust(_) => false,

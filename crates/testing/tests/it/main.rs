@@ -4,6 +4,7 @@
 
 mod double;
 mod fixtures;
+mod online_indexes;
 mod rollback;
 mod sample;
 mod shop;

@@ -2,6 +2,7 @@
 
 use crate::connection::Connection;
 use crate::error::locate;
+use crate::schema::online_index;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::{
@@ -24,6 +25,9 @@ pub(crate) fn run(
     changes: &[SchemaChange],
 ) -> Result<()> {
     changes.iter().try_for_each(|change| check(table_of(change)?))?;
+    if online_index::run(state, connection, changes)? {
+        return Ok(());
+    }
     let own = !state.open;
     let begin = if own { "BEGIN" } else { "SAVEPOINT bobak_alter" };
     connection.simple(begin, |_| {})?;
@@ -138,7 +142,7 @@ fn add_indexes(
     Ok(all)
 }
 
-fn alter_table(
+pub(super) fn alter_table(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
     alteration: &TableAlteration,

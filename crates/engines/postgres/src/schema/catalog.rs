@@ -33,7 +33,7 @@ const INDEXES: &str = "SELECT i.indrelid::int8, n.relname::text, i.indisunique, 
     obj_description(i.indexrelid, 'pg_class'), i.indpred IS NOT NULL \
     FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid \
     WHERE n.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
-    ORDER BY i.indexrelid";
+    AND (i.indisvalid OR n.relkind = 'I') ORDER BY i.indexrelid";
 
 /// One row for each column of a foreign key to a table of the same schema, oldest key first.
 const LINKS: &str = "SELECT k.conrelid::int8, k.oid::int8, u.own::int8, r.relname::text, a.attname::text, \
