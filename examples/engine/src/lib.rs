@@ -293,6 +293,7 @@ impl Session for BTreeSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         let select = source.as_select(NAME)?;
+        select.check_lock(self.in_transaction())?;
         let open = self.enter()?;
         let mut state = self.state(&open);
         let (table, map) = state.find(&select.table)?;
