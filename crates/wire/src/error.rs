@@ -79,7 +79,7 @@ fn read_violations(reader: &mut MessageReader<'_>) -> Result<Vec<Violation>> {
     let mut violations = Vec::new();
     for _ in 0..count {
         let column = reader.option(MessageReader::text)?;
-        violations.push(Violation::new(column.as_deref(), reader.text()?));
+        violations.push(Violation::new(column, reader.text()?));
     }
     Ok(violations)
 }

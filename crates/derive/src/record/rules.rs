@@ -145,6 +145,8 @@ pub fn expand(table: &RecordAst<'_>) -> Option<TokenStream> {
         },
     };
     Some(quote! {
+        // A path is called in a closure, so that `&String` becomes the `&str` of a validator.
+        #[allow(clippy::redundant_closure)]
         fn rules() -> &'static __bobak::rules::Rules {
             static RULES: __bobak::rules::Rules =
                 __bobak::rules::Rules { fields: &[#(#fields),*], record: #record };

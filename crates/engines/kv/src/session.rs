@@ -198,7 +198,7 @@ impl Session for KvSession<'_> {
         if let (Some(_), Some(Transaction::Reading(..))) = (select.lock, &*transaction) {
             return Err(Error::new(ErrorKind::ReadOnly, "the transaction is read-only"));
         }
-        self.read(&*transaction, |data, catalog| {
+        self.read(&transaction, |data, catalog| {
             let table = catalog.find(&select.table)?;
             let condition = select.condition.as_ref();
             let scan = |each: &mut EachRow<'_>| scan(data, table, condition, each);

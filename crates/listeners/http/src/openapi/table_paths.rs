@@ -45,7 +45,9 @@ pub(super) fn paths(
             let parameters = path["get"]["parameters"].as_array_mut();
             let limit =
                 parameters.and_then(|all| all.iter_mut().find(|one| one["name"] == "limit"));
-            limit.map(|limit| limit["schema"]["maximum"] = json!(max_page_size));
+            if let Some(limit) = limit {
+                limit["schema"]["maximum"] = json!(max_page_size);
+            }
         }
         if matches!(rest, "rows" | "rows/{key}") {
             add_relations(&mut path["get"], catalog, table);

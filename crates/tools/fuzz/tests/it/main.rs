@@ -1,5 +1,7 @@
 //! Every target over its seeds and some mutations of them, the same each time; `cargo xtask fuzz` tries far more.
 
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
+
 mod servers;
 
 use bobak_fuzz::{TARGETS, find};
