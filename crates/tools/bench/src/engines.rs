@@ -2,7 +2,7 @@
 
 use crate::contender::{Engine, Failure};
 use crate::server::{MARIADB, POSTGRES, ServerKind};
-use crate::{facade, join, raw};
+use crate::{facade, join, orders, raw};
 use std::path::Path;
 
 /// The engines that need nothing but this process, in the order of the report's rows.
@@ -15,6 +15,7 @@ pub fn all() -> Vec<&'static dyn Engine> {
     if join::is_there() {
         engines.extend(joins(false));
     }
+    engines.extend(with_orders(false));
     #[cfg(feature = "encryption")]
     engines.extend(facade::ENCRYPTED.iter().map(|engine| engine as &dyn Engine));
     if facade::program().is_some() {
@@ -27,6 +28,12 @@ pub fn all() -> Vec<&'static dyn Engine> {
 fn joins(server: bool) -> impl Iterator<Item = &'static dyn Engine> {
     let wanted = move |engine: &&join::JoinEngine| engine.needs_server() == server;
     join::ENGINES.iter().filter(wanted).map(|engine| engine as &dyn Engine)
+}
+
+/// Those that load orders, from a file or from PostgreSQL.
+fn with_orders(server: bool) -> impl Iterator<Item = &'static dyn Engine> {
+    let wanted = move |engine: &&orders::OrdersEngine| engine.needs_server() == server;
+    orders::ENGINES.iter().filter(wanted).map(|engine| engine as &dyn Engine)
 }
 
 /// Has the flights that are joined read from this folder, with `airlines.csv`, `planes.csv` and
@@ -51,6 +58,9 @@ pub fn servers() -> Vec<&'static dyn Engine> {
     if join::is_there() && ServerKind::Postgres.is_there() {
         engines.extend(joins(true));
     }
+    if ServerKind::Postgres.is_there() {
+        engines.extend(with_orders(true));
+    }
     engines
 }
 
@@ -72,7 +82,8 @@ pub fn give(name: &str, url: &str) -> Result<(), Failure> {
 pub fn raw() -> Vec<&'static dyn Engine> {
     let others: [&'static dyn Engine; 5] =
         [&POSTGRES, &MARIADB, &raw::KEY_VALUE, &join::RAW, &facade::IN_PROCESS];
-    raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(others).collect()
+    let all = raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(others);
+    all.chain(orders::RAW_ENGINES).collect()
 }
 
 /// Reads a comma-separated list of names.
@@ -92,7 +103,7 @@ fn find(name: &str) -> Result<&'static dyn Engine, Failure> {
         known.extend(joins(false));
     }
     known.extend(facade::SERVERS.iter().map(|engine| engine as &dyn Engine));
-    known.extend(joins(true));
+    known.extend(joins(true).chain(with_orders(true)));
     known.extend(raw());
     let found = known.iter().find(|engine| engine.name().eq_ignore_ascii_case(name));
     found.copied().ok_or_else(|| {

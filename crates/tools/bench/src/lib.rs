@@ -21,7 +21,7 @@
 //!
 //! Files in the order in which a reader needs them: [`workload`] (the record, the tasks, how each row is checked),
 //! [`contender`] (what a measured engine implements), `facade` (Bobak), `raw` (the C API), `http` (the client that loads a
-//! server), `join` (one statement over several engines), `server` (the servers and their raw contenders), `slow` (a disk with
+//! server), `join` (one statement over several engines), `orders` (related records), `server` (the servers and their raw contenders), `slow` (a disk with
 //! slow syncs), [`engines`] (the list), `runner` (the order of runs, and the clock), [`report`]. In addition, [`crash`] checks
 //! what remains after failures, and [`backup`] how much a backup slows down writers.
 
@@ -34,6 +34,7 @@ mod facade;
 mod http;
 mod join;
 mod options;
+mod orders;
 mod progress;
 mod raw;
 pub mod report;

@@ -238,7 +238,7 @@ mod tests {
             ..Options::default()
         };
         let report = run(&options, &mut Silent);
-        assert_eq!(report.cells.len(), 223);
+        assert_eq!(report.cells.len(), 227);
         for cell in &report.cells {
             assert_eq!(cell.error, None, "{} {}", cell.engine, cell.cell);
             assert!(cell.verified && cell.rate.is_some());
@@ -255,9 +255,10 @@ mod tests {
 
     #[test]
     fn servers_do_every_task_too() {
-        let joins = ",host postgres planes,host postgres flights";
+        let joins =
+            ",host postgres planes,host postgres flights,orders postgres,raw orders postgres";
         for (name, variable, joins, cells) in [
-            ("postgres", "BOBAK_TEST_POSTGRES", joins, 18),
+            ("postgres", "BOBAK_TEST_POSTGRES", joins, 22),
             ("mariadb", "BOBAK_TEST_MARIADB", "", 16),
         ] {
             let Ok(url) = std::env::var(variable) else {

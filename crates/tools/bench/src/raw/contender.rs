@@ -105,6 +105,8 @@ impl Contender for RawContender {
             | Task::Direct64
             | Task::ByOne2
             | Task::Join
+            | Task::Related
+            | Task::TypedJoin
             | Task::ByOneConnections
             | Task::DirectConnections
             | Task::Import => Err(Failure::new("the raw contender does not support this")),

@@ -11,4 +11,4 @@ mod values;
 
 pub(crate) use home::{Home, ServerKind};
 pub(crate) use mariadb::MARIADB;
-pub(crate) use postgres::POSTGRES;
+pub(crate) use postgres::{POSTGRES, connect};

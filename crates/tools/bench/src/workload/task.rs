@@ -38,6 +38,10 @@ pub enum Task {
     ByOne2,
     /// Flights joined with their airlines and planes, grouped, each table on another engine.
     Join,
+    /// Orders with their customers and lines, as nested structs.
+    Related,
+    /// The lines of all orders with their orders and customers, as rows.
+    TypedJoin,
     /// As `ByOne`, over sixty-four connections that each wait for their answer.
     ByOneConnections,
     /// As `Direct`, over sixty-four connections that each wait for their answer.
@@ -52,7 +56,7 @@ pub struct ParseTaskError(String);
 
 impl Task {
     /// All of them, in the order of the report's columns.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Direct,
         Self::Batch,
         Self::Trans,
@@ -69,6 +73,8 @@ impl Task {
         Self::Direct64,
         Self::ByOne2,
         Self::Join,
+        Self::Related,
+        Self::TypedJoin,
         Self::ByOneConnections,
         Self::DirectConnections,
         Self::Import,
@@ -94,6 +100,8 @@ impl Task {
             Self::Direct64 => "direct 64 threads",
             Self::ByOne2 => "by one 2 threads",
             Self::Join => "join",
+            Self::Related => "related",
+            Self::TypedJoin => "typed join",
             Self::ByOneConnections => "by one 64 connections",
             Self::DirectConnections => "direct 64 connections",
             Self::Import => "ndjson import",
@@ -158,6 +166,8 @@ impl Task {
                 | Self::AllDirect
                 | Self::AllBorrowed
                 | Self::Join
+                | Self::Related
+                | Self::TypedJoin
         )
     }
 
