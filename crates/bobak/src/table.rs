@@ -124,6 +124,10 @@ impl<'a, T: Record> Table<'a, T> {
         let mut values = record.as_record().values()?;
         prepare_insert(schema, values.as_mut())?;
         let outcome = self.access.write(verb, fields, values.as_ref())?;
+        if matches!((verb, &outcome), (Verb::UpsertOn(_), Outcome::Changed(_))) {
+            // The row is found by the values that were written.
+            T::rules().normalize(schema, values.as_mut())?;
+        }
         let found = self.access.updated_key(verb, &outcome, values.as_ref())?;
         let key = match (&found, outcome) {
             (Some(found), _) => {

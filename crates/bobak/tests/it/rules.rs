@@ -373,3 +373,24 @@ fn copies_are_not_checked_again() -> Result<()> {
     assert_eq!(to.table::<Person>()?.list(Query::all())?[0].age, 500);
     Ok(())
 }
+
+#[derive(Record, Debug)]
+struct Account {
+    #[record(key)]
+    name: String,
+    #[record(trim, lowercase, unique)]
+    email: String,
+}
+
+#[test]
+fn an_upsert_finds_its_row_by_normalized_values() -> Result<()> {
+    let db = Db::builder().record::<Account>().open("sqlite::memory:")?;
+    db.create_missing_tables()?;
+    let accounts = db.table::<Account>()?;
+    let account = |name: &str| Account { name: name.into(), email: " Ada@Example.org".into() };
+    assert_eq!(accounts.upsert_on(Account::EMAIL, &account("ada"))?, "ada");
+    let mut other = account("other");
+    assert_eq!(accounts.upsert_on(Account::EMAIL, &mut other)?, "ada");
+    assert_eq!((other.name.as_str(), accounts.count(Query::all())?), ("ada", 1));
+    Ok(())
+}

@@ -41,7 +41,7 @@ fn read_manifest(folder: &str, manifest: &str) -> Outcome<Member> {
     let mut dependencies = Vec::new();
     let mut features = Vec::new();
     let mut published = true;
-    for line in manifest.lines() {
+    for line in manifest.lines().filter(|line| !line.starts_with('#')) {
         if let Some(header) = line.strip_prefix('[') {
             section = header.trim_end_matches(']');
         } else if let Some((key, value)) = line.split_once('=') {
@@ -75,7 +75,7 @@ mod tests {
     fn a_manifest_is_read_line_by_line() {
         let manifest = "[package]\nname = \"bobak-x\"\npublish = false\n\n[dependencies]\nbobak-a.workspace = true\n\
                         serde = \"1\"\n[target.'cfg(unix)'.dependencies]\nbobak-b = { path = \"..\" }\n\
-                        [dev-dependencies]\nbobak-c.workspace = true\n[features]\ndefault = []\ntls = []\n";
+                        [dev-dependencies]\nbobak-c.workspace = true\n[features]\n# As `x = \"y\"`.\ndefault = []\ntls = []\n";
         let member = read_manifest("x", manifest).unwrap();
         assert_eq!(member.package, "bobak-x");
         assert_eq!(member.dependencies, ["bobak-a", "bobak-b"]);
