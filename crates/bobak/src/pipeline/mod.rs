@@ -5,10 +5,11 @@ mod options;
 pub use crate::write_queue::Ticket;
 pub use options::PipelineOptions;
 
+use crate::access::upsert_verb;
 use crate::catalog::Catalog;
 use crate::workers::Workers;
 use crate::write_queue::{OnDrop, QueueLimits, WriteQueue};
-use bobak_core::{Error, ErrorKind, Record, Result, Verb};
+use bobak_core::{Error, ErrorKind, Record, Result, Selection, Verb};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -69,6 +70,20 @@ impl Pipeline {
     /// As [`insert`](Pipeline::insert).
     pub fn upsert<T: Record>(&self, record: &T) -> Result<Ticket<T::Key>> {
         self.queue_of::<T>()?.insert_key(OnDrop::KeepError, Verb::Upsert, record)
+    }
+
+    /// Inserts or updates a record by the columns of a unique index, as [`Table::upsert_on`](crate::Table::upsert_on). The
+    /// ticket returns the key; `None` if a record was updated whose key is neither an integer nor a UUID.
+    ///
+    /// # Errors
+    /// As [`insert`](Pipeline::insert); `Schema` for columns that are neither the key nor those of a unique index.
+    pub fn upsert_on<T: Record>(
+        &self,
+        columns: impl Selection<T>,
+        record: &T,
+    ) -> Result<Ticket<Option<T::Key>>> {
+        let verb = upsert_verb(T::schema(), columns)?;
+        self.queue_of::<T>()?.upsert_key(OnDrop::KeepError, verb, record)
     }
 
     /// Updates a record, as [`Table::update`](crate::Table::update).

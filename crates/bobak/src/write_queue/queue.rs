@@ -150,6 +150,29 @@ impl WriteQueue {
         self.insert(on_drop, verb, record, |key| key, key_or_given)
     }
 
+    /// As [`insert_key`](Self::insert_key), of an upsert; `None` if the outcome does not have the key of the updated row.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub(crate) fn upsert_key<T: Record>(
+        self: &Arc<Self>,
+        on_drop: OnDrop,
+        verb: Verb,
+        record: &T,
+    ) -> Result<Ticket<Option<T::Key>>> {
+        match verb {
+            Verb::UpsertOn(_) => {
+                self.insert(on_drop, verb, record, Some, |outcome, given| match outcome {
+                    Outcome::Changed(_) => Ok(None),
+                    _ => key_or_given(outcome, given.flatten()).map(Some),
+                })
+            }
+            _ => self.insert(on_drop, verb, record, Some, |outcome, given| {
+                key_or_given(outcome, given.flatten()).map(Some)
+            }),
+        }
+    }
+
     /// Queues an update of a whole record.
     ///
     /// # Errors

@@ -69,12 +69,21 @@ fn writes_happen_in_order_and_each_ticket_gets_its_own_result() {
         let update = pipeline.update(&changed).unwrap();
         let missing = pipeline.update(&Person { id: 9_999, ..changed.clone() }).unwrap();
         let upsert = pipeline.upsert(&Person { id: 2, ..person("upserted", 5) }).unwrap();
+        // The row of this address keeps its key.
+        let other = Person { id: 77_777, name: "by address".into(), ..people.require(4).unwrap() };
+        let found = pipeline.upsert_on(Person::EMAIL, &other).unwrap();
+        let new = pipeline.upsert_on(Person::EMAIL, &person("new address", 5)).unwrap();
+        assert!(pipeline.upsert_on(Person::NAME, &other).is_err());
         let gone = pipeline.delete::<Person>(3).unwrap();
         let none = pipeline.delete::<Person>(3).unwrap();
         let made = pipeline.insert(&note(1, "hers")).unwrap();
         update.wait().unwrap();
         assert_eq!(missing.wait().unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(upsert.wait().unwrap(), 2);
+        assert_eq!(found.wait().unwrap(), Some(4));
+        assert_eq!(people.require(4).unwrap().name, "by address");
+        let key = new.wait().unwrap().unwrap();
+        assert_eq!(people.require(key).unwrap().name, "new address");
         assert_eq!((gone.wait().unwrap(), none.wait().unwrap()), (true, false));
         assert_eq!(people.require(1).unwrap().name, "changed");
         let stored = db.table::<Note>().unwrap().require(made.wait().unwrap()).unwrap();
