@@ -265,10 +265,11 @@ mod tests {
             let from = Arc::new(schema(before, true).unwrap());
             let alteration = alteration(&from, schema(after, true).unwrap());
             let alteration = alteration.unwrap_or_else(|| panic!("{before} into {after}"));
-            for dialect in &DIALECTS[1..] {
-                let names = ConstraintNames::expected(&from);
-                assert_ne!(alter_table(*dialect, &alteration, &names).unwrap(), [""; 0]);
-            }
+            let names = ConstraintNames::expected(&from);
+            assert_ne!(alter_table(Dialect::Postgres, &alteration, &names).unwrap(), [""; 0]);
+            // MariaDB would keep the old table of a name with other characters.
+            let rejected = alter_table(Dialect::MariaDb, &alteration, &names).is_err();
+            assert_eq!(rejected, from.name() == "a\"b");
             altered += 1;
         }
         assert_eq!(altered, 3);
