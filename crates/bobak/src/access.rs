@@ -3,6 +3,7 @@
 use crate::handle::SessionSource;
 use crate::rows::RowCursor;
 use bobak_core::engine::fallback::conflicting_row;
+use bobak_core::rules::Rules;
 use bobak_core::{
     Assign, Assignment, BulkChange, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
     FromRow, GeneratedKey, Outcome, Query, Result, Row, Select, Selection, Session, Source,
@@ -49,7 +50,7 @@ impl<'a> TableAccess<'a> {
     }
 
     /// The key of the row that an upsert on a unique index has updated. It is in the outcome unless it is neither an
-    /// integer nor a UUID: then it is read.
+    /// integer nor a UUID: then it is read, by the values after the rules' normalization.
     ///
     /// # Errors
     /// Those of the engine.
@@ -57,7 +58,8 @@ impl<'a> TableAccess<'a> {
         &self,
         verb: Verb,
         outcome: &Outcome,
-        values: &[Value<'_>],
+        rules: &Rules,
+        values: &mut [Value<'_>],
     ) -> Result<Option<Vec<Value<'static>>>> {
         match (verb, outcome) {
             (_, Outcome::Updated(GeneratedKey::Int(key))) => Ok(Some(vec![Value::Int(*key)])),
@@ -66,6 +68,8 @@ impl<'a> TableAccess<'a> {
             }
             (Verb::UpsertOn(_), Outcome::Changed(_)) => {
                 let (table, fields) = (&self.schema, FieldSet::EMPTY);
+                // The row has the values that were written.
+                rules.normalize(table, values)?;
                 let write = Write { table, verb, fields, values };
                 let row = self.source.with(|session| conflicting_row(session, &write))?;
                 let row = row.ok_or_else(|| {
