@@ -65,8 +65,9 @@ struct Array {
 fn push_array(writer: &mut Writer<'_>, table: &TableSchema, column: usize, array: Array) {
     writer.compared(table, column);
     if writer.dialect == Dialect::Postgres {
-        writer.raw(" = ANY(").owned_value(array.text.into());
-        writer.raw("::text::").raw(array.element).raw("[])");
+        // As a query: PostgreSQL reads the array once and hashes it, where ANY would read it again for each row.
+        writer.raw(" IN (SELECT unnest(").owned_value(array.text.into());
+        writer.raw("::text::").raw(array.element).raw("[]))");
     } else {
         writer.raw(" IN (SELECT value FROM json_each(").owned_value(array.text.into()).raw("))");
     }
