@@ -26,6 +26,47 @@ pub fn on_each(test: impl Fn(&Place)) {
     }
 }
 
+/// Runs `test` with the URL of a new PostgreSQL server, and with that of a new MariaDB server.
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+pub fn on_servers(test: impl Fn(&str)) {
+    on_postgres(&test);
+    on_mariadb(test);
+}
+
+/// Runs `test` with the URL of a new PostgreSQL server, if the tests run with servers.
+#[cfg(feature = "postgres")]
+pub fn on_postgres(test: impl Fn(&str)) {
+    if std::env::var_os("BOBAK_TEST_POSTGRES").is_none() {
+        println!("not run: BOBAK_TEST_POSTGRES is not set");
+        return;
+    }
+    test(&bobak_servers::Postgres::start().unwrap().url());
+}
+
+/// Runs `test` with the URL of a new MariaDB server, if the tests run with servers.
+#[cfg(feature = "mysql")]
+pub fn on_mariadb(test: impl Fn(&str)) {
+    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
+        println!("not run: BOBAK_TEST_MARIADB is not set");
+        return;
+    }
+    test(&bobak_servers::MariaDb::start().unwrap().url());
+}
+
+/// Runs `test` with the URL of a Bobak server in front of an engine.
+#[cfg(feature = "remote")]
+pub fn on_bobak_server(engine: impl bobak::engine::Engine + 'static, test: impl Fn(&str)) {
+    let server = bobak_server::Server::builder()
+        .database("shop", engine)
+        .token("correct horse battery staple")
+        .tcp("127.0.0.1:0")
+        .start()
+        .unwrap();
+    let address = server.addresses()[0];
+    test(&format!("bobak://{address}/shop?token=correct%20horse%20battery%20staple"));
+    server.stop();
+}
+
 impl Place {
     pub fn is_memory_engine(&self) -> bool {
         self.url.starts_with("memory:")

@@ -251,21 +251,13 @@ fn hooks_on_a_key_value_file() {
 #[test]
 #[cfg(feature = "postgres")]
 fn hooks_on_postgres() {
-    if std::env::var_os("BOBAK_TEST_POSTGRES").is_none() {
-        println!("not run: BOBAK_TEST_POSTGRES is not set");
-        return;
-    }
-    run(&bobak_servers::Postgres::start().unwrap().url());
+    crate::engines::on_postgres(run);
 }
 
 #[test]
 #[cfg(feature = "mysql")]
 fn hooks_on_mariadb() {
-    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
-        println!("not run: BOBAK_TEST_MARIADB is not set");
-        return;
-    }
-    run(&bobak_servers::MariaDb::start().unwrap().url());
+    crate::engines::on_mariadb(run);
 }
 
 #[test]

@@ -369,10 +369,5 @@ fn joins_as_statements_have_the_same_rows() {
 #[test]
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 fn joins_as_statements_of_servers_have_the_same_rows() {
-    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
-        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
-        return;
-    }
-    check(&bobak_servers::Postgres::start().unwrap().url());
-    check(&bobak_servers::MariaDb::start().unwrap().url());
+    crate::engines::on_servers(check);
 }

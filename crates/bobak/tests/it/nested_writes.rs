@@ -160,17 +160,11 @@ fn nested_writes_through_a_server() {
 #[test]
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 fn nested_writes_are_the_same_on_servers() {
-    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
-        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
-        return;
-    }
-    let postgres = bobak_servers::Postgres::start().unwrap();
-    let mariadb = bobak_servers::MariaDb::start().unwrap();
-    for url in [postgres.url(), mariadb.url()] {
-        let db = model().open(&url).unwrap();
+    crate::engines::on_servers(|url| {
+        let db = model().open(url).unwrap();
         db.create_missing_tables().unwrap();
         check(&db);
-    }
+    });
 }
 
 fn children_get_the_generated_key(db: &Db) {

@@ -69,12 +69,5 @@ fn a_queue_in_memory_and_in_a_file() {
 #[test]
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 fn a_queue_on_servers() {
-    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
-        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
-        return;
-    }
-    let postgres = bobak_servers::Postgres::start().unwrap();
-    let mariadb = bobak_servers::MariaDb::start().unwrap();
-    each_job_runs_once(&postgres.url());
-    each_job_runs_once(&mariadb.url());
+    crate::engines::on_servers(each_job_runs_once);
 }

@@ -117,38 +117,21 @@ fn on_a_key_value_file() {
 #[test]
 #[cfg(feature = "remote")]
 fn on_a_server_without_rules() {
-    let server = bobak_server::Server::builder()
-        .database("main", bobak::engine::sqlite::Sqlite::builder().open_memory().unwrap())
-        .token(TOKEN)
-        .tcp("127.0.0.1:0")
-        .start()
-        .unwrap();
-    run(&format!("bobak://{}?token={TOKEN}", server.addresses()[0]));
-    server.stop();
+    let engine = bobak::engine::sqlite::Sqlite::builder().open_memory().unwrap();
+    crate::engines::on_bobak_server(engine, run);
 }
 
 #[test]
 #[cfg(feature = "postgres")]
 fn on_postgres() {
-    if std::env::var_os("BOBAK_TEST_POSTGRES").is_none() {
-        println!("not run: BOBAK_TEST_POSTGRES is not set");
-        return;
-    }
-    run(&bobak_servers::Postgres::start().unwrap().url());
+    crate::engines::on_postgres(run);
 }
 
 #[test]
 #[cfg(feature = "mysql")]
 fn on_mariadb() {
-    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
-        println!("not run: BOBAK_TEST_MARIADB is not set");
-        return;
-    }
-    run(&bobak_servers::MariaDb::start().unwrap().url());
+    crate::engines::on_mariadb(run);
 }
-
-#[cfg(feature = "remote")]
-const TOKEN: &str = "a-token-of-the-tests";
 
 fn values_are_normalized_before_they_are_validated(db: &Db) -> Result<()> {
     let people = db.table::<Person>()?;

@@ -282,19 +282,11 @@ fn random_programs_keep_the_rules_in_a_key_value_file() {
 #[test]
 #[cfg(feature = "postgres")]
 fn random_programs_keep_the_rules_on_postgres() {
-    if std::env::var_os("BOBAK_TEST_POSTGRES").is_none() {
-        println!("not run: BOBAK_TEST_POSTGRES is not set");
-        return;
-    }
-    play(&bobak_servers::Postgres::start().unwrap().url());
+    crate::engines::on_postgres(play);
 }
 
 #[test]
 #[cfg(feature = "mysql")]
 fn random_programs_keep_the_rules_on_mariadb() {
-    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
-        println!("not run: BOBAK_TEST_MARIADB is not set");
-        return;
-    }
-    play(&bobak_servers::MariaDb::start().unwrap().url());
+    crate::engines::on_mariadb(play);
 }

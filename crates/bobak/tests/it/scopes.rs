@@ -199,32 +199,18 @@ fn on_local_engines() {
 
 #[test]
 fn on_a_server_of_bobak() {
-    let server = bobak_server::Server::builder()
-        .database("shop", bobak::engine::memory::Memory::new())
-        .token("correct horse battery staple")
-        .tcp("127.0.0.1:0")
-        .start()
-        .unwrap();
-    let address = server.addresses()[0];
-    let url = format!("bobak://{address}/shop?token=correct%20horse%20battery%20staple");
-    let db = model().open(&url).unwrap();
-    check(&db);
-    drop(db);
-    server.stop();
+    crate::engines::on_bobak_server(bobak::engine::memory::Memory::new(), |url| {
+        let db = model().open(url).unwrap();
+        check(&db);
+    });
 }
 
 #[test]
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 fn on_servers() {
-    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
-        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
-        return;
-    }
-    let postgres = bobak_servers::Postgres::start().unwrap();
-    let mariadb = bobak_servers::MariaDb::start().unwrap();
-    for url in [postgres.url(), mariadb.url()] {
-        check(&model().open(&url).unwrap());
-    }
+    crate::engines::on_servers(|url| {
+        check(&model().open(url).unwrap());
+    });
 }
 
 #[test]

@@ -118,16 +118,13 @@ const ON_FIELD: &[&str] = &[
     "on_update",
     "deferred",
     "store",
-    "trim",
-    "lowercase",
-    "uppercase",
-    "normalize",
-    "length",
-    "range",
-    "email",
-    "pattern",
-    "validate",
 ];
+
+/// What may be written on a field.
+fn on_field() -> Vec<&'static str> {
+    [ON_FIELD, RULES].concat()
+}
+
 const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
 const RENAMED: &str = r#"renamed_from = "old_name""#;
 const FOREIGN_KEY: &str = r#"foreign_key(field, field, references = "table(column, column)")"#;
@@ -191,7 +188,7 @@ impl StructAttrs {
                     item.flag(errors);
                     attrs.view = true;
                 }
-                _ => item.unknown(ON_STRUCT, ON_FIELD, "a field", errors),
+                _ => item.unknown(ON_STRUCT, &on_field(), "a field", errors),
             }
         }
         attrs
@@ -299,7 +296,7 @@ impl FieldAttrs {
             "deferred" => self.deferred = Some(item.flag(errors)),
             "store" => self.as_text = item.one_of(&[("text", ())], errors),
             name if RULES.contains(&name) => self.rules.extend(RuleAttr::parse(item, errors)),
-            _ => item.unknown(ON_FIELD, ON_STRUCT, "the struct", errors),
+            _ => item.unknown(&on_field(), ON_STRUCT, "the struct", errors),
         }
     }
 
