@@ -2,6 +2,7 @@
 
 use crate::handle::SessionSource;
 use crate::rows::RowCursor;
+use crate::rules::normalize_row;
 use bobak_core::engine::fallback::conflicting_row;
 use bobak_core::rules::Rules;
 use bobak_core::{
@@ -69,7 +70,7 @@ impl<'a> TableAccess<'a> {
             (Verb::UpsertOn(_), Outcome::Changed(_)) => {
                 let (table, fields) = (&self.schema, FieldSet::EMPTY);
                 // The row has the values that were written.
-                rules.normalize(table, values)?;
+                normalize_row(rules, table, values)?;
                 let write = Write { table, verb, fields, values };
                 let row = self.source.with(|session| conflicting_row(session, &write))?;
                 let row = row.ok_or_else(|| {

@@ -2,12 +2,44 @@
 
 use super::engine_rules::RecordRules;
 use super::hooks::{HookPoint, RowHook};
-use bobak_core::rules::{FieldRule, Violations, catch_panic};
+use bobak_core::rules::{FieldRule, Rules, Violations, catch_panic};
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, FieldSet, KeyGeneration, Result, TableSchema, Value, ValueRef,
     Verb, Write,
 };
 use std::sync::Arc;
+
+/// Normalizes the values of a row whose columns are those of the record.
+///
+/// # Errors
+/// Those of functions, and of values that do not fit their column.
+pub(crate) fn normalize_row(
+    rules: &Rules,
+    table: &TableSchema,
+    values: &mut [Value<'_>],
+) -> Result<()> {
+    for field in rules.fields {
+        let column = table.columns().get(field.column);
+        if let Some((value, column)) = values.get_mut(field.column).zip(column) {
+            normalize_value(field.rules, column, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Normalizes a value; a changed one is in the column's stored form.
+fn normalize_value(
+    rules: &[FieldRule],
+    column: &ColumnSchema,
+    value: &mut Value<'_>,
+) -> Result<()> {
+    for rule in rules {
+        if let Some(new) = rule.normalize(value.as_ref())? {
+            *value = column.accept(new)?;
+        }
+    }
+    Ok(())
+}
 
 /// Normalizes and validates the rows of one table.
 pub(crate) struct TableRules {
@@ -131,12 +163,8 @@ impl TableRules {
             else {
                 continue;
             };
-            for rule in rules {
-                let named = |error: Error| in_column(error, table, place);
-                if let Some(new) = rule.normalize(value.as_ref()).map_err(named)? {
-                    *value = column.accept(new).map_err(named)?;
-                }
-            }
+            normalize_value(rules, column, value)
+                .map_err(|error| in_column(error, table, place))?;
         }
         Ok(())
     }

@@ -79,26 +79,6 @@ impl Rules {
         self.fields.is_empty() && self.record.is_none()
     }
 
-    /// Normalizes the values of a row whose columns are those of the record's schema.
-    ///
-    /// # Errors
-    /// Those of functions, and of values that do not fit their column.
-    pub fn normalize(&self, table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
-        for field in self.fields {
-            let place = field.column;
-            let (Some(value), Some(column)) = (values.get_mut(place), table.columns().get(place))
-            else {
-                continue;
-            };
-            for rule in field.rules {
-                if let Some(new) = rule.normalize(value.as_ref())? {
-                    *value = column.accept(new)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Checks the rules themselves, when the record is registered.
     ///
     /// # Errors
