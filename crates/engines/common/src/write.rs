@@ -94,11 +94,13 @@ impl StoredTable {
         Ok(key)
     }
 
-    /// Checks a new row, and that no other row has its key or one of its unique values.
+    /// Checks a row whose table gets a new form: its values, its rules, and that no other row has its key or one of
+    /// its unique values.
     ///
     /// # Errors
-    /// `Constraint`, `Mismatch`, `Duplicate`.
+    /// `Constraint`, `Mismatch`, `TooLong`, `OutOfRange`, `Duplicate`.
     pub fn check_new(&self, store: &dyn RowStore, row: EncodedRow<'_>) -> Result<()> {
+        self.schema.check_stored(false, &row)?;
         self.rules.check(&self.schema, row)?;
         match self.conflict(store, row, None)? {
             Some((index, _)) => Err(duplicate_error(&self.schema, index)),

@@ -189,7 +189,6 @@ impl TableCatalog {
                 let row = EncodedRow::new(row);
                 let row = encode_row(&new.stored.schema, |column| rebuild.value(row, column))?;
                 let row = EncodedRow::new(&row);
-                new.stored.schema.check_stored(false, &row)?;
                 let mut rows = TableRows { writer: &mut *writer, table: &new };
                 new.stored.check_new(&rows, row)?;
                 rows.replace(None, Some(row))?;
