@@ -2,10 +2,11 @@
 
 use super::Db;
 use bobak_core::Result;
-use bobak_operations::migration::{self, Drops, MigrationPlan, MigrationStatus, Migrations};
+use bobak_operations::migration::{self, MigrationPlan, MigrationStatus, Migrations, PlanOptions};
 
 impl Db {
-    /// The steps that lead from the main engine's tables to the model: see [`MigrationPlan`].
+    /// The steps that lead from the main engine's tables to the model: see [`MigrationPlan`]. The options may be
+    /// [`Drops`](migration::Drops) alone.
     ///
     /// ```
     /// use bobak::migration::{Drops, Migrations};
@@ -38,21 +39,25 @@ impl Db {
     ///
     /// # Errors
     /// `Unsupported` if the key of a table differs; those of the engine.
-    pub fn migration_plan(&self, drops: Drops) -> Result<MigrationPlan> {
+    pub fn migration_plan(&self, options: impl Into<PlanOptions>) -> Result<MigrationPlan> {
         let mut model = self.0.model_of(0);
         model.retain(|table| !table.is_view());
-        migration::plan(&model, &self.main_engine()?.tables()?, drops)
+        migration::plan(&model, &self.main_engine()?.tables()?, options)
     }
 
     /// As [`migration_plan`](Db::migration_plan), to the tables of another database instead of the model.
     ///
     /// # Errors
     /// As there.
-    pub fn migration_plan_to(&self, model: &Self, drops: Drops) -> Result<MigrationPlan> {
+    pub fn migration_plan_to(
+        &self,
+        model: &Self,
+        options: impl Into<PlanOptions>,
+    ) -> Result<MigrationPlan> {
         let own = |table: &bobak_core::TableSchema| table.name() != migration::LEDGER;
         let tables = model.tables()?.into_iter().filter(own).map(Into::into);
         let tables: Vec<_> = tables.collect();
-        migration::plan(&tables, &self.main_engine()?.tables()?, drops)
+        migration::plan(&tables, &self.main_engine()?.tables()?, options)
     }
 
     /// A plan's statements in the SQL of the main engine, for its readers: see [`MigrationPlan::to_sql`].

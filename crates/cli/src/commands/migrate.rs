@@ -1,10 +1,11 @@
 //! `bobak migrate`: changes existing tables by files of steps.
 
+use super::migrate_diff::DiffArguments;
 use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{OutputTarget, Terminal};
-use bobak::migration::{Drops, MigrationState, MigrationStatus, Migrations};
+use bobak::migration::{MigrationState, MigrationStatus, Migrations};
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,30 +23,7 @@ pub struct MigrateCommand {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Write the migration from a database to the tables of another one
-    Diff {
-        #[command(flatten)]
-        place: MigrationPlace,
-
-        /// Database that has the wanted tables
-        #[arg(value_name = "MODEL", value_parser = database_url)]
-        model: String,
-
-        /// What the migration does: letters, digits, _ and -
-        #[arg(value_name = "NAME")]
-        name: String,
-
-        /// Drop columns and indexes that the model does not have
-        #[arg(long)]
-        drop_columns: bool,
-
-        /// Drop tables, columns and indexes that the model does not have
-        #[arg(long)]
-        drop_tables: bool,
-
-        /// Print the steps and their SQL, and write no file
-        #[arg(long)]
-        print: bool,
-    },
+    Diff(DiffArguments),
     /// Carry out the migrations that the database does not have
     Up {
         #[command(flatten)]
@@ -86,19 +64,20 @@ enum Action {
 }
 
 #[derive(Debug, Args)]
-struct MigrationPlace {
+pub(super) struct MigrationPlace {
     /// Database: an SQLite file, such as app.db, or a URL
     #[arg(value_name = "DATABASE", value_parser = database_url)]
-    database: String,
+    pub(super) database: String,
 
     /// Folder of the migrations
     #[arg(long, value_name = "FOLDER", default_value = "migrations")]
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   bobak migrate diff app.db wanted.db add-rank --print
+  bobak migrate diff app.db wanted.db about --rename member.bio=about
   bobak migrate check app.db
   bobak migrate up app.db
   bobak migrate status app.db
@@ -111,7 +90,7 @@ impl MigrateCommand {
     /// If a migration can't be read, does not fit the database, or fails.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         match &self.action {
-            Action::Diff { .. } => self.diff(screen),
+            Action::Diff(diff) => diff.run(screen),
             Action::Up { place } => {
                 let done = database::open(&place.database)?.migrate(&place.read()?);
                 report(&done.map_err(failed)?, "done", screen)
@@ -138,49 +117,12 @@ impl MigrateCommand {
             }
         }
     }
-
-    fn diff(&self, screen: &Terminal) -> Result<()> {
-        let Action::Diff { place, model, name, drop_columns, drop_tables, print: prints } =
-            &self.action
-        else {
-            return Ok(());
-        };
-        let drops = drops(*drop_columns, *drop_tables);
-        let db = if database::is_missing(&place.database) {
-            database::open("memory:")?
-        } else {
-            database::open_to_read(&place.database)?
-        };
-        let model = database::open_to_read(model)?;
-        let plan = db.migration_plan_to(&model, drops).map_err(failed)?;
-        plan.kept.iter().for_each(|kept| screen.note(kept));
-        if plan.steps.is_empty() {
-            screen.note("nothing to migrate");
-            return Ok(());
-        }
-        if *prints {
-            let sql = db.migration_sql(&plan).unwrap_or_default();
-            let sql: String = sql.iter().map(|text| format!("# {text}\n")).collect();
-            return print(&format!("{plan}{sql}"));
-        }
-        let migrations = if place.folder.exists() { place.read()? } else { Migrations::default() };
-        let file = migrations.write(&place.folder, name, &plan).map_err(failed)?;
-        print(&format!("{}\n", file.display()))
-    }
 }
 
 impl MigrationPlace {
-    fn read(&self) -> Result<Migrations> {
+    pub(super) fn read(&self) -> Result<Migrations> {
         let folder: &Path = &self.folder;
         Migrations::read(folder).map_err(failed)
-    }
-}
-
-const fn drops(columns: bool, tables: bool) -> Drops {
-    match (columns, tables) {
-        (_, true) => Drops::Tables,
-        (true, false) => Drops::Columns,
-        (false, false) => Drops::Nothing,
     }
 }
 
@@ -202,12 +144,12 @@ fn report(names: &[String], what: &str, screen: &Terminal) -> Result<()> {
     print(&names.iter().map(|name| format!("{name}: {what}\n")).collect::<String>())
 }
 
-fn print(text: &str) -> Result<()> {
+pub(super) fn print(text: &str) -> Result<()> {
     let mut output = OutputTarget::open(None)?;
     output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;
     output.finish()
 }
 
-fn failed(error: bobak::Error) -> Error {
+pub(super) fn failed(error: bobak::Error) -> Error {
     Error::failed(error.to_string())
 }

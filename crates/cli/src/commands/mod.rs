@@ -18,6 +18,7 @@ mod limits;
 #[cfg(unix)]
 mod listeners;
 mod migrate;
+mod migrate_diff;
 #[cfg(unix)]
 mod permissions;
 mod query;

@@ -44,3 +44,50 @@ fn a_database_is_brought_to_the_tables_of_another() {
     let baseline = ["migrate", "baseline", "app.db", "0001_price"];
     assert_eq!(program.ok(&baseline), "0001_price: noted as done\n");
 }
+
+#[test]
+fn a_possible_rename_needs_a_reply() {
+    let program = Program::new();
+    sql(&program, "app.db", "CREATE TABLE person (id INTEGER PRIMARY KEY, bio TEXT, fax TEXT)");
+    sql(&program, "app.db", "INSERT INTO person VALUES (1, 'an analyst', '1')");
+    sql(
+        &program,
+        "wanted.db",
+        "CREATE TABLE member (id INTEGER PRIMARY KEY, about TEXT, fax TEXT)",
+    );
+    sql(&program, "app.db", "CREATE TABLE member (id INTEGER PRIMARY KEY, bio TEXT)");
+    let diff = ["migrate", "diff", "app.db", "wanted.db", "about"];
+    let question = "is column about of member the renamed bio? There is no terminal to ask: pass \
+                    --rename member.bio=about, or --drop member.bio or --keep member.bio";
+    program.fails(1, question, &diff);
+    assert!(!program.path("migrations").exists());
+    sql(&program, "app.db", "DROP TABLE member");
+    let question = "is table member the renamed person? There is no terminal to ask: pass \
+                    --rename person=member, or --drop person or --keep person";
+    program.fails(1, question, &diff);
+    let steps = |flags: &[&str]| {
+        let run = program.run(&[&diff[..], &["--print"], flags].concat());
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.out
+    };
+    let renames = ["--rename", "person=member", "--rename", "member.bio=about"];
+    let renamed = steps(&renames);
+    let wanted = "rename table person to member\nrename column member.bio to about\n";
+    assert!(renamed.starts_with(wanted), "{renamed}");
+    let dropped = steps(&["--rename", "person=member", "--drop", "MEMBER.bio"]);
+    assert!(dropped.contains("drop column member.bio\nadd column member {"), "{dropped}");
+    let kept = steps(&["--rename", "person=member", "--keep", "member.bio", "--drop-columns"]);
+    assert!(!kept.contains("drop column"), "{kept}");
+    for (flags, code, sentence) in [
+        (["--rename", "person=user"], 1, "'person' cannot be renamed to 'user'"),
+        (["--rename", "person"], 2, "expected OLD=NEW, such as member.bio=about"),
+        (["--drop", "member.bio"], 1, "'member.bio' cannot be dropped or kept"),
+        (["--keep", "members"], 1, "'members' cannot be dropped or kept"),
+    ] {
+        program.fails(code, sentence, &[&diff[..], &["--print"], &flags].concat());
+    }
+    program.ok(&[&diff[..], &renames].concat());
+    program.ok(&["migrate", "up", "app.db"]);
+    let found = program.ok(&["query", "app.db", "SELECT * FROM member", "--format", "csv"]);
+    assert_eq!(found, "id,about,fax\n1,an analyst,1\n");
+}

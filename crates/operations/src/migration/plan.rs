@@ -1,24 +1,12 @@
 //! The steps that lead from a database to a model.
 
+use super::plan_options::{Drops, PlanOptions, PossibleRename};
 use super::step::{MigrationStep, find, simulate};
 use super::text::index_step;
 use bobak_core::check::CheckExpression;
 use bobak_core::{ColumnSchema, Error, ErrorKind, Result, TableSchema};
 use std::fmt;
 use std::sync::Arc;
-
-/// What a [plan](MigrationPlan) may drop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Drops {
-    /// Nothing. What the model does not have is listed in [`MigrationPlan::kept`].
-    #[default]
-    Nothing,
-    /// Columns and indexes of the model's tables.
-    Columns,
-    /// Also the tables that the model does not have.
-    Tables,
-}
 
 /// The steps that lead from a database to a model, in order. Its `Display` is a line for each, as in a
 /// migration's file.
@@ -32,6 +20,9 @@ pub struct MigrationPlan {
     /// What the database has and the model has not, and what is kept since the plan may not drop it: a
     /// sentence for each.
     pub kept: Vec<String>,
+    /// What may be renamed, and is added here and kept or dropped there. `bobak migrate diff` asks; a program says
+    /// it by an attribute of the record or by [`PlanOptions`].
+    pub possible_renames: Vec<PossibleRename>,
 }
 
 impl fmt::Display for MigrationPlan {
@@ -44,19 +35,22 @@ impl fmt::Display for MigrationPlan {
 ///
 /// A table or column that is renamed in the model (see
 /// [`TableSchemaBuilder::renamed_from`](bobak_core::TableSchemaBuilder::renamed_from)) is renamed in the
-/// database if it has the former name and not the new one.
+/// database if it has the former name and not the new one. `options` may be [`Drops`] alone.
 ///
 /// # Errors
-/// `Unsupported` if the key of a table differs; `Schema` for a model that is not consistent.
+/// `Unsupported` if the key of a table differs; `Schema` for a model that is not consistent, or options that name
+/// what is not there.
 pub fn plan(
     model: &[Arc<TableSchema>],
     stored: &[TableSchema],
-    drops: Drops,
+    options: impl Into<PlanOptions>,
 ) -> Result<MigrationPlan> {
     let own = |table: &&TableSchema| table.name() != super::ledger::LEDGER;
     let tables: Vec<_> = stored.iter().filter(own).cloned().collect();
-    let mut planner = Planner { before: Vec::new(), tables, plan: MigrationPlan::default(), drops };
+    let (plan, options) = (MigrationPlan::default(), options.into());
+    let mut planner = Planner { before: Vec::new(), tables, plan, options };
     planner.rename_tables(model)?;
+    planner.find_renamed_tables(model);
     for table in in_order(model) {
         match find(&planner.tables, table.name()) {
             Err(_) => planner.push(MigrationStep::CreateTable(table))?,
@@ -64,7 +58,8 @@ pub fn plan(
         }
     }
     planner.drop_tables(model)?;
-    let Planner { before, mut plan, .. } = planner;
+    let Planner { before, mut plan, options, .. } = planner;
+    options.check(|from, to| plan.steps.iter().any(|step| step.is_rename(from, to)))?;
     let undo = plan.steps.iter().zip(&before).rev();
     plan.undo = undo.map(|(step, before)| step.inverse(before)).collect();
     Ok(plan)
@@ -75,7 +70,7 @@ struct Planner {
     before: Vec<Vec<TableSchema>>,
     tables: Vec<TableSchema>,
     plan: MigrationPlan,
-    drops: Drops,
+    options: PlanOptions,
 }
 
 impl Planner {
@@ -92,7 +87,9 @@ impl Planner {
 
     fn rename_tables(&mut self, model: &[Arc<TableSchema>]) -> Result<()> {
         for table in model {
-            let Some(former) = table.former_name() else { continue };
+            let former = self.options.former_table(table.name()).map(str::to_owned);
+            let former = former.as_deref().or_else(|| table.former_name());
+            let Some(former) = former else { continue };
             let is_wanted = model.iter().any(|other| other.name().eq_ignore_ascii_case(former));
             if !is_wanted
                 && find(&self.tables, former).is_ok()
@@ -106,13 +103,11 @@ impl Planner {
     }
 
     fn drop_tables(&mut self, model: &[Arc<TableSchema>]) -> Result<()> {
-        let is_extra = |table: &&TableSchema| {
-            model.iter().all(|wanted| !wanted.name().eq_ignore_ascii_case(table.name()))
-        };
-        let extra: Vec<_> = self.tables.iter().filter(is_extra).cloned().map(Arc::new).collect();
+        let extra: Vec<_> = self.extra_tables(model).cloned().map(Arc::new).collect();
         // Children before their parents.
         for table in in_order(&extra).into_iter().rev() {
-            if self.drops == Drops::Tables {
+            let by_default = self.options.drops == Drops::Tables;
+            if self.options.drops_name(table.name(), by_default) {
                 self.push(MigrationStep::DropTable(table.name().to_owned()))?;
             } else {
                 self.plan.kept.push(format!("table {} is not in the model", table.name()));
@@ -121,9 +116,60 @@ impl Planner {
         Ok(())
     }
 
+    /// The tables that the model does not have.
+    fn extra_tables(&self, model: &[Arc<TableSchema>]) -> impl Iterator<Item = &TableSchema> {
+        let is_extra = move |table: &&TableSchema| {
+            model.iter().all(|wanted| !wanted.name().eq_ignore_ascii_case(table.name()))
+        };
+        self.tables.iter().filter(is_extra)
+    }
+
+    /// Notes the tables that may have new names.
+    fn find_renamed_tables(&mut self, model: &[Arc<TableSchema>]) {
+        // More than half of the columns of the smaller table are in the other one.
+        let is_similar = |table: &TableSchema, other: &TableSchema| {
+            let is_common = |column: &&ColumnSchema| {
+                let found = table.column(&column.name).ok();
+                let found = found.and_then(|place| table.columns().get(place));
+                found.is_some_and(|found| found.ty == column.ty)
+            };
+            let common = other.columns().iter().filter(is_common).count();
+            2 * common > table.columns().len().min(other.columns().len())
+        };
+        let mut renames = Vec::new();
+        for wanted in model.iter().filter(|wanted| find(&self.tables, wanted.name()).is_err()) {
+            for stored in self.extra_tables(model) {
+                let is_open = !self.options.is_settled(stored.name());
+                if is_open && is_similar(stored, wanted) {
+                    let (from, to) = (stored.name().to_owned(), wanted.name().to_owned());
+                    renames.push(PossibleRename { table: None, from, to });
+                }
+            }
+        }
+        self.plan.possible_renames.append(&mut renames);
+    }
+
+    /// Notes the columns that may have new names.
+    fn find_renamed_columns(&mut self, wanted: &TableSchema) -> Result<()> {
+        let stored = self.stored(wanted)?;
+        for added in wanted.columns().iter().filter(|to| stored.column(&to.name).is_err()) {
+            for column in stored.columns().iter().filter(|from| wanted.column(&from.name).is_err())
+            {
+                let table = Some(wanted.name().to_owned());
+                let (from, to) = (column.name.to_string(), added.name.to_string());
+                let rename = PossibleRename { table, from, to };
+                if column.ty == added.ty && !self.options.is_settled(&rename.name()) {
+                    self.plan.possible_renames.push(rename);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Changes a table that is there.
     fn adapt(&mut self, wanted: &Arc<TableSchema>) -> Result<()> {
         self.rename_columns(wanted)?;
+        self.find_renamed_columns(wanted)?;
         self.check_key(wanted)?;
         self.check_foreign_keys(wanted)?;
         self.drop_indexes(wanted)?;
@@ -140,7 +186,9 @@ impl Planner {
 
     fn rename_columns(&mut self, wanted: &TableSchema) -> Result<()> {
         for (place, column) in wanted.columns().iter().enumerate() {
-            let Some(former) = wanted.former_column_name(place) else { continue };
+            let former = self.options.former_column(wanted.name(), &column.name).map(str::to_owned);
+            let former = former.as_deref().or_else(|| wanted.former_column_name(place));
+            let Some(former) = former else { continue };
             let stored = self.stored(wanted)?;
             if wanted.column(former).is_err()
                 && stored.column(former).is_ok()
@@ -160,7 +208,8 @@ impl Planner {
                 continue;
             }
             let table = wanted.name().to_owned();
-            if self.drops == Drops::Nothing {
+            let by_default = self.options.drops != Drops::Nothing;
+            if !self.options.drops_name(&format!("{table}.{}", column.name), by_default) {
                 let is_required = !column.nullable && column.default.is_none();
                 let note = if is_required { ", and inserts must set it" } else { "" };
                 let name = &column.name;
@@ -211,7 +260,7 @@ impl Planner {
             match is_wanted {
                 _ if is_rule => {}
                 Some(true) => {}
-                None if self.drops == Drops::Nothing => {
+                None if self.options.drops == Drops::Nothing => {
                     self.plan.kept.push(format!("index {name} of {table} is not in the model"));
                 }
                 _ => self.push(MigrationStep::DropIndex { table, name })?,

@@ -108,6 +108,16 @@ impl MigrationStep {
         matches!(self, Self::DropTable(_) | Self::DropColumn { .. })
     }
 
+    /// Whether the step renames this table, or this `table.column`.
+    pub(super) fn is_rename(&self, name: &str, new: &str) -> bool {
+        let (full, to) = match self {
+            Self::RenameTable { from, to } => (from.clone(), to),
+            Self::RenameColumn { table, from, to } => (format!("{table}.{from}"), to),
+            _ => return false,
+        };
+        full.eq_ignore_ascii_case(name) && to.eq_ignore_ascii_case(new)
+    }
+
     /// The table that the step changes, under its name before it.
     #[must_use]
     pub fn table(&self) -> Option<&str> {
