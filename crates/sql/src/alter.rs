@@ -139,13 +139,13 @@ pub(crate) fn renamed_columns(alteration: &TableAlteration) -> Vec<(String, Stri
 }
 
 /// A column whose rules change in PostgreSQL; it has its new name already.
-struct ColumnChange<'a> {
-    alteration: &'a TableAlteration,
+pub(crate) struct ColumnChange<'a> {
+    pub(crate) alteration: &'a TableAlteration,
     names: &'a ConstraintNames,
     stored: &'a ColumnSchema,
-    before: &'a ColumnSchema,
-    after: &'a ColumnSchema,
-    texts: Vec<String>,
+    pub(crate) before: &'a ColumnSchema,
+    pub(crate) after: &'a ColumnSchema,
+    pub(crate) texts: Vec<String>,
 }
 
 fn change_column(
@@ -157,17 +157,52 @@ fn change_column(
     if !alteration.changes_column(new) {
         return Ok(Vec::new());
     }
-    let stored = alteration.from().column_at(old)?;
-    let (before, after) = (alteration.renamed().column_at(old)?, alteration.to().column_at(new)?);
-    let texts = Vec::new();
-    let mut change = ColumnChange { alteration, names, stored, before, after, texts };
+    let mut change = ColumnChange::of(alteration, names, old, new)?;
     change.drop_constraints()?;
     change.change()?;
     change.add_constraints()?;
     Ok(change.texts)
 }
 
-impl ColumnChange<'_> {
+impl<'a> ColumnChange<'a> {
+    /// The change of a kept column.
+    pub(crate) fn of(
+        alteration: &'a TableAlteration,
+        names: &'a ConstraintNames,
+        old: usize,
+        new: usize,
+    ) -> Result<Self> {
+        let stored = alteration.from().column_at(old)?;
+        let (before, after) =
+            (alteration.renamed().column_at(old)?, alteration.to().column_at(new)?);
+        Ok(Self { alteration, names, stored, before, after, texts: Vec::new() })
+    }
+
+    /// Whether the column gets another SQL type, for which the server may write all rows again.
+    pub(crate) fn changes_type(&self) -> bool {
+        let ty = |column: &ColumnSchema| crate::schema::typed(Dialect::Postgres, column);
+        ty(self.before) != ty(self.after)
+    }
+
+    pub(crate) fn adds_check(&self) -> bool {
+        self.after.check.is_some() && self.is_checked_otherwise()
+    }
+
+    pub(crate) fn adds_reference(&self) -> bool {
+        self.after.reference.is_some() && self.before.reference != self.after.reference
+    }
+
+    pub(crate) fn push_check(&self, writer: &mut Writer<'_>) {
+        push_check(writer, self.alteration.to(), self.after);
+    }
+
+    pub(crate) fn push_reference(&self, writer: &mut Writer<'_>) {
+        let Some(reference) = &self.after.reference else { return };
+        writer.raw(" FOREIGN KEY (").name(&self.after.name).raw(") REFERENCES ");
+        writer.name(&reference.table).raw("(").name(&reference.column).raw(")");
+        push_actions(writer, reference.on_delete, reference.on_update, reference.deferred);
+    }
+
     fn alter(&mut self, write: impl FnOnce(&mut Writer<'_>)) -> Result<()> {
         let mut writer = Writer::new(Dialect::Postgres);
         writer.raw("ALTER TABLE ").name(self.alteration.to().name());
@@ -186,7 +221,7 @@ impl ColumnChange<'_> {
         rule(renamed, self.before) != rule(to, self.after)
     }
 
-    fn drop_constraints(&mut self) -> Result<()> {
+    pub(crate) fn drop_constraints(&mut self) -> Result<()> {
         let (names, stored) = (self.names, self.stored);
         let mut dropped = Vec::new();
         if self.before.reference != self.after.reference {
@@ -203,14 +238,14 @@ impl ColumnChange<'_> {
     }
 
     /// The type, the default and NOT NULL.
-    fn change(&mut self) -> Result<()> {
+    pub(crate) fn change(&mut self) -> Result<()> {
         let (before, after) = (self.before, self.after);
-        let ty = |column: &ColumnSchema| crate::schema::typed(Dialect::Postgres, column);
         let column = |writer: &mut Writer<'_>, rest: &str| {
             writer.raw(" ALTER COLUMN ").name(&after.name).raw(rest);
         };
-        if ty(before) != ty(after) {
-            self.alter(|writer| column(writer, &format!(" TYPE{}", ty(after))))?;
+        if self.changes_type() {
+            let ty = crate::schema::typed(Dialect::Postgres, after);
+            self.alter(|writer| column(writer, &format!(" TYPE{ty}")))?;
         }
         if before.default != after.default || before.default_sql != after.default_sql {
             let default = match after.default {
@@ -227,26 +262,21 @@ impl ColumnChange<'_> {
     }
 
     fn add_constraints(&mut self) -> Result<()> {
-        let (alteration, before, after) = (self.alteration, self.before, self.after);
-        if after.check.is_some() && self.is_checked_otherwise() {
-            self.alter(|writer| {
-                writer.raw(" ADD");
-                push_check(writer, alteration.to(), after);
-            })?;
+        type Rule<'a> = fn(&ColumnChange<'a>, &mut Writer<'_>);
+        let rules: [(bool, Rule<'a>); 2] =
+            [(self.adds_check(), Self::push_check), (self.adds_reference(), Self::push_reference)];
+        for (_, rule) in rules.into_iter().filter(|(is_added, _)| *is_added) {
+            let mut writer = Writer::new(Dialect::Postgres);
+            writer.raw("ALTER TABLE ").name(self.alteration.to().name()).raw(" ADD");
+            rule(self, &mut writer);
+            self.texts.push(writer.into_result()?);
         }
-        match &after.reference {
-            Some(reference) if before.reference != after.reference => self.alter(|writer| {
-                writer.raw(" ADD FOREIGN KEY (").name(&after.name).raw(") REFERENCES ");
-                writer.name(&reference.table).raw("(").name(&reference.column).raw(")");
-                push_actions(writer, reference.on_delete, reference.on_update, reference.deferred);
-            }),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 
 /// The comments of columns and indexes that no longer fit. Indexes' comments have columns' numbers.
-fn remarks(alteration: &TableAlteration, names: &ConstraintNames) -> Vec<String> {
+pub(crate) fn remarks(alteration: &TableAlteration, names: &ConstraintNames) -> Vec<String> {
     let (from, to) = (alteration.from(), alteration.to());
     let mut texts = Vec::new();
     for (old, new) in alteration.kept() {

@@ -27,6 +27,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod alter;
+mod alter_online;
 mod bulk;
 mod change;
 mod check;
@@ -55,6 +56,7 @@ mod write;
 mod writer;
 
 pub use alter::{alter_table, changed_columns, find_violations, sqlite_column};
+pub use alter_online::{OnlineRules, PENDING};
 pub use bobak_core::sql_token as token;
 pub use bulk::{
     BulkStatement, copy_in, delete_arrays, delete_by_arrays, exist_arrays, insert_arrays,

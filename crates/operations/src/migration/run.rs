@@ -5,7 +5,7 @@ use super::ledger::{self, Entry, MigrationProgress};
 use super::step::{Action, MigrationStep, find};
 use super::{convert, status};
 use bobak_core::engine::fallback::has_rows;
-use bobak_core::{Engine, Error, ErrorKind, Result, Session, TransactionControl};
+use bobak_core::{ColumnSchema, Engine, Error, ErrorKind, Result, Session, TransactionControl};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -107,7 +107,7 @@ fn run(
     };
     let session = engine.session()?;
     let runner = Runner { engine, session: &*session, migrations, migration, direction };
-    if builds_online(engine, steps) {
+    if runs_online(engine, steps)? {
         return waiting_for(&[ErrorKind::Busy], || runner.run_online(steps));
     }
     if engine.capabilities().implicit_ddl_commit {
@@ -130,11 +130,37 @@ fn run(
     }
 }
 
-/// Whether the steps build indexes on an engine that does so without blocking writers, outside transactions.
-fn builds_online(engine: &dyn Engine, steps: &[MigrationStep]) -> bool {
-    engine.name() == "postgres"
-        && !steps.is_empty()
-        && steps.iter().all(|step| matches!(step, MigrationStep::AddIndex { .. }))
+/// Whether the steps build indexes and add rules on an engine that does so without blocking writers, outside
+/// transactions.
+fn runs_online(engine: &dyn Engine, steps: &[MigrationStep]) -> Result<bool> {
+    if engine.name() != "postgres" || steps.is_empty() {
+        return Ok(false);
+    }
+    let tables = engine.tables()?;
+    let is_online = |step: &MigrationStep| match step {
+        MigrationStep::AddIndex { .. } => true,
+        MigrationStep::ChangeColumn { table, column } => {
+            let table = find(&tables, table).ok();
+            let place = table.and_then(|table| table.column(&column.name).ok());
+            let stored = table.and_then(|table| table.columns().get(place?));
+            stored.is_some_and(|stored| adds_rules(stored, column))
+        }
+        _ => false,
+    };
+    Ok(steps.iter().all(is_online))
+}
+
+/// Whether a column gets NOT NULL, a CHECK or a foreign key, and no other type.
+fn adds_rules(stored: &ColumnSchema, column: &ColumnSchema) -> bool {
+    let is_alike = stored.ty == column.ty
+        && stored.storage == column.storage
+        && stored.max_chars == column.max_chars
+        && stored.collation == column.collation;
+    let is_tighter = (stored.nullable && !column.nullable)
+        || (column.check.is_some() && stored.check != column.check)
+        || (column.reference.is_some() && stored.reference != column.reference);
+    // A killed process may have added them.
+    is_alike && (is_tighter || stored == column)
 }
 
 /// Begins a transaction that only one process has at a time.
@@ -201,7 +227,7 @@ impl Runner<'_> {
         self.note_end().map(|()| true)
     }
 
-    /// Builds the indexes that are not there, each by itself. Only the engine's lock keeps processes apart, because a
+    /// Builds the indexes and adds the rules that are not there, each by itself. Only the engine's lock keeps processes apart, because a
     /// transaction would keep the engine from finishing an index.
     fn run_online(&self, steps: &[MigrationStep]) -> Result<bool> {
         for (number, step) in steps.iter().enumerate() {

@@ -5,6 +5,7 @@
 mod double;
 mod fixtures;
 mod online_indexes;
+mod online_rules;
 mod rollback;
 mod sample;
 mod shop;

@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use crate::error::locate;
-use crate::schema::online_index;
+use crate::schema::online;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::{
@@ -10,7 +10,7 @@ use bobak_core::{
     Value, ValueRef, change_log,
 };
 use bobak_sql::{
-    TrackReason, existing_index, note_index_name, quote, substitute_index_name,
+    ConstraintNames, TrackReason, existing_index, note_index_name, quote, substitute_index_name,
     substitute_index_names,
 };
 use std::collections::HashSet;
@@ -25,7 +25,7 @@ pub(crate) fn run(
     changes: &[SchemaChange],
 ) -> Result<()> {
     changes.iter().try_for_each(|change| check(table_of(change)?))?;
-    if online_index::run(state, connection, changes)? {
+    if online::run(state, connection, changes)? {
         return Ok(());
     }
     let own = !state.open;
@@ -142,11 +142,25 @@ fn add_indexes(
     Ok(all)
 }
 
-pub(super) fn alter_table(
+/// A change of the table that is stored, and the names that it meets.
+pub(super) struct PreparedChange {
+    pub(super) alteration: TableAlteration,
+    pub(super) names: ConstraintNames,
+    taken: HashSet<String>,
+}
+
+impl PreparedChange {
+    /// The statements for the new indexes.
+    pub(super) fn index_statements(&self) -> Result<Vec<String>> {
+        add_indexes(self.alteration.to(), &self.alteration.added_indexes(), &self.taken)
+    }
+}
+
+pub(super) fn prepare(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
     alteration: &TableAlteration,
-) -> Result<Vec<String>> {
+) -> Result<PreparedChange> {
     let (table, log) = stored(state, connection, alteration.from())?;
     let alteration = alteration.for_stored(&table)?;
     let from = alteration.from();
@@ -157,8 +171,18 @@ pub(super) fn alter_table(
         return Err(error.in_table(alteration.to().name().to_owned()));
     }
     let names = crate::schema::catalog::constraint_names(state, connection, from)?;
-    let mut all = bobak_sql::alter_table(SQL, &alteration, &names)?;
-    all.extend(add_indexes(alteration.to(), &alteration.added_indexes(), &taken)?);
+    Ok(PreparedChange { alteration, names, taken })
+}
+
+fn alter_table(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    alteration: &TableAlteration,
+) -> Result<Vec<String>> {
+    let change = prepare(state, connection, alteration)?;
+    let mut all = online::drop_unvalidated(state, connection, change.alteration.from())?;
+    all.extend(bobak_sql::alter_table(SQL, &change.alteration, &change.names)?);
+    all.extend(change.index_statements()?);
     Ok(all)
 }
 

@@ -41,14 +41,14 @@ const LINKS: &str = "SELECT k.conrelid::int8, k.oid::int8, u.own::int8, r.relnam
     JOIN pg_class r ON r.oid = k.confrelid \
     CROSS JOIN unnest(k.conkey, k.confkey) WITH ORDINALITY AS u (own, other, at) \
     JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.other \
-    WHERE k.contype = 'f' AND r.relnamespace = \
+    WHERE k.contype = 'f' AND left(k.conname::text, 14) <> 'bobak_pending_' AND r.relnamespace = \
     (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) ORDER BY k.oid, u.at";
 
 const CONSTRAINTS: &str = "SELECT t.relname::text, k.contype::text, k.conname::text, \
     (SELECT string_agg(a.attname::text, chr(1) ORDER BY a.attname::text COLLATE \"C\") FROM pg_attribute a \
     WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)) \
     FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid \
-    WHERE k.contype IN ('c', 'f') AND t.relnamespace = \
+    WHERE k.contype IN ('c', 'f') AND left(k.conname::text, 14) <> 'bobak_pending_' AND t.relnamespace = \
     (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
 
 const INDEX_NAMES: &str = "SELECT t.relname::text, n.relname::text, \

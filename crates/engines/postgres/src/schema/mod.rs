@@ -3,4 +3,4 @@
 pub(crate) mod alter;
 pub(crate) mod catalog;
 pub(crate) mod details;
-mod online_index;
+mod online;
