@@ -51,6 +51,7 @@ mod rows;
 pub mod rules;
 pub mod schema;
 mod shape;
+mod soft_delete;
 mod sql;
 mod subqueries;
 mod table;
@@ -62,7 +63,7 @@ mod write_queue;
 pub use batch::{Batch, BatchOptions};
 pub use bobak_core::{
     Column, DynRow, Error, ErrorKind, Field, Filter, FromRow, Interrupt, Query, Record, Result,
-    Row, RowLock, Value, ValueRef, count,
+    Row, RowLock, SoftDelete, Value, ValueRef, count,
 };
 pub use bobak_derive::{Field, FromRow, Record, Shape, migrations};
 #[doc(inline)]
@@ -186,8 +187,8 @@ pub mod engine {
 pub mod prelude {
     pub use crate::types::{Currency, Date, DateTime, Json, Time, Timestamp, Uuid};
     pub use crate::{
-        Batch, BatchOptions, Db, DynRow, Error, ErrorKind, Field, FromRow, Query, Record, Table,
-        Transaction, Value, count,
+        Batch, BatchOptions, Db, DynRow, Error, ErrorKind, Field, FromRow, Query, Record,
+        SoftDelete, Table, Transaction, Value, count,
     };
 }
 

@@ -45,6 +45,7 @@ mod rule_violation;
 pub mod rules;
 mod schema;
 pub mod settings;
+mod soft_delete;
 pub mod sql_expression;
 pub mod sql_token;
 mod sum;
@@ -102,6 +103,7 @@ pub use schema::{
     OnDelete, OnUpdate, PartialInsert, Reference, SchemaDetails, SchemaLoss, TableSchema,
     TableSchemaBuilder,
 };
+pub use soft_delete::SoftDelete;
 pub use sum::Sum;
 pub use types::{
     Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid, is_json, stored_literal,

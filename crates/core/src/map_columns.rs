@@ -34,6 +34,25 @@ impl Condition {
         }
         self
     }
+
+    /// Whether the condition names a column. Subqueries do not count, which are over other tables.
+    #[must_use]
+    pub fn names_column(&self, wanted: usize) -> bool {
+        match self {
+            Self::Compare { column, .. }
+            | Self::In { column, .. }
+            | Self::InQuery { column, .. }
+            | Self::Like { column, .. }
+            | Self::LikeEscape { column, .. }
+            | Self::Contains { column, .. }
+            | Self::EndsWith { column, .. }
+            | Self::StartsWith { column, .. }
+            | Self::IsNull { column } => *column == wanted,
+            Self::CompareColumns { left, right, .. } => *left == wanted || *right == wanted,
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(|p| p.names_column(wanted)),
+            Self::Not(part) => part.names_column(wanted),
+        }
+    }
 }
 
 impl Expr {

@@ -10,7 +10,7 @@ use crate::shape::{Page, PageRequest, Shape};
 use crate::write_queue::{OnDrop, Ticket, WriteQueue};
 use bobak_core::{
     Assignment, Error, Filter, FromRow, Outcome, Query, Record, Result, Selection, SelectionPart,
-    Verb,
+    SoftDelete, Timestamp, Verb,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -235,6 +235,31 @@ impl<T: Record> AsyncTable<T> {
     /// Deletes every record that matches the filter: see [`Table::delete_where`].
     pub fn delete_where(&self, filter: Filter<T>) -> DbFuture<Result<u64>> {
         self.write(move |table| table.delete_where(filter))
+    }
+
+    /// Restores the deleted record with this key; `false` if there is none: see [`Table::restore`].
+    pub fn restore(&self, key: impl Into<T::Key>) -> DbFuture<Result<bool>>
+    where
+        T: SoftDelete<Key: Send>,
+    {
+        let key = key.into();
+        self.write(move |table| table.restore(key))
+    }
+
+    /// Restores every deleted record that matches the filter: see [`Table::restore_where`].
+    pub fn restore_where(&self, filter: Filter<T>) -> DbFuture<Result<u64>>
+    where
+        T: SoftDelete,
+    {
+        self.write(move |table| table.restore_where(filter))
+    }
+
+    /// Removes the records for good that were deleted before a time: see [`Table::purge`].
+    pub fn purge(&self, before: Timestamp) -> DbFuture<Result<u64>>
+    where
+        T: SoftDelete,
+    {
+        self.write(move |table| table.purge(before))
     }
 
     /// Deletes every record: see [`Table::delete_all`].

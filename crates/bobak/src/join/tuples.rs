@@ -153,20 +153,23 @@ fn condition_of(join: &Join, index: usize) -> Vec<Condition> {
         JoinCondition::Row(table, condition) if *table == index && !is_left(index) => {
             Some(condition.clone())
         }
-        // Only rows with a linked row that matches: fewer are read.
-        JoinCondition::Row(table, condition) if index == 0 && !is_left(*table) => {
-            let linked = join.tables.get(*table)?;
-            let link = linked.link.as_ref().filter(|link| link.from.table == 0)?;
-            let query = SubQuery {
-                table: Arc::clone(&linked.table),
-                column: link.to,
-                condition: Some(condition.clone()),
-            };
-            Some(Condition::InQuery { column: link.from.column, query: Box::new(query) })
-        }
         _ => None,
     };
-    join.filters.iter().filter_map(own).collect()
+    let own = join.filters.iter().filter_map(own);
+    // Only rows with a linked row that matches: fewer are read.
+    let linked = join.tables.iter().enumerate().filter(|(table, _)| index == 0 && !is_left(*table));
+    let linked = linked.filter_map(|(table, linked)| {
+        let link = linked.link.as_ref().filter(|link| link.from.table == 0)?;
+        let mut conditions = condition_of(join, table);
+        if conditions.is_empty() {
+            return None;
+        }
+        conditions.extend(link.condition.clone());
+        let condition = Some(Condition::And(conditions));
+        let query = SubQuery { table: Arc::clone(&linked.table), column: link.to, condition };
+        Some(Condition::InQuery { column: link.from.column, query: Box::new(query) })
+    });
+    own.chain(linked).collect()
 }
 
 /// The columns of a table that a join reads.

@@ -54,7 +54,11 @@ fn reads_rows(rules: &TableRules, run: &Run<'_>) -> bool {
 fn check(runs: &[(Run<'_>, Option<Arc<TableRules>>)], on_error: OnError) -> Result<CheckedBatch> {
     let mut checked = CheckedBatch::default();
     for (run, rules) in runs {
-        let (table, verb, fields) = (run.table, run.verb, run.fields);
+        let (table, verb) = (run.table, run.verb);
+        let fields = match rules {
+            Some(rules) => rules.written_fields(table, verb, run.fields)?,
+            None => run.fields,
+        };
         let rules = rules.as_ref().filter(|_| verb != Verb::Delete);
         for (number, row) in (run.first..).zip(run.iter()) {
             let mut values: Vec<Value<'_>> =

@@ -46,6 +46,11 @@ impl EngineRules {
         self.records.is_empty()
     }
 
+    /// Whether rows of a record stay when they are deleted.
+    pub fn hides_rows(&self) -> bool {
+        self.records.iter().any(|record| record.rules.deleted_at.is_some())
+    }
+
     /// The rules of a table, by its name, as the caller describes it.
     pub fn of(&self, table: &TableSchema) -> Option<Arc<TableRules>> {
         if let Some(known) =

@@ -3,6 +3,7 @@
 use super::hooks::{HookPoint, HookRows};
 use super::row_writes::{borrowed, merged};
 use super::rule_session::RuleSession;
+use super::soft_delete::{is_live, not_found};
 use super::table_rules::{TableRules, set_columns};
 use bobak_core::engine::fallback::conflicting_row;
 use bobak_core::{
@@ -18,8 +19,10 @@ impl RuleSession<'_> {
     pub(super) fn write_hooked(&self, rules: &TableRules, write: &Write<'_>) -> Result<Outcome> {
         let table = write.table;
         rules.check_description(table)?;
+        let hidden_by = self.hidden_by(rules, table)?;
         if write.verb == Verb::Delete {
-            return match self.stored(table, write.values)? {
+            let old = self.stored(table, write.values)?;
+            return match old.filter(|old| is_live(hidden_by, old)) {
                 Some(old) => self.delete_hooked(rules, write, &old),
                 None => Ok(Outcome::Changed(0)),
             };
@@ -29,6 +32,7 @@ impl RuleSession<'_> {
         let write = Write { values: &values, ..*write };
         match write.verb {
             Verb::Update => match self.stored(table, &key_of(table, &values))? {
+                Some(old) if !is_live(hidden_by, &old) => Err(not_found(table)),
                 Some(old) => self.update_hooked(rules, &write, &old),
                 None => self.inner()?.write(&write),
             },
@@ -139,7 +143,7 @@ impl RuleSession<'_> {
         let record = rules.record_values(old).unwrap_or_default();
         let rows = HookRows { old: &[], new: &record };
         self.run_hooks(rules, HookPoint::BeforeDelete, rows)?;
-        let outcome = self.inner()?.write(write)?;
+        let outcome = self.delete_row(rules, write)?;
         self.run_hooks(rules, HookPoint::AfterDelete, rows)?;
         Ok(outcome)
     }

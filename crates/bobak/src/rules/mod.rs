@@ -6,7 +6,7 @@
 //! (backups, copies, replicas) are not checked.
 
 // A layer in front of each engine that keeps a record with rules: `rule_engine` and `rule_session` see every write,
-// `table_rules` normalizes and validates values, `row_writes` and `batches` do so for rows.
+// `soft_delete` hides deleted rows, `table_rules` normalizes and validates values, `row_writes` and `batches` do so for rows.
 
 mod batches;
 mod engine_rules;
@@ -16,6 +16,7 @@ mod hooks;
 mod row_writes;
 mod rule_engine;
 mod rule_session;
+mod soft_delete;
 mod table_rules;
 
 pub(crate) use engine_rules::{EngineRules, RecordRules};

@@ -1,6 +1,7 @@
 //! Writes of single rows.
 
 use super::rule_session::RuleSession;
+use super::soft_delete::{is_live, not_found};
 use super::table_rules::{TableRules, set_columns};
 use bobak_core::engine::fallback::conflicting_row;
 use bobak_core::{Outcome, Result, Value, Verb, Write};
@@ -8,11 +9,17 @@ use bobak_core::{Outcome, Result, Value, Verb, Write};
 impl RuleSession<'_> {
     /// Normalizes, validates and writes a row.
     pub(super) fn write_row(&self, rules: &TableRules, write: &Write<'_>) -> Result<Outcome> {
+        let hidden_by = self.hidden_by(rules, write.table)?;
+        let fields = match hidden_by {
+            Some(_) => rules.written_fields(write.table, write.verb, write.fields)?,
+            None => write.fields,
+        };
+        let write = &Write { fields, ..*write };
         if rules.has_hooks(write.verb) {
             return self.atomically(|| self.write_hooked(rules, write));
         }
         if write.verb == Verb::Delete {
-            return self.inner()?.write(write);
+            return self.delete_row(rules, write);
         }
         let mut values = borrowed(write.values);
         if rules.needs_transaction(write) {
@@ -32,7 +39,11 @@ impl RuleSession<'_> {
             }
             _ => conflicting_row(&**self.inner()?, write),
         };
+        let hidden_by = self.hidden_by(rules, write.table)?;
         let row = match stored? {
+            Some(stored) if write.verb == Verb::Update && !is_live(hidden_by, &stored) => {
+                return Err(not_found(write.table));
+            }
             Some(stored) => merged(stored, write),
             None if write.verb == Verb::Update => return self.inner()?.write(write),
             None => write.values.iter().map(|value| value.clone().into_owned()).collect(),

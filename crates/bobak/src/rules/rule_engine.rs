@@ -3,6 +3,7 @@
 use super::engine_rules::EngineRules;
 use super::row_writes::borrowed;
 use super::rule_session::RuleSession;
+use super::soft_delete::get_live;
 use bobak_core::{
     Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Verb,
     Write,
@@ -38,10 +39,11 @@ impl EngineLayer for RuleEngine {
         if write.verb == Verb::Delete {
             return self.engine.write(write);
         }
+        let fields = rules.written_fields(write.table, write.verb, write.fields)?;
         // Without a transaction, so that the engine may commit it together with other writes.
         let mut values = borrowed(write.values);
         rules.apply(write, &mut values)?;
-        self.engine.write(&Write { values: &values, ..*write })
+        self.engine.write(&Write { values: &values, fields, ..*write })
     }
 
     fn get(
@@ -50,7 +52,9 @@ impl EngineLayer for RuleEngine {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        self.engine.get(table, key, row)
+        let rules = self.rules.of(table);
+        let hidden_by = rules.map_or(Ok(None), |rules| rules.deleted_at(table))?;
+        get_live(hidden_by, row, |row| self.engine.get(table, key, row))
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {

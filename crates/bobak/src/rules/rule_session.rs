@@ -19,9 +19,11 @@ type ReturnSlot<'e> = Arc<Mutex<Option<Box<dyn Session + 'e>>>>;
 pub(crate) struct RuleSession<'e> {
     /// `None` while a hook uses it.
     inner: RefCell<Option<Box<dyn Session + 'e>>>,
-    rules: &'e EngineRules,
+    pub(super) rules: &'e EngineRules,
     /// Whether the open transaction replays changes, which were checked when they were made.
     replays: Cell<bool>,
+    /// Whether deleted rows are being changed, which a condition has found.
+    pub(super) shows_deleted: Cell<bool>,
     /// How many hooks are running, each inside of the one before.
     pub(super) depth: usize,
     /// Where the inner session goes when a hook has ended.
@@ -31,7 +33,8 @@ pub(crate) struct RuleSession<'e> {
 impl<'e> RuleSession<'e> {
     pub(super) fn new(inner: Box<dyn Session + 'e>, rules: &'e EngineRules) -> Self {
         let (inner, replays) = (RefCell::new(Some(inner)), Cell::new(false));
-        Self { inner, rules, replays, depth: 0, return_to: None }
+        let shows_deleted = Cell::new(false);
+        Self { inner, rules, replays, shows_deleted, depth: 0, return_to: None }
     }
 
     /// The session of a hook. Dropping it returns the inner session.
@@ -68,13 +71,18 @@ impl<'e> RuleSession<'e> {
         if self.replays.get() { None } else { self.rules.of(table) }
     }
 
+    /// Whether changes are replayed: rows are then written and read as they are.
+    pub(super) fn is_replaying(&self) -> bool {
+        self.replays.get()
+    }
+
     /// Runs `work` in a transaction, or under a savepoint of the open one. An error undoes all of it.
     pub(super) fn atomically<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         atomically(self, "bobak_rules", work)
     }
 
     /// Updates many rows: at once if what is assigned says enough, else row by row.
-    fn update_many(
+    pub(super) fn update_many(
         &self,
         rules: &TableRules,
         change: &BulkChange<'_>,
@@ -118,18 +126,9 @@ macro_rules! delegate {
 
 impl Session for RuleSession<'_> {
     delegate! {
-        fn query(&self, source: &Source<'_>, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<()>;
-        fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool>;
         fn tables(&self) -> Result<Vec<TableSchema>>;
         fn views(&self) -> Result<Vec<TableSchema>>;
         fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
-        fn get(
-            &self,
-            table: &Arc<TableSchema>,
-            key: &[Value<'_>],
-            row: &mut dyn FnMut(&dyn Row) -> Result<()>
-        ) -> Result<bool>;
-        fn open(&self, source: &Source<'_>) -> Result<Cursor>;
         fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()>;
         fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64>;
         fn begin_reading(&self) -> Result<()>;
@@ -138,6 +137,31 @@ impl Session for RuleSession<'_> {
         fn schema_details(&self) -> Result<SchemaDetails>;
         fn side_effects(&self) -> Result<SideEffects>;
         fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()>;
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        self.live_source(source, |source| self.inner()?.query(source, row))
+    }
+
+    fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
+        self.inner()?.join(&*self.live_join(join)?, row)
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        self.live_source(source, |source| self.inner()?.open(source))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.get_live(table, key, row)
     }
 
     fn in_transaction(&self) -> bool {
@@ -174,10 +198,12 @@ impl Session for RuleSession<'_> {
     }
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
+        let condition = self.live_condition(change.condition)?;
+        let change = &BulkChange { condition: condition.as_deref(), ..*change };
         match (self.rules_of(change.table), change.assign) {
-            (Some(rules), Some(assign)) => self.update_many(&rules, change, assign),
-            (Some(rules), None) if rules.has_hooks(Verb::Delete) => fallback::change(self, change),
-            _ => self.inner()?.change(change),
+            (Some(rules), Some(assign)) => self.update_live(&rules, change, assign),
+            (Some(rules), None) => self.delete_many(&rules, change),
+            (None, _) => self.inner()?.change(change),
         }
     }
 

@@ -68,7 +68,17 @@ impl TableRules {
 
     /// Whether the write needs a transaction: to run hooks, or to read the stored row, of which it sets only some columns.
     pub fn needs_transaction(&self, write: &Write<'_>) -> bool {
-        self.has_hooks(write.verb) || (self.needs_whole_rows() && !is_whole(write))
+        let changes_live_row = matches!(write.verb, Verb::Update | Verb::Delete);
+        self.has_hooks(write.verb)
+            || (self.needs_whole_rows() && !is_whole(write))
+            || (changes_live_row && self.deletion().is_some())
+    }
+
+    /// The record's column with the time of the deletion, if it has one, and its index in the described table.
+    pub fn deletion(&self) -> Option<(&ColumnSchema, Option<usize>)> {
+        let place = self.record.rules.deleted_at?;
+        let column = self.record.schema.columns().get(place)?;
+        Some((column, self.columns.get(place).copied().flatten()))
     }
 
     /// Whether a write with this verb may run hooks.
@@ -158,6 +168,11 @@ impl TableRules {
         set: FieldSet,
         values: &mut [Value<'_>],
     ) -> Result<()> {
+        if let Some(column) = self.deleted_at(table)?
+            && let (true, Some(value)) = (set.contains(column), values.get_mut(column))
+        {
+            *value = Value::Null;
+        }
         for &(place, rules) in self.fields.iter().filter(|(place, _)| set.contains(*place)) {
             let (Some(value), Some(column)) = (values.get_mut(place), table.columns().get(place))
             else {

@@ -60,6 +60,8 @@ mod schema;
 mod scopes; // the rows of one tenant
 #[cfg(feature = "postgres")]
 mod sharded; // three PostgreSQL shards, one of them killed
+mod soft_delete; // rows that stay when they are deleted
+mod soft_delete_model; // random programs delete, restore and purge
 mod sql;
 mod sql_compare; // random SQL on every engine
 mod sql_types; // amounts, dates and times in SQL

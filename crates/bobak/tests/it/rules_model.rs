@@ -45,7 +45,7 @@ fn accept(_: &str) -> std::result::Result<(), String> {
 }
 
 /// An engine that a test passes on.
-struct Passed(Arc<dyn Engine>);
+pub struct Passed(pub Arc<dyn Engine>);
 
 impl EngineLayer for Passed {
     fn inner(&self) -> &dyn Engine {
@@ -135,10 +135,10 @@ fn check_part(part: &Part, violations: &mut Violations) {
 type Model = BTreeMap<i64, Part>;
 
 /// The same numbers for the same seed.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end

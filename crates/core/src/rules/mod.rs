@@ -24,6 +24,8 @@ pub struct Rules {
     pub fields: &'static [FieldRules],
     /// Checks the whole row, whose columns are those of the record's schema.
     pub record: Option<RecordValidator>,
+    /// The index of the column with the time of the [deletion](crate::SoftDelete); `None` if deletes remove rows.
+    pub deleted_at: Option<usize>,
 }
 
 /// The rules of one field, in the order in which they apply to its value.
@@ -71,12 +73,12 @@ pub enum FieldRule {
 
 impl Rules {
     /// No rules.
-    pub const NONE: Self = Self { fields: &[], record: None };
+    pub const NONE: Self = Self { fields: &[], record: None, deleted_at: None };
 
     /// Whether there are no rules.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.fields.is_empty() && self.record.is_none()
+        self.fields.is_empty() && self.record.is_none() && self.deleted_at.is_none()
     }
 
     /// Checks the rules themselves, when the record is registered.

@@ -121,6 +121,11 @@ impl<'a> RecordAst<'a> {
         self.key.iter().filter_map(|&place| self.columns.get(place))
     }
 
+    /// The column with the time of the deletion, and its place.
+    pub fn deleted_at(&self) -> Option<(usize, &FieldAst<'a>)> {
+        self.places().find(|(_, column)| column.attrs.deleted_at.is_some())
+    }
+
     /// The name of a reference's relation: the field's constant without `_ID`, or with `_REF` if that is no other name.
     pub fn relation(&self, column: &FieldAst<'_>) -> Ident {
         let name = column.constant.to_string();

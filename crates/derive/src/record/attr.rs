@@ -55,6 +55,7 @@ pub struct FieldAttrs {
     pub index: Option<At<()>>,
     pub default: Option<At<Default>>,
     pub roles: Vec<At<FieldRole>>,
+    pub deleted_at: Option<At<()>>,
     pub skip: Option<At<()>>,
     /// A variant of `Collation`.
     pub collation: Option<At<&'static str>>,
@@ -110,6 +111,7 @@ const ON_FIELD: &[&str] = &[
     "created_at",
     "modified_at",
     "version",
+    "deleted_at",
     "skip",
     "collation",
     "check",
@@ -287,6 +289,7 @@ impl FieldAttrs {
             "created_at" => self.role(FieldRole::CreatedAt, item, errors),
             "modified_at" => self.role(FieldRole::ModifiedAt, item, errors),
             "version" => self.role(FieldRole::Version, item, errors),
+            "deleted_at" => self.deleted_at = Some(item.flag(errors)),
             "skip" => self.skip = Some(item.flag(errors)),
             "collation" => self.collation = item.one_of(COLLATIONS, errors),
             "check" => self.check = item.name(r#"check = "amount >= 0""#, errors),

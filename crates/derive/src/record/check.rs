@@ -23,6 +23,7 @@ pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
     check_indexes(table, errors);
     check_foreign_keys(table, errors);
     check_roles(table, errors);
+    check_deletion(table, errors);
     for skipped in &table.skipped {
         for item in skipped.attrs.all.iter().filter(|item| item.name != "skip") {
             let message = format!("a skipped field is not stored: remove `{}`", item.name);
@@ -165,6 +166,26 @@ fn check_roles(table: &RecordAst<'_>, errors: &mut Errors) {
                 let message = format!("`{word}` belongs on {wanted}: change the field's type");
                 errors.at(column.ty, message);
             }
+        }
+    }
+}
+
+/// Only the compiler knows that the field is an `Option<Timestamp>`: the constant of `SoftDelete` has that type.
+fn check_deletion(table: &RecordAst<'_>, errors: &mut Errors) {
+    let marked = table.columns.iter().filter_map(|c| Some((c, c.attrs.deleted_at.as_ref()?)));
+    for (number, (column, deleted_at)) in marked.enumerate() {
+        let attrs = &column.attrs;
+        if number > 0 {
+            errors.at(&deleted_at.at, "a record has only one `deleted_at`: remove this one");
+        } else if table.view {
+            errors.at(&deleted_at.at, "rows of a view are not deleted: remove `deleted_at`");
+        } else if attrs.key.is_some() || attrs.default.is_some() || attrs.references.is_some() {
+            let message =
+                "Bobak sets this field: `deleted_at` goes with no key, default or reference";
+            errors.at(&deleted_at.at, message);
+        } else if column.shape.optional == Some(false) {
+            let message = "`deleted_at` belongs on an Option<Timestamp>: change the field's type";
+            errors.at(column.ty, message);
         }
     }
 }

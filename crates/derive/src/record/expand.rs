@@ -19,7 +19,7 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
     let (values, encode, from_row) = (values(table), encode(table), from_row(table));
     let (read, read_from, set_written) = (read(table), read_from(table), set_written(table));
     let assertions = assertions(table);
-    let rules = rules::expand(table);
+    let (rules, soft_delete) = (rules::expand(table), rules::soft_delete(table));
     quote! {
         #[allow(dead_code, deprecated, unused_qualifications)]
         const _: () = {
@@ -40,6 +40,7 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
                 #read_from
                 #set_written
             }
+            #soft_delete
             #from_row
             #assertions
         };

@@ -110,7 +110,7 @@ pub fn check(column: &FieldAst<'_>, is_key: bool, errors: &mut Errors) {
         if is_key && rule.value.is_normalizer() {
             errors.at(&rule.at, "a key finds its row as it is: remove the normalizer");
         }
-        if !column.attrs.roles.is_empty() {
+        if !column.attrs.roles.is_empty() || column.attrs.deleted_at.is_some() {
             errors.at(&rule.at, "Bobak fills this field: remove the rule");
         }
     }
@@ -128,9 +128,14 @@ pub fn expand(table: &RecordAst<'_>) -> Option<TokenStream> {
             quote!(__bobak::rules::FieldRules { column: #place, rules: &[#(#rules),*] })
         })
         .collect();
-    if fields.is_empty() && table.validators.is_empty() {
+    let deleted_at = table.deleted_at().map(|(place, _)| place);
+    if fields.is_empty() && table.validators.is_empty() && deleted_at.is_none() {
         return None;
     }
+    let deleted_at = match deleted_at {
+        Some(place) => quote!(::core::option::Option::Some(#place)),
+        None => quote!(::core::option::Option::None),
+    };
     let ident = table.ident;
     let calls = table.validators.iter().map(|path| {
         quote_spanned!(path.span()=> |record: &#ident, violations| #path(record, violations))
@@ -148,8 +153,11 @@ pub fn expand(table: &RecordAst<'_>) -> Option<TokenStream> {
         // A path is called in a closure, so that `&String` becomes the `&str` of a validator.
         #[allow(clippy::redundant_closure)]
         fn rules() -> &'static __bobak::rules::Rules {
-            static RULES: __bobak::rules::Rules =
-                __bobak::rules::Rules { fields: &[#(#fields),*], record: #record };
+            static RULES: __bobak::rules::Rules = __bobak::rules::Rules {
+                fields: &[#(#fields),*],
+                record: #record,
+                deleted_at: #deleted_at,
+            };
             &RULES
         }
     })
@@ -184,4 +192,17 @@ fn field_rule(column: &FieldAst<'_>, rule: &RuleAttr) -> TokenStream {
         }
     };
     quote!(__bobak::rules::FieldRule::#rule)
+}
+
+/// The implementation of `SoftDelete`; nothing for a record without `deleted_at`.
+pub fn soft_delete(table: &RecordAst<'_>) -> Option<TokenStream> {
+    let (_, column) = table.deleted_at()?;
+    let (record, constant) = (table.ident, &column.constant);
+    Some(quote_spanned! {column.ty.span()=>
+        #[automatically_derived]
+        impl __bobak::SoftDelete for #record {
+            const DELETION: __bobak::Column<Self, ::core::option::Option<__bobak::Timestamp>> =
+                Self::#constant;
+        }
+    })
 }

@@ -90,3 +90,61 @@ fn imports_report_the_violations_of_each_row() {
         assert_eq!(stopped.is(422, "Invalid").json()["row"], 1);
     }
 }
+
+#[derive(Record)]
+#[record(table = "memo")]
+struct Memo {
+    id: i64,
+    #[record(references = Customer, index)]
+    customer_id: i64,
+    text: String,
+    #[record(deleted_at)]
+    deleted_at: Option<Timestamp>,
+}
+
+#[test]
+fn deleted_rows_are_hidden_until_they_are_restored() {
+    for engine in [
+        Box::new(Memory::new()) as Box<dyn bobak::engine::Engine>,
+        Box::new(Sqlite::open_memory().unwrap()),
+    ] {
+        let db = Db::builder().record::<Customer>().record::<Memo>().open_engine(Passed(engine));
+        let db = db.unwrap();
+        db.create_missing_tables().unwrap();
+        let server = TestServer::with(Settings::default(), db.engine().unwrap());
+        server.send("POST", "/tables/customer/rows", r#"{"name":"Ada"}"#).ok(201);
+        for text in ["milk", "bread"] {
+            let memo =
+                json!({"customer_id": 1, "text": text, "deleted_at": "2020-01-01T00:00:00Z"});
+            let stored = server.send("POST", "/tables/memo/rows", &memo.to_string());
+            assert_eq!(stored.ok(201).json()["deleted_at"], json!(null));
+        }
+        server.send("DELETE", "/tables/memo/rows/1", "").ok(204);
+        server.send("DELETE", "/tables/memo/rows/1", "").is(404, "NotFound");
+        server.get("/tables/memo/rows/1").is(404, "NotFound");
+        server.send("PATCH", "/tables/memo/rows/1", r#"{"text":"tea"}"#).is(404, "NotFound");
+        let count = |path: &str| server.get(path).ok(200).json()["rows"].as_array().unwrap().len();
+        assert_eq!(count("/tables/memo/rows"), 1);
+        assert_eq!(count("/tables/memo/rows?filter=deleted_at%20is%20not%20null"), 1);
+        let expanded = server.get("/tables/customer/rows/1?expand=memo").ok(200).json();
+        assert_eq!(expanded["memo"].as_array().map(Vec::len), Some(1), "{expanded}");
+        let deleted = r#"{"deleted_at":"2020-01-01T00:00:00Z"}"#;
+        server.send("PATCH", "/tables/memo/rows/2", deleted).is(400, "Misuse");
+        let restored = server.send("PATCH", "/tables/memo/rows/1", r#"{"deleted_at":null}"#);
+        assert_eq!(restored.ok(200).json()["text"], "milk");
+        assert_eq!(count("/tables/memo/rows"), 2);
+    }
+}
+
+/// An engine in a box.
+struct Passed(Box<dyn bobak::engine::Engine>);
+
+impl bobak::engine::EngineLayer for Passed {
+    fn inner(&self) -> &dyn bobak::engine::Engine {
+        &*self.0
+    }
+
+    fn session(&self) -> bobak::Result<Box<dyn bobak::engine::Session + '_>> {
+        self.0.session()
+    }
+}

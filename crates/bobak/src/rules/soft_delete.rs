@@ -1,0 +1,282 @@
+//! Soft delete: a delete sets a column, and reads leave out the rows in which it is set.
+//!
+//! A condition that names the column decides itself about deleted rows: nothing is added to it.
+
+use super::engine_rules::EngineRules;
+use super::rule_session::RuleSession;
+use super::table_rules::TableRules;
+use crate::join::map_conditions;
+use bobak_core::engine::fallback;
+use bobak_core::join::JoinCondition;
+use bobak_core::{
+    Assign, BulkChange, Comparison, Condition, Error, ErrorKind, FieldSet, Join, Outcome, Result,
+    Row, Select, Source, SubQuery, TableSchema, Value, Verb, Write, now, stamp_assignments,
+};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+impl TableRules {
+    /// The column with the time of the deletion, by its index in the described table; `None` if deletes remove rows.
+    ///
+    /// # Errors
+    /// `Schema` if the described table lacks it.
+    pub fn deleted_at(&self, table: &TableSchema) -> Result<Option<usize>> {
+        let Some((column, found)) = self.deletion() else { return Ok(None) };
+        if found.is_some() {
+            return Ok(found);
+        }
+        let message = "this column says which rows are deleted: describe the table with it";
+        let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
+        Err(error.in_column(column.name.as_ref()))
+    }
+
+    /// The columns that a write sets: only a deletion sets the time of the deletion, and an upsert clears it.
+    ///
+    /// # Errors
+    /// `Unsupported` for a verb that would remove rows for good; as [`deleted_at`](Self::deleted_at).
+    pub fn written_fields(
+        &self,
+        table: &TableSchema,
+        verb: Verb,
+        fields: FieldSet,
+    ) -> Result<FieldSet> {
+        let (Some(column), mut fields) = (self.deleted_at(table)?, fields) else {
+            return Ok(fields);
+        };
+        match verb {
+            Verb::Update => fields.remove(column),
+            Verb::Upsert | Verb::UpsertOn(_) => fields.insert(column),
+            Verb::InsertOrReplace => {
+                let message = "a replacing insert would remove rows for good, but the rows of this table \
+                               stay when they are deleted: upsert the row, or purge the old one first";
+                return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+            }
+            Verb::Insert | Verb::InsertOrIgnore | Verb::Delete => {}
+        }
+        Ok(fields)
+    }
+}
+
+impl EngineRules {
+    /// The condition with which rows of a table are read: none that are deleted, unless it names the column.
+    fn live_rows(
+        &self,
+        table: &TableSchema,
+        condition: Option<Condition>,
+    ) -> Result<Option<Condition>> {
+        let condition = condition.map(|condition| self.live_subqueries(condition)).transpose()?;
+        self.add_live(table, condition)
+    }
+
+    fn live_subqueries(&self, condition: Condition) -> Result<Condition> {
+        condition.replace_subqueries(&mut |column, query| {
+            let condition = self.add_live(&query.table, query.condition)?;
+            let query = Box::new(SubQuery { condition, ..query });
+            Ok(Condition::InQuery { column, query })
+        })
+    }
+
+    fn add_live(
+        &self,
+        table: &TableSchema,
+        condition: Option<Condition>,
+    ) -> Result<Option<Condition>> {
+        let Some(column) = self.deleted_at(table)? else { return Ok(condition) };
+        let live = Condition::IsNull { column };
+        Ok(Some(match condition {
+            Some(condition) if condition.names_column(column) => condition,
+            Some(condition) => Condition::And(vec![live, condition]),
+            None => live,
+        }))
+    }
+
+    fn deleted_at(&self, table: &TableSchema) -> Result<Option<usize>> {
+        self.of(table).map_or(Ok(None), |rules| rules.deleted_at(table))
+    }
+}
+
+impl RuleSession<'_> {
+    /// The query without deleted rows; as it is if no record has any.
+    pub(super) fn live_source<R>(
+        &self,
+        source: &Source<'_>,
+        run: impl FnOnce(&Source<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let Source::Select(select) = source else { return run(source) };
+        if !self.hides_rows() {
+            return run(source);
+        }
+        let condition = self.rules.live_rows(&select.table, select.condition.clone())?;
+        run(&Source::Select(&Select { condition, ..(*select).clone() }))
+    }
+
+    /// The condition of a change, whose subqueries read no deleted rows.
+    pub(super) fn live_condition<'c>(
+        &self,
+        condition: Option<&'c Condition>,
+    ) -> Result<Option<Cow<'c, Condition>>> {
+        let Some(condition) = condition else { return Ok(None) };
+        if !self.hides_rows() || !condition.has_subquery() {
+            return Ok(Some(Cow::Borrowed(condition)));
+        }
+        self.rules.live_subqueries(condition.clone()).map(|condition| Some(Cow::Owned(condition)))
+    }
+
+    /// The join without deleted rows. Only a condition that all rows of the result satisfy decides about those of its table.
+    pub(super) fn live_join<'j>(&self, join: &'j Join) -> Result<Cow<'j, Join>> {
+        if !self.hides_rows() {
+            return Ok(Cow::Borrowed(join));
+        }
+        let mut join = map_conditions(join, &mut |one| self.rules.live_subqueries(one))?;
+        for index in 0..join.tables.len() {
+            let Some(joined) = join.tables.get_mut(index) else { continue };
+            let Some(column) = self.rules.deleted_at(&joined.table)? else { continue };
+            let is_named = |filter: &JoinCondition| {
+                matches!(filter,
+                JoinCondition::Row(table, condition) if *table == index && condition.names_column(column))
+            };
+            let named = join.filters.iter().any(is_named);
+            match &mut joined.link {
+                Some(link) if named && !link.is_left => {}
+                Some(link) => {
+                    link.condition = self.rules.add_live(&joined.table, link.condition.take())?;
+                }
+                None if named => {}
+                None => join.filters.push(JoinCondition::Row(index, Condition::IsNull { column })),
+            }
+        }
+        Ok(Cow::Owned(join))
+    }
+
+    /// Reads a row by its key unless it is deleted.
+    pub(super) fn get_live(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let rules = self.rules_of(table);
+        let hidden = rules.map_or(Ok(None), |rules| self.hidden_by(&rules, table))?;
+        get_live(hidden, row, |row| self.inner()?.get(table, key, row))
+    }
+
+    /// The column that hides a row if it is set; `None` if deletes remove rows, or deleted rows are being changed.
+    pub(super) fn hidden_by(
+        &self,
+        rules: &TableRules,
+        table: &TableSchema,
+    ) -> Result<Option<usize>> {
+        if self.shows_deleted.get() { Ok(None) } else { rules.deleted_at(table) }
+    }
+
+    /// Marks the row with this key as deleted, or removes it if the record has no soft delete.
+    pub(super) fn delete_row(&self, rules: &TableRules, write: &Write<'_>) -> Result<Outcome> {
+        let table = write.table;
+        let Some(column) = self.hidden_by(rules, table)? else {
+            return self.inner()?.write(write);
+        };
+        let keys = table.key().iter().zip(write.values).map(|(&column, value)| {
+            let (comparison, value) = (Comparison::Equal, value.clone().into_owned());
+            Condition::Compare { column, comparison, value }
+        });
+        let condition = keys.chain([Condition::IsNull { column }]).collect();
+        self.mark_deleted(table, column, &Condition::And(condition)).map(Outcome::Changed)
+    }
+
+    fn mark_deleted(
+        &self,
+        table: &Arc<TableSchema>,
+        column: usize,
+        condition: &Condition,
+    ) -> Result<u64> {
+        let set = Assign::Set { column, value: Value::Int(now()) };
+        let mut assign = vec![set.resolve(table)?];
+        stamp_assignments(table, &mut assign);
+        let (condition, assign) = (Some(condition), Some(&*assign));
+        self.inner()?.change(&BulkChange { table, condition, assign })
+    }
+
+    /// Deletes the rows that match a condition. One that names the column removes those of them that are deleted already.
+    pub(super) fn delete_many(&self, rules: &TableRules, change: &BulkChange<'_>) -> Result<u64> {
+        let table = change.table;
+        let Some(column) = self.hidden_by(rules, table)? else {
+            return match rules.has_hooks(Verb::Delete) {
+                true => fallback::change(self, change),
+                false => self.inner()?.change(change),
+            };
+        };
+        let is_purge = change.condition.is_some_and(|condition| condition.names_column(column));
+        if !is_purge && rules.has_hooks(Verb::Delete) {
+            return fallback::change(self, change);
+        }
+        let live = self.rules.add_live(table, change.condition.cloned())?;
+        let live = live.unwrap_or(Condition::IsNull { column });
+        if !is_purge {
+            return self.mark_deleted(table, column, &live);
+        }
+        let deleted = Condition::Not(Box::new(Condition::IsNull { column }));
+        let condition = Condition::And(vec![deleted, live]);
+        self.inner()?.change(&BulkChange { condition: Some(&condition), ..*change })
+    }
+
+    /// Updates rows: no deleted ones, unless the condition or an assignment names the column.
+    pub(super) fn update_live(
+        &self,
+        rules: &TableRules,
+        change: &BulkChange<'_>,
+        assign: &[Assign],
+    ) -> Result<u64> {
+        let table = change.table;
+        let Some(column) = self.hidden_by(rules, table)? else {
+            return self.update_many(rules, change, assign);
+        };
+        let restores = |step: &Assign| matches!(step, Assign::Set { value: Value::Null, .. });
+        let step = assign.iter().find(|step| step.column() == column);
+        if step.is_some_and(|step| !restores(step)) {
+            let message =
+                "only a delete sets this column: delete the row, or set NULL to restore it";
+            let error = Error::new(ErrorKind::Misuse, message);
+            return Err(error.in_table(table.name()).in_columns(table, &[column]));
+        }
+        let condition = change.condition.cloned();
+        let condition = match step {
+            Some(_) => condition,
+            None => self.rules.add_live(table, condition)?,
+        };
+        // The rows that the condition has found may be deleted ones.
+        self.shows_deleted.set(true);
+        let change = BulkChange { condition: condition.as_ref(), ..*change };
+        let changed = self.update_many(rules, &change, assign);
+        self.shows_deleted.set(false);
+        changed
+    }
+
+    fn hides_rows(&self) -> bool {
+        self.rules.hides_rows() && !self.is_replaying()
+    }
+}
+
+/// Passes on the row that `get` finds, unless the column at an index hides it.
+pub(super) fn get_live(
+    hidden_by: Option<usize>,
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    get: impl FnOnce(&mut dyn FnMut(&dyn Row) -> Result<()>) -> Result<bool>,
+) -> Result<bool> {
+    let Some(column) = hidden_by else { return get(row) };
+    let mut is_live = false;
+    get(&mut |found| {
+        is_live = found.get(column).is_null();
+        if is_live { row(found) } else { Ok(()) }
+    })?;
+    Ok(is_live)
+}
+
+/// The error of an update whose row does not exist.
+pub(super) fn not_found(table: &TableSchema) -> Error {
+    Error::new(ErrorKind::NotFound, "no row has this key").in_table(table.name())
+}
+
+/// Whether a row can be seen.
+pub(super) fn is_live(hidden_by: Option<usize>, row: &[Value<'_>]) -> bool {
+    hidden_by.is_none_or(|column| row.get(column).is_none_or(Value::is_null))
+}

@@ -1,0 +1,34 @@
+use bobak_derive::Record;
+
+#[derive(Record)]
+struct Note {
+    id: i64,
+    #[record(deleted_at)]
+    deleted_at: Timestamp,
+    #[record(deleted_at)]
+    again: Option<Timestamp>,
+}
+
+#[derive(Record)]
+#[record(view)]
+struct Line {
+    #[record(deleted_at)]
+    deleted_at: Option<Timestamp>,
+}
+
+#[derive(Record)]
+struct Page {
+    #[record(deleted_at)]
+    id: i64,
+    #[record(deleted_at, references = "page(id)")]
+    deleted_at: Option<Timestamp>,
+}
+
+#[derive(Record)]
+struct Word {
+    id: i64,
+    #[record(deleted_at, validate = check)]
+    deleted_at: Option<Timestamp>,
+}
+
+fn main() {}
