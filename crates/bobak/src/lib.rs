@@ -38,6 +38,7 @@ mod dynamic;
 mod get_many;
 mod handle;
 mod join;
+mod join_conditions;
 mod links;
 mod nested;
 mod parameters;

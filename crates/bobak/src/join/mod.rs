@@ -19,7 +19,6 @@ use calculation::{Evaluate, all_hold};
 use groups::GroupRow;
 use std::cmp::Ordering;
 use std::sync::Arc;
-pub(crate) use subqueries::map_conditions;
 use tuples::JoinedTuples;
 
 /// Calls `row` with the rows of a join until it returns `false`.

@@ -5,7 +5,7 @@
 use super::engine_rules::EngineRules;
 use super::rule_session::RuleSession;
 use super::table_rules::TableRules;
-use crate::join::map_conditions;
+use crate::join_conditions::map_conditions;
 use bobak_core::engine::fallback;
 use bobak_core::join::JoinCondition;
 use bobak_core::{
