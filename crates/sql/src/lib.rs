@@ -49,6 +49,7 @@ mod mysql_schema;
 mod remark;
 mod schema;
 mod select;
+pub mod server;
 mod side_effects;
 mod sums;
 mod vocabulary;

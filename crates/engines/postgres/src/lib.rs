@@ -15,13 +15,13 @@ mod database;
 #[doc(hidden)]
 pub mod decoders;
 mod engine;
-mod error;
 mod protocol;
 mod schema;
 mod session;
 mod settings;
 mod table_info;
 
+use bobak_sql::server::postgres_errors as error;
+pub use bobak_sql::server::postgres_errors::ServerError;
 pub use engine::Postgres;
-pub use error::ServerError;
 pub use settings::{Isolation, Keys, PostgresBuilder, SslMode, TargetServer};

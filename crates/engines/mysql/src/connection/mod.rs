@@ -6,9 +6,11 @@ pub(crate) mod pool;
 
 use crate::connection::connector::ServerConnector;
 use crate::error::{self, Phase};
-use crate::values::decode::{DecodedValue, Decoder};
-use bobak_core::{Interrupt, Interruptible, Result, ResultColumn, TableSchema};
+use crate::values::decode::{BorrowedRow, DecodedValue, Decoder};
+use crate::values::encode::plain_all;
+use bobak_core::{Interrupt, Interruptible, Result, ResultColumn, Row, TableSchema, Value};
 use bobak_sql::Dialect;
+use bobak_sql::server::SqlServer;
 use mysql::error::DriverError;
 use mysql::prelude::Queryable;
 use mysql::{Binary, Conn, Params, QueryResult, Statement, Text, Value as Wire};
@@ -334,6 +336,28 @@ impl Connection {
     fn canceller(&self) -> Canceller {
         let connection = self.conn.connection_id();
         Canceller { connector: Arc::clone(&self.connector), host: self.host, connection }
+    }
+}
+
+impl SqlServer for Connection {
+    fn dialect(&self) -> Dialect {
+        self.flavour.dialect
+    }
+
+    fn ask(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row),
+    ) -> Result<()> {
+        self.each(None, sql, plain_all(values), &mut |cells, columns| {
+            row(&BorrowedRow { cells, columns });
+            Ok(true)
+        })
+    }
+
+    fn run(&mut self, table: &TableSchema, sql: &str) -> Result<()> {
+        Self::run(self, Some(table), sql, Vec::new()).map(drop)
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a database has that [`TableSchema`]s do not express: all that a copy would lose.
 
-use super::tables::{facts, part, with_logs};
 use crate::connection::Connection;
 use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
 use bobak_core::{Collation, ColumnSchema, Result, SchemaDetails, Storage, TableSchema};
+use bobak_sql::server::mysql_catalog::{facts, part, with_logs};
 use bobak_sql::{FOLDED, declared_type};
 
 const RELATIONS: &str = "SELECT TABLE_NAME, TABLE_TYPE, \

@@ -13,7 +13,7 @@ use crate::database::Database;
 use crate::error::Phase;
 use crate::keys::push_bare_key;
 use crate::row_writes::write_row;
-use crate::schema::{alter, details, tables};
+use crate::schema::details;
 use crate::session::cursor::{CursorReader, CursorStatement, OpenedCursor};
 use crate::session::transaction::OpenTransaction;
 use crate::sql_texts::SqlTextKind;
@@ -23,6 +23,7 @@ use bobak_core::{
     Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
     TableSchema, TransactionControl, Value, Write, WriteBatch,
 };
+use bobak_sql::server::{mysql_alter, mysql_catalog};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -393,11 +394,11 @@ impl Session for MySqlSession<'_> {
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.run(Phase::Read, || true, tables::read)
+        self.run(Phase::Read, || true, |connection| mysql_catalog::read(connection))
     }
 
     fn views(&self) -> Result<Vec<TableSchema>> {
-        self.run(Phase::Read, || true, tables::views)
+        self.run(Phase::Read, || true, |connection| mysql_catalog::views(connection))
     }
 
     fn side_effects(&self) -> Result<SideEffects> {
@@ -412,7 +413,8 @@ impl Session for MySqlSession<'_> {
     }
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
-        let triggers = self.run(Phase::Read, || true, tables::triggers)?;
+        let triggers =
+            self.run(Phase::Read, || true, |connection| mysql_catalog::triggers(connection))?;
         // Who may not make triggers is shown none.
         Ok((!triggers.is_empty()).then_some(triggers))
     }
@@ -425,7 +427,15 @@ impl Session for MySqlSession<'_> {
         // Their answers hold the tables.
         state.spare_connections(0);
         drop(state);
-        self.run(Phase::Write, || false, |connection| alter::run(connection, changes))
+        self.run(
+            Phase::Write,
+            || false,
+            |connection| {
+                mysql_alter::run(connection, changes)?;
+                connection.forget_statements();
+                Ok(())
+            },
+        )
     }
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {

@@ -1,12 +1,12 @@
 //! What a database has that [`TableSchema`]s do not express: all that a copy would lose.
 
-use super::catalog::{integer, text, with_logs};
 use crate::connection::Connection;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
 use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
 use bobak_core::{ColumnSchema, Result, Row, SchemaDetails, TableSchema};
 use bobak_sql::declared_type;
+use bobak_sql::server::postgres_catalog::{integer, text, with_logs};
 
 const RELATIONS: &str = "SELECT n.nspname::text, c.relname::text, c.relkind::text, \
     n.nspname = current_schema() FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
@@ -54,7 +54,7 @@ pub(crate) fn read(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
 ) -> Result<SchemaDetails> {
-    let tables = with_logs(state, connection)?;
+    let tables = with_logs(&mut state.server(connection))?;
     let find = |name: &str| tables.iter().find(|table| table.name() == name);
     let mut details = SchemaDetails::default();
     state.ask(connection, RELATIONS, &[], |row| relation(row, &find, &mut details))?;

@@ -1,6 +1,5 @@
 //! The schema on the server: which tables exist, and changes of them.
 
 pub(crate) mod alter;
-pub(crate) mod catalog;
 pub(crate) mod details;
 mod online;

@@ -2,24 +2,17 @@
 
 use crate::connection::Connection;
 use crate::error::locate;
-use crate::schema::alter;
 use crate::session::state::SessionState;
 use crate::table_info::SQL;
-use bobak_core::{
-    Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema, Value, ValueRef,
-};
-use bobak_sql::{OnlineRules, PENDING, quote};
+use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableAlteration, Value, ValueRef};
+use bobak_sql::server::postgres_alter::{drop_unvalidated, prepare};
+use bobak_sql::{OnlineRules, quote};
 
 /// Indexes that a killed or failed build left: the server keeps them, and does not use them.
 const UNFINISHED: &str = "SELECT t.relname::text, n.relname::text FROM pg_index i \
     JOIN pg_class n ON n.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid \
     WHERE NOT i.indisvalid AND n.relkind = 'i' \
     AND n.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
-
-/// Constraints that a killed process did not come to validate.
-const UNVALIDATED: &str = "SELECT k.conname::text FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid \
-    WHERE t.relname = $1 AND left(k.conname::text, length($2)) = $2 \
-    AND t.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
 
 /// The lock of a process that changes a table so: an arbitrary number, and the table's.
 const LOCK: &str = "SELECT pg_try_advisory_lock(1648321131, (c.oid::int8 - 2147483648)::int4) FROM pg_class c \
@@ -79,7 +72,7 @@ fn build(
     alteration: &TableAlteration,
 ) -> Result<bool> {
     drop_unfinished(state, connection, alteration)?;
-    let change = alter::prepare(state, connection, alteration)?;
+    let change = prepare(&mut state.server(connection), alteration)?;
     let Some(rules) = OnlineRules::of(&change.alteration, &change.names)? else { return Ok(false) };
     let indexes = change.index_statements()?;
     let indexes = indexes.iter().map(|text| concurrent(text)).collect::<Option<Vec<_>>>();
@@ -152,23 +145,6 @@ fn drop_unfinished(
     names.iter().try_for_each(|name| {
         connection.statement(&format!("DROP INDEX CONCURRENTLY {}", quote(SQL, name)), |_| {})
     })?;
-    let unvalidated = drop_unvalidated(state, connection, table)?;
+    let unvalidated = drop_unvalidated(&mut state.server(connection), table)?;
     unvalidated.iter().try_for_each(|text| connection.statement(text, |_| {}))
-}
-
-/// The statements that drop the constraints which a killed process did not come to validate.
-pub(super) fn drop_unvalidated(
-    state: &mut SessionState<'_>,
-    connection: &mut Connection,
-    table: &TableSchema,
-) -> Result<Vec<String>> {
-    let mut texts = Vec::new();
-    let parameters = [Value::from(table.name()), Value::from(PENDING)];
-    state.ask(connection, UNVALIDATED, &parameters, |row| {
-        if let ValueRef::Text(name) = row.get(0) {
-            let (table, name) = (quote(SQL, table.name()), quote(SQL, name));
-            texts.push(format!("ALTER TABLE {table} DROP CONSTRAINT {name}"));
-        }
-    })?;
-    Ok(texts)
 }

@@ -13,13 +13,14 @@ mod transaction;
 use self::state::SessionState;
 use crate::batch;
 use crate::database::Database;
-use crate::schema::{alter, catalog, details};
+use crate::schema::{alter, details};
 use crate::table_info::SQL;
 use bobak_core::{
     BulkChange, Cursor, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter, Result,
     Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
     TransactionControl, Value, Write, WriteBatch,
 };
+use bobak_sql::server::postgres_catalog as catalog;
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 
@@ -140,12 +141,12 @@ impl Session for PgSession<'_> {
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
         let mut state = self.state()?;
-        state.with(catalog::tables)
+        state.with(|state, connection| catalog::tables(&mut state.server(connection)))
     }
 
     fn views(&self) -> Result<Vec<TableSchema>> {
         let mut state = self.state()?;
-        state.with(catalog::views)
+        state.with(|state, connection| catalog::views(&mut state.server(connection)))
     }
 
     fn side_effects(&self) -> Result<SideEffects> {
@@ -162,7 +163,7 @@ impl Session for PgSession<'_> {
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
         let mut state = self.state()?;
-        state.with(catalog::triggers).map(Some)
+        state.with(|state, connection| catalog::triggers(&mut state.server(connection))).map(Some)
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {

@@ -13,6 +13,8 @@ use crate::protocol::value::Outside;
 use crate::session::open_cursors::OpenCursors;
 use crate::table_info::{SQL, TableInfo};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, Row, TableSchema, Value, ValueRef};
+use bobak_sql::Dialect;
+use bobak_sql::server::SqlServer;
 use std::sync::Arc;
 
 /// The savepoint around one operation of a transaction.
@@ -38,6 +40,31 @@ pub(crate) struct SessionState<'e> {
     pub made: u64,
     pub cursors: OpenCursors<'e>,
     pub spans: ValueSpans,
+}
+
+/// A session's connection, for what reads and changes schemas.
+pub(crate) struct ServerConnection<'s, 'e> {
+    state: &'s mut SessionState<'e>,
+    connection: &'s mut Connection,
+}
+
+impl SqlServer for ServerConnection<'_, '_> {
+    fn dialect(&self) -> Dialect {
+        SQL
+    }
+
+    fn ask(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row),
+    ) -> Result<()> {
+        self.state.ask(self.connection, sql, values, row)
+    }
+
+    fn run(&mut self, table: &TableSchema, sql: &str) -> Result<()> {
+        self.connection.statement(sql, |_| {}).map_err(|error| locate(error, table))
+    }
 }
 
 impl<'e> SessionState<'e> {
@@ -288,6 +315,11 @@ impl<'e> SessionState<'e> {
                 Ok(())
             },
         )
+    }
+
+    /// The connection, for what reads and changes schemas.
+    pub fn server<'s>(&'s mut self, connection: &'s mut Connection) -> ServerConnection<'s, 'e> {
+        ServerConnection { state: self, connection }
     }
 
     /// What is known about a table; queried at the first use.

@@ -5,15 +5,14 @@
 //! columns, generated columns; of tables that others made also checks, defaults and collations.
 //! All of them stay in force in the database.
 
-use crate::connection::Connection;
-use crate::values::decode::DecodedValue;
-use bobak_core::{
-    ColumnRole, ColumnSchema, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema,
-    TableSchemaBuilder, Type,
-};
-use bobak_sql::{
+use super::SqlServer;
+use crate::{
     CommentedKey, ConstraintNames, FOLDED, FOLDED_KEY, LONG_DECIMAL, is_long_decimal,
     parse_comment, parse_declared,
+};
+use bobak_core::{
+    ColumnRole, ColumnSchema, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema,
+    TableSchemaBuilder, Type, ValueRef,
 };
 
 /// A column as the server describes it.
@@ -37,9 +36,9 @@ struct CatalogIndex {
 type Facts = Vec<Vec<String>>;
 
 /// The names of all tables.
-pub(crate) fn names(connection: &mut Connection) -> Result<Vec<String>> {
+pub fn names(server: &mut dyn SqlServer) -> Result<Vec<String>> {
     let rows = facts(
-        connection,
+        server,
         "SELECT TABLE_NAME FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'",
     )?;
@@ -47,16 +46,16 @@ pub(crate) fn names(connection: &mut Connection) -> Result<Vec<String>> {
 }
 
 /// The tables that can be described, but for the change feed's own.
-pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
-    let mut tables = with_logs(connection)?;
+pub fn read(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
+    let mut tables = with_logs(server)?;
     tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
     Ok(tables)
 }
 
 /// The views.
-pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+pub fn views(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
     let rows = facts(
-        connection,
+        server,
         "SELECT c.TABLE_NAME, c.COLUMN_NAME, c.COLUMN_TYPE, c.IS_NULLABLE, c.EXTRA, c.COLUMN_COMMENT \
          FROM information_schema.COLUMNS AS c JOIN information_schema.VIEWS AS v \
          ON v.TABLE_SCHEMA = c.TABLE_SCHEMA AND v.TABLE_NAME = c.TABLE_NAME \
@@ -65,29 +64,29 @@ pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     let views = rows.chunk_by(|a, b| part(a, 0) == part(b, 0)).filter_map(|rows| {
         let builder = TableSchema::builder(part(rows.first()?, 0).to_owned()).view();
         // Roles are for writing.
-        let columns = rows.iter().map(|row| column(connection, row).schema.role(ColumnRole::Plain));
+        let columns = rows.iter().map(|row| column(server, row).schema.role(ColumnRole::Plain));
         columns.fold(builder, TableSchemaBuilder::column).build().ok()
     });
     Ok(views.collect())
 }
 
 /// As [`read`], with the change feed's.
-pub(crate) fn with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>> {
-    let names = names(connection)?;
+pub fn with_logs(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
+    let names = names(server)?;
     let columns = facts(
-        connection,
+        server,
         "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, COLUMN_COMMENT \
          FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() \
          ORDER BY TABLE_NAME, ORDINAL_POSITION",
     )?;
     let indexes = facts(
-        connection,
+        server,
         "SELECT TABLE_NAME, INDEX_NAME, NON_UNIQUE, COLUMN_NAME, INDEX_COMMENT \
          FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
          ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX",
     )?;
     let references = facts(
-        connection,
+        server,
         "SELECT k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME, \
          r.DELETE_RULE, k.CONSTRAINT_NAME, r.UPDATE_RULE FROM information_schema.KEY_COLUMN_USAGE AS k \
          JOIN information_schema.REFERENTIAL_CONSTRAINTS AS r \
@@ -102,7 +101,7 @@ pub(crate) fn with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>>
             let own = |row: &&Vec<String>| row.first() == Some(&name);
             facts.iter().filter(own).cloned().collect()
         };
-        match table(connection, &name, &of(&columns), &of(&indexes), &of(&references)) {
+        match table(server, &name, &of(&columns), &of(&indexes), &of(&references)) {
             Ok(found) => tables.extend(found),
             Err(error) if error.kind() == ErrorKind::Schema => {}
             Err(error) => return Err(error),
@@ -112,10 +111,9 @@ pub(crate) fn with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>>
 }
 
 /// The triggers of the database's tables, those that this user may see.
-pub(crate) fn triggers(
-    connection: &mut Connection,
-) -> Result<Vec<bobak_core::change_log::Trigger>> {
-    let rows = facts(connection, bobak_sql::list_triggers(connection.flavour.dialect))?;
+pub fn triggers(server: &mut dyn SqlServer) -> Result<Vec<bobak_core::change_log::Trigger>> {
+    let sql = crate::list_triggers(server.dialect());
+    let rows = facts(server, sql)?;
     let trigger = |row: Vec<String>| bobak_core::change_log::Trigger {
         table: part(&row, 0).to_owned(),
         name: part(&row, 1).to_owned(),
@@ -124,12 +122,12 @@ pub(crate) fn triggers(
 }
 
 /// The names of a table's foreign keys of one column.
-pub(super) fn constraint_names(
-    connection: &mut Connection,
+pub fn constraint_names(
+    server: &mut dyn SqlServer,
     table: &TableSchema,
 ) -> Result<ConstraintNames> {
     let rows = facts(
-        connection,
+        server,
         "SELECT TABLE_NAME, COLUMN_NAME, CONSTRAINT_NAME FROM information_schema.KEY_COLUMN_USAGE \
          WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL",
     )?;
@@ -145,24 +143,29 @@ pub(super) fn constraint_names(
 }
 
 /// Rows of texts: a number is its digits, NULL is the empty text.
-pub(super) fn facts(connection: &mut Connection, sql: &str) -> Result<Facts> {
-    let text = |cell: &DecodedValue| match cell {
-        DecodedValue::Null => String::new(),
-        DecodedValue::Int(integer) => integer.to_string(),
-        DecodedValue::Float(float) => float.to_string(),
-        DecodedValue::Text(text) => text.clone(),
-        DecodedValue::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+pub fn facts(server: &mut dyn SqlServer, sql: &str) -> Result<Facts> {
+    let text = |value: ValueRef<'_>| match value {
+        ValueRef::Null => String::new(),
+        ValueRef::Int(integer) => integer.to_string(),
+        ValueRef::Float(float) => float.to_string(),
+        ValueRef::Text(text) => text.to_owned(),
+        ValueRef::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
     };
-    let rows = connection.rows(None, sql, Vec::new())?;
-    Ok(rows.iter().map(|row| row.iter().map(text).collect()).collect())
+    let mut rows = Vec::new();
+    server.ask(sql, &[], &mut |row| {
+        rows.push((0..row.len()).map(|column| text(row.get(column))).collect());
+    })?;
+    Ok(rows)
 }
 
-pub(super) fn part(row: &[String], at: usize) -> &str {
+/// One of the texts; empty if there is none.
+#[must_use]
+pub fn part(row: &[String], at: usize) -> &str {
     row.get(at).map_or("", String::as_str)
 }
 
 fn table(
-    connection: &Connection,
+    server: &dyn SqlServer,
     name: &str,
     columns: &Facts,
     indexes: &Facts,
@@ -171,7 +174,7 @@ fn table(
     let mut columns: Vec<CatalogColumn> = columns
         .iter()
         .filter(|row| !part(row, 4).to_ascii_uppercase().contains("GENERATED"))
-        .map(|row| column(connection, row))
+        .map(|row| column(server, row))
         .collect();
     let mut indexes = grouped(indexes);
     let Some(at) = indexes.iter().position(|index| index.name == "PRIMARY") else {
@@ -212,16 +215,16 @@ fn table(
     Ok(Some(build(name, columns, key, &indexes, further)?))
 }
 
-fn column(connection: &Connection, row: &[String]) -> CatalogColumn {
+fn column(server: &dyn SqlServer, row: &[String]) -> CatalogColumn {
     let (name, declared, comment) = (part(row, 1), part(row, 2), part(row, 5));
-    let declared_type = parse_declared(connection.flavour.dialect, declared);
+    let declared_type = parse_declared(server.dialect(), declared);
     let described = parse_comment(name, comment)
         // One that was changed by another is what it is now.
         .filter(|(schema, _)| declared_type.ty.storage() == schema.storage);
     let (mut schema, key) = described.unwrap_or_else(|| {
         let mut schema = ColumnSchema::new(name.to_owned(), declared_type.ty);
         schema.max_chars = declared_type.max_chars;
-        let is_long = is_long_decimal(connection.flavour.dialect, declared);
+        let is_long = is_long_decimal(server.dialect(), declared);
         schema.declared = is_long.then(|| LONG_DECIMAL.into());
         (schema, CommentedKey::default())
     });

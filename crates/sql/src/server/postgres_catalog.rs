@@ -1,17 +1,17 @@
 //! Reads the tables of a database from the server's catalog and the metadata comments of their columns.
 
-use crate::connection::Connection;
-use crate::session::state::SessionState;
-use crate::table_info::SQL;
+use super::SqlServer;
+use crate::{
+    ConstraintNames, Dialect, FOLDED_INDEX, KEY_INDEX, LONG_DECIMAL, declared_type,
+    is_long_decimal, parse_declared, parse_metadata_comment, split_index_comment,
+};
 use bobak_core::{
     ColumnRole, ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema,
     TableSchemaBuilder, Type, Value, ValueRef,
 };
-use bobak_sql::{
-    ConstraintNames, FOLDED_INDEX, KEY_INDEX, LONG_DECIMAL, declared_type, is_long_decimal,
-    parse_declared, parse_metadata_comment, split_index_comment,
-};
 use std::collections::BTreeMap;
+
+const SQL: Dialect = Dialect::Postgres;
 
 const COLUMNS: &str = "SELECT c.oid::int8, c.relname::text, a.attnum, a.attname::text, \
     CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) \
@@ -79,11 +79,8 @@ struct FoundColumn {
 ///
 /// # Errors
 /// Those of the server and the connection.
-pub(crate) fn tables(
-    state: &mut SessionState<'_>,
-    connection: &mut Connection,
-) -> Result<Vec<TableSchema>> {
-    let mut tables = with_logs(state, connection)?;
+pub fn tables(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
+    let mut tables = with_logs(server)?;
     tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
     Ok(tables)
 }
@@ -92,11 +89,8 @@ pub(crate) fn tables(
 ///
 /// # Errors
 /// Those of the server and the connection.
-pub(crate) fn views(
-    state: &mut SessionState<'_>,
-    connection: &mut Connection,
-) -> Result<Vec<TableSchema>> {
-    let views = columns(state, connection, VIEWS)?.into_values().filter_map(|view| {
+pub fn views(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
+    let views = columns(server, VIEWS)?.into_values().filter_map(|view| {
         let builder = TableSchema::builder(view.name).view();
         // Roles are for writing.
         let columns = view.columns.into_iter().map(|c| c.schema.role(ColumnRole::Plain));
@@ -106,13 +100,9 @@ pub(crate) fn views(
 }
 
 /// The relations of these kinds with their columns, by number.
-fn columns(
-    state: &mut SessionState<'_>,
-    connection: &mut Connection,
-    kinds: &str,
-) -> Result<BTreeMap<i64, CatalogTable>> {
+fn columns(server: &mut dyn SqlServer, kinds: &str) -> Result<BTreeMap<i64, CatalogTable>> {
     let mut tables: BTreeMap<i64, CatalogTable> = BTreeMap::new();
-    state.ask(connection, COLUMNS, &[Value::from(kinds)], |row| {
+    server.ask(COLUMNS, &[Value::from(kinds)], &mut |row| {
         let table = tables.entry(integer(row, 0)).or_default();
         table.name = text(row, 1);
         add_column(table, row);
@@ -121,13 +111,10 @@ fn columns(
 }
 
 /// The triggers of the schema's tables that are not switched off.
-pub(crate) fn triggers(
-    state: &mut SessionState<'_>,
-    connection: &mut Connection,
-) -> Result<Vec<bobak_core::change_log::Trigger>> {
+pub fn triggers(server: &mut dyn SqlServer) -> Result<Vec<bobak_core::change_log::Trigger>> {
     let mut triggers = Vec::new();
-    let sql = bobak_sql::list_triggers(bobak_sql::Dialect::Postgres);
-    state.ask(connection, sql, &[], |row| {
+    let sql = crate::list_triggers(SQL);
+    server.ask(sql, &[], &mut |row| {
         let trigger = bobak_core::change_log::Trigger { table: text(row, 0), name: text(row, 1) };
         triggers.push(trigger);
     })?;
@@ -138,17 +125,14 @@ pub(crate) fn triggers(
 ///
 /// # Errors
 /// As [`tables`].
-pub(crate) fn with_logs(
-    state: &mut SessionState<'_>,
-    connection: &mut Connection,
-) -> Result<Vec<TableSchema>> {
-    let mut tables = columns(state, connection, TABLES)?;
-    state.ask(connection, INDEXES, &[], |row| {
+pub fn with_logs(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
+    let mut tables = columns(server, TABLES)?;
+    server.ask(INDEXES, &[], &mut |row| {
         if let Some(table) = tables.get_mut(&integer(row, 0)) {
             add_index(table, row);
         }
     })?;
-    state.ask(connection, LINKS, &[], |row| {
+    server.ask(LINKS, &[], &mut |row| {
         if let Some(table) = tables.get_mut(&integer(row, 0)) {
             add_link(table, row);
         }
@@ -161,13 +145,12 @@ pub(crate) fn with_logs(
 ///
 /// # Errors
 /// Those of the server and the connection.
-pub(crate) fn constraint_names(
-    state: &mut SessionState<'_>,
-    connection: &mut Connection,
+pub fn constraint_names(
+    server: &mut dyn SqlServer,
     table: &TableSchema,
 ) -> Result<ConstraintNames> {
     let mut names = ConstraintNames::default();
-    state.ask(connection, CONSTRAINTS, &[], |row| {
+    server.ask(CONSTRAINTS, &[], &mut |row| {
         let columns: Vec<_> = text(row, 3).split('\u{1}').map(str::to_owned).collect();
         match (text(row, 0) == table.name(), text(row, 1).as_str(), &columns[..]) {
             (true, "c", _) => names.checks.push((columns, text(row, 2))),
@@ -175,7 +158,7 @@ pub(crate) fn constraint_names(
             _ => {}
         }
     })?;
-    state.ask(connection, INDEX_NAMES, &[], |row| {
+    server.ask(INDEX_NAMES, &[], &mut |row| {
         let comment = text(row, 2);
         match split_index_comment(&comment) {
             _ if text(row, 0) != table.name() => {}
@@ -346,14 +329,18 @@ impl CatalogTable {
     }
 }
 
-pub(super) fn integer(row: &dyn Row, place: usize) -> i64 {
+/// An integer of a row; 0 if it is none.
+#[must_use]
+pub fn integer(row: &dyn Row, place: usize) -> i64 {
     match row.get(place) {
         ValueRef::Int(integer) => integer,
         _ => 0,
     }
 }
 
-pub(super) fn text(row: &dyn Row, place: usize) -> String {
+/// A text of a row; empty if it is none.
+#[must_use]
+pub fn text(row: &dyn Row, place: usize) -> String {
     match row.get(place) {
         ValueRef::Text(text) => text.to_owned(),
         _ => String::new(),

@@ -1,19 +1,27 @@
 //! The server's errors as Bobak's.
 
-use crate::table_info::SQL;
+use crate::Dialect;
 use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, ForeignKey, TableSchema};
 use std::fmt;
 
+const SQL: Dialect = Dialect::Postgres;
+
 /// What the server said: the error's [`source`](std::error::Error::source).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerError {
-    pub(crate) code: String,
-    pub(crate) message: String,
-    pub(crate) detail: Option<String>,
-    pub(crate) table: Option<String>,
-    pub(crate) column: Option<String>,
-    pub(crate) constraint: Option<String>,
+    /// The SQLSTATE.
+    pub code: String,
+    /// The message.
+    pub message: String,
+    /// The detail.
+    pub detail: Option<String>,
+    /// The table that it is about.
+    pub table: Option<String>,
+    /// The column that it is about.
+    pub column: Option<String>,
+    /// The rule that was broken.
+    pub constraint: Option<String>,
 }
 
 impl ServerError {
@@ -30,7 +38,7 @@ impl ServerError {
     }
 
     /// Reads the fields of an ErrorResponse.
-    pub(crate) fn parse(mut body: &[u8]) -> Self {
+    pub fn parse(mut body: &[u8]) -> Self {
         let mut error = Self::default();
         while let [field @ 1..=255, rest @ ..] = body {
             let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
@@ -51,7 +59,7 @@ impl ServerError {
     }
 
     /// As Bobak's error: the kind, and the sentence in its style.
-    pub(crate) fn into_error(self) -> Error {
+    pub fn into_error(self) -> Error {
         let kind = kind(&self.code);
         let mut message = sentence(&self.message);
         if let Some(detail) = &self.detail {
@@ -74,7 +82,7 @@ impl fmt::Display for ServerError {
 impl std::error::Error for ServerError {}
 
 /// One line in lower case, without a closing full stop. Names and words in capitals stay.
-fn sentence(text: &str) -> String {
+pub fn sentence(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     let line = line.join(" ");
     let line = line.trim_end_matches('.');
@@ -89,7 +97,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// The kind of a SQLSTATE: the code itself first, then its class.
-fn kind(code: &str) -> ErrorKind {
+pub fn kind(code: &str) -> ErrorKind {
     match code {
         "23505" => ErrorKind::Duplicate,
         // The latter: a key, or a unique value, that is longer than an index takes.
@@ -125,12 +133,12 @@ fn kind(code: &str) -> ErrorKind {
 }
 
 /// What the server said of this error.
-pub(crate) fn server(error: &Error) -> Option<&ServerError> {
+pub fn server(error: &Error) -> Option<&ServerError> {
     std::error::Error::source(error).and_then(|source| source.downcast_ref())
 }
 
 /// Names table and column of the rule that the server says was broken; of several columns all.
-pub(crate) fn locate(error: Error, table: &TableSchema) -> Error {
+pub fn locate(error: Error, table: &TableSchema) -> Error {
     let Some(said) = server(&error) else { return error.in_table(table.name()) };
     let rule = said.constraint.as_deref();
     let located = match (said.code.as_str(), rule) {
@@ -157,9 +165,8 @@ pub(crate) fn locate(error: Error, table: &TableSchema) -> Error {
 
 /// The columns of a unique index, or of the key.
 fn unique_columns<'t>(table: &'t TableSchema, rule: &str) -> Option<&'t [usize]> {
-    let is_violated = |name: &str| {
-        name == rule || bobak_sql::substitute_index_name(SQL, table.name(), name) == rule
-    };
+    let is_violated =
+        |name: &str| name == rule || crate::substitute_index_name(SQL, table.name(), name) == rule;
     match table.indexes().iter().find(|index| is_violated(&index.name)) {
         Some(index) => Some(&index.columns),
         None if rule == format!("{}_pkey", table.name()) => Some(table.key()),
@@ -214,7 +221,7 @@ fn broken_reference(said: &ServerError, rule: &str, table: &TableSchema) -> Opti
 }
 
 /// Whether a made key met one that is there.
-pub(crate) fn is_taken_key(error: &Error, table: &TableSchema) -> bool {
+pub fn is_taken_key(error: &Error, table: &TableSchema) -> bool {
     let pkey = format!("{}_pkey", table.name());
     server(error).is_some_and(|said| {
         said.code == "23505" && said.constraint.as_deref() == Some(pkey.as_str())
@@ -222,7 +229,7 @@ pub(crate) fn is_taken_key(error: &Error, table: &TableSchema) -> bool {
 }
 
 /// The error of a parameter, without the parameter's number.
-pub(crate) fn without_row(error: Error, table: Option<&TableSchema>) -> Error {
+pub fn without_row(error: Error, table: Option<&TableSchema>) -> Error {
     let error = error.to_bare();
     match table {
         Some(table) => error.in_table(table.name().to_owned()),

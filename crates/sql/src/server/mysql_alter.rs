@@ -4,93 +4,93 @@
 //! the tables that are there before the first is made; and where one fails all the same, those that
 //! were made are taken back.
 
-use crate::connection::Connection;
-use crate::schema::tables;
-use crate::values::decode::DecodedValue;
-use crate::values::encode::plain;
-use bobak_core::{
-    Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema,
-    Type, ValueRef, change_log,
-};
-use bobak_sql::{
+use super::{SqlServer, mysql_catalog};
+use crate::{
     Dialect, FOLDED, TrackReason, add_column, add_foreign_key, add_index, add_reference,
     create_table_after, find_violations, folded, quote,
 };
+use bobak_core::{
+    Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema,
+    Type, Value, ValueRef, change_log,
+};
 
-/// Makes all of the changes, or none.
-pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+/// Makes all of the changes, or none. Prepared statements must be forgotten afterwards.
+///
+/// # Errors
+/// As [`Session::alter`](bobak_core::Session::alter).
+pub fn run(server: &mut dyn SqlServer, changes: &[SchemaChange]) -> Result<()> {
     if let [change @ (SchemaChange::AlterTable(_) | SchemaChange::DropTable(_))] = changes {
-        alter_one(connection, change)?;
-        connection.forget_statements();
+        alter_one(server, change)?;
         return Ok(());
     }
-    check_columns(connection, changes)?;
-    let tables = check_steps(connection, changes)?;
+    check_columns(server, changes)?;
+    let tables = check_steps(server, changes)?;
     // Written before the first one runs: each step commits by itself.
-    let steps = changes.iter().map(|change| Step::of(connection.flavour.dialect, change, &tables));
+    let steps = changes.iter().map(|change| Step::of(server.dialect(), change, &tables));
     let steps = steps.collect::<Result<Vec<_>>>()?;
     let mut made = Vec::new();
     for (change, step) in changes.iter().zip(steps) {
         let Some(step) = step else { continue };
         for text in &step.sql_texts {
-            if let Err(error) = connection.run(Some(step.table), text, Vec::new()) {
-                return Err(take_back(connection, &made, error));
+            if let Err(error) = server.run(step.table, text) {
+                return Err(take_back(server, &made, error));
             }
         }
         let table = step.table;
         made.push(step);
-        for text in log_statements(connection, change)? {
-            if let Err(error) = connection.run(Some(table), &text, Vec::new()) {
-                return Err(take_back(connection, &made, error));
+        for text in log_statements(server, change)? {
+            if let Err(error) = server.run(table, &text) {
+                return Err(take_back(server, &made, error));
             }
         }
     }
-    connection.forget_statements();
     Ok(())
 }
 
 /// Alters or drops a table: one statement, which cannot be taken back.
-fn alter_one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
-    let dialect = connection.flavour.dialect;
+fn alter_one(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<()> {
+    let dialect = server.dialect();
     let alteration = match change {
         SchemaChange::AlterTable(alteration) => alteration,
         other => {
             let (table, log) =
-                change_log::table_and_log(tables::with_logs(connection)?, other.table())?;
+                change_log::table_and_log(mysql_catalog::with_logs(server)?, other.table())?;
             if log.is_some() {
                 let message = "the table is tracked: stop tracking it first";
                 return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
             }
             let sql = format!("DROP TABLE {}", quote(dialect, table.name()));
-            return connection.run(Some(&table), &sql, Vec::new()).map(|_| ());
+            return server.run(&table, &sql);
         }
     };
     let (table, log) =
-        change_log::table_and_log(tables::with_logs(connection)?, alteration.from())?;
+        change_log::table_and_log(mysql_catalog::with_logs(server)?, alteration.from())?;
     let alteration = &alteration.for_stored(&table)?;
     let (from, to) = (alteration.from(), alteration.to());
     alteration.check_tracked(log.is_some())?;
-    let is_taken = tables::names(connection)?.iter().any(|name| name == to.name());
+    let is_taken = mysql_catalog::names(server)?.iter().any(|name| name == to.name());
     if alteration.renames_table() && is_taken {
         return Err(schema("the table already exists", to));
     }
-    check_columns(connection, std::slice::from_ref(change))?;
+    check_columns(server, std::slice::from_ref(change))?;
     reject_check(dialect, alteration)?;
     for (query, error) in find_violations(dialect, alteration) {
-        if !connection.rows(None, &query, Vec::new())?.is_empty() {
+        let mut is_violated = false;
+        server.ask(&query, &[], &mut |_| is_violated = true)?;
+        if is_violated {
             return Err(error);
         }
     }
-    let names = tables::constraint_names(connection, from)?;
-    for sql in bobak_sql::alter_table(dialect, alteration, &names)? {
-        connection.run(Some(to), &sql, Vec::new())?;
+    let names = mysql_catalog::constraint_names(server, from)?;
+    for sql in crate::alter_table(dialect, alteration, &names)? {
+        server.run(to, &sql)?;
     }
     match log.zip(alteration.added_column()) {
         Some((log, added)) => {
-            let (table, _) = change_log::table_and_log(tables::with_logs(connection)?, to)?;
-            let texts = bobak_sql::track(dialect, &table, Some(&log), TrackReason::Added(added))?;
+            let (table, _) = change_log::table_and_log(mysql_catalog::with_logs(server)?, to)?;
+            let texts = crate::track(dialect, &table, Some(&log), TrackReason::Added(added))?;
             let mut texts = texts.into_iter();
-            texts.try_for_each(|sql| connection.run(Some(to), &sql, Vec::new()).map(|_| ()))
+            texts.try_for_each(|sql| server.run(to, &sql))
         }
         None => Ok(()),
     }
@@ -170,10 +170,10 @@ impl<'a> Step<'a> {
 }
 
 /// The statements that adapt the change log of a tracked table, or of one that will be tracked, to its new columns.
-fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<Vec<String>> {
-    let dialect = connection.flavour.dialect;
+fn log_statements(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<Vec<String>> {
+    let dialect = server.dialect();
     let mut stored =
-        |table: &TableSchema| change_log::table_and_log(tables::with_logs(connection)?, table);
+        |table: &TableSchema| change_log::table_and_log(mysql_catalog::with_logs(server)?, table);
     match change {
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(table)?;
@@ -184,23 +184,23 @@ fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<
                 let error = Error::new(ErrorKind::Unsupported, message);
                 return Err(error.in_table(table.name()));
             }
-            let triggers = tables::triggers(connection)?;
+            let triggers = mysql_catalog::triggers(server)?;
             let captured = change_log::is_captured(&triggers, table.name());
             let reason = TrackReason::Track { captured, history: *history };
-            bobak_sql::track(dialect, &table, log.as_ref(), reason)
+            crate::track(dialect, &table, log.as_ref(), reason)
         }
         SchemaChange::AddColumn { table, column } => {
             let added = table.columns().get(*column).map_or("", |column| &column.name);
             match stored(table)? {
                 (table, Some(log)) => {
-                    bobak_sql::track(dialect, &table, Some(&log), TrackReason::Added(added))
+                    crate::track(dialect, &table, Some(&log), TrackReason::Added(added))
                 }
                 (_, None) => Ok(Vec::new()),
             }
         }
         SchemaChange::Untrack(table) => {
-            match change_log::log_to_drop(tables::with_logs(connection)?, table)? {
-                (table, Some(_)) => bobak_sql::untrack(dialect, &table),
+            match change_log::log_to_drop(mysql_catalog::with_logs(server)?, table)? {
+                (table, Some(_)) => crate::untrack(dialect, &table),
                 (_, None) => Ok(Vec::new()),
             }
         }
@@ -212,9 +212,9 @@ fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<
 const MAX_NAME_LENGTH: usize = 64;
 
 /// Takes back what was made; says what is left where that fails.
-fn take_back(connection: &mut Connection, made: &[Step<'_>], error: Error) -> Error {
+fn take_back(server: &mut dyn SqlServer, made: &[Step<'_>], error: Error) -> Error {
     for step in made.iter().rev() {
-        if let Err(second) = connection.run(Some(step.table), &step.undo, Vec::new()) {
+        if let Err(second) = server.run(step.table, &step.undo) {
             let message = format!(
                 "{}; and the earlier changes of table {} could not be undone: {}",
                 error.message(),
@@ -228,7 +228,7 @@ fn take_back(connection: &mut Connection, made: &[Step<'_>], error: Error) -> Er
 }
 
 /// Rejects what the server can't keep.
-fn check_columns(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+fn check_columns(server: &mut dyn SqlServer, changes: &[SchemaChange]) -> Result<()> {
     let mut checked = false;
     for (table, column) in changes.iter().flat_map(new_columns) {
         if column.ty == Type::Any {
@@ -237,7 +237,7 @@ fn check_columns(connection: &mut Connection, changes: &[SchemaChange]) -> Resul
         }
         if column.collation == Collation::UnicodeNoCase && !checked {
             checked = true;
-            if !folds_as_rust(connection)? {
+            if !folds_as_rust(server)? {
                 let message =
                     "this server's lower case of some letters differs from that of Unicode 14";
                 return Err(unsupported(message, table, column));
@@ -271,27 +271,25 @@ fn new_columns(change: &SchemaChange) -> Vec<(&TableSchema, &ColumnSchema)> {
 
 /// Whether the expression that folds texts there gives what [`Collation::fold`] does, letter for
 /// letter in the planes that have letters of two cases.
-fn folds_as_rust(connection: &mut Connection) -> Result<bool> {
+fn folds_as_rust(server: &mut dyn SqlServer) -> Result<bool> {
     let letters: String = (' '..='\u{1ffff}').collect();
-    let expression =
-        folded(connection.flavour.dialect, Collation::UnicodeNoCase, "CONVERT(? USING utf8mb4)");
+    let expression = folded(server.dialect(), Collation::UnicodeNoCase, "CONVERT(? USING utf8mb4)");
     let sql = format!("SELECT {expression}");
-    let rows = connection.rows(None, &sql, vec![plain(ValueRef::Text(&letters))]);
-    Ok(match rows {
-        Ok(rows) => match rows.first().and_then(|row| row.first()) {
-            Some(DecodedValue::Text(found)) => *found == Collation::UnicodeNoCase.fold(&letters),
-            _ => false,
-        },
+    let mut is_same = false;
+    let queried = server.ask(&sql, &[Value::from(letters.as_str())], &mut |row| {
+        is_same = row.get(0) == ValueRef::Text(&Collation::UnicodeNoCase.fold(&letters));
+    });
+    match queried {
         // An unknown collation.
-        Err(error) if error.kind() == ErrorKind::Engine => false,
-        Err(error) => return Err(error),
-    })
+        Err(error) if error.kind() == ErrorKind::Engine => Ok(false),
+        queried => queried.map(|()| is_same),
+    }
 }
 
 /// Rejects steps that can't be made, before the first is; returns the tables as they will be.
-fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<Vec<TableSchema>> {
-    let mut there = tables::read(connection)?;
-    let names = tables::names(connection)?;
+fn check_steps(server: &mut dyn SqlServer, changes: &[SchemaChange]) -> Result<Vec<TableSchema>> {
+    let mut there = mysql_catalog::read(server)?;
+    let names = mysql_catalog::names(server)?;
     let mut made: Vec<&str> = Vec::new();
     for change in changes {
         match change {
