@@ -2,33 +2,74 @@
 //!
 //! An index belongs to its table, and so does its name: two tables may have indexes of the same name, as
 //! in memory and MariaDB. In SQLite and PostgreSQL such a name can be taken, perhaps by a table that the
-//! client may not see. The index then has a substitute name in the database, and its own in the schema.
+//! client may not see. The index then has a substitute name in the database, and its own in the schema. So has one whose
+//! name is longer than those of the server.
 
 use crate::schema::places;
 use crate::writer::Writer;
 use crate::{Dialect, FOLDED_INDEX};
 use bobak_core::{Error, ErrorKind, Result, TableSchema, ValueRef};
+use std::borrow::Cow;
 
 const PREFIX: &str = "bobak_index:";
 const NAME: &str = " as ";
+const NUMBER: &str = "bobak:";
 
 /// The name in the database of an index whose own name is taken.
 #[must_use]
 pub fn substitute_index_name(dialect: Dialect, table: &str, index: &str) -> String {
     match dialect {
-        Dialect::Postgres => {
-            // A name has at most 63 bytes there: FNV-1a, and the index's own name in a comment.
+        Dialect::Sqlite => format!("{PREFIX}{table}:{index}"),
+        // Names have limits there: FNV-1a, and the index's own name in a comment.
+        Dialect::Postgres | Dialect::MariaDb | Dialect::MySql => {
             let bytes = table.bytes().chain([0]).chain(index.bytes());
             let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
             });
             format!("{PREFIX}{hash:016x}")
         }
-        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => format!("{PREFIX}{table}:{index}"),
     }
 }
 
-/// The schema with a substitute for each name of an index that is taken.
+/// Whether the server cuts or rejects the name: PostgreSQL's have at most 63 bytes, MariaDB's 64 characters.
+fn is_too_long(dialect: Dialect, name: &str) -> bool {
+    match dialect {
+        Dialect::Sqlite => false,
+        Dialect::Postgres => name.len() > 63,
+        Dialect::MariaDb | Dialect::MySql => name.chars().count() > 64,
+    }
+}
+
+/// An index's name in MariaDB, where only a name that is too long has a substitute, the same in all tables.
+#[must_use]
+pub fn mysql_index_name(index: &str) -> Cow<'_, str> {
+    match is_too_long(Dialect::MariaDb, index) {
+        true => substitute_index_name(Dialect::MariaDb, "", index).into(),
+        false => index.into(),
+    }
+}
+
+/// The comment of an index in MariaDB: its number in the schema, because the server lists unique ones first, and its own
+/// name if that is too long.
+pub(crate) fn mysql_index_comment(name: &str, number: usize) -> String {
+    match is_too_long(Dialect::MariaDb, name) {
+        true => format!("{NUMBER}{number}{NAME}{name}"),
+        false => format!("{NUMBER}{number}"),
+    }
+}
+
+/// The number and the own name in a comment of [`mysql_index_comment`].
+#[must_use]
+pub fn parse_mysql_index_comment(comment: &str) -> (Option<usize>, Option<&str>) {
+    let rest = comment.strip_prefix(NUMBER).unwrap_or_default();
+    let (number, name) = match rest.split_once(NAME) {
+        Some((number, name)) => (number, Some(name)),
+        None => (rest, None),
+    };
+    (number.parse().ok(), name)
+}
+
+/// The schema with a substitute for each name of an index that is taken or too long.
 ///
 /// # Errors
 /// Those of `is_taken`.
@@ -39,7 +80,8 @@ pub fn substitute_index_names(
 ) -> Result<TableSchema> {
     let mut taken = Vec::new();
     for index in table.indexes() {
-        if index.name.eq_ignore_ascii_case(table.name()) || is_taken(&index.name)? {
+        let is_long = is_too_long(dialect, &index.name);
+        if is_long || index.name.eq_ignore_ascii_case(table.name()) || is_taken(&index.name)? {
             taken.push(&*index.name);
         }
     }

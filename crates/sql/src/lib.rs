@@ -72,8 +72,8 @@ pub use default::DefaultExpression;
 pub use dialect::{Dialect, quote};
 pub use feed::{TrackReason, list_triggers, track, untrack};
 pub use index_name::{
-    existing_index, index_name, note_index_name, split_index_comment, substitute_index_name,
-    substitute_index_names,
+    existing_index, index_name, mysql_index_name, note_index_name, parse_mysql_index_comment,
+    split_index_comment, substitute_index_name, substitute_index_names,
 };
 pub use join::join;
 pub use mysql::{FOLDED, folded};

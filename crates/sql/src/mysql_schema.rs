@@ -13,6 +13,7 @@ use crate::comment::comment;
 use crate::constraint_names::ConstraintNames;
 use crate::declared_type;
 use crate::dialect::Dialect;
+use crate::index_name::{mysql_index_comment, mysql_index_name};
 use crate::mysql::{FOLDED, folded, is_folded};
 use crate::schema::{push_actions, push_foreign_key};
 use crate::writer::Writer;
@@ -227,7 +228,8 @@ fn drop_parts(
     for (number, index) in from.indexes().iter().enumerate() {
         let kept = alteration.kept_indexes().into_iter().find(|kept| kept.0 == number);
         if kept.is_none_or(|(_, new)| is_index_made(alteration, changed, new)) {
-            writer.raw("DROP KEY ").name(&index.name).raw(", ");
+            let name = mysql_index_name(&index.name);
+            writer.raw("DROP KEY ").name(&name).raw(", ");
         }
     }
     let is_redefined = |old: &usize| changed.iter().any(|changed| changed.0 == *old);
@@ -316,9 +318,10 @@ fn define_default(writer: &mut Writer<'_>, column: &ColumnSchema) {
     }
 }
 
-/// With its number in the schema as its comment: the server lists unique ones first.
+/// With a comment that says what the server does not.
 fn push_index(writer: &mut Writer<'_>, table: &TableSchema, index: &IndexSchema, number: usize) {
-    writer.raw(if index.unique { "UNIQUE KEY " } else { "KEY " }).name(&index.name).raw(" (");
+    let name = mysql_index_name(&index.name);
+    writer.raw(if index.unique { "UNIQUE KEY " } else { "KEY " }).name(&name).raw(" (");
     let share = share(table, &index.columns, true);
     writer.list(", ", &index.columns, |writer, &place| {
         writer.sorted(table, place);
@@ -328,14 +331,14 @@ fn push_index(writer: &mut Writer<'_>, table: &TableSchema, index: &IndexSchema,
         let column = table.columns().get(place);
         let text = column.is_some_and(|column| column.storage == Storage::Text);
         let room = if text { share / 4 } else { share };
-        match column.and_then(size) {
-            Some(bytes) if bytes <= share => {}
-            Some(_) | None => {
-                writer.raw(&format!("({})", room.min(INDEX_CHARS)));
-            }
+        // A prefix must not be longer than the column.
+        let limit = column.and_then(size).or_else(|| limit(table, place));
+        if limit.is_none_or(|bytes| bytes > share) {
+            writer.raw(&format!("({})", room.min(INDEX_CHARS)));
         }
     });
-    writer.raw(&format!(") COMMENT 'bobak:{number}'"));
+    let comment = mysql_index_comment(&index.name, number);
+    writer.raw(") COMMENT ").literal(ValueRef::Text(&comment));
 }
 
 fn push_reference(writer: &mut Writer<'_>, table: &TableSchema, place: usize, before: &str) {
@@ -352,9 +355,19 @@ fn column_type(dialect: Dialect, table: &TableSchema, place: usize) -> String {
     let Some(column) = table.columns().get(place) else {
         return String::new();
     };
-    let declared = declared_type(dialect, column);
-    if !is_endless(table, place) {
-        return declared;
+    match (limit(table, place), column.storage) {
+        (None, _) => declared_type(dialect, column),
+        (Some(bytes), Storage::Text) => format!("VARCHAR({})", bytes / 4),
+        (Some(bytes), _) => format!("VARBINARY({bytes})"),
+    }
+}
+
+/// How many bytes a value may have because the column, which has no limit itself, is part of a key or a unique index;
+/// `None` if it is not, or has a limit.
+fn limit(table: &TableSchema, place: usize) -> Option<u32> {
+    let column = table.columns().get(place)?;
+    if size(column).is_some() {
+        return None;
     }
     let unique = table.indexes().iter().filter(|index| index.unique);
     let mut lists: Vec<&[usize]> = unique.map(|index| index.columns.as_slice()).collect();
@@ -366,12 +379,11 @@ fn column_type(dialect: Dialect, table: &TableSchema, place: usize) -> String {
     }
     let keys = table.foreign_keys().iter().map(|key| key.columns.as_slice());
     lists.extend(keys.filter(|columns| columns.contains(&place)));
-    let room = lists.into_iter().map(|columns| share(table, columns, false)).min();
-    match (room, column.storage) {
-        (None, _) => declared,
-        (Some(bytes), Storage::Text) => format!("VARCHAR({})", (bytes / 4).clamp(1, INDEX_CHARS)),
-        (Some(bytes), _) => format!("VARBINARY({})", bytes.max(1)),
-    }
+    let room = lists.into_iter().map(|columns| share(table, columns, false)).min()?;
+    Some(match column.storage {
+        Storage::Text => (room / 4).clamp(1, INDEX_CHARS) * 4,
+        _ => room.max(1),
+    })
 }
 
 /// Whether the column's values have no limit.

@@ -8,7 +8,7 @@
 use super::SqlServer;
 use crate::{
     CommentedKey, ConstraintNames, FOLDED, FOLDED_KEY, LONG_DECIMAL, is_long_decimal,
-    parse_comment, parse_declared,
+    parse_comment, parse_declared, parse_mysql_index_comment,
 };
 use bobak_core::{
     ColumnRole, ColumnSchema, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema,
@@ -239,13 +239,15 @@ fn grouped(rows: &Facts) -> Vec<CatalogIndex> {
         let name = part(row, 1);
         let column = part(row, 3);
         let column = column.strip_prefix(FOLDED).unwrap_or(column).to_owned();
+        let (number, own) = parse_mysql_index_comment(part(row, 4));
+        let name = own.unwrap_or(name);
         match indexes.last_mut().filter(|index| index.name == name) {
             Some(index) => index.columns.push(column),
             None => indexes.push(CatalogIndex {
                 name: name.to_owned(),
                 unique: part(row, 2) == "0",
                 columns: vec![column],
-                number: part(row, 4).strip_prefix("bobak:").and_then(|n| n.parse().ok()),
+                number,
             }),
         }
     }

@@ -136,7 +136,7 @@ fn duplicate(error: Error, message: &str, table: &TableSchema) -> Error {
     if key == "PRIMARY" {
         return Error::duplicate(table, table.key());
     }
-    match table.indexes().iter().find(|index| index.name == key) {
+    match table.indexes().iter().find(|index| crate::mysql_index_name(&index.name) == key) {
         Some(index) => Error::duplicate(table, &index.columns),
         None => error,
     }

@@ -240,9 +240,8 @@ pub fn check(table: &TableSchema) -> Result<()> {
         Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
     };
     let columns = table.columns().iter().map(|column| &column.name[..]);
-    let indexes = table.indexes().iter().map(|index| &index.name[..]);
-    let names = std::iter::once(table.name()).chain(columns).chain(indexes);
-    if let Some(long) = names.into_iter().find(|name| name.len() > MAX_NAME_LENGTH) {
+    let mut names = std::iter::once(table.name()).chain(columns);
+    if let Some(long) = names.find(|name| name.len() > MAX_NAME_LENGTH) {
         return rejected(format!("the name '{long}' has more than {MAX_NAME_LENGTH} bytes"));
     }
     let keys = table.all_foreign_keys();

@@ -76,6 +76,7 @@ suite! { $
         tables_come_back_as_they_were_made,
         rules_come_back_as_they_were_made,
         names_of_indexes_belong_to_their_table,
+        indexes_may_be_wide_and_have_long_names,
         names_may_be_strange,
         a_table_may_have_256_columns,
         a_table_is_created_once,

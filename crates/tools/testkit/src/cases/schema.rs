@@ -205,6 +205,41 @@ pub fn names_of_indexes_belong_to_their_table(harness: &dyn Harness) -> Check {
     Ok(())
 }
 
+/// Indexes over many texts without limits, with names longer than those of a server.
+pub fn indexes_may_be_wide_and_have_long_names(harness: &dyn Harness) -> Check {
+    const COLUMNS: [&str; 5] = ["scheme", "host", "path", "purpose", "digest"];
+    let once = format!("{}_unique", COLUMNS.join("_").repeat(3));
+    let all = format!("{}_index", COLUMNS.join("_").repeat(3));
+    let name = "resource_of_the_network_with_a_long_name";
+    let store = harness.fresh()?;
+    let table = || {
+        let mut table = TableSchema::builder(name).column(ColumnSchema::of::<i64>("id"));
+        for column in COLUMNS {
+            table = table.column(ColumnSchema::of::<String>(column));
+        }
+        let title = ColumnSchema::of::<Option<String>>("title_by_which_it_is_found").max_chars(9);
+        table.column(title.unique()).key(["id"]).index("by_host", ["host"])
+    };
+    let plain = Arc::new(table().index(all.clone(), COLUMNS).build()?);
+    create(store.engine(), &[&plain])?;
+    found_as(store.engine(), &plain)?;
+    let table = Arc::new(table().index(all, COLUMNS).unique_index(once, COLUMNS).build()?);
+    store.engine().alter(&[add_index(&table)])?;
+    found_as(store.engine(), &table)?;
+    let again = store.engine().alter(&[add_index(&table)]);
+    fails_in("the same index twice", again, ErrorKind::Schema, name)?;
+    let probe = Probe::new(store.engine())?;
+    probe.insert(&table, row![1, "https", "a.example", "/", "x", "y", "t"])?;
+    let again = probe.insert(&table, row![2, "https", "a.example", "/", "x", "y", "u"]);
+    fails_in("a duplicate", again, ErrorKind::Duplicate, name)?;
+    let again = probe.insert(&table, row![2, "https", "a.example", "/", "x", "z", "t"]);
+    fails_in("a duplicate title", again, ErrorKind::Duplicate, name)?;
+
+    let other = harness.fresh()?;
+    create(other.engine(), &[&table])?;
+    found_as(other.engine(), &table)
+}
+
 /// Creating an existing table fails.
 pub fn a_table_is_created_once(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
