@@ -21,6 +21,7 @@
 //! * [`migration`]: changes of tables that exist, as files of steps.
 //! * [`engine`]: the engines with their settings, and the contract for new ones.
 //! * `aio` (feature `async`): the same API for async code, on any runtime.
+//! * `field_encryption` (feature `field-encryption`): fields that the database stores encrypted.
 //! * `cache` (feature `cache`): records kept in memory by their keys.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -35,6 +36,8 @@ mod catalog;
 pub mod changes;
 mod db;
 mod dynamic;
+#[cfg(feature = "field-encryption")]
+pub mod field_encryption;
 mod get_many;
 mod handle;
 mod join;
@@ -88,8 +91,8 @@ pub mod query {
     pub use bobak_core::join;
     pub use bobak_core::join::{Alias, AnyOf, JoinQuery, whole};
     pub use bobak_core::{
-        AnyColumn, Assignment, Column, Expression, Filter, Operand, Order, OrderBy, Query,
-        Selection, SelectionPart, Summable, count,
+        AnyColumn, Assignment, Column, EncryptedColumn, Expression, Filter, Operand, Order,
+        OrderBy, Query, Selection, SelectionPart, Summable, count,
     };
 }
 

@@ -18,6 +18,7 @@ mod column;
 mod condition;
 pub mod durable;
 mod dynamic;
+mod encrypted_column;
 pub mod engine;
 mod error;
 mod estimates;
@@ -66,6 +67,7 @@ pub use batch::{GeneratedKey, OnError, Outcome, Run, WriteBatch};
 pub use column::{AnyColumn, Column, Operand};
 pub use condition::{Comparison, Condition, Filter, SubQuery, compare_in_column, compare_values};
 pub use dynamic::DynRow;
+pub use encrypted_column::EncryptedColumn;
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
     Session, SessionLayer, SideEffects, Source, SqlAction, SqlAuthorizer, SqlHost,

@@ -1,12 +1,13 @@
 //! Rules of whole records.
 
 use crate::rules::Violations;
-use crate::{Column, Record, Result, Row};
+use crate::{AnyColumn, Record, Result, Row};
 
 impl Violations {
     /// Adds a violation in a column of the record. The message continues the column's name: `must not be blank`.
-    pub fn add<T: Record, V>(&mut self, column: Column<T, V>, message: impl Into<String>) {
-        let name = T::schema().columns().get(column.index()).map(|column| column.name.as_ref());
+    pub fn add<T: Record>(&mut self, column: impl Into<AnyColumn<T>>, message: impl Into<String>) {
+        let name =
+            T::schema().columns().get(column.into().index()).map(|column| column.name.as_ref());
         self.push(name, message);
     }
 }

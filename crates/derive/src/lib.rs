@@ -106,6 +106,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `on_update = "no_action"` | what an update of the referenced value does: `"no_action"` and `"restrict"` reject it, `"cascade"` changes the field too, `"set_null"` makes it NULL | `"no_action"` |
 /// | `deferred` | the foreign key is checked at the commit, not after each statement | |
 /// | `store = "text"` | dates, times and UUIDs are kept as text | in their short form |
+/// | `encrypted` | the value is stored encrypted; the column is then an `EncryptedColumn`, which is not compared. Needs the feature `field-encryption` and keys | as it is |
+/// | `encrypted(searchable)` | the same, but equal values are stored as equal bytes: they can be found by equality, and be unique | different bytes |
+/// | `encrypted(context = "t.c")` | what a stored value is bound to: set it to the old names if you rename the table or the column | the names of table and column |
 /// | `trim`, `lowercase`, `uppercase` | the text is normalized so before it is checked and written | as it is |
 /// | `normalize = path::to::function` | a `fn(T) -> T` that replaces the value; may be repeated | none |
 /// | `length = 1..=80` | the least and the largest number of characters, after normalization; also `1..` and `..=80` | any |

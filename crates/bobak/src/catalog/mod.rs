@@ -77,6 +77,7 @@ impl Catalog {
         self: &Arc<Self>,
         records: &[RegisteredRecord],
         hooks: &[(TypeId, Arc<dyn RowHook>)],
+        #[cfg(feature = "field-encryption")] keys: Option<&Arc<crate::field_encryption::FieldKeys>>,
     ) -> Result<Arc<Self>> {
         let mut rules: Vec<_> = self.engines.iter().map(|_| EngineRules::default()).collect();
         for record in records {
@@ -88,10 +89,42 @@ impl Catalog {
                 rules.add(RecordRules { schema: record.table, rules: record.rules, hooks })?;
             }
         }
+        #[cfg(feature = "field-encryption")]
+        self.add_ciphers(&mut rules, records, keys)?;
         if rules.iter().all(EngineRules::is_empty) {
             return Ok(Arc::clone(self));
         }
         Ok(Arc::new(self.with_rules(rules.into_iter().map(Arc::new).collect())))
+    }
+
+    /// Adds the encrypted fields of the records to the rules of their engines.
+    ///
+    /// # Errors
+    /// `Config` without keys.
+    #[cfg(feature = "field-encryption")]
+    fn add_ciphers(
+        &self,
+        rules: &mut [EngineRules],
+        records: &[RegisteredRecord],
+        keys: Option<&Arc<crate::field_encryption::FieldKeys>>,
+    ) -> Result<()> {
+        use crate::field_encryption::EngineCiphers;
+        for (index, rules) in rules.iter_mut().enumerate() {
+            let mut ciphers: Option<EngineCiphers> = None;
+            for record in records.iter().filter(|record| !record.rules.encrypted.is_empty()) {
+                if self.engine_of(record)? != index {
+                    continue;
+                }
+                let keys = keys.ok_or_else(|| {
+                    let message = "the record has encrypted fields: give their keys with `DbBuilder::field_keys`";
+                    Error::new(ErrorKind::Config, message).in_table(record.table.name())
+                })?;
+                let ciphers = ciphers.get_or_insert_with(|| EngineCiphers::new(keys));
+                ciphers.add(record.table, record.rules.encrypted);
+            }
+            rules.ciphers = ciphers.map(Arc::new);
+        }
+        Ok(())
     }
 
     fn with_rules(self: &Arc<Self>, rules: Vec<Arc<EngineRules>>) -> Self {
@@ -99,7 +132,7 @@ impl Catalog {
             let engine = Arc::clone(engine);
             let engine: Arc<dyn Engine> = match rules.is_empty() {
                 true => engine,
-                false => Arc::new(RuleEngine::new(engine, Arc::clone(rules))),
+                false => Arc::new(RuleEngine::new(encrypting(engine, rules), Arc::clone(rules))),
             };
             (name.clone(), engine)
         };
@@ -115,6 +148,31 @@ impl Catalog {
             caches: self.caches.clone(),
             base: Some(Arc::clone(self)),
         }
+    }
+
+    /// The same catalog without the layers of rules.
+    #[cfg(feature = "field-encryption")]
+    pub(crate) fn base(&self) -> &Self {
+        self.base.as_deref().unwrap_or(self)
+    }
+
+    /// The encrypted fields on the engine at an index.
+    #[cfg(feature = "field-encryption")]
+    pub(crate) fn ciphers(
+        &self,
+        engine: usize,
+    ) -> Option<&Arc<crate::field_encryption::EngineCiphers>> {
+        self.rules.get(engine)?.ciphers.as_ref()
+    }
+
+    /// The tables of the model on the engine at an index as the engine stores them: encrypted columns are bytes.
+    pub(crate) fn stored_model_of(&self, engine: usize) -> Result<Vec<Arc<TableSchema>>> {
+        let model = self.model_of(engine);
+        #[cfg(feature = "field-encryption")]
+        if let Some(ciphers) = self.ciphers(engine) {
+            return model.iter().map(|table| ciphers.stored(table)).collect();
+        }
+        Ok(model)
     }
 
     /// The engines as SQL text and operations on whole databases see them: without the layers of rules.
@@ -337,6 +395,19 @@ impl EngineSet for Catalog {
         })?;
         self.check_stored(known, stored)
     }
+}
+
+/// The engine, with the encrypted fields of the records in front of it.
+fn encrypting(engine: Arc<dyn Engine>, rules: &EngineRules) -> Arc<dyn Engine> {
+    #[cfg(feature = "field-encryption")]
+    if let Some(ciphers) = &rules.ciphers {
+        return Arc::new(crate::field_encryption::EncryptingEngine::new(
+            engine,
+            Arc::clone(ciphers),
+        ));
+    }
+    let _ = rules;
+    engine
 }
 
 /// Compares a record's table with the existing tables.

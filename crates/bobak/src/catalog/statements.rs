@@ -126,7 +126,12 @@ impl Catalog {
         match route {
             StatementRoute::Text(engine) => self.engine(*engine).map(Arc::clone),
             #[cfg(feature = "sqlite")]
-            StatementRoute::Select(engine, ..) => self.engine(*engine).map(Arc::clone),
+            StatementRoute::Select(engine, ..) => {
+                // The route has the tables of the base engines.
+                let engines = self.base_engines();
+                let engine = engines.get(*engine).map(|(_, engine)| Arc::clone(engine));
+                engine.map_or_else(|| self.engine(0).map(Arc::clone), Ok)
+            }
             #[cfg(feature = "sqlite")]
             StatementRoute::Federation => {
                 Ok(Arc::new(self.router.federation(self.base_engines())?.engine().clone()))

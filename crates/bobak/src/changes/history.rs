@@ -3,7 +3,7 @@
 use super::{Change, ChangeKind};
 use crate::table::Table;
 use bobak_changes::{ChangeLog, check_capture};
-use bobak_core::{DynRow, Key, Record, Result, Timestamp, Value};
+use bobak_core::{DynRow, Error, ErrorKind, Key, Record, Result, Timestamp, Value};
 use std::sync::Arc;
 
 /// One change of a record, with its time and actor. See [`Table::history`].
@@ -75,6 +75,10 @@ impl<T: Record> Table<'_, T> {
     }
 
     fn changes_of(&self, key: &[Value<'_>]) -> Result<(ChangeLog, Vec<Change>)> {
+        if !T::rules().encrypted.is_empty() {
+            let message = "the change log has only ciphertext of encrypted fields: read it with `Db::changes`";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(T::TABLE));
+        }
         let log = ChangeLog::new(Arc::clone(&self.access.schema))?;
         let listed = self.access.source.with(|session| {
             let (changes, _) = log.list_row(session, key, 0, None, usize::MAX)?;

@@ -38,6 +38,8 @@ pub struct DbBuilder {
     caches: Vec<crate::cache::CachedRecord>,
     tracked: Vec<TrackedRecord>,
     pub(super) hooks: Vec<Hook>,
+    #[cfg(feature = "field-encryption")]
+    field_keys: Option<Arc<crate::field_encryption::FieldKeys>>,
     options: RouterOptions,
 }
 
@@ -150,6 +152,15 @@ impl DbBuilder {
         self
     }
 
+    /// Sets the keys of encrypted fields: see [`field_encryption`](crate::field_encryption). A record with encrypted fields
+    /// needs them.
+    #[cfg(feature = "field-encryption")]
+    #[must_use]
+    pub fn field_keys(mut self, keys: crate::field_encryption::FieldKeys) -> Self {
+        self.field_keys = Some(Arc::new(keys));
+        self
+    }
+
     /// Adds a function written in Rust that SQL may call. See
     /// [`Function`](crate::engine::sqlite::Function).
     #[cfg(feature = "sqlite")]
@@ -217,7 +228,17 @@ impl DbBuilder {
         catalog.retries = self.retries.unwrap_or(catalog.retries);
         catalog.tracked = self.tracked;
         #[cfg(feature = "cache")]
-        catalog.add_caches(self.caches);
+        {
+            for cache in &self.caches {
+                let record = self.records.iter().find(|record| record.id == cache.id);
+                if record.is_some_and(|record| !record.rules.encrypted.is_empty()) {
+                    let message = "a record with encrypted fields is not cached";
+                    let error = Error::new(ErrorKind::Unsupported, message);
+                    return Err(error.in_table(cache.table.name()));
+                }
+            }
+            catalog.add_caches(self.caches);
+        }
         let catalog = Arc::new(catalog);
         let mut hooks = Vec::new();
         for hook in &self.hooks {
@@ -225,6 +246,11 @@ impl DbBuilder {
             let engine = record.map_or(Ok(0), |record| catalog.engine_of(record))?;
             hooks.push((hook.id, hook.bind(&catalog, engine)));
         }
-        Ok(Db::new(catalog.with_rules_of(&self.records, &hooks)?))
+        Ok(Db::new(catalog.with_rules_of(
+            &self.records,
+            &hooks,
+            #[cfg(feature = "field-encryption")]
+            self.field_keys.as_ref(),
+        )?))
     }
 }

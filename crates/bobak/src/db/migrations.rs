@@ -40,7 +40,7 @@ impl Db {
     /// # Errors
     /// `Unsupported` if the key of a table differs; those of the engine.
     pub fn migration_plan(&self, options: impl Into<PlanOptions>) -> Result<MigrationPlan> {
-        let mut model = self.0.model_of(0);
+        let mut model = self.0.stored_model_of(0)?;
         model.retain(|table| !table.is_view());
         migration::plan(&model, &self.main_engine()?.tables()?, options)
     }

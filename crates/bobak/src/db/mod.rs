@@ -5,6 +5,8 @@ mod changes;
 mod hooks;
 mod migrations;
 mod operations;
+#[cfg(feature = "field-encryption")]
+mod reencrypt;
 
 pub use builder::DbBuilder;
 

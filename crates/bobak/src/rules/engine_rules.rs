@@ -23,6 +23,9 @@ pub(crate) struct EngineRules {
     records: Vec<Arc<RecordRules>>,
     /// By the id of the schema with which a caller describes a table.
     tables: RwLock<HashMap<u64, Option<Arc<TableRules>>>>,
+    /// The encrypted fields of the records.
+    #[cfg(feature = "field-encryption")]
+    pub ciphers: Option<Arc<crate::field_encryption::EngineCiphers>>,
 }
 
 impl EngineRules {

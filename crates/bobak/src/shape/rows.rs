@@ -4,8 +4,8 @@ use super::links::LinkValues;
 use crate::handle::SessionSource;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Column, Condition, Error, ErrorKind, Expr, Field, Query, Record, RecordRelation, Result, Row,
-    RowBuffer, Select, TableSchema, ValueRef,
+    Condition, Error, ErrorKind, Expr, Field, Query, Record, RecordRelation, Result, Row,
+    RowBuffer, Select, SelectionPart, TableSchema, ValueRef,
 };
 use std::sync::Arc;
 
@@ -137,9 +137,10 @@ pub struct ShapeLevel<'a> {
 pub fn read_shape_field<T: Record, V: Field>(
     row: &dyn Row,
     position: usize,
-    column: Column<T, V>,
+    column: impl SelectionPart<T, Value = V>,
 ) -> Result<V> {
-    read_field_at(row, position, T::schema(), column.index())
+    let column = column.expr().column().unwrap_or(usize::MAX);
+    read_field_at(row, position, T::schema(), column)
 }
 
 pub(super) fn read_field_at<V: Field>(

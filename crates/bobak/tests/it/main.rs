@@ -25,6 +25,7 @@ mod examples;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod federated_servers; // tables of servers, of memory and of files in one SQL
 mod federation;
+mod field_encryption;
 mod fields;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod foreign_servers; // types of servers that other programs use

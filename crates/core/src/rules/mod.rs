@@ -26,6 +26,19 @@ pub struct Rules {
     pub record: Option<RecordValidator>,
     /// The index of the column with the time of the [deletion](crate::SoftDelete); `None` if deletes remove rows.
     pub deleted_at: Option<usize>,
+    /// The fields whose values are stored encrypted, each field once.
+    pub encrypted: &'static [EncryptedField],
+}
+
+/// A field whose values are stored encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncryptedField {
+    /// The column's index in the record's schema.
+    pub column: usize,
+    /// Whether equal values are stored as equal bytes, so that they can be found.
+    pub searchable: bool,
+    /// What binds a value to its column. `None` for `TABLE.COLUMN`, the names in the record's schema.
+    pub context: Option<&'static str>,
 }
 
 /// The rules of one field, in the order in which they apply to its value.
@@ -73,12 +86,15 @@ pub enum FieldRule {
 
 impl Rules {
     /// No rules.
-    pub const NONE: Self = Self { fields: &[], record: None, deleted_at: None };
+    pub const NONE: Self = Self { fields: &[], record: None, deleted_at: None, encrypted: &[] };
 
-    /// Whether there are no rules.
+    /// Whether there are no rules, and no encrypted fields.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.fields.is_empty() && self.record.is_none() && self.deleted_at.is_none()
+        self.fields.is_empty()
+            && self.record.is_none()
+            && self.deleted_at.is_none()
+            && self.encrypted.is_empty()
     }
 
     /// Checks the rules themselves, when the record is registered.
@@ -174,6 +190,26 @@ macro_rules! pattern_rule {
     ($text:literal) => {
         compile_error!(
             "`pattern` needs the feature `pattern` of the crate `bobak`: add it in Cargo.toml"
+        )
+    };
+}
+
+/// The fields of `encrypted`; called by the derive.
+#[doc(hidden)]
+#[cfg(feature = "field-encryption")]
+#[macro_export]
+macro_rules! encrypted_fields {
+    ($($field:expr),*) => { &[$($field),*] };
+}
+
+/// The fields of `encrypted`; called by the derive.
+#[doc(hidden)]
+#[cfg(not(feature = "field-encryption"))]
+#[macro_export]
+macro_rules! encrypted_fields {
+    ($($field:expr),*) => {
+        compile_error!(
+            "`encrypted` needs the feature `field-encryption` of the crate `bobak`: add it in Cargo.toml"
         )
     };
 }

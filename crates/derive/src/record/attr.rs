@@ -67,8 +67,16 @@ pub struct FieldAttrs {
     pub on_update: Option<At<&'static str>>,
     pub deferred: Option<At<()>>,
     pub as_text: Option<At<()>>,
+    pub encrypted: Option<At<EncryptedAttr>>,
     /// Normalizers and validators, in order.
     pub rules: Vec<At<RuleAttr>>,
+}
+
+/// `encrypted`, `encrypted(searchable, context = "table.column")`.
+#[derive(Default)]
+pub struct EncryptedAttr {
+    pub searchable: bool,
+    pub context: Option<String>,
 }
 
 /// What Bobak fills a column with.
@@ -120,6 +128,7 @@ const ON_FIELD: &[&str] = &[
     "on_update",
     "deferred",
     "store",
+    "encrypted",
 ];
 
 /// What may be written on a field.
@@ -130,6 +139,7 @@ fn on_field() -> Vec<&'static str> {
 const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
 const RENAMED: &str = r#"renamed_from = "old_name""#;
 const FOREIGN_KEY: &str = r#"foreign_key(field, field, references = "table(column, column)")"#;
+const ENCRYPTED: &str = r#"encrypted(searchable, context = "table.column")"#;
 const REFERENCES: &str = r#"references = Type` or `references = "table(column)""#;
 
 impl FieldRole {
@@ -298,6 +308,7 @@ impl FieldAttrs {
             "on_update" => self.on_update = item.one_of(ON_UPDATE, errors),
             "deferred" => self.deferred = Some(item.flag(errors)),
             "store" => self.as_text = item.one_of(&[("text", ())], errors),
+            "encrypted" => self.encrypted = Some(item.at(EncryptedAttr::parse(item, errors))),
             name if RULES.contains(&name) => self.rules.extend(RuleAttr::parse(item, errors)),
             _ => item.unknown(&on_field(), ON_STRUCT, "the struct", errors),
         }
@@ -306,6 +317,25 @@ impl FieldAttrs {
     fn role(&mut self, role: FieldRole, item: &Item, errors: &mut Errors) {
         item.flag(errors);
         self.roles.push(item.at(role));
+    }
+}
+
+impl EncryptedAttr {
+    fn parse(item: &Item, errors: &mut Errors) -> Self {
+        let mut encrypted = Self::default();
+        if item.is_flag() {
+            return encrypted;
+        }
+        for part in item.list(ENCRYPTED, errors).unwrap_or_default() {
+            match part.name.to_string().as_str() {
+                "searchable" if part.is_flag() => encrypted.searchable = true,
+                "context" if !part.is_flag() => {
+                    encrypted.context = part.name(ENCRYPTED, errors).map(|at| at.value);
+                }
+                _ => errors.at(&part, format!("write `encrypted` or `{ENCRYPTED}`")),
+            }
+        }
+        encrypted
     }
 }
 

@@ -34,6 +34,7 @@ pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
         check_type(column, errors);
         check_text(column, errors);
         check_reference(column, errors);
+        check_encrypted(table, column, errors);
         rules::check(column, table.key_columns().any(|key| std::ptr::eq(key, column)), errors);
     }
 }
@@ -254,4 +255,39 @@ fn check_reference(column: &FieldAst<'_>, errors: &mut Errors) {
 
 fn is_i64(plain: Plain) -> bool {
     matches!(plain, Plain::Integer("i64", ..))
+}
+
+/// An engine sees only the bytes of an encrypted value: it can neither compare nor make them.
+fn check_encrypted(table: &RecordAst<'_>, column: &FieldAst<'_>, errors: &mut Errors) {
+    let attrs = &column.attrs;
+    let Some(encrypted) = &attrs.encrypted else { return };
+    let searchable = encrypted.value.searchable;
+    let own = |other: &FieldAst<'_>| std::ptr::eq(other, column);
+    let place = table.columns.iter().position(own);
+    let is_in = |columns: &[usize]| place.is_some_and(|place| columns.contains(&place));
+    let is_referring = table.foreign_keys.iter().any(|(columns, _)| is_in(columns));
+    let wrong = if table.view {
+        Some("Bobak encrypts what it writes, and a view is not written: remove `encrypted`")
+    } else if table.key_columns().any(own) {
+        Some("a key is not encrypted: remove `encrypted`")
+    } else if attrs.default.is_some() || attrs.check.is_some() || !attrs.roles.is_empty() {
+        Some("the engine or Bobak computes with this field: remove `encrypted`")
+    } else if attrs.references.is_some() || is_referring {
+        Some("a reference is not encrypted: remove `encrypted`")
+    } else if attrs.collation.is_some() || attrs.as_text.is_some() {
+        Some("an encrypted value has one form: remove `collation` and `store`")
+    } else if !searchable
+        && (attrs.unique.is_some() || table.indexes.iter().any(|index| is_in(&index.columns)))
+    {
+        Some(
+            "equal values are stored as different bytes: write `encrypted(searchable)`, or no index",
+        )
+    } else if searchable && matches!(column.shape.plain, Plain::Float) {
+        Some("a number with a fraction has several forms: write `encrypted`, or store an integer")
+    } else {
+        None
+    };
+    if let Some(message) = wrong {
+        errors.at(&encrypted.at, message);
+    }
 }

@@ -3,7 +3,7 @@
 use crate::names::ident;
 use crate::record::assert::assertions;
 use crate::record::ast::{FieldAst, RecordAst};
-use crate::record::attr::ReferenceTarget;
+use crate::record::attr::{EncryptedAttr, ReferenceTarget};
 use crate::record::rules;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -52,9 +52,15 @@ fn constants(table: &RecordAst<'_>) -> TokenStream {
     let constants = table.places().map(|(place, column)| {
         let FieldAst { vis, ty, constant, name, .. } = column;
         let doc = format!(" The column `{name}`.");
+        let (kind, searchable) = match column.attrs.encrypted.as_ref().map(|at| &at.value) {
+            Some(EncryptedAttr { searchable: true, .. }) => ("EncryptedColumn", quote!(, true)),
+            Some(_) => ("EncryptedColumn", quote!()),
+            None => ("Column", quote!()),
+        };
+        let kind = ident(kind);
         quote! {
             #[doc = #doc]
-            #vis const #constant: __bobak::Column<#record, #ty> = __bobak::Column::new(#place);
+            #vis const #constant: __bobak::#kind<#record, #ty #searchable> = __bobak::#kind::new(#place);
         }
     });
     let relations = table.places().filter_map(|(place, column)| relation(table, place, column));

@@ -3,6 +3,7 @@
 use crate::attr::{At, Item};
 use crate::errors::Errors;
 use crate::record::ast::{FieldAst, RecordAst};
+use crate::record::attr::EncryptedAttr;
 use crate::types::{Plain, generic_argument};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -128,8 +129,10 @@ pub fn expand(table: &RecordAst<'_>) -> Option<TokenStream> {
             quote!(__bobak::rules::FieldRules { column: #place, rules: &[#(#rules),*] })
         })
         .collect();
+    let encrypted = encrypted(table);
     let deleted_at = table.deleted_at().map(|(place, _)| place);
-    if fields.is_empty() && table.validators.is_empty() && deleted_at.is_none() {
+    let has_rules = !fields.is_empty() || !table.validators.is_empty();
+    if !has_rules && deleted_at.is_none() && encrypted.is_none() {
         return None;
     }
     let deleted_at = match deleted_at {
@@ -149,6 +152,7 @@ pub fn expand(table: &RecordAst<'_>) -> Option<TokenStream> {
             })
         },
     };
+    let encrypted = encrypted.unwrap_or_else(|| quote!(&[]));
     Some(quote! {
         // A path is called in a closure, so that `&String` becomes the `&str` of a validator.
         #[allow(clippy::redundant_closure)]
@@ -157,10 +161,31 @@ pub fn expand(table: &RecordAst<'_>) -> Option<TokenStream> {
                 fields: &[#(#fields),*],
                 record: #record,
                 deleted_at: #deleted_at,
+                encrypted: #encrypted,
             };
             &RULES
         }
     })
+}
+
+/// The encrypted fields; `None` if there are none.
+fn encrypted(table: &RecordAst<'_>) -> Option<TokenStream> {
+    let fields: Vec<_> = table
+        .places()
+        .filter_map(|(place, column)| {
+            let EncryptedAttr { searchable, context } = &column.attrs.encrypted.as_ref()?.value;
+            let context = match context {
+                Some(context) => quote!(::core::option::Option::Some(#context)),
+                None => quote!(::core::option::Option::None),
+            };
+            Some(quote!(__bobak::rules::EncryptedField {
+                column: #place,
+                searchable: #searchable,
+                context: #context
+            }))
+        })
+        .collect();
+    (!fields.is_empty()).then(|| quote!(__bobak::encrypted_fields!(#(#fields),*)))
 }
 
 fn field_rule(column: &FieldAst<'_>, rule: &RuleAttr) -> TokenStream {

@@ -54,6 +54,7 @@ pages! {
     docs_adding_an_engine: "../../docs/adding-an-engine.md",
     docs_change_capture: "../../docs/change-capture.md",
     docs_encryption: "../../docs/encryption.md",
+    docs_field_encryption: "../../docs/field-encryption.md",
     docs_migrations: "../../docs/migrations.md",
     docs_postgres: "../../docs/postgres.md",
     docs_snapshot: "../../docs/snapshot.md",
