@@ -3,8 +3,8 @@
 use bobak_core::check::CheckExpression;
 use bobak_core::engine::fallback::has_rows;
 pub use bobak_core::{
-    BrokenForeignKey, Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration,
-    OnDelete, OnUpdate, Reference, SchemaDetails, SchemaLoss, Storage, TableSchema,
+    BrokenForeignKey, Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, InvalidDates,
+    KeyGeneration, OnDelete, OnUpdate, Reference, SchemaDetails, SchemaLoss, Storage, TableSchema,
     TableSchemaBuilder, Type,
 };
 use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange};

@@ -157,6 +157,121 @@ fn types_of_mariadb() {
     write_and_copy(&db, "t");
 }
 
+#[cfg(feature = "mysql")]
+#[test]
+fn dates_that_do_not_exist_are_listed_before_a_copy() {
+    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
+        println!("not run: BOBAK_TEST_MARIADB is not set");
+        return;
+    }
+    let server = bobak_servers::MariaDb::start().unwrap();
+    // Bobak's own sessions reject such dates.
+    server
+        .run(
+            "SET sql_mode = 'ALLOW_INVALID_DATES'; \
+             CREATE TABLE d (id BIGINT PRIMARY KEY, day DATE, at DATETIME(6), ts TIMESTAMP NULL); \
+             INSERT INTO d VALUES (1, '0000-00-00', '2013-00-15', '2013-01-31 10:00:00'), \
+             (2, '2023-02-31', NULL, NULL), (3, '2024-02-29', '2013-01-31 23:59:59', 0); \
+             CREATE TABLE n (id BIGINT PRIMARY KEY, at DATETIME NOT NULL); \
+             INSERT INTO n VALUES (1, 0), (2, '2013-01-31')",
+        )
+        .unwrap();
+    let (from, to) = (Db::open(&server.url()).unwrap(), Db::open("sqlite::memory:").unwrap());
+    let listed = losses(&from, &to);
+    for (column, rows, fate) in [
+        ("d: dates of column day", "2 rows", "they become NULL"),
+        ("d: dates of column at", "1 row", "they become NULL"),
+        ("d: dates of column ts", "1 row", "they become NULL"),
+        ("n: dates of column at", "1 row", "it may not be NULL, so that it cannot be copied"),
+    ] {
+        let loss = format!("{column} that do not exist, such as 0000-00-00, in {rows}: {fate}");
+        assert!(listed.contains(&loss), "{loss}: {listed:#?}");
+    }
+    let options = CopyOptions::new().checksum(true);
+    let error = from.copy_to(&to, &["d"], &options, |_| {}).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    let options = options.allow_loss(true);
+    let error = from.copy_to(&to, &[], &options, |_| {}).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.table(), error.column()),
+        (ErrorKind::Mismatch, Some("n"), Some("at")),
+        "{error}"
+    );
+    assert!(to.tables().unwrap().is_empty(), "a rejected copy writes nothing");
+    from.copy_to(&to, &["d"], &options, |_| {}).unwrap();
+    let moment = 1_359_676_799_000_000_i64;
+    let rows = [
+        ["id=Int(1)", "day=Null", "at=Null", "ts=Int(1359626400000000)"].map(str::to_owned),
+        ["id=Int(2)", "day=Null", "at=Null", "ts=Null"].map(str::to_owned),
+        ["id=Int(3)", "day=Int(19782)", &format!("at=Int({moment})"), "ts=Null"].map(str::to_owned),
+    ];
+    for (id, expected) in (1..).zip(rows) {
+        assert_eq!(row(&to, "d", id), expected);
+    }
+    // Elsewhere such a date is an error.
+    let error = from.dynamic("d").unwrap().get([2]).unwrap_err();
+    assert_eq!((error.kind(), error.column()), (ErrorKind::Mismatch, Some("day")), "{error}");
+}
+
+/// A result of SQL text says of a column of a table whether it is an instant, prepared or not.
+#[cfg(feature = "mysql")]
+#[test]
+fn instants_of_mariadb_are_instants_in_sql() {
+    use bobak_core::Type;
+    #[derive(Record, Debug, Clone, PartialEq)]
+    struct Visit {
+        id: i64,
+        begun: Timestamp,
+        noted: DateTime,
+    }
+    crate::engines::on_mariadb(|url| {
+        for url in [url.to_owned(), format!("{url}?prepared=off")] {
+            let db = Db::builder().record::<Visit>().open(&url).unwrap();
+            db.create_missing_tables().unwrap();
+            let visits = db.table::<Visit>().unwrap();
+            let (begun, noted) = ("2013-01-31T10:00:00.5Z", "2013-01-31T10:00:00.5");
+            let (begun, noted) = (begun.parse().unwrap(), noted.parse().unwrap());
+            visits.insert(&Visit { id: 0, begun, noted }).unwrap();
+            for sql in [
+                "CREATE TABLE other (id BIGINT PRIMARY KEY, ts TIMESTAMP(6) NULL)",
+                "INSERT INTO other VALUES (1, '2013-01-31 10:00:00.5')",
+                "CREATE VIEW seen AS SELECT begun AS since, noted FROM visit",
+            ] {
+                db.execute(sql, ()).unwrap();
+            }
+            let types = |sql: &str| -> Vec<Type> {
+                let rows = db.sql::<DynRow>(sql, ()).unwrap();
+                rows[0].columns().iter().map(|column| column.ty).collect()
+            };
+            use Type::{DateTime as Moment, Timestamp as Instant};
+            assert_eq!(types("SELECT begun, noted FROM visit"), [Instant, Moment], "{url}");
+            assert_eq!(types("SELECT v.noted AS n, v.begun b FROM visit v"), [Moment, Instant]);
+            assert_eq!(types("SELECT since, noted FROM seen"), [Instant, Moment], "{url}");
+            assert_eq!(types("SELECT ts FROM other"), [Instant], "{url}");
+            // Expressions have no column.
+            assert_eq!(types("SELECT max(begun) FROM visit"), [Moment], "{url}");
+            let read = db.sql::<Timestamp>("SELECT begun FROM visit", ()).unwrap();
+            assert_eq!(read, [begun], "{url}");
+            let engine = db.engine().unwrap();
+            let session = engine.session().unwrap();
+            let text = "SELECT begun FROM visit";
+            let source = bobak_core::Source::Sql { text, parameters: &[] };
+            let mut cursor = session.open(&source).unwrap();
+            assert_eq!(cursor.columns[0].ty, Instant, "{url}");
+            session.close(&mut cursor);
+            drop(session);
+            // Another table of the same name.
+            for sql in ["DROP VIEW seen", "DROP TABLE other", "DROP TABLE visit"] {
+                db.execute(sql, ()).unwrap();
+            }
+            db.execute("CREATE TABLE visit (id BIGINT PRIMARY KEY, begun DATETIME)", ()).unwrap();
+            db.execute("INSERT INTO visit VALUES (1, '2013-01-31')", ()).unwrap();
+            assert_eq!(types("SELECT begun FROM visit"), [Moment], "{url}");
+            db.execute("DROP TABLE visit", ()).unwrap();
+        }
+    });
+}
+
 /// Tables of a blog, with integer keys of other types that the server generates, go to PostgreSQL and to SQLite.
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 #[test]

@@ -144,6 +144,7 @@ layer! {
         fn set_actor(&self, actor: Option<&str>) -> Result<()>;
         fn triggers(&self) -> Result<Option<Vec<Trigger>>>;
         fn schema_details(&self) -> Result<SchemaDetails>;
+        fn read_invalid_dates_as_null(&self) -> Result<()>;
         fn side_effects(&self) -> Result<SideEffects>;
         fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()>;
     }

@@ -203,6 +203,17 @@ pub trait Session: Send {
         self.control(TransactionControl::Begin)
     }
 
+    /// From now on, cursors return NULL for dates that do not exist, which are
+    /// [`SchemaDetails::invalid_dates`]. Default: `Unsupported`, for engines that store none.
+    ///
+    /// # Errors
+    /// `Unsupported` if the engine cannot do that.
+    fn read_invalid_dates_as_null(&self) -> Result<()> {
+        let message = "dates that do not exist, such as 0000-00-00, are read as NULL by the \
+                       engine that stores them alone: connect to that database itself";
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+
     /// Names the actor who makes the changes of the open transaction, for the change log. The caller
     /// sets it right after `Begin`, and resets it with `None` right before `Commit`; only if a table
     /// is tracked. Default: a [`change`](Self::change) of the change log's own table.

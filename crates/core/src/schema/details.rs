@@ -13,6 +13,20 @@ pub struct SchemaDetails {
     /// The foreign keys that stored rows break, on an engine that may have such rows: SQLite checks foreign keys only
     /// if the program that writes turns that on. Finding them reads all rows of tables with foreign keys.
     pub broken_keys: Vec<BrokenForeignKey>,
+    /// The columns with dates that do not exist, on an engine that may store such dates: MariaDB has 0000-00-00. Finding
+    /// them reads all rows of other programs' tables with dates.
+    pub invalid_dates: Vec<InvalidDates>,
+}
+
+/// A column with dates that do not exist, such as 0000-00-00: reading one is a `Mismatch`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidDates {
+    /// The table.
+    pub table: String,
+    /// The column.
+    pub column: String,
+    /// How many rows have one.
+    pub rows: u64,
 }
 
 /// A foreign key that rows break: they refer to rows that do not exist.

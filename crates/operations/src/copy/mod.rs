@@ -158,13 +158,14 @@ impl<'a> CopyPlan<'a> {
     ///
     /// # Errors
     /// `Unsupported` if something would be lost and [`CopyOptions::allow_loss`] is not set, and for a constraint or a
-    /// value that the target's engine cannot keep; `Schema` if columns differ in the target; `Conflict` if the target has
+    /// value that the target's engine cannot keep; `Mismatch` for dates that do not exist in a column that may not be NULL; `Schema` if columns differ in the target; `Conflict` if the target has
     /// rows that it should not have, and if row counts or checksums differ at the end; those of both engines. What was
     /// committed before stays.
     pub fn run(&self, progress: &mut dyn FnMut(CopyProgress<'_>)) -> Result<Vec<CopyReport>> {
         if !self.losses.is_empty() && !self.options.allow_loss {
             return Err(would_lose(&self.losses));
         }
+        self.reject_invalid_dates()?;
         self.create_tables()?;
         let mut reports = Vec::with_capacity(self.tables.len());
         for table in &self.tables {
@@ -175,6 +176,24 @@ impl<'a> CopyPlan<'a> {
         // Closing the target would flush it too, but its owner may never close it.
         self.to.flush()?;
         Ok(reports)
+    }
+
+    /// Rejects dates that do not exist in columns that may not be NULL, which nothing can stand for.
+    fn reject_invalid_dates(&self) -> Result<()> {
+        let all = self.tables.iter().flat_map(|t| t.invalid_dates.iter().map(|d| (&t.source, d)));
+        for (table, dates) in all {
+            if !plan::may_be_null(table, &dates.column) {
+                let message = format!(
+                    "{} rows have dates that do not exist, such as 0000-00-00, in a column that may not be NULL: \
+                     correct them, or permit NULL there",
+                    dates.rows
+                );
+                return Err(Error::new(ErrorKind::Mismatch, message)
+                    .in_table(dates.table.clone())
+                    .in_column(dates.column.clone()));
+            }
+        }
+        Ok(())
     }
 
     /// Whether references between tables that name each other are added after the rows.
@@ -272,6 +291,7 @@ impl<'a> CopyPlan<'a> {
         if !table.circular.is_empty() && !self.adds_references() {
             rows = rows.without_foreign_keys();
         }
+        rows.has_invalid_dates = !table.invalid_dates.is_empty();
         let found = rows.begin(options.resume)?;
         if let Some(key) = table.last_key.filter(|_| found.rows == 0) {
             rows.use_key(key)?;

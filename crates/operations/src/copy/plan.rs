@@ -6,7 +6,8 @@ use super::{key_counter, order};
 use bobak_core::check::CheckExpression;
 use bobak_core::{
     BrokenForeignKey, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind,
-    KeyGeneration, OnUpdate, Result, SchemaDetails, SchemaLoss, Select, TableSchema, Type,
+    InvalidDates, KeyGeneration, OnUpdate, Result, SchemaDetails, SchemaLoss, Select, TableSchema,
+    Type,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(super) struct PlannedTable {
     pub casts: bool,
     /// The foreign keys that name this table, or one that is copied later.
     pub circular: CircularKeys,
+    /// The columns with dates that do not exist, which become NULL.
+    pub invalid_dates: Vec<InvalidDates>,
     /// The largest key that the source ever made, if it never reuses keys and has made larger ones than it has.
     pub last_key: Option<i64>,
 }
@@ -55,7 +58,8 @@ pub(super) fn plan(
     let exists = |name: &str| there.iter().any(|table| table.name().eq_ignore_ascii_case(name));
     let is_wanted =
         |name: &str| names.is_empty() || names.iter().any(|n| name.eq_ignore_ascii_case(n));
-    let SchemaDetails { mut losses, broken_keys, .. } = from.session()?.schema_details()?;
+    let SchemaDetails { mut losses, broken_keys, invalid_dates, .. } =
+        from.session()?.schema_details()?;
     losses.retain(|loss| is_wanted(&loss.table) && !exists(&loss.table));
     let mut taken: Vec<String> = there.iter().flat_map(index_names).collect();
     let mut tables = Vec::with_capacity(wanted.len());
@@ -63,6 +67,7 @@ pub(super) fn plan(
     for (at, table) in wanted.into_iter().enumerate() {
         let later = left.get(at..).unwrap_or_default();
         let circular = circular(&table, later);
+        let invalid_dates = list_invalid_dates(&table, &invalid_dates, &mut losses);
         let (mut casts, mut last_key) = (false, None);
         let (source, created) = if exists(table.name()) {
             (Arc::new(table), None)
@@ -78,7 +83,7 @@ pub(super) fn plan(
             }
             (source, Some(Arc::new(with_free_index_names(&adapted, &mut taken))))
         };
-        tables.push(PlannedTable { source, created, casts, circular, last_key });
+        tables.push(PlannedTable { source, created, casts, circular, invalid_dates, last_key });
     }
     losses.dedup();
     Ok((tables, losses))
@@ -224,6 +229,32 @@ fn without_broken_keys(
             (!breaks(&own, &key.table)).then_some(key)
         })
         .build()
+}
+
+/// The dates of the table that do not exist, listed as lost.
+fn list_invalid_dates(
+    table: &TableSchema,
+    invalid: &[InvalidDates],
+    losses: &mut Vec<SchemaLoss>,
+) -> Vec<InvalidDates> {
+    let own: Vec<_> = invalid.iter().filter(|dates| dates.table == table.name()).cloned().collect();
+    losses.extend(own.iter().map(|InvalidDates { column, rows, .. }| {
+        let noun = if *rows == 1 { "row" } else { "rows" };
+        let fate = match may_be_null(table, column) {
+            true => "they become NULL",
+            false => "it may not be NULL, so that it cannot be copied",
+        };
+        let what = format!(
+            "dates of column {column} that do not exist, such as 0000-00-00, in {rows} {noun}: {fate}"
+        );
+        SchemaLoss::new(table.name().to_owned(), what)
+    }));
+    own
+}
+
+pub(super) fn may_be_null(table: &TableSchema, column: &str) -> bool {
+    let column = table.column(column).ok().and_then(|at| table.columns().get(at));
+    column.is_some_and(|column| column.nullable)
 }
 
 /// The foreign keys that reference one of these tables.

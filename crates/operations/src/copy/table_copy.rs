@@ -22,6 +22,8 @@ pub(super) struct TableCopy<'a> {
     columns: Columns,
     /// Whether foreign keys are checked as rows are written.
     foreign_keys: bool,
+    /// Whether the source has dates that do not exist, which are read as NULL.
+    pub(super) has_invalid_dates: bool,
 }
 
 /// The content of the target before the copy.
@@ -43,7 +45,8 @@ impl<'a> TableCopy<'a> {
         casts: bool,
     ) -> Result<Self> {
         let columns = Columns::with_casts(source, &target, casts)?;
-        Ok(Self { from, to, source, target, columns, foreign_keys: true })
+        let (foreign_keys, has_invalid_dates) = (true, false);
+        Ok(Self { from, to, source, target, columns, foreign_keys, has_invalid_dates })
     }
 
     /// Writes rows in an order in which they may name rows that come later. The source's rows have kept the rules.
@@ -87,6 +90,15 @@ impl<'a> TableCopy<'a> {
         Ok(TargetContent { rows, key: Some(key) })
     }
 
+    /// A session that reads the rows of the source.
+    fn reader(&self) -> Result<Box<dyn Session + 'a>> {
+        let session = self.from.session()?;
+        if self.has_invalid_dates {
+            session.read_invalid_dates_as_null()?;
+        }
+        Ok(session)
+    }
+
     /// Has the empty target use this key for a row and delete it, so that it never makes the key again.
     ///
     /// # Errors
@@ -95,7 +107,7 @@ impl<'a> TableCopy<'a> {
         let [position] = self.target.key() else { return Ok(()) };
         let first = Select { limit: Some(1), ..Select::all(self.source) };
         let mut batch = WriteBatch::new();
-        walk(&*self.from.session()?, &first, |row| {
+        walk(&*self.reader()?, &first, |row| {
             let mut values = Vec::with_capacity(self.target.columns().len());
             self.columns.values(row, &mut values)?;
             if let Some(value) = values.get_mut(*position) {
@@ -143,7 +155,7 @@ impl<'a> TableCopy<'a> {
         if let Some(key) = &found.key {
             select = select.after(key)?;
         }
-        let (reader, writer) = (self.from.session()?, self.to.session()?);
+        let (reader, writer) = (self.reader()?, self.to.session()?);
         let left = count(&*reader, select.clone())?;
         let of = found.rows + left;
         let mut batch = WriteBatch::new();
@@ -202,7 +214,7 @@ impl<'a> TableCopy<'a> {
     /// # Errors
     /// `Conflict` if they differ.
     pub(super) fn check_sum(&self, progress: &mut dyn FnMut(CopyProgress<'_>)) -> Result<u64> {
-        let reader = self.from.session()?;
+        let reader = self.reader()?;
         let rows = count(&*reader, Select::all(self.source))?;
         let (mut source, mut target, mut done) = (0_u64, 0_u64, 0_u64);
         let mut step = |done: u64| {

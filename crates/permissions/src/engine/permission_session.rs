@@ -197,6 +197,7 @@ impl Session for PermissionSession<'_> {
         let can_see = |table: &str| view.can_see(self.engine.database(), table);
         details.losses.retain(|loss| can_see(&loss.table));
         details.broken_keys.retain(|key| can_see(&key.table) && can_see(&key.parent));
+        details.invalid_dates.retain(|dates| can_see(&dates.table));
         Ok(details)
     }
 

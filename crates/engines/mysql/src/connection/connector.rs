@@ -5,6 +5,7 @@ use crate::error::{self, Phase};
 #[cfg(feature = "tls")]
 use crate::settings::Tls;
 use crate::settings::{Host, Isolation, Settings};
+use crate::values::instants::Instants;
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_sql::Dialect;
 #[cfg(feature = "tls")]
@@ -12,7 +13,7 @@ use mysql::SslOpts;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 /// How long the client waits beyond the server's own timeout, for the server's message about it.
@@ -32,11 +33,21 @@ pub(crate) struct ServerConnector {
     pub settings: Settings,
     /// The host that answered last.
     last: AtomicUsize,
+    /// Which columns are instants, until this engine changes the schema.
+    instants: Mutex<Option<Arc<Instants>>>,
 }
 
 impl ServerConnector {
     pub(crate) fn new(settings: Settings) -> Self {
-        Self { settings, last: AtomicUsize::new(0) }
+        Self { settings, last: AtomicUsize::new(0), instants: Mutex::default() }
+    }
+
+    pub(super) fn instants(&self) -> Option<Arc<Instants>> {
+        self.instants.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_instants(&self, instants: Option<Arc<Instants>>) {
+        *self.instants.lock().unwrap_or_else(PoisonError::into_inner) = instants;
     }
 
     /// Opens a connection to the first host that can be reached, beginning with the last good one.

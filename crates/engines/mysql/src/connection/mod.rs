@@ -8,12 +8,12 @@ use crate::connection::connector::ServerConnector;
 use crate::error::{self, Phase};
 use crate::values::decode::{BorrowedRow, DecodedValue, Decoder};
 use crate::values::encode::plain_all;
+use crate::values::instants::{self, Instants, origin};
 use bobak_core::{Interrupt, Interruptible, Result, ResultColumn, Row, TableSchema, Value};
-use bobak_sql::Dialect;
-use bobak_sql::server::SqlServer;
+use bobak_sql::{Dialect, server::SqlServer};
 use mysql::error::DriverError;
 use mysql::prelude::Queryable;
-use mysql::{Binary, Conn, Params, QueryResult, Statement, Text, Value as Wire};
+use mysql::{Binary, Column, Conn, Params, QueryResult, Statement, Text, Value as Wire};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -68,6 +68,8 @@ pub(crate) struct WriteResult {
 pub(crate) struct StatementResult<'c> {
     rows: ResultSet<'c>,
     canceller: Canceller,
+    /// Which columns are instants, if the statement is SQL text of a program.
+    instants: Option<Arc<Instants>>,
 }
 
 /// The rows, from the binary or the text protocol.
@@ -126,7 +128,7 @@ impl Connection {
         sql: &str,
         parameters: Vec<Wire>,
     ) -> Result<WriteResult> {
-        let done = self.start(sql, parameters).and_then(|reply| {
+        let done = self.start(sql, parameters, false).and_then(|reply| {
             let done = reply.done();
             reply.finish().map(|()| done)
         });
@@ -142,7 +144,7 @@ impl Connection {
         row: &mut OnRow<'_>,
     ) -> Result<()> {
         let mut outcome = Ok(());
-        let read = match self.start(sql, parameters) {
+        let read = match self.start(sql, parameters, table.is_none()) {
             Ok(reply) => hand_out(reply, table, row, &mut outcome),
             Err(error) => Err(error),
         };
@@ -238,48 +240,70 @@ impl Connection {
         done.map_err(|error| self.failed(error, Some(table)))
     }
 
-    /// Sends a statement.
+    /// Sends a statement. If it is SQL text of a program, its columns have types, and exact decimal numbers.
     pub(crate) fn start(
         &mut self,
         sql: &str,
         parameters: Vec<Wire>,
+        is_sql: bool,
     ) -> mysql::Result<StatementResult<'_>> {
         // The driver sends long values apart; the server would end the connection at one that is too long.
         if !parameters.iter().all(|value| self.fits(length(value))) {
             return Err(mysql::Error::DriverError(DriverError::PacketTooLarge));
         }
         if !self.connector.settings.prepared {
-            return self.start_plain(sql, &parameters);
+            return self.start_plain(sql, &parameters, is_sql);
         }
         let statement = match self.statement(sql) {
             Ok(statement) => statement,
             // Some statements, DDL of old servers among them, can't be prepared.
             Err(mysql::Error::MySqlError(error)) if error.code == 1295 => {
-                return self.start_plain(sql, &parameters);
+                return self.start_plain(sql, &parameters, is_sql);
             }
             Err(error) => return Err(error),
+        };
+        let instants = match statement.columns() {
+            _ if !is_sql => None,
+            columns if columns.iter().all(|column| origin(column).is_none()) => {
+                Some(Arc::default())
+            }
+            columns => Some(self.instants(&columns)?),
         };
         let parameters =
             if parameters.is_empty() { Params::Empty } else { Params::Positional(parameters) };
         let canceller = self.canceller();
         let _stoppable = canceller.stoppable();
         let rows = self.conn.exec_iter(&statement, parameters).map(ResultSet::Prepared)?;
-        Ok(StatementResult { rows, canceller })
+        Ok(StatementResult { rows, canceller, instants })
     }
 
     fn start_plain(
         &mut self,
         sql: &str,
         parameters: &[Wire],
+        is_sql: bool,
     ) -> mysql::Result<StatementResult<'_>> {
         let text = placeholders::inlined(sql, parameters)?;
         if !self.fits(text.len()) {
             return Err(mysql::Error::DriverError(DriverError::PacketTooLarge));
         }
+        let instants = if is_sql { Some(self.instants(&[])?) } else { None };
         let canceller = self.canceller();
         let _stoppable = canceller.stoppable();
         let rows = self.conn.query_iter(text).map(ResultSet::Plain)?;
-        Ok(StatementResult { rows, canceller })
+        Ok(StatementResult { rows, canceller, instants })
+    }
+
+    /// The instants of the database. They are read if they are not known, or if one of `columns` is not among them.
+    fn instants(&mut self, columns: &[Column]) -> mysql::Result<Arc<Instants>> {
+        let is_known =
+            |known: &Instants| columns.iter().filter_map(origin).all(|c| known.contains_key(&c));
+        if let Some(known) = self.connector.instants().filter(|known| is_known(known)) {
+            return Ok(known);
+        }
+        let read = Arc::new(instants::read(&mut self.conn, columns)?);
+        self.connector.set_instants(Some(Arc::clone(&read)));
+        Ok(read)
     }
 
     /// The text's prepared statement, from the cache where it is there.
@@ -307,8 +331,9 @@ impl Connection {
         bytes.saturating_add(PACKET_OVERHEAD) <= self.flavour.max_packet
     }
 
-    /// Forgets the prepared statements: after a change of the schema.
+    /// Forgets the prepared statements and the types of columns: after a change of the schema.
     pub(crate) fn forget_statements(&mut self) {
+        self.connector.set_instants(None);
         for (_, (statement, _)) in std::mem::take(&mut self.statements) {
             if self.conn.close(statement).is_err() {
                 self.broken = true;
@@ -390,7 +415,7 @@ fn hand_out(
     row: &mut OnRow<'_>,
     outcome: &mut Result<()>,
 ) -> mysql::Result<()> {
-    let decoder = reply.decoder(table.is_none());
+    let decoder = reply.decoder();
     let mut cells = Vec::with_capacity(8);
     let _stoppable = reply.canceller.stoppable();
     while let Some(next) = reply.next() {
@@ -417,11 +442,12 @@ impl StatementResult<'_> {
         }
     }
 
-    /// What reads its rows. Those of SQL text have types, and exact decimal numbers.
-    pub(crate) fn decoder(&self, is_sql: bool) -> Decoder {
+    /// What reads its rows.
+    pub(crate) fn decoder(&self) -> Decoder {
+        let instants = self.instants.as_deref();
         match &self.rows {
-            ResultSet::Prepared(result) => Decoder::new(result.columns().as_ref(), is_sql),
-            ResultSet::Plain(result) => Decoder::new(result.columns().as_ref(), is_sql),
+            ResultSet::Prepared(result) => Decoder::new(result.columns().as_ref(), instants),
+            ResultSet::Plain(result) => Decoder::new(result.columns().as_ref(), instants),
         }
     }
 

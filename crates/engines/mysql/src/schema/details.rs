@@ -1,10 +1,13 @@
 //! What a database has that [`TableSchema`]s do not express: all that a copy would lose.
 
 use crate::connection::Connection;
+use crate::values::decode::DecodedValue;
 use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
-use bobak_core::{Collation, ColumnSchema, Result, SchemaDetails, Storage, TableSchema};
+use bobak_core::{
+    Collation, ColumnSchema, InvalidDates, Result, SchemaDetails, Storage, TableSchema,
+};
 use bobak_sql::server::mysql_catalog::{facts, part, with_logs};
-use bobak_sql::{FOLDED, declared_type};
+use bobak_sql::{FOLDED, declared_type, quote};
 
 const RELATIONS: &str = "SELECT TABLE_NAME, TABLE_TYPE, \
     INSTR(COALESCE(CREATE_OPTIONS, ''), 'partitioned') \
@@ -39,9 +42,15 @@ pub(crate) fn read(connection: &mut Connection) -> Result<SchemaDetails> {
         }
     }
     let dialect = connection.flavour.dialect;
-    for row in facts(connection, COLUMNS)? {
-        if let Some(table) = find(part(&row, 0)) {
-            column(&row, table, |column| declared_type(dialect, column), &mut details);
+    let columns = facts(connection, COLUMNS)?;
+    for row in &columns {
+        if let Some(table) = find(part(row, 0)) {
+            column(row, table, |column| declared_type(dialect, column), &mut details);
+        }
+    }
+    for rows in columns.chunk_by(|a, b| part(a, 0) == part(b, 0)) {
+        if let Some(table) = rows.first().and_then(|row| find(part(row, 0))) {
+            invalid_dates(connection, table, rows, &mut details)?;
         }
     }
     checks(connection, &find, &mut details)?;
@@ -98,6 +107,44 @@ fn column(
     if differs {
         details.lose(table.name(), format!("collation {collation} of column {name}"));
     }
+}
+
+/// Counts dates that do not exist, in the columns of other programs: Bobak writes none.
+fn invalid_dates(
+    connection: &mut Connection,
+    table: &TableSchema,
+    columns: &[Vec<String>],
+    details: &mut SchemaDetails,
+) -> Result<()> {
+    let has_dates = |row: &&Vec<String>| {
+        let sql_type = part(row, 2).to_ascii_lowercase();
+        let is_date = ["date", "timestamp"].iter().any(|start| sql_type.starts_with(start));
+        is_date && !part(row, 6).starts_with("bobak:") && table.column(part(row, 1)).is_ok()
+    };
+    let columns: Vec<&str> = columns.iter().filter(has_dates).map(|row| part(row, 1)).collect();
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let dialect = connection.flavour.dialect;
+    let sums = columns.iter().map(|column| {
+        let name = quote(dialect, column);
+        // LAST_DAY of some such dates is NULL, and of others the last day of a month.
+        format!(
+            "SUM(MONTH({name}) = 0 OR DAYOFMONTH({name}) = 0 \
+             OR DAYOFMONTH({name}) > COALESCE(DAYOFMONTH(LAST_DAY({name})), 0))"
+        )
+    });
+    let sums: Vec<String> = sums.collect();
+    let sql = format!("SELECT {} FROM {}", sums.join(", "), quote(dialect, table.name()));
+    // Of a table, so that the server's warnings about such dates are no errors.
+    for row in connection.rows(Some(table), &sql, Vec::new())? {
+        for (column, rows) in columns.iter().zip(row) {
+            let DecodedValue::Int(rows @ 1..) = rows else { continue };
+            let (table, column) = (table.name().to_owned(), (*column).to_owned());
+            details.invalid_dates.push(InvalidDates { table, column, rows: rows.unsigned_abs() });
+        }
+    }
+    Ok(())
 }
 
 /// In lower case, without the width that integers are shown with.

@@ -45,10 +45,13 @@ struct RowStream {
 }
 
 /// A statement to open.
+#[derive(Clone)]
 pub(crate) struct CursorStatement<'a> {
     pub table: Option<Arc<TableSchema>>,
     pub sql: &'a str,
     pub parameters: &'a [Wire],
+    /// Whether dates that do not exist are NULL, and no error.
+    pub invalid_dates_are_null: bool,
 }
 
 /// What an opening gives: the cursor, its columns, and the transaction's connection where it
@@ -170,8 +173,9 @@ fn open(
 ) -> Result<OpenedCursor, FailedOpen> {
     let parameters = opening.parameters.to_vec();
     let owner = MutBorrow::new(connection);
+    let is_sql = opening.table.is_none();
     let held = OpenResult::try_new_or_recover(owner, |connection| {
-        connection.borrow_mut().start(opening.sql, parameters)
+        connection.borrow_mut().start(opening.sql, parameters, is_sql)
     });
     let held = match held {
         Ok(held) => held,
@@ -181,8 +185,8 @@ fn open(
             return Err((error, connection, pooled));
         }
     };
-    let is_sql = opening.table.is_none();
-    let decoder = held.with_dependent(|_, reply| reply.decoder(is_sql));
+    let mut decoder = held.with_dependent(|_, reply| reply.decoder());
+    decoder.invalid_dates_are_null = opening.invalid_dates_are_null;
     let columns = decoder.columns().to_vec();
     let stream = RowStream { held, decoder, pooled };
     let mut reader = CursorReader {

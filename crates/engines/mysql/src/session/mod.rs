@@ -34,6 +34,8 @@ pub(crate) struct MySqlSession<'e> {
     /// Borrowed for as long as an operation runs: one from inside another finds it taken.
     state: RefCell<SessionState>,
     in_transaction: Cell<bool>,
+    /// Whether cursors return NULL for dates that do not exist.
+    invalid_dates_are_null: Cell<bool>,
 }
 
 #[derive(Default)]
@@ -45,7 +47,8 @@ struct SessionState {
 
 impl<'e> MySqlSession<'e> {
     pub(crate) fn new(engine: &'e Database) -> Self {
-        Self { engine, state: RefCell::default(), in_transaction: Cell::new(false) }
+        let (state, in_transaction, invalid_dates_are_null) = Default::default();
+        Self { engine, state, in_transaction, invalid_dates_are_null }
     }
 
     fn state(&self) -> Result<RefMut<'_, SessionState>> {
@@ -191,14 +194,13 @@ impl<'e> MySqlSession<'e> {
         state.spare_connections(self.engine.pool.max_connections() / 2);
         let mut pooled = self.engine.pool.acquire_owned()?;
         pooled.phase = Phase::Read;
-        let (sql, parameters, table) = (opening.sql, opening.parameters, opening.table.clone());
         let used_before = pooled.is_reused();
-        match CursorReader::on_pooled(pooled, opening) {
+        match CursorReader::on_pooled(pooled, opening.clone()) {
             // The connection was gone before it was used.
             Err(error) if used_before && error.kind() == ErrorKind::Unreachable => {
                 let mut pooled = self.engine.pool.acquire_owned()?;
                 pooled.phase = Phase::Read;
-                CursorReader::on_pooled(pooled, CursorStatement { table, sql, parameters })
+                CursorReader::on_pooled(pooled, opening)
             }
             other => other,
         }
@@ -365,7 +367,9 @@ impl Session for MySqlSession<'_> {
         let mut state = self.state()?;
         let statement = statement_of(self.engine.dialect, source, self.in_transaction.get())?;
         let (table, parameters) = (statement.table.clone(), &*statement.parameters);
-        let opening = CursorStatement { table, sql: &statement.text, parameters };
+        let invalid_dates_are_null = self.invalid_dates_are_null.get();
+        let sql = &statement.text;
+        let opening = CursorStatement { table, sql, parameters, invalid_dates_are_null };
         let opened = self.open_statement(&mut state, opening)?;
         state.last_cursor += 1;
         let id = state.last_cursor;
@@ -412,6 +416,11 @@ impl Session for MySqlSession<'_> {
         self.run(Phase::Read, || true, details::read)
     }
 
+    fn read_invalid_dates_as_null(&self) -> Result<()> {
+        self.invalid_dates_are_null.set(true);
+        Ok(())
+    }
+
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
         let triggers =
             self.run(Phase::Read, || true, |connection| mysql_catalog::triggers(connection))?;
@@ -441,11 +450,15 @@ impl Session for MySqlSession<'_> {
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
         reject_control(sql, self.state()?.transaction.is_some())?;
         let (text, values) = query::with_parameters(self.engine.dialect, sql, parameters)?;
+        let changes_schema = query::changes_schema(sql);
         self.run(
             Phase::Write,
             || false,
             |connection| {
                 let done = connection.run(None, &text, values.clone())?;
+                if changes_schema {
+                    connection.forget_statements();
+                }
                 Ok(done.matched.max(done.affected))
             },
         )

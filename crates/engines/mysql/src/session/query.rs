@@ -105,11 +105,16 @@ pub(crate) fn reject_control(text: &str, inside: bool) -> Result<()> {
             );
             Err(Error::new(ErrorKind::Misuse, message))
         }
-        "create" | "alter" | "drop" | "truncate" | "rename" if inside => {
-            Err(schema_in_transaction())
-        }
+        _ if inside && changes_schema(text) => Err(schema_in_transaction()),
         _ => Ok(()),
     }
+}
+
+/// Whether the statement changes the schema, at which the server commits.
+pub(crate) fn changes_schema(text: &str) -> bool {
+    let word = first_word(Dialect::MySql.syntax(), text);
+    let words = ["create", "alter", "drop", "truncate", "rename"];
+    words.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 
 #[cold]

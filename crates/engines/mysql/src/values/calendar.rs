@@ -28,9 +28,18 @@ pub(crate) fn date_of(days: i64) -> Option<(u16, u8, u8)> {
     Some((u16::try_from(year).ok()?, u8::try_from(month).ok()?, u8::try_from(day).ok()?))
 }
 
-/// The days from 1970-01-01 to a date; `None` if it is invalid, such as MySQL's 0000-00-00.
+/// The days from 1970-01-01 to a date; `None` if it is invalid, such as MySQL's 0000-00-00 and 2023-02-31.
 pub(crate) fn days_of(year: u16, month: u8, day: u8) -> Option<i64> {
-    if !(1..=12).contains(&month) || day == 0 || day > 31 {
+    let days = match month {
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if day == 0 || day > days {
         return None;
     }
     let (month, day) = (i64::from(month), i64::from(day));

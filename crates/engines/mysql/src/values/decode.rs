@@ -3,6 +3,7 @@
 //! The result itself declares the type of each column, for queries over tables and for SQL texts.
 
 use crate::values::calendar;
+use crate::values::instants::{Instants, origin};
 use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Type, ValueRef};
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::{Column, Value as Wire};
@@ -47,6 +48,8 @@ enum CellKind {
 pub(crate) struct Decoder {
     kinds: Vec<CellKind>,
     columns: Vec<ResultColumn>,
+    /// Whether dates that do not exist are NULL, and no error.
+    pub invalid_dates_are_null: bool,
 }
 
 /// A row, read.
@@ -57,8 +60,9 @@ pub(crate) struct BorrowedRow<'a> {
 }
 
 impl Decoder {
-    /// Reads columns; those of SQL text have types, and exact decimal numbers.
-    pub(crate) fn new(columns: &[Column], is_sql: bool) -> Self {
+    /// Reads columns. Those of SQL text, for which the instants are known, have types, and exact decimal numbers.
+    pub(crate) fn new(columns: &[Column], instants: Option<&Instants>) -> Self {
+        let is_sql = instants.is_some();
         let kind = |column: &Column| match kind(column) {
             CellKind::Whole | CellKind::Digits if is_sql => CellKind::Exact,
             // It may be an average of integers.
@@ -69,13 +73,17 @@ impl Decoder {
             }
             kind => kind,
         };
-        let ty = |column: &Column| if is_sql { ty(column, kind(column)) } else { Type::Any };
+        let ty = |column: &Column| match instants {
+            Some(instants) => ty(column, kind(column), instants),
+            None => Type::Any,
+        };
         Self {
             kinds: columns.iter().map(kind).collect(),
             columns: columns
                 .iter()
                 .map(|column| ResultColumn::new(column.name_str().into_owned(), ty(column)))
                 .collect(),
+            invalid_dates_are_null: false,
         }
     }
 
@@ -91,7 +99,12 @@ impl Decoder {
         cells.clear();
         for (place, wire) in row.unwrap().into_iter().enumerate() {
             let kind = self.kinds.get(place).copied().unwrap_or(CellKind::Bytes);
-            cells.push(cell(kind, wire).map_err(|(kind, message)| {
+            let is_date = matches!(kind, CellKind::Date | CellKind::Moment);
+            let read = match cell(kind, wire) {
+                Err(_) if is_date && self.invalid_dates_are_null => Ok(DecodedValue::Null),
+                read => read,
+            };
+            cells.push(read.map_err(|(kind, message)| {
                 let error = Error::new(kind, message);
                 match self.columns.get(place) {
                     Some(column) => error.in_column(column.name.clone()),
@@ -180,7 +193,8 @@ fn is_column(column: &Column) -> bool {
 const MONEY_LENGTH: u32 = 21;
 
 /// The type of a column of SQL text.
-fn ty(column: &Column, kind: CellKind) -> Type {
+fn ty(column: &Column, kind: CellKind, instants: &Instants) -> Type {
+    use ColumnType as T;
     let is_bool = column.column_type() == ColumnType::MYSQL_TYPE_TINY
         && column.column_length() == 1
         && is_column(column);
@@ -200,7 +214,19 @@ fn ty(column: &Column, kind: CellKind) -> Type {
         CellKind::Money => Type::Currency,
         CellKind::Whole | CellKind::Digits | CellKind::Exact => Type::Decimal,
         CellKind::Date => Type::Date,
-        CellKind::Moment => Type::DateTime,
+        // Of another program.
+        CellKind::Moment
+            if matches!(
+                column.column_type(),
+                T::MYSQL_TYPE_TIMESTAMP | T::MYSQL_TYPE_TIMESTAMP2
+            ) =>
+        {
+            Type::Timestamp
+        }
+        CellKind::Moment => match origin(column).and_then(|column| instants.get(&column)) {
+            Some(true) => Type::Timestamp,
+            _ => Type::DateTime,
+        },
         CellKind::Time => Type::Time,
     }
 }

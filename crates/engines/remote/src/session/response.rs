@@ -3,7 +3,7 @@
 use crate::broken::{Broken, CallError};
 use crate::link::{Link, unexpected};
 use crate::row::RenamedRow;
-use bobak_core::{BrokenForeignKey, Result, Row, SchemaDetails, ValueRef};
+use bobak_core::{BrokenForeignKey, InvalidDates, Result, Row, SchemaDetails, ValueRef};
 use bobak_wire::{FrameHeader, Response, encode_request};
 
 /// How many bytes of rows the server may send before the client requests more.
@@ -77,8 +77,8 @@ pub(super) fn count(link: &mut Link, _: u32, head: FrameHeader) -> Result<u64, C
     }
 }
 
-/// What the schemas lack, a row of two texts each; and the foreign keys that rows break, a row of three texts and a
-/// number each.
+/// What the schemas lack, a row of two texts each; the foreign keys that rows break, a row of three texts and a
+/// number each; the dates that do not exist, a row of two texts, NULL and a number for each column.
 pub(super) fn losses(
     link: &mut Link,
     _: u32,
@@ -103,6 +103,11 @@ pub(super) fn losses(
                     rows: rows.unsigned_abs(),
                 });
             }
+            (ValueRef::Null, ValueRef::Int(rows)) => details.invalid_dates.push(InvalidDates {
+                table: table.to_owned(),
+                column: what.to_owned(),
+                rows: rows.unsigned_abs(),
+            }),
             _ => details.lose(table, what.to_owned()),
         }
     }

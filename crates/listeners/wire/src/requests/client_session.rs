@@ -285,7 +285,7 @@ fn idle_too_long() -> Error {
     Error::new(ErrorKind::Timeout, message)
 }
 
-/// What the schemas lack, and the foreign keys that rows break, as rows.
+/// What the schemas lack, the foreign keys that rows break, and the dates that do not exist, as rows.
 fn loss_rows(details: SchemaDetails) -> Result<RowBuffer> {
     let mut rows = RowBuffer::default();
     for SchemaLoss { table, what } in details.losses {
@@ -295,6 +295,11 @@ fn loss_rows(details: SchemaDetails) -> Result<RowBuffer> {
         let [table, columns, parent] = [key.table, key.columns, key.parent].map(Value::from);
         let count = Value::Int(key.rows.cast_signed());
         rows.push(&[table, columns, parent, count].as_slice())?;
+    }
+    for dates in details.invalid_dates {
+        let [table, column] = [dates.table, dates.column].map(Value::from);
+        let count = Value::Int(dates.rows.cast_signed());
+        rows.push(&[table, column, Value::Null, count].as_slice())?;
     }
     Ok(rows)
 }
