@@ -7,6 +7,9 @@ use crate::{Column, Query, Record, Timestamp};
 pub trait SoftDelete: Record {
     /// The column with the time of the deletion; NULL in live rows.
     const DELETION: Column<Self, Option<Timestamp>>;
+    /// The column that is true in live rows and NULL in deleted ones, for unique indexes: the field with
+    /// `#[record(live)]`. Default: none.
+    const LIVENESS: Option<Column<Self, Option<bool>>> = None;
 }
 
 impl<T: SoftDelete> Query<T> {

@@ -4,13 +4,14 @@
 
 use super::engine_rules::EngineRules;
 use super::rule_session::RuleSession;
-use super::table_rules::TableRules;
+use super::table_rules::{LIVE, TableRules};
 use crate::join_conditions::map_conditions;
 use bobak_core::engine::fallback;
 use bobak_core::join::JoinCondition;
 use bobak_core::{
-    Assign, BulkChange, Comparison, Condition, Error, ErrorKind, FieldSet, Join, Outcome, Result,
-    Row, Select, Source, SubQuery, TableSchema, Value, Verb, Write, now, stamp_assignments,
+    Assign, BulkChange, ColumnSchema, Comparison, Condition, Error, ErrorKind, FieldSet, Join,
+    Outcome, Result, Row, Select, Source, SubQuery, TableSchema, Value, Verb, Write, now,
+    stamp_assignments,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,13 +22,29 @@ impl TableRules {
     /// # Errors
     /// `Schema` if the described table lacks it.
     pub fn deleted_at(&self, table: &TableSchema) -> Result<Option<usize>> {
-        let Some((column, found)) = self.deletion() else { return Ok(None) };
-        if found.is_some() {
-            return Ok(found);
+        described(table, self.deletion())
+    }
+
+    /// The column that is set in live rows only, by its index in the described table.
+    fn live(&self, table: &TableSchema) -> Result<Option<usize>> {
+        described(table, self.liveness())
+    }
+
+    /// Makes the row live, if both columns are written.
+    pub fn mark_live(
+        &self,
+        table: &TableSchema,
+        set: FieldSet,
+        values: &mut [Value<'_>],
+    ) -> Result<()> {
+        let live = self.live(table)?.map(|column| (column, LIVE));
+        let deleted_at = self.deleted_at(table)?.map(|column| (column, Value::Null));
+        for (column, new) in deleted_at.into_iter().chain(live) {
+            if let (true, Some(value)) = (set.contains(column), values.get_mut(column)) {
+                *value = new;
+            }
         }
-        let message = "this column says which rows are deleted: describe the table with it";
-        let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
-        Err(error.in_column(column.name.as_ref()))
+        Ok(())
     }
 
     /// The columns that a write sets: only a deletion sets the time of the deletion, and an upsert clears it.
@@ -38,14 +55,13 @@ impl TableRules {
         &self,
         table: &TableSchema,
         verb: Verb,
-        fields: FieldSet,
+        mut fields: FieldSet,
     ) -> Result<FieldSet> {
-        let (Some(column), mut fields) = (self.deleted_at(table)?, fields) else {
-            return Ok(fields);
-        };
+        let Some(column) = self.deleted_at(table)? else { return Ok(fields) };
+        let columns = [Some(column), self.live(table)?].into_iter().flatten();
         match verb {
-            Verb::Update => fields.remove(column),
-            Verb::Upsert | Verb::UpsertOn(_) => fields.insert(column),
+            Verb::Update => columns.for_each(|column| fields.remove(column)),
+            Verb::Upsert | Verb::UpsertOn(_) => columns.for_each(|column| fields.insert(column)),
             Verb::InsertOrReplace => {
                 let message = "a replacing insert would remove rows for good, but the rows of this table \
                                stay when they are deleted: upsert the row, or purge the old one first";
@@ -180,17 +196,20 @@ impl RuleSession<'_> {
             Condition::Compare { column, comparison, value }
         });
         let condition = keys.chain([Condition::IsNull { column }]).collect();
-        self.mark_deleted(table, column, &Condition::And(condition)).map(Outcome::Changed)
+        self.mark_deleted(rules, table, column, &Condition::And(condition)).map(Outcome::Changed)
     }
 
     fn mark_deleted(
         &self,
+        rules: &TableRules,
         table: &Arc<TableSchema>,
         column: usize,
         condition: &Condition,
     ) -> Result<u64> {
         let set = Assign::Set { column, value: Value::Int(now()) };
         let mut assign = vec![set.resolve(table)?];
+        let live = rules.live(table)?;
+        assign.extend(live.map(|column| Assign::Set { column, value: Value::Null }));
         stamp_assignments(table, &mut assign);
         let (condition, assign) = (Some(condition), Some(&*assign));
         self.inner()?.change(&BulkChange { table, condition, assign })
@@ -212,7 +231,7 @@ impl RuleSession<'_> {
         let live = self.rules.add_live(table, change.condition.cloned())?;
         let live = live.unwrap_or(Condition::IsNull { column });
         if !is_purge {
-            return self.mark_deleted(table, column, &live);
+            return self.mark_deleted(rules, table, column, &live);
         }
         let deleted = Condition::Not(Box::new(Condition::IsNull { column }));
         let condition = Condition::And(vec![deleted, live]);
@@ -230,23 +249,31 @@ impl RuleSession<'_> {
         let Some(column) = self.hidden_by(rules, table)? else {
             return self.update_many(rules, change, assign);
         };
-        let restores = |step: &Assign| matches!(step, Assign::Set { value: Value::Null, .. });
-        let step = assign.iter().find(|step| step.column() == column);
-        if step.is_some_and(|step| !restores(step)) {
-            let message =
-                "only a delete sets this column: delete the row, or set NULL to restore it";
+        let live = rules.live(table)?;
+        let is_null = |step: &Assign| matches!(step, Assign::Set { value: Value::Null, .. });
+        let restores = assign.iter().any(|step| step.column() == column);
+        let wrong = assign.iter().find(|step| match step.column() == column {
+            true => !is_null(step),
+            false => Some(step.column()) == live,
+        });
+        if let Some(step) = wrong {
+            let message = "only a delete sets this column: delete the row, or set the time of its \
+                           deletion to NULL to restore it";
             let error = Error::new(ErrorKind::Misuse, message);
-            return Err(error.in_table(table.name()).in_columns(table, &[column]));
+            return Err(error.in_table(table.name()).in_columns(table, &[step.column()]));
         }
-        let condition = change.condition.cloned();
-        let condition = match step {
-            Some(_) => condition,
-            None => self.rules.add_live(table, condition)?,
-        };
+        let mut assign = assign.to_vec();
+        let mut condition = change.condition.cloned();
+        if restores {
+            assign.extend(live.map(|column| Assign::Set { column, value: LIVE }));
+        } else {
+            condition = self.rules.add_live(table, condition)?;
+        }
         // The rows that the condition has found may be deleted ones.
         self.shows_deleted.set(true);
-        let change = BulkChange { condition: condition.as_ref(), ..*change };
-        let changed = self.update_many(rules, &change, assign);
+        let (condition, steps) = (condition.as_ref(), Some(&*assign));
+        let changed =
+            self.update_many(rules, &BulkChange { table, condition, assign: steps }, &assign);
         self.shows_deleted.set(false);
         changed
     }
@@ -254,6 +281,23 @@ impl RuleSession<'_> {
     fn hides_rows(&self) -> bool {
         self.rules.hides_rows() && !self.is_replaying()
     }
+}
+
+/// The index in the described table of a column that a deletion sets.
+///
+/// # Errors
+/// `Schema` if the described table lacks it.
+fn described(
+    table: &TableSchema,
+    column: Option<(&ColumnSchema, Option<usize>)>,
+) -> Result<Option<usize>> {
+    let Some((column, found)) = column else { return Ok(None) };
+    if found.is_some() {
+        return Ok(found);
+    }
+    let message = "a deletion sets this column: describe the table with it";
+    let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
+    Err(error.in_column(column.name.as_ref()))
 }
 
 /// Passes on the row that `get` finds, unless the column at an index hides it.

@@ -9,7 +9,10 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// Normalizes the values of a row whose columns are those of the record.
+/// The value of the column that is set in live rows only: TRUE in stored form.
+pub(super) const LIVE: Value<'static> = Value::Int(1);
+
+/// Normalizes the values of a row to be inserted, whose columns are those of the record.
 ///
 /// # Errors
 /// Those of functions, and of values that do not fit their column.
@@ -18,6 +21,9 @@ pub(crate) fn normalize_row(
     table: &TableSchema,
     values: &mut [Value<'_>],
 ) -> Result<()> {
+    if let Some(value) = rules.live.and_then(|column| values.get_mut(column)) {
+        *value = LIVE;
+    }
     for field in rules.fields {
         let column = table.columns().get(field.column);
         if let Some((value, column)) = values.get_mut(field.column).zip(column) {
@@ -76,7 +82,15 @@ impl TableRules {
 
     /// The record's column with the time of the deletion, if it has one, and its index in the described table.
     pub fn deletion(&self) -> Option<(&ColumnSchema, Option<usize>)> {
-        let place = self.record.rules.deleted_at?;
+        self.described(self.record.rules.deleted_at?)
+    }
+
+    /// The record's column that is set in live rows only, if it has one, and its index in the described table.
+    pub fn liveness(&self) -> Option<(&ColumnSchema, Option<usize>)> {
+        self.described(self.record.rules.live?)
+    }
+
+    fn described(&self, place: usize) -> Option<(&ColumnSchema, Option<usize>)> {
         let column = self.record.schema.columns().get(place)?;
         Some((column, self.columns.get(place).copied().flatten()))
     }
@@ -168,11 +182,7 @@ impl TableRules {
         set: FieldSet,
         values: &mut [Value<'_>],
     ) -> Result<()> {
-        if let Some(column) = self.deleted_at(table)?
-            && let (true, Some(value)) = (set.contains(column), values.get_mut(column))
-        {
-            *value = Value::Null;
-        }
+        self.mark_live(table, set, values)?;
         for &(place, rules) in self.fields.iter().filter(|(place, _)| set.contains(*place)) {
             let (Some(value), Some(column)) = (values.get_mut(place), table.columns().get(place))
             else {

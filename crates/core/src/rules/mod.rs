@@ -26,6 +26,8 @@ pub struct Rules {
     pub record: Option<RecordValidator>,
     /// The index of the column with the time of the [deletion](crate::SoftDelete); `None` if deletes remove rows.
     pub deleted_at: Option<usize>,
+    /// The index of the column that is true in live rows and NULL in deleted ones; `None` without such a column.
+    pub live: Option<usize>,
     /// The fields whose values are stored encrypted, each field once.
     pub encrypted: &'static [EncryptedField],
 }
@@ -86,7 +88,8 @@ pub enum FieldRule {
 
 impl Rules {
     /// No rules.
-    pub const NONE: Self = Self { fields: &[], record: None, deleted_at: None, encrypted: &[] };
+    pub const NONE: Self =
+        Self { fields: &[], record: None, deleted_at: None, live: None, encrypted: &[] };
 
     /// Whether there are no rules, and no encrypted fields.
     #[must_use]

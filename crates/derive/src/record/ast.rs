@@ -126,6 +126,11 @@ impl<'a> RecordAst<'a> {
         self.places().find(|(_, column)| column.attrs.deleted_at.is_some())
     }
 
+    /// The column that is set in live rows only, and its place.
+    pub fn live(&self) -> Option<(usize, &FieldAst<'a>)> {
+        self.places().find(|(_, column)| column.attrs.live.is_some())
+    }
+
     /// The name of a reference's relation: the field's constant without `_ID`, or with `_REF` if that is no other name.
     pub fn relation(&self, column: &FieldAst<'_>) -> Ident {
         let name = column.constant.to_string();

@@ -56,6 +56,7 @@ pub struct FieldAttrs {
     pub default: Option<At<Default>>,
     pub roles: Vec<At<FieldRole>>,
     pub deleted_at: Option<At<()>>,
+    pub live: Option<At<()>>,
     pub skip: Option<At<()>>,
     /// A variant of `Collation`.
     pub collation: Option<At<&'static str>>,
@@ -120,6 +121,7 @@ const ON_FIELD: &[&str] = &[
     "modified_at",
     "version",
     "deleted_at",
+    "live",
     "skip",
     "collation",
     "check",
@@ -300,6 +302,7 @@ impl FieldAttrs {
             "modified_at" => self.role(FieldRole::ModifiedAt, item, errors),
             "version" => self.role(FieldRole::Version, item, errors),
             "deleted_at" => self.deleted_at = Some(item.flag(errors)),
+            "live" => self.live = Some(item.flag(errors)),
             "skip" => self.skip = Some(item.flag(errors)),
             "collation" => self.collation = item.one_of(COLLATIONS, errors),
             "check" => self.check = item.name(r#"check = "amount >= 0""#, errors),

@@ -9,6 +9,7 @@ use crate::record::ast::{FieldAst, RecordAst};
 use crate::record::attr::FieldRole;
 use crate::record::rules;
 use crate::types::Plain;
+use proc_macro2::TokenStream;
 
 /// The most columns of a table: `FieldSet::MAX`.
 const MAX_COLUMNS: usize = 256;
@@ -171,23 +172,46 @@ fn check_roles(table: &RecordAst<'_>, errors: &mut Errors) {
     }
 }
 
-/// Only the compiler knows that the field is an `Option<Timestamp>`: the constant of `SoftDelete` has that type.
+/// Only the compiler knows the types of the fields: the constants of `SoftDelete` have them.
 fn check_deletion(table: &RecordAst<'_>, errors: &mut Errors) {
-    let marked = table.columns.iter().filter_map(|c| Some((c, c.attrs.deleted_at.as_ref()?)));
-    for (number, (column, deleted_at)) in marked.enumerate() {
-        let attrs = &column.attrs;
-        if number > 0 {
-            errors.at(&deleted_at.at, "a record has only one `deleted_at`: remove this one");
-        } else if table.view {
+    let deletions = table.columns.iter().filter_map(|c| Some((c, c.attrs.deleted_at.as_ref()?)));
+    for (number, (column, deleted_at)) in deletions.enumerate() {
+        check_marker(column, &deleted_at.at, number, ("deleted_at", "Timestamp"), errors);
+        if table.view {
             errors.at(&deleted_at.at, "rows of a view are not deleted: remove `deleted_at`");
-        } else if attrs.key.is_some() || attrs.default.is_some() || attrs.references.is_some() {
-            let message =
-                "Bobak sets this field: `deleted_at` goes with no key, default or reference";
-            errors.at(&deleted_at.at, message);
-        } else if column.shape.optional == Some(false) {
-            let message = "`deleted_at` belongs on an Option<Timestamp>: change the field's type";
-            errors.at(column.ty, message);
         }
+    }
+    let markers = table.columns.iter().filter_map(|c| Some((c, c.attrs.live.as_ref()?)));
+    for (number, (column, live)) in markers.enumerate() {
+        check_marker(column, &live.at, number, ("live", "bool"), errors);
+        if table.deleted_at().is_none() {
+            errors.at(&live.at, "no row of this record stays: add a field with `deleted_at`");
+        }
+    }
+}
+
+/// Checks a field that Bobak sets when a row is deleted.
+fn check_marker(
+    column: &FieldAst<'_>,
+    at: &TokenStream,
+    number: usize,
+    (word, ty): (&str, &str),
+    errors: &mut Errors,
+) {
+    let attrs = &column.attrs;
+    if number > 0 {
+        errors.at(at, format!("a record has only one `{word}`: remove this one"));
+    } else if attrs.key.is_some()
+        || attrs.default.is_some()
+        || attrs.references.is_some()
+        || (attrs.live.is_some() && attrs.deleted_at.is_some())
+    {
+        let message =
+            format!("Bobak sets this field: `{word}` goes with no key, default or reference");
+        errors.at(at, message);
+    } else if column.shape.optional == Some(false) {
+        errors
+            .at(column.ty, format!("`{word}` belongs on an Option<{ty}>: change the field's type"));
     }
 }
 

@@ -168,6 +168,10 @@ fn column(column: &FieldAst<'_>) -> TokenStream {
         let default = default.value.expand(column.shape.plain);
         rules.extend(quote!(.default(#default)));
     }
+    if attrs.live.is_some() {
+        // Of rows that exist when the column is added.
+        rules.extend(quote!(.default(true)));
+    }
     if let Some(check) = attrs.check.as_ref().map(|check| &check.value) {
         rules.extend(quote!(.check(#check)));
     }

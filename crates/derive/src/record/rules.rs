@@ -111,7 +111,8 @@ pub fn check(column: &FieldAst<'_>, is_key: bool, errors: &mut Errors) {
         if is_key && rule.value.is_normalizer() {
             errors.at(&rule.at, "a key finds its row as it is: remove the normalizer");
         }
-        if !column.attrs.roles.is_empty() || column.attrs.deleted_at.is_some() {
+        let attrs = &column.attrs;
+        if !attrs.roles.is_empty() || attrs.deleted_at.is_some() || attrs.live.is_some() {
             errors.at(&rule.at, "Bobak fills this field: remove the rule");
         }
     }
@@ -135,10 +136,11 @@ pub fn expand(table: &RecordAst<'_>) -> Option<TokenStream> {
     if !has_rules && deleted_at.is_none() && encrypted.is_none() {
         return None;
     }
-    let deleted_at = match deleted_at {
+    let option = |place: Option<usize>| match place {
         Some(place) => quote!(::core::option::Option::Some(#place)),
         None => quote!(::core::option::Option::None),
     };
+    let (deleted_at, live) = (option(deleted_at), option(table.live().map(|(place, _)| place)));
     let ident = table.ident;
     let calls = table.validators.iter().map(|path| {
         quote_spanned!(path.span()=> |record: &#ident, violations| #path(record, violations))
@@ -161,6 +163,7 @@ pub fn expand(table: &RecordAst<'_>) -> Option<TokenStream> {
                 fields: &[#(#fields),*],
                 record: #record,
                 deleted_at: #deleted_at,
+                live: #live,
                 encrypted: #encrypted,
             };
             &RULES
@@ -223,11 +226,20 @@ fn field_rule(column: &FieldAst<'_>, rule: &RuleAttr) -> TokenStream {
 pub fn soft_delete(table: &RecordAst<'_>) -> Option<TokenStream> {
     let (_, column) = table.deleted_at()?;
     let (record, constant) = (table.ident, &column.constant);
+    let liveness = table.live().map(|(_, live)| {
+        let constant = &live.constant;
+        quote_spanned! {live.ty.span()=>
+            const LIVENESS: ::core::option::Option<
+                __bobak::Column<Self, ::core::option::Option<bool>>,
+            > = ::core::option::Option::Some(Self::#constant);
+        }
+    });
     Some(quote_spanned! {column.ty.span()=>
         #[automatically_derived]
         impl __bobak::SoftDelete for #record {
             const DELETION: __bobak::Column<Self, ::core::option::Option<__bobak::Timestamp>> =
                 Self::#constant;
+            #liveness
         }
     })
 }

@@ -31,4 +31,22 @@ struct Word {
     deleted_at: Option<Timestamp>,
 }
 
+#[derive(Record)]
+struct Item {
+    id: i64,
+    #[record(live)]
+    live: Option<bool>,
+}
+
+#[derive(Record)]
+struct Part {
+    id: i64,
+    #[record(deleted_at)]
+    deleted_at: Option<Timestamp>,
+    #[record(live)]
+    live: bool,
+    #[record(live, default = true)]
+    again: Option<bool>,
+}
+
 fn main() {}

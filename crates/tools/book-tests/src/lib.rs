@@ -25,6 +25,7 @@ pages! {
     relations: "guide/relations.md",
     writes: "guide/writes.md",
     rules: "guide/rules.md",
+    soft_delete: "guide/soft-delete.md",
     scopes: "guide/scopes.md",
     transactions: "guide/transactions.md",
     bulk: "guide/bulk.md",
