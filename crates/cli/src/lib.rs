@@ -61,6 +61,8 @@ enum Command {
     #[cfg(unix)]
     Serve(Box<WithKey<commands::ServeCommand>>),
     #[cfg(unix)]
+    Studio(Box<WithKey<commands::StudioCommand>>),
+    #[cfg(unix)]
     User(commands::UserCommand),
     #[cfg(unix)]
     Token(commands::TokenCommand),
@@ -83,6 +85,7 @@ Examples:
   bobak sample app.db --rows orders=1000000
   bobak backup flights.db flights-backup.db.zst
   bobak replicate app.db replica.db --track
+  bobak studio app.db
   bobak serve app.db --unix /run/app.socket
   bobak bench --rows 100000 --engines \"sqlite memory\"
 
@@ -118,6 +121,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Replicate(command) => command.set_key().run(&screen),
         #[cfg(unix)]
         Command::Serve(command) => command.set_key().run(&screen),
+        #[cfg(unix)]
+        Command::Studio(command) => command.set_key().run(&screen),
         #[cfg(unix)]
         Command::User(command) => command.run(&screen),
         #[cfg(unix)]

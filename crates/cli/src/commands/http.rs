@@ -5,13 +5,17 @@ use super::listeners::ListenerConfig;
 use crate::error::Result;
 use bobak_http::HttpServer;
 use clap::Args;
+use std::net::TcpListener;
 use std::path::PathBuf;
+
+/// Where a server without listener flags listens for HTTP.
+const DEFAULT_ADDRESS: &str = "127.0.0.1:4716";
 
 /// The flags of the HTTP listeners.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "HTTP")]
 pub struct HttpOptions {
-    /// Listen for HTTP on this address; may be repeated
+    /// Listen for HTTP on this address; may be repeated [default: 127.0.0.1:4716, unless another listener is given]
     #[arg(long, value_name = "HOST:PORT")]
     http: Vec<String>,
 
@@ -26,7 +30,7 @@ impl HttpOptions {
         !self.http.is_empty() || !self.http_unix.is_empty()
     }
 
-    /// Starts the listeners, if any.
+    /// Starts the listeners: without flags, at a default address, or at any free one if that is taken.
     ///
     /// # Errors
     /// If an address is in use, or a listener would be open to unauthenticated clients.
@@ -35,13 +39,14 @@ impl HttpOptions {
         shared: &ListenerConfig<'_>,
         limits: &ServeLimits,
         log: impl Fn(&str) + Send + Sync + 'static,
-    ) -> Result<Option<HttpServer>> {
-        if !self.is_given() {
-            return Ok(None);
-        }
+    ) -> Result<HttpServer> {
         let builder = HttpServer::builder().settings(limits.http.clone()).log(log);
-        let builder = shared.configure(builder, &self.http, &self.http_unix);
-        Ok(Some(builder.start()?))
+        if self.is_given() {
+            return Ok(shared.configure(builder, &self.http, &self.http_unix).start()?);
+        }
+        let is_free = TcpListener::bind(DEFAULT_ADDRESS).is_ok();
+        let address = if is_free { DEFAULT_ADDRESS } else { "127.0.0.1:0" };
+        Ok(shared.configure(builder, &[address.to_owned()], &[]).start()?)
     }
 
     /// The listeners' addresses as URLs and socket paths.

@@ -37,6 +37,10 @@ mod settings;
 #[cfg(unix)]
 mod shutdown;
 #[cfg(unix)]
+mod sign_in;
+#[cfg(unix)]
+mod studio;
+#[cfg(unix)]
 mod token;
 #[cfg(unix)]
 mod user;
@@ -61,6 +65,8 @@ pub use schema::SchemaCommand;
 #[cfg(unix)]
 pub use serve::ServeCommand;
 pub use settings::SettingsCommand;
+#[cfg(unix)]
+pub use studio::StudioCommand;
 #[cfg(unix)]
 pub use token::TokenCommand;
 #[cfg(unix)]

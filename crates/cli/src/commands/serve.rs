@@ -5,6 +5,7 @@ use super::http::HttpOptions;
 use super::limits::ServeLimits;
 use super::listeners::ListenerConfig;
 use super::scheduled_backup::ScheduledBackup;
+use super::sign_in;
 use crate::commands::arguments::{database_url, named_database};
 use crate::error::{Error, Result};
 use crate::output::Terminal;
@@ -14,13 +15,13 @@ use bobak_permissions::Access;
 use bobak_server::Server;
 use clap::Args;
 use std::fs;
-use std::io::Write;
+use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
-/// Serve databases to other programs over TCP, a Unix socket, HTTP, or standard input and output.
+/// Serve databases to browsers, and to other programs over TCP, a Unix socket, HTTP, or standard input and output.
 ///
-/// DATABASE is an SQLite file, created if it does not exist, or the URL of any other database. Clients know it by NAME,
+/// On a terminal, it shows a link that signs a browser in to the studio, once: no flags are needed on this machine. DATABASE is an SQLite file, created if it does not exist, or the URL of any other database. Clients know it by NAME,
 /// or else by the file's name. TCP clients authenticate with a token or a password. Without TLS, only clients on this
 /// machine may connect. --http listeners speak HTTP, all others Bobak's wire protocol.
 #[derive(Debug, Args)]
@@ -46,7 +47,7 @@ pub struct ServeCommand {
     #[arg(long, value_name = "TABLE")]
     track: Vec<String>,
 
-    /// Listen on this TCP address; may be repeated [default: 127.0.0.1:4715, unless another listener is given]
+    /// Listen on this TCP address; may be repeated [default: 127.0.0.1:4715, unless another listener or no token is given]
     #[arg(short, long, value_name = "HOST:PORT")]
     listen: Vec<String>,
 
@@ -78,6 +79,11 @@ pub struct ServeCommand {
     #[arg(long)]
     without_tls: bool,
 
+    /// Let everybody who can connect over HTTP read, without credentials: all tables, or what the role `public` of the
+    /// access file grants
+    #[arg(long)]
+    public_read: bool,
+
     #[command(flatten)]
     http: HttpOptions,
 
@@ -91,8 +97,21 @@ struct RunningListeners {
     http: Option<HttpServer>,
 }
 
+/// Whether to show a link to the studio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignInLink {
+    /// On a terminal. Elsewhere the output may be a log that others read.
+    OnTerminal,
+    /// In any case.
+    Print,
+    /// Also open it in a browser.
+    Open,
+}
+
 const EXAMPLES: &str = "\
 Examples:
+  bobak serve app.db
+  bobak serve app.db --public-read
   bobak serve app.db --unix /run/app.socket
   bobak serve app.db --token-file tokens.txt
   bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --access-file access.txt --tls-cert chain.pem --tls-key key.pem
@@ -112,11 +131,21 @@ impl ServeCommand {
     /// If a database can't be opened, a file can't be read, an address is in use, or a listener would be open to
     /// unauthenticated clients.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
+        self.serve(screen, SignInLink::OnTerminal)
+    }
+
+    /// As [`run`](Self::run), with a choice of whether to show a link to the studio.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn serve(&self, screen: &Terminal, link: SignInLink) -> Result<()> {
+        let shows_link = !self.stdio && (link != SignInLink::OnTerminal || stdout().is_terminal());
         let (names, urls): (Vec<_>, Vec<_>) =
             self.databases.iter().map(|database| name_and_url(database)).map(with_scheme).unzip();
         self.shipping.check(&urls)?;
-        let access = self.access()?;
-        let readers = self.limits.readers(self.http.is_given());
+        let access = self.access(shows_link)?;
+        let code = if shows_link { Some(access.new_sign_in_code()?) } else { None };
+        let readers = self.limits.readers(self.serves_http());
         let max_value = self.limits.wire.max_row;
         let engines = urls.iter().map(|url| open(url, readers, max_value));
         let engines = engines.collect::<Result<Vec<_>>>()?;
@@ -133,18 +162,28 @@ impl ServeCommand {
         let builder = Server::builder().settings(self.limits.wire.clone());
         let builder = shared.configure(builder, &self.addresses(), &self.unix);
         let server = builder.log(move |line| wire_log.note(line)).start()?;
-        let http = self.http.start(&shared, &self.limits, move |line| http_log.note(line))?;
+        let log = move |line: &str| http_log.note(line);
+        let http = match self.serves_http() {
+            true => Some(self.http.start(&shared, &self.limits, log)?),
+            false => None,
+        };
         let servers = Arc::new(RunningListeners { server, http });
         bobak_serving::raise_file_limit();
         let _changes = self.shipping.start(&databases, *screen)?;
         let _backups = self.schedule.start(&databases, *screen)?;
-        let stopped = handle_signals(&servers, access, *screen)?;
+        let stopped = handle_signals(&servers, access.clone(), *screen)?;
         if self.stdio {
             // Standard output carries the protocol, so addresses go to standard error. If that is closed, serve anyway.
             let _ = self.announce(&servers, std::io::stderr().lock());
             servers.server.serve_stdio()?;
         } else {
-            self.announce(&servers, std::io::stdout().lock())?;
+            let studio = code.zip(self.studio_address(&servers));
+            if studio.is_none() || self.has_listener_flags() {
+                self.announce(&servers, stdout().lock())?;
+            }
+            let shown = studio.map(|(code, at)| sign_in::show(&at, &code, &access, link, *screen));
+            // The browser opens this file, which is deleted on drop.
+            let _page = shown.transpose()?;
             // An error means that the signal thread has ended; stop then too.
             let _ = stopped.recv();
         }
@@ -180,7 +219,8 @@ impl ServeCommand {
         Ok(())
     }
 
-    fn access(&self) -> Result<Access> {
+    /// The accounts. `shows_link` creates a sign-in code.
+    fn access(&self, shows_link: bool) -> Result<Access> {
         let access = match &self.access_file {
             Some(path) => {
                 let access = Access::from_file(path)?;
@@ -192,21 +232,52 @@ impl ServeCommand {
         for token in lines(self.token_file.as_deref())? {
             access.add_token(&token)?;
         }
-        if access.is_empty() && !self.addresses().is_empty() {
+        if access.is_empty() && !self.listen.is_empty() {
             let message = "a TCP listener needs authentication: pass --token-file or --access-file, or listen on a Unix socket with \
                            --unix";
+            return Err(Error::failed(message));
+        }
+        if self.public_read {
+            access.allow_public_read();
+        }
+        if access.is_empty() && !self.has_listener_flags() && !shows_link {
+            let message = "nobody could authenticate: run it on a terminal, where it shows a sign-in link for browsers; or pass \
+                           --token-file or --access-file, --public-read, or listen on a Unix socket with --unix";
             return Err(Error::failed(message));
         }
         Ok(access)
     }
 
-    /// The addresses of the TCP listeners.
+    /// Whether the listeners are given, rather than the default ones.
+    fn has_listener_flags(&self) -> bool {
+        !self.listen.is_empty() || !self.unix.is_empty() || self.stdio || self.http.is_given()
+    }
+
+    /// Whether there is an HTTP listener: also by default.
+    fn serves_http(&self) -> bool {
+        self.http.is_given() || !self.has_listener_flags()
+    }
+
+    /// The addresses of the TCP listeners of the wire protocol. The default one needs a token or a user.
     fn addresses(&self) -> Vec<String> {
-        let others = !self.unix.is_empty() || self.stdio || self.http.is_given();
-        match self.listen.is_empty() && !others {
+        let has_accounts = self.token_file.is_some() || self.access_file.is_some();
+        match has_accounts && !self.has_listener_flags() {
             true => vec!["127.0.0.1:4715".to_owned()],
             false => self.listen.clone(),
         }
+    }
+
+    /// The address of the studio at the first HTTP listener on TCP.
+    fn studio_address(&self, servers: &RunningListeners) -> Option<String> {
+        let http = servers.http.as_ref().filter(|_| !self.limits.http.without_studio)?;
+        let address = http.addresses().first()?;
+        let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
+        // A browser on this machine reaches a listener at all addresses by any of its names.
+        let host = match address.ip().is_unspecified() {
+            true => format!("localhost:{}", address.port()),
+            false => address.to_string(),
+        };
+        Some(format!("{scheme}://{host}/studio/"))
     }
 
     /// Prints the listeners' addresses. For port 0 this is the only place that shows the chosen port.

@@ -28,4 +28,6 @@ mod schema; // tables in words and in Rust
 #[cfg(unix)]
 mod serve; // its listeners, and its shutdown
 #[cfg(unix)]
+mod studio; // the link that signs a browser in
+#[cfg(unix)]
 mod user; // passwords from pipes and at a terminal; when a user is removed

@@ -33,6 +33,7 @@
 //! * `database`: databases as a client may see them: schema cache, change feed, row writes.
 //! * `response`: responses: entity tags, compression, streams, CORS.
 //! * `workers`: blocking work on threads of its own, because engines block.
+//! * `same_origin`: whether a browser's request is for a page of this server.
 //! * `memory_budget`, `peer`, `route`, `problem`, `settings`: the basic nouns.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg(unix)]
@@ -50,6 +51,7 @@ mod request;
 mod resources;
 mod response;
 mod route;
+mod same_origin;
 mod server;
 mod service;
 mod settings;

@@ -48,6 +48,12 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::OutOfRange, message)
     }
 
+    /// Logs this line in place of the error.
+    pub fn logged_as(mut self, note: &str) -> Self {
+        self.log_note = Some(note.to_owned());
+        self
+    }
+
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self

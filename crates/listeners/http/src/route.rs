@@ -31,8 +31,13 @@ pub(crate) enum Resource {
     Export(String),
     Aggregate(String),
     Changes(String),
+    /// Those of several tables.
+    AllChanges,
     Batch,
     Sql,
+    Session,
+    /// The file of the web application with this name; empty for its page.
+    Studio(String),
 }
 
 impl Route {
@@ -50,6 +55,8 @@ impl Route {
             ["health"] if database.is_none() => Resource::Health,
             ["metrics"] if database.is_none() => Resource::Metrics,
             ["databases"] if database.is_none() => Resource::Databases,
+            ["session"] if database.is_none() => Resource::Session,
+            ["studio", file] if database.is_none() => Resource::Studio(decode(file)?),
             [""] => Resource::Home,
             ["openapi.json"] => Resource::OpenApi,
             ["tables"] => Resource::Tables,
@@ -63,6 +70,7 @@ impl Route {
             ["tables", table, "export"] => Resource::Export(decode(table)?),
             ["tables", table, "aggregate"] => Resource::Aggregate(decode(table)?),
             ["tables", table, "changes"] => Resource::Changes(decode(table)?),
+            ["changes"] => Resource::AllChanges,
             ["batch"] => Resource::Batch,
             ["sql"] => Resource::Sql,
             _ => return Err(Problem::not_found()),
@@ -73,7 +81,7 @@ impl Route {
 
 impl Resource {
     /// The path templates, by which metrics are grouped.
-    pub const TEMPLATES: [&str; 17] = [
+    pub const TEMPLATES: [&str; 20] = [
         "/health",
         "/metrics",
         "/databases",
@@ -90,10 +98,13 @@ impl Resource {
         "/sql",
         "/",
         "/tables/{table}/rows/{key}/history",
+        "/session",
+        "/studio/{file}",
+        "/changes",
         "other",
     ];
     /// The index of requests without a route.
-    pub const OTHER: usize = 16;
+    pub const OTHER: usize = 19;
 
     /// The methods of all resources together.
     pub const ALL_METHODS: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -117,6 +128,9 @@ impl Resource {
             Self::Sql => 13,
             Self::Home => 14,
             Self::History(..) => 15,
+            Self::Session => 16,
+            Self::Studio(_) => 17,
+            Self::AllChanges => 18,
         }
     }
 
@@ -125,12 +139,18 @@ impl Resource {
         matches!(self, Self::Import(_) | Self::Export(_) | Self::Batch)
     }
 
+    /// Whether it is a part of the studio: what only browsers need.
+    pub const fn is_for_browsers(&self) -> bool {
+        matches!(self, Self::Home | Self::Session | Self::Studio(_))
+    }
+
     /// The methods that it supports.
     pub const fn methods(&self) -> &'static str {
         match self {
-            Self::Rows(_) => "GET, HEAD, POST, OPTIONS",
+            Self::Rows(_) => "GET, HEAD, POST, PATCH, DELETE, OPTIONS",
             Self::Row(..) => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
             Self::Import(_) | Self::Batch | Self::Sql => "POST, OPTIONS",
+            Self::Session => "GET, HEAD, POST, DELETE, OPTIONS",
             _ => "GET, HEAD, OPTIONS",
         }
     }
@@ -162,8 +182,14 @@ mod tests {
         assert_eq!(of("/databases/x/"), Some((Some(text("x")), Resource::Home)));
         let of_row = Resource::History(text("t"), text("1%2F2"));
         assert_eq!(of("/tables/t/rows/1%2F2/history"), Some((None, of_row)));
+        assert_eq!(of("/session"), Some((None, Resource::Session)));
+        assert_eq!(of("/studio/"), Some((None, Resource::Studio(text("")))));
         for path in [
             "",
+            "/studio",
+            "/studio/a/b",
+            "/databases/x/session",
+            "/databases/x/studio/",
             "/databases/",
             "*",
             "//",

@@ -7,8 +7,8 @@ use crate::request::body::RequestBody;
 use crate::request::context::RequestContext;
 use crate::request::headers;
 use crate::resources::{
-    aggregate, batch, changes, create, export, history, home, import, list, openapi, row, sql,
-    tables,
+    aggregate, batch, bulk_change, changes, create, export, history, import, list, openapi, row,
+    session, sql, studio, tables,
 };
 use crate::response::builder::{Body, ResponseBuilder};
 use crate::response::compression::{self, ContentCoding};
@@ -18,7 +18,7 @@ use crate::state::shared::ServerState;
 use crate::workers::blocking;
 use bobak_core::ErrorKind;
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, HeaderValue, ORIGIN};
+use hyper::header::{ALLOW, CACHE_CONTROL, COOKIE, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
 use std::sync::Arc;
@@ -36,6 +36,7 @@ pub(crate) async fn respond(
     let began = Instant::now();
     peer.set_identity(None);
     let origin = parts.headers.get(ORIGIN).cloned();
+    let has_cookie = parts.headers.contains_key(COOKIE);
     let (method, compression) = (parts.method.clone(), ContentCoding::accepted(&parts.headers));
     let route = Route::of(parts.uri.path());
     let index = route.as_ref().map_or(Resource::OTHER, |route| route.resource.index());
@@ -50,7 +51,7 @@ pub(crate) async fn respond(
             }
             // Unauthenticated clients do not learn which paths exist.
             (Ok(()), Err(problem)) => {
-                let client = state.authenticator.authenticate(&parts.headers, peer).await;
+                let client = state.authenticator.authenticate(&parts, peer).await;
                 client.and(Err(problem))
             }
         };
@@ -58,6 +59,12 @@ pub(crate) async fn respond(
         reserve_memory(state, peer, compression::compress(response, compression).await)
     });
     let mut response = response.await;
+    if has_cookie {
+        // What a session shows stays out of the browser's cache: it is there after signing out.
+        response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    }
+    let nosniff = HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, nosniff);
     cors::allow_origin(&state.settings.cors_origin, origin.as_ref(), response.headers_mut());
     state.metrics.count(index, &method, response.status(), began.elapsed());
     response.into_hyper()
@@ -116,7 +123,16 @@ async fn respond_to(
         check_is_get(&parts.method, &resource)?;
         return Ok(metrics(state));
     }
-    let client = state.authenticator.authenticate(&parts.headers, peer).await?;
+    match (&resource, parts.method.as_str()) {
+        _ if !resource.is_for_browsers() => {}
+        _ if state.settings.without_studio => return Err(Problem::not_found()),
+        (Resource::Session, "POST") => return session::sign_in(state, peer, &parts, body).await,
+        (Resource::Session, "DELETE") => return session::sign_out(state, &parts),
+        (Resource::Studio(file), "GET" | "HEAD") => return studio::file(file, &parts.headers),
+        (Resource::Home, "GET" | "HEAD") => return studio::redirect(&route.database, &parts),
+        _ => {}
+    }
+    let client = state.authenticator.authenticate(&parts, peer).await?;
     let name = route.database.as_deref();
     let name = name.unwrap_or_else(|| state.authenticator.default_database());
     let database = Arc::clone(client.database(name)?);
@@ -157,6 +173,8 @@ async fn dispatch(
     match (resource, method.as_str()) {
         (Resource::Rows(table), "GET" | "HEAD") => list::list(request, table).await,
         (Resource::Rows(table), "POST") => create::create(request, table).await,
+        (Resource::Rows(table), "PATCH") => bulk_change::patch(request, table).await,
+        (Resource::Rows(table), "DELETE") => bulk_change::delete(request, table).await,
         (Resource::Row(table, key), "GET" | "HEAD") => row::get(request, table, key).await,
         (Resource::Row(table, key), "PUT") => row::replace(request, table, key).await,
         (Resource::Row(table, key), "PATCH") => row::patch(request, table, key).await,
@@ -168,12 +186,13 @@ async fn dispatch(
         (Resource::Export(table), "GET" | "HEAD") => export::export(request, table).await,
         (Resource::Aggregate(table), "GET" | "HEAD") => aggregate::aggregate(request, table).await,
         (Resource::Changes(table), "GET" | "HEAD") => changes::changes(request, table).await,
+        (Resource::AllChanges, "GET" | "HEAD") => changes::of_tables(request).await,
         (Resource::Batch, "POST") => batch::batch(request).await,
         (Resource::Sql, "POST") => sql::sql(request).await,
         (Resource::OpenApi, "GET" | "HEAD") => openapi::openapi(request).await,
         (Resource::Tables, "GET" | "HEAD") => tables::tables(request).await,
         (Resource::Table(table), "GET" | "HEAD") => tables::table(request, table).await,
-        (Resource::Home, "GET" | "HEAD") => home::home(request).await,
+        (Resource::Session, "GET" | "HEAD") => session::session(request),
         (Resource::Databases, "GET" | "HEAD") => tables::databases(request),
         (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&request.state)),
         _ => Err(method_not_allowed(resource)),

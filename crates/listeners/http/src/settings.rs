@@ -71,6 +71,10 @@ settings! {
         cors_origin: Vec<String> = Vec::new(), unit = "origin";
         /// Accept SQL statements: those that only read, or all.
         sql: SqlAccess = SqlAccess::None;
+        /// Time after which a browser has to sign in again.
+        session_lifetime: Duration = Duration::from_secs(12 * 60 * 60);
+        /// Do not serve the studio, the web application; browsers cannot sign in then.
+        without_studio: bool = false;
         /// Serve /metrics without authentication.
         public_metrics: bool = false;
     }

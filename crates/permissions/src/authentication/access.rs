@@ -1,13 +1,14 @@
 //! Authentication by token, or by user name and password.
 
 use super::caller::{AccountKind, Caller};
+use super::sign_in::SignInCodes;
 use crate::policy::{Account, CallerPermissions, Policy};
 use crate::secret::{hash_token, is_equal, verify_password};
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_wire::Credentials;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -40,8 +41,13 @@ pub(crate) struct AccessState {
     /// time.
     verifying: Mutex<()>,
     log: Mutex<Option<LogSink>>,
+    sign_in_codes: Mutex<SignInCodes>,
+    on_sign_in: Mutex<Option<SignInHook>>,
+    /// Whether clients without credentials may read.
+    public_read: AtomicBool,
 }
 
+type SignInHook = Arc<dyn Fn(&Access) + Send + Sync>;
 type LogSink = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The access file.
@@ -136,9 +142,56 @@ impl Access {
         self.0.reload(true)
     }
 
-    /// Whether there is no user and no token, so that nobody can connect over a network.
+    /// Creates a code with which one client signs in as the operator, once: a browser that opens the link which the
+    /// server showed when it started. The code is valid until it is used or the process ends.
+    ///
+    /// # Errors
+    /// `Engine` if the system provides no random bytes.
+    pub fn new_sign_in_code(&self) -> Result<String> {
+        self.0.sign_in_codes.lock().unwrap_or_else(PoisonError::into_inner).create()
+    }
+
+    /// Calls `hook` after a sign-in code was used, for example to show another one.
+    pub fn on_sign_in(&self, hook: impl Fn(&Self) + Send + Sync + 'static) {
+        *self.0.on_sign_in.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(hook));
+    }
+
+    /// Authenticates by a sign-in code, which is used up.
+    ///
+    /// # Errors
+    /// `Denied` for a code that was used before, or that is not one of this process; the message says what to do.
+    pub fn redeem_sign_in_code(&self, code: &str) -> Result<Caller> {
+        let codes = self.0.sign_in_codes.lock();
+        let caller = codes.unwrap_or_else(PoisonError::into_inner).redeem(code)?;
+        let hook = self.0.on_sign_in.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(hook) = hook {
+            hook(self);
+        }
+        Ok(caller)
+    }
+
+    /// Lets clients without credentials read all tables, or what the role `public` grants, if there is one. They never
+    /// write, whatever that role grants.
+    pub fn allow_public_read(&self) {
+        self.0.public_read.store(true, Ordering::Release);
+        self.0.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// The client without credentials; `None` unless [`allow_public_read`](Self::allow_public_read) was called.
+    #[must_use]
+    pub fn anonymous(&self) -> Option<Caller> {
+        let is_public = self.0.public_read.load(Ordering::Acquire);
+        is_public.then(|| Caller::anonymous(&self.0))
+    }
+
+    /// Whether there is no user, no token, no sign-in code and no public access, so that nobody can connect over a network.
     #[must_use]
     pub fn is_empty(&self) -> bool {
+        let codes = self.0.sign_in_codes.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.0.public_read.load(Ordering::Acquire) || !codes.is_empty() {
+            return false;
+        }
+        drop(codes);
         let tokens = self.0.operator_tokens.read().unwrap_or_else(PoisonError::into_inner);
         let policy = self.0.policy();
         tokens.is_empty() && policy.user_accounts().is_empty() && policy.token_accounts().is_empty()
@@ -222,6 +275,7 @@ impl AccessState {
         let accounts: &[Account] = match kind {
             AccountKind::User => policy.user_accounts(),
             AccountKind::Token => policy.token_accounts(),
+            AccountKind::Anonymous => return Some(policy.public_permissions(name)),
         };
         let account =
             accounts.iter().find(|account| account.name == name && account.hash == hash)?;

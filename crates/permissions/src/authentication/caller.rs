@@ -6,6 +6,9 @@ use bobak_core::{Error, ErrorKind, Result, Value};
 use jiff::Timestamp;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The name of the client without credentials.
+const ANONYMOUS: &str = "anonymous";
+
 /// An authenticated client. Cheap to clone.
 ///
 /// Its permissions are looked up again whenever the access file changes. Once its account is removed,
@@ -35,6 +38,8 @@ enum Identity {
 pub(crate) enum AccountKind {
     User,
     Token,
+    /// Nothing: it may do what is public.
+    Anonymous,
 }
 
 /// The permissions as last looked up, and in which version of the access file.
@@ -84,12 +89,25 @@ impl Caller {
         kind: AccountKind,
         access: &Arc<AccessState>,
     ) -> Self {
+        Self::with_account(account.name.clone(), account.hash.clone(), kind, access)
+    }
+
+    /// The client without credentials.
+    pub(super) fn anonymous(access: &Arc<AccessState>) -> Self {
+        Self::with_account(ANONYMOUS.to_owned(), String::new(), AccountKind::Anonymous, access)
+    }
+
+    fn with_account(
+        name: String,
+        hash: String,
+        kind: AccountKind,
+        access: &Arc<AccessState>,
+    ) -> Self {
         let cached = Mutex::new(CachedPermissions { version: u64::MAX, permissions: None });
-        let (name, hash) = (account.name.clone(), account.hash.clone());
         Self(Arc::new(Identity::Account { name, hash, kind, access: Arc::clone(access), cached }))
     }
 
-    /// The user's or token's name; `operator` for the operator.
+    /// The user's or token's name; `operator` for the operator, `anonymous` for the client without credentials.
     #[must_use]
     pub fn name(&self) -> &str {
         match &*self.0 {
@@ -102,6 +120,12 @@ impl Caller {
     #[must_use]
     pub fn is_operator(&self) -> bool {
         matches!(*self.0, Identity::Operator)
+    }
+
+    /// Whether it is the client without credentials.
+    #[must_use]
+    pub fn is_anonymous(&self) -> bool {
+        matches!(&*self.0, Identity::Account { kind: AccountKind::Anonymous, .. })
     }
 
     /// Whether its credentials are still valid: the account exists with the same password or token,

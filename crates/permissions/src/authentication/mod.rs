@@ -6,6 +6,7 @@
 
 mod access;
 mod caller;
+mod sign_in;
 
 pub use access::Access;
 pub use caller::Caller;

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 /// The built-in role with all permissions everywhere.
 const ADMIN: &str = "admin";
+/// The role of clients without credentials, if the server is public.
+const PUBLIC: &str = "public";
 
 /// Roles, users and tokens. The text has one statement per line; see `docs/permissions.md`.
 #[derive(Clone, Debug, Default)]
@@ -87,6 +89,21 @@ impl Policy {
             variables.push(("user".to_owned(), Value::from(account.name.clone())));
         }
         CallerPermissions::new(grants, variables, account.expires)
+    }
+
+    /// What clients without credentials may do in a public server: what the role `public` grants, except writes; without
+    /// that role, read everything.
+    pub(crate) fn public_permissions(&self, name: &str) -> CallerPermissions {
+        let role = self.roles.iter().find(|role| role.name == PUBLIC);
+        let grants = match role {
+            Some(role) => {
+                let kept = role.grants.iter().map(|grant| grant.read_only());
+                kept.filter(|grant| !grant.permissions.is_empty()).map(Arc::new).collect()
+            }
+            None => vec![Arc::new(Grant::everything().read_rows_only())],
+        };
+        let variables = vec![("user".to_owned(), Value::from(name.to_owned()))];
+        CallerPermissions::new(grants, variables, None)
     }
 
     /// The policy with one more user.

@@ -40,6 +40,19 @@ impl Grant {
         Self { permissions: PermissionSet::ALL, tables: vec![any], rule: None }
     }
 
+    /// The grant without permissions to change anything.
+    pub fn read_only(&self) -> Self {
+        let kept = [Permission::Read, Permission::Sql].into_iter();
+        let kept = kept.filter(|permission| self.permissions.has(*permission));
+        let permissions = kept.fold(PermissionSet::NONE, PermissionSet::with);
+        Self { permissions, ..self.clone() }
+    }
+
+    /// The grant with no permission but to read rows.
+    pub fn read_rows_only(self) -> Self {
+        Self { permissions: PermissionSet::NONE.with(Permission::Read), ..self }
+    }
+
     /// Parses `read, insert on orders, shop.lines where owner = :user`.
     ///
     /// # Errors

@@ -5,7 +5,9 @@ mod examples;
 mod schemas;
 mod table_paths;
 
-use self::builders::{body, each_line, json_of, operation, problem, query, reference, response};
+use self::builders::{
+    body, each_line, empty, json_of, operation, problem, query, reference, response,
+};
 use crate::database::schema_cache::VisibleTables;
 use crate::settings::SqlAccess;
 use serde_json::{Map, Value, json};
@@ -25,7 +27,7 @@ pub(crate) fn document(
     if base_path.is_empty() {
         server_paths(&mut paths);
     }
-    database_paths(&mut paths, sql);
+    database_paths(&mut paths, catalog, sql);
     for table in catalog.sorted() {
         table_paths::paths(&mut paths, catalog, table, max_page_size);
         schemas::components(&mut schemas, catalog, table, is_typed);
@@ -74,15 +76,53 @@ fn server_paths(paths: &mut Map<String, Value>) {
         json_of(json!({"type": "object", "properties": {"databases": names}})),
     );
     paths.insert("/databases".to_owned(), json!({"get": get}));
+    paths.insert("/session".to_owned(), session());
+}
+
+/// The session of a browser. Other programs authenticate each request.
+fn session() -> Value {
+    let client = || response("The client that is signed in", json_of(reference("bobak.Client")));
+    let mut get = operation("session", "The client that is signed in", vec![]);
+    get["responses"]["200"] = client();
+    let mut post = operation("sign_in", "Sign in: only for pages of this server", vec![]);
+    post["security"] = json!([]);
+    post["requestBody"] = body(json_of(reference("bobak.SignIn")));
+    post["responses"]["201"] = client();
+    problem(&mut post, &[400, 413]);
+    let mut delete = operation("sign_out", "Sign out: only for pages of this server", vec![]);
+    delete["responses"]["204"] = empty("Signed out");
+    json!({"get": get, "post": post, "delete": delete})
+}
+
+/// A name in a list of names.
+fn quoted(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// The changes of several tables.
+fn changes(catalog: &VisibleTables) -> Value {
+    let mut tables = query::columns(
+        "tables",
+        "The tables, separated by commas; names that contain a comma are in double quotes",
+    );
+    tables["required"] = json!(true);
+    let example = catalog.sorted().first().map(|table| quoted(table.schema.name()));
+    tables["example"] = json!(example.unwrap_or_default());
+    let mut parameters = vec![tables];
+    parameters.extend(table_paths::change_parameters());
+    let summary = "Stream changes of several tables as server-sent events; requires tracked tables";
+    let mut get = operation("changes", summary, parameters);
+    let description =
+        "Events insert, update and delete; their data is JSON with table, at, who, key and row";
+    let event = json!({"schema": {"type": "string", "description": description}});
+    get["responses"]["200"] = response("Events", json!({"text/event-stream": event}));
+    problem(&mut get, &[400, 404, 406, 409, 410]);
+    json!({"get": get})
 }
 
 /// Adds the paths that do not depend on the tables.
-fn database_paths(paths: &mut Map<String, Value>, sql: SqlAccess) {
-    let mut get = operation("home", "Home page with links to the tables", vec![]);
-    get["responses"]["200"] =
-        response("The page", json!({"text/html": {"schema": {"type": "string"}}}));
-    problem(&mut get, &[406]);
-    paths.insert("/".to_owned(), json!({"get": get}));
+fn database_paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, sql: SqlAccess) {
     let mut get = operation("openapi", "This document", vec![]);
     get["responses"]["200"] = response("The document", json_of(json!({"type": "object"})));
     paths.insert("/openapi.json".to_owned(), json!({"get": get}));
@@ -91,6 +131,7 @@ fn database_paths(paths: &mut Map<String, Value>, sql: SqlAccess) {
     let all = json!({"type": "object", "properties": {"tables": tables}});
     get["responses"]["200"] = response("The tables that the client may see", json_of(all));
     paths.insert("/tables".to_owned(), json!({"get": get}));
+    paths.insert("/changes".to_owned(), changes(catalog));
     let mut post = operation(
         "batch",
         "Write rows of several tables, one operation per line, in one transaction unless `commit` is set",
@@ -107,8 +148,11 @@ fn database_paths(paths: &mut Map<String, Value>, sql: SqlAccess) {
         post["requestBody"] = body(json_of(reference("bobak.Statement")));
         let example = json!({"sql": "SELECT 1 AS one"});
         post["requestBody"]["content"]["application/json"]["example"] = example;
-        post["responses"]["200"] = response("Its result", json_of(reference("bobak.Rows")));
-        problem(&mut post, &[400, 409, 413, 415, 422, 501]);
+        let mut content = json_of(reference("bobak.Rows"));
+        content["text/csv"] = json!({"schema": {"type": "string"}});
+        post["responses"]["200"] =
+            response("Its result; as CSV all rows, however many there are", content);
+        problem(&mut post, &[400, 406, 409, 413, 415, 422, 501]);
         paths.insert("/sql".to_owned(), json!({"post": post}));
     }
 }
@@ -152,6 +196,25 @@ fn common_schemas() -> Map<String, Value> {
                 "view": {"type": "boolean", "description": "Whether rows can only be read"},
                 "columns": {"type": "array", "items": {"type": "object"}},
             },
+        },
+        "bobak.Client": {
+            "type": "object",
+            "required": ["name", "anonymous", "sql"],
+            "properties": {
+                "name": text(),
+                "anonymous": {"type": "boolean"},
+                "sql": {"enum": ["none", "read", "write"]},
+            },
+        },
+        "bobak.SignIn": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {"code": text(), "token": text(), "user": text(), "password": text()},
+        },
+        "bobak.Changed": {
+            "type": "object",
+            "required": ["changed"],
+            "properties": {"changed": count()},
         },
         "bobak.Statement": {
             "type": "object",

@@ -77,6 +77,14 @@ pub(super) fn components(
     schemas.insert(format!("{name}.row"), json!({"allOf": [reference(&name)], "required": all}));
     let input = json!({"type": "object", "properties": written, "additionalProperties": false});
     schemas.insert(format!("{name}.patch"), input.clone());
+    // Neither the key nor the version can be set in several rows.
+    let mut all_rows = input.clone();
+    for position in table.schema.key().iter().chain(&table.schema.version()) {
+        let (column, members) = (columns.get(*position), all_rows["properties"].as_object_mut());
+        column.zip(members).map(|(column, members)| members.remove(&*column.name));
+    }
+    all_rows["minProperties"] = json!(1);
+    schemas.insert(format!("{name}.changes"), all_rows);
     let mut new = input;
     new["required"] = json!(required);
     schemas.insert(format!("{name}.new"), new);

@@ -25,7 +25,13 @@ pub(super) fn paths(
     paths.insert(base.clone(), json!({"get": get}));
     let row_history = json!({"parameters": [key(table)], "get": history(&name)});
     for (rest, mut path) in [
-        ("rows", json!({"get": list(&name), "post": create(&name)})),
+        (
+            "rows",
+            json!({
+                "get": list(&name), "post": create(&name), "patch": patch_matching(&name),
+                "delete": delete_matching(&name),
+            }),
+        ),
         ("rows/{key}", row(&name, table)),
         ("rows/{key}/history", row_history),
         ("export", json!({"get": export(&name)})),
@@ -38,7 +44,15 @@ pub(super) fn paths(
             if !matches!(rest, "rows" | "export" | "aggregate") {
                 continue;
             }
-            path.as_object_mut().map(|path| path.remove("post"));
+            for method in ["post", "patch", "delete"] {
+                path.as_object_mut().map(|path| path.remove(method));
+            }
+        }
+        let schema = &table.schema;
+        if schema.columns().len() == schema.key().len() + usize::from(schema.version().is_some())
+            && rest == "rows"
+        {
+            path.as_object_mut().map(|path| path.remove("patch"));
         }
         examples::add(&mut path, table);
         if matches!(rest, "rows" | "rows/{key}/history") {
@@ -132,6 +146,32 @@ fn list(name: &str) -> Value {
     get["responses"]["304"] = empty("The list has not changed");
     problem(&mut get, &[400, 404]);
     get
+}
+
+/// The rows that a bulk change applies to.
+fn matching() -> Value {
+    let mut filter = query::text("filter", "The rows to change, by a condition");
+    filter["required"] = json!(true);
+    filter
+}
+
+fn patch_matching(name: &str) -> Value {
+    let summary = "Set columns of all rows that match a filter, in one transaction";
+    let mut patch = operation(&format!("patch_all_{name}"), summary, vec![matching()]);
+    patch["requestBody"] = body(json_of(reference(&format!("{name}.changes"))));
+    patch["responses"]["200"] =
+        response("How many rows were changed", json_of(reference("bobak.Changed")));
+    problem(&mut patch, &[400, 404, 408, 409, 413, 415, 422, 501]);
+    patch
+}
+
+fn delete_matching(name: &str) -> Value {
+    let summary = "Delete all rows that match a filter, in one transaction";
+    let mut delete = operation(&format!("delete_all_{name}"), summary, vec![matching()]);
+    delete["responses"]["200"] =
+        response("How many rows were deleted", json_of(reference("bobak.Changed")));
+    problem(&mut delete, &[400, 404, 422, 501]);
+    delete
 }
 
 fn create(name: &str) -> Value {
@@ -292,19 +332,21 @@ fn import(name: &str, table: &CachedTable) -> Value {
     post
 }
 
-fn changes(name: &str) -> Value {
+/// The parameters of all streams of changes.
+pub(super) fn change_parameters() -> Vec<Value> {
     let mut last =
         query::header("Last-Event-ID", "As `since`; browsers send it when they reconnect");
     last["schema"]["pattern"] = json!(r"^\d{1,18}$");
-    let parameters = vec![
-        query::text(
-            "filter",
-            "Only rows that match this condition; a row that comes to match it is an insert",
-        ),
-        query::count("since", "Only changes after this one; default: only new changes"),
-        last,
-        query::numbers(),
-    ];
+    let since = query::count("since", "Only changes after this one; default: only new changes");
+    vec![since, last, query::numbers()]
+}
+
+fn changes(name: &str) -> Value {
+    let mut parameters = vec![query::text(
+        "filter",
+        "Only rows that match this condition; a row that comes to match it is an insert",
+    )];
+    parameters.extend(change_parameters());
     let summary = "Stream changes as server-sent events; requires a tracked table";
     let mut get = operation(&format!("changes_{name}"), summary, parameters);
     let description =
@@ -355,7 +397,10 @@ fn aggregate(name: &str) -> Value {
     let mut parameters = selection();
     let values = "count, count(x), sum(x), min(x), max(x), avg(x), separated by commas";
     parameters.push(query::columns("values", values));
-    parameters.push(query::columns("group", "The columns to group by"));
+    parameters.push(query::columns(
+        "group",
+        "The columns to group by. Then `order` may be `count` or `-count`, too: by the number of rows",
+    ));
     parameters.push(query::numbers());
     parameters
         .push(query::header("If-None-Match", "The entity tag of a result that the client has"));

@@ -38,6 +38,14 @@ impl QueryParameters {
         Some(self.0.swap_remove(index).1)
     }
 
+    /// Takes `order` if it is `count` or `-count`; returns whether the order is descending.
+    pub fn take_count_order(&mut self) -> Option<bool> {
+        let index = self.0.iter().position(|(name, order)| {
+            name == "order" && matches!(order.as_str(), "count" | "-count")
+        })?;
+        Some(self.0.swap_remove(index).1.starts_with('-'))
+    }
+
     /// The names of the parameters that are left.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())

@@ -11,16 +11,23 @@ use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
-use bobak_core::{Column, Engine, Expr, Select, Source, Type, Value};
+use bobak_core::{
+    Column, Engine, Error, ErrorKind, Expr, Row, Select, Source, Type, Value, ValueRef,
+};
 use bobak_text::json::write_string;
-use std::collections::HashSet;
+use std::collections::{BinaryHeap, HashSet};
 use std::sync::Arc;
+
+/// The most bytes of groups that are kept to order them by their number of rows.
+const MAX_COUNTED_BYTES: usize = 64 << 20;
 
 /// An aggregate query, and how to write its result.
 struct AggregateQuery {
     select: Select,
     numbers: NumberFormat,
     limit: u64,
+    /// Orders groups by their number of rows, and skips the first ones.
+    by_count: Option<CountOrder>,
     /// The result ends after the group that exceeds this length.
     max_length: usize,
 }
@@ -37,15 +44,32 @@ pub(crate) async fn aggregate(
     Ok(json_or_not_modified(request.headers(), &etag, body))
 }
 
+/// The order of groups by their number of rows. No engine orders by an aggregate, so the groups are ordered here.
+struct CountOrder {
+    descending: bool,
+    /// The position of the count in the result.
+    column: usize,
+    offset: u64,
+}
+
+/// A group as JSON, in the order of a [`CountOrder`]; groups with the same number stay in the order of their columns.
+type CountedGroup = (i128, u64, String);
+
 impl AggregateQuery {
     async fn take(request: &mut RequestContext, name: &str) -> Result<Self, Problem> {
         let table = request.table(name).await?;
-        let mut selection = RowSelection::take(&mut request.parameters, &table)?;
         let groups = match request.parameters.take("group") {
             Some(list) => column_list::positions(&table, &list)?,
             None => Vec::new(),
         };
         let values = request.parameters.take("values").unwrap_or_else(|| "count".to_owned());
+        let counted = column_list::split(&values).position(|value| value == "count");
+        let is_grouped = table.schema.column("count").is_ok_and(|count| groups.contains(&count));
+        let descending = match counted {
+            Some(_) if !is_grouped => request.parameters.take_count_order(),
+            _ => None,
+        };
+        let mut selection = RowSelection::take(&mut request.parameters, &table)?;
         let numbers = request.number_format()?;
         request.parameters.finish()?;
         if selection.after.is_some() {
@@ -59,8 +83,12 @@ impl AggregateQuery {
         let settings = &request.state.settings;
         let (max, max_length) = (settings.max_page_size, settings.max_response);
         let limit = selection.limit.unwrap_or(max).min(max);
+        let by_count = descending.zip(counted).map(|(descending, counted)| {
+            let offset = std::mem::take(&mut selection.offset);
+            CountOrder { descending, column: groups.len() + counted, offset }
+        });
         // One more group shows whether there are more.
-        selection.limit = Some(limit + 1);
+        selection.limit = by_count.is_none().then_some(limit + 1);
         let mut query = selection.query();
         for &position in &groups {
             query = query.group_by(Column::<_, Value<'static>>::new(position));
@@ -71,7 +99,7 @@ impl AggregateQuery {
             Source::select_columns(&select).into_iter().find(|one| !names.insert(one.name.clone()));
         match duplicate {
             Some(column) => Err(duplicate_name(&column.name).into()),
-            None => Ok(Self { select, numbers, limit, max_length }),
+            None => Ok(Self { select, numbers, limit, by_count, max_length }),
         }
     }
 
@@ -85,6 +113,9 @@ impl AggregateQuery {
                 (label, column.ty)
             })
             .collect();
+        if let Some(order) = &self.by_count {
+            return self.run_by_count(engine, order, &members);
+        }
         let mut body = String::from("{\"rows\":[");
         let (mut rows, mut more) = (0, false);
         engine.session()?.query(&Source::Select(&self.select), &mut |row| {
@@ -92,18 +123,65 @@ impl AggregateQuery {
                 more = true;
                 return Ok(false);
             }
-            body.push_str(if rows == 0 { "\n{" } else { ",\n{" });
-            for (index, (label, ty)) in members.iter().enumerate() {
-                body.push_str(if index == 0 { "" } else { "," });
-                body.push_str(label);
-                write_cell(&mut body, *ty, self.numbers, row.get(index));
-            }
-            body.push('}');
+            body.push_str(if rows == 0 { "\n" } else { ",\n" });
+            self.write_group(&mut body, &members, row);
             rows += 1;
             Ok(true)
         })?;
         body.push_str("],\n\"more\":");
         body.push_str(if more { "true}\n" } else { "false}\n" });
+        Ok(body)
+    }
+
+    fn write_group(&self, out: &mut String, members: &[(String, Type)], row: &dyn Row) {
+        for (index, (label, ty)) in members.iter().enumerate() {
+            out.push(if index == 0 { '{' } else { ',' });
+            out.push_str(label);
+            write_cell(out, *ty, self.numbers, row.get(index));
+        }
+        out.push('}');
+    }
+
+    /// Reads all groups, and keeps only as many as the result needs.
+    fn run_by_count(
+        &self,
+        engine: &dyn Engine,
+        order: &CountOrder,
+        members: &[(String, Type)],
+    ) -> bobak_core::Result<String> {
+        let kept = usize::try_from(order.offset.saturating_add(self.limit)).unwrap_or(usize::MAX);
+        let (mut heap, mut number, mut bytes) = (BinaryHeap::<CountedGroup>::new(), 0, 0);
+        engine.session()?.query(&Source::Select(&self.select), &mut |row| {
+            let ValueRef::Int(count) = row.get(order.column) else { return Ok(true) };
+            let rank = if order.descending { -i128::from(count) } else { i128::from(count) };
+            number += 1;
+            // The last of the groups that are kept so far is at the top.
+            let is_full = heap.len() >= kept;
+            if is_full && heap.peek().is_none_or(|last| rank >= last.0) {
+                return Ok(true);
+            }
+            let mut text = String::new();
+            self.write_group(&mut text, members, row);
+            bytes += text.len();
+            if bytes > MAX_COUNTED_BYTES {
+                let message = "too many groups are skipped: use a smaller 'offset'";
+                return Err(Error::new(ErrorKind::OutOfRange, message));
+            }
+            heap.push((rank, number, text));
+            if is_full && let Some((.., dropped)) = heap.pop() {
+                bytes -= dropped.len();
+            }
+            Ok(true)
+        })?;
+        let more = number > kept as u64;
+        let skipped = usize::try_from(order.offset).unwrap_or(usize::MAX);
+        let groups = heap.into_sorted_vec().into_iter().skip(skipped).map(|(.., text)| text);
+        let mut body = String::from("{\"rows\":[");
+        for (index, text) in groups.enumerate() {
+            body.push_str(if index == 0 { "\n" } else { ",\n" });
+            body.push_str(&text);
+        }
+        body.push_str(if more { "],\n\"more\":true}\n" } else { "],\n\"more\":false}\n" });
         Ok(body)
     }
 }

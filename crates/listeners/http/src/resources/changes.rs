@@ -1,4 +1,4 @@
-//! Streams a table's changes as server-sent events, from any change on.
+//! Streams the changes of one table, or of several, as server-sent events, from any change on.
 
 use crate::database::change_feed::{ChangeFeed, unavailable};
 use crate::database::handle::DatabaseHandle;
@@ -8,6 +8,7 @@ use crate::json::NumberFormat;
 use crate::json::change::write_origin;
 use crate::json::write::write_row;
 use crate::problem::{Problem, write_problem};
+use crate::request::column_list;
 use crate::request::context::RequestContext;
 use crate::request::media_type::negotiate;
 use crate::request::selection::take_filter;
@@ -15,8 +16,9 @@ use crate::response::builder::{Body, BodyChunk, ResponseBuilder};
 use crate::state::shared::ServerState;
 use crate::workers::blocking;
 use bobak::changes::{Change, ChangeKind, ChangePage, Changes};
-use bobak_core::{DynRow, Error, ErrorKind};
+use bobak_core::{DynRow, Error, ErrorKind, TableSchema};
 use bobak_serving::Permit;
+use bobak_text::json::write_string;
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use std::sync::Arc;
@@ -29,13 +31,14 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// How many changes are read at once.
 const PAGE_SIZE: usize = 500;
 
-/// A client that subscribes to a table's changes.
+/// A client that subscribes to the changes of tables.
 struct Subscription {
     database: Arc<DatabaseHandle>,
     feed: ChangeFeed,
-    table: Arc<CachedTable>,
-    /// The permissions in it are renewed with each page.
-    visibility: RowVisibility,
+    /// The tables, each with the rows that the client sees. The permissions are renewed with each page.
+    tables: Vec<(Arc<CachedTable>, RowVisibility)>,
+    /// Whether events name their table.
+    names_table: bool,
     numbers: NumberFormat,
     /// The last change that was sent.
     since: u64,
@@ -49,7 +52,29 @@ pub(crate) async fn changes(
 ) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
     let filter = take_filter(&mut request.parameters, "", &table, None)?;
-    let visibility = RowVisibility { filter, readable: None };
+    subscribe(request, vec![(table, RowVisibility { filter, readable: None })], false).await
+}
+
+/// `GET /changes?tables=`
+pub(crate) async fn of_tables(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
+    let names = request.parameters.take("tables");
+    let names = names.ok_or_else(|| Problem::bad_request("which tables? Name them by 'tables'"))?;
+    let mut tables: Vec<(Arc<CachedTable>, RowVisibility)> = Vec::new();
+    for name in column_list::split(&names) {
+        let table = request.table(&column_list::unquote(name)?).await?;
+        if tables.iter().any(|(other, _)| Arc::ptr_eq(other, &table)) {
+            return Err(column_list::duplicate_name(table.schema.name()).into());
+        }
+        tables.push((table, RowVisibility { filter: None, readable: None }));
+    }
+    subscribe(request, tables, true).await
+}
+
+async fn subscribe(
+    request: &mut RequestContext,
+    tables: Vec<(Arc<CachedTable>, RowVisibility)>,
+    names_table: bool,
+) -> Result<ResponseBuilder, Problem> {
     let numbers = request.number_format()?;
     let since = take_since(request)?;
     request.parameters.finish()?;
@@ -57,10 +82,11 @@ pub(crate) async fn changes(
     let permit = request.state.subscribers.acquire(&request.peer.principal());
     let permit = permit.map_err(|scope| Problem::from(scope.quota_error("subscribers")))?;
     let feed = request.database.feed.clone();
-    let (changes, since) = open(&feed, &table, since).await?;
+    let schemas = tables.iter().map(|(table, _)| Arc::clone(&table.schema)).collect();
+    let (changes, since) = open(&feed, schemas, since).await?;
     let database = Arc::clone(&request.database);
     let subscription =
-        Subscription { database, feed, table, visibility, numbers, since, _permit: permit };
+        Subscription { database, feed, tables, names_table, numbers, since, _permit: permit };
     let (sender, chunks) = mpsc::channel(1);
     let (state, peer) = (Arc::clone(&request.state), Arc::clone(&request.peer));
     tokio::spawn(async move {
@@ -95,13 +121,16 @@ fn take_since(request: &mut RequestContext) -> Result<Option<u64>, Problem> {
 /// table is not tracked.
 async fn open(
     feed: &ChangeFeed,
-    table: &Arc<CachedTable>,
+    schemas: Vec<Arc<TableSchema>>,
     since: Option<u64>,
 ) -> Result<(Changes, u64), Problem> {
-    let (feed, schema) = (feed.clone(), Arc::clone(&table.schema));
+    let feed = feed.clone();
     blocking::run(move || {
-        feed.readable(&schema)?;
-        let mut changes = Changes::of(feed.engine).table_named(schema.name());
+        let mut changes = Changes::of(Arc::clone(&feed.engine));
+        for schema in schemas {
+            feed.readable(&schema)?;
+            changes = changes.table_named(schema.name());
+        }
         let since = match since {
             Some(since) => since,
             None => changes.last_id().map_err(unavailable)?,
@@ -137,8 +166,10 @@ impl Subscription {
             heartbeat.borrow_and_update();
             let Some(page) = self.next_page(&mut changes).await else { break };
             let mut text = String::new();
-            if !page.changes.is_empty() && self.table_has_changed().await {
-                write_table_changed(&mut text, self.table.schema.name());
+            if !page.changes.is_empty()
+                && let Some(table) = self.changed_table().await
+            {
+                write_table_changed(&mut text, &table);
                 let _ = sender.send(BodyChunk::Bytes(text.into())).await;
                 break;
             }
@@ -168,35 +199,58 @@ impl Subscription {
         let _ = sender.send(BodyChunk::End).await;
     }
 
-    /// Whether the table's columns have changed since the subscription began. Changes do not tell.
-    async fn table_has_changed(&self) -> bool {
-        match self.database.schema.table(self.table.schema.name()).await {
-            Ok(table) => !table.schema.same_as(&self.table.schema),
-            Err(problem) => problem.status() == StatusCode::NOT_FOUND,
+    /// A table whose columns have changed since the subscription began. Changes do not tell.
+    async fn changed_table(&self) -> Option<String> {
+        for (before, _) in &self.tables {
+            let name = before.schema.name();
+            let has_changed = match self.database.schema.table(name).await {
+                Ok(table) => !table.schema.same_as(&before.schema),
+                Err(problem) => problem.status() == StatusCode::NOT_FOUND,
+            };
+            if has_changed {
+                return Some(name.to_owned());
+            }
         }
+        None
     }
 
     /// The next changes; `None` if they can't be read any more.
     async fn next_page(&mut self, changes: &mut Option<Changes>) -> Option<ChangePage> {
         let (mut reader, since) = (changes.take()?, self.since);
-        let (feed, schema) = (self.feed.clone(), Arc::clone(&self.table.schema));
+        let feed = self.feed.clone();
+        let schemas: Vec<_> =
+            self.tables.iter().map(|(table, _)| Arc::clone(&table.schema)).collect();
         let read = blocking::run(move || {
             reader = reader.since(since);
             let page = reader.page()?;
             // The current permissions apply, not those at the time of the change.
-            Ok((reader, page, feed.readable(&schema)?))
+            let readable = schemas.iter().map(|schema| feed.readable(schema));
+            let readable = readable.collect::<bobak_core::Result<Vec<_>>>()?;
+            Ok((reader, page, readable))
         });
         let (reader, page, readable) = read.await.ok()?;
-        (*changes, self.visibility.readable) = (Some(reader), readable);
+        for ((_, visibility), readable) in self.tables.iter_mut().zip(readable) {
+            visibility.readable = readable;
+        }
+        *changes = Some(reader);
         Some(page)
     }
 
     /// Appends an event, if the client sees anything of the change.
     fn write_event(&self, out: &mut String, change: &Change) {
-        let Some(kind) = self.visibility.visible_kind(change) else { return };
-        let table = self.table.as_of(change);
+        let name = change.table.name();
+        let mut tables = self.tables.iter();
+        let table = tables.find(|(table, _)| table.schema.name().eq_ignore_ascii_case(name));
+        let Some((table, visibility)) = table else { return };
+        let Some(kind) = visibility.visible_kind(change) else { return };
+        let table = table.as_of(change);
         let columns = table.schema.columns().len();
         out.push_str(&format!("id: {}\nevent: {}\ndata: {{", change.id, kind.name()));
+        if self.names_table {
+            out.push_str("\"table\":");
+            write_string(out, table.schema.name());
+            out.push(',');
+        }
         write_origin(out, change, self.numbers);
         out.push_str(",\"key\":");
         // A row that is no longer visible is identified by the key that was.

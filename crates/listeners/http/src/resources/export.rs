@@ -241,7 +241,7 @@ fn is_same_or_invalid(
 }
 
 /// Appends a field of CSV (RFC 4180), in quotes if necessary.
-fn write_csv_field(out: &mut String, text: &str) {
+pub(crate) fn write_csv_field(out: &mut String, text: &str) {
     if !text.contains(['"', ',', '\n', '\r']) {
         return out.push_str(text);
     }

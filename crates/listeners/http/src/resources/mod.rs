@@ -2,18 +2,20 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod batch;
+pub(crate) mod bulk_change;
 pub(crate) mod bulk_load;
 pub(crate) mod changes;
 pub(crate) mod create;
 pub(crate) mod export;
 pub(crate) mod history;
-pub(crate) mod home;
 pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod load_report;
 pub(crate) mod openapi;
 pub(crate) mod related_rows;
 pub(crate) mod row;
+pub(crate) mod session;
 pub(crate) mod sql;
 pub(crate) mod stored_row;
+pub(crate) mod studio;
 pub(crate) mod tables;

@@ -6,18 +6,25 @@ use crate::json::error::invalid_json;
 use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
+use crate::request::media_type::negotiate;
+use crate::resources::export::write_csv_field;
 use crate::response::builder::ResponseBuilder;
+use crate::response::compression::ContentCoding;
+use crate::response::stream;
 use crate::settings::SqlAccess;
 use crate::workers::blocking;
 use bobak_core::{
-    Error, ErrorKind, Parameter, Result, Row, RowBuffer, Session, Source, TransactionControl, Type,
+    Error, ErrorKind, Parameter, Result, ResultColumn, Row, RowBuffer, Session, Source,
+    TransactionControl, Type,
 };
 use bobak_permissions::read_only_policy;
 use bobak_sql::{only_reads, returns_rows};
 use bobak_text::json::write_string;
+use bobak_text::write;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::io::Write;
 use std::sync::Arc;
 
 /// The request's body.
@@ -46,6 +53,8 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
     }
     let numbers = request.number_format()?;
     request.parameters.finish()?;
+    let media_types = [("application/json", false), ("text/csv", true)];
+    let as_csv = negotiate(request.headers(), &media_types)?;
     let body = request.body(&["application/json"]).await?;
     let statement: SqlStatement =
         serde_json::from_slice(&body).map_err(|error| invalid_json(&error))?;
@@ -53,7 +62,10 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
     let values = statement.parameters.iter().map(|json| parse_value(Type::Any, json.get()));
     let parameters = values
         .map(|value| Ok(value?.into_owned().into()))
-        .collect::<Result<Vec<Parameter<'_>>>>()?;
+        .collect::<Result<Vec<Parameter<'static>>>>()?;
+    if as_csv && returns_rows(&text) {
+        return stream_csv(request, text, parameters).await;
+    }
     let settings = &request.state.settings;
     let (max_rows, max_length) = (settings.max_page_size, settings.max_response);
     let format = ResultFormat { numbers, max_rows, max_length };
@@ -75,6 +87,65 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
     })
     .await?;
     Ok(ResponseBuilder::json(StatusCode::OK, body))
+}
+
+/// All rows of a query as CSV: a stream of any length.
+async fn stream_csv(
+    request: &RequestContext,
+    text: String,
+    parameters: Vec<Parameter<'static>>,
+) -> Result<ResponseBuilder, Problem> {
+    let (database, access) = (Arc::clone(&request.database), request.client.sql);
+    let work = move |out: &mut dyn Write| {
+        let session = database.engine.session()?;
+        if access == SqlAccess::Read {
+            allow_only_reads(&*session, &text)?;
+        }
+        let source = Source::Sql { text: &text, parameters: &parameters };
+        let mut cursor = session.open(&source)?;
+        let mut line = String::new();
+        for (index, column) in cursor.columns.iter().enumerate() {
+            line.push_str(if index > 0 { "," } else { "" });
+            write_csv_field(&mut line, &column.name);
+        }
+        line.push_str("\r\n");
+        let mut rows = RowBuffer::default();
+        loop {
+            let sent = out.write_all(line.as_bytes());
+            sent.map_err(|error| Error::io("send a result", error))?;
+            line.clear();
+            session.fetch(&mut cursor, &mut rows)?;
+            if rows.rows() == 0 {
+                break;
+            }
+            while let Some(row) = rows.next_row()? {
+                write_csv_record(&mut line, &cursor.columns, &row);
+            }
+        }
+        session.close(&mut cursor);
+        Ok(())
+    };
+    let (state, peer) = (Arc::clone(&request.state), Arc::clone(&request.peer));
+    let log = move |error| state.log_peer(&peer, format_args!("got an aborted result: {error}"));
+    let compression = ContentCoding::accepted(request.headers());
+    let media_type = "text/csv; charset=utf-8; header=present";
+    stream::stream(request.stream_permit()?, media_type, compression, work, log).await
+}
+
+/// A record: NULL is the empty field.
+fn write_csv_record(out: &mut String, columns: &[ResultColumn], row: &dyn Row) {
+    let (start, mut field) = (out.len(), String::new());
+    for (index, column) in columns.iter().enumerate() {
+        out.push_str(if index > 0 { "," } else { "" });
+        field.clear();
+        write::write(&mut field, column.ty, row.get(index));
+        write_csv_field(out, &field);
+    }
+    // Readers skip an empty line.
+    if out.len() == start {
+        out.push_str("\"\"");
+    }
+    out.push_str("\r\n");
 }
 
 /// Whether a statement may change the schema: all statements but plain writes.

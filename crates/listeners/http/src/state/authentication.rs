@@ -4,7 +4,9 @@ use crate::database::change_feed::ChangeFeed;
 use crate::database::handle::DatabaseHandle;
 use crate::peer::{Peer, PeerIdentity};
 use crate::problem::Problem;
+use crate::same_origin;
 use crate::settings::{Settings, SqlAccess};
+use crate::state::sessions::Sessions;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak::aio::Workers;
@@ -13,9 +15,10 @@ use bobak_permissions::{Access, Caller, Credentials, ProtectedDatabase};
 use bobak_serving::{LoginAttempt, LoginQueue, Principal, RateLimiter};
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,6 +51,8 @@ pub(crate) struct Authenticator {
     /// Threads for single-row writes: those of one client and database run one at a time.
     writers: Workers,
     sql: SqlAccess,
+    /// Signed-in browsers.
+    pub sessions: Sessions,
     operator: Arc<Client>,
     /// Clients by the hash of their credentials. The hash keys are random, so that nobody can find
     /// credentials that collide.
@@ -90,6 +95,7 @@ impl Authenticator {
             databases,
             writers,
             sql,
+            sessions: Sessions::new(settings.session_lifetime),
             operator: Arc::new(operator),
             verified: Mutex::default(),
             hash_keys: (RandomState::new(), RandomState::new()),
@@ -105,19 +111,15 @@ impl Authenticator {
     /// Authenticates a request and counts it against the client's rate limit.
     ///
     /// # Errors
-    /// 401 if credentials are missing or wrong, with the same message whatever was wrong; 429 after
-    /// too many wrong ones, or too many requests.
-    pub async fn authenticate(
-        &self,
-        headers: &HeaderMap,
-        peer: &Peer,
-    ) -> Result<Arc<Client>, Problem> {
-        let client = match headers.get(AUTHORIZATION) {
-            None if peer.is_trusted => Arc::clone(&self.operator),
-            None => return Err(unauthenticated()),
-            Some(credentials) => match self.remembered(credentials) {
+    /// 401 if credentials are missing or wrong, with the same message whatever was wrong; 403 if another site's page uses
+    /// a session; 429 after too many wrong credentials, or too many requests.
+    pub async fn authenticate(&self, parts: &Parts, peer: &Peer) -> Result<Arc<Client>, Problem> {
+        let client = match parts.headers.get(AUTHORIZATION) {
+            Some(credentials) => self.by_credentials(credentials, peer.address).await?,
+            None => match self.by_session(parts)? {
                 Some(client) => client,
-                None => self.verify(credentials, peer.address).await?,
+                None if peer.is_trusted => Arc::clone(&self.operator),
+                None => self.anonymous().ok_or_else(|| unauthenticated(&parts.headers))?,
             },
         };
         let (name, is_operator) = (Arc::clone(&client.name), client.caller.is_operator());
@@ -129,47 +131,96 @@ impl Authenticator {
         Ok(client)
     }
 
-    /// The client whose credentials were verified a short time ago and are still valid.
-    fn remembered(&self, credentials: &HeaderValue) -> Option<Arc<Client>> {
-        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
-        let hash = self.hash(credentials);
-        let (since, client) = verified.get(&hash)?;
-        if since.elapsed() < CREDENTIALS_TTL && client.caller.is_current() {
-            return Some(Arc::clone(client));
-        }
-        verified.remove(&hash);
-        None
+    /// The client of the session that the request's cookie names, if there is one.
+    fn by_session(&self, parts: &Parts) -> Result<Option<Arc<Client>>, Problem> {
+        let Some(session) = self.sessions.of(&parts.headers) else { return Ok(None) };
+        same_origin::check(parts)?;
+        let key = self.hash(&session.hash);
+        let client = self.remembered(key);
+        Ok(Some(client.unwrap_or_else(|| self.remember(key, session.caller, session.sql))))
     }
 
-    async fn verify(
+    /// The client without credentials, if the server is public.
+    fn anonymous(&self) -> Option<Arc<Client>> {
+        let caller = self.access.anonymous()?;
+        let key = self.hash(caller.name());
+        Some(self.remembered(key).unwrap_or_else(|| self.remember(key, caller, self.sql)))
+    }
+
+    async fn by_credentials(
         &self,
         header: &HeaderValue,
         address: Option<IpAddr>,
     ) -> Result<Arc<Client>, Problem> {
-        let credentials = parse_credentials(header).ok_or_else(unauthenticated)?;
-        let caller = match &credentials {
-            Credentials::User { name, .. } => {
-                let login = self.logins.admit(address, name).map_err(delayed)?;
-                self.verify_password(credentials, login).await?
-            }
-            // Verifying a token is fast, so a valid one succeeds however many wrong ones are sent.
-            _ => self.access.authenticate(&credentials, false).map_err(|error| {
-                match self.wrong_tokens.acquire(network(address)) {
-                    Ok(()) => unauthorized(error),
-                    Err(wait) => too_many_requests(wait),
-                }
-            })?,
-        };
+        let key = self.hash(header);
+        if let Some(client) = self.remembered(key) {
+            return Ok(client);
+        }
+        let credentials = parse_credentials(header);
+        let credentials = credentials.ok_or_else(|| unauthenticated(&HeaderMap::new()))?;
+        let caller = self.verify(credentials, address).await?;
+        Ok(self.remember(key, caller, self.sql))
+    }
+
+    /// The client whose credentials were verified a short time ago and are still valid.
+    fn remembered(&self, key: u128) -> Option<Arc<Client>> {
+        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, client) = verified.get(&key)?;
+        if since.elapsed() < CREDENTIALS_TTL && client.caller.is_current() {
+            return Some(Arc::clone(client));
+        }
+        verified.remove(&key);
+        None
+    }
+
+    fn remember(&self, key: u128, caller: Caller, sql: SqlAccess) -> Arc<Client> {
         let (name, databases) = (Arc::from(caller.name()), self.databases_of(&caller));
-        let client = Arc::new(Client { caller, name, databases, sql: self.sql });
+        let client = Arc::new(Client { caller, name, databases, sql });
         let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         if verified.len() >= MAX_REMEMBERED {
             verified.retain(|_, (since, _)| since.elapsed() < CREDENTIALS_TTL);
         }
         if verified.len() < MAX_REMEMBERED {
-            verified.insert(self.hash(header), (Instant::now(), Arc::clone(&client)));
+            verified.insert(key, (Instant::now(), Arc::clone(&client)));
         }
-        Ok(client)
+        client
+    }
+
+    /// Verifies a token, or a name and a password.
+    ///
+    /// # Errors
+    /// 401 if they are wrong; 429 after too many wrong ones.
+    pub async fn verify(
+        &self,
+        credentials: Credentials,
+        address: Option<IpAddr>,
+    ) -> Result<Caller, Problem> {
+        match &credentials {
+            Credentials::User { name, .. } => {
+                let login = self.logins.admit(address, name).map_err(delayed)?;
+                self.verify_password(credentials, login).await
+            }
+            // Verifying a token is fast, so a valid one succeeds however many wrong ones are sent.
+            _ => self.access.authenticate(&credentials, false).map_err(|error| {
+                match self.wrong_tokens.acquire(network(address)) {
+                    Ok(()) => rejected(error),
+                    Err(wait) => too_many_requests(wait),
+                }
+            }),
+        }
+    }
+
+    /// Uses up the code of a sign-in link.
+    ///
+    /// # Errors
+    /// 401 for a code that is not valid, or not any more; 429 after too many wrong ones.
+    pub fn redeem(&self, code: &str, peer: &Peer) -> Result<Caller, Problem> {
+        self.access.redeem_sign_in_code(code).map_err(|error| {
+            match self.wrong_tokens.acquire(network(peer.address)) {
+                Ok(()) => Problem::with_status(StatusCode::UNAUTHORIZED, error),
+                Err(wait) => too_many_requests(wait),
+            }
+        })
     }
 
     /// Verifies a password on a thread of its own, one at a time: hashing takes long, and the worker
@@ -190,7 +241,7 @@ impl Authenticator {
         thread.map_err(|error| Error::io("verify a password", error))?;
         receiver.await.map_err(|_| ended())?.map_err(|error| {
             self.logins.record_wrong_password(&login);
-            unauthorized(error)
+            rejected(error)
         })
     }
 
@@ -219,13 +270,18 @@ impl Authenticator {
         &self.databases
     }
 
-    fn hash(&self, credentials: &HeaderValue) -> u128 {
+    fn hash(&self, credentials: &(impl Hash + ?Sized)) -> u128 {
         let (high, low) = &self.hash_keys;
         u128::from(high.hash_one(credentials)) << 64 | u128::from(low.hash_one(credentials))
     }
 }
 
 impl Client {
+    /// Whether it sent no credentials, because the server is public.
+    pub fn is_anonymous(&self) -> bool {
+        self.caller.is_anonymous()
+    }
+
     /// The database with this name.
     ///
     /// # Errors
@@ -269,9 +325,24 @@ fn delayed((error, wait): (Error, Option<Duration>)) -> Problem {
     wait.map_or_else(|| Problem::from(error), too_many_requests)
 }
 
-fn unauthenticated() -> Problem {
+/// The command that makes credentials, for everybody who has none, or wrong ones.
+const REMEDY: &str = "`bobak token` and `bobak user` make credentials for --access-file; `bobak serve` on a terminal, and \
+                      `bobak studio`, show a sign-in link for browsers";
+
+fn unauthenticated(headers: &HeaderMap) -> Problem {
     let message = "authentication required: send a bearer token, or a user name and password";
-    unauthorized(Error::new(ErrorKind::Denied, message))
+    let error = Error::new(ErrorKind::Denied, format!("{message}; {REMEDY}"));
+    // The studio asks by itself. A challenge would make the browser ask, too.
+    if headers.contains_key("bobak-studio") {
+        return Problem::with_status(StatusCode::UNAUTHORIZED, error).logged_as(message);
+    }
+    unauthorized(error).logged_as(message)
+}
+
+/// The problem for wrong credentials.
+fn rejected(error: Error) -> Problem {
+    let message = format!("{}; {REMEDY}", error.message());
+    unauthorized(Error::new(error.kind(), message)).logged_as(error.message())
 }
 
 fn unauthorized(error: Error) -> Problem {

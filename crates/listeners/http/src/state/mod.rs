@@ -2,4 +2,5 @@
 
 pub(crate) mod authentication;
 pub(crate) mod metrics;
+pub(crate) mod sessions;
 pub(crate) mod shared;

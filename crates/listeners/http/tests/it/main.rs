@@ -3,6 +3,7 @@
 
 mod authentication; // guessed and changed secrets, SQL that no client may send
 mod bad_input; // JSON bombs, slow headers, what error responses might reveal
+mod bulk_changes; // of all rows that match; groups by their number; results as CSV
 mod bulk_loads; // when imports and batches commit, and what they report
 mod changes; // change feeds and histories
 mod client; // a server with a few tables, and a client for it
@@ -24,6 +25,7 @@ mod rows; // single rows and lists
 mod rules; // of the records of a program that serves its database
 mod schema_changes; // tables that change while the server runs
 mod streams; // imports, exports, batches, aggregates
+mod studio; // the web application, and the sessions of browsers
 #[cfg(feature = "tls")]
 mod tls; // connections over TLS
 mod views; // read, and not written

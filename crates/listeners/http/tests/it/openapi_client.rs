@@ -38,7 +38,9 @@ pub fn call_all(server: &TestServer) -> Vec<u16> {
     for round in ["post", "put", "patch", "get", "delete"] {
         let mut all: Vec<_> = operations(&document).filter(|o| o.method == round).collect();
         // Single rows before imports, which would insert the same rows.
-        all.sort_by_key(|operation| !operation.path.ends_with("/rows"));
+        // And single rows before all that match are deleted.
+        let is_last = round == "delete";
+        all.sort_by_key(|operation| operation.path.ends_with("/rows") == is_last);
         for operation in all {
             let path = path_of(&document, &operation);
             for (media, body) in bodies(&document, operation.schema) {
@@ -171,8 +173,15 @@ fn parameters(
     document: &Value,
     operation: &Operation<'_>,
 ) -> Vec<(String, Option<(String, String)>)> {
-    let mut all = vec![(String::new(), None)];
-    for parameter in operation.schema["parameters"].as_array().into_iter().flatten() {
+    let parameters = || operation.schema["parameters"].as_array().into_iter().flatten();
+    let required = |parameter: &&Value| parameter["in"] == "query" && parameter["required"] == true;
+    let required = parameters().find(required).map(|parameter| {
+        let name = parameter["name"].as_str().unwrap();
+        (name, format!("?{name}={}", escaped(parameter["example"].as_str().unwrap())))
+    });
+    let base = required.as_ref().map_or(String::new(), |(_, query)| query.clone());
+    let mut all = vec![(base.clone(), None)];
+    for parameter in parameters() {
         let name = parameter["name"].as_str().unwrap();
         let schema = &parameter["schema"];
         let values: Vec<String> = match (&schema["enum"], schema["type"].as_str()) {
@@ -187,10 +196,14 @@ fn parameters(
         };
         // What its description says.
         let condition = if name == "on" { "&mode=upsert" } else { "" };
+        if required.as_ref().is_some_and(|(required, _)| *required == name) {
+            continue;
+        }
+        let first = if base.is_empty() { "?".to_owned() } else { format!("{base}&") };
         for value in values {
             all.push(match parameter["in"].as_str() {
-                Some("header") => (String::new(), Some((name.to_owned(), value))),
-                _ => (format!("?{name}={}{condition}", escaped(&value)), None),
+                Some("header") => (base.clone(), Some((name.to_owned(), value))),
+                _ => (format!("{first}{name}={}{condition}", escaped(&value)), None),
             });
         }
     }

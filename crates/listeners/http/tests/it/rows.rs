@@ -382,18 +382,6 @@ fn unknown_and_malicious_table_names_are_not_found() {
     server.ask("POST", "/tables/person/rows", &gzip, "x").is(415, "Unsupported");
 }
 
-#[test]
-fn home_page_lists_tables() {
-    let server = TestServer::open();
-    let page = server.get("/").ok(200).text.clone();
-    assert!(page.contains("<a href=\"/databases/main/tables/person/rows\">"), "{page}");
-    for link in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
-        server.get(link).ok(200);
-    }
-    server.get("/databases/missing/").is(404, "NotFound");
-    server.ask("GET", "/", &[("accept", "application/json")], "").is(406, "Unsupported");
-}
-
 /// A table of another program, with defaults that SQLite computes.
 #[test]
 fn expression_defaults_apply() {

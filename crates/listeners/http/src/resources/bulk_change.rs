@@ -1,0 +1,89 @@
+//! Updates or deletes all rows that match a filter, with one statement.
+
+use crate::database::handle::DatabaseHandle;
+use crate::database::table::CachedTable;
+use crate::json::read::parse_row;
+use crate::problem::Problem;
+use crate::request::context::RequestContext;
+use crate::request::selection::take_filter;
+use crate::response::builder::ResponseBuilder;
+use crate::workers::blocking;
+use bobak_core::{
+    Assign, BulkChange, Condition, Error, ErrorKind, Result, Value, stamp_assignments,
+};
+use hyper::StatusCode;
+use std::sync::Arc;
+
+/// `PATCH /tables/{table}/rows?filter=`: sets the given columns of all rows that match.
+pub(crate) async fn patch(
+    request: &mut RequestContext,
+    name: &str,
+) -> Result<ResponseBuilder, Problem> {
+    let (table, condition) = take(request, name).await?;
+    let body = request.body(&["application/json", "application/merge-patch+json"]).await?;
+    let database = Arc::clone(&request.database);
+    let changed = blocking::run(move || {
+        let assigns = assignments(&table, &body)?;
+        Ok(change(&database, &table, &condition, Some(&assigns))?)
+    });
+    Ok(report(changed.await?))
+}
+
+/// `DELETE /tables/{table}/rows?filter=`: deletes all rows that match.
+pub(crate) async fn delete(
+    request: &mut RequestContext,
+    name: &str,
+) -> Result<ResponseBuilder, Problem> {
+    let (table, condition) = take(request, name).await?;
+    let database = Arc::clone(&request.database);
+    let changed = blocking::run(move || Ok(change(&database, &table, &condition, None)?));
+    Ok(report(changed.await?))
+}
+
+/// The table, and the rows to change. Without a filter nothing is changed: it is too easily forgotten.
+async fn take(
+    request: &mut RequestContext,
+    name: &str,
+) -> Result<(Arc<CachedTable>, Condition), Problem> {
+    let table = request.table(name).await?;
+    let condition = take_filter(&mut request.parameters, "", &table, None)?;
+    request.parameters.finish()?;
+    table.schema.check_writable()?;
+    let missing = || Problem::bad_request("which rows? Name them by 'filter'");
+    Ok((table, condition.ok_or_else(missing)?))
+}
+
+/// What a body sets.
+fn assignments(table: &CachedTable, body: &[u8]) -> Result<Vec<Assign>> {
+    let schema = &table.schema;
+    let row = parse_row(table, body)?;
+    row.check_nulls(table)?;
+    if schema.key().iter().chain(&schema.version()).any(|position| row.given.contains(*position)) {
+        let message = "the key and the version can't be set in several rows at once";
+        return Err(table.name_error(Error::new(ErrorKind::Misuse, message)));
+    }
+    let value = |position: usize| row.values.get(position).cloned().unwrap_or_default();
+    let set = |column: usize| Assign::Set { column, value: Value::into_owned(value(column)) };
+    let mut assigns: Vec<Assign> = row.given.iter().map(set).collect();
+    if assigns.is_empty() {
+        let message = "the body names no column to set";
+        return Err(table.name_error(Error::new(ErrorKind::Misuse, message)));
+    }
+    stamp_assignments(schema, &mut assigns);
+    Ok(assigns)
+}
+
+fn change(
+    database: &DatabaseHandle,
+    table: &CachedTable,
+    condition: &Condition,
+    assign: Option<&[Assign]>,
+) -> Result<u64> {
+    let change = BulkChange { table: &table.schema, condition: Some(condition), assign };
+    let session = database.engine.session()?;
+    session.change(&change).map_err(|error| table.name_error(error))
+}
+
+fn report(changed: u64) -> ResponseBuilder {
+    ResponseBuilder::json(StatusCode::OK, format!("{{\"changed\":{changed}}}\n"))
+}

@@ -1,0 +1,111 @@
+//! The session of a browser: signing in and out, and who is signed in.
+
+use crate::json::error::invalid_json;
+use crate::peer::Peer;
+use crate::problem::Problem;
+use crate::request::body::RequestBody;
+use crate::request::context::RequestContext;
+use crate::response::builder::ResponseBuilder;
+use crate::same_origin;
+use crate::settings::SqlAccess;
+use crate::state::shared::ServerState;
+use bobak_permissions::Credentials;
+use bobak_text::json::write_string;
+use hyper::StatusCode;
+use hyper::header::SET_COOKIE;
+use hyper::http::request::Parts;
+use serde::Deserialize;
+
+/// The most bytes of a sign-in.
+const MAX_BODY: usize = 4_096;
+
+/// What a client signs in with: the code of a sign-in link, a token, or a name and a password.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignIn {
+    code: Option<String>,
+    token: Option<String>,
+    user: Option<String>,
+    password: Option<String>,
+}
+
+/// `GET /session`: who the client is, and what it may do beyond its tables.
+pub(crate) fn session(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
+    request.parameters.finish()?;
+    let client = &request.client;
+    let body = describe(&client.name, client.is_anonymous(), client.sql);
+    Ok(ResponseBuilder::json(StatusCode::OK, body))
+}
+
+/// `POST /session`: signs in.
+pub(crate) async fn sign_in(
+    state: &ServerState,
+    peer: &Peer,
+    parts: &Parts,
+    body: RequestBody,
+) -> Result<ResponseBuilder, Problem> {
+    same_origin::check(parts)?;
+    let body = tokio::time::timeout(state.settings.body_timeout, read(body));
+    let body =
+        body.await.map_err(|_| Problem::bad_request("the request body did not arrive"))??;
+    let sign_in: SignIn = serde_json::from_slice(&body).map_err(|error| invalid_json(&error))?;
+    let authenticator = &state.authenticator;
+    let (caller, sql) = match sign_in {
+        // The link is for the user who started the server, and who can do anything with the file.
+        SignIn { code: Some(code), token: None, user: None, password: None } => {
+            (authenticator.redeem(&code, peer)?, SqlAccess::Write)
+        }
+        SignIn { code: None, token: Some(token), user: None, password: None } => {
+            let credentials = Credentials::Token(token);
+            (authenticator.verify(credentials, peer.address).await?, state.settings.sql)
+        }
+        SignIn { code: None, token: None, user: Some(name), password: Some(password) } => {
+            let credentials = Credentials::User { name, password };
+            (authenticator.verify(credentials, peer.address).await?, state.settings.sql)
+        }
+        _ => return Err(Problem::bad_request("send `code`, or `token`, or `user` and `password`")),
+    };
+    authenticator.sessions.end(&parts.headers);
+    let (name, is_anonymous) = (caller.name().to_owned(), caller.is_anonymous());
+    let id = authenticator.sessions.begin(caller, sql)?;
+    let is_secure = same_origin::is_secure(&parts.headers);
+    let cookie = authenticator.sessions.cookie(&parts.headers, &id, is_secure);
+    let body = describe(&name, is_anonymous, sql);
+    Ok(ResponseBuilder::json(StatusCode::CREATED, body).with(SET_COOKIE, &cookie))
+}
+
+/// `DELETE /session`: signs out.
+pub(crate) fn sign_out(state: &ServerState, parts: &Parts) -> Result<ResponseBuilder, Problem> {
+    same_origin::check(parts)?;
+    let sessions = &state.authenticator.sessions;
+    sessions.end(&parts.headers);
+    let cookie = sessions.cookie(&parts.headers, "", same_origin::is_secure(&parts.headers));
+    Ok(ResponseBuilder::empty(StatusCode::NO_CONTENT).with(SET_COOKIE, &cookie))
+}
+
+/// The body of a sign-in.
+async fn read(mut body: RequestBody) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.next().await {
+        let aborted =
+            |error| Problem::bad_request(format!("the request body was aborted: {error}"));
+        let frame = frame.map_err(aborted)?;
+        bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| &**data));
+        if bytes.len() > MAX_BODY {
+            return Err(Problem::too_large(format!("the body is longer than {MAX_BODY} bytes")));
+        }
+    }
+    Ok(bytes)
+}
+
+fn describe(name: &str, is_anonymous: bool, sql: SqlAccess) -> String {
+    let mut body = String::from("{\"name\":");
+    write_string(&mut body, name);
+    body.push_str(if is_anonymous { ",\"anonymous\":true" } else { ",\"anonymous\":false" });
+    body.push_str(match sql {
+        SqlAccess::None => ",\"sql\":\"none\"}\n",
+        SqlAccess::Read => ",\"sql\":\"read\"}\n",
+        SqlAccess::Write => ",\"sql\":\"write\"}\n",
+    });
+    body
+}

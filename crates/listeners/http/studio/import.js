@@ -1,0 +1,111 @@
+// Importing a file of CSV, JSON or NDJSON into a table, with a preview first.
+
+import { query, send } from "./api.js";
+import { button, count, dialog, fill, h, notify } from "./dom.js";
+
+/** So much of a file is read for the preview. */
+const PREVIEW = 256 * 1024;
+/** An array in a JSON file is read as a whole; longer files must have a row a line. */
+const MAX_JSON = 64 * 1024 * 1024;
+
+/** Reads CSV (RFC 4180): at most so many records; a last one that is cut off is left out if `isCut`. */
+export function readCsv(text, limit = Infinity, isCut = false) {
+  const records = [];
+  let [record, field, quoted, at] = [[], "", false, 0];
+  for (; at < text.length && records.length < limit; at++) {
+    const c = text[at];
+    if (quoted) {
+      if (c !== '"') field += c;
+      else if (text[at + 1] === '"') (field += '"'), at++;
+      else quoted = false;
+    } else if (c === '"' && field === "") quoted = true;
+    else if (c === ",") record.push(field), (field = "");
+    else if (c === "\n" || c === "\r") {
+      if (c === "\r" && text[at + 1] === "\n") at++;
+      record.push(field);
+      if (record.length > 1 || record[0] !== "") records.push(record);
+      [record, field] = [[], ""];
+    } else field += c;
+  }
+  if (!isCut && (field !== "" || record.length)) records.push([...record, field]);
+  return records;
+}
+
+/** Reads the start of a file: its format, columns, first rows, and what of it to send. */
+export async function preview(file) {
+  const text = (await file.slice(0, PREVIEW).text()).replace(/^\uFEFF/, "");
+  const isCut = file.size > PREVIEW;
+  const start = text.trimStart()[0];
+  if (start === "[") {
+    if (file.size > MAX_JSON) throw new Error("an array of JSON may have 64 MiB: write one object a line (NDJSON), which may have any length");
+    const rows = JSON.parse(await file.text());
+    const wrong = !Array.isArray(rows) || rows.some((row) => typeof row !== "object" || row === null || Array.isArray(row));
+    if (wrong) throw new Error("expected an array of objects");
+    const body = new Blob([rows.map((row) => JSON.stringify(row)).join("\n")]);
+    return { format: "JSON", type: "application/x-ndjson", columns: [...new Set(rows.slice(0, 100).flatMap(Object.keys))], rows: rows.slice(0, 20), total: rows.length, body };
+  }
+  if (start === "{") {
+    const lines = text.split("\n").filter((line) => line.trim());
+    if (isCut) lines.pop();
+    const rows = lines.slice(0, 20).map((line) => JSON.parse(line));
+    return { format: "NDJSON", type: "application/x-ndjson", columns: [...new Set(rows.flatMap(Object.keys))], rows, body: file };
+  }
+  const records = readCsv(text, 21, isCut);
+  if (!records.length) throw new Error("the file is empty");
+  const [columns, ...rows] = records;
+  return { format: "CSV", type: "text/csv", columns, rows: rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]]))), body: file };
+}
+
+/** Shows a preview of a file and imports it. Returns whether rows were written. */
+export async function importFile(table, file) {
+  let source;
+  try {
+    source = await preview(file);
+  } catch (error) {
+    notify(`${file.name}: ${error.message}`, { error: true });
+    return false;
+  }
+  const unknown = source.columns.filter((column) => !table.column(column));
+  const missing = table.columns.filter((column) => !source.columns.includes(column.name) && !column.nullable && column.default === undefined && !(table.key.includes(column.name) && table.keys === "made") && !column.role);
+  const modes = [["insert", "Insert new rows"], ["ignore", "Insert; leave rows that exist"], ["upsert", "Insert; change rows that exist"], ["replace", "Insert; replace rows that exist"]];
+  const mode = h("select", { id: "import-mode" }, modes.map(([value, label]) => h("option", { value }, label)));
+  const whole = h("input", { type: "checkbox", checked: file.size < 64 * 1024 * 1024 });
+  const problem = h("p", { className: "problem", role: "alert" }, unknown.length ? `${table.name} has no column ${unknown.join(", ")}.` : missing.length ? `The file has no column ${missing.map((column) => column.name).join(", ")}, which must have a value.` : "");
+  const state = h("p", { role: "status" });
+  let abort;
+  const report = await dialog(`Import ${file.name} into ${table.name}`, (done) => {
+    const run = button("Import", async () => {
+      abort = new AbortController();
+      run.disabled = true;
+      fill(state, "Importing…");
+      try {
+        const parameters = { mode: mode.value, commit: whole.checked ? "0" : undefined };
+        const response = await send("POST", `${table.path}/import?${query(parameters)}`, { body: source.body, type: source.type, signal: abort.signal });
+        done(await response.json());
+      } catch (error) {
+        fill(state, "");
+        const { row, committed } = error.problem ?? {};
+        fill(problem, error.message, row === undefined ? "" : ` (row ${row + 1}; ${committed ? `${count(committed)} rows stay` : "nothing was written"})`);
+        run.disabled = false;
+      }
+    }, { kind: "primary", disabled: unknown.length > 0 || missing.length > 0 });
+    const types = source.columns.map((column) => h("th", { scope: "col" }, column, h("span", { className: "hint" }, table.column(column)?.type ?? "unknown")));
+    return h(
+      "div",
+      {},
+      h("p", {}, `${source.format}, ${(file.size / 1024).toFixed(1)} KiB${source.total === undefined ? "" : `, ${count(source.total)} rows`}. The first rows:`),
+      h("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Preview" } }, h("table", { className: "plain" }, h("thead", {}, h("tr", {}, types)), h("tbody", {}, source.rows.map((row) => h("tr", {}, source.columns.map((column) => h("td", {}, typeof row[column] === "object" ? JSON.stringify(row[column]) : String(row[column] ?? "")))))))),
+      h("div", { className: "field" }, h("label", { htmlFor: "import-mode" }, "If rows exist"), mode),
+      h("label", { className: "null" }, whole, "All rows or none"),
+      problem,
+      state,
+      h("footer", {}, run),
+    );
+  }, { wide: true });
+  if (!report) {
+    abort?.abort();
+    return !!abort;
+  }
+  notify(`Imported ${file.name}: ${count(report.inserted)} inserted, ${count(report.changed)} changed, ${count(report.ignored)} left as they were.`);
+  return true;
+}

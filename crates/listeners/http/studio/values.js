@@ -1,0 +1,95 @@
+// How values of each type are shown, compared in filters, and read from text. 64-bit integers and amounts are strings, so
+// that no digit is lost.
+
+const INTEGERS = new Set(["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]);
+const NUMBERS = new Set([...INTEGERS, "f32", "f64", "currency", "decimal"]);
+
+export const isNumber = (column) => NUMBERS.has(column.type);
+export const isInteger = (column) => INTEGERS.has(column.type);
+export const isText = (column) => column.type === "text" || column.type === "any";
+
+/** A type for people. */
+export const typeName = (column) => ({ i64: "integer", f64: "number", currency: "money", bool: "yes/no", any: "any" })[column.type] ?? column.type;
+
+/** The text of a value in a cell. Long texts are cut: the row's page shows all of them. */
+export function display(value, column) {
+  if (value === null || value === undefined) return "NULL";
+  if (typeof value === "object") return cut(JSON.stringify(value));
+  if (column?.type === "bytes") return bytesLength(value);
+  if (column?.type === "timestamp" || column?.type === "datetime") return String(value).replace("T", " ");
+  return cut(String(value));
+}
+
+const cut = (text) => (text.length > 300 ? `${text.slice(0, 300)}…` : text);
+
+/** The length of bytes in base64. */
+function bytesLength(text) {
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  const bytes = (text.length / 4) * 3 - padding;
+  return bytes < 1_024 ? `${bytes} bytes` : `${(bytes / 1_024).toFixed(1)} KiB`;
+}
+
+/** The text of a value in an editor. */
+export function editText(value) {
+  if (value === null || value === undefined) return "";
+  return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
+}
+
+/** Reads a value of a column from an editor's text. Throws an error that says what is wrong. */
+export function parse(text, column) {
+  const wrong = (what) => new Error(`${column.name}: expected ${what}`);
+  if (text === "" && column.type !== "text" && column.type !== "any") {
+    if (column.nullable) return null;
+    throw wrong("a value");
+  }
+  if (isInteger(column)) {
+    if (!/^[+-]?\d+$/.test(text.trim())) throw wrong("a whole number");
+    return text.trim().replace(/^\+/, "");
+  }
+  if (column.type === "currency" || column.type === "decimal") {
+    if (!/^[+-]?\d+(\.\d+)?$/.test(text.trim())) throw wrong("an amount, such as 12.50");
+    return text.trim().replace(/^\+/, "");
+  }
+  if (column.type === "f64" || column.type === "f32") {
+    const number = Number(text);
+    if (!Number.isFinite(number)) throw wrong("a number");
+    return number;
+  }
+  if (column.type === "bool") {
+    if (/^(true|yes|1)$/i.test(text)) return true;
+    if (/^(false|no|0)$/i.test(text)) return false;
+    throw wrong("yes or no");
+  }
+  if (column.type === "json") {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw wrong(`JSON (${error.message})`);
+    }
+  }
+  if (column.type === "any") return /^-?(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
+  if (column.max_chars && [...text].length > column.max_chars) throw wrong(`at most ${column.max_chars} characters`);
+  return text;
+}
+
+/** A literal of a filter. */
+export function literal(value, column) {
+  if (value === null || value === undefined) return "null";
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "number") return String(value);
+  if (isNumber(column) && /^-?[\d.eE+-]+$/.test(value)) return String(value);
+  return `'${(typeof value === "object" ? JSON.stringify(value) : String(value)).replaceAll("'", "''")}'`;
+}
+
+/** A literal of SQL. */
+export const sqlText = (text) => `'${text.replaceAll("'", "''")}'`;
+
+/** Values as CSV (RFC 4180). */
+export function csv(columns, rows) {
+  const field = (value) => {
+    if (value === null || value === undefined) return "";
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    return /[",\r\n]/.test(text) || text === "" ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [columns, ...rows].map((row) => row.map(field).join(",")).join("\r\n") + "\r\n";
+}
