@@ -250,7 +250,10 @@ class TableView {
       this.facets = [];
       return this.remember();
     }
-    const usual = this.table.columns.filter((column) => column.type === "bool" || column.references || (isText(column) && !column.unique && !this.table.key.includes(column.name)));
+    // Those with few values come first, as far as the types tell.
+    const rank = (column) => (column.type === "bool" ? 0 : column.references ? 1 : 2);
+    const usual = this.table.columns.filter((column) => rank(column) < 2 || (isText(column) && !column.unique && !this.table.key.includes(column.name)));
+    usual.sort((a, b) => rank(a) - rank(b));
     this.facets = usual.slice(0, 3).map((column) => column.name);
     this.remember();
     this.showFacets();
@@ -340,6 +343,7 @@ class TableView {
   edit(row, column, index, typed) {
     const cell = this.grid.activeCell;
     if (!cell || this.editing) return;
+    if (this.table.key.includes(column.name)) return notify("A key is not changed: insert another row, and delete this one.");
     if (column.type === "bytes" || column.type === "json") return this.openRow(row);
     const field = editor(this.table, column, row[column.name], { label: `${column.name}, row ${index + 1}`, typed, compact: true });
     const box = h("div", { className: "cell-editor" }, field.element);

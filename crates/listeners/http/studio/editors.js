@@ -12,7 +12,6 @@ export function editor(table, column, value, { label, typed, compact } = {}) {
   const text = typed ?? editText(value);
   if (column.references) return reference(table, column, value, properties, typed);
   if (column.type === "bool") return choice(column, value, [["true", true], ["false", false]], properties);
-  if (column.values) return choice(column, value, column.values.map((one) => [one, one]), properties);
   if (column.type === "bytes") return bytes(column, value, properties);
   const isLong = column.type === "json" || (isText(column) && (text.length > 60 || text.includes("\n") || !compact));
   if (isLong && !(column.type === "any" && text.length < 60 && !text.includes("\n"))) {
@@ -114,13 +113,16 @@ function reference(table, column, value, properties, typed) {
 /** The fields of a row: a label, an editor and a switch to NULL for each column. `read` returns what differs from `row`. */
 export function form(table, row, { creating } = {}) {
   const fields = table.columns.map((column) => {
+    const isKey = !creating && table.key.includes(column.name);
     const isMade = creating && (table.key.includes(column.name) && table.keys === "made" || column.role);
     const field = editor(table, column, row?.[column.name] ?? (creating ? column.default : null) ?? null);
     const input = field.element.matches?.("input,select,textarea") ? field.element : field.element.querySelector("input,select,textarea");
     const id = (input.id = `field-${column.name.replace(/\s/g, "_")}-${Math.random().toString(36).slice(2, 7)}`);
+    // To change a key, a row is deleted and another inserted.
+    if (isKey) (input.tagName === "SELECT" || input.type === "file") ? (input.disabled = true) : (input.readOnly = true);
     let isNull = (row?.[column.name] ?? (creating ? column.default : null) ?? null) === null;
     let touched = false;
-    const nullBox = column.nullable
+    const nullBox = column.nullable && !isKey
       ? h("label", { className: "null" }, h("input", { type: "checkbox", checked: isNull, on: { change: (event) => ((isNull = event.target.checked), (touched = true)) } }), "NULL")
       : null;
     input.addEventListener("input", () => {

@@ -212,7 +212,7 @@ export class Grid extends HTMLElement {
   }
 
   #drawHead(from, to) {
-    const cells = [h("div", { className: "gutter", role: "columnheader", aria: { colindex: "1", label: "Row" } })];
+    const cells = [h("div", { className: "gutter", role: "columnheader", aria: { colindex: "1" } }, "#")];
     for (let index = from; index < to; index++) {
       const column = this.columns[index];
       const sorted = this.order.find((one) => one.name === column.name);

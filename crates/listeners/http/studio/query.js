@@ -218,7 +218,8 @@ class SqlPage {
     const used = this.tables.filter((table) => named.includes(table.name.toLowerCase()));
     const columns = (used.length ? used : this.tables.length < 20 ? this.tables : []).flatMap((table) => table.columns.map((column) => [quote(column.name), `${table.name} · ${column.type}`]));
     const tables = this.tables.map((table) => [quote(table.name), table.view ? "view" : "table"]);
-    return { prefix, all: [...columns, ...tables, ...FUNCTIONS.map((word) => [`${word}(`, "function"]), ...WORDS.map((word) => [word, ""])] };
+    const wantsTable = /\b(from|join|into|update|table)\s+[A-Za-z_]*$/i.test(before);
+    return { prefix, all: [...(wantsTable ? [...tables, ...columns] : [...columns, ...tables]), ...FUNCTIONS.map((word) => [`${word}(`, "function"]), ...WORDS.map((word) => [word, ""])] };
   }
 
   #complete(asked) {
