@@ -66,7 +66,7 @@ class SqlPage {
     }
     this.tables = await this.database.tables();
     this.text = h("textarea", {
-      id: "sql", spellcheck: false, autocomplete: "off", wrap: "off", placeholder: "SELECT …", aria: { label: "SQL", autocomplete: "list", expanded: "false", controls: "completions" }, role: "combobox",
+      id: "sql", spellcheck: false, autocomplete: "off", wrap: "off", placeholder: "SELECT …", aria: { label: "SQL", autocomplete: "list", controls: "completions" },
       on: { input: () => this.#changed(true), scroll: () => this.#scroll(), keydown: (event) => this.#key(event), blur: () => setTimeout(() => this.#hide(), 150), click: () => this.#hide() },
     });
     this.colors = h("pre", { className: "colors", aria: { hidden: "true" } });
@@ -234,7 +234,6 @@ class SqlPage {
     this.prefix = prefix;
     fill(this.list, found.map(([text, what], index) => h("li", { id: `completion-${index}`, role: "option", on: { pointerdown: (event) => (event.preventDefault(), this.#take(index)) } }, h("span", {}, text), h("span", { className: "hint" }, what))));
     this.list.hidden = false;
-    this.text.setAttribute("aria-expanded", "true");
     const lines = before.split("\n");
     const width = 8.43;
     this.list.style.left = `${Math.min(this.text.clientWidth - 220, Math.max(0, 12 + (lines.at(-1).length - prefix.length) * width - this.text.scrollLeft))}px`;
@@ -259,7 +258,6 @@ class SqlPage {
 
   #hide() {
     this.list.hidden = true;
-    this.text.setAttribute("aria-expanded", "false");
     this.text.removeAttribute("aria-activedescendant");
   }
 

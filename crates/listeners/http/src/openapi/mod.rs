@@ -24,6 +24,7 @@ pub(crate) fn document(
 ) -> Value {
     let mut paths = Map::new();
     let mut schemas = common_schemas();
+    schemas.extend(session_schemas());
     if base_path.is_empty() {
         server_paths(&mut paths);
     }
@@ -197,25 +198,6 @@ fn common_schemas() -> Map<String, Value> {
                 "columns": {"type": "array", "items": {"type": "object"}},
             },
         },
-        "bobak.Client": {
-            "type": "object",
-            "required": ["name", "anonymous", "sql"],
-            "properties": {
-                "name": text(),
-                "anonymous": {"type": "boolean"},
-                "sql": {"enum": ["none", "read", "write"]},
-            },
-        },
-        "bobak.SignIn": {
-            "type": "object",
-            "additionalProperties": false,
-            "properties": {"code": text(), "token": text(), "user": text(), "password": text()},
-        },
-        "bobak.Changed": {
-            "type": "object",
-            "required": ["changed"],
-            "properties": {"changed": count()},
-        },
         "bobak.Statement": {
             "type": "object",
             "required": ["sql"],
@@ -236,6 +218,36 @@ fn common_schemas() -> Map<String, Value> {
                 "more": {"type": "boolean"},
                 "changed": count(),
             },
+        },
+    });
+    match schemas {
+        Value::Object(schemas) => schemas,
+        _ => Map::new(),
+    }
+}
+
+/// The schemas of sessions and of bulk changes.
+fn session_schemas() -> Map<String, Value> {
+    let text = || json!({"type": "string"});
+    let schemas = json!({
+        "bobak.Client": {
+            "type": "object",
+            "required": ["name", "anonymous", "sql"],
+            "properties": {
+                "name": text(),
+                "anonymous": {"type": "boolean"},
+                "sql": {"enum": ["none", "read", "write"]},
+            },
+        },
+        "bobak.SignIn": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {"code": text(), "token": text(), "user": text(), "password": text()},
+        },
+        "bobak.Changed": {
+            "type": "object",
+            "required": ["changed"],
+            "properties": {"changed": {"type": "integer", "format": "int64", "minimum": 0}},
         },
     });
     match schemas {

@@ -173,16 +173,13 @@ impl AggregateQuery {
             }
             Ok(true)
         })?;
-        let more = number > kept as u64;
         let skipped = usize::try_from(order.offset).unwrap_or(usize::MAX);
         let groups = heap.into_sorted_vec().into_iter().skip(skipped).map(|(.., text)| text);
-        let mut body = String::from("{\"rows\":[");
-        for (index, text) in groups.enumerate() {
-            body.push_str(if index == 0 { "\n" } else { ",\n" });
-            body.push_str(&text);
-        }
-        body.push_str(if more { "],\n\"more\":true}\n" } else { "],\n\"more\":false}\n" });
-        Ok(body)
+        Ok(format!(
+            "{{\"rows\":[\n{}],\n\"more\":{}}}\n",
+            groups.collect::<Vec<_>>().join(",\n"),
+            number > kept as u64
+        ))
     }
 }
 

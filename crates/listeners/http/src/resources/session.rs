@@ -9,7 +9,7 @@ use crate::response::builder::ResponseBuilder;
 use crate::same_origin;
 use crate::settings::SqlAccess;
 use crate::state::shared::ServerState;
-use bobak_permissions::Credentials;
+use bobak_permissions::{Caller, Credentials};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
@@ -49,22 +49,8 @@ pub(crate) async fn sign_in(
     let body =
         body.await.map_err(|_| Problem::bad_request("the request body did not arrive"))??;
     let sign_in: SignIn = serde_json::from_slice(&body).map_err(|error| invalid_json(&error))?;
+    let (caller, sql) = authenticate(state, peer, sign_in).await?;
     let authenticator = &state.authenticator;
-    let (caller, sql) = match sign_in {
-        // The link is for the user who started the server, and who can do anything with the file.
-        SignIn { code: Some(code), token: None, user: None, password: None } => {
-            (authenticator.redeem(&code, peer)?, SqlAccess::Write)
-        }
-        SignIn { code: None, token: Some(token), user: None, password: None } => {
-            let credentials = Credentials::Token(token);
-            (authenticator.verify(credentials, peer.address).await?, state.settings.sql)
-        }
-        SignIn { code: None, token: None, user: Some(name), password: Some(password) } => {
-            let credentials = Credentials::User { name, password };
-            (authenticator.verify(credentials, peer.address).await?, state.settings.sql)
-        }
-        _ => return Err(Problem::bad_request("send `code`, or `token`, or `user` and `password`")),
-    };
     authenticator.sessions.end(&parts.headers);
     let (name, is_anonymous) = (caller.name().to_owned(), caller.is_anonymous());
     let id = authenticator.sessions.begin(caller, sql)?;
@@ -72,6 +58,30 @@ pub(crate) async fn sign_in(
     let cookie = authenticator.sessions.cookie(&parts.headers, &id, is_secure);
     let body = describe(&name, is_anonymous, sql);
     Ok(ResponseBuilder::json(StatusCode::CREATED, body).with(SET_COOKIE, &cookie))
+}
+
+/// The client, and which SQL it may send.
+async fn authenticate(
+    state: &ServerState,
+    peer: &Peer,
+    sign_in: SignIn,
+) -> Result<(Caller, SqlAccess), Problem> {
+    let authenticator = &state.authenticator;
+    match sign_in {
+        // The link is for the user who started the server, and who can do anything with the file.
+        SignIn { code: Some(code), token: None, user: None, password: None } => {
+            Ok((authenticator.redeem(&code, peer)?, SqlAccess::Write))
+        }
+        SignIn { code: None, token: Some(token), user: None, password: None } => {
+            let credentials = Credentials::Token(token);
+            Ok((authenticator.verify(credentials, peer.address).await?, state.settings.sql))
+        }
+        SignIn { code: None, token: None, user: Some(name), password: Some(password) } => {
+            let credentials = Credentials::User { name, password };
+            Ok((authenticator.verify(credentials, peer.address).await?, state.settings.sql))
+        }
+        _ => Err(Problem::bad_request("send `code`, or `token`, or `user` and `password`")),
+    }
 }
 
 /// `DELETE /session`: signs out.

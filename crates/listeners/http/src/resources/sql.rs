@@ -101,35 +101,39 @@ async fn stream_csv(
         if access == SqlAccess::Read {
             allow_only_reads(&*session, &text)?;
         }
-        let source = Source::Sql { text: &text, parameters: &parameters };
-        let mut cursor = session.open(&source)?;
-        let mut line = String::new();
-        for (index, column) in cursor.columns.iter().enumerate() {
-            line.push_str(if index > 0 { "," } else { "" });
-            write_csv_field(&mut line, &column.name);
-        }
-        line.push_str("\r\n");
-        let mut rows = RowBuffer::default();
-        loop {
-            let sent = out.write_all(line.as_bytes());
-            sent.map_err(|error| Error::io("send a result", error))?;
-            line.clear();
-            session.fetch(&mut cursor, &mut rows)?;
-            if rows.rows() == 0 {
-                break;
-            }
-            while let Some(row) = rows.next_row()? {
-                write_csv_record(&mut line, &cursor.columns, &row);
-            }
-        }
-        session.close(&mut cursor);
-        Ok(())
+        write_csv(&*session, &Source::Sql { text: &text, parameters: &parameters }, out)
     };
     let (state, peer) = (Arc::clone(&request.state), Arc::clone(&request.peer));
     let log = move |error| state.log_peer(&peer, format_args!("got an aborted result: {error}"));
     let compression = ContentCoding::accepted(request.headers());
     let media_type = "text/csv; charset=utf-8; header=present";
     stream::stream(request.stream_permit()?, media_type, compression, work, log).await
+}
+
+/// Writes the column names, and all rows.
+fn write_csv(session: &dyn Session, source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+    let mut cursor = session.open(source)?;
+    let mut line = String::new();
+    for (index, column) in cursor.columns.iter().enumerate() {
+        line.push_str(if index > 0 { "," } else { "" });
+        write_csv_field(&mut line, &column.name);
+    }
+    line.push_str("\r\n");
+    let mut rows = RowBuffer::default();
+    loop {
+        let sent = out.write_all(line.as_bytes());
+        sent.map_err(|error| Error::io("send a result", error))?;
+        line.clear();
+        session.fetch(&mut cursor, &mut rows)?;
+        if rows.rows() == 0 {
+            break;
+        }
+        while let Some(row) = rows.next_row()? {
+            write_csv_record(&mut line, &cursor.columns, &row);
+        }
+    }
+    session.close(&mut cursor);
+    Ok(())
 }
 
 /// A record: NULL is the empty field.

@@ -47,13 +47,7 @@ pub(crate) fn file(name: &str, headers: &HeaderMap) -> Result<ResponseBuilder, P
         compression.set_not_modified_headers(response.headers_mut(), bytes.len());
         response
     } else {
-        let media_type = match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
-            "html" => "text/html; charset=utf-8",
-            "css" => "text/css; charset=utf-8",
-            "svg" => "image/svg+xml",
-            _ => "text/javascript; charset=utf-8",
-        };
-        ResponseBuilder::text(StatusCode::OK, media_type, bytes.into_owned())
+        ResponseBuilder::text(StatusCode::OK, media_type(name), bytes.into_owned())
             .with(ETAG, etag.as_str())
     };
     let isolation = [
@@ -67,6 +61,15 @@ pub(crate) fn file(name: &str, headers: &HeaderMap) -> Result<ResponseBuilder, P
         response = response.with(name, value);
     }
     Ok(response)
+}
+
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        _ => "text/javascript; charset=utf-8",
+    }
 }
 
 /// `GET /`: sends browsers to the studio, where they sign in.
