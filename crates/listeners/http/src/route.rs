@@ -182,14 +182,8 @@ mod tests {
         assert_eq!(of("/databases/x/"), Some((Some(text("x")), Resource::Home)));
         let of_row = Resource::History(text("t"), text("1%2F2"));
         assert_eq!(of("/tables/t/rows/1%2F2/history"), Some((None, of_row)));
-        assert_eq!(of("/session"), Some((None, Resource::Session)));
-        assert_eq!(of("/studio/"), Some((None, Resource::Studio(text("")))));
         for path in [
             "",
-            "/studio",
-            "/studio/a/b",
-            "/databases/x/session",
-            "/databases/x/studio/",
             "/databases/",
             "*",
             "//",
@@ -200,5 +194,15 @@ mod tests {
             assert_eq!(of(path), None, "{path}");
         }
         assert_eq!(of("/tables/%ff"), None);
+    }
+
+    #[test]
+    fn the_studio_is_no_part_of_a_database() {
+        let of = |path: &str| Route::of(path).map(|route| (route.database, route.resource)).ok();
+        assert_eq!(of("/session"), Some((None, Resource::Session)));
+        assert_eq!(of("/studio/"), Some((None, Resource::Studio(String::new()))));
+        for path in ["/studio", "/studio/a/b", "/databases/x/session", "/databases/x/studio/"] {
+            assert_eq!(of(path), None, "{path}");
+        }
     }
 }

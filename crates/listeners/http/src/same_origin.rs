@@ -53,39 +53,38 @@ mod tests {
     use super::*;
     use hyper::Request;
 
+    const OWN: (&str, &str) = ("origin", "http://localhost:4716");
+    const DENIED: Option<StatusCode> = Some(StatusCode::FORBIDDEN);
+
+    /// Method, headers, and the error.
+    const CASES: &[(&str, &[(&str, &str)], Option<StatusCode>)] = &[
+        ("GET", &[], None),
+        ("GET", &[("sec-fetch-site", "none")], None),
+        ("GET", &[("sec-fetch-site", "same-origin")], None),
+        ("GET", &[("sec-fetch-site", "same-site")], DENIED),
+        ("GET", &[("sec-fetch-site", "cross-site")], DENIED),
+        ("GET", &[("origin", "http://localhost:3000")], DENIED),
+        ("POST", &[], DENIED),
+        ("POST", &[("sec-fetch-site", "none")], DENIED),
+        ("POST", &[OWN], None),
+        ("POST", &[OWN, ("sec-fetch-site", "same-origin")], None),
+        ("POST", &[OWN, ("sec-fetch-site", "same-site")], DENIED),
+        ("POST", &[("origin", "http://localhost:3000")], DENIED),
+        ("POST", &[("origin", "http://localhost")], DENIED),
+        ("DELETE", &[("origin", "null"), ("sec-fetch-site", "same-origin")], DENIED),
+        ("POST", &[("origin", "http://evil.example"), ("sec-fetch-site", "same-origin")], DENIED),
+    ];
+
     #[test]
     fn only_pages_of_this_origin_use_a_session() {
-        let status = |method: &str, headers: &[(&str, &str)]| {
-            let mut request = Request::builder().method(method).header(HOST, "localhost:4716");
-            for (name, value) in headers {
+        for (method, headers, expected) in CASES {
+            let mut request = Request::builder().method(*method).header(HOST, "localhost:4716");
+            for (name, value) in *headers {
                 request = request.header(*name, *value);
             }
-            check(&request.body(()).unwrap().into_parts().0).err().map(|error| error.status())
-        };
-        let own = ("origin", "http://localhost:4716");
-        let denied = Some(StatusCode::FORBIDDEN);
-        for (method, headers, expected) in [
-            ("GET", &[][..], None),
-            ("GET", &[("sec-fetch-site", "none")], None),
-            ("GET", &[("sec-fetch-site", "same-origin")], None),
-            ("GET", &[("sec-fetch-site", "same-site")], denied),
-            ("GET", &[("sec-fetch-site", "cross-site")], denied),
-            ("GET", &[("origin", "http://localhost:3000")], denied),
-            ("POST", &[], denied),
-            ("POST", &[("sec-fetch-site", "none")], denied),
-            ("POST", &[own], None),
-            ("POST", &[own, ("sec-fetch-site", "same-origin")], None),
-            ("POST", &[own, ("sec-fetch-site", "same-site")], denied),
-            ("POST", &[("origin", "http://localhost:3000")], denied),
-            ("POST", &[("origin", "http://localhost")], denied),
-            ("DELETE", &[("origin", "null"), ("sec-fetch-site", "same-origin")], denied),
-            (
-                "POST",
-                &[("origin", "http://evil.example"), ("sec-fetch-site", "same-origin")],
-                denied,
-            ),
-        ] {
-            assert_eq!(status(method, headers), expected, "{method} {headers:?}");
+            let result = check(&request.body(()).unwrap().into_parts().0);
+            let status = result.err().map(|error| error.status());
+            assert_eq!(status, *expected, "{method} {headers:?}");
         }
     }
 }

@@ -145,17 +145,21 @@ fn database_paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, sql: 
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     paths.insert("/batch".to_owned(), json!({"post": post}));
     if sql != SqlAccess::None {
-        let mut post = operation("sql", "Execute one SQL statement", vec![query::numbers()]);
-        post["requestBody"] = body(json_of(reference("bobak.Statement")));
-        let example = json!({"sql": "SELECT 1 AS one"});
-        post["requestBody"]["content"]["application/json"]["example"] = example;
-        let mut content = json_of(reference("bobak.Rows"));
-        content["text/csv"] = json!({"schema": {"type": "string"}});
-        post["responses"]["200"] =
-            response("Its result; as CSV all rows, however many there are", content);
-        problem(&mut post, &[400, 406, 409, 413, 415, 422, 501]);
-        paths.insert("/sql".to_owned(), json!({"post": post}));
+        paths.insert("/sql".to_owned(), sql_path());
     }
+}
+
+fn sql_path() -> Value {
+    let mut post = operation("sql", "Execute one SQL statement", vec![query::numbers()]);
+    post["requestBody"] = body(json_of(reference("bobak.Statement")));
+    let example = json!({"sql": "SELECT 1 AS one"});
+    post["requestBody"]["content"]["application/json"]["example"] = example;
+    let mut content = json_of(reference("bobak.Rows"));
+    content["text/csv"] = json!({"schema": {"type": "string"}});
+    post["responses"]["200"] =
+        response("Its result; as CSV all rows, however many there are", content);
+    problem(&mut post, &[400, 406, 409, 413, 415, 422, 501]);
+    json!({"post": post})
 }
 
 fn common_schemas() -> Map<String, Value> {

@@ -239,17 +239,16 @@ impl Subscription {
     /// Appends an event, if the client sees anything of the change.
     fn write_event(&self, out: &mut String, change: &Change) {
         let name = change.table.name();
-        let mut tables = self.tables.iter();
-        let table = tables.find(|(table, _)| table.schema.name().eq_ignore_ascii_case(name));
-        let Some((table, visibility)) = table else { return };
+        let is_its = |(table, _): &&(Arc<CachedTable>, RowVisibility)| {
+            table.schema.name().eq_ignore_ascii_case(name)
+        };
+        let Some((table, visibility)) = self.tables.iter().find(is_its) else { return };
         let Some(kind) = visibility.visible_kind(change) else { return };
         let table = table.as_of(change);
         let columns = table.schema.columns().len();
         out.push_str(&format!("id: {}\nevent: {}\ndata: {{", change.id, kind.name()));
         if self.names_table {
-            out.push_str("\"table\":");
-            write_string(out, table.schema.name());
-            out.push(',');
+            write_table_name(out, table.schema.name());
         }
         write_origin(out, change, self.numbers);
         out.push_str(",\"key\":");
@@ -269,6 +268,12 @@ impl Subscription {
         }
         out.push_str("}\n\n");
     }
+}
+
+fn write_table_name(out: &mut String, name: &str) {
+    out.push_str("\"table\":");
+    write_string(out, name);
+    out.push(',');
 }
 
 /// Appends the event that ends the stream of a table whose columns have changed.

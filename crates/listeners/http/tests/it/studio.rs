@@ -146,7 +146,12 @@ fn other_sites_cannot_use_a_session() {
     let rows = browser.send("GET", path, &cookie, "").ok(200).json();
     assert_eq!(rows["rows"], json!([]));
     browser.send("POST", path, &cookie, row).ok(201);
-    // Nor can they sign a browser in, or out.
+}
+
+#[test]
+fn other_sites_cannot_sign_a_browser_in_or_out() {
+    let browser = Browser::open();
+    let cookie = browser.sign_in_by_link();
     let code = json!({"code": browser.access.new_sign_in_code().unwrap()}).to_string();
     let evil = [("origin", "https://evil.example"), ("content-type", "application/json")];
     browser.server.ask("POST", "/session", &evil, &code).is(403, "Denied");
@@ -210,6 +215,17 @@ fn tokens_and_passwords_sign_in_with_their_permissions() {
         browser.send("GET", "/tables/note", &cookie, "").is(404, "NotFound");
     }
     let cookie = browser.sign_in(&json!({"token": token}));
+    // A removed token ends its sessions.
+    std::fs::write(&file, roles).unwrap();
+    browser.access.reload().unwrap();
+    browser.send("GET", "/tables", &cookie, "").is(401, "Denied");
+}
+
+#[test]
+fn a_wrong_sign_in_says_which_commands_make_credentials() {
+    let access = Access::new();
+    access.add_user("ada", &hash_password("secret").unwrap(), &["admin".to_owned()]).unwrap();
+    let browser = Browser::new(Settings::default(), access);
     for wrong in [
         json!({"token": "wrong"}),
         json!({"user": "ada", "password": "wrong"}),
@@ -224,10 +240,6 @@ fn tokens_and_passwords_sign_in_with_their_permissions() {
     }
     let long = json!({"token": "x".repeat(5_000)}).to_string();
     browser.send("POST", "/session", "", &long).is(413, "OutOfRange");
-    // A removed token ends its sessions.
-    std::fs::write(&file, roles).unwrap();
-    browser.access.reload().unwrap();
-    browser.send("GET", "/tables", &cookie, "").is(401, "Denied");
 }
 
 #[test]
@@ -255,7 +267,7 @@ fn a_public_server_is_read_only() {
     access.allow_public_read();
     let mut settings = Settings::default();
     settings.sql = SqlAccess::Read;
-    let browser = Browser::new(settings.clone(), access);
+    let browser = Browser::new(settings, access);
     let ask = |browser: &Browser, method: &str, path: &str, body: &str| {
         browser.server.send(method, path, body)
     };
@@ -277,21 +289,25 @@ fn a_public_server_is_read_only() {
     // A wrong token is not an anonymous client.
     let wrong = [("authorization", "Bearer wrong")];
     browser.server.ask("GET", "/tables", &wrong, "").is(401, "Denied");
-    // The role `public` restricts what everybody may read, and never lets anybody write.
+}
+
+#[test]
+fn the_role_public_restricts_what_everybody_reads_and_never_lets_them_write() {
     let role = "role public\nread, write on person where active = true\n";
     let access = Access::from_text(role).unwrap();
     access.allow_public_read();
-    let browser = Browser::new(settings, access);
+    let browser = Browser::new(Settings::default(), access);
+    let ask = |method: &str, path: &str, body: &str| browser.server.send(method, path, body);
     let cookie = browser.sign_in_by_link();
     for row in [r#"{"name":"Ada"}"#, r#"{"name":"Eve","active":false}"#] {
         browser.send("POST", "/tables/person/rows", &cookie, row).ok(201);
     }
-    let tables = ask(&browser, "GET", "/tables", "").ok(200).json();
+    let tables = ask("GET", "/tables", "").ok(200).json();
     assert_eq!(tables["tables"].as_array().unwrap().len(), 1, "{tables}");
-    let rows = ask(&browser, "GET", "/tables/person/rows?columns=name", "").ok(200).json();
+    let rows = ask("GET", "/tables/person/rows?columns=name", "").ok(200).json();
     assert_eq!(rows["rows"], json!([{"name": "Ada"}]));
-    ask(&browser, "POST", "/tables/person/rows", r#"{"name":"x"}"#).is(403, "Denied");
-    ask(&browser, "GET", "/tables/note/rows", "").is(404, "NotFound");
+    ask("POST", "/tables/person/rows", r#"{"name":"x"}"#).is(403, "Denied");
+    ask("GET", "/tables/note/rows", "").is(404, "NotFound");
 }
 
 #[test]
