@@ -1,35 +1,51 @@
-//! Changing the conditions of a join.
+//! The conditions over the rows of each table of a join.
 
-use bobak_core::join::JoinCondition;
+use bobak_core::join::{JoinCondition, JoinRewriter};
 use bobak_core::{Condition, Join, Result};
 
-/// The join with each condition over the rows of one table changed.
+/// The join with the result of `map` for each condition over the rows of one table.
 pub(crate) fn map_conditions(
     join: &Join,
-    change: &mut dyn FnMut(Condition) -> Result<Condition>,
+    map: &mut dyn FnMut(Condition) -> Result<Condition>,
 ) -> Result<Join> {
     let mut join = join.clone();
-    for filter in &mut join.filters {
-        map_filter(filter, change)?;
+    for table in &mut join.tables {
+        if let Some(link) = &mut table.link {
+            link.condition = link.condition.take().map(&mut *map).transpose()?;
+        }
     }
-    for link in join.tables.iter_mut().filter_map(|table| table.link.as_mut()) {
-        link.condition = link.condition.take().map(&mut *change).transpose()?;
+    let mut mapper = ConditionMapper(map);
+    for conditions in [&mut join.filters, &mut join.having] {
+        for condition in std::mem::take(conditions) {
+            conditions.push(condition.rewrite(&mut mapper)?);
+        }
+    }
+    for exprs in [&mut join.columns, &mut join.group] {
+        for expr in std::mem::take(exprs) {
+            exprs.push(expr.rewrite(&mut mapper)?);
+        }
+    }
+    for step in &mut join.order {
+        step.expr = step.expr.clone().rewrite(&mut mapper)?;
     }
     Ok(join)
 }
 
-fn map_filter(
-    filter: &mut JoinCondition,
-    change: &mut dyn FnMut(Condition) -> Result<Condition>,
-) -> Result<()> {
-    match filter {
-        JoinCondition::Row(_, condition) => {
-            *condition = change(std::mem::replace(condition, Condition::And(Vec::new())))?;
-            Ok(())
-        }
-        JoinCondition::Compare(..) | JoinCondition::IsNull(..) => Ok(()),
-        JoinCondition::AnyOf(parts) | JoinCondition::AllOf(parts) => {
-            parts.iter_mut().try_for_each(|part| map_filter(part, change))
-        }
+/// Whether a condition over the rows of a table has a subquery.
+#[cfg(feature = "field-encryption")]
+pub(crate) fn has_subquery(join: &Join) -> Result<bool> {
+    let mut found = false;
+    map_conditions(join, &mut |condition| {
+        found |= condition.has_subquery();
+        Ok(condition)
+    })?;
+    Ok(found)
+}
+
+struct ConditionMapper<'m>(&'m mut dyn FnMut(Condition) -> Result<Condition>);
+
+impl JoinRewriter for ConditionMapper<'_> {
+    fn row(&mut self, table: usize, condition: Condition) -> Result<JoinCondition> {
+        Ok(JoinCondition::Row(table, (self.0)(condition)?))
     }
 }

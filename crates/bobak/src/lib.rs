@@ -87,12 +87,14 @@ pub mod query {
     pub use crate::dynamic::DynRows;
     pub use crate::rows::Rows;
     pub use crate::shape::{Page, PageRequest, PageToken};
-    /// The parts of a [`JoinQuery`], over several records.
+    /// The parts of a [`JoinQuery`]: of expressions, and over several records.
     pub use bobak_core::join;
-    pub use bobak_core::join::{Alias, AnyOf, JoinQuery, whole};
+    pub use bobak_core::join::{
+        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, from, not, when, whole,
+    };
     pub use bobak_core::{
-        AnyColumn, Assignment, Column, EncryptedColumn, Expression, Filter, Operand, Order,
-        OrderBy, Query, Selection, SelectionPart, Summable, count,
+        AnyColumn, Assignment, Column, DatePart, DateUnit, EncryptedColumn, Expression, Filter,
+        Operand, Order, OrderBy, Query, Selection, SelectionPart, Summable, count,
     };
 }
 
@@ -189,6 +191,7 @@ pub mod engine {
 
 /// Everything that most programs need, in one `use`.
 pub mod prelude {
+    pub use crate::query::ExpressionMethods;
     pub use crate::types::{Currency, Date, DateTime, Json, Time, Timestamp, Uuid};
     pub use crate::{
         Batch, BatchOptions, Db, DynRow, Error, ErrorKind, Field, FromRow, Query, Record,

@@ -16,6 +16,7 @@ pub mod check;
 pub mod codec;
 mod column;
 mod condition;
+mod condition_columns;
 pub mod durable;
 mod dynamic;
 mod encrypted_column;
@@ -108,7 +109,8 @@ pub use schema::{
 pub use soft_delete::SoftDelete;
 pub use sum::Sum;
 pub use types::{
-    Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid, is_json, stored_literal,
+    Currency, Date, DatePart, DateTime, DateUnit, Json, Storage, Time, Timestamp, Type, Uuid,
+    is_json, stored_literal,
 };
 pub use value::{Value, ValueRef};
 pub use word_hasher::WordHasher;

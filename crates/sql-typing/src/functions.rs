@@ -70,6 +70,17 @@ pub const STORED_FUNCTIONS: &[StoredFunction] = &[
         vocabulary::start(argument(a, 0), integer(a, 1)?)
     }),
     function("bobak_scalar", 1, TEXT, scalar),
+    // Of the whole text: SQLite's `length` and `substr` end at the character 0.
+    function("bobak_length", 1, ValueKind::Of(Type::I64), |a| {
+        let length = String::from_value(argument(a, 0))?.chars().count();
+        Ok(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
+    }),
+    function("bobak_substring", 3, TEXT, |a| {
+        let count = |place| Ok::<_, Error>(usize::try_from(integer(a, place)?).unwrap_or(0));
+        let (start, length) = (count(1)?, count(2)?);
+        let text = String::from_value(argument(a, 0))?;
+        Ok(text.chars().skip(start.saturating_sub(1)).take(length).collect::<String>().into())
+    }),
     // SQLite prepares a text as it was written before it is rewritten.
     function("now", 0, ValueKind::Plain, |_| not_rewritten()),
     function("date_part", 2, ValueKind::Plain, |_| not_rewritten()),

@@ -21,6 +21,8 @@ pub(crate) struct Writer<'a> {
     pub is_change: bool,
     /// The index of the table in a join: its alias goes before the names of columns.
     pub table: Option<usize>,
+    /// Whether values are written into the text, instead of parameters.
+    pub inline: bool,
     text: String,
     parameters: Vec<Value<'a>>,
     placeholders: usize,
@@ -33,6 +35,7 @@ impl<'a> Writer<'a> {
             dialect,
             is_change: false,
             table: None,
+            inline: false,
             text: String::with_capacity(128),
             parameters: Vec::new(),
             placeholders: 0,
@@ -69,6 +72,14 @@ impl<'a> Writer<'a> {
     pub fn quoted_column(&self, name: &str) -> String {
         let mut quoted = Writer::new(self.dialect);
         quoted.table = self.table;
+        quoted.column_name(name);
+        quoted.text
+    }
+
+    /// The name of a column of one of a join's tables, as a text of its own.
+    pub fn quoted_column_of(&self, table: usize, name: &str) -> String {
+        let mut quoted = Writer::new(self.dialect);
+        quoted.table = Some(table);
         quoted.column_name(name);
         quoted.text
     }
@@ -125,7 +136,7 @@ impl<'a> Writer<'a> {
     ) -> &mut Self {
         let cast = table.columns().get(place).map_or("", |column| self.dialect.cast(column));
         self.around(table, place, |writer| {
-            if writer.parameters.len() < writer.dialect.max_parameters() {
+            if writer.takes_parameter() {
                 writer.value(value).raw(cast);
             } else if let Some(column) = table.columns().get(place) {
                 writer.literal_of(column, value);
@@ -153,6 +164,10 @@ impl<'a> Writer<'a> {
         }
     }
 
+    fn takes_parameter(&self) -> bool {
+        !self.inline && self.parameters.len() < self.dialect.max_parameters()
+    }
+
     /// A `?` with its value; beyond the dialect's largest number of them, the value itself.
     pub fn value(&mut self, value: ValueRef<'a>) -> &mut Self {
         self.owned_value(value.into())
@@ -160,7 +175,7 @@ impl<'a> Writer<'a> {
 
     /// As [`Writer::value`], for a value that was made on the way.
     pub fn owned_value(&mut self, value: Value<'a>) -> &mut Self {
-        if self.parameters.len() < self.dialect.max_parameters() {
+        if self.takes_parameter() {
             self.parameters.push(value);
             return self.placeholder();
         }

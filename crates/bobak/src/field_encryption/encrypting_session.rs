@@ -2,12 +2,12 @@
 
 use super::engine_ciphers::EngineCiphers;
 use super::select::{SealedRows, SealedSelect, seal_condition};
+use crate::join_conditions::has_subquery;
 use bobak_core::engine::fallback;
-use bobak_core::join::JoinCondition;
 use bobak_core::{
-    Assign, BulkChange, Condition, Cursor, Error, ErrorKind, Join, OnError, Outcome, Result,
-    ResultColumn, Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema, Value,
-    Verb, Write, WriteBatch,
+    Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Result, ResultColumn,
+    Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema, Value, Verb, Write,
+    WriteBatch,
 };
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -158,8 +158,8 @@ impl SessionLayer for EncryptingSession<'_> {
                 return Ok(false);
             }
         }
-        let links = join.tables.iter().filter_map(|table| table.link.as_ref()?.condition.as_ref());
-        if links.into_iter().any(Condition::has_subquery) || join.filters.iter().any(has_subquery) {
+        // It may be about an encrypted table that is not joined.
+        if has_subquery(join)? {
             return Ok(false);
         }
         self.inner.join(join, row)
@@ -204,14 +204,5 @@ impl SessionLayer for EncryptingSession<'_> {
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         let changes = changes.iter().map(|change| self.sealed_change(change));
         self.inner.alter(&changes.collect::<Result<Vec<_>>>()?)
-    }
-}
-
-/// Whether a condition of a join may be about an encrypted table that is not joined.
-fn has_subquery(condition: &JoinCondition) -> bool {
-    match condition {
-        JoinCondition::Row(_, condition) => condition.has_subquery(),
-        JoinCondition::AnyOf(parts) | JoinCondition::AllOf(parts) => parts.iter().any(has_subquery),
-        JoinCondition::Compare(..) | JoinCondition::IsNull(..) => false,
     }
 }

@@ -1,31 +1,144 @@
 //! Values, comparisons and conditions over the rows of a join.
 
+use super::function;
 use super::tuples::TupleRow;
-use bobak_core::join::{CalculationOperator, JoinColumn, JoinCondition, JoinExpr};
+use bobak_core::join::{CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr};
 use bobak_core::{
-    Error, ErrorKind, Join, Result, Row, Value, ValueRef, compare_in_column, compare_values,
+    Error, ErrorKind, Join, Result, Row, Type, Value, ValueRef, compare_in_column, compare_values,
 };
 use std::cmp::Ordering;
 
 /// A row of the result, before its expressions are calculated.
 pub(super) trait Evaluate {
+    /// The join.
+    fn join(&self) -> &Join;
+
+    /// The row of which columns are, if there is one.
+    fn tuple(&self) -> Option<&TupleRow<'_>>;
+
+    /// The value of an aggregate.
+    ///
+    /// # Errors
+    /// As [`value`](Self::value).
+    fn aggregate(&self, function: JoinAggregate, expr: &JoinExpr) -> Result<Value<'_>>;
+
+    /// Whether rows of one table are known, and not only what the rows of a group have in common.
+    fn has_rows(&self) -> bool;
+
     /// An expression's value.
     ///
     /// # Errors
     /// `OutOfRange` if a number is too large; `Mismatch` for what is no number.
-    fn value(&self, expr: &JoinExpr) -> Result<Value<'_>>;
+    fn value(&self, expr: &JoinExpr) -> Result<Value<'_>> {
+        if !self.has_rows() && self.join().group.contains(expr) {
+            return self.tuple().map_or(Ok(Value::Null), |tuple| tuple.value(expr));
+        }
+        match expr {
+            JoinExpr::Column(column) => {
+                Ok(self.tuple().map_or(Value::Null, |tuple| tuple.column(*column).into()))
+            }
+            JoinExpr::Value(value, _) => Ok(value.as_ref().to_owned()),
+            JoinExpr::Calculation(operator, parts) => {
+                let is_money = |part: &JoinExpr| part.ty(self.join()) == Type::Currency;
+                let money = (is_money(&parts.0), is_money(&parts.1));
+                calculate(*operator, &self.value(&parts.0)?, &self.value(&parts.1)?, money)
+            }
+            JoinExpr::Aggregate(function, expr) => self.aggregate(*function, expr),
+            JoinExpr::Function(function, arguments) => {
+                let values = arguments.iter().map(|argument| self.value(argument));
+                let ty = arguments.first().map_or(Type::Any, |first| first.ty(self.join()));
+                function::call(*function, &values.collect::<Result<Vec<_>>>()?, ty)
+            }
+            JoinExpr::Case(branches, otherwise) => {
+                for (condition, value) in branches {
+                    if self.holds(condition)? == Some(true) {
+                        return self.value(value);
+                    }
+                }
+                self.value(otherwise)
+            }
+        }
+    }
+
+    /// Whether a condition holds; `None` if it is NULL.
+    ///
+    /// # Errors
+    /// As [`value`](Self::value); `Unsupported` for a condition of a record's row in a group.
+    fn holds(&self, condition: &JoinCondition) -> Result<Option<bool>> {
+        match condition {
+            JoinCondition::Row(table, condition) => {
+                let Some(tuple) = self.tuple().filter(|_| self.has_rows()) else {
+                    let message = "a filter of a record cannot be part of a condition over groups";
+                    return Err(Error::new(ErrorKind::Unsupported, message));
+                };
+                let schema = self.join().tables.get(*table).map(|table| &table.table);
+                Ok(schema.and_then(|schema| {
+                    condition.evaluate(schema, &TableRow { tuple, table: *table })
+                }))
+            }
+            JoinCondition::Compare(left, comparison, right) => {
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                if left.is_null() || right.is_null() {
+                    return Ok(None);
+                }
+                Ok(Some(comparison.holds(compare_values(left.as_ref(), right.as_ref()))))
+            }
+            JoinCondition::IsNull(expr, wanted) => Ok(Some(self.value(expr)?.is_null() == *wanted)),
+            JoinCondition::Text(expr, test) => match self.value(expr)?.as_ref() {
+                ValueRef::Text(text) => Ok(Some(test.holds(text))),
+                _ => Ok(None),
+            },
+            JoinCondition::AnyOf(parts) => self.combined(parts, true),
+            JoinCondition::AllOf(parts) => self.combined(parts, false),
+            JoinCondition::Not(part) => Ok(self.holds(part)?.map(|holds| !holds)),
+        }
+    }
+
+    /// Conditions of which one decides if it has this value, with three-valued logic.
+    ///
+    /// # Errors
+    /// As [`holds`](Self::holds).
+    fn combined(&self, parts: &[JoinCondition], decisive: bool) -> Result<Option<bool>> {
+        let mut result = Some(!decisive);
+        for part in parts {
+            match self.holds(part)? {
+                Some(value) if value == decisive => return Ok(Some(value)),
+                Some(_) => {}
+                None => result = None,
+            }
+        }
+        Ok(result)
+    }
+
+    /// Whether all conditions hold.
+    ///
+    /// # Errors
+    /// As [`holds`](Self::holds).
+    fn all_hold(&self, conditions: &[JoinCondition]) -> Result<bool> {
+        for condition in conditions {
+            if self.holds(condition)? != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 impl Evaluate for TupleRow<'_> {
-    fn value(&self, expr: &JoinExpr) -> Result<Value<'_>> {
-        match expr {
-            JoinExpr::Column(column) => Ok(self.column(*column).into()),
-            JoinExpr::Value(value, _) => Ok(value.as_ref().to_owned()),
-            JoinExpr::Calculation(operator, parts) => {
-                calculate(*operator, &self.value(&parts.0)?, &self.value(&parts.1)?)
-            }
-            JoinExpr::Aggregate(..) => Ok(Value::Null),
-        }
+    fn join(&self) -> &Join {
+        self.tuples.join
+    }
+
+    fn tuple(&self) -> Option<&TupleRow<'_>> {
+        Some(self)
+    }
+
+    fn aggregate(&self, _: JoinAggregate, _: &JoinExpr) -> Result<Value<'_>> {
+        Ok(Value::Null)
+    }
+
+    fn has_rows(&self) -> bool {
+        true
     }
 }
 
@@ -45,67 +158,6 @@ impl Row for TableRow<'_> {
     }
 }
 
-/// Whether a row or a group matches all conditions. Those over a record's row need the `tuple`, which groups lack.
-pub(super) fn all_hold(
-    row: &impl Evaluate,
-    tuple: Option<&TupleRow<'_>>,
-    conditions: &[JoinCondition],
-) -> Result<bool> {
-    for condition in conditions {
-        if holds(row, tuple, condition)? != Some(true) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// `None` if the condition is NULL.
-fn holds(
-    row: &impl Evaluate,
-    tuple: Option<&TupleRow<'_>>,
-    condition: &JoinCondition,
-) -> Result<Option<bool>> {
-    match condition {
-        JoinCondition::Row(table, condition) => {
-            let Some(tuple) = tuple else {
-                let message = "a filter of a record cannot be part of a condition over groups";
-                return Err(Error::new(ErrorKind::Unsupported, message));
-            };
-            let schema = tuple.tuples.join.tables.get(*table).map(|table| &table.table);
-            Ok(schema
-                .and_then(|schema| condition.evaluate(schema, &TableRow { tuple, table: *table })))
-        }
-        JoinCondition::Compare(left, comparison, right) => {
-            let (left, right) = (row.value(left)?, row.value(right)?);
-            if left.is_null() || right.is_null() {
-                return Ok(None);
-            }
-            Ok(Some(comparison.holds(compare_values(left.as_ref(), right.as_ref()))))
-        }
-        JoinCondition::IsNull(expr, wanted) => Ok(Some(row.value(expr)?.is_null() == *wanted)),
-        JoinCondition::AnyOf(parts) => combined(row, tuple, parts, true),
-        JoinCondition::AllOf(parts) => combined(row, tuple, parts, false),
-    }
-}
-
-/// Conditions of which one decides if it has this value, with three-valued logic.
-fn combined(
-    row: &impl Evaluate,
-    tuple: Option<&TupleRow<'_>>,
-    parts: &[JoinCondition],
-    decisive: bool,
-) -> Result<Option<bool>> {
-    let mut result = Some(!decisive);
-    for part in parts {
-        match holds(row, tuple, part)? {
-            Some(value) if value == decisive => return Ok(Some(value)),
-            Some(_) => {}
-            None => result = None,
-        }
-    }
-    Ok(result)
-}
-
 /// How two values of an expression sort, NULL first.
 pub(super) fn compare(join: &Join, expr: &JoinExpr, a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
     match (expr, a.is_null(), b.is_null()) {
@@ -120,39 +172,65 @@ pub(super) fn compare(join: &Join, expr: &JoinExpr, a: ValueRef<'_>, b: ValueRef
     }
 }
 
-/// Two numbers calculated.
-pub(super) fn calculate(
+/// Two numbers calculated; `money` says which of them are money.
+fn calculate(
     operator: CalculationOperator,
     a: &Value<'_>,
     b: &Value<'_>,
+    money: (bool, bool),
 ) -> Result<Value<'static>> {
-    let number = |value: &Value<'_>| match value {
-        Value::Int(integer) => Ok(*integer as f64),
-        Value::Float(float) => Ok(*float),
-        other => Err(Error::mismatch("a number", other.as_ref())),
-    };
+    let is_ratio = operator == CalculationOperator::Divide && money.1;
     match (a, b) {
         (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-        (Value::Int(a), Value::Int(b)) => {
+        (Value::Int(a), Value::Int(b)) if !is_ratio => {
             let result = match operator {
                 CalculationOperator::Plus => a.checked_add(*b),
                 CalculationOperator::Minus => a.checked_sub(*b),
                 CalculationOperator::Times => a.checked_mul(*b),
+                // Nothing but a value that is not there.
+                CalculationOperator::Divide | CalculationOperator::Remainder if *b == 0 => {
+                    return Ok(Value::Null);
+                }
+                CalculationOperator::Divide if money.0 => divide_rounded(*a, *b),
+                CalculationOperator::Divide => a.checked_div(*b),
+                CalculationOperator::Remainder => Some(a.wrapping_rem(*b)),
             };
             result.map(Value::Int).ok_or_else(|| {
                 let message = "the result of a calculation is too large for an integer of 64 bits";
                 Error::new(ErrorKind::OutOfRange, message)
             })
         }
-        (a, b) => {
-            let (a, b) = (number(a)?, number(b)?);
-            let result = match operator {
-                CalculationOperator::Plus => a + b,
-                CalculationOperator::Minus => a - b,
-                CalculationOperator::Times => a * b,
-            };
-            // As in SQL, there is no value for what is not a number.
-            Ok(if result.is_nan() { Value::Null } else { Value::Float(result) })
-        }
+        (a, b) => calculate_floats(operator, number(a)?, number(b)?),
     }
+}
+
+fn calculate_floats(operator: CalculationOperator, a: f64, b: f64) -> Result<Value<'static>> {
+    let result = match operator {
+        CalculationOperator::Plus => a + b,
+        CalculationOperator::Minus => a - b,
+        CalculationOperator::Times => a * b,
+        CalculationOperator::Divide if b == 0.0 => return Ok(Value::Null),
+        CalculationOperator::Divide => a / b,
+        CalculationOperator::Remainder => {
+            return Err(Error::mismatch("an integer", ValueRef::Float(a)));
+        }
+    };
+    // As in SQL, there is no value for what is not a number.
+    Ok(if result.is_nan() { Value::Null } else { Value::Float(result) })
+}
+
+fn number(value: &Value<'_>) -> Result<f64> {
+    match value {
+        Value::Int(integer) => Ok(*integer as f64),
+        Value::Float(float) => Ok(*float),
+        other => Err(Error::mismatch("a number", other.as_ref())),
+    }
+}
+
+/// A quotient rounded to a whole number, ties away from zero.
+fn divide_rounded(a: i64, b: i64) -> Option<i64> {
+    let (a, b) = (i128::from(a), i128::from(b));
+    let (quotient, rest) = (a / b, a % b);
+    let away = if rest.abs() * 2 >= b.abs() { (a * b).signum() } else { 0 };
+    i64::try_from(quotient + away).ok()
 }

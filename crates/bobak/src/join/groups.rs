@@ -1,11 +1,11 @@
 //! Groups of a join's rows, and their aggregates.
 
-use super::calculation::{Evaluate, calculate, compare};
+use super::calculation::{Evaluate, compare};
 use super::tuples::{JoinedTuples, TupleRow};
 use bobak_core::FoldedValue;
-use bobak_core::join::{JoinAggregate, JoinColumn, JoinExpr};
-use bobak_core::{Currency, Error, Result, Sum, Type, Value, ValueRef};
-use std::collections::HashMap;
+use bobak_core::join::{JoinAggregate, JoinExpr};
+use bobak_core::{Collation, Currency, Error, Join, Result, Sum, Type, Value, ValueRef};
+use std::collections::{HashMap, HashSet};
 
 /// A group: its rows.
 pub(super) struct GroupRow<'t> {
@@ -19,14 +19,14 @@ pub(super) fn of<'t>(tuples: &'t JoinedTuples<'t>) -> Result<Vec<Vec<TupleRow<'t
     if join.group.is_empty() {
         return Ok(vec![tuples.iter().collect()]);
     }
-    let collation = |column: &JoinColumn| join.column(*column).map(|column| column.collation);
     let mut groups: Vec<Vec<TupleRow<'t>>> = Vec::new();
     let mut numbers: HashMap<Vec<Option<FoldedValue>>, usize> = HashMap::new();
     for tuple in tuples.iter() {
-        let value = |column: &JoinColumn| {
-            FoldedValue::new(tuple.column(*column), collation(column).unwrap_or_default())
-        };
-        let number = *numbers.entry(join.group.iter().map(value).collect()).or_insert(groups.len());
+        let values = join
+            .group
+            .iter()
+            .map(|expr| Ok(FoldedValue::new(tuple.value(expr)?.as_ref(), collation(join, expr))));
+        let number = *numbers.entry(values.collect::<Result<_>>()?).or_insert(groups.len());
         if number == groups.len() {
             groups.push(Vec::new());
         }
@@ -37,23 +37,29 @@ pub(super) fn of<'t>(tuples: &'t JoinedTuples<'t>) -> Result<Vec<Vec<TupleRow<'t
     Ok(groups)
 }
 
-impl Evaluate for GroupRow<'_> {
-    fn value(&self, expr: &JoinExpr) -> Result<Value<'_>> {
-        match expr {
-            JoinExpr::Column(column) => {
-                Ok(self.group.first().map_or(Value::Null, |tuple| tuple.column(*column).into()))
-            }
-            JoinExpr::Value(value, _) => Ok(value.as_ref().to_owned()),
-            JoinExpr::Calculation(operator, parts) => {
-                calculate(*operator, &self.value(&parts.0)?, &self.value(&parts.1)?)
-            }
-            JoinExpr::Aggregate(function, expr) => self.aggregate(*function, expr),
-        }
-    }
+/// The collation of an expression's values: columns have one.
+fn collation(join: &Join, expr: &JoinExpr) -> Collation {
+    let column = if let JoinExpr::Column(column) = expr { join.column(*column) } else { None };
+    column.map(|column| column.collation).unwrap_or_default()
 }
 
-impl GroupRow<'_> {
-    fn aggregate(&self, function: JoinAggregate, expr: &JoinExpr) -> Result<Value<'static>> {
+impl Evaluate for GroupRow<'_> {
+    fn join(&self) -> &Join {
+        self.tuples.join
+    }
+
+    fn tuple(&self) -> Option<&TupleRow<'_>> {
+        self.group.first()
+    }
+
+    fn has_rows(&self) -> bool {
+        false
+    }
+
+    fn aggregate(&self, function: JoinAggregate, expr: &JoinExpr) -> Result<Value<'_>> {
+        if function == JoinAggregate::CountDistinct {
+            return self.count_distinct(expr);
+        }
         let (mut sum, mut count, mut extreme) = (Sum::default(), 0, Value::Null);
         for tuple in self.group {
             let value = tuple.value(expr)?;
@@ -62,7 +68,7 @@ impl GroupRow<'_> {
             }
             count += 1;
             match function {
-                JoinAggregate::Count => {}
+                JoinAggregate::Count | JoinAggregate::CountDistinct => {}
                 JoinAggregate::Sum | JoinAggregate::Avg => match value.as_ref() {
                     ValueRef::Int(integer) => sum.add_integer(integer),
                     ValueRef::Float(float) => sum.add_float(float),
@@ -80,7 +86,7 @@ impl GroupRow<'_> {
             }
         }
         match function {
-            JoinAggregate::Count => Ok(Value::Int(count)),
+            JoinAggregate::Count | JoinAggregate::CountDistinct => Ok(Value::Int(count)),
             JoinAggregate::Sum => sum.total(),
             JoinAggregate::Avg if count == 0 => Ok(Value::Null),
             JoinAggregate::Avg => {
@@ -91,5 +97,16 @@ impl GroupRow<'_> {
             }
             JoinAggregate::Min | JoinAggregate::Max => Ok(extreme),
         }
+    }
+}
+
+impl GroupRow<'_> {
+    fn count_distinct(&self, expr: &JoinExpr) -> Result<Value<'static>> {
+        let collation = collation(self.tuples.join, expr);
+        let mut found = HashSet::new();
+        for tuple in self.group {
+            found.extend(FoldedValue::new(tuple.value(expr)?.as_ref(), collation));
+        }
+        Ok(Value::Int(i64::try_from(found.len()).unwrap_or(i64::MAX)))
     }
 }

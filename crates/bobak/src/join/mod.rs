@@ -2,6 +2,7 @@
 //! memory.
 
 mod calculation;
+mod function;
 mod groups;
 mod page;
 mod subqueries;
@@ -15,7 +16,7 @@ use crate::subqueries::NO_ENGINE;
 use crate::transaction::Transaction;
 use bobak_core::join::JoinTable;
 use bobak_core::{Interrupt, Join, JoinQuery, Result, Row, Value};
-use calculation::{Evaluate, all_hold};
+use calculation::Evaluate;
 use groups::GroupRow;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ fn run_here(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let mut tuples = JoinedTuples::load(source, join)?;
-    tuples.keep_if(|tuple| all_hold(&tuple, Some(&tuple), &join.filters))?;
+    tuples.keep_if(|tuple| tuple.all_hold(&join.filters))?;
     if join.is_grouped() {
         let groups = groups::of(&tuples)?;
         let groups = groups.iter().map(|group| GroupRow { tuples: &tuples, group });
@@ -78,7 +79,7 @@ fn hand_out<E: Evaluate>(
 ) -> Result<()> {
     let mut sorted = Vec::new();
     for evaluated in rows {
-        if all_hold(&evaluated, None, &join.having)? {
+        if join.having.is_empty() || evaluated.all_hold(&join.having)? {
             let keys = join.order.iter().map(|step| Ok(evaluated.value(&step.expr)?.into_owned()));
             sorted.push((keys.collect::<Result<Vec<_>>>()?, evaluated));
         }
@@ -100,8 +101,12 @@ fn hand_out<E: Evaluate>(
 fn compare_keys(join: &Join, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
     for (step, (a, b)) in join.order.iter().zip(a.iter().zip(b)) {
         let ordering = calculation::compare(join, &step.expr, a.as_ref(), b.as_ref());
+        let reversed = match a.is_null() || b.is_null() {
+            true => !step.nulls_first,
+            false => step.descending,
+        };
         if ordering.is_ne() {
-            return if step.descending { ordering.reverse() } else { ordering };
+            return if reversed { ordering.reverse() } else { ordering };
         }
     }
     Ordering::Equal

@@ -65,9 +65,14 @@ fn check(join: &Join, place: usize, value: ValueRef<'_>) -> Result<()> {
             Some(column) => column.check_stored(value),
             None => Ok(()),
         },
-        (expr, ValueRef::Float(_)) if expr.ty(join) == Type::F64 => Ok(()),
-        (expr, ValueRef::Int(_)) if expr.ty(join) != Type::F64 => Ok(()),
-        (_, value) => Err(Error::mismatch("a number", value)),
+        (expr, value) => {
+            let (fits, wanted) = match expr.ty(join) {
+                Type::F64 => (matches!(value, ValueRef::Float(_)), "a float"),
+                Type::Text => (matches!(value, ValueRef::Text(_)), "a text"),
+                _ => (matches!(value, ValueRef::Int(_)), "a number"),
+            };
+            if fits { Ok(()) } else { Err(Error::mismatch(wanted, value)) }
+        }
     }
 }
 

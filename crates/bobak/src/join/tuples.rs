@@ -2,7 +2,7 @@
 
 use crate::handle::SessionSource;
 use crate::shape::{LinkValues, NO_ROW, RowLinks, ShapeColumns, ShapeRows, value_at};
-use bobak_core::join::{JoinColumn, JoinCondition, JoinExpr, JoinLink};
+use bobak_core::join::{JoinColumn, JoinCondition, JoinLink};
 use bobak_core::{Condition, Interrupt, Join, Order, Result, Select, SubQuery, ValueRef};
 use std::sync::Arc;
 
@@ -188,27 +188,10 @@ fn columns_of(join: &Join, index: usize) -> ShapeColumns {
             each(JoinColumn { table: number, column: link.to });
         }
     }
-    join.group.iter().for_each(|column| each(*column));
     let order = join.order.iter().map(|step| &step.expr);
-    join.columns.iter().chain(order).for_each(|expr| expr.for_each_column(&mut each));
-    for filter in join.filters.iter().chain(&join.having) {
-        each_filter_column(join, filter, &mut each);
-    }
+    let exprs = join.columns.iter().chain(&join.group).chain(order);
+    exprs.for_each(|expr| expr.for_each_column(&mut each));
+    let filters = join.filters.iter().chain(&join.having);
+    filters.for_each(|filter| filter.for_each_column(&mut each));
     columns
-}
-
-fn each_filter_column(join: &Join, filter: &JoinCondition, each: &mut dyn FnMut(JoinColumn)) {
-    match filter {
-        JoinCondition::Row(table, _) => {
-            let columns = join.tables.get(*table).map_or(0, |table| table.table.columns().len());
-            (0..columns).for_each(|column| each(JoinColumn { table: *table, column }));
-        }
-        JoinCondition::Compare(left, _, right) => {
-            [left, right].iter().for_each(|expr: &&JoinExpr| expr.for_each_column(each));
-        }
-        JoinCondition::IsNull(expr, _) => expr.for_each_column(each),
-        JoinCondition::AnyOf(parts) | JoinCondition::AllOf(parts) => {
-            parts.iter().for_each(|part| each_filter_column(join, part, each));
-        }
-    }
 }

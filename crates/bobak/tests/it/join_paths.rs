@@ -11,48 +11,48 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Record, Debug, Clone, PartialEq)]
-struct Area {
+pub(crate) struct Area {
     #[record(key)]
-    code: String,
+    pub(crate) code: String,
     #[record(collation = "nocase")]
-    name: Option<String>,
-    founded: Date,
+    pub(crate) name: Option<String>,
+    pub(crate) founded: Date,
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
-struct Person {
-    id: i64,
+pub(crate) struct Person {
+    pub(crate) id: i64,
     #[record(references = Area)]
-    area_id: Option<String>,
+    pub(crate) area_id: Option<String>,
     #[record(collation = "unicode_nocase")]
-    name: String,
-    pay: Option<Currency>,
-    active: bool,
-    score: Option<f64>,
-    born: Option<DateTime>,
+    pub(crate) name: String,
+    pub(crate) pay: Option<Currency>,
+    pub(crate) active: bool,
+    pub(crate) score: Option<f64>,
+    pub(crate) born: Option<DateTime>,
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
-struct Task {
-    id: Uuid,
+pub(crate) struct Task {
+    pub(crate) id: Uuid,
     #[record(references = Person, index)]
-    person_id: Option<i64>,
-    hours: i32,
-    count: u32,
-    rate: Currency,
-    big: i64,
-    start: Option<Time>,
-    done: Option<Timestamp>,
-    label: Option<String>,
+    pub(crate) person_id: Option<i64>,
+    pub(crate) hours: i32,
+    pub(crate) count: u32,
+    pub(crate) rate: Currency,
+    pub(crate) big: i64,
+    pub(crate) start: Option<Time>,
+    pub(crate) done: Option<Timestamp>,
+    pub(crate) label: Option<String>,
 }
 
 impl Area {
-    const PEOPLE: ToMany<Area, Person> = Person::AREA.inverse();
+    pub(crate) const PEOPLE: ToMany<Area, Person> = Person::AREA.inverse();
     const TASKS: ToMany<Area, Task> = Area::PEOPLE.then_many(Person::TASKS);
 }
 
 impl Person {
-    const TASKS: ToMany<Person, Task> = Task::PERSON.inverse();
+    pub(crate) const TASKS: ToMany<Person, Task> = Task::PERSON.inverse();
 }
 
 fn model() -> bobak::DbBuilder {
@@ -98,10 +98,10 @@ impl SessionLayer for JoiningSession<'_> {
 }
 
 /// A random number generator with a seed.
-struct Random(u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
         (self.0 >> 33) % limit
     }
@@ -110,11 +110,11 @@ impl Random {
         (self.below(4) > 0).then(|| value(self))
     }
 
-    fn text(&mut self) -> String {
-        ["", "a", "A", "b", "ä", "Ä", "B", "ab", "Ab"][self.below(9) as usize].to_owned()
+    pub(crate) fn text(&mut self) -> String {
+        ["", "a", "A", "b", "ä", "Ä", "B", "ab", "Ab", " a  "][self.below(10) as usize].to_owned()
     }
 
-    fn money(&mut self) -> Currency {
+    pub(crate) fn money(&mut self) -> Currency {
         Currency::from_scaled(self.below(90_001) as i64 - 45_000)
     }
 }
@@ -166,14 +166,14 @@ fn fill(db: &Db, random: &mut Random) {
 }
 
 /// The same tables, with joins as statements and without.
-struct Paths {
+pub(crate) struct Paths {
     fast: Db,
     slow: Db,
     joins: Arc<AtomicU64>,
 }
 
 impl Paths {
-    fn open(url: &str) -> Self {
+    pub(crate) fn open(url: &str) -> Self {
         let inner = bobak::engine::open(url).unwrap();
         let joins = Arc::new(AtomicU64::new(0));
         let open = |runs| {
@@ -186,13 +186,25 @@ impl Paths {
         paths
     }
 
-    fn compare<L, R: Debug>(&self, query: &bobak::query::JoinQuery<L, R>) {
+    pub(crate) fn compare<L, R: Debug>(&self, query: &bobak::query::JoinQuery<L, R>) {
         let rows = |db: &Db| db.list(query).map_err(|error| error.kind());
         assert_eq!(format!("{:?}", rows(&self.fast)), format!("{:?}", rows(&self.slow)));
     }
 
+    pub(crate) fn read<L, R>(&self, query: &bobak::query::JoinQuery<L, R>) -> Vec<R> {
+        self.fast.list(query).unwrap()
+    }
+
+    pub(crate) fn page<L, R>(
+        &self,
+        query: &bobak::query::JoinQuery<L, R>,
+        request: PageRequest,
+    ) -> bobak::query::Page<R> {
+        self.fast.page(query, request).unwrap()
+    }
+
     /// How many joins the engine has run since the last call.
-    fn joined(&self) -> u64 {
+    pub(crate) fn joined(&self) -> u64 {
         self.joins.swap(0, Ordering::Relaxed)
     }
 }
@@ -212,6 +224,8 @@ macro_rules! vary {
         query
     }};
 }
+
+pub(crate) use vary;
 
 fn random_rows(paths: &Paths, random: &mut Random) {
     let (text, money, hours) = (random.text(), random.money(), random.below(5) as i32 - 2);

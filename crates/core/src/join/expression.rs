@@ -1,54 +1,40 @@
 //! Numbers calculated from columns of joined records, and aggregates of them.
 
-use super::selection::{JoinPart, OrderedPart};
+use super::function::{FunctionOf, PairOf};
+use super::scalar::{Number, ScalarField};
+use super::selection::JoinPart;
 use super::tables::{NeverNull, Nullness, OrNull};
-use super::{ComparedValue, JoinExpr};
-use crate::{Column, Comparison, Currency, Field};
+use super::tree::{CalculationOperator, JoinAggregate};
+use super::{CaseOf, JoinExpr};
+use crate::{Column, Currency, Expression, Field};
 use std::marker::PhantomData;
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, Div, Mul, Rem, Sub};
 
-/// How two numbers are calculated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CalculationOperator {
-    /// `+`
-    Plus,
-    /// `-`
-    Minus,
-    /// `*`
-    Times,
-}
-
-/// An aggregate of a join's rows. NULLs are left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum JoinAggregate {
-    /// The number of values.
-    Count,
-    /// The sum; NULL if there is no value.
-    Sum,
-    /// The smallest value; NULL if there is none.
-    Min,
-    /// The largest value; NULL if there is none.
-    Max,
-    /// The average as a float, of money in whole units; NULL if there is no value.
-    Avg,
-}
-
-/// The operator `+` of an [`Calculation`].
+/// The operator `+` of a [`Calculation`].
 #[derive(Clone, Copy, Debug)]
 pub struct Plus;
 
-/// The operator `-` of an [`Calculation`].
+/// The operator `-` of a [`Calculation`].
 #[derive(Clone, Copy, Debug)]
 pub struct Minus;
 
-/// The operator `*` of an [`Calculation`].
+/// The operator `*` of a [`Calculation`].
 #[derive(Clone, Copy, Debug)]
 pub struct Times;
+
+/// The operator `/` of a [`Calculation`].
+#[derive(Clone, Copy, Debug)]
+pub struct Divide;
+
+/// The operator `%` of a [`Calculation`].
+#[derive(Clone, Copy, Debug)]
+pub struct Remainder;
 
 /// Two numbers calculated: `Line::PRICE * Line::QUANTITY`.
 ///
 /// Integers are 64 bits wide: a result beyond them is an error. Money times an integer is money; a float with any number but
-/// money is a float.
+/// money is a float. `/` of integers rounds towards zero, as in Rust, and `/` of money by an integer to four decimals, ties
+/// away from zero; money by money is a float. What is divided by 0 is NULL, so quotients are `Option`s.
 #[derive(Clone, Copy, Debug)]
 pub struct Calculation<A, B, O> {
     left: A,
@@ -56,7 +42,7 @@ pub struct Calculation<A, B, O> {
     operator: PhantomData<O>,
 }
 
-/// An aggregate of an [`Calculation`]: `(Line::PRICE * Line::QUANTITY).sum()`.
+/// An aggregate of a [`Calculation`]: `(Line::PRICE * Line::QUANTITY).sum()`.
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateOf<E, V> {
     function: JoinAggregate,
@@ -64,33 +50,7 @@ pub struct AggregateOf<E, V> {
     value: PhantomData<fn() -> V>,
 }
 
-/// A type of field that can be calculated with.
-pub trait Number: Field {
-    /// `i64`, `f64` or `Currency`.
-    type Base: Field;
-    /// Whether it may be NULL.
-    type Nullness: Nullness;
-}
-
-macro_rules! numbers {
-    ($($t:ty => $base:ty),*) => {$(
-        impl Number for $t {
-            type Base = $base;
-            type Nullness = NeverNull;
-        }
-    )*};
-}
-numbers!(
-    i8 => i64, i16 => i64, i32 => i64, i64 => i64, u8 => i64, u16 => i64, u32 => i64, u64 => i64,
-    f32 => f64, f64 => f64, Currency => Currency
-);
-
-impl<N: Number> Number for Option<N> {
-    type Base = N::Base;
-    type Nullness = OrNull;
-}
-
-/// An operator for two [bases](Number::Base) of numbers.
+/// An operator for two [bases](ScalarField::Base) of numbers.
 #[diagnostic::on_unimplemented(
     message = "`{A}` and `{B}` cannot be calculated by `{Self}`",
     note = "money times an integer is money; money can be added to money"
@@ -98,37 +58,50 @@ impl<N: Number> Number for Option<N> {
 pub trait Calculates<A, B> {
     /// The base of the result.
     type Result: Field;
+    /// Whether the result may be NULL, though no part is.
+    type Nullness: Nullness;
     /// The operator.
     const OPERATOR: CalculationOperator;
 }
 
 macro_rules! calculates {
-    ($operator:ident: $($a:ty, $b:ty => $result:ty);+) => {$(
+    ($operator:ident $nullness:ident: $($a:ty, $b:ty => $result:ty);+) => {$(
         impl Calculates<$a, $b> for $operator {
             type Result = $result;
+            type Nullness = $nullness;
             const OPERATOR: CalculationOperator = CalculationOperator::$operator;
         }
     )+};
 }
-calculates!(Plus: i64, i64 => i64; f64, f64 => f64; f64, i64 => f64; i64, f64 => f64);
-calculates!(Plus: Currency, Currency => Currency);
-calculates!(Minus: i64, i64 => i64; f64, f64 => f64; f64, i64 => f64; i64, f64 => f64);
-calculates!(Minus: Currency, Currency => Currency);
-calculates!(Times: i64, i64 => i64; f64, f64 => f64; f64, i64 => f64; i64, f64 => f64);
-calculates!(Times: Currency, i64 => Currency; i64, Currency => Currency);
+calculates!(Plus NeverNull: i64, i64 => i64; f64, f64 => f64; f64, i64 => f64; i64, f64 => f64);
+calculates!(Plus NeverNull: Currency, Currency => Currency);
+calculates!(Minus NeverNull: i64, i64 => i64; f64, f64 => f64; f64, i64 => f64; i64, f64 => f64);
+calculates!(Minus NeverNull: Currency, Currency => Currency);
+calculates!(Times NeverNull: i64, i64 => i64; f64, f64 => f64; f64, i64 => f64; i64, f64 => f64);
+calculates!(Times NeverNull: Currency, i64 => Currency; i64, Currency => Currency);
+calculates!(Divide OrNull: i64, i64 => i64; f64, f64 => f64; f64, i64 => f64; i64, f64 => f64);
+calculates!(Divide OrNull: Currency, i64 => Currency; Currency, Currency => f64);
+calculates!(Remainder OrNull: i64, i64 => i64);
 
-/// The base of the result of an operator for two parts.
-type ResultOf<O, A, B> = <O as Calculates<A, B>>::Result;
+/// The type of the result of an operator for values of two types.
+type ResultOf<O, A, B> = <NullnessOf<O, A, B> as Nullness>::Of<
+    <O as Calculates<<A as ScalarField>::Base, <B as ScalarField>::Base>>::Result,
+>;
+
+/// The nullness of the result of an operator for values of two types.
+type NullnessOf<O, A, B> = <<<A as ScalarField>::Nullness as Nullness>::With<
+    <B as ScalarField>::Nullness,
+> as Nullness>::With<
+    <O as Calculates<<A as ScalarField>::Base, <B as ScalarField>::Base>>::Nullness,
+>;
 
 impl<L, PA, PB, A, B, O> JoinPart<L, (PA, PB)> for Calculation<A, B, O>
 where
     A: JoinPart<L, PA, Value: Number>,
     B: JoinPart<L, PB, Value: Number>,
-    O: Calculates<<A::Value as Number>::Base, <B::Value as Number>::Base>,
+    O: Calculates<<A::Value as ScalarField>::Base, <B::Value as ScalarField>::Base>,
 {
-    type Value = <<<A::Value as Number>::Nullness as Nullness>::With<
-        <B::Value as Number>::Nullness,
-    > as Nullness>::Of<ResultOf<O, <A::Value as Number>::Base, <B::Value as Number>::Base>>;
+    type Value = ResultOf<O, A::Value, B::Value>;
 
     fn expr(&self) -> JoinExpr {
         JoinExpr::Calculation(O::OPERATOR, Box::new((self.left.expr(), self.right.expr())))
@@ -157,139 +130,75 @@ pub struct SameBase;
 #[derive(Clone, Copy, Debug)]
 pub struct AsFloat;
 
-impl<V: Number> AggregateValue<V> for SameBase {
+/// The aggregate is a number of values.
+#[derive(Clone, Copy, Debug)]
+pub struct CountKind;
+
+impl<V: ScalarField> AggregateValue<V> for SameBase {
     type Value = Option<V::Base>;
+}
+
+impl<V: Field> AggregateValue<V> for CountKind {
+    type Value = i64;
 }
 
 impl<V: Number> AggregateValue<V> for AsFloat {
     type Value = Option<f64>;
 }
 
-/// A number that stands for itself in an [`Calculation`].
-macro_rules! constants {
-    ($($t:ty),*) => {$(
-        impl<L> JoinPart<L, ()> for $t {
-            type Value = Self;
+impl<E, V> AggregateOf<E, V> {
+    pub(super) const fn new(function: JoinAggregate, expr: E) -> Self {
+        Self { function, expr, value: PhantomData }
+    }
+}
 
-            fn expr(&self) -> JoinExpr {
-                let value = self.to_value().map(crate::Value::into_owned).unwrap_or_default();
-                JoinExpr::Value(value, <$t as Field>::TYPE)
+const fn calculation<A, B, O>(left: A, right: B) -> Calculation<A, B, O> {
+    Calculation { left, right, operator: PhantomData }
+}
+
+macro_rules! operator {
+    ($trait:ident $method:ident $operator:ident ($($generic:ident),+) $type:ty) => {
+        impl<$($generic,)+ R> $trait<R> for $type {
+            type Output = Calculation<Self, R, $operator>;
+
+            fn $method(self, right: R) -> Self::Output {
+                calculation(self, right)
             }
         }
-    )*};
+
+        impl<$($generic),+> $trait<$type> for i64 {
+            type Output = Calculation<Self, $type, $operator>;
+
+            fn $method(self, right: $type) -> Self::Output {
+                calculation(self, right)
+            }
+        }
+
+        impl<$($generic),+> $trait<$type> for f64 {
+            type Output = Calculation<Self, $type, $operator>;
+
+            fn $method(self, right: $type) -> Self::Output {
+                calculation(self, right)
+            }
+        }
+    };
 }
-constants!(i64, f64, Currency);
 
 macro_rules! operators {
     ($(($($generic:ident),+) $type:ty;)+) => {$(
-        impl<$($generic,)+ R> Add<R> for $type {
-            type Output = Calculation<Self, R, Plus>;
-
-            fn add(self, right: R) -> Self::Output {
-                Calculation { left: self, right, operator: PhantomData }
-            }
-        }
-        impl<$($generic,)+ R> Sub<R> for $type {
-            type Output = Calculation<Self, R, Minus>;
-
-            fn sub(self, right: R) -> Self::Output {
-                Calculation { left: self, right, operator: PhantomData }
-            }
-        }
-        impl<$($generic,)+ R> Mul<R> for $type {
-            type Output = Calculation<Self, R, Times>;
-
-            fn mul(self, right: R) -> Self::Output {
-                Calculation { left: self, right, operator: PhantomData }
-            }
-        }
+        operator!(Add add Plus ($($generic),+) $type);
+        operator!(Sub sub Minus ($($generic),+) $type);
+        operator!(Mul mul Times ($($generic),+) $type);
+        operator!(Div div Divide ($($generic),+) $type);
+        operator!(Rem rem Remainder ($($generic),+) $type);
     )+};
 }
 operators! {
     (T, V) Column<T, V>;
-    (A, B, O) Calculation<A, B, O>;
-}
-
-impl<A, B, O> Calculation<A, B, O> {
-    const fn aggregate<V>(self, function: JoinAggregate) -> AggregateOf<Self, V> {
-        AggregateOf { function, expr: self, value: PhantomData }
-    }
-
-    /// The sum, exact for integers and money; `None` if there is no value.
-    #[must_use]
-    pub const fn sum(self) -> AggregateOf<Self, SameBase> {
-        self.aggregate(JoinAggregate::Sum)
-    }
-
-    /// The smallest value; `None` if there is none.
-    #[must_use]
-    pub const fn min(self) -> AggregateOf<Self, SameBase> {
-        self.aggregate(JoinAggregate::Min)
-    }
-
-    /// The largest value; `None` if there is none.
-    #[must_use]
-    pub const fn max(self) -> AggregateOf<Self, SameBase> {
-        self.aggregate(JoinAggregate::Max)
-    }
-
-    /// The average as a float, of money in whole units; `None` if there is no value.
-    #[must_use]
-    pub const fn avg(self) -> AggregateOf<Self, AsFloat> {
-        self.aggregate(JoinAggregate::Avg)
-    }
-}
-
-/// Orders by an expression, and compares it with a value.
-macro_rules! ordered_and_compared {
-    ($(($($generic:ident),+) $type:ty;)+) => {$(
-        impl<$($generic),+> $type {
-            /// Ascending order, NULL first.
-            #[must_use]
-            pub const fn asc(self) -> OrderedPart<Self> {
-                OrderedPart::new(self, false)
-            }
-
-            /// Descending order, NULL last.
-            #[must_use]
-            pub const fn desc(self) -> OrderedPart<Self> {
-                OrderedPart::new(self, true)
-            }
-
-            /// Rows, or groups, in which it equals a value.
-            #[must_use]
-            pub const fn eq<W: Field>(self, value: W) -> ComparedValue<Self, W> {
-                ComparedValue::new(self, Comparison::Equal, value)
-            }
-
-            /// Rows, or groups, in which it is less than a value.
-            #[must_use]
-            pub const fn lt<W: Field>(self, value: W) -> ComparedValue<Self, W> {
-                ComparedValue::new(self, Comparison::Less, value)
-            }
-
-            /// Rows, or groups, in which it is at most a value.
-            #[must_use]
-            pub const fn le<W: Field>(self, value: W) -> ComparedValue<Self, W> {
-                ComparedValue::new(self, Comparison::LessOrEqual, value)
-            }
-
-            /// Rows, or groups, in which it is greater than a value.
-            #[must_use]
-            pub const fn gt<W: Field>(self, value: W) -> ComparedValue<Self, W> {
-                ComparedValue::new(self, Comparison::Greater, value)
-            }
-
-            /// Rows, or groups, in which it is at least a value.
-            #[must_use]
-            pub const fn ge<W: Field>(self, value: W) -> ComparedValue<Self, W> {
-                ComparedValue::new(self, Comparison::GreaterOrEqual, value)
-            }
-        }
-    )+};
-}
-ordered_and_compared! {
+    (T, V) Expression<T, V>;
     (A, B, O) Calculation<A, B, O>;
     (E, V) AggregateOf<E, V>;
-    (T, V) crate::Expression<T, V>;
+    (E, K) FunctionOf<E, K>;
+    (A, B, K) PairOf<A, B, K>;
+    (C, E) CaseOf<C, E>;
 }

@@ -1,12 +1,13 @@
 //! Filters over joined records.
 
+use super::scalar::ScalarField;
 use super::selection::JoinPart;
 use super::tables::JoinsTable;
-use super::{JoinCondition, JoinExpr};
-use crate::{Comparison, Field, Filter, Value};
+use super::tree::{JoinCondition, TextTest};
+use crate::{Comparison, Filter};
 
-/// What the rows or groups of a join must match: a [`Filter`] of one of its records, a compared expression, or
-/// [`AnyOf`] of several.
+/// What the rows or groups of a join must match: a [`Filter`] of one of its records, a compared or tested expression, or
+/// [`AnyOf`], [`AllOf`] and [`not`] of such.
 pub trait JoinFilter<L, P> {
     /// The untyped condition.
     fn into_condition(self) -> JoinCondition;
@@ -18,37 +19,92 @@ impl<L: JoinsTable<T, P>, T, P> JoinFilter<L, P> for Filter<T> {
     }
 }
 
-/// An expression compared with a value: `(Line::PRICE * Line::QUANTITY).sum().gt(limit)`.
-#[derive(Clone, Debug)]
-pub struct ComparedValue<E, V> {
-    expr: E,
+/// Two expressions compared: `(Line::PRICE * Line::QUANTITY).sum().gt(limit)`.
+#[derive(Clone, Copy, Debug)]
+pub struct ExprComparison<A, B> {
+    left: A,
     comparison: Comparison,
-    value: V,
+    right: B,
 }
 
-impl<E, V> ComparedValue<E, V> {
-    pub(super) const fn new(expr: E, comparison: Comparison, value: V) -> Self {
-        Self { expr, comparison, value }
+impl<A, B> ExprComparison<A, B> {
+    pub(super) const fn new(left: A, comparison: Comparison, right: B) -> Self {
+        Self { left, comparison, right }
     }
 }
 
-/// A type whose values can be compared with a `V`: itself, and its `Option`.
-pub trait ComparesWith<V> {}
-
-impl<V> ComparesWith<V> for V {}
-
-impl<V> ComparesWith<V> for Option<V> {}
-
-impl<L, P, E, V> JoinFilter<L, P> for ComparedValue<E, V>
+impl<L, PA, PB, A, B> JoinFilter<L, (PA, PB)> for ExprComparison<A, B>
 where
-    E: JoinPart<L, P, Value: ComparesWith<V>>,
-    V: Field,
+    A: JoinPart<L, PA, Value: ScalarField>,
+    B: JoinPart<L, PB, Value: ScalarField<Base = <A::Value as ScalarField>::Base>>,
 {
     fn into_condition(self) -> JoinCondition {
-        // A value without a stored form equals nothing, as NULL.
-        let value = self.value.to_value().map(Value::into_owned).unwrap_or_default();
-        let value = JoinExpr::Value(value, V::TYPE);
-        JoinCondition::Compare(self.expr.expr(), self.comparison, value)
+        JoinCondition::Compare(self.left.expr(), self.comparison, self.right.expr())
+    }
+}
+
+/// An expression that equals one of some values.
+#[derive(Clone, Debug)]
+pub struct Among<A, B> {
+    expr: A,
+    values: Vec<B>,
+}
+
+impl<A, B> Among<A, B> {
+    pub(super) const fn new(expr: A, values: Vec<B>) -> Self {
+        Self { expr, values }
+    }
+}
+
+impl<L, PA, PB, A, B> JoinFilter<L, (PA, PB)> for Among<A, B>
+where
+    A: JoinPart<L, PA, Value: ScalarField>,
+    B: JoinPart<L, PB, Value: ScalarField<Base = <A::Value as ScalarField>::Base>>,
+{
+    fn into_condition(self) -> JoinCondition {
+        let equal =
+            |value: &B| JoinCondition::Compare(self.expr.expr(), Comparison::Equal, value.expr());
+        JoinCondition::AnyOf(self.values.iter().map(equal).collect())
+    }
+}
+
+/// Whether an expression is NULL.
+#[derive(Clone, Copy, Debug)]
+pub struct NullTest<E> {
+    expr: E,
+    wanted: bool,
+}
+
+impl<E> NullTest<E> {
+    pub(super) const fn new(expr: E, wanted: bool) -> Self {
+        Self { expr, wanted }
+    }
+}
+
+impl<L, P, E: JoinPart<L, P>> JoinFilter<L, P> for NullTest<E> {
+    fn into_condition(self) -> JoinCondition {
+        JoinCondition::IsNull(self.expr.expr(), self.wanted)
+    }
+}
+
+/// A text that is tested: `Customer::NAME.lower().starts_with("a")`.
+#[derive(Clone, Debug)]
+pub struct TextCondition<E> {
+    expr: E,
+    test: TextTest,
+}
+
+impl<E> TextCondition<E> {
+    pub(super) const fn new(expr: E, test: TextTest) -> Self {
+        Self { expr, test }
+    }
+}
+
+impl<L, P, E: JoinPart<L, P, Value: ScalarField<Base = String>>> JoinFilter<L, P>
+    for TextCondition<E>
+{
+    fn into_condition(self) -> JoinCondition {
+        JoinCondition::Text(self.expr.expr(), self.test)
     }
 }
 
@@ -56,17 +112,40 @@ where
 #[derive(Clone, Debug)]
 pub struct AnyOf<F>(pub F);
 
-macro_rules! any_of {
-    ($($filter:ident $place:ident $index:tt),+) => {
+/// Rows that match all filters of a tuple: for use inside of [`AnyOf`], [`not`] and [`when`](super::when).
+#[derive(Clone, Debug)]
+pub struct AllOf<F>(pub F);
+
+/// A filter that is false: see [`not`].
+#[derive(Clone, Debug)]
+pub struct Negation<F>(F);
+
+/// Rows for which a filter is false. Rows for which it is NULL match neither.
+#[must_use]
+pub const fn not<F>(filter: F) -> Negation<F> {
+    Negation(filter)
+}
+
+impl<L, P, F: JoinFilter<L, P>> JoinFilter<L, P> for Negation<F> {
+    fn into_condition(self) -> JoinCondition {
+        JoinCondition::Not(Box::new(self.0.into_condition()))
+    }
+}
+
+macro_rules! several {
+    ($name:ident: $($filter:ident $place:ident $index:tt),+) => {
         impl<L, $($filter: JoinFilter<L, $place>, $place),+> JoinFilter<L, ($($place,)+)>
-            for AnyOf<($($filter,)+)>
+            for $name<($($filter,)+)>
         {
             fn into_condition(self) -> JoinCondition {
-                JoinCondition::AnyOf(vec![$(self.0.$index.into_condition()),+])
+                JoinCondition::$name(vec![$(self.0.$index.into_condition()),+])
             }
         }
     };
 }
-any_of!(A PA 0, B PB 1);
-any_of!(A PA 0, B PB 1, C PC 2);
-any_of!(A PA 0, B PB 1, C PC 2, D PD 3);
+several!(AnyOf: A PA 0, B PB 1);
+several!(AnyOf: A PA 0, B PB 1, C PC 2);
+several!(AnyOf: A PA 0, B PB 1, C PC 2, D PD 3);
+several!(AllOf: A PA 0, B PB 1);
+several!(AllOf: A PA 0, B PB 1, C PC 2);
+several!(AllOf: A PA 0, B PB 1, C PC 2, D PD 3);

@@ -3,34 +3,51 @@
 //! [`JoinQuery`] is the typed form, which the compiler checks; [`Join`] is the untyped form, which the facade runs.
 
 mod alias;
+mod case;
 mod expression;
 mod filter;
+mod function;
 mod query;
+mod scalar;
 mod selection;
 mod tables;
+mod tree;
 
 pub use alias::Alias;
+pub use case::{CaseBranches, CaseOf, WhenBranch, when};
 pub use expression::{
-    AggregateOf, AggregateValue, AsFloat, Calculates, Calculation, CalculationOperator,
-    JoinAggregate, Minus, Number, Plus, SameBase, Times,
+    AggregateOf, AggregateValue, AsFloat, Calculates, Calculation, CountKind, Divide, Minus, Plus,
+    Remainder, SameBase, Times,
 };
-pub use filter::{AnyOf, ComparedValue, ComparesWith, JoinFilter};
-pub use query::JoinQuery;
+pub use filter::{
+    AllOf, Among, AnyOf, ExprComparison, JoinFilter, Negation, NullTest, TextCondition, not,
+};
+pub use function::{
+    CoalesceKind, ConcatKind, ExpressionMethods, FloatOfNumber, FunctionKind, FunctionOf, Itself,
+    MomentOfMoment, NumberOfMoment, NumberOfText, PairKind, PairOf, TextOfText,
+};
+pub use query::{JoinQuery, from};
+pub use scalar::{Moment, Number, ScalarField};
 pub use selection::{
-    JoinOrderPart, JoinPart, JoinSelection, OrderedPart, PartPlace, RecordPlace, WholeRecord, whole,
+    JoinOrderPart, JoinPart, JoinSelection, NullPlaced, OrderedPart, PartPlace, RecordPlace,
+    WholeRecord, whole,
 };
 pub use tables::{
     FirstTable, InnerJoined, JoinedRecords, JoinedTable, JoinedTables, JoinsTable, LaterTable,
     LeftJoined, NeverNull, Nullness, OrNull,
 };
+pub use tree::{
+    CalculationOperator, JoinAggregate, JoinCondition, JoinExpr, JoinFunction, JoinRewriter,
+    TextTest,
+};
 
-use crate::{Comparison, Condition, Error, ErrorKind, Result, TableSchema, Type, Value};
+use crate::{Comparison, Condition, Error, ErrorKind, Result, TableSchema, Value};
 use std::sync::Arc;
 
 /// A query over the rows of several tables, untyped, with every value in its column's stored form.
 ///
 /// Columns and tables are given by their indexes. The rows are those of the first table, each with its linked rows of the
-/// other tables; they have a complete order, which ends with the keys of all tables, or the groups' columns.
+/// other tables; they have a complete order, which ends with the keys of all tables, or what groups have in common.
 #[derive(Clone, Debug)]
 pub struct Join {
     /// The tables, at least one.
@@ -39,8 +56,8 @@ pub struct Join {
     pub filters: Vec<JoinCondition>,
     /// The columns of the result.
     pub columns: Vec<JoinExpr>,
-    /// The columns to group by. If there are none and another part has an aggregate, all rows form one group.
-    pub group: Vec<JoinColumn>,
+    /// The expressions to group by. If there are none and another part has an aggregate, all rows form one group.
+    pub group: Vec<JoinExpr>,
     /// What groups must match, all of it.
     pub having: Vec<JoinCondition>,
     /// The order.
@@ -82,34 +99,6 @@ pub struct JoinColumn {
     pub column: usize,
 }
 
-/// An expression over the rows of a join.
-#[derive(Clone, Debug, PartialEq)]
-pub enum JoinExpr {
-    /// A column's value.
-    Column(JoinColumn),
-    /// A value of a type, in its stored form.
-    Value(Value<'static>, Type),
-    /// Two numbers calculated; NULL if one of them is NULL.
-    Calculation(CalculationOperator, Box<(JoinExpr, JoinExpr)>),
-    /// An aggregate over the values of an expression that are not NULL.
-    Aggregate(JoinAggregate, Box<JoinExpr>),
-}
-
-/// A condition over the rows or groups of a join, with three-valued logic.
-#[derive(Clone, Debug, PartialEq)]
-pub enum JoinCondition {
-    /// A condition over the rows of the table at an index.
-    Row(usize, Condition),
-    /// Compares two expressions.
-    Compare(JoinExpr, Comparison, JoinExpr),
-    /// Whether an expression is NULL, or with `false` is not NULL.
-    IsNull(JoinExpr, bool),
-    /// At least one is true.
-    AnyOf(Vec<JoinCondition>),
-    /// All are true.
-    AllOf(Vec<JoinCondition>),
-}
-
 /// An expression to sort by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinOrder {
@@ -117,114 +106,8 @@ pub struct JoinOrder {
     pub expr: JoinExpr,
     /// Whether the largest value comes first.
     pub descending: bool,
-}
-
-impl JoinExpr {
-    /// Whether it has an aggregate.
-    #[must_use]
-    pub fn is_aggregate(&self) -> bool {
-        match self {
-            Self::Column(_) | Self::Value(..) => false,
-            Self::Calculation(_, parts) => parts.0.is_aggregate() || parts.1.is_aggregate(),
-            Self::Aggregate(..) => true,
-        }
-    }
-
-    /// The type of its values.
-    #[must_use]
-    pub fn ty(&self, join: &Join) -> Type {
-        let number = |ty: Type| match ty {
-            Type::F32 | Type::F64 => Type::F64,
-            exact @ (Type::Currency | Type::Any) => exact,
-            _ => Type::I64,
-        };
-        match self {
-            Self::Column(column) => join.column(*column).map_or(Type::Any, |column| column.ty),
-            Self::Value(_, ty) => *ty,
-            Self::Calculation(_, parts) => {
-                match (number(parts.0.ty(join)), number(parts.1.ty(join))) {
-                    (Type::F64, _) | (_, Type::F64) => Type::F64,
-                    (Type::Currency, _) | (_, Type::Currency) => Type::Currency,
-                    (ty, _) => ty,
-                }
-            }
-            Self::Aggregate(function, expr) => match function {
-                JoinAggregate::Count => Type::I64,
-                JoinAggregate::Avg => Type::F64,
-                JoinAggregate::Sum => number(expr.ty(join)),
-                JoinAggregate::Min | JoinAggregate::Max => expr.ty(join),
-            },
-        }
-    }
-
-    /// Calls `each` with the columns outside of aggregates.
-    fn for_each_plain_column(&self, each: &mut impl FnMut(JoinColumn)) {
-        match self {
-            Self::Column(column) => each(*column),
-            Self::Calculation(_, parts) => {
-                parts.0.for_each_plain_column(each);
-                parts.1.for_each_plain_column(each);
-            }
-            Self::Value(..) | Self::Aggregate(..) => {}
-        }
-    }
-
-    /// Calls `each` with all columns that it reads.
-    pub fn for_each_column(&self, each: &mut dyn FnMut(JoinColumn)) {
-        match self {
-            Self::Column(column) => each(*column),
-            Self::Value(..) => {}
-            Self::Calculation(_, parts) => {
-                parts.0.for_each_column(each);
-                parts.1.for_each_column(each);
-            }
-            Self::Aggregate(_, expr) => expr.for_each_column(each),
-        }
-    }
-}
-
-impl JoinCondition {
-    fn is_aggregate(&self) -> bool {
-        match self {
-            Self::Row(..) => false,
-            Self::Compare(left, _, right) => left.is_aggregate() || right.is_aggregate(),
-            Self::IsNull(expr, _) => expr.is_aggregate(),
-            Self::AnyOf(parts) | Self::AllOf(parts) => parts.iter().any(Self::is_aggregate),
-        }
-    }
-
-    /// The condition with values in their columns' stored form.
-    fn resolve(self, tables: &[JoinTable]) -> Result<Self> {
-        let each = |parts: Vec<Self>| {
-            parts.into_iter().map(|part| part.resolve(tables)).collect::<Result<_>>()
-        };
-        Ok(match self {
-            Self::Row(table, condition) => match tables.get(table) {
-                Some(JoinTable { table: schema, .. }) => {
-                    Self::Row(table, condition.resolve(schema)?)
-                }
-                None => Self::Row(table, condition),
-            },
-            other @ (Self::Compare(..) | Self::IsNull(..)) => other,
-            Self::AnyOf(parts) => Self::AnyOf(each(parts)?),
-            Self::AllOf(parts) => Self::AllOf(each(parts)?),
-        })
-    }
-
-    /// Calls `each` with the columns outside of aggregates.
-    fn for_each_plain_column(&self, each: &mut impl FnMut(JoinColumn)) {
-        match self {
-            Self::Row(..) => {}
-            Self::Compare(left, _, right) => {
-                left.for_each_plain_column(each);
-                right.for_each_plain_column(each);
-            }
-            Self::IsNull(expr, _) => expr.for_each_plain_column(each),
-            Self::AnyOf(parts) | Self::AllOf(parts) => {
-                parts.iter().for_each(|part| part.for_each_plain_column(each));
-            }
-        }
-    }
+    /// Whether NULL comes before all values. By itself it is the smallest one.
+    pub nulls_first: bool,
 }
 
 impl Join {
@@ -265,21 +148,24 @@ impl Join {
             });
         }
         if let Some(condition) = condition {
-            self.filters.push(condition.resolve(&self.tables)?);
+            let resolved =
+                condition.rewrite(&mut Resolver { tables: &self.tables, listed: None })?;
+            self.filters.push(resolved);
         }
         Ok(self)
     }
 
-    /// The condition that an expression's value comes after another one: NULL is the smallest value.
+    /// The condition that an expression's value comes after another one.
     fn later_value(&self, step: &JoinOrder, value: &Value<'static>) -> JoinCondition {
         let is_null = |wanted| JoinCondition::IsNull(step.expr.clone(), wanted);
-        match (value, step.descending) {
-            (Value::Null, false) => is_null(false),
-            (Value::Null, true) => JoinCondition::AnyOf(Vec::new()),
-            (value, false) => self.compared(&step.expr, Comparison::Greater, value),
-            (value, true) => {
-                let less = self.compared(&step.expr, Comparison::Less, value);
-                JoinCondition::AnyOf(vec![less, is_null(true)])
+        let after = if step.descending { Comparison::Less } else { Comparison::Greater };
+        match (value, step.nulls_first) {
+            (Value::Null, true) => is_null(false),
+            (Value::Null, false) => JoinCondition::AnyOf(Vec::new()),
+            (value, true) => self.compared(&step.expr, after, value),
+            (value, false) => {
+                let later = self.compared(&step.expr, after, value);
+                JoinCondition::AnyOf(vec![later, is_null(true)])
             }
         }
     }
@@ -304,21 +190,32 @@ impl Join {
         }
     }
 
-    /// The query with values in their columns' stored form, and a complete order. Columns that depend on the columns of the
-    /// group, since the group has the key of their table, are added to the group.
+    /// The query with values in their columns' stored form, and a complete order. Its columns and conditions are over
+    /// `listed` tables. Columns that depend on the columns of the group, since the group has the key of their table, are
+    /// added to the group. `distinct` rows are groups of all that is selected.
     ///
     /// # Errors
     /// `Schema` if a column is neither grouped by nor aggregated; `Mismatch` for a value of the wrong type.
-    pub(crate) fn resolve(mut self) -> Result<Self> {
-        let filters = std::mem::take(&mut self.filters);
-        for filter in filters {
-            let filter = filter.resolve(&self.tables)?;
-            if filter.is_aggregate() {
-                self.having.push(filter);
-            } else {
-                self.filters.push(filter);
-            }
+    pub(crate) fn resolve(mut self, listed: &[usize], distinct: bool) -> Result<Self> {
+        let tables = std::mem::take(&mut self.tables);
+        let mut resolver = Resolver { tables: &tables, listed: Some(listed) };
+        for filter in std::mem::take(&mut self.filters) {
+            let filter = filter.rewrite(&mut resolver)?;
+            let kept = if filter.is_aggregate() { &mut self.having } else { &mut self.filters };
+            kept.push(filter);
         }
+        let mut rewrite = |exprs: &mut Vec<JoinExpr>| {
+            let rewritten = exprs.drain(..).map(|expr| expr.rewrite(&mut resolver));
+            *exprs = rewritten.collect::<Result<_>>()?;
+            Ok::<_, Error>(())
+        };
+        rewrite(&mut self.columns)?;
+        rewrite(&mut self.group)?;
+        for step in std::mem::take(&mut self.order) {
+            let expr = step.expr.rewrite(&mut resolver)?;
+            self.order.push(JoinOrder { expr, ..step });
+        }
+        self.tables = tables;
         for JoinTable { table, link } in &mut self.tables {
             if let Some(link) = link
                 && let Some(condition) = link.condition.take()
@@ -326,40 +223,73 @@ impl Join {
                 link.condition = Some(condition.resolve(table)?);
             }
         }
+        if distinct {
+            self.group_by_columns()?;
+        }
         let is_grouped = self.is_grouped();
         if is_grouped {
             self.complete_group()?;
         }
-        let mut order = |column: JoinColumn| {
-            let expr = JoinExpr::Column(column);
+        self.complete_order(is_grouped);
+        Ok(self)
+    }
+
+    /// Makes groups of equal rows.
+    fn group_by_columns(&mut self) -> Result<()> {
+        if self.is_grouped() {
+            let message = "`distinct` is for rows, and groups are distinct: select what they are \
+                           grouped by";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        for expr in &self.columns {
+            let is_value = matches!(expr, JoinExpr::Value(..));
+            if !is_value && !self.group.contains(expr) {
+                self.group.push(expr.clone());
+            }
+        }
+        if self.group.is_empty() {
+            let message = "a distinct query selects at least one column";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        Ok(())
+    }
+
+    fn complete_order(&mut self, is_grouped: bool) {
+        let mut order = |expr: JoinExpr| {
             if self.order.iter().all(|step| step.expr != expr) {
-                self.order.push(JoinOrder { expr, descending: false });
+                self.order.push(JoinOrder { expr, descending: false, nulls_first: true });
             }
         };
-        if !is_grouped {
-            for (table, JoinTable { table: schema, .. }) in self.tables.iter().enumerate() {
-                schema.key().iter().for_each(|&column| order(JoinColumn { table, column }));
-            }
-        } else {
-            self.group.iter().for_each(|&column| order(column));
+        if is_grouped {
+            return self.group.iter().for_each(|expr| order(expr.clone()));
         }
-        Ok(self)
+        for (table, JoinTable { table: schema, .. }) in self.tables.iter().enumerate() {
+            let column = |&column: &usize| JoinExpr::Column(JoinColumn { table, column });
+            schema.key().iter().map(column).for_each(&mut order);
+        }
     }
 
     /// Adds to the group what depends on it.
     fn complete_group(&mut self) -> Result<()> {
         let mut used = Vec::new();
-        let mut each = |column| used.push(column);
-        self.columns.iter().for_each(|expr| expr.for_each_plain_column(&mut each));
-        self.order.iter().for_each(|step| step.expr.for_each_plain_column(&mut each));
-        self.having.iter().for_each(|part| part.for_each_plain_column(&mut each));
+        let mut each = |part: &JoinExpr| {
+            if let JoinExpr::Column(column) = part {
+                used.push(*column);
+            }
+        };
+        let order = self.order.iter().map(|step| &step.expr);
+        for expr in self.columns.iter().chain(order) {
+            expr.for_each_plain_part(&self.group, &mut each);
+        }
+        self.having.iter().for_each(|part| part.for_each_plain_part(&self.group, &mut each));
         for column in used {
-            if self.group.contains(&column) {
+            if self.group.contains(&JoinExpr::Column(column)) {
                 continue;
             }
             let Some(JoinTable { table, .. }) = self.tables.get(column.table) else { continue };
             let is_grouped = |&key: &usize| {
-                self.group.contains(&JoinColumn { table: column.table, column: key })
+                let key = JoinColumn { table: column.table, column: key };
+                self.group.contains(&JoinExpr::Column(key))
             };
             if table.key().is_empty() || !table.key().iter().all(is_grouped) {
                 let name = table.columns().get(column.column).map_or("", |column| &column.name);
@@ -369,8 +299,38 @@ impl Join {
                     Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned());
                 return Err(error.in_column(name.to_owned()));
             }
-            self.group.push(column);
+            self.group.push(JoinExpr::Column(column));
         }
         Ok(())
+    }
+}
+
+/// Puts values into their columns' stored form, and the indexes of tables in place of those in a list.
+struct Resolver<'t> {
+    tables: &'t [JoinTable],
+    listed: Option<&'t [usize]>,
+}
+
+impl Resolver<'_> {
+    fn index(&self, table: usize) -> usize {
+        match self.listed {
+            Some(listed) => listed.get(table).copied().unwrap_or(usize::MAX),
+            None => table,
+        }
+    }
+}
+
+impl JoinRewriter for Resolver<'_> {
+    fn column(&mut self, column: JoinColumn) -> JoinColumn {
+        JoinColumn { table: self.index(column.table), ..column }
+    }
+
+    fn row(&mut self, table: usize, condition: Condition) -> Result<JoinCondition> {
+        let table = self.index(table);
+        let resolved = match self.tables.get(table) {
+            Some(JoinTable { table: schema, .. }) => condition.resolve(schema)?,
+            None => condition,
+        };
+        Ok(JoinCondition::Row(table, resolved))
     }
 }

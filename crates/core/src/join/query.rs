@@ -1,11 +1,11 @@
 //! The typed form of a join.
 
 use super::filter::JoinFilter;
-use super::selection::{JoinOrderPart, JoinSelection};
+use super::selection::{JoinOrderPart, JoinPart, JoinSelection};
 use super::tables::{InnerJoined, JoinedRecords, JoinsTable, LeftJoined};
 use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder, JoinTable};
 use crate::{
-    Column, Condition, Error, ErrorKind, Filter, Order, Query, Record, RecordRelation, Result, Row,
+    Condition, Error, ErrorKind, Filter, Order, Query, Record, RecordRelation, Result, Row,
     TableSchema,
 };
 use std::marker::PhantomData;
@@ -39,6 +39,7 @@ struct JoinParts {
     join: Join,
     /// The index in `join.tables` of each table in the list.
     listed: Vec<usize>,
+    distinct: bool,
     /// Whether it began with a query of the records after a key.
     is_after: bool,
     is_locking: bool,
@@ -58,7 +59,47 @@ impl<L, R> Clone for JoinQuery<L, R> {
 /// A join of the list `L` with one more table, whose rows are tuples of records.
 type JoinedQuery<J, L> = JoinQuery<(J, L), <(J, L) as JoinedRecords>::Row>;
 
+/// A query of the records of one type by [expressions](super::ExpressionMethods): the beginning of filters, orders, groups and
+/// selections that a [`Query`] has not. `Db::list` of the facade runs it.
+///
+/// ```
+/// # use bobak_core::{Column, Query, Record, join::{from, ExpressionMethods}};
+/// # fn example<Line: Record>(price: Column<Line, i64>, quantity: Column<Line, i64>) {
+/// let large = from::<Line>().and((price * quantity).gt(1_000)).order_by((price * quantity).desc());
+/// # }
+/// ```
+#[must_use]
+pub fn from<T: Record>() -> JoinQuery<OneTable<T>, T> {
+    JoinQuery::from_query(Query::all())
+}
+
+/// The list of tables of a query of one record.
+type OneTable<T> = (InnerJoined<T>, ());
+
+impl<T: Record> From<Query<T>> for JoinQuery<OneTable<T>, T> {
+    fn from(query: Query<T>) -> Self {
+        Self::from_query(query)
+    }
+}
+
 impl<T: Record> Query<T> {
+    /// Selects columns, aggregates and other [expressions](super::ExpressionMethods): one, or a tuple of up to eight.
+    /// `Db::list` of the facade runs the query.
+    ///
+    /// ```
+    /// # use bobak_core::{Column, Query, Record, join::ExpressionMethods};
+    /// # fn example<Line: Record>(price: Column<Line, i64>, quantity: Column<Line, i64>) {
+    /// let query = Query::<Line>::filter(quantity.gt(0)).select((price * quantity).sum());
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn select<S: JoinSelection<OneTable<T>, P>, P>(
+        self,
+        selection: S,
+    ) -> JoinQuery<OneTable<T>, S::Row> {
+        JoinQuery::from_query(self).select(selection)
+    }
+
     /// Adds the records that each record is related to: a row for each of them. Records without a related one are left out.
     ///
     /// ```
@@ -101,6 +142,7 @@ impl<T: Record> JoinQuery<(InnerJoined<T>, ()), T> {
         let step = |Order { column: index, descending }: Order| JoinOrder {
             expr: JoinExpr::Column(column(index)),
             descending,
+            nulls_first: !descending,
         };
         let parts = query.into_parts();
         let parts = JoinParts {
@@ -112,13 +154,14 @@ impl<T: Record> JoinQuery<(InnerJoined<T>, ()), T> {
                     .into_iter()
                     .collect(),
                 columns: Vec::new(),
-                group: parts.group.into_iter().map(column).collect(),
+                group: parts.group.into_iter().map(column).map(JoinExpr::Column).collect(),
                 having: Vec::new(),
                 order: parts.order.into_iter().map(step).collect(),
                 limit: parts.limit,
                 offset: parts.offset,
             },
             listed: vec![0],
+            distinct: false,
             is_after: parts.is_after,
             is_locking: parts.is_locking,
         };
@@ -192,28 +235,29 @@ impl<L, R> JoinQuery<L, R> {
     /// Adds a filter that rows must match too. One with an aggregate is about groups.
     #[must_use]
     pub fn and<F: JoinFilter<L, P>, P>(mut self, filter: F) -> Self {
-        let filter = self.parts.listed_condition(filter.into_condition());
-        self.parts.join.filters.push(filter);
+        self.parts.join.filters.push(filter.into_condition());
         self
     }
 
     /// Sorts by a column or an expression, after the previous ones.
     #[must_use]
     pub fn order_by<O: JoinOrderPart<L, P>, P>(mut self, order: O) -> Self {
-        let JoinOrder { expr, descending } = order.order();
-        let expr = self.parts.listed_expr(expr);
-        self.parts.join.order.push(JoinOrder { expr, descending });
+        self.parts.join.order.push(order.order());
         self
     }
 
-    /// Groups by a column, in addition to previous ones. With the key of a record, its other columns can be selected, too.
+    /// Groups by a column or another expression, in addition to previous ones. With the key of a record, its other columns can
+    /// be selected, too.
     #[must_use]
-    pub fn group_by<T, V, P>(mut self, column: Column<T, V>) -> Self
-    where
-        L: JoinsTable<T, P>,
-    {
-        let table = self.parts.index(L::INDEX);
-        self.parts.join.group.push(JoinColumn { table, column: column.index() });
+    pub fn group_by<G: JoinPart<L, P>, P>(mut self, part: G) -> Self {
+        self.parts.join.group.push(part.expr());
+        self
+    }
+
+    /// Leaves out rows that are equal to others in all that is selected. Such a query can be sorted only by what it selects.
+    #[must_use]
+    pub const fn distinct(mut self) -> Self {
+        self.parts.distinct = true;
         self
     }
 
@@ -278,8 +322,7 @@ impl<L, R> JoinQuery<L, R> {
                 columns.extend((0..count).map(column));
             }
         }
-        let columns = columns.into_iter().map(|expr| parts.listed_expr(expr)).collect();
-        Join { columns, ..parts.join }.resolve()
+        Join { columns, ..parts.join }.resolve(&parts.listed, parts.distinct)
     }
 }
 
@@ -287,45 +330,5 @@ impl JoinParts {
     /// The index of a listed table in the join.
     fn index(&self, listed: usize) -> usize {
         self.listed.get(listed).copied().unwrap_or(usize::MAX)
-    }
-
-    /// An expression over listed tables as one over the tables of the join.
-    fn listed_expr(&self, expr: JoinExpr) -> JoinExpr {
-        match expr {
-            JoinExpr::Column(JoinColumn { table, column }) => {
-                JoinExpr::Column(JoinColumn { table: self.index(table), column })
-            }
-            value @ JoinExpr::Value(..) => value,
-            JoinExpr::Calculation(operator, parts) => {
-                let (left, right) = *parts;
-                let parts = (self.listed_expr(left), self.listed_expr(right));
-                JoinExpr::Calculation(operator, Box::new(parts))
-            }
-            JoinExpr::Aggregate(function, expr) => {
-                JoinExpr::Aggregate(function, Box::new(self.listed_expr(*expr)))
-            }
-        }
-    }
-
-    fn listed_condition(&self, condition: JoinCondition) -> JoinCondition {
-        match condition {
-            JoinCondition::Row(table, condition) => {
-                JoinCondition::Row(self.index(table), condition)
-            }
-            JoinCondition::Compare(left, comparison, right) => {
-                JoinCondition::Compare(self.listed_expr(left), comparison, self.listed_expr(right))
-            }
-            JoinCondition::IsNull(expr, wanted) => {
-                JoinCondition::IsNull(self.listed_expr(expr), wanted)
-            }
-            JoinCondition::AnyOf(parts) => {
-                let parts = parts.into_iter().map(|part| self.listed_condition(part));
-                JoinCondition::AnyOf(parts.collect())
-            }
-            JoinCondition::AllOf(parts) => {
-                let parts = parts.into_iter().map(|part| self.listed_condition(part));
-                JoinCondition::AllOf(parts.collect())
-            }
-        }
     }
 }

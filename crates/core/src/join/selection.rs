@@ -2,7 +2,7 @@
 
 use super::tables::{JoinedTable, JoinsTable, Nullness, RowPart, width};
 use super::{JoinAggregate, JoinColumn, JoinExpr, JoinOrder};
-use crate::{Column, Expr, Expression, Field, OrderBy, Record, Result, Row};
+use crate::{Column, Expr, Expression, Field, Order, OrderBy, Record, Result, Row};
 use std::marker::PhantomData;
 
 /// An expression over joined records, with one value: a column, an aggregate, or numbers calculated from such. `P` is its
@@ -153,14 +153,48 @@ pub trait JoinOrderPart<L, P> {
 
 impl<L: JoinsTable<T, P>, T, P> JoinOrderPart<L, P> for OrderBy<T> {
     fn order(&self) -> JoinOrder {
-        let order = self.untyped();
-        let expr = JoinExpr::Column(JoinColumn { table: L::INDEX, column: order.column });
-        JoinOrder { expr, descending: order.descending }
+        let Order { column, descending } = self.untyped();
+        let expr = JoinExpr::Column(JoinColumn { table: L::INDEX, column });
+        JoinOrder { expr, descending, nulls_first: !descending }
     }
 }
 
 impl<L, P, E: JoinPart<L, P>> JoinOrderPart<L, P> for OrderedPart<E> {
     fn order(&self) -> JoinOrder {
-        JoinOrder { expr: self.expr.expr(), descending: self.descending }
+        let descending = self.descending;
+        JoinOrder { expr: self.expr.expr(), descending, nulls_first: !descending }
     }
 }
+
+/// An order in which NULL has another place: see [`OrderBy::nulls_last`].
+#[derive(Clone, Copy, Debug)]
+pub struct NullPlaced<O> {
+    order: O,
+    nulls_first: bool,
+}
+
+impl<L, P, O: JoinOrderPart<L, P>> JoinOrderPart<L, P> for NullPlaced<O> {
+    fn order(&self) -> JoinOrder {
+        JoinOrder { nulls_first: self.nulls_first, ..self.order.order() }
+    }
+}
+
+macro_rules! place_nulls {
+    ($generic:ident, $type:ty) => {
+        impl<$generic> $type {
+            /// The order with NULL before all values: for joins and other queries of expressions.
+            #[must_use]
+            pub const fn nulls_first(self) -> NullPlaced<Self> {
+                NullPlaced { order: self, nulls_first: true }
+            }
+
+            /// The order with NULL after all values: for joins and other queries of expressions.
+            #[must_use]
+            pub const fn nulls_last(self) -> NullPlaced<Self> {
+                NullPlaced { order: self, nulls_first: false }
+            }
+        }
+    };
+}
+place_nulls!(T, OrderBy<T>);
+place_nulls!(E, OrderedPart<E>);

@@ -2,12 +2,14 @@
 
 mod currency;
 mod currency_operators;
+mod date_part;
 mod json;
 mod sql_literal;
 mod time;
 mod uuid;
 
 pub use self::currency::Currency;
+pub use self::date_part::{DatePart, DateUnit};
 pub use self::json::{Json, is_json};
 pub use self::sql_literal::stored_literal;
 pub use self::uuid::Uuid;

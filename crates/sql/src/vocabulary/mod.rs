@@ -10,6 +10,7 @@ mod json_path;
 mod moment;
 
 use self::call::{Brackets, Call};
+pub(crate) use self::moment::{part_words, unit_start};
 use crate::Dialect;
 use crate::literal::push_literal;
 use bobak_core::sql_token::{SqlToken, SqlTokenKind, SqlTokenizer};

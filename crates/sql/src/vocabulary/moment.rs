@@ -6,6 +6,7 @@ use super::{Translator, unsupported};
 use crate::Dialect;
 use crate::literal::push_literal;
 use bobak_core::{Date, DateTime, Field, Result, Time, Type, stored_literal};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The parts of a date or time, all of them whole numbers, and MariaDB's call for each of them.
@@ -28,6 +29,41 @@ const PARTS: [(&str, &str, &str); 13] = [
         ") / 1000000) AS SIGNED)",
     ),
 ];
+
+/// The text before and after a date or time that a server keeps, for a part of it.
+pub(crate) fn part_words(dialect: Dialect, part: &str) -> (Cow<'static, str>, &'static str) {
+    if dialect == Dialect::Postgres {
+        return (format!("CAST(floor(date_part('{part}', ").into(), ")) AS bigint)");
+    }
+    let known = PARTS.iter().find(|(name, ..)| *name == part);
+    known.map_or(("".into(), ""), |(_, before, after)| ((*before).into(), after))
+}
+
+/// The start of a unit of a date or time that a server keeps, as the integer that Bobak stores.
+pub(crate) fn unit_start(dialect: Dialect, unit: &str, moment: &str, ty: Type) -> String {
+    let start = match dialect {
+        Dialect::Postgres if ty == Type::Date => {
+            format!("date_trunc('{unit}', ({moment})::timestamp)")
+        }
+        Dialect::Postgres => format!("date_trunc('{unit}', {moment})"),
+        _ => mysql_start(unit, moment),
+    };
+    match (dialect, ty) {
+        (Dialect::Postgres, Type::Date) => format!("({start}::date - date '1970-01-01')::int8"),
+        (Dialect::Postgres, _) => format!("(extract(epoch FROM {start}) * 1000000)::int8"),
+        (_, Type::Date) => format!("CAST(DATEDIFF({start}, DATE'1970-01-01') AS SIGNED)"),
+        _ => format!("TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', {start})"),
+    }
+}
+
+/// MariaDB's start of a unit. The first day of the calendar is a Monday.
+fn mysql_start(unit: &str, moment: &str) -> String {
+    let unit = unit.to_ascii_uppercase();
+    format!(
+        "(TIMESTAMP'0001-01-01 00:00:00' + INTERVAL \
+         TIMESTAMPDIFF({unit}, TIMESTAMP'0001-01-01 00:00:00', {moment}) {unit})"
+    )
+}
 
 /// The units to which a moment is truncated.
 const UNITS: [&str; 8] = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"];
@@ -102,15 +138,7 @@ impl Translator<'_> {
                 let moment = self.moment(moment, depth)?;
                 Ok(Some(format!("date_trunc('{name}', {moment})")))
             }
-            (Some(name), _) => {
-                let name = name.to_ascii_uppercase();
-                let moment = self.moment(moment, depth)?;
-                // The first day of the calendar is a Monday.
-                Ok(Some(format!(
-                    "(TIMESTAMP'0001-01-01 00:00:00' + INTERVAL \
-                     TIMESTAMPDIFF({name}, TIMESTAMP'0001-01-01 00:00:00', {moment}) {name})"
-                )))
-            }
+            (Some(name), _) => Ok(Some(mysql_start(name, &self.moment(moment, depth)?))),
             (None, Dialect::Postgres) => Ok(None),
             (None, _) => {
                 let units = UNITS.join(", ");

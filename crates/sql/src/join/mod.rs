@@ -1,11 +1,15 @@
 //! Joins as one statement.
 
+mod function;
+mod number;
+mod text;
+
 use crate::Dialect;
-use crate::condition::{operator, push_condition, push_stored};
+use crate::condition::{operator, push_condition};
 use crate::select::{looks_differ, push_limit};
 use crate::writer::{Statement, Writer};
 use bobak_core::join::{
-    CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinOrder,
+    JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinFunction, JoinOrder,
 };
 use bobak_core::{
     Collation, ColumnSchema, Comparison, Currency, Join, Storage, TableSchema, Type, Value,
@@ -15,11 +19,18 @@ use bobak_core::{
 /// A join: its rows have the values of `join.columns`, in their order. All tables belong to the engine.
 ///
 /// `None` if an expression would have another value in this dialect than in Bobak: sums and averages of floats, floats
-/// that a server calculates, groups of texts that are equal but look different, links between columns of different types.
+/// that a server calculates, groups of texts that are equal but look different, links between columns of different types,
+/// money divided by a number on servers.
 /// The caller then joins the rows itself.
 #[must_use]
 pub fn join<'a>(dialect: Dialect, join: &'a Join) -> Option<Statement<'a>> {
-    let mut writer = JoinWriter { writer: Writer::new(dialect), join, is_supported: true };
+    // Servers find an expression of the group in other parts only if it looks the same there, without parameters.
+    let is_column = |expr: &JoinExpr| matches!(expr, JoinExpr::Column(_));
+    let inline = !join.group.iter().all(is_column);
+    let mut writer = Writer::new(dialect);
+    writer.inline = inline;
+    let of_rows = !join.is_grouped();
+    let mut writer = JoinWriter { writer, join, of_rows, is_supported: true };
     writer.push();
     writer.is_supported.then(|| writer.writer.finish())
 }
@@ -27,6 +38,8 @@ pub fn join<'a>(dialect: Dialect, join: &'a Join) -> Option<Statement<'a>> {
 struct JoinWriter<'a> {
     writer: Writer<'a>,
     join: &'a Join,
+    /// Whether what is written is calculated from a row, and not from a group.
+    of_rows: bool,
     is_supported: bool,
 }
 
@@ -36,12 +49,14 @@ impl<'a> JoinWriter<'a> {
         self.raw("SELECT ");
         self.list(", ", &join.columns, Self::push_selected);
         self.push_tables();
-        self.push_conditions(" WHERE ", &join.filters, true);
-        if !join.group.is_empty() {
-            self.raw(" GROUP BY ");
-            self.list(", ", &join.group, |writer, column| writer.push_group(*column));
-        }
-        self.push_conditions(" HAVING ", &join.having, false);
+        self.of_rows(true, |writer| {
+            writer.push_conditions(" WHERE ", &join.filters);
+            if !join.group.is_empty() {
+                writer.raw(" GROUP BY ");
+                writer.list(", ", &join.group, Self::push_group);
+            }
+        });
+        self.push_conditions(" HAVING ", &join.having);
         if !join.order.is_empty() {
             self.raw(" ORDER BY ");
             self.list(", ", &join.order, Self::push_order);
@@ -74,6 +89,14 @@ impl<'a> JoinWriter<'a> {
             }
             push(self, item);
         }
+    }
+
+    /// Writes something that is calculated from a row, or from what all rows of a group have in common.
+    fn of_rows(&mut self, of_rows: bool, push: impl FnOnce(&mut Self)) {
+        let outer = self.of_rows;
+        self.of_rows |= of_rows;
+        push(self);
+        self.of_rows = outer;
     }
 
     /// Writes something about one table, with its alias before the names of its columns.
@@ -129,19 +152,19 @@ impl<'a> JoinWriter<'a> {
         }
     }
 
-    fn push_conditions(&mut self, word: &str, conditions: &'a [JoinCondition], of_rows: bool) {
+    fn push_conditions(&mut self, word: &str, conditions: &'a [JoinCondition]) {
         if conditions.is_empty() {
             return;
         }
         self.raw(word);
-        self.push_parts(conditions, true, of_rows);
+        self.push_parts(conditions, true);
     }
 
     /// A condition over rows, or over groups.
-    fn push_condition(&mut self, condition: &'a JoinCondition, of_rows: bool) {
+    fn push_condition(&mut self, condition: &'a JoinCondition) {
         match condition {
             JoinCondition::Row(table, condition) => {
-                self.require(of_rows);
+                self.require(self.of_rows);
                 self.in_table(*table, |writer, table| push_condition(writer, table, condition));
             }
             JoinCondition::Compare(left, comparison, right) => {
@@ -151,26 +174,34 @@ impl<'a> JoinWriter<'a> {
                 self.push_selected(expr);
                 self.raw(if *wanted { " IS NULL" } else { " IS NOT NULL" });
             }
-            JoinCondition::AnyOf(parts) => self.push_parts(parts, false, of_rows),
-            JoinCondition::AllOf(parts) => self.push_parts(parts, true, of_rows),
+            JoinCondition::Text(expr, test) => self.push_text_test(expr, test),
+            JoinCondition::AnyOf(parts) => self.push_parts(parts, false),
+            JoinCondition::AllOf(parts) => self.push_parts(parts, true),
+            JoinCondition::Not(part) => {
+                self.raw("NOT (");
+                self.push_condition(part);
+                self.raw(")");
+            }
         }
     }
 
-    fn push_parts(&mut self, parts: &'a [JoinCondition], all: bool, of_rows: bool) {
+    fn push_parts(&mut self, parts: &'a [JoinCondition], all: bool) {
         if parts.is_empty() {
             return self.raw(self.dialect().truth(all));
         }
         self.list(if all { " AND " } else { " OR " }, parts, |writer, part| {
             writer.raw("(");
-            writer.push_condition(part, of_rows);
+            writer.push_condition(part);
             writer.raw(")");
         });
     }
 
     fn push_comparison(&mut self, left: &'a JoinExpr, comparison: Comparison, right: &'a JoinExpr) {
         let (Some(a), Some(b)) = (self.storage(left), self.storage(right)) else {
-            // NULL, which no row matches.
-            return self.raw(self.dialect().truth(false));
+            // NULL, which no row matches, and whose opposite no row matches either.
+            let unknown =
+                if self.dialect() == Dialect::Postgres { "NULL::boolean" } else { "NULL" };
+            return self.raw(unknown);
         };
         let are_numbers = |a| matches!(a, Storage::Int | Storage::Float);
         let is_sqlite = self.dialect() == Dialect::Sqlite;
@@ -180,14 +211,23 @@ impl<'a> JoinWriter<'a> {
         self.push_compared(right);
     }
 
-    fn push_group(&mut self, column: JoinColumn) {
+    fn push_group(&mut self, expr: &'a JoinExpr) {
+        match expr {
+            JoinExpr::Column(column) => self.push_group_column(*column),
+            // To an engine, a number is the place of a column.
+            JoinExpr::Value(..) => self.require(false),
+            _ => self.push_compared(expr),
+        }
+    }
+
+    fn push_group_column(&mut self, column: JoinColumn) {
         let (join, dialect) = (self.join, self.dialect());
         let Some(schema) = self.comparable(column) else { return };
         let Some(table) = join.tables.get(column.table).map(|table| &table.table) else { return };
         // With the table's key in the group, the column has one value in each group.
         let is_key = |&key: &usize| {
             key != column.column
-                && join.group.contains(&JoinColumn { table: column.table, column: key })
+                && join.group.contains(&JoinExpr::Column(JoinColumn { column: key, ..column }))
         };
         let depends = !table.key().is_empty() && table.key().iter().all(is_key);
         let differs = looks_differ(table, column.column);
@@ -211,26 +251,39 @@ impl<'a> JoinWriter<'a> {
         let nullable = match step.expr {
             JoinExpr::Column(column) => {
                 let schema = self.comparable(column);
-                self.in_table(column.table, |writer, table| {
-                    writer.compared(table, column.column);
-                });
                 let joined = self.join.tables.get(column.table);
                 let is_left = joined.is_some_and(|t| t.link.as_ref().is_some_and(|l| l.is_left));
                 is_left || schema.is_none_or(|column| column.nullable)
             }
             // To a server, an order by a value may be one by the number of a column.
             JoinExpr::Value(..) => return self.require(false),
-            _ => {
-                self.push_compared(&step.expr);
-                true
-            }
+            _ => true,
         };
-        self.raw(match (step.descending, self.dialect()) {
-            (false, Dialect::Postgres) if nullable => " NULLS FIRST",
-            (true, Dialect::Postgres) if nullable => " DESC NULLS LAST",
-            (true, _) => " DESC",
-            (false, _) => "",
-        });
+        // SQLite and MariaDB find NULL the smallest value.
+        let is_usual = step.nulls_first != step.descending;
+        if nullable && !is_usual && self.dialect().is_mysql() {
+            self.push_ordered(&step.expr);
+            self.raw(if step.nulls_first { " IS NOT NULL, " } else { " IS NULL, " });
+        }
+        self.push_ordered(&step.expr);
+        self.raw(if step.descending { " DESC" } else { "" });
+        let says_nulls = match self.dialect() {
+            Dialect::Postgres => nullable,
+            Dialect::Sqlite => nullable && !is_usual,
+            Dialect::MariaDb | Dialect::MySql => false,
+        };
+        if says_nulls {
+            self.raw(if step.nulls_first { " NULLS FIRST" } else { " NULLS LAST" });
+        }
+    }
+
+    fn push_ordered(&mut self, expr: &'a JoinExpr) {
+        match expr {
+            JoinExpr::Column(column) => self.in_table(column.table, |writer, table| {
+                writer.compared(table, column.column);
+            }),
+            _ => self.push_compared(expr),
+        }
     }
 
     /// An expression as a column of the result.
@@ -244,11 +297,12 @@ impl<'a> JoinWriter<'a> {
 
     /// An expression as it is compared and sorted: a number in its stored form, or a text by its bytes.
     fn push_compared(&mut self, expr: &'a JoinExpr) {
-        match self.storage(expr) {
-            Some(Storage::Int | Storage::Float) => self.push_checked(expr),
-            Some(Storage::Text) => self.push_text(expr),
-            _ => self.require(false),
-        }
+        let is_common = self.join.group.contains(expr);
+        self.of_rows(is_common, |writer| match writer.storage(expr) {
+            Some(Storage::Int | Storage::Float) => writer.push_checked(expr),
+            Some(Storage::Text) => writer.push_text(expr),
+            _ => writer.require(false),
+        });
     }
 
     fn push_text(&mut self, expr: &'a JoinExpr) {
@@ -260,9 +314,20 @@ impl<'a> JoinWriter<'a> {
                 self.raw(if is_postgres { "::text" } else { "" });
             }
             JoinExpr::Aggregate(function, expr) => self.push_aggregate(*function, expr),
+            JoinExpr::Function(function, arguments) => {
+                self.push_text_function(*function, arguments);
+            }
+            JoinExpr::Case(branches, otherwise) => self.push_case(branches, otherwise),
             JoinExpr::Calculation(..) => self.require(false),
         }
-        self.raw(if is_postgres { " COLLATE \"C\"" } else { "" });
+        self.raw(match expr {
+            // The text of another collation, such as that of the connection.
+            JoinExpr::Function(..) | JoinExpr::Case(..) => {
+                self.dialect().collate(Collation::Binary)
+            }
+            _ if is_postgres => " COLLATE \"C\"",
+            _ => "",
+        });
     }
 
     fn push_text_column(&mut self, column: JoinColumn) {
@@ -273,83 +338,11 @@ impl<'a> JoinWriter<'a> {
         self.push_column(column);
     }
 
-    /// A number; an error if it is an integer of more than 64 bits, which servers notice by themselves.
-    fn push_checked(&mut self, expr: &'a JoinExpr) {
-        let calculates = match expr {
-            JoinExpr::Calculation(..) => true,
-            JoinExpr::Aggregate(JoinAggregate::Sum, expr) => {
-                matches!(**expr, JoinExpr::Calculation(..))
-            }
-            _ => false,
-        };
-        let is_exact = self.storage(expr) == Some(Storage::Int);
-        if !calculates || !is_exact || self.dialect() != Dialect::Sqlite {
-            return self.push_number(expr);
-        }
-        // SQLite makes a float of such an integer.
-        self.raw("CASE typeof(");
-        self.push_number(expr);
-        self.raw(") WHEN 'real' THEN ");
-        self.raw(self.dialect().overflow());
-        self.raw(" ELSE ");
-        self.push_number(expr);
-        self.raw(" END");
-    }
-
-    fn push_number(&mut self, expr: &'a JoinExpr) {
-        match expr {
-            JoinExpr::Column(column) => self.push_number_column(*column),
-            JoinExpr::Value(value, _) => self.push_number_value(value),
-            JoinExpr::Calculation(operator, parts) => {
-                let is_exact = self.storage(expr) == Some(Storage::Int);
-                // A server has an error for an infinite result, and NaN.
-                self.require(is_exact || self.dialect() == Dialect::Sqlite);
-                self.raw("(");
-                self.push_number(&parts.0);
-                self.raw(match operator {
-                    CalculationOperator::Plus => " + ",
-                    CalculationOperator::Minus => " - ",
-                    CalculationOperator::Times => " * ",
-                });
-                self.push_number(&parts.1);
-                self.raw(")");
-            }
-            JoinExpr::Aggregate(function, expr) => self.push_aggregate(*function, expr),
-        }
-    }
-
-    fn push_number_column(&mut self, column: JoinColumn) {
-        let Some(schema) = self.comparable(column) else { return };
-        let (before, after) = match (self.dialect(), schema.storage) {
-            (Dialect::Sqlite, Storage::Int | Storage::Float) => ("", ""),
-            (Dialect::Postgres, Storage::Int) => ("(", ")::int8"),
-            (Dialect::Postgres, Storage::Float) => ("", "::float8"),
-            (Dialect::MariaDb | Dialect::MySql, Storage::Int) => ("CAST(", " AS SIGNED)"),
-            (Dialect::MariaDb | Dialect::MySql, Storage::Float) if schema.ty == Type::F64 => {
-                ("", "")
-            }
-            _ => return self.require(false),
-        };
-        self.raw(before);
-        self.in_table(column.table, |writer, table| push_stored(writer, table, column.column));
-        self.raw(after);
-    }
-
-    fn push_number_value(&mut self, value: &'a Value<'static>) {
-        let (before, after) = match (self.dialect(), value) {
-            (Dialect::Sqlite, Value::Int(_) | Value::Float(_)) => ("", ""),
-            (Dialect::Postgres, Value::Int(_)) => ("", "::int8"),
-            (Dialect::Postgres, Value::Float(_)) => ("", "::float8"),
-            (Dialect::MariaDb | Dialect::MySql, Value::Int(_)) => ("CAST(", " AS SIGNED)"),
-            (Dialect::MariaDb | Dialect::MySql, Value::Float(float)) if float.is_finite() => {
-                ("", "")
-            }
-            _ => return self.require(false),
-        };
-        self.writer.raw(before).value(value.as_ref()).raw(after);
-    }
-
     fn push_aggregate(&mut self, function: JoinAggregate, expr: &'a JoinExpr) {
+        self.of_rows(true, |writer| writer.push_aggregate_of(function, expr));
+    }
+
+    fn push_aggregate_of(&mut self, function: JoinAggregate, expr: &'a JoinExpr) {
         let storage = self.storage(expr);
         match (function, expr, storage) {
             (JoinAggregate::Count, JoinExpr::Column(column), _) => {
@@ -357,6 +350,12 @@ impl<'a> JoinWriter<'a> {
                 self.push_column(*column);
                 self.raw(")");
             }
+            (JoinAggregate::Count, _, Some(_)) => {
+                self.raw("COUNT(");
+                self.push_compared(expr);
+                self.raw(")");
+            }
+            (JoinAggregate::CountDistinct, _, Some(_)) => self.push_count_distinct(expr),
             (JoinAggregate::Sum, _, Some(Storage::Int)) => {
                 self.raw("SUM(");
                 self.push_number(expr);
@@ -368,6 +367,7 @@ impl<'a> JoinWriter<'a> {
                 match (storage, expr) {
                     (Storage::Int | Storage::Float, _) => self.push_checked(expr),
                     (Storage::Text, JoinExpr::Column(column)) => self.push_text_column(*column),
+                    (Storage::Text, _) => self.push_text(expr),
                     _ => self.require(false),
                 }
                 self.raw(")");
@@ -375,6 +375,23 @@ impl<'a> JoinWriter<'a> {
             // A sum of floats depends on their order.
             _ => self.require(false),
         }
+    }
+
+    fn push_count_distinct(&mut self, expr: &'a JoinExpr) {
+        self.raw("COUNT(DISTINCT ");
+        match expr {
+            JoinExpr::Column(column) => {
+                let schema = self.comparable(*column);
+                let has_order = schema.is_some_and(|column| {
+                    !matches!(column.ty, Type::Json | Type::F32)
+                        || self.dialect() == Dialect::Sqlite
+                });
+                self.require(has_order);
+                self.push_ordered(expr);
+            }
+            _ => self.push_compared(expr),
+        }
+        self.raw(")");
     }
 
     /// The average of integers: a float, with the same rounding on each engine.
@@ -409,11 +426,24 @@ impl<'a> JoinWriter<'a> {
                 Value::Bytes(_) => Some(Storage::Bytes),
             },
             JoinExpr::Calculation(..) if expr.ty(self.join) == Type::F64 => Some(Storage::Float),
-            JoinExpr::Calculation(..) | JoinExpr::Aggregate(JoinAggregate::Count, _) => {
+            JoinExpr::Calculation(..)
+            | JoinExpr::Aggregate(JoinAggregate::Count | JoinAggregate::CountDistinct, _) => {
                 Some(Storage::Int)
             }
             JoinExpr::Aggregate(JoinAggregate::Avg, _) => Some(Storage::Float),
             JoinExpr::Aggregate(_, expr) => self.storage(expr),
+            JoinExpr::Function(function, arguments) => match function {
+                JoinFunction::Length | JoinFunction::Part(_) => Some(Storage::Int),
+                JoinFunction::ToFloat => Some(Storage::Float),
+                JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
+                    arguments.iter().find_map(|argument| self.storage(argument))
+                }
+                _ => Some(Storage::Text),
+            },
+            JoinExpr::Case(branches, otherwise) => {
+                let mut values = branches.iter().map(|(_, value)| value);
+                values.find_map(|value| self.storage(value)).or_else(|| self.storage(otherwise))
+            }
         }
     }
 }

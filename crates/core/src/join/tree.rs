@@ -1,0 +1,380 @@
+//! Untyped expressions and conditions over the rows of a join.
+
+use super::{Join, JoinColumn};
+use crate::{Comparison, Condition, DatePart, DateUnit, Error, ErrorKind, Result, Type, Value};
+
+/// An expression over the rows of a join.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JoinExpr {
+    /// A column's value.
+    Column(JoinColumn),
+    /// A value of a type, in its stored form.
+    Value(Value<'static>, Type),
+    /// Two numbers calculated; NULL if one of them is NULL, or if a number is divided by 0.
+    Calculation(CalculationOperator, Box<(JoinExpr, JoinExpr)>),
+    /// An aggregate over the values of an expression that are not NULL.
+    Aggregate(JoinAggregate, Box<JoinExpr>),
+    /// A function of other expressions.
+    Function(JoinFunction, Vec<JoinExpr>),
+    /// The value of the first branch whose condition is true; else the last expression.
+    Case(Vec<(JoinCondition, JoinExpr)>, Box<JoinExpr>),
+}
+
+/// How two numbers are calculated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CalculationOperator {
+    /// `+`
+    Plus,
+    /// `-`
+    Minus,
+    /// `*`
+    Times,
+    /// `/`: of integers, rounded towards zero; of money and an integer, rounded to four decimals, ties away from zero.
+    Divide,
+    /// `%`: with the sign of the dividend.
+    Remainder,
+}
+
+/// An aggregate of a join's rows. NULLs are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JoinAggregate {
+    /// The number of values.
+    Count,
+    /// The number of different values.
+    CountDistinct,
+    /// The sum; NULL if there is no value.
+    Sum,
+    /// The smallest value; NULL if there is none.
+    Min,
+    /// The largest value; NULL if there is none.
+    Max,
+    /// The average as a float, of money in whole units; NULL if there is no value.
+    Avg,
+}
+
+/// A function of the values of a row. The result is NULL if an argument is NULL, unless the function says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JoinFunction {
+    /// A text with A–Z as a–z.
+    Lower,
+    /// A text with a–z as A–Z.
+    Upper,
+    /// A text without the spaces at its ends.
+    Trim,
+    /// The number of characters of a text.
+    Length,
+    /// The characters of a text from a position on, the first being 1; at most so many.
+    Substring(u32, u32),
+    /// Texts, one after another.
+    Concat,
+    /// The first value that is not NULL.
+    Coalesce,
+    /// A number as a float, money in whole units.
+    ToFloat,
+    /// A part of a date or time.
+    Part(DatePart),
+    /// Where the unit begins in which a date or time is.
+    StartOf(DateUnit),
+}
+
+/// A condition over the rows or groups of a join, with three-valued logic.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JoinCondition {
+    /// A condition over the rows of the table at an index.
+    Row(usize, Condition),
+    /// Compares two expressions.
+    Compare(JoinExpr, Comparison, JoinExpr),
+    /// Whether an expression is NULL, or with `false` is not NULL.
+    IsNull(JoinExpr, bool),
+    /// Whether a text is as a test says.
+    Text(JoinExpr, TextTest),
+    /// At least one is true.
+    AnyOf(Vec<JoinCondition>),
+    /// All are true.
+    AllOf(Vec<JoinCondition>),
+    /// It is false.
+    Not(Box<JoinCondition>),
+}
+
+/// A test of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextTest {
+    /// It matches a pattern, as in [`Condition::Like`] and [`Condition::LikeEscape`].
+    Like(String, Option<char>),
+    /// It has this part, byte for byte.
+    Contains(String),
+    /// It begins with this text, byte for byte.
+    StartsWith(String),
+    /// It ends with this text, byte for byte.
+    EndsWith(String),
+}
+
+/// Replaces parts of expressions and conditions.
+pub trait JoinRewriter {
+    /// Replaces a column.
+    fn column(&mut self, column: JoinColumn) -> JoinColumn {
+        column
+    }
+
+    /// Replaces a condition over the rows of the table at an index.
+    ///
+    /// # Errors
+    /// Any: the rewriting ends with it.
+    fn row(&mut self, table: usize, condition: Condition) -> Result<JoinCondition>;
+}
+
+impl TextTest {
+    /// Whether a text passes.
+    #[must_use]
+    pub fn holds(&self, text: &str) -> bool {
+        match self {
+            Self::Like(pattern, None) => crate::like(pattern, text),
+            Self::Like(pattern, Some(escape)) => crate::like_with_escape(pattern, text, *escape),
+            Self::Contains(part) => text.contains(part.as_str()),
+            Self::StartsWith(prefix) => text.starts_with(prefix.as_str()),
+            Self::EndsWith(suffix) => text.ends_with(suffix.as_str()),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let Self::Like(pattern, escape) = self else { return Ok(()) };
+        escape.map_or(Ok(()), crate::check_escape)?;
+        crate::check_pattern(pattern)
+    }
+}
+
+impl JoinFunction {
+    fn check(self) -> Result<()> {
+        match self {
+            Self::Substring(0, _) => {
+                let message = "a text has no position 0: its first character has the position 1";
+                Err(Error::new(ErrorKind::OutOfRange, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The type of what is a number of one type or another.
+fn number(ty: Type) -> Type {
+    match ty {
+        Type::F32 | Type::F64 => Type::F64,
+        exact @ (Type::Currency | Type::Any) => exact,
+        _ => Type::I64,
+    }
+}
+
+impl JoinExpr {
+    /// Whether it has an aggregate.
+    #[must_use]
+    pub fn is_aggregate(&self) -> bool {
+        match self {
+            Self::Column(_) | Self::Value(..) => false,
+            Self::Calculation(_, parts) => parts.0.is_aggregate() || parts.1.is_aggregate(),
+            Self::Aggregate(..) => true,
+            Self::Function(_, arguments) => arguments.iter().any(Self::is_aggregate),
+            Self::Case(branches, otherwise) => {
+                let is_aggregate = |(condition, value): &(JoinCondition, Self)| {
+                    condition.is_aggregate() || value.is_aggregate()
+                };
+                branches.iter().any(is_aggregate) || otherwise.is_aggregate()
+            }
+        }
+    }
+
+    /// The type of its values.
+    #[must_use]
+    pub fn ty(&self, join: &Join) -> Type {
+        match self {
+            Self::Column(column) => join.column(*column).map_or(Type::Any, |column| column.ty),
+            Self::Value(_, ty) => *ty,
+            Self::Calculation(operator, parts) => {
+                match (operator, number(parts.0.ty(join)), number(parts.1.ty(join))) {
+                    (CalculationOperator::Divide, Type::Currency, Type::Currency)
+                    | (_, Type::F64, _)
+                    | (_, _, Type::F64) => Type::F64,
+                    (_, Type::Currency, _) | (_, _, Type::Currency) => Type::Currency,
+                    (_, ty, _) => ty,
+                }
+            }
+            Self::Aggregate(function, expr) => match function {
+                JoinAggregate::Count | JoinAggregate::CountDistinct => Type::I64,
+                JoinAggregate::Avg => Type::F64,
+                JoinAggregate::Sum => number(expr.ty(join)),
+                JoinAggregate::Min | JoinAggregate::Max => expr.ty(join),
+            },
+            Self::Function(function, arguments) => match function {
+                JoinFunction::Length | JoinFunction::Part(_) => Type::I64,
+                JoinFunction::ToFloat => Type::F64,
+                JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
+                    arguments.first().map_or(Type::Any, |first| first.common_type(join))
+                }
+                _ => Type::Text,
+            },
+            Self::Case(branches, otherwise) => {
+                let first = branches.first().map_or(&**otherwise, |(_, value)| value);
+                first.common_type(join)
+            }
+        }
+    }
+
+    /// The type of what is this expression's value or another one of its kind: numbers may be of another width.
+    fn common_type(&self, join: &Join) -> Type {
+        use Type::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        match self.ty(join) {
+            ty @ (I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | F32 | F64) => number(ty),
+            ty => ty,
+        }
+    }
+
+    /// Calls `each` with the outermost parts that are columns or in `whole`, outside of aggregates.
+    pub(super) fn for_each_plain_part(&self, whole: &[Self], each: &mut dyn FnMut(&Self)) {
+        if whole.contains(self) {
+            return each(self);
+        }
+        match self {
+            Self::Column(_) => each(self),
+            Self::Value(..) | Self::Aggregate(..) => {}
+            Self::Calculation(_, parts) => {
+                parts.0.for_each_plain_part(whole, each);
+                parts.1.for_each_plain_part(whole, each);
+            }
+            Self::Function(_, arguments) => {
+                arguments.iter().for_each(|argument| argument.for_each_plain_part(whole, each));
+            }
+            Self::Case(branches, otherwise) => {
+                for (condition, value) in branches {
+                    condition.for_each_plain_part(whole, each);
+                    value.for_each_plain_part(whole, each);
+                }
+                otherwise.for_each_plain_part(whole, each);
+            }
+        }
+    }
+
+    /// Calls `each` with all columns that it reads.
+    pub fn for_each_column(&self, each: &mut dyn FnMut(JoinColumn)) {
+        match self {
+            Self::Column(column) => each(*column),
+            Self::Value(..) => {}
+            Self::Calculation(_, parts) => {
+                parts.0.for_each_column(each);
+                parts.1.for_each_column(each);
+            }
+            Self::Aggregate(_, expr) => expr.for_each_column(each),
+            Self::Function(_, arguments) => {
+                arguments.iter().for_each(|argument| argument.for_each_column(each));
+            }
+            Self::Case(branches, otherwise) => {
+                for (condition, value) in branches {
+                    condition.for_each_column(each);
+                    value.for_each_column(each);
+                }
+                otherwise.for_each_column(each);
+            }
+        }
+    }
+
+    /// The expression with parts replaced.
+    ///
+    /// # Errors
+    /// Those of the rewriter; `OutOfRange` for a substring from position 0.
+    pub fn rewrite(self, rewriter: &mut dyn JoinRewriter) -> Result<Self> {
+        Ok(match self {
+            Self::Column(column) => Self::Column(rewriter.column(column)),
+            value @ Self::Value(..) => value,
+            Self::Calculation(operator, parts) => {
+                let (left, right) = *parts;
+                let parts = (left.rewrite(rewriter)?, right.rewrite(rewriter)?);
+                Self::Calculation(operator, Box::new(parts))
+            }
+            Self::Aggregate(function, expr) => {
+                Self::Aggregate(function, Box::new(expr.rewrite(rewriter)?))
+            }
+            Self::Function(function, arguments) => {
+                function.check()?;
+                let arguments = arguments.into_iter().map(|argument| argument.rewrite(rewriter));
+                Self::Function(function, arguments.collect::<Result<_>>()?)
+            }
+            Self::Case(branches, otherwise) => {
+                let branches = branches.into_iter().map(|(condition, value)| {
+                    Ok((condition.rewrite(rewriter)?, value.rewrite(rewriter)?))
+                });
+                let branches = branches.collect::<Result<_>>()?;
+                Self::Case(branches, Box::new(otherwise.rewrite(rewriter)?))
+            }
+        })
+    }
+}
+
+impl JoinCondition {
+    /// Whether it has an aggregate.
+    #[must_use]
+    pub fn is_aggregate(&self) -> bool {
+        match self {
+            Self::Row(..) => false,
+            Self::Compare(left, _, right) => left.is_aggregate() || right.is_aggregate(),
+            Self::IsNull(expr, _) | Self::Text(expr, _) => expr.is_aggregate(),
+            Self::AnyOf(parts) | Self::AllOf(parts) => parts.iter().any(Self::is_aggregate),
+            Self::Not(part) => part.is_aggregate(),
+        }
+    }
+
+    /// Calls `each` with the expressions, but not with conditions over the rows of one table.
+    fn for_each_expr<'e>(&'e self, each: &mut dyn FnMut(&'e JoinExpr)) {
+        match self {
+            Self::Row(..) => {}
+            Self::Compare(left, _, right) => {
+                each(left);
+                each(right);
+            }
+            Self::IsNull(expr, _) | Self::Text(expr, _) => each(expr),
+            Self::AnyOf(parts) | Self::AllOf(parts) => {
+                parts.iter().for_each(|part| part.for_each_expr(each));
+            }
+            Self::Not(part) => part.for_each_expr(each),
+        }
+    }
+
+    pub(super) fn for_each_plain_part(&self, whole: &[JoinExpr], each: &mut dyn FnMut(&JoinExpr)) {
+        self.for_each_expr(&mut |expr| expr.for_each_plain_part(whole, each));
+    }
+
+    /// Calls `each` with all columns that it reads.
+    pub fn for_each_column(&self, each: &mut dyn FnMut(JoinColumn)) {
+        match self {
+            Self::Row(table, condition) => {
+                condition.for_each_column(&mut |column| each(JoinColumn { table: *table, column }));
+            }
+            Self::AnyOf(parts) | Self::AllOf(parts) => {
+                parts.iter().for_each(|part| part.for_each_column(each));
+            }
+            Self::Not(part) => part.for_each_column(each),
+            _ => self.for_each_expr(&mut |expr| expr.for_each_column(each)),
+        }
+    }
+
+    /// The condition with parts replaced.
+    ///
+    /// # Errors
+    /// Those of the rewriter; as [`check_pattern`](crate::check_pattern) and [`check_escape`](crate::check_escape).
+    pub fn rewrite(self, rewriter: &mut dyn JoinRewriter) -> Result<Self> {
+        let mut each = |parts: Vec<Self>| {
+            parts.into_iter().map(|part| part.rewrite(rewriter)).collect::<Result<_>>()
+        };
+        Ok(match self {
+            Self::AnyOf(parts) => Self::AnyOf(each(parts)?),
+            Self::AllOf(parts) => Self::AllOf(each(parts)?),
+            Self::Not(part) => Self::Not(Box::new(part.rewrite(rewriter)?)),
+            Self::Row(table, condition) => rewriter.row(table, condition)?,
+            Self::Compare(left, comparison, right) => {
+                Self::Compare(left.rewrite(rewriter)?, comparison, right.rewrite(rewriter)?)
+            }
+            Self::IsNull(expr, wanted) => Self::IsNull(expr.rewrite(rewriter)?, wanted),
+            Self::Text(expr, test) => {
+                test.check()?;
+                Self::Text(expr.rewrite(rewriter)?, test)
+            }
+        })
+    }
+}
