@@ -62,7 +62,7 @@ pub fn convert(value: ValueRef<'_>, ty: Type, wanted: Type) -> Result<ValueRef<'
 fn convert_known(value: ValueRef<'_>, ty: Type, wanted: Type) -> Result<ValueRef<'_>> {
     let outside = || outside(value, ty, wanted);
     Ok(match (value, ty) {
-        (ValueRef::Int(scaled), Type::Currency) if is_integer(wanted) => {
+        (ValueRef::Int(scaled), Type::Currency) if wanted.is_integer() => {
             let whole = scaled % Currency::SCALE == 0;
             ValueRef::Int(whole.then_some(scaled / Currency::SCALE).ok_or_else(outside)?)
         }
@@ -80,7 +80,7 @@ fn convert_known(value: ValueRef<'_>, ty: Type, wanted: Type) -> Result<ValueRef
             ValueRef::Float(digits.parse().map_err(|_| outside())?)
         }
         (_, Type::Decimal) if wanted == Type::Text => return Err(other_type(ty, wanted)),
-        (ValueRef::Text(_), Type::Decimal) if is_integer(wanted) => return Err(outside()),
+        (ValueRef::Text(_), Type::Decimal) if wanted.is_integer() => return Err(outside()),
         (ValueRef::Int(_), _) if is_moment(ty) && is_moment(wanted) && !is_same(ty, wanted) => {
             return Err(other_type(ty, wanted));
         }
@@ -88,17 +88,12 @@ fn convert_known(value: ValueRef<'_>, ty: Type, wanted: Type) -> Result<ValueRef
     })
 }
 
-const fn is_integer(ty: Type) -> bool {
-    use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
-    matches!(ty, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
-}
-
 const fn is_float(ty: Type) -> bool {
     matches!(ty, Type::F32 | Type::F64)
 }
 
 const fn is_number(ty: Type) -> bool {
-    is_integer(ty) || matches!(ty, Type::Decimal)
+    ty.is_integer() || matches!(ty, Type::Decimal)
 }
 
 const fn is_moment(ty: Type) -> bool {

@@ -411,7 +411,7 @@ impl TableAlteration {
         let is_wider = || match (from.ty, to.ty) {
             (Type::Bool, _) | (_, Type::Bool) => false,
             (Type::F32, Type::F64) => true,
-            (narrow, wide) if is_integer(narrow) && is_integer(wide) => {
+            (narrow, wide) if narrow.is_integer() && wide.is_integer() => {
                 let range = |ty: Type| ty.integer_range().unwrap_or((i64::MIN, i64::MAX));
                 range(wide).0 <= range(narrow).0 && range(narrow).1 <= range(wide).1
             }
@@ -421,13 +421,6 @@ impl TableAlteration {
             && from.declared == to.declared
             && (from.ty == to.ty || is_wider())
     }
-}
-
-const fn is_integer(ty: Type) -> bool {
-    matches!(
-        ty,
-        Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::U8 | Type::U16 | Type::U32 | Type::U64
-    )
 }
 
 /// `from` with the names of `to`. A dropped column keeps its name unless another has it now.

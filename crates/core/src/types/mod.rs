@@ -139,6 +139,13 @@ impl Type {
         }
     }
 
+    /// Whether the type's values are integers of Rust.
+    #[must_use]
+    pub const fn is_integer(self) -> bool {
+        use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
+        matches!(self, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
+    }
+
     /// The range of integers of the type; `None` if it does not store integers.
     #[must_use]
     pub const fn integer_range(self) -> Option<(i64, i64)> {

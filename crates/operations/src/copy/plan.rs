@@ -78,6 +78,9 @@ pub(super) fn plan(
             let base = typed.unwrap_or_else(|| TableSchema::clone(&source));
             let kept = without_broken_keys(base, &broken_keys, &mut losses)?;
             let adapted = adapt(&kept, to.capabilities(), &mut losses)?;
+            let parents = tables.iter().filter_map(|table: &PlannedTable| table.created.as_deref());
+            let parents: Vec<&TableSchema> = parents.chain(&there).collect();
+            let adapted = with_referenced_types(adapted, &parents)?;
             if adapted.never_reuses_keys() {
                 last_key = key_counter::last_key(from, &source, &mut losses)?;
             }
@@ -255,6 +258,32 @@ fn list_invalid_dates(
 pub(super) fn may_be_null(table: &TableSchema, column: &str) -> bool {
     let column = table.column(column).ok().and_then(|at| table.columns().get(at));
     column.is_some_and(|column| column.nullable)
+}
+
+/// The table with integers in foreign keys that have the types of those that they reference, as MariaDB wants it: keys
+/// that the engine makes are wider here than in the databases of other programs.
+fn with_referenced_types(table: TableSchema, parents: &[&TableSchema]) -> Result<TableSchema> {
+    let mut types = Vec::new();
+    for key in table.all_foreign_keys() {
+        let is_parent = |other: &TableSchema| other.name().eq_ignore_ascii_case(&key.table);
+        let Some(parent) =
+            std::iter::once(&table).chain(parents.iter().copied()).find(|t| is_parent(t))
+        else {
+            continue;
+        };
+        for (&place, referenced) in key.columns.iter().zip(&key.referenced) {
+            types.push((place, parent.column_at(parent.column(referenced)?)?.ty));
+        }
+    }
+    let mut columns = 0..;
+    table.map_columns(|mut column| {
+        let place = columns.next();
+        let referenced = types.iter().find(|(at, _)| Some(*at) == place).map(|(_, ty)| *ty);
+        if let Some(ty) = referenced.filter(|ty| ty.is_integer() && column.ty.is_integer()) {
+            column.ty = ty;
+        }
+        column
+    })
 }
 
 /// The foreign keys that reference one of these tables.

@@ -205,11 +205,16 @@ fn table(
             _ => {}
         }
     }
-    // The indexes that references need, made by the server.
+    // The server makes an index for a foreign key that has none, with the name of the key or of its first column.
+    let is_made = |index: &CatalogIndex| {
+        references.chunk_by(|a, b| part(a, 5) == part(b, 5)).any(|rows| {
+            let is_named = |row: &Vec<String>| [part(row, 1), part(row, 5)].contains(&&*index.name);
+            rows.first().is_some_and(is_named)
+                && rows.iter().map(|row| part(row, 1)).eq(&index.columns)
+        })
+    };
     indexes.retain(|index| {
-        let first = index.columns.first();
-        let refers = references.iter().any(|row| first.is_some_and(|c| c == part(row, 1)));
-        index.name != FOLDED_KEY && (index.number.is_some() || !refers)
+        index.name != FOLDED_KEY && (index.unique || index.number.is_some() || !is_made(index))
     });
     indexes.sort_by_key(|index| index.number.unwrap_or(usize::MAX));
     Ok(Some(build(name, columns, key, &indexes, further)?))
