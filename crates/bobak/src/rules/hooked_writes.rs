@@ -5,7 +5,6 @@ use super::row_writes::{borrowed, merged};
 use super::rule_session::RuleSession;
 use super::soft_delete::{is_live, not_found};
 use super::table_rules::{TableRules, set_columns};
-use bobak_core::engine::fallback::conflicting_row;
 use bobak_core::{
     Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, TableSchema, Value, ValueRef, Verb,
     Write,
@@ -21,7 +20,7 @@ impl RuleSession<'_> {
         rules.check_description(table)?;
         let hidden_by = self.hidden_by(rules, table)?;
         if write.verb == Verb::Delete {
-            let old = self.stored(table, write.values)?;
+            let old = self.stored(rules, table, write.values)?;
             return match old.filter(|old| is_live(hidden_by, old)) {
                 Some(old) => self.delete_hooked(rules, write, &old),
                 None => Ok(Outcome::Changed(0)),
@@ -31,23 +30,23 @@ impl RuleSession<'_> {
         rules.normalize(table, set_columns(write), &mut values)?;
         let write = Write { values: &values, ..*write };
         match write.verb {
-            Verb::Update => match self.stored(table, &key_of(table, &values))? {
+            Verb::Update => match self.stored(rules, table, &key_of(table, &values))? {
                 Some(old) if !is_live(hidden_by, &old) => Err(not_found(table)),
                 Some(old) => self.update_hooked(rules, &write, &old),
                 None => self.inner()?.write(&write),
             },
-            Verb::Upsert | Verb::UpsertOn(_) => match self.conflicting(&write)? {
+            Verb::Upsert | Verb::UpsertOn(_) => match self.conflicting(rules, &write)? {
                 Some(old) => self.upsert_hooked(rules, &write, &old),
                 None => self.insert_hooked(rules, &Write { verb: Verb::Insert, ..write }),
             },
             Verb::InsertOrIgnore
                 if rules.record_values(&values).is_some()
-                    && self.first_conflict(&write)?.is_some() =>
+                    && self.first_conflict(rules, &write)?.is_some() =>
             {
                 Ok(Outcome::Ignored)
             }
             Verb::InsertOrReplace => {
-                while let Some(old) = self.first_conflict(&write)? {
+                while let Some(old) = self.first_conflict(rules, &write)? {
                     let key = key_of(table, &old);
                     let (verb, values) = (Verb::Delete, &key);
                     self.delete_hooked(rules, &Write { verb, values, ..write }, &old)?;
@@ -129,7 +128,8 @@ impl RuleSession<'_> {
         {
             *slot = given.clone().into_owned();
         }
-        let outcome = self.inner()?.write(&Write { values: &values, fields, ..*write })?;
+        let write = Write { values: &values, fields, ..*write };
+        let outcome = self.update_stored(rules, &write, old)?;
         self.run_after(rules, HookPoint::AfterUpdate, table, old, &key_of(table, old))?;
         Ok(outcome)
     }
@@ -160,14 +160,29 @@ impl RuleSession<'_> {
         if rules.hooks(point).next().is_none() {
             return Ok(());
         }
-        let Some(new) = self.stored(table, key)? else { return Ok(()) };
+        let Some(new) = self.stored(rules, table, key)? else { return Ok(()) };
         let old = if old.is_empty() { None } else { rules.record_values(old) };
         let (old, new) = (old.unwrap_or_default(), rules.record_values(&new).unwrap_or_default());
         self.run_hooks(rules, point, HookRows { old: &old, new: &new }).map(drop)
     }
 
     /// A copy of the row with this key.
-    fn stored(&self, table: &Arc<TableSchema>, key: &[Value<'_>]) -> Result<Option<OwnedRow>> {
+    fn stored(
+        &self,
+        rules: &TableRules,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+    ) -> Result<Option<OwnedRow>> {
+        if rules.deletion().is_some() {
+            let mut values = vec![Value::Null; table.columns().len()];
+            for (&column, value) in table.key().iter().zip(key) {
+                if let Some(slot) = values.get_mut(column) {
+                    *slot = value.as_ref().into();
+                }
+            }
+            let (verb, fields) = (Verb::Upsert, FieldSet::EMPTY);
+            return self.conflicting(rules, &Write { table, verb, fields, values: &values });
+        }
         let mut found = None;
         self.inner()?.get(table, key, &mut |row| {
             found = Some((0..row.len()).map(|column| row.get(column).to_owned()).collect());
@@ -176,17 +191,13 @@ impl RuleSession<'_> {
         Ok(found)
     }
 
-    fn conflicting(&self, write: &Write<'_>) -> Result<Option<OwnedRow>> {
-        conflicting_row(&**self.inner()?, write)
-    }
-
     /// A row with the key, or with the values in a unique index, of a row to be inserted.
-    fn first_conflict(&self, write: &Write<'_>) -> Result<Option<OwnedRow>> {
+    fn first_conflict(&self, rules: &TableRules, write: &Write<'_>) -> Result<Option<OwnedRow>> {
         let indexes = write.table.indexes().iter().enumerate().filter(|(_, index)| index.unique);
         let by_index =
             indexes.filter_map(|(place, _)| Some(Verb::UpsertOn(u16::try_from(place).ok()?)));
         for verb in std::iter::once(Verb::Upsert).chain(by_index) {
-            if let Some(row) = self.conflicting(&Write { verb, ..*write })? {
+            if let Some(row) = self.conflicting(rules, &Write { verb, ..*write })? {
                 return Ok(Some(row));
             }
         }

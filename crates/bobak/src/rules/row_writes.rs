@@ -3,7 +3,6 @@
 use super::rule_session::RuleSession;
 use super::soft_delete::{is_live, not_found};
 use super::table_rules::{TableRules, set_columns};
-use bobak_core::engine::fallback::conflicting_row;
 use bobak_core::{Outcome, Result, Value, Verb, Write};
 
 impl RuleSession<'_> {
@@ -34,15 +33,18 @@ impl RuleSession<'_> {
     /// Writes some columns of a row that may exist, whose others are read.
     fn write_part(&self, rules: &TableRules, write: &Write<'_>) -> Result<Outcome> {
         let stored = match write.verb {
-            Verb::Update => {
-                conflicting_row(&**self.inner()?, &Write { verb: Verb::Upsert, ..*write })
-            }
-            _ => conflicting_row(&**self.inner()?, write),
+            Verb::Update => self.conflicting(rules, &Write { verb: Verb::Upsert, ..*write }),
+            _ => self.conflicting(rules, write),
         };
         let hidden_by = self.hidden_by(rules, write.table)?;
         let row = match stored? {
-            Some(stored) if write.verb == Verb::Update && !is_live(hidden_by, &stored) => {
-                return Err(not_found(write.table));
+            Some(stored) if write.verb == Verb::Update => {
+                if !is_live(hidden_by, &stored) {
+                    return Err(not_found(write.table));
+                }
+                let row = merged(stored.clone(), write);
+                rules.check(write.table, set_columns(write), &row, true)?;
+                return self.update_stored(rules, write, &stored);
             }
             Some(stored) => merged(stored, write),
             None if write.verb == Verb::Update => return self.inner()?.write(write),

@@ -6,7 +6,7 @@ use super::engine_rules::EngineRules;
 use super::rule_session::RuleSession;
 use super::table_rules::{LIVE, TableRules};
 use crate::join_conditions::map_conditions;
-use bobak_core::engine::fallback;
+use bobak_core::engine::fallback::{self, conflicting_row};
 use bobak_core::join::JoinCondition;
 use bobak_core::{
     Assign, BulkChange, ColumnSchema, Comparison, Condition, Error, ErrorKind, FieldSet, Join,
@@ -185,18 +185,70 @@ impl RuleSession<'_> {
         if self.shows_deleted.get() { Ok(None) } else { rules.deleted_at(table) }
     }
 
+    /// The row that an upsert would update, deleted or not. The condition names the column: an engine that is a server may
+    /// hide deleted rows itself.
+    pub(super) fn conflicting(
+        &self,
+        rules: &TableRules,
+        write: &Write<'_>,
+    ) -> Result<Option<Vec<Value<'static>>>> {
+        let Some(column) = rules.deleted_at(write.table)? else {
+            return conflicting_row(&**self.inner()?, write);
+        };
+        let columns = write.verb.conflict_columns(write.table);
+        let given = |&at: &usize| write.values.get(at).cloned().unwrap_or_default().into_owned();
+        let values: Vec<Value<'static>> = columns.iter().map(given).collect();
+        if values.is_empty() || values.iter().any(Value::is_null) {
+            return Ok(None);
+        }
+        let live = Condition::IsNull { column };
+        let any = Condition::Or(vec![live.clone(), Condition::Not(Box::new(live))]);
+        let equal = equal(columns.iter().copied().zip(&values));
+        let mut select = Select::all(write.table);
+        select.condition = Some(Condition::And(equal.chain([any]).collect()));
+        let mut found = None;
+        self.inner()?.query(&Source::Select(&select), &mut |row| {
+            found = Some((0..row.len()).map(|at| row.get(at).to_owned()).collect());
+            Ok(false)
+        })?;
+        Ok(found)
+    }
+
     /// Marks the row with this key as deleted, or removes it if the record has no soft delete.
     pub(super) fn delete_row(&self, rules: &TableRules, write: &Write<'_>) -> Result<Outcome> {
         let table = write.table;
         let Some(column) = self.hidden_by(rules, table)? else {
             return self.inner()?.write(write);
         };
-        let keys = table.key().iter().zip(write.values).map(|(&column, value)| {
-            let (comparison, value) = (Comparison::Equal, value.clone().into_owned());
-            Condition::Compare { column, comparison, value }
-        });
-        let condition = keys.chain([Condition::IsNull { column }]).collect();
+        let keys = table.key().iter().copied().zip(write.values);
+        let condition = equal(keys).chain([Condition::IsNull { column }]).collect();
         self.mark_deleted(rules, table, column, &Condition::And(condition)).map(Outcome::Changed)
+    }
+
+    /// Updates a row that was read. A condition that names the column finds a deleted one on a server, too.
+    pub(super) fn update_stored(
+        &self,
+        rules: &TableRules,
+        write: &Write<'_>,
+        old: &[Value<'_>],
+    ) -> Result<Outcome> {
+        let table = write.table;
+        let column = match rules.deleted_at(table)? {
+            Some(column) if !is_live(Some(column), old) => column,
+            _ => return self.inner()?.write(write),
+        };
+        let value = |column: usize| Some((column, write.values.get(column)?));
+        let deleted = Condition::Not(Box::new(Condition::IsNull { column }));
+        let keys = equal(table.key().iter().copied().filter_map(value));
+        let condition = Condition::And(keys.chain([deleted]).collect());
+        let fields = write.fields.iter().filter(|column| table.version() != Some(*column));
+        let set = |(column, value): (usize, &Value<'_>)| {
+            let value = value.clone().into_owned();
+            Assign::Set { column, value }
+        };
+        let assign: Vec<Assign> = fields.filter_map(value).map(set).collect();
+        let (condition, assign) = (Some(&condition), Some(&*assign));
+        self.inner()?.change(&BulkChange { table, condition, assign }).map(Outcome::Changed)
     }
 
     fn mark_deleted(
@@ -217,28 +269,43 @@ impl RuleSession<'_> {
 
     /// Deletes the rows that match a condition. One that names the column removes those of them that are deleted already.
     pub(super) fn delete_many(&self, rules: &TableRules, change: &BulkChange<'_>) -> Result<u64> {
-        let table = change.table;
-        let Some(column) = self.hidden_by(rules, table)? else {
+        let Some(column) = self.hidden_by(rules, change.table)? else {
             return match rules.has_hooks(Verb::Delete) {
                 true => fallback::change(self, change),
                 false => self.inner()?.change(change),
             };
         };
-        let is_purge = change.condition.is_some_and(|condition| condition.names_column(column));
-        if !is_purge && rules.has_hooks(Verb::Delete) {
-            return fallback::change(self, change);
+        match change.condition {
+            Some(condition) if condition.names_column(column) => {
+                let deleted = Condition::Not(Box::new(Condition::IsNull { column }));
+                let condition = Condition::And(vec![deleted, condition.clone()]);
+                self.inner()?.change(&BulkChange { condition: Some(&condition), ..*change })
+            }
+            condition => self.mark_many(rules, change.table, column, condition),
         }
-        let live = self.rules.add_live(table, change.condition.cloned())?;
-        let live = live.unwrap_or(Condition::IsNull { column });
-        if !is_purge {
-            return self.mark_deleted(rules, table, column, &live);
-        }
-        let deleted = Condition::Not(Box::new(Condition::IsNull { column }));
-        let condition = Condition::And(vec![deleted, live]);
-        self.inner()?.change(&BulkChange { condition: Some(&condition), ..*change })
     }
 
-    /// Updates rows: no deleted ones, unless the condition or an assignment names the column.
+    /// Marks the live rows that match a condition as deleted.
+    fn mark_many(
+        &self,
+        rules: &TableRules,
+        table: &Arc<TableSchema>,
+        column: usize,
+        condition: Option<&Condition>,
+    ) -> Result<u64> {
+        let live = [Condition::IsNull { column }].into_iter().chain(condition.cloned());
+        let live = Condition::And(live.collect());
+        if rules.has_hooks(Verb::Delete) {
+            return fallback::change(
+                self,
+                &BulkChange { table, condition: Some(&live), assign: None },
+            );
+        }
+        self.mark_deleted(rules, table, column, &live)
+    }
+
+    /// Updates rows: no deleted ones, unless the condition or an assignment names the column. Assigning NULL to it restores
+    /// rows; another value deletes them.
     pub(super) fn update_live(
         &self,
         rules: &TableRules,
@@ -250,30 +317,34 @@ impl RuleSession<'_> {
             return self.update_many(rules, change, assign);
         };
         let live = rules.live(table)?;
-        let is_null = |step: &Assign| matches!(step, Assign::Set { value: Value::Null, .. });
-        let restores = assign.iter().any(|step| step.column() == column);
-        let wrong = assign.iter().find(|step| match step.column() == column {
-            true => !is_null(step),
-            false => Some(step.column()) == live,
-        });
-        if let Some(step) = wrong {
-            let message = "only a delete sets this column: delete the row, or set the time of its \
-                           deletion to NULL to restore it";
-            let error = Error::new(ErrorKind::Misuse, message);
-            return Err(error.in_table(table.name()).in_columns(table, &[step.column()]));
+        let is_of = |wanted: Option<usize>| move |step: &&Assign| Some(step.column()) == wanted;
+        let deletion = assign.iter().find(is_of(Some(column)));
+        if deletion.is_none() && assign.iter().any(|step| is_of(live)(&step)) {
+            return Err(not_assignable(table, live, "only a delete and a restore set this column"));
         }
-        let mut assign = assign.to_vec();
+        // A program with the same record, for which this database is an engine, sets both columns.
+        let is_other = |step: &&Assign| !is_of(live)(step);
+        let mut steps: Vec<Assign> = assign.iter().filter(is_other).cloned().collect();
         let mut condition = change.condition.cloned();
-        if restores {
-            assign.extend(live.map(|column| Assign::Set { column, value: LIVE }));
-        } else {
-            condition = self.rules.add_live(table, condition)?;
+        match deletion {
+            None => condition = self.rules.add_live(table, condition)?,
+            Some(Assign::Set { value: Value::Null, .. }) => {
+                steps.extend(live.map(|column| Assign::Set { column, value: LIVE }));
+            }
+            Some(_) => {
+                let own = [Some(column), table.modified_at()];
+                let other =
+                    steps.iter().map(Assign::column).find(|step| !own.contains(&Some(*step)));
+                return match other {
+                    None => self.mark_many(rules, table, column, change.condition),
+                    Some(_) => Err(not_assignable(table, other, "a deletion sets no other column")),
+                };
+            }
         }
         // The rows that the condition has found may be deleted ones.
         self.shows_deleted.set(true);
-        let (condition, steps) = (condition.as_ref(), Some(&*assign));
-        let changed =
-            self.update_many(rules, &BulkChange { table, condition, assign: steps }, &assign);
+        let (condition, assign) = (condition.as_ref(), Some(&*steps));
+        let changed = self.update_many(rules, &BulkChange { table, condition, assign }, &steps);
         self.shows_deleted.set(false);
         changed
     }
@@ -281,6 +352,22 @@ impl RuleSession<'_> {
     fn hides_rows(&self) -> bool {
         self.rules.hides_rows() && !self.is_replaying()
     }
+}
+
+/// Conditions that columns equal values.
+fn equal<'v>(
+    values: impl Iterator<Item = (usize, &'v Value<'v>)>,
+) -> impl Iterator<Item = Condition> {
+    values.map(|(column, value)| {
+        let (comparison, value) = (Comparison::Equal, value.clone().into_owned());
+        Condition::Compare { column, comparison, value }
+    })
+}
+
+#[cold]
+fn not_assignable(table: &TableSchema, column: Option<usize>, message: &'static str) -> Error {
+    let error = Error::new(ErrorKind::Misuse, message).in_table(table.name());
+    error.in_columns(table, column.as_slice())
 }
 
 /// The index in the described table of a column that a deletion sets.

@@ -135,12 +135,19 @@ fn deleted_rows_stay(db: &Db) -> Result<()> {
     assert_eq!(orders.insert(&order(2, 1)).unwrap_err().kind(), ErrorKind::Duplicate);
     let replaced = orders.insert_or_replace(&order(2, 1)).unwrap_err();
     assert_eq!(replaced.kind(), ErrorKind::Unsupported);
-    let by_hand = orders.set(1, [Order::REMOVED.set(Timestamp::default())]).unwrap_err();
-    assert_eq!(by_hand.kind(), ErrorKind::Misuse);
+    let with_more = [Order::REMOVED.set(Timestamp::default()), Order::TOTAL.set(1)];
+    assert_eq!(orders.set(1, with_more).unwrap_err().kind(), ErrorKind::Misuse);
     let given = Order { removed: Some(Timestamp::default()), ..orders.require(3)? };
     orders.update(&given)?;
     orders.insert(&Order { removed: Some(Timestamp::default()), ..order(5, 1) })?;
     assert_eq!(ids(db, Query::all()), [1, 3, 4, 5]);
+
+    // Setting the column is a delete, too.
+    assert!(orders.set(4, [Order::REMOVED.set(Timestamp::default())])?);
+    assert!(!orders.set(4, [Order::REMOVED.set(Timestamp::default())])?);
+    let fourth = orders.first(Query::filter(Order::ID.eq(4)).only_deleted())?.unwrap();
+    assert!(fourth.removed > Some(Timestamp::default()), "the time of the deletion");
+    assert!(orders.restore(4)?);
 
     assert!(orders.restore(2)?);
     assert!(!orders.restore(2)? && !orders.restore(9)?);
@@ -313,6 +320,17 @@ fn clients_of_a_server_see_live_rows() {
         assert_eq!(orders.count(removed.is_not_null()).unwrap(), 0);
     });
     assert_eq!(ids(&served, Query::all().with_deleted()), [1, 2, 4]);
+}
+
+#[test]
+fn a_program_and_its_server_may_both_know_the_records() {
+    for test in [deleted_rows_stay, many_rows, relations] {
+        let served = model().before_delete(|_, _: &Order| Ok(())).open("sqlite::memory:").unwrap();
+        served.create_missing_tables().unwrap();
+        crate::engines::on_bobak_server(Passed(served.engine().unwrap()), |url| {
+            test(&model().open(url).unwrap()).unwrap();
+        });
+    }
 }
 
 #[test]

@@ -179,3 +179,10 @@ fn random_programs_keep_deleted_rows_on_embedded_engines() {
 fn random_programs_keep_deleted_rows_on_servers() {
     crate::engines::on_servers(|url| play(|builder| builder.open(url).unwrap()));
 }
+
+#[test]
+fn random_programs_keep_deleted_rows_on_a_server_that_knows_the_record() {
+    let served = Db::builder().record::<Item>().open("memory:").unwrap();
+    let engine = crate::rules_model::Passed(served.engine().unwrap());
+    crate::engines::on_bobak_server(engine, |url| play(|builder| builder.open(url).unwrap()));
+}

@@ -128,7 +128,7 @@ fn deleted_rows_are_hidden_until_they_are_restored() {
         assert_eq!(count("/tables/memo/rows?filter=deleted_at%20is%20not%20null"), 1);
         let expanded = server.get("/tables/customer/rows/1?expand=memo").ok(200).json();
         assert_eq!(expanded["memo"].as_array().map(Vec::len), Some(1), "{expanded}");
-        let deleted = r#"{"deleted_at":"2020-01-01T00:00:00Z"}"#;
+        let deleted = r#"{"text":"tea","deleted_at":"2020-01-01T00:00:00Z"}"#;
         server.send("PATCH", "/tables/memo/rows/2", deleted).is(400, "Misuse");
         let restored = server.send("PATCH", "/tables/memo/rows/1", r#"{"deleted_at":null}"#);
         assert_eq!(restored.ok(200).json()["text"], "milk");
