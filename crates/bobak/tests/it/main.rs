@@ -48,6 +48,7 @@ mod pipelines;
 mod power_cuts; // during pipelines, backups and archives
 mod processes;
 mod queries;
+mod questions; // often asked, against SQL by hand
 mod recreated_tables; // tracked tables that SQL drops and creates again
 mod relations; // filters through them, and shapes
 mod replaced_files;

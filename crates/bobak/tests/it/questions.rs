@@ -1,0 +1,274 @@
+//! Questions that are often asked in SQL, as typed queries: the rows are those of SQL by hand, on each engine.
+
+use crate::engines::on_each;
+use bobak::FromRow;
+use bobak::prelude::*;
+use bobak::query::{Alias, DatePart, JoinQuery, from, when};
+use bobak::relation::ToMany;
+use std::fmt::Debug;
+
+#[derive(Record)]
+struct Buyer {
+    id: i64,
+    name: String,
+    country: Option<String>,
+}
+
+#[derive(Record)]
+struct Product {
+    id: i64,
+    name: String,
+    price: Currency,
+}
+
+#[derive(Record)]
+struct Sale {
+    id: i64,
+    #[record(references = Buyer, index)]
+    buyer_id: i64,
+    sold: Date,
+    note: Option<String>,
+}
+
+#[derive(Record)]
+struct Item {
+    id: i64,
+    #[record(references = Sale, index)]
+    sale_id: i64,
+    #[record(references = Product, index)]
+    product_id: i64,
+    price: Currency,
+    quantity: i64,
+}
+
+#[derive(Record)]
+struct Employee {
+    id: i64,
+    name: String,
+    pay: i64,
+    #[record(references = Employee)]
+    boss_id: Option<i64>,
+}
+
+/// The name of an employee's boss in a join.
+struct Boss;
+
+impl Buyer {
+    const SALES: ToMany<Buyer, Sale> = Sale::BUYER.inverse();
+}
+
+impl Sale {
+    const ITEMS: ToMany<Sale, Item> = Item::SALE.inverse();
+}
+
+fn open(url: &str) -> Db {
+    let db = Db::builder().record::<Buyer>().record::<Product>().record::<Sale>().record::<Item>();
+    let db = db.record::<Employee>().open(url).unwrap();
+    db.create_missing_tables().unwrap();
+    let countries = [Some("CH"), Some("DE"), None, Some("CH"), Some("AT"), Some("DE"), Some("CH")];
+    let names = ["Anna", "bob", "ANNA", "Carl", "Ädi", "Bob", "Dora"];
+    for (name, country) in names.into_iter().zip(countries) {
+        let country = country.map(str::to_owned);
+        db.table().unwrap().insert(&Buyer { id: 0, name: name.into(), country }).unwrap();
+    }
+    for (n, name) in ["tea", "cup", "pot", "tray", "spoon"].into_iter().enumerate() {
+        let price = Currency::from_scaled([40_000, 80_000, 255_000, 80_000, 5_000][n]);
+        db.table().unwrap().insert(&Product { id: 0, name: name.into(), price }).unwrap();
+    }
+    let days = ["2023-11-20", "2023-11-25", "2023-12-09", "2023-12-31", "2024-01-01", "2024-01-21"];
+    let days = days.into_iter().chain(["2024-02-03", "2024-02-29", "2024-03-04", "2024-03-31"]);
+    let days: Vec<Date> = days.map(|day| day.parse().unwrap()).collect();
+    for (n, sold) in days.into_iter().enumerate() {
+        let n = n as i64;
+        let note = (n % 3 == 0).then(|| format!("note {n}"));
+        let sale = Sale { id: 0, buyer_id: n * n % 6 + 1, sold, note };
+        let sale_id = db.table().unwrap().insert(&sale).unwrap();
+        for line in 0..=n % 3 {
+            let (product_id, quantity) = ((n * 2 + line) % 4 + 1, (n + line) % 5 + 1);
+            let price = Currency::from_scaled(product_id * 12_345);
+            let item = Item { id: 0, sale_id, product_id, price, quantity };
+            db.table().unwrap().insert(&item).unwrap();
+        }
+    }
+    for (id, name, pay, boss_id) in [
+        (1, "Ada", 90, None),
+        (2, "Ben", 95, Some(1)),
+        (3, "Cyd", 60, Some(2)),
+        (4, "Dan", 97, Some(2)),
+    ] {
+        let employee = Employee { id, name: name.into(), pay, boss_id };
+        db.table().unwrap().insert(&employee).unwrap();
+    }
+    db
+}
+
+/// Compares the rows of a typed query with those of SQL.
+fn ask<L, R: FromRow + Debug + PartialEq>(db: &Db, query: &JoinQuery<L, R>, sql: &str) {
+    let rows = db.list(query).unwrap();
+    assert!(!rows.is_empty(), "{sql}");
+    assert_eq!(rows, db.sql::<R>(sql, ()).unwrap(), "{sql}");
+}
+
+fn of_products_and_buyers(db: &Db) {
+    let dearest = from::<Product>().order_by(Product::PRICE.desc()).limit(3);
+    ask(
+        db,
+        &dearest.select((Product::NAME, Product::PRICE)),
+        "SELECT name, price FROM product ORDER BY price DESC, id LIMIT 3",
+    );
+    let prices =
+        from::<Product>().select(Product::PRICE).distinct().order_by(Product::PRICE.desc());
+    ask(
+        db,
+        &prices.limit(1).offset(1),
+        "SELECT DISTINCT price FROM product ORDER BY price DESC LIMIT 1 OFFSET 1",
+    );
+    let frequent = from::<Buyer>()
+        .group_by(Buyer::COUNTRY)
+        .and(count::<Buyer>().gt(1))
+        .order_by(count::<Buyer>().desc())
+        .select((Buyer::COUNTRY, count::<Buyer>()));
+    ask(
+        db,
+        &frequent,
+        "SELECT country, count(*) FROM buyer GROUP BY country HAVING count(*) > 1 \
+         ORDER BY count(*) DESC, country",
+    );
+    let same_name = from::<Buyer>()
+        .group_by(Buyer::NAME.lower())
+        .and(count::<Buyer>().gt(1))
+        .select((Buyer::NAME.lower(), Buyer::ID.min()));
+    ask(
+        db,
+        &same_name,
+        "SELECT lower(name), min(id) FROM buyer GROUP BY lower(name) HAVING count(*) > 1 ORDER BY 1",
+    );
+    let idle = from::<Buyer>().and(Buyer::SALES.is_empty()).select(Buyer::NAME);
+    ask(
+        db,
+        &idle,
+        "SELECT name FROM buyer WHERE id NOT IN (SELECT buyer_id FROM sale) ORDER BY id",
+    );
+    let labels =
+        from::<Buyer>().select(Buyer::NAME.concat(" / ").concat(Buyer::COUNTRY.coalesce("?")));
+    ask(db, &labels, "SELECT name || ' / ' || coalesce(country, '?') FROM buyer ORDER BY id");
+    let by_initial = from::<Buyer>()
+        .group_by(Buyer::NAME.substring(1, 1))
+        .select((Buyer::NAME.substring(1, 1), Buyer::NAME.length().max()));
+    let wanted: Vec<(String, Option<i64>)> = ["A", "B", "C", "D", "b", "Ä"]
+        .map(|c| (c.to_owned(), Some(if "bBÄ".contains(c) { 3 } else { 4 })))
+        .into();
+    assert_eq!(db.list(&by_initial).unwrap(), wanted);
+}
+
+fn of_sales(db: &Db) {
+    let amount = Item::PRICE * Item::QUANTITY;
+    let revenue = from::<Item>()
+        .join(Item::PRODUCT)
+        .group_by(Product::ID)
+        .order_by(amount.sum().desc())
+        .select((Product::NAME, amount.sum(), Item::QUANTITY.sum()));
+    ask(
+        db,
+        &revenue,
+        "SELECT p.name, sum(i.price * i.quantity), CAST(sum(i.quantity) AS BIGINT) FROM item i \
+         JOIN product p ON p.id = i.product_id GROUP BY p.id, p.name \
+         ORDER BY sum(i.price * i.quantity) DESC, p.id",
+    );
+    let months = from::<Sale>().group_by(Sale::SOLD.year()).group_by(Sale::SOLD.month()).select((
+        Sale::SOLD.year(),
+        Sale::SOLD.month(),
+        count::<Sale>(),
+    ));
+    ask(
+        db,
+        &months,
+        "SELECT date_part('year', sold), date_part('month', sold), count(*) FROM sale \
+         GROUP BY date_part('year', sold), date_part('month', sold) ORDER BY 1, 2",
+    );
+    let weekends = from::<Sale>().and(Sale::SOLD.part(DatePart::IsoDayOfWeek).ge(6));
+    ask(
+        db,
+        &weekends.select((Sale::ID, Sale::SOLD)),
+        "SELECT id, sold FROM sale WHERE date_part('isodow', sold) >= 6 ORDER BY id",
+    );
+    let variety = from::<Sale>()
+        .join(Sale::ITEMS)
+        .group_by(Sale::BUYER_ID)
+        .order_by(Item::PRODUCT_ID.count_distinct().desc())
+        .select((Sale::BUYER_ID, Item::PRODUCT_ID.count_distinct()));
+    ask(
+        db,
+        &variety,
+        "SELECT s.buyer_id, count(DISTINCT i.product_id) FROM sale s JOIN item i ON i.sale_id = s.id \
+         GROUP BY s.buyer_id ORDER BY count(DISTINCT i.product_id) DESC, s.buyer_id",
+    );
+    let swiss = when(Buyer::COUNTRY.eq("CH"), 1).otherwise(0);
+    let noted = Sale::NOTE.count();
+    let counts = from::<Sale>().join(Sale::BUYER).select((swiss.sum(), noted, count::<Sale>()));
+    ask(
+        db,
+        &counts,
+        "SELECT CAST(sum(CASE WHEN b.country = 'CH' THEN 1 ELSE 0 END) AS BIGINT), count(s.note), count(*) \
+         FROM sale s JOIN buyer b ON b.id = s.buyer_id",
+    );
+    let size = || {
+        when(Item::QUANTITY.ge(4), "large").when(Item::QUANTITY.ge(2), "medium").otherwise("small")
+    };
+    let sizes = from::<Item>().group_by(size()).select((size(), count::<Item>(), amount.sum()));
+    ask(
+        db,
+        &sizes,
+        "SELECT size, count(*), sum(amount) FROM (SELECT CASE WHEN quantity >= 4 THEN 'large' \
+         WHEN quantity >= 2 THEN 'medium' ELSE 'small' END AS size, price * quantity AS amount FROM item) AS x \
+         GROUP BY size ORDER BY size",
+    );
+    let (from_day, to_day) =
+        ("2024-01-01".parse::<Date>().unwrap(), "2024-03-31".parse::<Date>().unwrap());
+    let quarter = from::<Item>()
+        .join(Item::SALE)
+        .and(Sale::SOLD.between(from_day, to_day))
+        .and(Item::QUANTITY.lt(4))
+        .select((amount.sum(), count::<Item>()));
+    ask(
+        db,
+        &quarter,
+        "SELECT sum(i.price * i.quantity), count(*) FROM item i JOIN sale s ON s.id = i.sale_id \
+         WHERE s.sold BETWEEN '2024-01-01' AND '2024-03-31' AND i.quantity < 4",
+    );
+}
+
+fn of_employees(db: &Db) {
+    let boss_pay = Employee::PAY.of_alias::<Boss>();
+    let richer = from::<Employee>()
+        .join(Employee::BOSS.to_alias::<Boss>())
+        .and(Employee::PAY.into_expr().gt(boss_pay))
+        .select((Employee::NAME, Employee::NAME.of_alias::<Boss>(), Employee::PAY - boss_pay));
+    ask(
+        db,
+        &richer,
+        "SELECT e.name, b.name, e.pay - b.pay FROM employee e JOIN employee b ON b.id = e.boss_id \
+         WHERE e.pay > b.pay ORDER BY e.id",
+    );
+    let all: Vec<(Employee, Option<Alias<Employee, Boss>>)> =
+        db.list(&from::<Employee>().left_join(Employee::BOSS.to_alias::<Boss>())).unwrap();
+    assert_eq!(all.iter().filter(|(_, boss)| boss.is_none()).count(), 1);
+}
+
+fn check(url: &str) {
+    let db = open(url);
+    of_products_and_buyers(&db);
+    of_sales(&db);
+    of_employees(&db);
+}
+
+#[test]
+fn typed_questions_have_the_rows_of_sql() {
+    on_each(|place| check(&place.url));
+}
+
+#[test]
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+fn typed_questions_have_the_rows_of_sql_on_servers() {
+    crate::engines::on_servers(check);
+}
