@@ -23,7 +23,7 @@ export async function page(main, { database, target, session }) {
 }
 
 function describe(database, table, indexes) {
-  const head = ["Column", "Type", "NULL", "Default", "Refers to", ""].map((text) => h("th", { scope: "col" }, text));
+  const head = ["Column", "Type", "NULL", "Default", "Refers to", "Notes"].map((text) => h("th", { scope: "col" }, text));
   const own = indexes.filter((index) => index.table === table.name);
   const notes = (column) => [table.key.includes(column.name) ? "key" : "", column.unique ? "unique" : "", column.max_chars ? `at most ${column.max_chars} characters` : "", column.role ?? ""].filter(Boolean).join(", ");
   return h(
@@ -98,7 +98,7 @@ function diagram(database, tables) {
       svg("text", { x: box.x + WIDTH - 10, y: box.y + (index + 2) * LINE - 2, "text-anchor": "end", class: "type" }, typeName(one)),
     ]);
     const more = table.columns.length > MOST ? svg("text", { x: box.x + 10, y: box.y + (MOST + 2) * LINE - 2, class: "type" }, `and ${table.columns.length - MOST} more`) : [];
-    return svg("a", { href: link("schema", database.name, table.name), "aria-label": `${table.name}, ${table.columns.length} columns` }, svg("rect", { x: box.x, y: box.y, width: WIDTH, height: box.height, rx: 6, class: "box" }), svg("text", { x: box.x + 10, y: box.y + LINE - 3, class: "name" }, cut(table.name, 22)), rows, more);
+    return svg("a", { href: link("schema", database.name, table.name) }, svg("rect", { x: box.x, y: box.y, width: WIDTH, height: box.height, rx: 6, class: "box" }), svg("text", { x: box.x + 10, y: box.y + LINE - 3, class: "name" }, cut(table.name, 22)), rows, more);
   });
   const width = column * (WIDTH + GAP_X);
   const full = Math.max(...bottoms, 100);

@@ -25,6 +25,7 @@
 //! permissions_fuzz  random requests of a restricted client to two databases
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
+//! studio    the studio in a real Chromium: its tests, and pictures of its pages
 //! clients   the lints and the tests of the clients in other languages
 //! encryption  the tests of encrypted files, with SQLCipher in SQLite's place
 //! packages  Debian's packages, installed where something is missing
@@ -61,6 +62,7 @@ mod servers;
 mod settings;
 mod sql_compare;
 mod step;
+mod studio;
 mod tally;
 mod test;
 mod tree;
@@ -128,6 +130,9 @@ fn run(arguments: &[String]) -> Outcome {
             cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
             clients::test(&mut tally::Tally::default())
         }
+        "studio" => studio::run(),
+        "studio-million" => studio::run_with_a_million(),
+        "screenshots" => studio::screenshots(),
         "check" if !rest.is_empty() => step::run_without_clients(&Tree::of_workspace()?),
         "check" => step::run_all(&Tree::of_workspace()?),
         "ci" => {
@@ -153,6 +158,8 @@ fn help() -> String {
          `--no-servers`, of encryption, unless `--no-encryption`, and of the clients, unless\n             \
          `--no-clients`; further arguments go to `cargo test`, and leave these two out\n  \
          clients    the tests of the clients in other languages alone\n  \
+         studio     the tests of the studio in Chromium alone; studio-million: with 1,000,000 rows\n  \
+         screenshots  a picture of each page of the studio, in target/screenshots\n  \
          check      every check below, without the tests, and with `--no-clients` without other languages\n  \
          crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \
          sql-compare  2,000 random SQL statements on every engine and route, or `--statements N`; `--seed S`\n  \

@@ -5,6 +5,7 @@ use crate::clients;
 use crate::encryption;
 use crate::failure::Outcome;
 use crate::servers::Servers;
+use crate::studio;
 use crate::tally::Tally;
 
 /// What keeps [`run`] from starting servers.
@@ -37,7 +38,8 @@ pub fn run(arguments: &[String]) -> Outcome {
     }
     if arguments.is_empty() && !no_clients {
         let clients = clients::test(&mut tally);
-        outcome = outcome.and(clients);
+        let studio = studio::test(&mut tally);
+        outcome = outcome.and(clients).and(studio);
     }
     println!("{} passed, {} failed", tally.passed, tally.failed);
     outcome

@@ -34,6 +34,12 @@ impl ClientFolder {
         }
     }
 
+    /// Of a package of Node elsewhere in the repository.
+    pub fn at(path: &str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        Self { folder: cargo::root().join(path), work: cargo::target().join(name) }
+    }
+
     /// The path of a program that pip has installed.
     pub fn tool(&self, name: &str) -> String {
         text(&self.work.join("bin").join(name))
@@ -50,6 +56,21 @@ impl ClientFolder {
         let name =
             |file: fs::DirEntry| Some(file.file_name().to_str()?.strip_suffix(end)?.to_owned());
         found.filter_map(name).collect()
+    }
+
+    /// Installs the packages of package-lock.json that are not installed yet.
+    pub fn install_from_npm(&self) -> Outcome {
+        let changed =
+            |file: &str| fs::metadata(self.folder.join(file)).and_then(|file| file.modified());
+        // The second is npm's own note of what it has installed.
+        let (wanted, installed) =
+            (changed("package-lock.json"), changed("node_modules/.package-lock.json"));
+        if matches!((wanted, installed), (Ok(wanted), Ok(installed)) if wanted <= installed) {
+            return Ok(());
+        }
+        let words =
+            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+        self.run(&words, "see what npm says above, and that the network is up")
     }
 
     /// Runs a command.
@@ -132,20 +153,6 @@ pub fn pip(folder: &ClientFolder, packages: &[&str]) -> Outcome {
     let install = [&*python, "-m", "pip", "install", "-q", "--disable-pip-version-check"];
     folder
         .run(&[&install, packages].concat(), "see what pip says above, and that the network is up")
-}
-
-/// Installs the packages of package-lock.json that are not installed yet.
-pub fn install_from_npm(folder: &ClientFolder) -> Outcome {
-    let changed =
-        |file: &str| fs::metadata(folder.folder.join(file)).and_then(|file| file.modified());
-    // The second is npm's own note of what it has installed.
-    let (wanted, installed) =
-        (changed("package-lock.json"), changed("node_modules/.package-lock.json"));
-    if matches!((wanted, installed), (Ok(wanted), Ok(installed)) if wanted <= installed) {
-        return Ok(());
-    }
-    let words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-    folder.run(&words, "see what npm says above, and that the network is up")
 }
 
 fn text(path: &Path) -> String {

@@ -51,7 +51,7 @@ const CLIENTS: &[Client] = &[
     Client {
         name: "typescript",
         needs: &[("node", "nodejs"), ("npm", "npm")],
-        install: folder::install_from_npm,
+        install: ClientFolder::install_from_npm,
         lint: lints::typescript,
         test: tests::typescript,
     },

@@ -1,0 +1,412 @@
+// The studio in a real Chromium: each test does what a person does, by the mouse or by the keyboard alone.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { launch, MARKUP, newPage, signIn, startServer } from "./server.js";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+let [server, browser, state] = [];
+
+before(async () => {
+  server = await startServer();
+  browser = await launch();
+  const page = await newPage(browser, server);
+  await signIn(page, server);
+  state = await page.context().storageState();
+  await page.context().close();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** Runs a test on a signed-in page at an address. */
+const on = (name, hash, action, options = {}) =>
+  test(name, async () => {
+    const page = await newPage(browser, server, { storageState: state, ...options });
+    try {
+      await page.goto(`${server.address}/studio/${hash}`);
+      await page.waitForSelector(".page, .empty");
+      await action(page);
+      assert.equal(await page.evaluate(() => window.attacked), undefined);
+      assert.deepEqual(page.problems, []);
+    } finally {
+      await page.context().close();
+    }
+  });
+
+const cells = (page, column) => page.$$eval(`bobak-grid [role=gridcell][aria-colindex="${column + 2}"]`, (all) => all.sort((a, b) => a.dataset.row - b.dataset.row).map((cell) => cell.textContent));
+const cell = (page, row, column) => page.locator(`bobak-grid [role=gridcell][data-row="${row}"][data-column="${column}"]`);
+const status = (page) => page.textContent(".title .status");
+const ready = (page, text) => page.waitForFunction((text) => document.querySelector(".title .status")?.textContent.includes(text), text);
+const sql = (page, text) =>
+  page.evaluate(async (text) => {
+    const response = await fetch("../databases/shop/sql?numbers=text", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ sql: text }) });
+    return response.json();
+  }, text);
+
+test("a link signs in once, and says what to do then", async () => {
+  const link = server.link;
+  const first = await newPage(browser, server);
+  await signIn(first, server);
+  assert.ok(!first.url().includes("sign-in"), "the code leaves the address");
+  const second = await newPage(browser, server);
+  await second.goto(link);
+  await second.waitForSelector(".sign-in");
+  assert.match(await second.textContent(".problem"), /used already.*bobak serve/s);
+  assert.equal(await second.evaluate(() => document.cookie), "", "scripts see no cookie");
+  await first.click("button[aria-label='Sign out']");
+  await first.waitForSelector(".sign-in");
+  await first.context().close();
+  await second.context().close();
+});
+
+on("the first view is fast and small", "", async (page) => {
+  await page.reload();
+  await page.waitForSelector("bobak-grid [role=gridcell]");
+  const resources = await page.evaluate(() => performance.getEntriesByType("resource").filter((one) => /studio\//.test(one.name)).map((one) => one.encodedBodySize));
+  const bytes = resources.reduce((sum, size) => sum + size, 0);
+  assert.ok(bytes < 300_000, `${bytes} bytes`);
+});
+
+on("a grid scrolls through all rows", "#/data/shop/orders", async (page) => {
+  await ready(page, "20,000 rows");
+  const { rows } = await sql(page, "SELECT id FROM orders ORDER BY id LIMIT 1 OFFSET 12344");
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Control+End");
+  await page.waitForFunction(() => document.querySelector('[data-row="19999"][data-column="0"]')?.textContent);
+  const { rows: last } = await sql(page, "SELECT max(id) FROM orders");
+  assert.equal(await cell(page, 19_999, 0).textContent(), String(last[0][0]));
+  await page.evaluate(() => (document.querySelector("bobak-grid").scrollTop = 12_344 * 28));
+  await page.waitForFunction(() => document.querySelector('[data-row="12344"][data-column="0"]')?.textContent);
+  assert.equal(await cell(page, 12_344, 0).textContent(), String(rows[0][0]));
+  const elements = await page.$$eval("bobak-grid [role=row]", (all) => all.length);
+  assert.ok(elements < 60, `${elements} rows are elements`);
+});
+
+on("hundreds of columns are reached and few are elements", "#/data/shop/wide", async (page) => {
+  await ready(page, "300 rows");
+  const reach = async (last) => {
+    await page.focus("bobak-grid");
+    await page.keyboard.press("End");
+    await page.waitForSelector(`bobak-grid [data-row="0"][data-column="${last}"].active`);
+    assert.equal(await cell(page, 0, last).textContent(), String(last));
+    const columns = await page.$$eval("bobak-grid [role=columnheader]", (all) => all.length);
+    assert.ok(columns < 40, `${columns} columns are elements`);
+  };
+  await reach(255);
+  await page.goto(`${server.address}/studio/#/sql/shop?q=${encodeURIComponent("SELECT * FROM wider")}`);
+  await page.waitForSelector(".output bobak-grid [role=gridcell]");
+  await reach(299);
+});
+
+on("sort, search, filter and facets share one address", "#/data/shop/customer", async (page) => {
+  await ready(page, "500 rows");
+  await page.click("bobak-grid [role=columnheader] >> text=name");
+  await page.waitForSelector("[aria-sort=ascending]");
+  const names = await cells(page, 1);
+  assert.deepEqual(names, [...names].sort((a, b) => (a < b ? -1 : 1)));
+  await page.click("text=Facets");
+  await page.click("aside.facets section:has(h2:text-is('active')) button:has-text('true')");
+  await ready(page, "match");
+  const { rows } = await sql(page, "SELECT count(*) FROM customer WHERE active");
+  assert.match(await status(page), new RegExp(`^${rows[0][0]} rows match`));
+  await page.keyboard.press("/");
+  await page.keyboard.type("an");
+  const { rows: found } = await sql(page, "SELECT count(*) FROM customer WHERE active AND (name GLOB '*an*' OR email GLOB '*an*' OR city GLOB '*an*' OR country GLOB '*an*')");
+  await ready(page, `${found[0][0]} row`);
+  const shared = page.url();
+  const other = await page.context().newPage();
+  await other.goto(shared);
+  await ready(other, `${found[0][0]} row`);
+  assert.equal(await other.inputValue("input.filter"), "active = true");
+  await other.fill("input.filter", "nosuch = 1");
+  await other.keyboard.press("Enter");
+  await other.waitForSelector(".problem:not([hidden])");
+  assert.match(await other.textContent(".problem"), /nosuch/);
+});
+
+on("the keyboard alone edits, undoes and deletes", "#/data/shop/customer", async (page) => {
+  await ready(page, "500 rows");
+  await page.focus("bobak-grid");
+  await page.keyboard.press("ArrowRight");
+  const before = await cell(page, 0, 1).textContent();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("Ada Lovelace");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector('[data-row="0"][data-column="1"]').textContent === "Ada Lovelace");
+  assert.deepEqual((await sql(page, "SELECT name FROM customer WHERE id = 1")).rows, [["Ada Lovelace"]]);
+  await page.keyboard.press("Control+z");
+  await page.waitForFunction((before) => document.querySelector('[data-row="0"][data-column="1"]').textContent === before, before);
+  // A wrong value stays in the editor, with what is wrong.
+  for (let step = 0; step < 6; step++) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("F2");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("12.x");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".message.error");
+  assert.match(await page.textContent(".message.error"), /credit: expected an amount/);
+  await page.keyboard.press("Escape");
+  // A row that nothing refers to is inserted, deleted, and comes back.
+  await page.keyboard.press("Shift+Tab");
+  await page.click("text=New row");
+  await page.getByLabel("name", { exact: true }).fill("Grace");
+  await page.keyboard.press("Control+Enter");
+  await page.click("dialog button:has-text('Insert')", { timeout: 500 }).catch(() => {});
+  await ready(page, "501 rows");
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Control+End");
+  await page.waitForFunction(() => document.querySelector('[data-row="500"][data-column="1"]')?.textContent === "Grace");
+  await page.keyboard.press("Space");
+  await page.click(".selection >> text=Delete");
+  await page.click("dialog footer >> text=Delete");
+  await ready(page, "500 rows");
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Control+z");
+  await ready(page, "501 rows");
+  assert.deepEqual((await sql(page, "SELECT name FROM customer WHERE id = 501")).rows, [["Grace"]]);
+  await sql(page, "DELETE FROM customer WHERE id = 501");
+});
+
+on("two people editing one row see the conflict", "#/data/shop/product", async (page) => {
+  await ready(page, "60 rows");
+  await sql(page, "UPDATE product SET name = 'Theirs' WHERE id = 1");
+  const edit = async (text) => {
+    await cell(page, 0, 1).dblclick();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type(text);
+    await page.keyboard.press("Enter");
+  };
+  await edit("Mine");
+  await page.waitForSelector("dialog[aria-label=Conflict]");
+  assert.match(await page.textContent("dialog table"), /Theirs.*Mine/s);
+  await page.click("text=Keep what is there");
+  await page.waitForFunction(() => document.querySelector('[data-row="0"][data-column="1"]').textContent === "Theirs");
+  await sql(page, "UPDATE product SET name = 'Again' WHERE id = 1");
+  await edit("Mine");
+  await page.click("text=Write mine");
+  await page.waitForFunction(() => document.querySelector('[data-row="0"][data-column="1"]').textContent === "Mine");
+  assert.deepEqual((await sql(page, "SELECT name FROM product WHERE id = 1")).rows, [["Mine"]]);
+});
+
+on("selected rows are changed together, and back", "#/data/shop/product", async (page) => {
+  await ready(page, "60 rows");
+  const before = (await sql(page, "SELECT id, weight FROM product ORDER BY id LIMIT 4")).rows;
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.keyboard.press("Shift+ArrowDown");
+  assert.match(await page.textContent(".selection"), /3 rows selected/);
+  await page.click(".selection >> text=Change");
+  await page.selectOption("#bulk-column", "weight");
+  await page.fill("dialog input[aria-label='New value']", "7.25");
+  await page.click("dialog button.primary");
+  await page.waitForFunction(() => document.querySelector('[data-row="2"][data-column="3"]').textContent === "7.25");
+  const rows = async () => (await sql(page, "SELECT id, weight FROM product ORDER BY id LIMIT 4")).rows;
+  assert.deepEqual((await rows()).map((row) => row[1]).slice(0, 3), [7.25, 7.25, 7.25]);
+  await page.click(".message >> text=Undo");
+  await page.waitForSelector("text=Undone");
+  assert.deepEqual(await rows(), before);
+});
+
+on("a row shows related rows and its history, and restores it", "#/data/shop/orders?row=7", async (page) => {
+  await page.waitForSelector(".drawer .related");
+  const { rows } = await sql(page, "SELECT c.name FROM orders o JOIN customer c ON c.id = o.customer_id WHERE o.id = 7");
+  await page.waitForSelector(`.related >> text=${rows[0][0]}`);
+  await sql(page, "UPDATE orders SET status = CASE status WHEN 'paid' THEN 'sent' ELSE 'paid' END WHERE id = 7");
+  const [[now]] = (await sql(page, "SELECT status FROM orders WHERE id = 7")).rows;
+  await page.reload();
+  await page.click("summary:has-text('History')");
+  await page.waitForSelector(`.history ins:text-is('${now}')`);
+  await page.click("text=Restore these values");
+  await page.click("dialog footer >> text=Restore");
+  await page.waitForSelector(".message >> text=Changed status");
+  assert.notEqual((await sql(page, "SELECT status FROM orders WHERE id = 7")).rows[0][0], now);
+  await page.click(".related >> text=customer_id");
+  await ready(page, "1 row match");
+});
+
+on("stored markup stays text", "#/data/shop", async (page) => {
+  await page.click(".tables a:has-text('<img')");
+  await ready(page, "1 row");
+  assert.equal(await cell(page, 0, 1).textContent(), MARKUP);
+  assert.equal(await page.textContent("h1"), MARKUP);
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Shift+Enter");
+  await page.waitForSelector(".drawer .form");
+  await page.keyboard.press("Escape");
+  await page.click("text=Facets");
+  await page.waitForSelector(".facets li button");
+  for (const path of ["#/schema/shop", "#/live/shop", "#/server/shop"]) {
+    await page.goto(`${server.address}/studio/${path}`);
+    await page.waitForSelector(".page");
+    await page.waitForTimeout(100);
+  }
+  const statement = encodeURIComponent(`SELECT '${MARKUP}' AS "a <b>", 1 AS n`);
+  await page.goto(`${server.address}/studio/#/sql/shop?q=${statement}`);
+  await page.waitForSelector(".output bobak-grid [role=gridcell]");
+  await page.click("button:has-text('Chart')");
+  await page.waitForSelector("svg.chart");
+  assert.equal(await page.locator("main img, main script, .side img").count(), 0);
+});
+
+on("views are read only, tables without a key are not; a view that fails says so", "#/data/shop/sales", async (page) => {
+  await ready(page, "rows");
+  assert.equal(await page.locator("text=New row").count(), 0);
+  assert.equal(await page.getAttribute("bobak-grid", "aria-readonly"), "true");
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".drawer dl");
+  // SQLite's row number stands in for the key, which is not edited.
+  await page.goto(`${server.address}/studio/#/data/shop/keyless`);
+  await ready(page, "1 row");
+  await page.focus("bobak-grid");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".message:has-text('A key is not changed')");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.type("yes");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector('[data-row="0"][data-column="1"]').textContent === "yes");
+  await page.goto(`${server.address}/studio/#/data/shop/broken`);
+  await page.waitForSelector(".problem:not([hidden]), .empty");
+  await page.click(".tables a:has-text('customer')");
+  await ready(page, "500 rows");
+});
+
+on("SQL completes names, runs, charts, explains and cancels", "#/sql/shop", async (page) => {
+  await page.focus("#sql");
+  await page.keyboard.type("SELECT status, count(*) AS n FROM ord");
+  await page.waitForSelector(".completions [aria-selected=true]");
+  await page.keyboard.press("Tab");
+  assert.match(await page.inputValue("#sql"), /FROM orders$/);
+  await page.keyboard.type(" WHERE id > :least GROUP BY status");
+  await page.keyboard.press("Escape");
+  await page.fill("input[name=':least']", "10");
+  await page.focus("#sql");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector(".output bobak-grid [role=gridcell]");
+  assert.equal((await cells(page, 0)).length, 4);
+  await page.click("button:has-text('Chart')");
+  assert.equal(await page.locator("svg.chart rect.mark").count(), 4);
+  await page.click("button:has-text('Explain')");
+  await page.waitForSelector(".plan li");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Escape").then(() => page.click("button:has-text('Run')")).then(() => page.click("button:has-text('CSV')"))]);
+  assert.equal(download.suggestedFilename(), "result.csv");
+  await page.fill("#sql", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n");
+  await page.keyboard.press("Control+Enter");
+  await page.click("button:has-text('Cancel'):enabled");
+  await page.waitForSelector("text=Canceled");
+  await page.fill("#sql", "SELECT nosuch FROM orders");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector(".output .problem");
+  assert.match(await page.textContent(".output .problem"), /nosuch/);
+});
+
+on("changes appear as they happen", "#/live/shop?tables=orders,customer", async (page) => {
+  await page.waitForSelector(".status:has-text('connected')");
+  await sql(page, "UPDATE orders SET total = 77.25 WHERE id = 9");
+  await page.waitForSelector(".events li.update:has-text('orders 9')");
+  assert.match(await page.textContent(".events li"), /77\.25/);
+  await sql(page, "UPDATE customer SET city = 'Bern' WHERE id = 2");
+  await page.waitForSelector(".events li.update:has-text('customer 2')");
+});
+
+on("a file is previewed and imported, and a wrong one changes nothing", "#/data/shop/product", async (page) => {
+  await ready(page, "60 rows");
+  const file = join(server.folder, "products.csv");
+  const choose = async (content) => {
+    writeFileSync(file, content);
+    await page.click("button.more");
+    const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.click("text=Import a file")]);
+    await chooser.setFiles(file);
+  };
+  await choose('id,name,price\n101,"A, ""b""",1.5\n102,C,2\n');
+  await page.waitForSelector("dialog td:text-is('A, \"b\"')");
+  await page.click("dialog button.primary");
+  await ready(page, "62 rows");
+  await choose("id,name,price\n103,D,3\n104,E,x\n");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog .problem:not(:empty)");
+  assert.match(await page.textContent("dialog .problem"), /row 2.*nothing was written/);
+  await page.click("dialog button[aria-label=Close]");
+  await choose("id,nosuch\n1,2\n");
+  await page.waitForSelector("dialog .problem:has-text('no column nosuch')");
+  assert.ok(await page.isDisabled("dialog button.primary"));
+  await page.keyboard.press("Escape");
+  assert.deepEqual((await sql(page, "SELECT count(*) FROM product")).rows, [["62"]]);
+  await sql(page, "DELETE FROM product WHERE id > 100");
+});
+
+on("the last request is shown as a program", "#/data/shop/customer?filter=id%20%3C%205", async (page) => {
+  await ready(page, "4 rows match");
+  await page.click("text=Server and API");
+  await page.waitForSelector("pre.code");
+  for (const [language, word] of [["curl", "curl -X GET"], ["Python", "urllib.request"], ["TypeScript", "await fetch"], ["Go", "http.NewRequest"], ["Rust", "ureq::run"]]) {
+    await page.selectOption("#language", language);
+    assert.ok((await page.textContent("pre.code")).includes(word), language);
+  }
+});
+
+for (const width of [390, 1440]) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`no page has an accessibility problem, or is wider than the screen: ${width}, ${colorScheme}`, async () => {
+      const page = await newPage(browser, server, { storageState: state, colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
+      const problems = [];
+      const q = encodeURIComponent("SELECT status, count(*) AS n FROM orders GROUP BY status");
+      const paths = ["data/shop/customer?facets=active", "data/shop/orders?row=3", "data/shop/wide", `sql/shop?q=${q}`, "live/shop", "schema/shop", "server/shop", "data/shop/nosuch"];
+      for (const path of paths) {
+        await page.goto(`${server.address}/studio/#/${path}`);
+        await page.waitForSelector(".page, .empty");
+        await page.waitForTimeout(350);
+        await page.evaluate(() => window.axe) ?? (await page.addScriptTag({ path: AXE }));
+        const found = await page.evaluate(async () => (await window.axe.run(document)).violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).slice(0, 3).join(" | ")}`));
+        problems.push(...found.map((one) => `${path}: ${one}`));
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (overflow > 0) problems.push(`${path} is ${overflow} pixels too wide`);
+      }
+      assert.deepEqual(problems, []);
+      assert.deepEqual(page.problems, []);
+      await page.context().close();
+    });
+  }
+}
+
+test("tabs keep what they show while the server restarts", async () => {
+  const context = await browser.newContext({ storageState: state });
+  const pages = [];
+  for (let index = 0; index < 10; index++) {
+    const page = await context.newPage();
+    await page.goto(`${server.address}/studio/#/data/shop/customer?filter=id%20%3C%20${index + 2}`);
+    await ready(page, "match");
+    pages.push(page);
+  }
+  const address = server.address.replace("http://", "");
+  await server.kill();
+  await pages[0].bringToFront();
+  await pages[0].fill("input.filter", "id = 7");
+  await pages[0].keyboard.press("Enter");
+  await pages[0].waitForSelector(".problem:has-text('bobak serve')");
+  await server.start(address);
+  await pages[0].fill("input.filter", "id = 8");
+  await pages[0].keyboard.press("Enter");
+  await pages[0].waitForSelector("dialog:has-text('restarted')");
+  const fresh = await context.newPage();
+  await fresh.goto(server.link);
+  await fresh.waitForSelector("bobak-grid [role=gridcell]");
+  // Signing in once is enough for all tabs.
+  await ready(pages[0], "1 row");
+  assert.equal(await cell(pages[0], 0, 0).textContent(), "8");
+  for (const [index, page] of pages.entries()) {
+    if (!index) continue;
+    await page.bringToFront();
+    assert.match(await status(page), new RegExp(`^${index + 1} rows? match`));
+    await page.keyboard.press("/");
+    await page.keyboard.type("zzzz");
+    await ready(page, "0 rows");
+  }
+  await context.close();
+});
