@@ -7,7 +7,9 @@ use bobak::backup::BackupOptions;
 use bobak::changes::TrackOptions;
 use bobak::prelude::*;
 use bobak::restore::{RecoveryTarget, RestoreOptions};
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -231,6 +233,114 @@ fn a_column_that_bobak_adds_ends_no_archive() {
     let db = place.restore("new.db", "changes", RecoveryTarget::End).unwrap();
     assert_eq!(dump(&db), dump(&place.db));
     assert!(!Archive::check(place.path("changes")).unwrap().is_stopped);
+}
+
+const FILE: &str = "BOBAK_TEST_FILE";
+const ALTERATION: &str = "BOBAK_TEST_ALTERATION";
+
+/// Statements that drop a column: SQLite rejects that as long as triggers capture it.
+fn drop_column(db: &Db) -> Vec<String> {
+    let triggers = "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 't'";
+    let triggers: Vec<String> = db.sql(triggers, ()).unwrap();
+    let mut all: Vec<_> = triggers.iter().map(|name| format!("DROP TRIGGER \"{name}\"")).collect();
+    all.extend(["ALTER TABLE t DROP COLUMN n", "INSERT INTO t DEFAULT VALUES"].map(str::to_owned));
+    all
+}
+
+/// Run in another process: writes, alters the table, and writes until it is killed.
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn alter_until_killed() {
+    let url = std::env::var(FILE).unwrap();
+    let what = std::env::var(ALTERATION).unwrap();
+    let db = Db::builder().record::<Wider>().open(&url).unwrap();
+    println!("\nbegun");
+    for _ in 0..20 {
+        db.execute("INSERT INTO t (n) VALUES (2)", ()).unwrap();
+    }
+    let run = |text: &String| assert!(db.execute(text, ()).is_ok(), "{text}");
+    let mut insert = "INSERT INTO t DEFAULT VALUES";
+    match what.as_str() {
+        "add by Bobak" => {
+            db.create_missing_tables().unwrap();
+            insert = "INSERT INTO t (n, c) VALUES (9, 'y')";
+        }
+        "drop" => drop_column(&db).iter().for_each(run),
+        _ => {
+            let (_, texts) = ALTERATIONS.iter().find(|(name, _)| *name == what).unwrap();
+            texts.iter().for_each(|text| run(&(*text).to_owned()));
+        }
+    }
+    loop {
+        db.execute(insert, ()).unwrap();
+    }
+}
+
+/// Whether the archive is up to date; otherwise it has stopped.
+fn ship_or_stop(archive: &mut Archive) -> bool {
+    loop {
+        match archive.step(Duration::ZERO) {
+            Ok(step) if step.changes == 0 => return true,
+            Ok(_) => {}
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
+                return false;
+            }
+        }
+    }
+}
+
+/// A program that alters a tracked table is killed at some moment, while another one archives: a restore has all rows and
+/// columns, or fails.
+#[test]
+fn killed_alterations_lose_no_column() {
+    let (mut restored, mut stopped) = (0, 0);
+    for what in ["add by Bobak", "add", "rename", "drop"] {
+        for moment in 0..6 {
+            let place = Place::new();
+            let mut archive = place.archive("changes").unwrap();
+            ship(&mut archive);
+            place.backup("old.db");
+            let mut other = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "altered_tables::alter_until_killed", "--ignored", "--nocapture"])
+                .env(FILE, format!("sqlite:{}", place.path("app.db").display()))
+                .env(ALTERATION, what)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut lines = BufReader::new(other.stdout.take().unwrap()).lines();
+            assert!(lines.any(|line| line.unwrap() == "begun"), "the other process began");
+            // Half of the archivers run meanwhile.
+            let mut runs = true;
+            for _ in 0..moment * 4 {
+                std::thread::sleep(Duration::from_millis(1));
+                runs = runs && (moment % 2 == 0 || ship_or_stop(&mut archive));
+            }
+            other.kill().unwrap();
+            other.wait().unwrap();
+            drop(archive);
+            runs = match place.archive("changes") {
+                Ok(mut archive) => runs && ship_or_stop(&mut archive),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Schema, "{what}, {moment}: {error}");
+                    false
+                }
+            };
+            match place.restore("old.db", "changes", RecoveryTarget::End) {
+                Ok(db) => {
+                    assert_eq!(dump(&db), dump(&place.db), "{what}, moment {moment}");
+                    restored += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Schema, "{what}, {moment}: {error}");
+                    assert!(!runs || what == "add by Bobak", "{what}, {moment}: {error}");
+                    stopped += 1;
+                }
+            }
+        }
+    }
+    // The first moment is before most alterations, the last one after them.
+    assert!(restored > 0 && stopped > 0, "{restored} restored, {stopped} stopped");
 }
 
 #[test]
