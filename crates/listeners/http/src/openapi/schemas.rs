@@ -87,6 +87,10 @@ pub(super) fn components(
     schemas.insert(format!("{name}.changes"), all_rows);
     let mut new = input;
     new["required"] = json!(required);
+    for (_, column) in columns.iter().enumerate().filter(|(at, _)| table.is_generated(*at)) {
+        // The same as leaving it out.
+        permit_null(&mut new["properties"][&*column.name]);
+    }
     schemas.insert(format!("{name}.new"), new);
     schemas.insert(
         format!("{name}.list"),
@@ -158,17 +162,8 @@ fn column_schema(column: &ColumnSchema) -> Value {
     if let Some(max) = column.max_chars.filter(|_| column.ty == Type::Text) {
         schema["maxLength"] = json!(max);
     }
-    if column.nullable
-        && let Some(types) = schema.get_mut("type")
-    {
-        let mut all = match types.take() {
-            Value::Array(all) => all,
-            one => vec![one],
-        };
-        if !all.iter().any(|ty| ty == "null") {
-            all.push(json!("null"));
-        }
-        *types = Value::Array(all);
+    if column.nullable {
+        permit_null(&mut schema);
     }
     if let Some(default) = &column.default {
         let mut text = String::new();
@@ -189,6 +184,19 @@ fn column_schema(column: &ColumnSchema) -> Value {
         schema["description"] = json!(description);
     }
     schema
+}
+
+/// Adds `null` to the types of a schema.
+fn permit_null(schema: &mut Value) {
+    let Some(types) = schema.get_mut("type") else { return };
+    let mut all = match types.take() {
+        Value::Array(all) => all,
+        one => vec![one],
+    };
+    if !all.iter().any(|ty| ty == "null") {
+        all.push(json!("null"));
+    }
+    *types = Value::Array(all);
 }
 
 /// The schema of a key in a path, or in a parameter: its values, separated by commas.

@@ -58,6 +58,24 @@ fn document_follows_schema_changes() {
     server.send("POST", path, r#"{"a b":7,"c":"x"}"#).ok(201);
 }
 
+/// The server generates a value that is NULL as one that is missing, and the document says so.
+#[test]
+fn a_new_row_may_have_null_where_a_value_is_generated() {
+    let server = server();
+    let sql = r#"{"sql":"CREATE TABLE made (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)"}"#;
+    server.send("POST", "/sql", sql).ok(200);
+    server.send("POST", "/tables/made/rows", r#"{"id":null,"n":1}"#).ok(201);
+    server.send("POST", "/tables/made/rows", r#"{"id":5,"n":null}"#).ok(422);
+    let document = server.get("/openapi.json").json();
+    let schemas = &document["components"]["schemas"];
+    let may_be_null = |schema: &str, column: &str| {
+        let types = &schemas[schema]["properties"][column]["type"];
+        types.as_array().is_some_and(|types| types.iter().any(|ty| ty == "null"))
+    };
+    assert!(may_be_null("made.new", "id"), "{}", schemas["made.new"]);
+    assert!(!may_be_null("made.new", "n") && !may_be_null("made.patch", "id"));
+}
+
 #[test]
 fn every_operation_matches_document() {
     let statuses = call_all(&server());
