@@ -2,7 +2,7 @@
 
 use bobak_core::change_log::Trigger;
 use bobak_core::{
-    BulkChange, Cursor, Engine, EngineLayer, Error, ErrorKind, Estimate, OnError, Outcome,
+    BulkChange, Cursor, Engine, EngineLayer, Error, ErrorKind, Estimate, Join, OnError, Outcome,
     Parameter, Result, Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema,
     TransactionControl, Value, Write, WriteBatch,
 };
@@ -212,6 +212,11 @@ impl SessionLayer for FaultySession<'_> {
     ) -> Result<()> {
         self.faults.operation()?;
         self.inner.query(source, row)
+    }
+
+    fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
+        self.faults.operation()?;
+        self.inner.join(join, row)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
