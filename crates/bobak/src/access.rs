@@ -2,9 +2,7 @@
 
 use crate::handle::SessionSource;
 use crate::rows::RowCursor;
-use crate::rules::normalize_row;
 use bobak_core::engine::fallback::conflicting_row;
-use bobak_core::rules::Rules;
 use bobak_core::{
     Assign, Assignment, BulkChange, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
     FromRow, GeneratedKey, Outcome, Query, Result, Row, Select, Selection, Session, Source,
@@ -59,7 +57,6 @@ impl<'a> TableAccess<'a> {
         &self,
         verb: Verb,
         outcome: &Outcome,
-        rules: &Rules,
         values: &mut [Value<'_>],
     ) -> Result<Option<Vec<Value<'static>>>> {
         match (verb, outcome) {
@@ -70,7 +67,7 @@ impl<'a> TableAccess<'a> {
             (Verb::UpsertOn(_), Outcome::Changed(_)) => {
                 let (table, fields) = (&self.schema, FieldSet::EMPTY);
                 // The row has the values that were written.
-                normalize_row(rules, table, values)?;
+                self.source.engines().normalize(self.source.engine_index(), table, values)?;
                 let write = Write { table, verb, fields, values };
                 let row = self.source.with(|session| conflicting_row(session, &write))?;
                 let row = row.ok_or_else(|| {

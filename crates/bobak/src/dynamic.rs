@@ -4,7 +4,6 @@ use crate::access::TableAccess;
 use crate::handle::SessionSource;
 use crate::parameters::Parameters;
 use crate::rows::RowCursor;
-use bobak_core::rules::Rules;
 use bobak_core::{
     Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GeneratedKey,
     Outcome, Parameter, PartialInsert, Query, Result, ResultColumn, Row, Selection, SelectionPart,
@@ -127,7 +126,7 @@ impl<'a> DynTable<'a> {
         if let Outcome::Inserted(Some(GeneratedKey::Int(id))) = outcome {
             return Ok(vec![Value::Int(id)]);
         }
-        if let Some(key) = self.access.updated_key(verb, &outcome, &Rules::NONE, &mut values)? {
+        if let Some(key) = self.access.updated_key(verb, &outcome, &mut values)? {
             return Ok(key);
         }
         Ok(self.access.key_values(&values).into_iter().map(Value::into_owned).collect())

@@ -34,6 +34,13 @@ pub(crate) trait EngineSet: Send + Sync {
         table: &Arc<TableSchema>,
         stored: &mut dyn FnMut() -> Result<Vec<TableSchema>>,
     ) -> Result<()>;
+
+    /// Normalizes the values of a row, which the engine at an index keeps, by the rules of its record.
+    ///
+    /// # Errors
+    /// Those of functions, and of values that do not fit their column.
+    fn normalize(&self, engine: usize, table: &TableSchema, values: &mut [Value<'_>])
+    -> Result<()>;
 }
 
 /// An engine of a database.

@@ -9,8 +9,9 @@ use crate::schema::of_number;
 use crate::{FrameHeader, FrameKind, Handles, Hello, condition, schema, select, value};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Assign, Condition, FieldSet, OnError, Parameter, Result, SchemaChange, Select, Source, Storage,
-    TableSchema, TransactionControl, Type, Value, ValueRef, Verb, WriteBatch,
+    Assign, Condition, Error, ErrorKind, FieldSet, OnError, Parameter, Result, SchemaChange,
+    Select, Source, Storage, TableSchema, TransactionControl, Type, Value, ValueRef, Verb,
+    WriteBatch,
 };
 use std::sync::Arc;
 
@@ -319,5 +320,16 @@ fn is_decimal(value: ValueRef<'_>) -> bool {
 }
 
 fn assignments(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<Vec<Assign>> {
-    (0..reader.u16()?).map(|_| condition::read_assign(reader, table)).collect()
+    let mut assignments: Vec<Assign> = Vec::new();
+    for _ in 0..reader.u16()? {
+        let assign = condition::read_assign(reader, table)?;
+        if assignments.iter().any(|other| other.column() == assign.column()) {
+            // Engines differ in which one counts.
+            let error = Error::new(ErrorKind::Misuse, "the column is assigned twice");
+            let name = table.columns().get(assign.column()).map_or("", |column| &column.name);
+            return Err(error.in_table(table.name().to_owned()).in_column(name.to_owned()));
+        }
+        assignments.push(assign);
+    }
+    Ok(assignments)
 }

@@ -11,7 +11,7 @@ use crate::handle::{EngineSet, check_same_engine};
 use crate::router::{NamedEngine, Router, RouterOptions};
 use crate::rules::{EngineRules, RecordRules, RowHook, RuleEngine};
 use crate::schema;
-use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
+use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema, Value};
 use model::{Model, RecordTable};
 use std::any::TypeId;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -372,6 +372,17 @@ impl Catalog {
 }
 
 impl EngineSet for Catalog {
+    fn normalize(
+        &self,
+        engine: usize,
+        table: &TableSchema,
+        values: &mut [Value<'_>],
+    ) -> Result<()> {
+        let rules = self.rules.get(engine).and_then(|rules| rules.of(table));
+        let all = (0..table.columns().len()).collect();
+        rules.map_or(Ok(()), |rules| rules.normalize(table, all, values))
+    }
+
     #[inline]
     fn engine(&self, index: usize) -> Result<&Arc<dyn Engine>> {
         Self::engine(self, index)

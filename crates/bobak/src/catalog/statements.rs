@@ -115,11 +115,15 @@ impl Catalog {
 
     /// Rejects SQL text in a database that is confined to some rows.
     fn check_text(&self) -> Result<()> {
-        if self.scoped {
-            let message = "a scoped database runs no SQL text: use tables and queries";
-            return Err(Error::new(ErrorKind::Denied, message));
+        self.reject_scope("runs no SQL text: use tables and queries")
+    }
+
+    /// Rejects what a database that is confined to some rows does not do.
+    pub(crate) fn reject_scope(&self, what: &str) -> Result<()> {
+        match self.scoped {
+            true => Err(Error::new(ErrorKind::Denied, format!("a scoped database {what}"))),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn engine_for(&self, route: &StatementRoute) -> Result<Arc<dyn Engine>> {

@@ -214,8 +214,9 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// Those of the engine; nothing is removed then.
+    /// `Denied` of a scoped database, whose change log is that of all rows; those of the engine. Nothing is removed then.
     pub fn prune_changes(&self, keep: Keep) -> Result<u64> {
+        self.0.reject_scope("prunes no change log: use the database itself")?;
         retention::prune(&*self.main_engine()?, keep)
     }
 }

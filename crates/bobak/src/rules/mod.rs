@@ -22,6 +22,5 @@ mod table_rules;
 pub(crate) use engine_rules::{EngineRules, RecordRules};
 pub(crate) use hooks::{HookPoint, HookRows, RowHook};
 pub(crate) use rule_engine::RuleEngine;
-pub(crate) use table_rules::normalize_row;
 
 pub use bobak_core::rules::{Violation, Violations};

@@ -232,9 +232,9 @@ impl TableRules {
         let set = set.collect();
         self.normalize(table, set, &mut values)?;
         self.check(table, set, &values, false)?;
-        let replaced = |step: &Assign| match values.get_mut(step.column()) {
+        let replaced = |step: &Assign| match values.get(step.column()) {
             Some(value) if set.contains(step.column()) => {
-                Assign::Set { column: step.column(), value: std::mem::take(value) }
+                Assign::Set { column: step.column(), value: value.clone() }
             }
             _ => step.clone(),
         };

@@ -2,7 +2,7 @@
 
 use super::engine_rules::RecordRules;
 use super::hooks::{HookPoint, RowHook};
-use bobak_core::rules::{FieldRule, Rules, Violations, catch_panic};
+use bobak_core::rules::{FieldRule, Violations, catch_panic};
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, FieldSet, KeyGeneration, Result, TableSchema, Value, ValueRef,
     Verb, Write,
@@ -11,27 +11,6 @@ use std::sync::Arc;
 
 /// The value of the column that is set in live rows only: TRUE in stored form.
 pub(super) const LIVE: Value<'static> = Value::Int(1);
-
-/// Normalizes the values of a row to be inserted, whose columns are those of the record.
-///
-/// # Errors
-/// Those of functions, and of values that do not fit their column.
-pub(crate) fn normalize_row(
-    rules: &Rules,
-    table: &TableSchema,
-    values: &mut [Value<'_>],
-) -> Result<()> {
-    if let Some(value) = rules.live.and_then(|column| values.get_mut(column)) {
-        *value = LIVE;
-    }
-    for field in rules.fields {
-        let column = table.columns().get(field.column);
-        if let Some((value, column)) = values.get_mut(field.column).zip(column) {
-            normalize_value(field.rules, column, value)?;
-        }
-    }
-    Ok(())
-}
 
 /// Normalizes a value; a changed one is in the column's stored form.
 fn normalize_value(

@@ -106,6 +106,23 @@ fn sql_writes_to_any_engine() {
     }
 }
 
+/// The memory engine has no SQL of its own, and SQLite does not know what the engine writes.
+#[test]
+fn returning_of_memory_tables_is_unsupported() {
+    let db = Db::builder().record::<Airline>().open("memory:").unwrap();
+    db.create_missing_tables().unwrap();
+    db.execute("INSERT INTO airline VALUES ('B6', 'JetBlue')", ()).unwrap();
+    for text in [
+        "UPDATE airline SET name = 'x' RETURNING carrier",
+        "DELETE FROM airline RETURNING carrier",
+        "INSERT INTO airline VALUES ('ZZ', 'z') RETURNING carrier",
+    ] {
+        let error = db.sql::<String>(text, ()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{text}: {error}");
+    }
+    assert_eq!(db.sql::<String>("SELECT name FROM airline", ()).unwrap(), ["JetBlue"]);
+}
+
 #[test]
 fn sql_in_transactions_of_any_engine() {
     for main in MAINS {

@@ -375,5 +375,47 @@ fn an_upsert_finds_its_row_by_normalized_values() -> Result<()> {
     let mut other = account("other");
     assert_eq!(accounts.upsert_on(Account::EMAIL, &mut other)?, "ada");
     assert_eq!((other.name.as_str(), accounts.count(Query::all())?), ("ada", 1));
+    // So does a row without a struct, also in a transaction.
+    let columns = [("name", "third".into()), ("email", " ADA@example.org".into())];
+    let row = dyn_row(&columns);
+    let ada = [Value::from("ada")];
+    assert_eq!(db.dynamic("account")?.upsert_on(["email"], &row)?, ada);
+    let transaction = db.begin()?;
+    assert_eq!(transaction.dynamic("account")?.upsert_on(["email"], &row)?, ada);
+    transaction.commit()?;
+    assert_eq!(accounts.count(Query::all())?, 1);
     Ok(())
+}
+
+/// Engines differ in which of two assignments counts.
+#[test]
+#[cfg(feature = "remote")]
+fn a_column_assigned_twice_is_rejected_over_the_wire() {
+    use bobak_core::{Assign, BulkChange};
+    let served = Db::builder().record::<Person>().open("sqlite::memory:").unwrap();
+    served.create_missing_tables().unwrap();
+    let id = served.table::<Person>().unwrap().insert(&ada()).unwrap();
+    let server = bobak_server::Server::builder()
+        .shared_database("shop", served.engine().unwrap())
+        .token("correct horse battery staple")
+        .tcp("127.0.0.1:0")
+        .start()
+        .unwrap();
+    let address = server.addresses()[0];
+    let url = format!("bobak://{address}/shop?token=correct%20horse%20battery%20staple");
+    // Without rules of its own, the client sends both assignments.
+    let client = Db::open(&url).unwrap();
+    let table = Person::schema();
+    let column = table.column("name").unwrap();
+    let set = |name: &'static str| Assign::Set { column, value: name.into() };
+    for assign in [[set(" Ada "), set(" Bob ")], [set("Ada"), set("Ada")]] {
+        let change = BulkChange { table, condition: None, assign: Some(&assign) };
+        let engine = client.engine().unwrap();
+        let error = engine.session().unwrap().change(&change).unwrap_err();
+        assert_eq!((error.kind(), error.column()), (ErrorKind::Misuse, Some("name")), "{error}");
+    }
+    let people = served.table::<Person>().unwrap();
+    assert_eq!(people.require(id).unwrap().name, "Ada", "nothing was written");
+    drop((client, people));
+    server.stop();
 }
