@@ -130,7 +130,10 @@ pub mod query {
 pub mod relation {
     pub use crate::links::{RecordLinks, ReplacedLinks};
     pub use crate::nested::NestedRecord;
-    pub use bobak_core::{RecordRelation, RelationStep, ToMany, ToOne};
+    pub use bobak_core::{
+        AnyReference, AnyReferenceColumns, RecordRelation, RefersTo, RelationStep, ToMany, ToOne,
+    };
+    pub use bobak_derive::AnyReference;
 }
 
 /// The types of fields and keys, besides those of the standard library.

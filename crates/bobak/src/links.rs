@@ -111,7 +111,9 @@ impl LinkTable {
             let (table, from) = (first.table(), first.to_column());
             let to = second.from_column(table);
             let is_key = |record: &TableSchema, column| *record.key() == [column];
-            if is_key(A::schema(), first.from_column(A::schema()))
+            let is_plain = first.to_text().is_none() && second.from_text().is_none();
+            if is_plain
+                && is_key(A::schema(), first.from_column(A::schema()))
                 && is_key(B::schema(), second.to_column())
             {
                 return Ok(Self { table, from, to });

@@ -108,8 +108,13 @@ impl<T: Record> NestedRecord<T> {
         let (column, from) = (step.to_column(), step.from_column(T::schema()));
         let mut rows = Vec::new();
         for record in records {
-            let NestedRecord { row, error, .. } = record.into();
+            let NestedRecord { mut row, error, .. } = record.into();
             self.error = self.error.or(error);
+            if let Some((column, table)) = step.to_text()
+                && let Some(slot) = row.values.get_mut(column)
+            {
+                *slot = table.into();
+            }
             rows.push(row);
         }
         self.row.children.push((ChildLink { table: step.table(), column, from }, rows));

@@ -7,6 +7,7 @@
 //! [`Engine`] and [`Session`].
 
 mod alteration;
+mod any_reference;
 mod assign;
 mod atomic_file;
 mod backup;
@@ -59,6 +60,9 @@ mod word_hasher;
 pub mod url;
 
 pub use alteration::TableAlteration;
+pub use any_reference::{AnyReference, AnyReferenceColumns, RefersTo};
+#[doc(hidden)]
+pub use any_reference::{read_any_reference, unknown_table};
 pub use assign::{Assign, Assignment};
 pub use atomic_file::AtomicFile;
 pub use backup::{

@@ -1,6 +1,6 @@
 //! Relations between records: constants next to the columns, from which filters and shapes are built.
 
-use crate::{Condition, Field, Filter, Record, SubQuery, TableSchema};
+use crate::{Comparison, Condition, Field, Filter, Record, SubQuery, TableSchema, Value, ValueRef};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ const MAX_STEPS: usize = 4;
 pub struct ToOne<A, B> {
     column: usize,
     nullable: bool,
+    /// For a reference to a record of any type: the column of `A` with the name of the table.
+    tag: Option<TableTag>,
     records: PhantomData<fn() -> (A, B)>,
 }
 
@@ -28,8 +30,26 @@ pub struct ToMany<A, B> {
 #[derive(Clone, Copy)]
 pub struct RelationStep {
     from: LinkColumn,
+    /// What rows of the table before must have to be linked.
+    from_tag: Option<TableTag>,
     table: fn() -> &'static Arc<TableSchema>,
     to: LinkColumn,
+    /// What the step's own rows must have to be linked.
+    to_tag: Option<TableTag>,
+}
+
+/// A column that must have the name of a table.
+#[derive(Clone, Copy)]
+struct TableTag {
+    column: usize,
+    table: &'static str,
+}
+
+impl TableTag {
+    fn condition(self) -> Condition {
+        let (column, comparison) = (self.column, Comparison::Equal);
+        Condition::Compare { column, comparison, value: Value::from(self.table) }
+    }
 }
 
 /// A column by which a relation's tables are linked.
@@ -68,6 +88,30 @@ impl RelationStep {
     #[must_use]
     pub fn to_column(&self) -> usize {
         self.to.of(self.table())
+    }
+
+    /// The column of the table before, and the text that it must have for a row to be linked.
+    #[must_use]
+    pub fn from_text(&self) -> Option<(usize, &'static str)> {
+        self.from_tag.map(|tag| (tag.column, tag.table))
+    }
+
+    /// The column of the step's own table, and the text that it must have for a row to be linked.
+    #[must_use]
+    pub fn to_text(&self) -> Option<(usize, &'static str)> {
+        self.to_tag.map(|tag| (tag.column, tag.table))
+    }
+
+    /// What rows of the table before must match to be linked; `None` if all may be.
+    #[must_use]
+    pub fn from_condition(&self) -> Option<Condition> {
+        self.from_tag.map(TableTag::condition)
+    }
+
+    /// What rows of the step's own table must match to be linked; `None` if all may be.
+    #[must_use]
+    pub fn to_condition(&self) -> Option<Condition> {
+        self.to_tag.map(TableTag::condition)
     }
 }
 
@@ -120,7 +164,13 @@ impl<A, B> ToOne<A, B> {
     /// A reference by the column at this index of `A`'s schema. The derive calls it.
     #[must_use]
     pub const fn new(column: usize, nullable: bool) -> Self {
-        Self { column, nullable, records: PhantomData }
+        Self { column, nullable, tag: None, records: PhantomData }
+    }
+
+    /// A reference by the column at an index, of the records that have the name of `B`'s table in another column.
+    pub(crate) const fn of_any(column: usize, tag_column: usize, table: &'static str) -> Self {
+        let tag = Some(TableTag { column: tag_column, table });
+        Self { column, nullable: true, tag, records: PhantomData }
     }
 
     /// Whether a record `A` may refer to none.
@@ -135,7 +185,8 @@ impl<A: Record, B: Record> ToOne<A, B> {
     #[must_use]
     pub const fn inverse(self) -> ToMany<B, A> {
         let (from, to) = (LinkColumn::Key, LinkColumn::Index(self.column));
-        ToMany::single(RelationStep { from, table: <A as Record>::schema, to })
+        let (from_tag, to_tag) = (None, self.tag);
+        ToMany::single(RelationStep { from, from_tag, table: <A as Record>::schema, to, to_tag })
     }
 
     /// Records that refer to a record that matches the filter.
@@ -148,7 +199,8 @@ impl<A: Record, B: Record> ToOne<A, B> {
     #[must_use]
     pub const fn as_many(self) -> ToMany<A, B> {
         let (from, to) = (LinkColumn::Index(self.column), LinkColumn::Key);
-        ToMany::single(RelationStep { from, table: <B as Record>::schema, to })
+        let (from_tag, to_tag) = (self.tag, None);
+        ToMany::single(RelationStep { from, from_tag, table: <B as Record>::schema, to, to_tag })
     }
 
     /// The records that the referenced record refers to.
@@ -252,13 +304,16 @@ impl<A: Record, B: Record> ToMany<A, B> {
         let (mut before, mut found) = (A::schema(), None);
         for step in self.steps() {
             let (column, to) = (step.from_column(before), step.to_column());
-            found = Some(match found {
+            let linked = match found {
+                None if !has_text(record, step.from_text()) => Condition::Or(Vec::new()),
                 None => is_value_of(to, record, column),
                 condition => {
+                    let condition = both(condition, step.from_condition());
                     let query = SubQuery { table: Arc::clone(before), column, condition };
                     Condition::InQuery { column: to, query: Box::new(query) }
                 }
-            });
+            };
+            found = both(Some(linked), step.to_condition());
             before = step.table();
         }
         Filter::new(found.unwrap_or(Condition::And(Vec::new())))
@@ -269,13 +324,29 @@ impl<A: Record, B: Record> ToMany<A, B> {
         let mut steps = self.steps().rev().peekable();
         while let Some(step) = steps.next() {
             let before = steps.peek().map_or_else(A::schema, |step| step.table());
-            let query =
-                SubQuery { table: Arc::clone(step.table()), column: step.to_column(), condition };
+            let condition_of_step = both(step.to_condition(), condition);
+            let (table, column) = (Arc::clone(step.table()), step.to_column());
+            let query = Box::new(SubQuery { table, column, condition: condition_of_step });
             let column = step.from_column(before);
-            condition = Some(Condition::InQuery { column, query: Box::new(query) });
+            condition = both(step.from_condition(), Some(Condition::InQuery { column, query }));
         }
         condition.unwrap_or(Condition::And(Vec::new()))
     }
+}
+
+fn both(one: Option<Condition>, other: Option<Condition>) -> Option<Condition> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(Condition::And(vec![one, other])),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Whether a record has a text in a column, if it must have one.
+fn has_text<A: Record>(record: &A, wanted: Option<(usize, &str)>) -> bool {
+    let Some((column, text)) = wanted else { return true };
+    let values = record.values().ok();
+    let value = values.as_ref().and_then(|values| values.as_ref().get(column));
+    value.is_some_and(|value| value.as_ref() == ValueRef::Text(text))
 }
 
 /// The condition that a column has the value that a record has in another one; false if that is NULL.

@@ -10,6 +10,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod any_reference;
 mod attr;
 mod errors;
 mod field;
@@ -105,6 +106,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `on_delete = "restrict"` | what a delete of that row does: `"restrict"` rejects it, `"cascade"` deletes this row too, `"set_null"` makes the field NULL, `"no_action"` rejects it if the row is still referenced at the end of the statement | `"restrict"` |
 /// | `on_update = "no_action"` | what an update of the referenced value does: `"no_action"` and `"restrict"` reject it, `"cascade"` changes the field too, `"set_null"` makes it NULL | `"no_action"` |
 /// | `deferred` | the foreign key is checked at the commit, not after each statement | |
+/// | `any` | an enum with `#[derive(AnyReference)]`, or an `Option` of one: the name of a table and a key in two columns, with an index over both | |
 /// | `store = "text"` | dates, times and UUIDs are kept as text | in their short form |
 /// | `encrypted` | the value is stored encrypted; the column is then an `EncryptedColumn`, which is not compared. Needs the feature `field-encryption` and keys | as it is |
 /// | `encrypted(searchable)` | the same, but equal values are stored as equal bytes: they can be found by equality, and be unique | different bytes |
@@ -238,6 +240,20 @@ pub fn derive_from_row(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Field, attributes(field))]
 pub fn derive_field(input: TokenStream) -> TokenStream {
     field::derive(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Lets a record refer to a record of any of several types.
+///
+/// The enum has a variant for each record type, which holds its key; all keys have one type. A field of the enum, or of an
+/// `Option` of it, has the attribute `#[record(any)]`, and two columns: `target_table` and `target_key` of a field `target`.
+///
+/// | attribute | on | meaning | default |
+/// |---|---|---|---|
+/// | `record = path::Article` | a variant | the record type | the type with the variant's name |
+/// | `crate = "path"` | the enum | where the crate `bobak` is, when it was renamed | `::bobak` |
+#[proc_macro_derive(AnyReference, attributes(any))]
+pub fn derive_any_reference(input: TokenStream) -> TokenStream {
+    any_reference::derive(&parse_macro_input!(input as DeriveInput)).into()
 }
 
 /// Makes a struct a shape: some fields of a record, and related records with them.

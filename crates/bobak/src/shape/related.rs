@@ -177,7 +177,7 @@ impl ShapeLevel<'_> {
         }
         let column = step.to_column();
         let linked = values.condition(column);
-        let condition = query.to_condition(step.table())?;
+        let condition = query.to_condition(step.table())?.into_iter().chain(step.to_condition());
         let select = Select {
             table: Arc::clone(step.table()),
             columns: vec![Expr::Column(column), Expr::Count],
@@ -204,7 +204,10 @@ impl ShapeLevel<'_> {
         let column = step.from_column(table);
         let position = self.rows.position(column);
         let mut values = LinkValues::new(table, column);
-        let number = |row| values.add(value_at(&self.rows.row(row), position));
+        let number = |row| match starts_from(step, self.rows, row) {
+            true => values.add(value_at(&self.rows.row(row), position)),
+            false => NO_ROW,
+        };
         let groups = (0..self.rows.len()).map(number).collect();
         (values, groups)
     }
@@ -230,23 +233,24 @@ impl ShapeLevel<'_> {
             }
             let (table, link) = (step.table(), step.to_column());
             let Some(next) = steps.peek() else {
-                let link_values = (link, &mut values);
-                let (rows, limits) =
-                    ShapeRows::linked(self.source, table, columns, query, link_values)?;
+                let link_values = (step, &mut values);
+                let (rows, limits) = ShapeRows::linked(self.source, columns, query, link_values)?;
                 let pairs = follow(&rows, link, &values, &origins);
                 return Ok((rows, RowLinks::new(groups, count, &pairs), limits));
             };
             let from = next.from_column(table);
             let mut next_columns = ShapeColumns::default();
-            next_columns.link(from);
-            let link_values = (link, &mut values);
+            next_columns.step(next, table);
+            let link_values = (step, &mut values);
             let (all, source) = (Query::<()>::all(), self.source);
-            let (rows, _) = ShapeRows::linked(source, table, next_columns, &all, link_values)?;
+            let (rows, _) = ShapeRows::linked(source, next_columns, &all, link_values)?;
             let mut reached = LinkValues::new(table, from);
             let position = rows.position(from);
-            let mut reached_from = |(group, row): (u32, u32)| {
-                (reached.add(value_at(&rows.row(row as usize), position)), group)
-            };
+            let mut reached_from =
+                |(group, row): (u32, u32)| match starts_from(next, &rows, row as usize) {
+                    true => (reached.add(value_at(&rows.row(row as usize), position)), group),
+                    false => (NO_ROW, group),
+                };
             let pairs = follow(&rows, link, &values, &origins).into_iter();
             origins = pairs.map(&mut reached_from).filter(|(value, _)| *value != NO_ROW).collect();
             origins.sort_unstable();
@@ -255,6 +259,11 @@ impl ShapeLevel<'_> {
         }
         Ok(nothing())
     }
+}
+
+/// Whether a step may start from a row: if it is one of a reference to records of any type, the row names their table.
+fn starts_from(step: &RelationStep, rows: &ShapeRows, row: usize) -> bool {
+    step.from_text().is_none_or(|(column, text)| rows.value(row, column) == ValueRef::Text(text))
 }
 
 /// The groups that each row belongs to, by its value: pairs of a group and a row. `origins` are pairs of a value and a

@@ -4,10 +4,9 @@ use super::links::LinkValues;
 use crate::handle::SessionSource;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Condition, Error, ErrorKind, Expr, Field, Query, Record, RecordRelation, Result, Row,
-    RowBuffer, Select, SelectionPart, TableSchema, ValueRef,
+    Condition, Error, ErrorKind, Expr, Field, Query, Record, RecordRelation, RelationStep, Result,
+    Row, RowBuffer, Select, SelectionPart, TableSchema, ValueRef,
 };
-use std::sync::Arc;
 
 /// The columns that a level reads, by their indexes in the record's schema.
 #[derive(Debug, Default)]
@@ -29,7 +28,15 @@ impl ShapeColumns {
     /// Adds the column that a relation starts from.
     pub fn relation<T: Record, R: RecordRelation<From = T>>(&mut self, relation: R) {
         if let Some(step) = relation.to_many().steps().next() {
-            self.link(step.from_column(T::schema()));
+            self.step(step, T::schema());
+        }
+    }
+
+    /// Adds the columns that a step starts from.
+    pub(super) fn step(&mut self, step: &RelationStep, table: &TableSchema) {
+        self.link(step.from_column(table));
+        if let Some((column, _)) = step.from_text() {
+            self.link(column);
         }
     }
 
@@ -56,12 +63,12 @@ impl ShapeRows {
     /// they apply to the rows of each row above.
     pub(super) fn linked<T>(
         source: &SessionSource<'_>,
-        table: &Arc<TableSchema>,
         mut columns: ShapeColumns,
         query: &Query<T>,
-        link: (usize, &mut LinkValues),
+        link: (&RelationStep, &mut LinkValues),
     ) -> Result<(Self, RelatedLimits)> {
-        let (column, values) = link;
+        let (step, values) = link;
+        let (table, column) = (step.table(), step.to_column());
         columns.link(column);
         let mut select = query.to_select(table, columns.exprs())?;
         if select.is_grouped() {
@@ -70,10 +77,8 @@ impl ShapeRows {
         }
         let limits = RelatedLimits::take(&mut select);
         let linked = values.condition(column);
-        select.condition = Some(match select.condition {
-            Some(condition) => Condition::And(vec![linked, condition]),
-            None => linked,
-        });
+        let others = select.condition.into_iter().chain(step.to_condition());
+        select.condition = Some(Condition::And([linked].into_iter().chain(others).collect()));
         Ok((Self::select(source, columns, select)?, limits))
     }
 

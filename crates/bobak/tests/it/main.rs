@@ -5,6 +5,7 @@
 #[cfg(feature = "async")]
 mod aio;
 mod altered_tables; // tracked tables that are altered while they are archived or replicated
+mod any_references;
 mod archive; // changes replayed on a backup
 mod archive_damage; // damaged and mixed up archives
 mod backup;

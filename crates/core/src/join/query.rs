@@ -43,6 +43,8 @@ struct JoinParts {
     /// Whether it began with a query of the records after a key.
     is_after: bool,
     is_locking: bool,
+    /// Whether it has a left join by a reference to a record of any type.
+    is_left_any: bool,
 }
 
 impl<L, R> Clone for JoinQuery<L, R> {
@@ -164,6 +166,7 @@ impl<T: Record> JoinQuery<(InnerJoined<T>, ()), T> {
             distinct: false,
             is_after: parts.is_after,
             is_locking: parts.is_locking,
+            is_left_any: false,
         };
         Self { parts, columns: Vec::new(), read: T::read, tables: PhantomData }
     }
@@ -223,7 +226,17 @@ impl<L, R> JoinQuery<L, R> {
             let tables = &mut parts.join.tables;
             let schema = tables.get(before).map_or(B::From::schema(), |table| &table.table);
             let from = JoinColumn { table: before, column: step.from_column(schema) };
-            let condition = if number + 1 == count { condition.take() } else { None };
+            let mut condition = if number + 1 == count { condition.take() } else { None };
+            if is_left {
+                // A row of the table before stays, so its own columns are no reason to leave it out.
+                parts.is_left_any |= step.from_condition().is_some();
+                let own = step.to_condition().into_iter().chain(condition.take());
+                condition = own.reduce(|one, other| Condition::And(vec![one, other]));
+            } else {
+                let own = step.to_condition().map(|part| JoinCondition::Row(tables.len(), part));
+                let from = step.from_condition().map(|part| JoinCondition::Row(before, part));
+                parts.join.filters.extend(own.into_iter().chain(from));
+            }
             let link = JoinLink { from, to: step.to_column(), is_left, condition };
             tables.push(JoinTable { table: Arc::clone(step.table()), link: Some(link) });
             before = tables.len() - 1;
@@ -311,6 +324,11 @@ impl<L, R> JoinQuery<L, R> {
         }
         if parts.is_locking {
             let message = "a join can't lock rows: lock those of one record first";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        if parts.is_left_any {
+            let message =
+                "a left join has no reference to a record of any type: load a shape, or use `join`";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let mut columns = self.columns.clone();

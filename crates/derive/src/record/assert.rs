@@ -14,7 +14,7 @@ use syn::spanned::Spanned;
 /// The assertions of a record.
 pub fn assertions(table: &RecordAst<'_>) -> TokenStream {
     let mut assertions = TokenStream::new();
-    for (place, column) in table.places() {
+    for (place, column) in table.places().filter(|(_, column)| column.any.is_none()) {
         let is_key = table.key.contains(&place);
         Assertions { record: table.ident, column, out: &mut assertions }.all(is_key);
     }

@@ -4,10 +4,10 @@ use crate::attr::At;
 use crate::errors::Errors;
 use crate::names::{constant, plain, snake};
 use crate::record::attr::{FieldAttrs, ForeignKeyAttr, IndexAttr, StructAttrs};
-use crate::types::TypeSyntax;
+use crate::types::{Plain, TypeSyntax};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
-use syn::{Data, DeriveInput, Fields, FieldsNamed, Path, Type, Visibility};
+use syn::{Data, DeriveInput, Field, Fields, FieldsNamed, Path, Type, Visibility};
 
 /// A struct as a table.
 pub struct RecordAst<'a> {
@@ -37,6 +37,15 @@ pub struct FieldAst<'a> {
     pub name: String,
     pub constant: Ident,
     pub attrs: FieldAttrs,
+    /// Which of the two columns of a field with `any` it is.
+    pub any: Option<ReferencePart>,
+}
+
+/// A column of a reference to a record of any type.
+#[derive(Clone, Copy, PartialEq)]
+pub enum ReferencePart {
+    Table,
+    Key,
 }
 
 /// A field that is not stored.
@@ -74,6 +83,10 @@ impl<'a> RecordAst<'a> {
             }
             let name =
                 attrs.column.as_ref().map_or_else(|| plain(ident), |name| name.value.clone());
+            if attrs.any.is_some() {
+                columns.extend(any_columns(field, ident, attrs, errors));
+                continue;
+            }
             columns.push(FieldAst {
                 ident,
                 vis: &field.vis,
@@ -82,6 +95,7 @@ impl<'a> RecordAst<'a> {
                 name,
                 constant: constant(ident),
                 attrs,
+                any: None,
             });
         }
         let name = attrs.table.map_or_else(|| snake(&plain(&input.ident)), |table| table.value);
@@ -161,6 +175,13 @@ impl<'a> RecordAst<'a> {
                 self.indexes.push(IndexAst { name, columns, unique: false, at });
             }
         }
+        for (place, column) in self.columns.iter().enumerate() {
+            if column.any == Some(ReferencePart::Table) {
+                let name = format!("{}_{}", self.name, plain(column.ident));
+                let (columns, at) = (vec![place, place + 1], column.ident.to_token_stream());
+                self.indexes.push(IndexAst { name, columns, unique: false, at });
+            }
+        }
         for attr in attrs {
             let find = |field: &Ident| self.find_field(field, "an index", errors);
             let Some(columns) = attr.fields.iter().map(find).collect::<Option<Vec<_>>>() else {
@@ -191,6 +212,32 @@ impl<'a> RecordAst<'a> {
         }
         place
     }
+}
+
+/// The columns of a field with `any`, which takes no other attribute.
+fn any_columns<'a>(
+    field: &'a Field,
+    ident: &'a Ident,
+    attrs: FieldAttrs,
+    errors: &mut Errors,
+) -> [FieldAst<'a>; 2] {
+    for item in attrs.all.iter().filter(|item| item.name != "any") {
+        errors.at(item, "a reference to a record of any type takes no other attribute");
+    }
+    let column = |part, suffix: &str| FieldAst {
+        ident,
+        vis: &field.vis,
+        ty: &field.ty,
+        shape: TypeSyntax { optional: None, plain: Plain::Unknown },
+        name: format!("{}_{suffix}", plain(ident)),
+        constant: Ident::new(
+            &format!("{}_{}", constant(ident), suffix.to_uppercase()),
+            ident.span(),
+        ),
+        attrs: FieldAttrs::default(),
+        any: Some(part),
+    };
+    [column(ReferencePart::Table, "table"), column(ReferencePart::Key, "key")]
 }
 
 fn named_fields<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Option<&'a FieldsNamed> {

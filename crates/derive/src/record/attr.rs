@@ -69,6 +69,7 @@ pub struct FieldAttrs {
     pub deferred: Option<At<()>>,
     pub as_text: Option<At<()>>,
     pub encrypted: Option<At<EncryptedAttr>>,
+    pub any: Option<At<()>>,
     /// Normalizers and validators, in order.
     pub rules: Vec<At<RuleAttr>>,
 }
@@ -131,6 +132,7 @@ const ON_FIELD: &[&str] = &[
     "deferred",
     "store",
     "encrypted",
+    "any",
 ];
 
 /// What may be written on a field.
@@ -312,6 +314,7 @@ impl FieldAttrs {
             "deferred" => self.deferred = Some(item.flag(errors)),
             "store" => self.as_text = item.one_of(&[("text", ())], errors),
             "encrypted" => self.encrypted = Some(item.at(EncryptedAttr::parse(item, errors))),
+            "any" => self.any = Some(item.flag(errors)),
             name if RULES.contains(&name) => self.rules.extend(RuleAttr::parse(item, errors)),
             _ => item.unknown(&on_field(), ON_STRUCT, "the struct", errors),
         }

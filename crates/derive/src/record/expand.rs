@@ -1,11 +1,11 @@
 //! The expansion: data, and thin calls.
 
-use crate::names::ident;
+use crate::names::{constant, ident, plain};
 use crate::record::assert::assertions;
-use crate::record::ast::{FieldAst, RecordAst};
+use crate::record::ast::{FieldAst, RecordAst, ReferencePart};
 use crate::record::attr::{EncryptedAttr, ReferenceTarget};
 use crate::record::rules;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
@@ -50,7 +50,9 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
 fn constants(table: &RecordAst<'_>) -> TokenStream {
     let record = table.ident;
     let constants = table.places().map(|(place, column)| {
-        let FieldAst { vis, ty, constant, name, .. } = column;
+        let FieldAst { vis, constant, name, .. } = column;
+        let ty = column_type(column);
+        let any = (column.any == Some(ReferencePart::Table)).then(|| any_constant(record, place, column));
         let doc = format!(" The column `{name}`.");
         let (kind, searchable) = match column.attrs.encrypted.as_ref().map(|at| &at.value) {
             Some(EncryptedAttr { searchable: true, .. }) => ("EncryptedColumn", quote!(, true)),
@@ -61,6 +63,7 @@ fn constants(table: &RecordAst<'_>) -> TokenStream {
         quote! {
             #[doc = #doc]
             #vis const #constant: __bobak::#kind<#record, #ty #searchable> = __bobak::#kind::new(#place);
+            #any
         }
     });
     let relations = table.places().filter_map(|(place, column)| relation(table, place, column));
@@ -71,6 +74,41 @@ fn constants(table: &RecordAst<'_>) -> TokenStream {
             #(#relations)*
         }
     }
+}
+
+/// Both columns of a reference to a record of any type.
+fn any_constant(record: &Ident, place: usize, column: &FieldAst<'_>) -> TokenStream {
+    let FieldAst { vis, ty, ident, .. } = column;
+    let constant = constant(ident);
+    let doc = format!(" The record that `{}` refers to.", plain(ident));
+    quote! {
+        #[doc = #doc]
+        #vis const #constant: __bobak::AnyReferenceColumns<#record, #ty> =
+            __bobak::AnyReferenceColumns::new(#place);
+    }
+}
+
+/// The type of a column's values.
+fn column_type(column: &FieldAst<'_>) -> TokenStream {
+    let ty = column.ty;
+    match column.any {
+        None => quote!(#ty),
+        Some(ReferencePart::Table) => quote!(<#ty as __bobak::AnyReference>::Table),
+        Some(ReferencePart::Key) => quote!(<#ty as __bobak::AnyReference>::Key),
+    }
+}
+
+/// A column's value of `self`: a `Result`.
+fn value(column: &FieldAst<'_>) -> TokenStream {
+    let field = column.ident;
+    let value = match column.any {
+        None => quote!(Field::to_value(&self.#field)),
+        Some(ReferencePart::Table) => {
+            quote!(Result::Ok(__bobak::AnyReference::table_value(&self.#field)))
+        }
+        Some(ReferencePart::Key) => quote!(AnyReference::key_value(&self.#field)),
+    };
+    quote_spanned!(column.ty.span()=> __bobak::#value)
 }
 
 /// The relation of a field that refers to a record.
@@ -153,7 +191,8 @@ fn schema(table: &RecordAst<'_>) -> TokenStream {
 
 /// The column's description.
 fn column(column: &FieldAst<'_>) -> TokenStream {
-    let FieldAst { ty, name, attrs, .. } = column;
+    let FieldAst { name, attrs, .. } = column;
+    let ty = column_type(column);
     let mut rules = TokenStream::new();
     if let Some(max) = attrs.max.as_ref().map(|max| max.value) {
         rules.extend(quote!(.max_chars(#max)));
@@ -231,8 +270,7 @@ fn key(table: &RecordAst<'_>) -> (TokenStream, TokenStream) {
 fn values(table: &RecordAst<'_>) -> TokenStream {
     let name = &table.name;
     let values = table.columns.iter().map(|column| {
-        let (field, column_name) = (column.ident, &column.name);
-        let value = quote_spanned!(column.ty.span()=> __bobak::Field::to_value(&self.#field));
+        let (value, column_name) = (value(column), &column.name);
         quote!(__bobak::named(#value, #name, #column_name)?)
     });
     quote! {
@@ -247,8 +285,7 @@ fn encode(table: &RecordAst<'_>) -> TokenStream {
     let name = &table.name;
     let count = table.columns.len();
     let puts = table.places().map(|(place, column)| {
-        let (field, column_name) = (column.ident, &column.name);
-        let value = quote_spanned!(column.ty.span()=> __bobak::Field::to_value(&self.#field));
+        let (value, column_name) = (value(column), &column.name);
         quote!(row.put::<#place>(__bobak::named(#value, #name, #column_name)?);)
     });
     quote! {
@@ -261,10 +298,19 @@ fn encode(table: &RecordAst<'_>) -> TokenStream {
     }
 }
 
+/// The columns at which fields are read: the first one of a field with two.
+fn read_columns<'t>(table: &'t RecordAst<'_>) -> impl Iterator<Item = (usize, &'t FieldAst<'t>)> {
+    table.places().filter(|(_, column)| column.any != Some(ReferencePart::Key))
+}
+
+fn read_method(column: &FieldAst<'_>) -> Ident {
+    ident(if column.any.is_some() { "read_any_reference" } else { "read_field" })
+}
+
 fn read(table: &RecordAst<'_>) -> TokenStream {
-    let fields = table.places().map(|(place, column)| {
-        let field = column.ident;
-        let read = quote_spanned!(column.ty.span()=> __bobak::read_field(row, #place, schema)?);
+    let fields = read_columns(table).map(|(place, column)| {
+        let (field, method) = (column.ident, read_method(column));
+        let read = quote_spanned!(column.ty.span()=> __bobak::#method(row, #place, schema)?);
         quote!(#field: #read)
     });
     let skipped = table.skipped.iter().map(|skipped| {
@@ -284,11 +330,16 @@ fn read(table: &RecordAst<'_>) -> TokenStream {
 }
 
 fn read_from(table: &RecordAst<'_>) -> TokenStream {
-    let fields = table.places().map(|(place, column)| {
-        let field = column.ident;
-        quote_spanned!(column.ty.span()=>
-            __bobak::read_field_into(&mut self.#field, row, #place, schema)?;
-        )
+    let fields = read_columns(table).map(|(place, column)| {
+        let (field, method) = (column.ident, read_method(column));
+        match column.any {
+            None => quote_spanned!(column.ty.span()=>
+                __bobak::read_field_into(&mut self.#field, row, #place, schema)?;
+            ),
+            Some(_) => quote_spanned!(column.ty.span()=>
+                self.#field = __bobak::#method(row, #place, schema)?;
+            ),
+        }
     });
     quote! {
         #[inline]
