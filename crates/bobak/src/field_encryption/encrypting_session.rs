@@ -25,6 +25,29 @@ impl<'e> EncryptingSession<'e> {
         Self { inner, ciphers, cursors: RefCell::default() }
     }
 
+    /// The same writes of encrypted values.
+    fn seal_batch(&self, batch: &WriteBatch) -> Result<WriteBatch> {
+        let mut sealed = WriteBatch::new();
+        for run in batch.runs() {
+            let (table, verb, fields) = (run.table, run.verb, run.fields);
+            let cipher = self.ciphers.of(table)?;
+            for row in run.iter() {
+                let values: Vec<Value<'_>> =
+                    (0..row.len()).map(|column| row.value(column).into()).collect();
+                let write = Write { table, verb, fields, values: &values };
+                match &cipher {
+                    None => sealed.push(&write)?,
+                    Some(cipher) => {
+                        let values = cipher.seal_values(&write)?;
+                        let table = &cipher.stored;
+                        sealed.push(&Write { table, values: &values, ..write })?;
+                    }
+                }
+            }
+        }
+        Ok(sealed)
+    }
+
     /// A schema change of the stored table.
     fn sealed_change(&self, change: &SchemaChange) -> Result<SchemaChange> {
         use SchemaChange as C;
@@ -84,24 +107,7 @@ impl SessionLayer for EncryptingSession<'_> {
         if !is_encrypted {
             return self.inner.batch(batch, on_error, each);
         }
-        let mut sealed = WriteBatch::new();
-        for run in batch.runs() {
-            let (table, verb, fields) = (run.table, run.verb, run.fields);
-            let cipher = self.ciphers.of(table)?;
-            for row in run.iter() {
-                let values: Vec<Value<'_>> =
-                    (0..row.len()).map(|column| row.value(column).into()).collect();
-                let write = Write { table, verb, fields, values: &values };
-                match &cipher {
-                    None => sealed.push(&write)?,
-                    Some(cipher) => {
-                        let values = cipher.seal_values(&write)?;
-                        let table = &cipher.stored;
-                        sealed.push(&Write { table, values: &values, ..write })?;
-                    }
-                }
-            }
-        }
+        let sealed = self.seal_batch(batch)?;
         self.inner.batch(&sealed, on_error, each)
     }
 

@@ -44,41 +44,8 @@ impl TableCipher {
         fields: &[EncryptedField],
         table: &TableSchema,
     ) -> Result<Self> {
-        let place_of = |name: &str| {
-            table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name))
-        };
-        let mut columns: Vec<Option<ColumnCipher>> = table.columns().iter().map(|_| None).collect();
-        for field in fields {
-            let own = record.column_at(field.column)?;
-            let Some(place) = place_of(&own.name) else { continue };
-            if table.column_at(place)?.storage != own.storage {
-                let message = format!(
-                    "the column is encrypted: describe it with the type {} of its plain values",
-                    own.ty.name()
-                );
-                let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
-                return Err(error.in_column(own.name.clone()));
-            }
-            let names = || format!("{}.{}", record.name(), own.name);
-            let context = field.context.map_or_else(names, str::to_owned);
-            let mut bound = Vec::new();
-            bind(&mut bound, ValueRef::Text(&context));
-            let cipher = ColumnCipher { searchable: field.searchable, context: bound };
-            columns.get_mut(place).map(|slot| slot.replace(cipher));
-        }
-        let mut bound_by = Vec::new();
-        let binds = fields.iter().any(|field| !field.searchable);
-        if binds && record.key_generation() != KeyGeneration::Engine {
-            for &part in record.key() {
-                let column = record.column_at(part)?;
-                let place = place_of(&column.name).ok_or_else(|| {
-                    let message = "encrypted values are bound to this column: describe it too";
-                    let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
-                    error.in_column(column.name.clone())
-                })?;
-                bound_by.push((place, column.collation));
-            }
-        }
+        let columns = column_ciphers(record, fields, table)?;
+        let bound_by = binding_columns(record, fields, table)?;
         let is_encrypted: Vec<_> = columns.iter().map(Option::is_some).collect();
         let mut is_encrypted = is_encrypted.into_iter();
         let stored = table.clone().map_columns(|column| match is_encrypted.next() {
@@ -229,6 +196,61 @@ impl TableCipher {
     fn name(&self, error: Error, place: usize) -> Error {
         error.in_table(self.stored.name()).in_columns(&self.stored, &[place])
     }
+}
+
+/// The column of a described table with this name.
+fn place_of(table: &TableSchema, name: &str) -> Option<usize> {
+    table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name))
+}
+
+/// How each column of a described table is encrypted.
+fn column_ciphers(
+    record: &TableSchema,
+    fields: &[EncryptedField],
+    table: &TableSchema,
+) -> Result<Vec<Option<ColumnCipher>>> {
+    let mut columns: Vec<Option<ColumnCipher>> = table.columns().iter().map(|_| None).collect();
+    for field in fields {
+        let own = record.column_at(field.column)?;
+        let Some(place) = place_of(table, &own.name) else { continue };
+        if table.column_at(place)?.storage != own.storage {
+            let message = format!(
+                "the column is encrypted: describe it with the type {} of its plain values",
+                own.ty.name()
+            );
+            let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
+            return Err(error.in_column(own.name.clone()));
+        }
+        let names = || format!("{}.{}", record.name(), own.name);
+        let context = field.context.map_or_else(names, str::to_owned);
+        let mut bound = Vec::new();
+        bind(&mut bound, ValueRef::Text(&context));
+        let cipher = ColumnCipher { searchable: field.searchable, context: bound };
+        columns.get_mut(place).map(|slot| slot.replace(cipher));
+    }
+    Ok(columns)
+}
+
+/// The columns of a described table whose values bind encrypted ones to their row.
+fn binding_columns(
+    record: &TableSchema,
+    fields: &[EncryptedField],
+    table: &TableSchema,
+) -> Result<Vec<(usize, Collation)>> {
+    let mut bound_by = Vec::new();
+    let binds = fields.iter().any(|field| !field.searchable);
+    if binds && record.key_generation() != KeyGeneration::Engine {
+        for &part in record.key() {
+            let column = record.column_at(part)?;
+            let place = place_of(table, &column.name).ok_or_else(|| {
+                let message = "encrypted values are bound to this column: describe it too";
+                let error = Error::new(ErrorKind::Schema, message).in_table(table.name());
+                error.in_column(column.name.clone())
+            })?;
+            bound_by.push((place, column.collation));
+        }
+    }
+    Ok(bound_by)
 }
 
 fn no_key() -> Error {

@@ -128,6 +128,11 @@ fn every_way_to_write_and_read_passes_plain_values() {
 }
 
 fn updates(db: &Db) {
+    assignments(db);
+    upserts(db);
+}
+
+fn assignments(db: &Db) {
     let patients = db.table::<Patient>().unwrap();
     let mut one = patients.require(stored(1).id).unwrap();
     one.diagnosis = "a cold".into();
@@ -139,6 +144,13 @@ fn updates(db: &Db) {
     let changed = patients.set_where(Patient::NUMBER.eq(2), [Patient::DIAGNOSIS.set("ill")]);
     assert_eq!(changed.unwrap(), 1);
     assert_eq!(patients.require(stored(2).id).unwrap().diagnosis, "ill");
+    assert_eq!(patients.delete_where(Patient::NUMBER.eq(9)).unwrap(), 1);
+    let error = patients.insert(&Patient { diagnosis: "x".repeat(41), ..patient(9) }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLong);
+}
+
+fn upserts(db: &Db) {
+    let patients = db.table::<Patient>().unwrap();
     let mut three = Patient { name: "three".into(), ..patient(3) };
     patients.upsert(&mut three).unwrap();
     assert_eq!(patients.require(three.id).unwrap().name, "three");
@@ -149,9 +161,6 @@ fn updates(db: &Db) {
     assert_eq!(patients.require(stored(4).id).unwrap().diagnosis, "new");
     let error = patients.insert(&Patient { id: Uuid::from_u128(98), ..patient(5) }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Duplicate);
-    assert_eq!(patients.delete_where(Patient::NUMBER.eq(9)).unwrap(), 1);
-    let error = patients.insert(&Patient { diagnosis: "x".repeat(41), ..patient(9) }).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::TooLong);
 }
 
 fn dynamic_rows(db: &Db) {
