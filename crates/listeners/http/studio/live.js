@@ -37,12 +37,20 @@ export async function page(main, { database, target }) {
     fill(problem, "");
     const { signal } = abort;
     setParameters(chosen.size === tables.length ? {} : { tables: [...chosen].map(encodeURIComponent).join(",") });
-    if (!chosen.size) return fill(state, "no table is chosen");
+    if (!chosen.size) return fill(state, "No table is chosen: ", h("code", {}, "bobak serve --track TABLE"), " records the changes of a table.");
     try {
       const parameters = query({ tables: [...chosen].map((name) => (/[",]|^-|\s/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)).join(","), numbers: "text" });
       await events(`${database.path}changes?${parameters}`, add, signal, (open) => fill(state, open ? "connected" : "reconnecting…"));
     } catch (error) {
       if (signal.aborted) return;
+      const untracked = error.status === 409 && tables.find(({ name }) => name === error.problem.table);
+      if (untracked && chosen.delete(untracked.name)) {
+        // The others are shown all the same.
+        const at = tables.indexOf(untracked);
+        boxes[at].firstChild.checked = false;
+        boxes[at].append(h("span", { className: "hint" }, "not tracked"));
+        return listen();
+      }
       fill(state, "");
       fill(problem, error.message, error.status === 409 ? ": start the server with --track TABLE for each table, or choose others" : "");
     }

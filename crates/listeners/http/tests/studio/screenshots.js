@@ -11,12 +11,24 @@ const PAGES = {
   data: ["data/shop/orders?facets=status"],
   row: ["data/shop/orders?facets=status&row=5"],
   sql: [`sql/shop?q=${statement}`, (page) => page.click("button:has-text('Chart')")],
-  live: ["live/shop"],
+  live: ["live/shop", sell],
   schema: ["schema/shop"],
   server: ["server/shop"],
 };
 
-const server = await startServer({ orders: 3_000 });
+/** Makes some changes. */
+async function sell(page) {
+  await page.waitForSelector(".status:has-text('connected')");
+  await page.evaluate(async () => {
+    const change = (table, key, body) => fetch(`../databases/shop/tables/${table}/rows/${key}`, { method: "PATCH", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+    await change("orders", 7, { status: "paid", total: 120.5 });
+    await change("customer", 3, { city: "Bern" });
+    await change("orders", 8, { status: "sent" });
+  });
+  await page.waitForSelector(".events li:nth-child(3)");
+}
+
+const server = await startServer({ orders: 3_000, plain: true });
 const browser = await launch();
 try {
   const first = await newPage(browser, server);
@@ -32,7 +44,7 @@ try {
         await act?.(page);
         await page.waitForTimeout(200);
         await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`) });
-        if (width > 390 && ((name === "row" && colorScheme === "light") || (name === "sql" && colorScheme === "dark"))) await page.screenshot({ path: join(folder, `${name}.jpg`), type: "jpeg", quality: 82 });
+        if (width > 390 && ((name === "data" && colorScheme === "light") || (name === "sql" && colorScheme === "dark"))) await page.screenshot({ path: join(folder, `${name}.jpg`), type: "jpeg", quality: 82 });
       }
       await page.context().close();
     }

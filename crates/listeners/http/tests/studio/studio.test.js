@@ -306,8 +306,10 @@ on("SQL completes names, runs, charts, explains and cancels", "#/sql/shop", asyn
   assert.match(await page.textContent(".output .problem"), /nosuch/);
 });
 
-on("changes appear as they happen", "#/live/shop?tables=orders,customer", async (page) => {
+on("changes appear as they happen", "#/live/shop", async (page) => {
+  // Tables that are not tracked are left out.
   await page.waitForSelector(".status:has-text('connected')");
+  assert.deepEqual(await page.$$eval(".boxes label:has(input:checked)", (all) => all.map((label) => label.textContent)), ["customer", "orders"]);
   await sql(page, "UPDATE orders SET total = 77.25 WHERE id = 9");
   await page.waitForSelector(".events li.update:has-text('orders 9')");
   assert.match(await page.textContent(".events li"), /77\.25/);
