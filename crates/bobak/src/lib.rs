@@ -167,6 +167,7 @@ pub mod types {
 /// | key-value file | `kv::Kv::builder` | `kv` |
 /// | PostgreSQL | `postgres::Postgres::builder` | `postgres` |
 /// | MariaDB and MySQL | `mysql::MySql::builder` | `mysql` |
+/// | any database with an ODBC driver | `odbc::Odbc::builder` | `odbc` |
 /// | Bobak server | `remote::Remote::builder` | `remote` |
 pub mod engine {
     pub use bobak_core::{
@@ -180,6 +181,8 @@ pub mod engine {
     pub use bobak_memory as memory;
     #[cfg(feature = "mysql")]
     pub use bobak_mysql as mysql;
+    #[cfg(feature = "odbc")]
+    pub use bobak_odbc as odbc;
     #[cfg(feature = "postgres")]
     pub use bobak_postgres as postgres;
     #[cfg(feature = "remote")]

@@ -38,6 +38,10 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         "mysql" | "mariadb" => bobak_mysql::MySql::open(url)
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
             .map_err(|error| in_url(error, bad)),
+        #[cfg(feature = "odbc")]
+        "odbc" => bobak_odbc::Odbc::open(url)
+            .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
+            .map_err(|error| in_url(error, bad)),
         #[cfg(feature = "remote")]
         "bobak" => remote::tcp(&place, query).map_err(|error| in_url(error, bad)),
         #[cfg(all(feature = "remote", unix))]
@@ -82,6 +86,8 @@ pub fn all_settings() -> Vec<(&'static str, &'static [SettingInfo])> {
         ("postgres", bobak_postgres::PostgresBuilder::SETTINGS),
         #[cfg(feature = "mysql")]
         ("mysql", bobak_mysql::MySqlBuilder::SETTINGS),
+        #[cfg(feature = "odbc")]
+        ("odbc", bobak_odbc::OdbcBuilder::SETTINGS),
         #[cfg(feature = "remote")]
         ("bobak", bobak_remote::RemoteBuilder::SETTINGS),
     ]
@@ -94,6 +100,7 @@ fn unknown_engine(scheme: &str) -> String {
         "sqlite" => "sqlite",
         "postgres" | "postgresql" => "postgres",
         "mysql" | "mariadb" => "mysql",
+        "odbc" => "odbc",
         "bobak" | "bobak+unix" | "bobak+stdio" => "remote",
         _ => {
             let known = ENGINES.join(", ");
@@ -120,6 +127,8 @@ const ENGINES: &[&str] = &[
     "postgres",
     #[cfg(feature = "mysql")]
     "mysql, mariadb",
+    #[cfg(feature = "odbc")]
+    "odbc",
     #[cfg(feature = "remote")]
     "bobak, bobak+unix, bobak+stdio",
 ];
@@ -137,6 +146,15 @@ fn without_secrets(url: &str) -> String {
 
 /// `engine://user:password@host` without the password.
 fn without_password(place: &str) -> String {
+    if place.starts_with("odbc:") {
+        let parts = place.split(';').map(|part| match part.split_once('=') {
+            Some((name, _)) if ["pwd", "password"].contains(&name.to_lowercase().as_str()) => {
+                format!("{name}=…")
+            }
+            _ => part.to_owned(),
+        });
+        return parts.collect::<Vec<_>>().join(";");
+    }
     let hidden = || {
         let (before, host) = place.rsplit_once('@')?;
         let (scheme, account) = before.split_once("://")?;
@@ -284,6 +302,8 @@ mod tests {
         check::<bobak_sqlite::SqliteBuilder>();
         #[cfg(feature = "postgres")]
         check::<bobak_postgres::PostgresBuilder>();
+        #[cfg(feature = "odbc")]
+        check::<bobak_odbc::OdbcBuilder>();
         #[cfg(feature = "mysql")]
         check::<bobak_mysql::MySqlBuilder>();
         #[cfg(feature = "remote")]
@@ -307,6 +327,8 @@ mod tests {
             ("postgres://localhost/app", "enable the feature `postgres`"),
             #[cfg(not(feature = "mysql"))]
             ("mariadb://localhost/app", "enable the feature `mysql`"),
+            #[cfg(not(feature = "odbc"))]
+            ("odbc:shop;PWD=secret", "enable the feature `odbc` of bobak in 'odbc:shop;PWD=…'"),
             #[cfg(not(feature = "sqlite"))]
             ("sqlite:app.db", "enable the feature `sqlite`"),
             #[cfg(not(feature = "kv"))]

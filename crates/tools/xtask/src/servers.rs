@@ -18,6 +18,13 @@ const MARIADB: &str = "BOBAK_TEST_MARIADB";
 /// Debian's names. The last two are for the tests with a cluster of three MariaDB servers.
 const PACKAGES: [&str; 4] = ["postgresql", "mariadb-server", "galera-4", "rsync"];
 
+/// The ODBC drivers that tests use, as their names in `odbcinst.ini`, and their packages.
+const DRIVERS: [(&str, &str); 3] = [
+    ("[PostgreSQL Unicode]", "odbc-postgresql"),
+    ("[MariaDB Unicode]", "odbc-mariadb"),
+    ("[SQLite3]", "libsqliteodbc"),
+];
+
 const CURE: &str = "install PostgreSQL and MariaDB (Debian: `apt-get install postgresql mariadb-server galera-4 rsync`), \
                     or name running ones in BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB, or leave their tests out with \
                     `cargo xtask test --no-servers`";
@@ -43,6 +50,7 @@ impl Servers {
     /// # Errors
     /// When a server is not installed and cannot be, or does not start.
     pub fn start() -> Outcome<Self> {
+        install_drivers()?;
         let servers = match Self::try_start() {
             Err(error) if error.is_missing() => {
                 install(&error)?;
@@ -77,6 +85,21 @@ impl Servers {
 
 fn unless_named<S>(variable: &str, start: fn() -> Result<S>) -> Result<Option<S>> {
     if env::var_os(variable).is_some() { Ok(None) } else { start().map(Some) }
+}
+
+/// Installs the ODBC drivers that are missing.
+fn install_drivers() -> Outcome {
+    let installed = std::fs::read_to_string("/etc/odbcinst.ini").unwrap_or_default();
+    let missing = DRIVERS.iter().filter(|(name, _)| !installed.contains(name));
+    let packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    if packages.is_empty() || packages::install(&packages) {
+        return Ok(());
+    }
+    let message = format!("ODBC drivers are not installed: {}", packages.join(", "));
+    Err(Failure::new(
+        message,
+        "install them (Debian: `apt-get install odbc-postgresql odbc-mariadb libsqliteodbc`)",
+    ))
 }
 
 /// Installs the Debian packages.

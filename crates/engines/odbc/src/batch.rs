@@ -1,0 +1,235 @@
+//! Batches: inserts go as arrays of parameters, all other rows one by one.
+//!
+//! If an array fails, it is undone and its halves are sent, until the row is found. A database that Bobak does not know may
+//! have no savepoints: there, all of the batch is undone, and sent row by row.
+
+use crate::connection::Connection;
+use crate::error::is_row_error;
+use crate::product::ProductKind;
+use crate::values::{BoundParameter, Target};
+use crate::writes::{
+    OdbcWrite, advance, insert_text, needs_key, strange_keys, value_of, written_columns,
+};
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
+    WriteBatch,
+};
+use bobak_sql::Dialect;
+
+/// The most parameters of one statement: drivers count them in 16 bits.
+const PARAMETERS: usize = 32_000;
+
+/// Sends a batch in an open transaction. After an error the caller undoes what was done.
+///
+/// # Errors
+/// As [`Session::batch`](bobak_core::Session::batch).
+pub(crate) fn send(
+    connection: &mut Connection,
+    batch: &WriteBatch,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+) -> Result<()> {
+    let mut sender = Sender { connection, on_error, each };
+    batch.runs().try_for_each(|run| sender.run(&run))
+}
+
+/// Sends the inserts of a batch in arrays, without savepoints; `false` if the batch must be undone and sent row by row.
+pub(crate) fn send_at_once(
+    connection: &mut Connection,
+    batch: &WriteBatch,
+) -> Result<Option<Vec<Outcome>>> {
+    let mut outcomes = Vec::new();
+    for run in batch.runs() {
+        let rows: Vec<EncodedRow<'_>> = run.iter().collect();
+        match send_array(connection, &run, &rows) {
+            Ok(Some(sent)) => outcomes.extend(sent),
+            Ok(None) => return Ok(None),
+            Err(error) if is_row_error(error.kind()) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(outcomes))
+}
+
+/// Whether all of a batch can be sent in arrays.
+pub(crate) fn is_all_inserts(batch: &WriteBatch) -> bool {
+    batch
+        .runs()
+        .all(|run| run.verb == Verb::Insert && run.iter().all(|row| !needs_key(run.table, &row)))
+}
+
+struct Sender<'c> {
+    connection: &'c mut Connection,
+    on_error: OnError,
+    each: &'c mut dyn FnMut(Result<Outcome>),
+}
+
+impl Sender<'_> {
+    fn run(&mut self, run: &Run<'_>) -> Result<()> {
+        let rows: Vec<EncodedRow<'_>> = run.iter().collect();
+        if run.verb != Verb::Insert
+            || !self.connection.has_arrays
+            || self.connection.product.kind == ProductKind::Other
+        {
+            return self.singly(run, &rows, run.first);
+        }
+        let mut number = run.first;
+        for alike in rows.chunk_by(|a, b| needs_key(run.table, a) == needs_key(run.table, b)) {
+            let mut rest = alike;
+            while !rest.is_empty() {
+                let (part, later) = rest.split_at(self.part_size(run, rest));
+                self.part(run, part, number)?;
+                number += part.len() as u64;
+                rest = later;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of these rows go together.
+    fn part_size(&self, run: &Run<'_>, rows: &[EncodedRow<'_>]) -> usize {
+        let most = self.connection.array_rows();
+        if !rows.first().is_some_and(|row| needs_key(run.table, row)) {
+            return rows.len().min(most);
+        }
+        let columns = written_columns(run.table, true).count().max(1);
+        let most = (PARAMETERS / columns).clamp(1, most);
+        // Few sizes, so that each is soon prepared.
+        if rows.len() >= most { most } else { 1 << rows.len().ilog2() }
+    }
+
+    fn part(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], number: u64) -> Result<()> {
+        Interrupt::check()?;
+        if rows.len() < 2 || !self.connection.has_arrays {
+            return self.singly(run, rows, number);
+        }
+        self.connection.command("SAVEPOINT bobak_part")?;
+        let made = rows.first().is_some_and(|row| needs_key(run.table, row));
+        let sent = match made {
+            true => send_for_keys(self.connection, run, rows),
+            false => send_array(self.connection, run, rows),
+        };
+        match sent {
+            Ok(Some(outcomes)) => {
+                self.connection.command("RELEASE SAVEPOINT bobak_part")?;
+                outcomes.into_iter().for_each(|outcome| (self.each)(Ok(outcome)));
+                return Ok(());
+            }
+            Err(error) if !is_row_error(error.kind()) => return Err(error),
+            Ok(None) | Err(_) => {}
+        }
+        self.connection.command("ROLLBACK TO SAVEPOINT bobak_part")?;
+        self.connection.command("RELEASE SAVEPOINT bobak_part")?;
+        if made && matches!(sent, Ok(None)) {
+            return self.singly(run, rows, number);
+        }
+        let (left, right) = rows.split_at(rows.len() / 2);
+        self.part(run, left, number)?;
+        self.part(run, right, number + left.len() as u64)
+    }
+
+    fn singly(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<()> {
+        for (number, row) in (first..).zip(rows) {
+            Interrupt::check()?;
+            let row = OdbcWrite { table: run.table, verb: run.verb, fields: run.fields, row };
+            match self.single(&row).map_err(|error| error.at_row(number)) {
+                Err(error) if self.on_error == OnError::Stop || !is_row_error(error.kind()) => {
+                    return Err(error);
+                }
+                outcome => (self.each)(outcome),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a row. One of several steps that fails must leave nothing, if the batch goes on without it.
+    fn single(&mut self, row: &OdbcWrite<'_>) -> Result<Outcome> {
+        if !row.has_steps()
+            || self.on_error == OnError::Stop
+            || self.connection.product.kind == ProductKind::Other
+        {
+            return row.run(self.connection);
+        }
+        self.connection.command("SAVEPOINT bobak_row")?;
+        let done = row.run(self.connection);
+        if done.is_err() && !self.connection.is_broken() {
+            self.connection.command("ROLLBACK TO SAVEPOINT bobak_row")?;
+        }
+        if !self.connection.is_broken() {
+            self.connection.command("RELEASE SAVEPOINT bobak_row")?;
+        }
+        done
+    }
+}
+
+/// Sends rows with keys: one statement, executed for each row of an array. `None` if the driver has not processed all.
+fn send_array(
+    connection: &mut Connection,
+    run: &Run<'_>,
+    rows: &[EncodedRow<'_>],
+) -> Result<Option<Vec<Outcome>>> {
+    let (table, kind) = (run.table, connection.product.kind);
+    let sql = insert_text(connection, table, Verb::Insert, 1, false);
+    for part in rows.chunks(connection.array_rows()) {
+        let mut parameters = Vec::with_capacity(table.columns().len());
+        for (place, column) in table.columns().iter().enumerate() {
+            let mut parameter = BoundParameter::new(kind, Target::of(kind, column));
+            for row in part {
+                let pushed = parameter.push(row.value(place));
+                pushed.map_err(|e| e.in_table(table.name()).in_column(column.name.as_ref()))?;
+            }
+            parameters.push(parameter);
+        }
+        if !connection.run_array(table, &sql, parameters, part.len())? {
+            connection.has_arrays = false;
+            return Ok(None);
+        }
+        if let Some(largest) = largest_key(table, part) {
+            advance(connection, table, largest)?;
+        }
+    }
+    Ok(Some(rows.iter().map(|_| Outcome::Inserted(None)).collect()))
+}
+
+/// The largest integer key.
+fn largest_key(table: &TableSchema, rows: &[EncodedRow<'_>]) -> Option<i64> {
+    let place = *table.key().first()?;
+    let key = |row: &EncodedRow<'_>| match row.value(place) {
+        ValueRef::Int(key) => Some(key),
+        _ => None,
+    };
+    rows.iter().filter_map(key).max()
+}
+
+/// Sends rows whose keys the database makes: one statement for all, if it returns the keys; else `None`.
+fn send_for_keys(
+    connection: &mut Connection,
+    run: &Run<'_>,
+    rows: &[EncodedRow<'_>],
+) -> Result<Option<Vec<Outcome>>> {
+    let table = run.table;
+    let returns_keys = connection.product.kind == ProductKind::Postgres
+        || connection.product.dialect == Dialect::MariaDb;
+    if !returns_keys || written_columns(table, true).count() == 0 {
+        return Ok(None);
+    }
+    let sql = insert_text(connection, table, Verb::Insert, rows.len(), true);
+    let mut parameters = Vec::new();
+    for row in rows {
+        for place in written_columns(table, true) {
+            parameters.push(value_of(connection, table, place, row.value(place))?);
+        }
+    }
+    let mut outcomes = Vec::with_capacity(rows.len());
+    connection.each(Some(table), &sql, parameters, Some(vec![Target::Int]), &mut |row| {
+        if let ValueRef::Int(key) = row.get(0) {
+            outcomes.push(Outcome::Inserted(Some(GeneratedKey::Int(key))));
+        }
+        Ok(true)
+    })?;
+    if outcomes.len() != rows.len() {
+        return Err(strange_keys(table));
+    }
+    Ok(Some(outcomes))
+}

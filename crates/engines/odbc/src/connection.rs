@@ -1,0 +1,404 @@
+//! A connection: its prepared statements, what the database is, and whether it still works; and the pool of them.
+
+use crate::driver::{Buffer, Channel, OdbcError, OdbcStatement};
+use crate::error::{self, OdbcPhase};
+use crate::product::{Product, ProductKind};
+use crate::results::{parameter_numbers, read_rows, session_settings, unnumbered};
+use crate::settings::Settings;
+use crate::values::{BoundParameter, Cells, Target};
+use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Result, Row, TableSchema, Value};
+use bobak_engine_common::PoolSettings;
+use bobak_sql::Dialect;
+use bobak_sql::server::SqlServer;
+use odbc_sys::{ConnectionAttribute, InfoType};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many prepared statements a connection keeps.
+const MAX_STATEMENTS: usize = 64;
+/// The bytes of a cell of a text or bytes whose length is not limited, in a block of rows. Longer values are read in
+/// parts.
+pub(crate) const CELL: usize = 256;
+
+pub(crate) type Pool = bobak_engine_common::Pool<OdbcConnector>;
+pub(crate) type PooledConnection = bobak_engine_common::PooledConnection<Arc<Pool>, OdbcConnector>;
+
+/// A pool without connections.
+pub(crate) fn pool(settings: Settings) -> Arc<Pool> {
+    let limits = PoolSettings {
+        max_connections: settings.connections,
+        acquire_timeout: settings.busy_timeout,
+        idle_timeout: Some(Duration::from_secs(300)),
+    };
+    Arc::new(Pool::new(OdbcConnector { settings }, limits))
+}
+
+/// Opens connections.
+#[derive(Debug)]
+pub(crate) struct OdbcConnector {
+    pub settings: Settings,
+}
+
+impl bobak_engine_common::Connector for OdbcConnector {
+    type Connection = Connection;
+
+    fn connect(&self) -> Result<Connection> {
+        Connection::open(&self.settings)
+    }
+
+    fn is_usable(&self, connection: &mut Connection, _: Duration) -> bool {
+        !connection.channel.is_dead()
+    }
+
+    fn is_reusable(&self, connection: &mut Connection) -> bool {
+        !connection.broken
+    }
+}
+
+/// A connection to a database.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    statements: HashMap<Box<str>, (OdbcStatement, u64)>,
+    clock: u64,
+    channel: Arc<Channel>,
+    pub product: Arc<Product>,
+    /// What it is doing.
+    pub phase: OdbcPhase,
+    /// Whether arrays of parameters work.
+    pub has_arrays: bool,
+    /// The sequences of these tables have reached this key at least.
+    pub reached: HashMap<u64, i64>,
+    array_rows: usize,
+    timeout: usize,
+    broken: bool,
+}
+
+/// Settings of drivers, by a part of their names, unless the connection string has the second word: psqlodbc gives truth
+/// values as numbers, and leaves savepoints to Bobak; MariaDB's counts the rows that an update finds, not those that it
+/// changes.
+const DRIVER_SETTINGS: [(&str, &str, &str); 2] = [
+    (
+        "psqlodbc",
+        "boolsaschar=",
+        "BoolsAsChar=0;Protocol=7.4-0;UseServerSidePrepare=1;ByteaAsLongVarBinary=1",
+    ),
+    ("maodbc", "option=", "OPTION=2"),
+];
+
+impl Connection {
+    fn open(settings: &Settings) -> Result<Self> {
+        let text = &settings.connection_string;
+        let seconds =
+            |time: Duration| u32::try_from(time.as_secs_f64().ceil() as u64).unwrap_or(u32::MAX);
+        let connect = |text: &str| {
+            Channel::connect(text, seconds(settings.connect_timeout).max(1))
+                .map_err(|failed| error::connecting(failed, text))
+        };
+        let mut channel = connect(text)?;
+        let driver = channel.text(InfoType::DriverName).to_lowercase();
+        for (name, setting, more) in DRIVER_SETTINGS {
+            if driver.contains(name) && !text.to_lowercase().contains(setting) {
+                drop(channel);
+                channel = connect(&format!("{};{more}", text.trim_end_matches(';')))?;
+                break;
+            }
+        }
+        let product = Product::of(&channel);
+        let mut connection = Self {
+            statements: HashMap::new(),
+            clock: 0,
+            channel: Arc::new(channel),
+            product: Arc::new(product),
+            phase: OdbcPhase::Read,
+            has_arrays: true,
+            reached: HashMap::new(),
+            array_rows: settings.array_rows,
+            timeout: settings.statement_timeout.map_or(0, |time| seconds(time) as usize),
+            broken: false,
+        };
+        for text in session_settings(&connection.product, settings) {
+            connection.command(&text)?;
+        }
+        if connection.product.kind == ProductKind::MySql {
+            // A row that was read, and that another has changed since, is not overwritten. Not every server has it.
+            let _ = connection.command("SET innodb_snapshot_isolation = ON");
+        }
+        Ok(connection)
+    }
+
+    pub(crate) const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The rows of a full array.
+    pub(crate) const fn array_rows(&self) -> usize {
+        self.array_rows
+    }
+
+    /// The error as Bobak's; notes whether the connection is lost.
+    #[cold]
+    pub(crate) fn failed(&mut self, failed: OdbcError, table: Option<&TableSchema>) -> Error {
+        let error = error::translate(failed, self.product.kind, self.phase, table);
+        if matches!(error.kind(), ErrorKind::Unreachable | ErrorKind::Unknown) {
+            self.broken = true;
+        }
+        if error.kind() == ErrorKind::Interrupted {
+            Interrupt::check().err().unwrap_or(error)
+        } else {
+            error
+        }
+    }
+
+    /// Begins a transaction: the database begins it with the next statement. All reads of one of a caller's are of one
+    /// moment, where Bobak knows how to ask for that.
+    pub(crate) fn begin(&mut self, is_callers: bool) -> Result<()> {
+        if !self.product.has_transactions {
+            let message = "the ODBC driver has no transactions";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        self.phase = OdbcPhase::Read;
+        let done = self.channel.set(ConnectionAttribute::AUTOCOMMIT, 0);
+        done.map_err(|failed| self.failed(failed, None))?;
+        self.phase = OdbcPhase::Inside;
+        if is_callers && self.product.kind == ProductKind::Postgres {
+            self.command("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+        }
+        Ok(())
+    }
+
+    /// Ends the transaction.
+    pub(crate) fn end(&mut self, commit: bool) -> Result<()> {
+        self.phase = if commit { OdbcPhase::Commit } else { OdbcPhase::Inside };
+        let ended = self.channel.end(commit).map_err(|failed| self.failed(failed, None));
+        if ended.is_err() && commit && !self.broken {
+            let _ = self.channel.end(false);
+        }
+        if self.channel.set(ConnectionAttribute::AUTOCOMMIT, 1).is_err() {
+            self.broken = true;
+        }
+        self.phase = OdbcPhase::Read;
+        ended
+    }
+
+    /// Runs a text without parameters, such as a savepoint's.
+    pub(crate) fn command(&mut self, text: &str) -> Result<()> {
+        let run = || {
+            let mut statement = OdbcStatement::new(&self.channel)?;
+            statement.run(text)
+        };
+        run().map_err(|failed| self.failed(failed, None))
+    }
+
+    /// Runs a statement once; returns how many rows it wrote.
+    pub(crate) fn run(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        parameters: Vec<BoundParameter>,
+    ) -> Result<u64> {
+        let buffers = parameters.into_iter().map(BoundParameter::into_buffer).collect();
+        self.with(table, sql, buffers, 1, |statement| Ok(statement.row_count()))
+    }
+
+    /// Runs a statement once for each row of an array. After an error, rows may have been written.
+    ///
+    /// Returns `false` if the driver has not processed all rows, so that the caller must undo what it did.
+    pub(crate) fn run_array(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        parameters: Vec<BoundParameter>,
+        rows: usize,
+    ) -> Result<bool> {
+        let buffers = parameters.into_iter().map(BoundParameter::into_buffer).collect();
+        let processed =
+            self.with(Some(table), sql, buffers, rows, |statement| Ok(statement.processed()))?;
+        Ok(rows < 2 || processed == rows)
+    }
+
+    /// Runs a statement and calls `row` for each row of its result, until it returns `false`. `targets` are the columns
+    /// of the result, if the caller knows them.
+    pub(crate) fn each(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        parameters: Vec<BoundParameter>,
+        targets: Option<Vec<Target>>,
+        row: &mut dyn FnMut(&Cells) -> Result<bool>,
+    ) -> Result<()> {
+        let buffers = parameters.into_iter().map(BoundParameter::into_buffer).collect();
+        let (rows, product) = (self.array_rows, Arc::clone(&self.product));
+        let mut stopped = Ok(());
+        self.with(table, sql, buffers, 1, |statement| {
+            stopped = read_rows(statement, targets, &product, rows, row)?;
+            Ok(())
+        })?;
+        stopped.map_err(|error| match table {
+            Some(table) if error.table().is_none() && error.column().is_some() => {
+                error.in_table(table.name())
+            }
+            _ => error,
+        })
+    }
+
+    /// Runs something with the prepared statement of a text, executed.
+    fn with<R>(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        parameters: Vec<Buffer>,
+        rows: usize,
+        read: impl FnOnce(&mut OdbcStatement) -> std::result::Result<R, OdbcError>,
+    ) -> Result<R> {
+        Interrupt::check()?;
+        // In a transaction, PostgreSQL rejects all statements after one that failed, unless that is undone.
+        let is_guarded =
+            self.product.kind == ProductKind::Postgres && self.phase == OdbcPhase::Inside;
+        if is_guarded {
+            self.command("SAVEPOINT bobak_step")?;
+        }
+        let done = self.with_statement(table, sql, parameters, rows, read);
+        if is_guarded && !self.broken {
+            if done.is_err() {
+                self.command("ROLLBACK TO SAVEPOINT bobak_step")?;
+            }
+            self.command("RELEASE SAVEPOINT bobak_step")?;
+        }
+        done
+    }
+
+    fn with_statement<R>(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        parameters: Vec<Buffer>,
+        rows: usize,
+        read: impl FnOnce(&mut OdbcStatement) -> std::result::Result<R, OdbcError>,
+    ) -> Result<R> {
+        let kept = self.statements.remove(sql);
+        let statement = match kept {
+            Some((statement, _)) => Ok(statement),
+            None => self.prepare(sql),
+        };
+        let mut statement = statement.map_err(|failed| self.failed(failed, table))?;
+        let stoppable = stoppable(&statement);
+        let executed = statement.execute(parameters, rows).and_then(|()| read(&mut statement));
+        drop(stoppable);
+        statement.close();
+        let done = executed.map_err(|failed| self.failed(failed, table))?;
+        self.keep(sql, statement);
+        Ok(done)
+    }
+
+    fn prepare(&self, sql: &str) -> std::result::Result<OdbcStatement, OdbcError> {
+        let mut statement = OdbcStatement::new(&self.channel)?;
+        statement.set_timeout(self.timeout);
+        statement.prepare(&unnumbered(self.product.dialect, sql))?;
+        Ok(statement)
+    }
+
+    fn keep(&mut self, sql: &str, statement: OdbcStatement) {
+        if self.statements.len() >= MAX_STATEMENTS {
+            let oldest = self.statements.iter().min_by_key(|(_, (_, used))| *used);
+            if let Some(text) = oldest.map(|(text, _)| text.clone()) {
+                self.statements.remove(&text);
+            }
+        }
+        self.clock += 1;
+        self.statements.insert(sql.into(), (statement, self.clock));
+    }
+
+    /// The types of a text's parameters, as the database expects them.
+    pub(crate) fn parameter_types(
+        &mut self,
+        sql: &str,
+    ) -> Result<Vec<Option<odbc_sys::SqlDataType>>> {
+        let prepared = || {
+            let statement = self.prepare(sql)?;
+            let count = statement.parameter_count()?;
+            let types = (1..=count).map(|number| statement.parameter_type(number)).collect();
+            Ok((statement, types))
+        };
+        let (statement, types) = prepared().map_err(|failed| self.failed(failed, None))?;
+        self.keep(sql, statement);
+        Ok(types)
+    }
+
+    /// Forgets the prepared statements: after a change of the schema.
+    pub(crate) fn forget_statements(&mut self) {
+        self.statements.clear();
+    }
+
+    /// A list that the driver gives, as rows of texts.
+    pub(crate) fn list(
+        &mut self,
+        list: crate::driver::CatalogList<'_>,
+    ) -> Result<Vec<Vec<String>>> {
+        let listed = || {
+            let mut statement = OdbcStatement::new(&self.channel)?;
+            statement.list(list)?;
+            let mut rows = Vec::new();
+            let count = statement.describe()?.len();
+            let read = read_rows(
+                &mut statement,
+                Some(vec![Target::Text; count]),
+                &self.product,
+                1,
+                &mut |row| {
+                    let text = |column| match row.get(column) {
+                        bobak_core::ValueRef::Text(text) => text.to_owned(),
+                        _ => String::new(),
+                    };
+                    rows.push((0..row.len()).map(text).collect());
+                    Ok(true)
+                },
+            )?;
+            Ok(read.map(|()| rows))
+        };
+        match listed() {
+            Ok(rows) => rows,
+            Err(failed) => Err(self.failed(failed, None)),
+        }
+    }
+}
+
+/// Lets an [`Interrupt`] of this thread cancel the statement, until the returned guard is dropped.
+fn stoppable(statement: &OdbcStatement) -> Option<Interruptible> {
+    Interrupt::is_enabled().then(|| {
+        let canceller = statement.canceller();
+        Interrupt::stop_by(move || canceller.cancel())
+    })
+}
+
+impl SqlServer for Connection {
+    fn dialect(&self) -> Dialect {
+        self.product.dialect
+    }
+
+    fn ask(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row),
+    ) -> Result<()> {
+        let value = |number: usize| {
+            values.get(number - 1).map_or(bobak_core::ValueRef::Null, Value::as_ref)
+        };
+        let numbers = parameter_numbers(self.product.dialect, sql);
+        let kind = self.product.kind;
+        let parameters = numbers.into_iter().map(|number| {
+            let value = value(number.max(1));
+            BoundParameter::single(kind, Target::of_value(value), value)
+        });
+        let parameters = parameters.collect::<Result<_>>()?;
+        self.each(None, sql, parameters, None, &mut |cells| {
+            row(cells);
+            Ok(true)
+        })
+    }
+
+    fn run(&mut self, table: &TableSchema, sql: &str) -> Result<()> {
+        Self::run(self, Some(table), sql, Vec::new()).map(drop)
+    }
+}

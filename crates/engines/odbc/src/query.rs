@@ -1,0 +1,323 @@
+//! Queries. Those of a known dialect run in the database; of any other database, Bobak reads the rows and does the rest.
+
+use crate::connection::Connection;
+use crate::product::ProductKind;
+use crate::values::{BoundParameter, Cells, Target};
+use crate::writes::value_of;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    Comparison, Condition, Error, ErrorKind, Expr, Result, Row, RowLock, Select, Source,
+    TableSchema, Type, Value, ValueRef,
+};
+use bobak_engine_common::{EachRow, encode_row, run_select, sort_key};
+use bobak_sql::token::{SqlTokenKind, SqlTokenizer};
+use bobak_sql::{Dialect, Statement, first_word};
+use odbc_sys::SqlDataType as Sql;
+use std::collections::BTreeMap;
+
+/// Runs a query and hands its rows out.
+pub(crate) fn run(
+    connection: &mut Connection,
+    source: &Source<'_>,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    match *source {
+        Source::Select(select) => match connection.product.kind {
+            ProductKind::Postgres | ProductKind::MySql => run_there(connection, select, row),
+            ProductKind::Sqlite | ProductKind::Other => run_here(connection, select, row),
+        },
+        Source::Sql { text, parameters } => {
+            reject_control(text)?;
+            let (text, parameters) = sql_text(connection, text, parameters)?;
+            connection.each(None, &text, parameters, None, &mut |cells| row(cells))
+        }
+    }
+}
+
+/// Runs SQL text that returns no rows.
+pub(crate) fn execute(
+    connection: &mut Connection,
+    text: &str,
+    parameters: &[bobak_core::Parameter<'_>],
+) -> Result<u64> {
+    let (text, parameters) = sql_text(connection, text, parameters)?;
+    connection.run(None, &text, parameters)
+}
+
+/// SQL text in the database's words, whose parameters are cast to their types, and their values.
+fn sql_text(
+    connection: &Connection,
+    text: &str,
+    parameters: &[bobak_core::Parameter<'_>],
+) -> Result<(String, Vec<BoundParameter>)> {
+    let (kind, dialect) = (connection.product.kind, connection.product.dialect);
+    let text = match kind {
+        ProductKind::Other => text.into(),
+        _ => bobak_sql::translate(dialect, text)?,
+    };
+    let (mut cast, mut from, mut count, mut has_ended) = (String::new(), 0, 0, false);
+    for token in SqlTokenizer::new(dialect.syntax(), &text).significant() {
+        if has_ended {
+            let message = "there is more than one statement";
+            return Err(Error::new(ErrorKind::Syntax, message));
+        }
+        has_ended = token.text == ";";
+        if token.kind == SqlTokenKind::Parameter {
+            cast.push_str(text.get(from..token.start).unwrap_or_default());
+            let parameter = parameters.get(count);
+            let name = parameter.and_then(|parameter| cast_of(kind, parameter));
+            match name {
+                Some(name) => cast.push_str(&format!("CAST(? AS {name})")),
+                None => cast.push('?'),
+            }
+            from = token.start + token.text.len();
+            count += 1;
+        }
+    }
+    if count != parameters.len() {
+        let given = parameters.len();
+        return Err(Error::wrong_number(ErrorKind::Misuse, given, count, "parameter"));
+    }
+    cast.push_str(text.get(from..).unwrap_or_default());
+    let values = parameters.iter().map(|parameter| {
+        let value = parameter.value.as_ref();
+        let target = match (parameter.ty, value) {
+            (
+                ty @ (Type::Currency | Type::Date | Type::Time | Type::DateTime | Type::Timestamp),
+                ValueRef::Int(_),
+            ) => Target::Literal(ty),
+            (Type::Uuid, ValueRef::Bytes(_)) if kind == ProductKind::Postgres => {
+                Target::Literal(Type::Uuid)
+            }
+            _ => Target::of_value(value),
+        };
+        BoundParameter::single(kind, target, value)
+    });
+    Ok((cast, values.collect::<Result<_>>()?))
+}
+
+/// The type to which SQL text casts a parameter, if the database would otherwise guess.
+fn cast_of(kind: ProductKind, parameter: &bobak_core::Parameter<'_>) -> Option<String> {
+    let value = parameter.value.as_ref();
+    let name = match (kind, parameter.ty, value) {
+        (ProductKind::Sqlite | ProductKind::Other, ..) | (_, _, ValueRef::Null) => return None,
+        (_, Type::Currency, _) => "DECIMAL(19,4)",
+        (_, Type::Date, _) => "DATE",
+        (ProductKind::MySql, Type::Time, _) => "TIME(6)",
+        (ProductKind::MySql, Type::DateTime | Type::Timestamp, _) => "DATETIME(6)",
+        (ProductKind::MySql, Type::Decimal, ValueRef::Text(digits)) => {
+            let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            return Some(format!("DECIMAL(65,{})", decimals.min(30)));
+        }
+        (ProductKind::MySql, _, ValueRef::Bytes(_)) => "BINARY",
+        (ProductKind::Postgres, Type::Time, _) => "time",
+        (ProductKind::Postgres, Type::DateTime, _) => "timestamp",
+        (ProductKind::Postgres, Type::Timestamp, _) => "timestamptz",
+        (ProductKind::Postgres, Type::Decimal, _) => "numeric",
+        (ProductKind::Postgres, Type::Uuid, ValueRef::Bytes(_)) => "uuid",
+        (ProductKind::Postgres, _, ValueRef::Bytes(_)) => "bytea",
+        (ProductKind::Postgres, _, ValueRef::Text(_)) => "text",
+        (ProductKind::Postgres, _, ValueRef::Int(_)) => "int8",
+        (ProductKind::Postgres, _, ValueRef::Float(_)) => "float8",
+        _ => return None,
+    };
+    Some(name.to_owned())
+}
+
+/// Rejects statements of a transaction as text: the connection is shared with others.
+pub(crate) fn reject_control(text: &str) -> Result<()> {
+    let word = first_word(bobak_sql::Dialect::Postgres.syntax(), text).to_ascii_lowercase();
+    match word.as_str() {
+        "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" | "end" | "abort"
+        | "set" | "use" | "lock" => {
+            let message = format!(
+                "{word} cannot be given as SQL, because the connection is shared: use the \
+                 transaction's methods"
+            );
+            Err(Error::new(ErrorKind::Misuse, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// MariaDB's driver fails with more.
+const MOST_PARAMETERS: usize = 16_000;
+
+/// Runs a query in the database.
+fn run_there(
+    connection: &mut Connection,
+    select: &Select,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    let (kind, dialect) = (connection.product.kind, connection.product.dialect);
+    if let Some(RowLock::WaitAtMost(time)) = select.lock {
+        match dialect {
+            Dialect::Postgres => {
+                connection
+                    .command(&format!("SET LOCAL lock_timeout = {}", time.as_millis().max(1)))?;
+            }
+            Dialect::MySql => {
+                let message = "MySQL has no timeout for one query's row locks: take \
+                               RowLock::NoWait, or set busy_timeout";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+            _ => {}
+        }
+    }
+    let Statement { text, parameters } = bobak_sql::select(dialect, select);
+    if kind == ProductKind::MySql && parameters.len() > MOST_PARAMETERS {
+        return run_here(connection, select, row);
+    }
+    let parameters = match kind {
+        ProductKind::Postgres if !parameters.is_empty() => typed(connection, &text, &parameters)?,
+        _ => {
+            let single = |value: &Value<'_>| {
+                BoundParameter::single(kind, Target::of_value(value.as_ref()), value.as_ref())
+            };
+            parameters.iter().map(single).collect::<Result<_>>()?
+        }
+    };
+    let targets = select.columns.iter().map(|expr| target(kind, &select.table, expr)).collect();
+    let mut each = |cells: &Cells| row(cells);
+    let done = connection.each(Some(&select.table), &text, parameters, Some(targets), &mut each);
+    if dialect == Dialect::Postgres && matches!(select.lock, Some(RowLock::WaitAtMost(_))) {
+        connection.command("SET LOCAL lock_timeout TO DEFAULT")?;
+    }
+    done
+}
+
+/// The parameters as the types that the server gives them need them.
+fn typed(
+    connection: &mut Connection,
+    text: &str,
+    values: &[Value<'_>],
+) -> Result<Vec<BoundParameter>> {
+    let kind = connection.product.kind;
+    let types = connection.parameter_types(text)?;
+    let parameters = values.iter().enumerate().map(|(at, value)| {
+        let value = value.as_ref();
+        let target = match (types.get(at).copied().flatten(), value) {
+            (Some(Sql::DATE), ValueRef::Int(_)) => Target::Literal(Type::Date),
+            (Some(Sql::TIME), ValueRef::Int(_)) => Target::Literal(Type::Time),
+            (Some(Sql::TIMESTAMP), ValueRef::Int(_)) => Target::Literal(Type::DateTime),
+            (Some(Sql::NUMERIC | Sql::DECIMAL), ValueRef::Int(_)) => {
+                Target::Literal(Type::Currency)
+            }
+            (Some(Sql::EXT_GUID), ValueRef::Bytes(_)) => Target::Literal(Type::Uuid),
+            (Some(Sql::EXT_BIT), ValueRef::Int(_)) => Target::Literal(Type::Bool),
+            _ => Target::of_value(value),
+        };
+        BoundParameter::single(kind, target, value)
+    });
+    parameters.collect()
+}
+
+/// How the values of an expression come back.
+fn target(kind: ProductKind, table: &TableSchema, expr: &Expr) -> Target {
+    let of = |place: usize| table.columns().get(place).map(|column| Target::of(kind, column));
+    match *expr {
+        Expr::Column(place) | Expr::Min(place) | Expr::Max(place) => {
+            of(place).unwrap_or(Target::Text)
+        }
+        Expr::Count | Expr::CountOf(_) => Target::Int,
+        Expr::Avg(_) => Target::Float,
+        Expr::Sum(place) => match of(place) {
+            Some(Target::Int | Target::Literal(Type::Bool)) => Target::Literal(Type::I64),
+            Some(target @ Target::Literal(_)) => target,
+            _ => Target::Float,
+        },
+        _ => Target::Text,
+    }
+}
+
+/// Reads the rows of a table, and runs the query over them.
+fn run_here(
+    connection: &mut Connection,
+    select: &Select,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    if select.lock.is_some() {
+        let message = "row locks, in a database that Bobak does not know";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    let table = &select.table;
+    let scan = |each: &mut EachRow<'_>| scan(connection, table, select.condition.as_ref(), each);
+    run_select(table, select, scan, row)
+}
+
+/// Passes the rows on that may match the condition, in the order of their keys.
+fn scan(
+    connection: &mut Connection,
+    table: &TableSchema,
+    condition: Option<&Condition>,
+    each: &mut EachRow<'_>,
+) -> Result<()> {
+    let (kind, dialect) = (connection.product.kind, connection.product.dialect);
+    let name = |place: usize| {
+        let name = table.columns().get(place).map_or("", |column| &column.name);
+        bobak_sql::quote(dialect, name)
+    };
+    let columns: Vec<_> = (0..table.columns().len()).map(name).collect();
+    let mut sql =
+        format!("SELECT {} FROM {}", columns.join(", "), bobak_sql::quote(dialect, table.name()));
+    let (mut compared, mut parameters) = (Vec::new(), Vec::new());
+    if let Some(condition) = condition {
+        for (place, operator, value) in conjuncts(table, condition) {
+            compared.push(format!("{} {operator} ?", name(place)));
+            parameters.push(value_of(connection, table, place, value.as_ref())?);
+        }
+    }
+    if !compared.is_empty() {
+        sql.push_str(&format!(" WHERE {}", compared.join(" AND ")));
+    }
+    // Every database sorts integers as Bobak does.
+    let is_sorted = table.key().iter().all(|&place| is_integer(table, place));
+    if is_sorted {
+        let key: Vec<_> = table.key().iter().copied().map(name).collect();
+        sql.push_str(&format!(" ORDER BY {}", key.join(", ")));
+    }
+    let targets = table.columns().iter().map(|column| Target::of(kind, column)).collect();
+    let mut sorted = BTreeMap::new();
+    connection.each(Some(table), &sql, parameters, Some(targets), &mut |cells| {
+        let encoded = encode_row(table, |place| cells.get(place))?;
+        if is_sorted {
+            return each(EncodedRow::new(&encoded));
+        }
+        sorted.insert(sort_key(table, table.key(), |place| cells.get(place)), encoded);
+        Ok(true)
+    })?;
+    for row in sorted.values() {
+        if !each(EncodedRow::new(row))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn is_integer(table: &TableSchema, place: usize) -> bool {
+    table.columns().get(place).is_some_and(|column| column.ty.integer_range().is_some())
+}
+
+/// Comparisons of integers that every matching row satisfies.
+fn conjuncts<'c>(
+    table: &TableSchema,
+    condition: &'c Condition,
+) -> Vec<(usize, &'static str, &'c Value<'static>)> {
+    match condition {
+        Condition::And(parts) => parts.iter().flat_map(|part| conjuncts(table, part)).collect(),
+        Condition::Compare { column, comparison, value: value @ Value::Int(_) }
+            if is_integer(table, *column) =>
+        {
+            let operator = match comparison {
+                Comparison::Equal => "=",
+                Comparison::Less => "<",
+                Comparison::LessOrEqual => "<=",
+                Comparison::Greater => ">",
+                Comparison::GreaterOrEqual => ">=",
+                _ => return Vec::new(),
+            };
+            vec![(*column, operator, value)]
+        }
+        _ => Vec::new(),
+    }
+}

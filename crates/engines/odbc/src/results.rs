@@ -1,0 +1,125 @@
+//! The rows of a result, and the texts that connections send.
+
+use crate::connection::CELL;
+use crate::driver::{Buffer, OdbcError, OdbcStatement};
+use crate::product::{Product, ProductKind};
+use crate::settings::Settings;
+use crate::values::{CellError, Cells, Target};
+use bobak_core::{Interrupt, Result, ResultColumn, Type};
+use bobak_sql::Dialect;
+use bobak_sql::token::{SqlTokenKind, SqlTokenizer};
+
+/// Reads the rows of a result; the inner error is the reader's.
+pub(crate) fn read_rows(
+    statement: &mut OdbcStatement,
+    targets: Option<Vec<Target>>,
+    product: &Product,
+    rows: usize,
+    row: &mut dyn FnMut(&Cells) -> Result<bool>,
+) -> std::result::Result<Result<()>, OdbcError> {
+    let (kind, in_blocks) = (product.kind, product.reads_in_blocks);
+    let described = statement.describe()?;
+    if described.is_empty() {
+        return Ok(Ok(()));
+    }
+    let is_typed = targets.is_some();
+    let targets = targets.unwrap_or_else(|| described.iter().map(Target::of_result).collect());
+    let mut is_long = false;
+    let buffers = |rows: usize, is_long: &mut bool| -> Vec<Buffer> {
+        let cells = targets.iter().zip(&described).map(|(target, column)| {
+            let limit = if column.size == 0 || column.size > CELL { CELL } else { column.size };
+            *is_long |= limit == CELL && column.size != CELL;
+            target.buffer(kind, limit, rows)
+        });
+        cells.collect()
+    };
+    let mut rows = rows;
+    let mut bound = buffers(rows, &mut is_long);
+    if is_long && !in_blocks {
+        // The driver reads a long value only of a single row, and of a column that is not bound.
+        rows = 1;
+        bound.clear();
+    }
+    statement.bind(bound, rows)?;
+    let ty = |target: &Target| if is_typed { Type::Any } else { target.ty() };
+    let columns = described.into_iter().zip(&targets);
+    let columns = columns.map(|(column, target)| ResultColumn::new(column.name, ty(target)));
+    let mut cells = Cells::new(kind, columns.collect());
+    loop {
+        let fetched = statement.fetch()?;
+        for at in 0..fetched.min(rows) {
+            let read = match cells.read(statement, &targets, at, rows > 1) {
+                Err(CellError::Driver(failed)) => return Err(failed),
+                Err(CellError::Value(error)) => Err(error),
+                Ok(()) => row(&cells),
+            };
+            match read {
+                Ok(true) => {}
+                other => return Ok(other.map(drop)),
+            }
+        }
+        if fetched == 0 {
+            return Ok(Ok(()));
+        }
+        if let Err(error) = Interrupt::check() {
+            return Ok(Err(error));
+        }
+    }
+}
+
+/// What Bobak's statements count on.
+pub(crate) fn session_settings(product: &Product, settings: &Settings) -> Vec<String> {
+    let (busy, timeout) = (settings.busy_timeout.as_millis(), settings.statement_timeout);
+    let timeout = timeout.map_or(0, |time| time.as_millis());
+    let seconds = settings.busy_timeout.as_secs_f64().ceil().max(1.0);
+    match product.kind {
+        ProductKind::Postgres => vec![format!(
+            "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
+             SET lock_timeout = {busy}; SET statement_timeout = {timeout}; SET TimeZone = 'UTC'; \
+             SET DateStyle = 'ISO'; SET extra_float_digits = 3"
+        )],
+        ProductKind::MySql => {
+            let mut texts = vec![
+                format!(
+                    "SET sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,\
+                     NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT', \
+                     time_zone = '+00:00', innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}"
+                ),
+                "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ".to_owned(),
+            ];
+            if product.dialect == Dialect::MariaDb {
+                texts.push("SET collation_connection = 'utf8mb4_nopad_bin'".to_owned());
+            }
+            texts
+        }
+        ProductKind::Sqlite => vec!["PRAGMA foreign_keys = ON".to_owned()],
+        ProductKind::Other => Vec::new(),
+    }
+}
+
+/// The text with `?` for each parameter. Drivers know no other form.
+pub(crate) fn unnumbered(dialect: Dialect, sql: &str) -> String {
+    if dialect != Dialect::Postgres {
+        return sql.to_owned();
+    }
+    let (mut text, mut from) = (String::with_capacity(sql.len()), 0);
+    for token in SqlTokenizer::new(dialect.syntax(), sql).significant() {
+        if token.kind == SqlTokenKind::Parameter && token.text.starts_with('$') {
+            text.push_str(sql.get(from..token.start).unwrap_or_default());
+            text.push('?');
+            from = token.start + token.text.len();
+        }
+    }
+    text.push_str(sql.get(from..).unwrap_or_default());
+    text
+}
+
+/// The number of each parameter of a text, in the order in which they stand: `$2 $1 $2` is 2, 1, 2.
+pub(crate) fn parameter_numbers(dialect: Dialect, sql: &str) -> Vec<usize> {
+    let tokens = SqlTokenizer::new(dialect.syntax(), sql).significant();
+    let tokens = tokens.filter(|token| token.kind == SqlTokenKind::Parameter);
+    (1..)
+        .zip(tokens)
+        .map(|(at, token)| token.text.trim_start_matches('$').parse().unwrap_or(at))
+        .collect()
+}

@@ -1,0 +1,137 @@
+//! What goes wrong: data sources that are not there, connections that break, values that the database does not have.
+
+use crate::stores::{Place, is_without_servers};
+use bobak_core::TransactionControl::{Begin, Commit, Rollback};
+use bobak_core::{Engine, ErrorKind, OnError, Outcome, Source};
+use bobak_odbc::Odbc;
+use bobak_testkit::{Entry, NULL, Probe, row, tables};
+use std::time::Duration;
+
+fn kind(connection_string: &str) -> (ErrorKind, String) {
+    let opened = Odbc::builder(connection_string).connect_timeout(Duration::from_secs(2)).connect();
+    let error = opened.unwrap_err();
+    (error.kind(), error.message().to_owned())
+}
+
+#[test]
+fn data_sources_and_drivers_must_be_installed() {
+    let (found, message) = kind("no_such_data_source");
+    assert_eq!(found, ErrorKind::Config, "{message}");
+    assert!(message.contains("odbc.ini"), "{message}");
+    let (found, message) = kind("Driver={No Such Driver};Server=x;PWD=secret");
+    assert_eq!(found, ErrorKind::Config, "{message}");
+    assert!(message.contains("No Such Driver") && !message.contains("secret"), "{message}");
+    let (found, message) = kind("Driver=/nowhere/libdriver.so");
+    assert_eq!(found, ErrorKind::Config, "{message}");
+}
+
+#[test]
+fn servers_that_are_down_are_unreachable() {
+    for driver in ["PostgreSQL Unicode", "MariaDB Unicode"] {
+        let (found, message) = kind(&format!("Driver={{{driver}}};Server=127.0.0.1;Port=1;UID=x"));
+        assert_eq!(found, ErrorKind::Unreachable, "{message}");
+    }
+}
+
+#[test]
+fn a_connection_that_breaks_in_an_array_leaves_nothing() {
+    if is_without_servers() {
+        return;
+    }
+    let place = Place::postgres();
+    let engine = place.open().unwrap();
+    let tag = tables::tag().unwrap();
+    let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
+    let many: Vec<_> =
+        (0..5_000).map(|n| Entry::insert(&tag, row![format!("t{n}"), 1.0])).collect();
+    probe.control(Begin).unwrap();
+    probe.insert(&tag, row!["before", 1.0]).unwrap();
+    // The backend ends itself while it works on a row of the second array.
+    place
+        .admin(
+            "CREATE FUNCTION bobak_end() RETURNS trigger LANGUAGE plpgsql AS \
+             'BEGIN IF NEW.name = ''t1500'' THEN PERFORM pg_terminate_backend(pg_backend_pid()); \
+             END IF; RETURN NEW; END'",
+        )
+        .unwrap();
+    probe.control(Rollback).unwrap();
+    let session = engine.session().unwrap();
+    session
+        .execute(
+            "CREATE TRIGGER bobak_end BEFORE INSERT ON tag FOR EACH ROW EXECUTE FUNCTION \
+             public.bobak_end()",
+            &[],
+        )
+        .unwrap();
+    let sent = probe.batch(&many, OnError::Stop);
+    assert_eq!(sent.whole.unwrap_err().kind(), ErrorKind::Unreachable);
+    assert_eq!(probe.count(&tag).unwrap(), 0);
+    // The same inside a transaction, which ends with its connection.
+    probe.control(Begin).unwrap();
+    probe.insert(&tag, row!["before", 1.0]).unwrap();
+    let sent = probe.batch(&many, OnError::Stop);
+    assert_eq!(sent.whole.unwrap_err().kind(), ErrorKind::Unreachable);
+    assert!(probe.insert(&tag, row!["after", 1.0]).is_err());
+    assert!(probe.control(Commit).is_err());
+    assert_eq!(probe.count(&tag).unwrap(), 0);
+    place.admin("DROP FUNCTION public.bobak_end() CASCADE").unwrap();
+    probe.insert(&tag, row!["again", 1.0]).unwrap();
+    assert_eq!(probe.count(&tag).unwrap(), 1);
+}
+
+#[test]
+fn values_that_the_database_lacks_are_rejected() {
+    if is_without_servers() {
+        return;
+    }
+    for place in [Place::postgres(), Place::mariadb()] {
+        let engine = place.open().unwrap();
+        let tag = tables::tag().unwrap();
+        let day = tables::of_type(bobak_core::Type::Date).unwrap();
+        let probe = Probe::with_tables(&engine, &[&tag, &day]).unwrap();
+        let nul = probe.insert(&tag, row!["a\0b", 1.0]).unwrap_err();
+        assert_eq!((nul.kind(), nul.column()), (ErrorKind::Unsupported, Some("name")), "{nul}");
+        let far = probe.insert(&day, row![1, 4_000_000]).unwrap_err();
+        assert_eq!(far.kind(), ErrorKind::OutOfRange, "{far}");
+        let rows = [row!["a", 1.0], row!["a\0b", 1.0], row!["c", 1.0]];
+        let entries: Vec<_> = rows.into_iter().map(|row| Entry::insert(&tag, row)).collect();
+        let sent = probe.batch(&entries, OnError::Stop);
+        let error = sent.whole.unwrap_err();
+        assert_eq!((error.kind(), error.row()), (ErrorKind::Unsupported, Some(1)));
+        assert_eq!(probe.count(&tag).unwrap(), 0);
+        let sent = probe.batch(&entries, OnError::Continue);
+        sent.whole.unwrap();
+        assert_eq!(probe.count(&tag).unwrap(), 2);
+    }
+}
+
+#[test]
+fn sqlite_files_are_read_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("shop.db");
+    let text = format!("Driver={{SQLite3}};Database={}", file.display());
+    let engine = Odbc::builder(text).connect().unwrap();
+    let (person, tag) = (tables::person().unwrap(), tables::tag().unwrap());
+    let probe = Probe::with_tables(&engine, &[&person, &tag]).unwrap();
+    let many: Vec<_> =
+        (0..2_500).map(|n| Entry::insert(&tag, row![format!("t{n}"), 0.5])).collect();
+    probe.batch(&many, OnError::Stop).outcomes().unwrap();
+    assert_eq!(probe.count(&tag).unwrap(), 2_500);
+    let key = probe.insert(&person, row![NULL, "Una", "u@x", 37]).unwrap();
+    assert!(matches!(key, Outcome::Inserted(Some(_))));
+    probe.update(&person, row![1, "Úna", "u@x", 38]).unwrap();
+    assert_eq!(probe.get(&person, row![1]).unwrap(), Some(row![1, "Úna", "u@x", 38]));
+    let twice = probe.insert(&person, row![1, "x", NULL, 1]).unwrap_err();
+    assert_eq!(twice.kind(), ErrorKind::Duplicate, "{twice}");
+    probe.control(Begin).unwrap();
+    probe.delete(&person, row![1]).unwrap();
+    probe.control(Rollback).unwrap();
+    assert_eq!(probe.count(&person).unwrap(), 1);
+    let names: Vec<_> = engine.tables().unwrap().iter().map(|t| t.name().to_owned()).collect();
+    assert_eq!(names, ["person", "tag"]);
+    let sql = Source::Sql {
+        text: "select count(*) from tag where name < ?",
+        parameters: &[bobak_core::Parameter::from("t1")],
+    };
+    assert_eq!(probe.query(&sql).unwrap(), [row![1]]);
+}
