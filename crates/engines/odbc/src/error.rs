@@ -73,17 +73,16 @@ pub(crate) fn translate(
         }
         _ => Error::new(kind_of(state, &text), mysql_errors::lower(&text)),
     };
-    let located = match table {
-        Some(table) if translated.table().is_none() && phase_is_known(&translated) => {
-            translated.in_table(table.name())
-        }
-        _ => translated,
-    };
-    located.with_source(error)
+    in_table(translated, table).with_source(error)
 }
 
-fn phase_is_known(error: &Error) -> bool {
-    !matches!(error.kind(), ErrorKind::Unreachable | ErrorKind::Denied)
+/// Names the table, unless the error does, or is about the connection.
+fn in_table(error: Error, table: Option<&TableSchema>) -> Error {
+    let is_of_connection = matches!(error.kind(), ErrorKind::Unreachable | ErrorKind::Denied);
+    match table {
+        Some(table) if error.table().is_none() && !is_of_connection => error.in_table(table.name()),
+        _ => error,
+    }
 }
 
 /// What a line that breaks means.

@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use crate::product::ProductKind;
-use crate::values::{BoundParameter, Cells, Target};
+use crate::values::{BoundParameter, Cells, Target, has_literal};
 use crate::writes::value_of;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -82,10 +82,7 @@ fn sql_text(
     let values = parameters.iter().map(|parameter| {
         let value = parameter.value.as_ref();
         let target = match (parameter.ty, value) {
-            (
-                ty @ (Type::Currency | Type::Date | Type::Time | Type::DateTime | Type::Timestamp),
-                ValueRef::Int(_),
-            ) => Target::Literal(ty),
+            (ty, ValueRef::Int(_)) if has_literal(ty) => Target::Literal(ty),
             (Type::Uuid, ValueRef::Bytes(_)) if kind == ProductKind::Postgres => {
                 Target::Literal(Type::Uuid)
             }

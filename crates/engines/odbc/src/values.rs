@@ -30,30 +30,17 @@ impl Target {
         match (kind, column.ty) {
             // It has no types of its own for these.
             (ProductKind::Sqlite, Type::Uuid) => Self::Bytes,
-            (ProductKind::Sqlite, ty) if ty.integer_range().is_some() => Self::Int,
-            (
-                ProductKind::Sqlite,
-                Type::Bool
-                | Type::Currency
-                | Type::Date
-                | Type::Time
-                | Type::DateTime
-                | Type::Timestamp,
-            ) => Self::Int,
+            (ProductKind::Sqlite, ty)
+                if ty == Type::Bool || has_literal(ty) || ty.integer_range().is_some() =>
+            {
+                Self::Int
+            }
             (ProductKind::MySql, Type::Uuid) => Self::Bytes,
             (ProductKind::Postgres, Type::Bool) => Self::Literal(Type::Bool),
             (_, Type::F32) => Self::Narrow,
             (_, Type::F64) => Self::Float,
             (_, Type::Bytes) => Self::Bytes,
-            (
-                _,
-                ty @ (Type::Currency
-                | Type::Date
-                | Type::Time
-                | Type::DateTime
-                | Type::Timestamp
-                | Type::Uuid),
-            ) => Self::Literal(ty),
+            (_, ty) if ty == Type::Uuid || has_literal(ty) => Self::Literal(ty),
             (_, Type::Text | Type::Json | Type::Decimal | Type::Any) => Self::Text,
             _ => Self::Int,
         }
@@ -120,6 +107,11 @@ impl Target {
             Self::Literal(ty) => ty,
         }
     }
+}
+
+/// Whether values of the type are integers for Bobak, and go as text.
+pub(crate) const fn has_literal(ty: Type) -> bool {
+    matches!(ty, Type::Currency | Type::Date | Type::Time | Type::DateTime | Type::Timestamp)
 }
 
 /// The values of one parameter, row by row, as they are sent.
@@ -334,19 +326,21 @@ fn decode(kind: ProductKind, target: Target, bytes: &[u8]) -> Result<Value<'stat
                 Error::new(ErrorKind::OutOfRange, format!("{text} is beyond 64 bits"))
             })?)
         }
-        Target::Literal(Type::Decimal) => {
-            let text = text(bytes);
-            let digits = match text.contains('.') {
-                true => text.trim_end_matches('0').trim_end_matches('.'),
-                false => &text,
-            };
-            digits.parse().map_or_else(|_| Value::from(digits.to_owned()), Value::Int)
-        }
+        Target::Literal(Type::Decimal) => digits(&text(bytes)),
         Target::Literal(Type::Currency) => {
             Value::Int(text(bytes).trim().parse::<Currency>()?.scaled())
         }
         Target::Literal(ty) => return stored_literal(ty, text(bytes).trim()),
     })
+}
+
+/// An exact number: an integer if it is whole and fits, otherwise its digits.
+fn digits(text: &str) -> Value<'static> {
+    let digits = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => text,
+    };
+    digits.parse().map_or_else(|_| Value::from(digits.to_owned()), Value::Int)
 }
 
 fn utf16(bytes: &[u8]) -> String {

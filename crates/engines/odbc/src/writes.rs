@@ -200,8 +200,7 @@ impl OdbcWrite<'_> {
         if let Some(version) = table.version() {
             parameters.push(value_of(connection, table, version, self.row.get(version))?);
         }
-        let dialect = connection.product.dialect;
-        let sql = bobak_sql::update(dialect, table, self.fields);
+        let sql = bobak_sql::update(connection.product.dialect, table, self.fields);
         if connection.run(Some(table), &sql, parameters)? > 0 {
             return Ok(Outcome::Changed(1));
         }
@@ -210,7 +209,7 @@ impl OdbcWrite<'_> {
         self.push_key(connection, table.key(), &mut key)?;
         let mut found = None;
         let targets = table.columns().iter().map(|column| Target::of(kind, column)).collect();
-        let sql = bobak_sql::get(dialect, table);
+        let sql = bobak_sql::get(connection.product.dialect, table);
         connection.each(Some(table), &sql, key, Some(targets), &mut |row| {
             found = Some(table.version().is_none_or(|at| row.get(at) == self.row.get(at)));
             Ok(true)

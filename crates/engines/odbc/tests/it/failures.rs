@@ -2,7 +2,7 @@
 
 use crate::stores::{Place, is_without_servers};
 use bobak_core::TransactionControl::{Begin, Commit, Rollback};
-use bobak_core::{Engine, ErrorKind, OnError, Outcome, Source};
+use bobak_core::{Engine, ErrorKind, Interrupt, OnError, Outcome, Source};
 use bobak_odbc::Odbc;
 use bobak_testkit::{Entry, NULL, Probe, row, tables};
 use std::time::Duration;
@@ -134,4 +134,33 @@ fn sqlite_files_are_read_and_written() {
         parameters: &[bobak_core::Parameter::from("t1")],
     };
     assert_eq!(probe.query(&sql).unwrap(), [row![1]]);
+}
+
+#[test]
+fn a_statement_is_cancelled() {
+    if is_without_servers() {
+        return;
+    }
+    for (place, text) in
+        [(Place::postgres(), "select pg_sleep(60)"), (Place::mariadb(), "select sleep(60)")]
+    {
+        let engine = place.open().unwrap();
+        let probe = Probe::new(&engine).unwrap();
+        let interrupt = Interrupt::new();
+        let theirs = interrupt.clone();
+        let (begun, begins) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            begins.recv().unwrap();
+            std::thread::sleep(Duration::from_millis(300));
+            theirs.interrupt();
+        });
+        let ended = interrupt.run(|| {
+            begun.send(()).unwrap();
+            probe.query(&Source::Sql { text, parameters: &[] })
+        });
+        thread.join().unwrap();
+        assert_eq!(ended.map_err(|error| error.kind()), Err(ErrorKind::Interrupted), "{text}");
+        let text = "select 1";
+        assert_eq!(probe.query(&Source::Sql { text, parameters: &[] }).unwrap(), [row![1]]);
+    }
 }
