@@ -284,6 +284,17 @@ fn a_condition_finds_rows_without_a_full_scan() {
     assert!(matches!(plan(&equal(0, 5.into()), &by_key).path, Path::Slots(s) if s.len() == 1));
     let listed = Condition::In { column: 0, values: vec![1.into(), 2.into(), 1.into()] };
     assert!(matches!(plan(&listed, &by_key).path, Path::Slots(s) if s.len() == 2));
+    // A long list reads the rows of an index that have one of its values, and no others.
+    let names = |count: usize| (1..count).map(|n| Value::from(format!("none {n}")));
+    let list = |count: usize| names(count).chain([Value::from("a")]).collect();
+    let [short, long] = [2, 600].map(|count| {
+        match plan(&Condition::In { column: 1, values: list(count) }, &by_key).path {
+            Path::Slots(slots) => slots,
+            Path::Range { .. } => panic!("the list of {count} values reads a range"),
+        }
+    });
+    assert_eq!(long, short);
+    assert!(!short.is_empty() && short.len() < 60, "{short:?}");
     let both = Condition::And(vec![equal(5, 1.into()), equal(0, 5.into())]);
     assert!(matches!(plan(&both, &by_key).path, Path::Slots(_)));
     let index = |plan: &Plan| match plan.path {
