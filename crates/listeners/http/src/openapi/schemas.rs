@@ -85,12 +85,7 @@ pub(super) fn components(
     }
     all_rows["minProperties"] = json!(1);
     schemas.insert(format!("{name}.changes"), all_rows);
-    let mut new = input;
-    new["required"] = json!(required);
-    for (_, column) in columns.iter().enumerate().filter(|(at, _)| table.is_generated(*at)) {
-        // The same as leaving it out.
-        permit_null(&mut new["properties"][&*column.name]);
-    }
+    let new = new_row(input, &required, table);
     schemas.insert(format!("{name}.new"), new);
     schemas.insert(
         format!("{name}.list"),
@@ -182,6 +177,17 @@ fn column_schema(column: &ColumnSchema) -> Value {
     };
     if let Some(description) = description {
         schema["description"] = json!(description);
+    }
+    schema
+}
+
+/// The schema of a row to insert: a NULL for a value that is generated is the same as none.
+fn new_row(mut schema: Value, required: &[&str], table: &CachedTable) -> Value {
+    schema["required"] = json!(required);
+    for (position, column) in table.schema.columns().iter().enumerate() {
+        if table.is_generated(position) {
+            permit_null(&mut schema["properties"][&*column.name]);
+        }
     }
     schema
 }
