@@ -57,7 +57,9 @@ mod tests {
     const DENIED: Option<StatusCode> = Some(StatusCode::FORBIDDEN);
 
     /// Method, headers, and the error.
-    const CASES: &[(&str, &[(&str, &str)], Option<StatusCode>)] = &[
+    type Case = (&'static str, &'static [(&'static str, &'static str)], Option<StatusCode>);
+
+    const CASES: &[Case] = &[
         ("GET", &[], None),
         ("GET", &[("sec-fetch-site", "none")], None),
         ("GET", &[("sec-fetch-site", "same-origin")], None),
