@@ -91,3 +91,26 @@ fn a_possible_rename_needs_a_reply() {
     let found = program.ok(&["query", "app.db", "SELECT * FROM member", "--format", "csv"]);
     assert_eq!(found, "id,about,fax\n1,an analyst,1\n");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_served_database_is_migrated_where_it_is_stored() {
+    let program = Program::new();
+    sql(&program, "app.db", "CREATE TABLE item (id INTEGER PRIMARY KEY)");
+    sql(&program, "wanted.db", "CREATE TABLE item (id INTEGER PRIMARY KEY, price INTEGER)");
+    let served = format!("bobak+stdio:{} serve app.db --stdio", env!("CARGO_BIN_EXE_bobak"));
+    // The comparison, the state and the trial need no more than to read.
+    let diff = ["migrate", "diff", &served, "wanted.db", "price"];
+    assert!(program.ok(&diff).ends_with("0001_price.migration\n"));
+    assert_eq!(program.ok(&["migrate", "status", &served]), "0001_price: pending\n");
+    assert_eq!(program.ok(&["migrate", "check", &served]), "0001_price: done on a copy\n");
+    let sentence =
+        "migrations do not run through a server: run `bobak migrate` where the database is stored";
+    program.fails(1, sentence, &["migrate", "up", &served]);
+    program.fails(1, sentence, &["migrate", "down", &served]);
+    let names =
+        program.ok(&["query", "app.db", "SELECT name FROM sqlite_schema", "--format", "csv"]);
+    assert_eq!(names, "name\nitem\n", "there is no table of migrations");
+    assert_eq!(program.ok(&["migrate", "up", "app.db"]), "0001_price: done\n");
+    assert!(program.ok(&["migrate", "status", &served]).starts_with("0001_price: done"));
+}
