@@ -43,6 +43,7 @@ struct Plan {
     commits: u64,
     at_operation: Vec<(u64, ErrorKind)>,
     at_commit: Vec<(u64, ErrorKind)>,
+    end_at: Option<u64>,
 }
 
 impl Faults {
@@ -59,6 +60,12 @@ impl Faults {
         let mut plan = self.plan();
         let at = plan.commits.saturating_add(n);
         plan.at_commit.push((at, kind));
+    }
+
+    /// Ends the process at the `n`-th operation from now on, as a kill does; the operation does not reach the engine.
+    pub fn end_process_at(&self, n: u64) {
+        let mut plan = self.plan();
+        plan.end_at = Some(plan.operations.saturating_add(n));
     }
 
     /// Forgets the failures that have not come yet.
@@ -95,6 +102,9 @@ impl Faults {
         let mut plan = self.plan();
         plan.operations += 1;
         let now = plan.operations;
+        if plan.end_at == Some(now) {
+            std::process::abort();
+        }
         due(&mut plan.at_operation, now).map_or(Ok(()), |kind| Err(injected(kind)))
     }
 

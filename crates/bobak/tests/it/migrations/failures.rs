@@ -9,7 +9,7 @@ use bobak_testkit::{FaultyEngine, Probe, row};
 use std::sync::Arc;
 
 /// An engine that is shared with a layer.
-struct Shared(Arc<dyn Engine>);
+pub(super) struct Shared(pub(super) Arc<dyn Engine>);
 
 impl EngineLayer for Shared {
     fn inner(&self) -> &dyn Engine {

@@ -1,6 +1,7 @@
 //! Migrations: plans, files, and what a failure at any step leaves.
 
 mod failures;
+mod kills;
 mod steps;
 
 use bobak::Record;
@@ -155,17 +156,24 @@ fn content(engine: &dyn Engine) -> Vec<String> {
 
 /// Engines with new databases: the folder, and how to open the one in it.
 fn on_each(test: impl Fn(&Path, &dyn Fn() -> Arc<dyn Engine>, bool)) {
+    on_each_url(|folder, url, links| {
+        test(folder, &|| bobak::engine::open(url).unwrap(), links);
+    });
+}
+
+/// New databases on each engine: a folder, the URL, and whether the engine has foreign keys.
+fn on_each_url(test: impl Fn(&Path, &str, bool)) {
     for (place, links) in [("sqlite:{}/a.db", true), ("kv:{}/a.kv", false), ("memory:{}/a", true)] {
         let folder = tempfile::tempdir().unwrap();
         let url = place.replace("{}", folder.path().to_str().unwrap());
         eprintln!("on {url}");
-        test(folder.path(), &|| bobak::engine::open(&url).unwrap(), links);
+        test(folder.path(), &url, links);
     }
     #[cfg(all(feature = "postgres", feature = "mysql"))]
     for url in servers::urls() {
         let folder = tempfile::tempdir().unwrap();
         eprintln!("on {url}");
-        test(folder.path(), &|| bobak::engine::open(&url).unwrap(), true);
+        test(folder.path(), &url, true);
     }
 }
 
