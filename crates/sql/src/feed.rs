@@ -11,9 +11,9 @@ use crate::writer::Writer;
 use crate::{Dialect, add_column, create_table};
 use bobak_core::change_log::{
     COUNTER_TABLE, LAYOUT_TABLE, LOG_PREFIX, TRACKED_TABLE, counter_schema, layout, layout_before,
-    layout_schema, log_schema, tracked_schema,
+    layout_before_alteration, layout_schema, log_schema, tracked_schema,
 };
-use bobak_core::{Error, ErrorKind, Result, TableSchema, ValueRef};
+use bobak_core::{Error, ErrorKind, Result, TableAlteration, TableSchema, ValueRef};
 
 /// The advisory lock of PostgreSQL that numbers are given out under: the letters of "bobakfed".
 const LOCK: &str = "7093288047853922660";
@@ -30,6 +30,8 @@ pub enum TrackReason<'a> {
     },
     /// This column was just added to it.
     Added(&'a str),
+    /// It was just altered, in a way that its log follows.
+    Altered(&'a TableAlteration),
 }
 
 /// What has a table tracked, or tracked as it is now. `log` is the log that there is. If changes of the table were not
@@ -59,6 +61,9 @@ pub fn track(
             texts.extend(match reason {
                 TrackReason::Added(column) => {
                     gap(dialect, table, Some(&layout_before(table, column)))
+                }
+                TrackReason::Altered(alteration) => {
+                    gap(dialect, table, Some(&layout_before_alteration(table, alteration)))
                 }
                 TrackReason::Track { captured: true, .. } if places.is_empty() => {
                     gap(dialect, table, Some(&layout(table)))
@@ -105,6 +110,22 @@ fn reject_retyped(table: &TableSchema, wanted: &TableSchema, log: &TableSchema) 
     let message = "the column has another type than its change log: untrack the table, which deletes \
                    its history, and track it again";
     Err(Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned()).in_column(column))
+}
+
+/// As [`track`], of a tracked table that was just altered; nothing if its log and layout stay as they are.
+///
+/// # Errors
+/// As [`track`].
+pub fn track_altered(
+    dialect: Dialect,
+    table: &TableSchema,
+    log: &TableSchema,
+    alteration: &TableAlteration,
+) -> Result<Vec<String>> {
+    if layout(table) == layout_before_alteration(table, alteration) {
+        return Ok(Vec::new());
+    }
+    track(dialect, table, Some(log), TrackReason::Altered(alteration))
 }
 
 /// The condition that the last layout of a table is, or is not, a text.
@@ -243,7 +264,7 @@ pub fn untrack(dialect: Dialect, table: &TableSchema) -> Result<Vec<String>> {
 }
 
 /// Rejects a table some of whose changes set off no trigger.
-fn reject_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
+pub(crate) fn reject_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
     let keys = table.all_foreign_keys();
     let follows = |key: &&bobak_core::ForeignKey| {
         key.on_delete.changes_rows() || key.on_update.changes_rows()

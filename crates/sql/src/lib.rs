@@ -70,7 +70,7 @@ pub use constraint_names::ConstraintNames;
 pub use declared::{DeclaredType, LONG_DECIMAL, declared_type, is_long_decimal, parse_declared};
 pub use default::DefaultExpression;
 pub use dialect::{Dialect, quote};
-pub use feed::{TrackReason, list_triggers, track, untrack};
+pub use feed::{TrackReason, list_triggers, track, track_altered, untrack};
 pub use index_name::{
     existing_index, index_name, mysql_index_name, note_index_name, parse_mysql_index_comment,
     split_index_comment, substitute_index_name, substitute_index_names,

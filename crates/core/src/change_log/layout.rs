@@ -5,7 +5,7 @@
 //! not in its log.
 
 use super::fixed;
-use crate::{ColumnSchema, TableSchema, Type};
+use crate::{ColumnSchema, TableAlteration, TableSchema, Type};
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
@@ -31,15 +31,31 @@ pub fn layout_schema() -> &'static Arc<TableSchema> {
 /// text, or belongs to the key. Two tables with the same text have the same values in a log.
 #[must_use]
 pub fn layout(table: &TableSchema) -> String {
-    layout_before(table, "")
+    layout_with(table, |column| Some(column.nullable))
 }
 
 /// The [`layout`] that a table had before a column with this name was added to it.
 #[must_use]
 pub fn layout_before(table: &TableSchema, added: &str) -> String {
+    layout_with(table, |column| (column.name != added).then_some(column.nullable))
+}
+
+/// The [`layout`] that a table had before an alteration that its log follows: see
+/// [`TableAlteration::breaks_log`]. `table` is as it is stored now.
+#[must_use]
+pub fn layout_before_alteration(table: &TableSchema, alteration: &TableAlteration) -> String {
+    let from = alteration.from();
+    layout_with(table, |column| {
+        let place = from.column(&column.name).ok()?;
+        from.columns().get(place).map(|column| column.nullable)
+    })
+}
+
+/// The layout of the columns for which `nullable` returns whether they may be NULL.
+fn layout_with(table: &TableSchema, nullable: impl Fn(&ColumnSchema) -> Option<bool>) -> String {
     let mut text = String::new();
-    let columns = table.columns().iter().enumerate();
-    for (place, column) in columns.filter(|(_, column)| column.name != added) {
+    for (place, column) in table.columns().iter().enumerate() {
+        let Some(nullable) = nullable(column) else { continue };
         let mut part = |part: std::fmt::Arguments<'_>| {
             text.write_fmt(part).expect("a String takes every text");
         };
@@ -47,7 +63,7 @@ pub fn layout_before(table: &TableSchema, added: &str) -> String {
         if column.is_kept_as_text() {
             part(format_args!(" text"));
         }
-        if column.nullable {
+        if nullable {
             part(format_args!(" null"));
         }
         if let Some(key) = table.key().iter().position(|key| *key == place) {

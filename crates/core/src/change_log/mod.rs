@@ -13,7 +13,7 @@
 mod layout;
 mod trigger;
 
-pub use layout::{LAYOUT_TABLE, layout, layout_before, layout_schema};
+pub use layout::{LAYOUT_TABLE, layout, layout_before, layout_before_alteration, layout_schema};
 pub use trigger::{Trigger, is_capture_trigger, is_captured};
 
 use crate::{ColumnRole, ColumnSchema, Error, ErrorKind, Result, TableSchema, Type};

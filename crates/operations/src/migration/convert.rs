@@ -22,6 +22,37 @@ pub(super) fn run(
     from: usize,
     to: usize,
 ) -> Result<()> {
+    set_in_each_row(session, table, to, |table, row| {
+        set_converted(table, row, from, to).map(|()| true)
+    })
+}
+
+/// Sets a column to a value in each row where it is NULL.
+///
+/// # Errors
+/// Those of the engine.
+pub(super) fn fill(
+    session: &dyn Session,
+    table: &Arc<TableSchema>,
+    column: usize,
+    value: &Value<'static>,
+) -> Result<()> {
+    set_in_each_row(session, table, column, |_, row| match row.get_mut(column) {
+        Some(slot @ Value::Null) => {
+            *slot = value.clone();
+            Ok(true)
+        }
+        _ => Ok(false),
+    })
+}
+
+/// Writes the column `to` of each row that `set` changes.
+fn set_in_each_row(
+    session: &dyn Session,
+    table: &Arc<TableSchema>,
+    to: usize,
+    set: impl Fn(&TableSchema, &mut [Value<'static>]) -> Result<bool>,
+) -> Result<()> {
     // Neither time stamps nor versions change.
     let plain = TableSchema::clone(table).map_columns(|column| column.role(ColumnRole::Plain))?;
     let plain = Arc::new(plain);
@@ -39,7 +70,9 @@ pub(super) fn run(
         })?;
         let mut batch = WriteBatch::new();
         for row in &mut rows {
-            set_converted(&plain, row, from, to)?;
+            if !set(&plain, row)? {
+                continue;
+            }
             let (verb, fields) = (Verb::Update, FieldSet::from_iter([to]));
             batch.push_unstamped(&Write { table: &plain, verb, fields, values: row })?;
         }

@@ -2,10 +2,14 @@
 
 use super::files::{Migration, Migrations};
 use super::ledger::{self, Entry, MigrationProgress};
-use super::step::{Action, MigrationStep, find};
+use super::step::{Action, MigrationStep, fill_by_writing, find};
 use super::{convert, status};
+use bobak_changes::tracked;
 use bobak_core::engine::fallback::has_rows;
-use bobak_core::{ColumnSchema, Engine, Error, ErrorKind, Result, Session, TransactionControl};
+use bobak_core::{
+    ColumnSchema, Engine, Error, ErrorKind, Result, SchemaChange, Session, TableSchema,
+    TransactionControl,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,6 +35,7 @@ enum Direction {
 /// `Conflict` if a migration was edited after it ran, or the database has one that is not among these; those
 /// of the steps, with the migration and the step; `Busy`.
 pub fn up(engine: &dyn Engine, migrations: &Migrations) -> Result<Vec<String>> {
+    reject_served(engine)?;
     waiting(|| ledger::create(engine))?;
     let mut done = Vec::new();
     loop {
@@ -53,6 +58,7 @@ pub fn down(
     count: usize,
     allow_loss: bool,
 ) -> Result<Vec<String>> {
+    reject_served(engine)?;
     waiting(|| ledger::create(engine))?;
     let mut done = Vec::new();
     while done.len() < count {
@@ -91,6 +97,16 @@ pub fn baseline(engine: &dyn Engine, migrations: &Migrations, name: &str) -> Res
     Ok(done)
 }
 
+/// Rejects a database behind a server, whose protocol has neither renames nor conversions.
+fn reject_served(engine: &dyn Engine) -> Result<()> {
+    if engine.name() != "remote" {
+        return Ok(());
+    }
+    let message =
+        "migrations do not run through a server: run `bobak migrate` where the database is stored";
+    Err(Error::new(ErrorKind::Unsupported, message))
+}
+
 /// Carries one migration out; returns `false` if another process did meanwhile.
 fn run(
     engine: &dyn Engine,
@@ -106,7 +122,8 @@ fn run(
         })?,
     };
     let session = engine.session()?;
-    let runner = Runner { engine, session: &*session, migrations, migration, direction };
+    let tracked = tracked(&*session)?.into_iter().map(|table| table.name).collect();
+    let runner = Runner { engine, session: &*session, migrations, migration, direction, tracked };
     if runs_online(engine, steps)? {
         return waiting_for(&[ErrorKind::Busy], || runner.run_online(steps));
     }
@@ -200,6 +217,8 @@ struct Runner<'r> {
     migrations: &'r Migrations,
     migration: &'r Migration,
     direction: Direction,
+    /// The names of the tracked tables.
+    tracked: Vec<String>,
 }
 
 impl Runner<'_> {
@@ -255,8 +274,13 @@ impl Runner<'_> {
             self.check_loss(steps)?;
             self.note(0)?;
         }
+        let before = self.session.tables()?;
         for (number, step) in steps.iter().enumerate().skip(begun.unwrap_or(0)) {
-            self.step(number, step, begun == Some(number))?;
+            let done = self.step(number, step, begun == Some(number));
+            if done.is_err() && begun.is_none() && number == 0 {
+                self.forget_start(step, &before)?;
+            }
+            done?;
             self.note(number + 1)?;
         }
         self.note_end().map(|()| true)
@@ -270,6 +294,25 @@ impl Runner<'_> {
         };
         let (name, checksum) = (&self.migration.name, &self.migration.checksum);
         ledger::put(self.session, &ledger::entry_of(name, checksum, progress))
+    }
+
+    /// After a failure of the first step: if it changed nothing, the migration did not begin, and its file may change.
+    fn forget_start(&self, step: &MigrationStep, before: &[TableSchema]) -> Result<()> {
+        if matches!(step, MigrationStep::Sql { .. } | MigrationStep::Rust(_)) {
+            return Ok(());
+        }
+        let now = self.session.tables()?;
+        let is_same = now.len() == before.len()
+            && now.iter().zip(before).all(|(now, before)| now.same_as(before));
+        match self.direction {
+            _ if !is_same => Ok(()),
+            Direction::Up => ledger::remove(self.session, &self.migration.name),
+            Direction::Down { .. } => {
+                let (name, checksum) = (&self.migration.name, &self.migration.checksum);
+                let entry = ledger::entry_of(name, checksum, MigrationProgress::Done);
+                ledger::put(self.session, &entry)
+            }
+        }
     }
 
     /// Notes that all steps are done.
@@ -334,11 +377,14 @@ impl Runner<'_> {
         {
             return Ok(());
         }
-        for action in step.actions(&self.session.tables()?, resumed)? {
+        for action in self.actions(step, resumed)? {
             match action {
                 Action::Change(change) => self.session.alter(&[change])?,
                 Action::Convert { table, from, to } => {
                     convert::run(self.session, &table, from, to)?;
+                }
+                Action::Fill { table, column, value } => {
+                    convert::fill(self.session, &table, column, &value)?;
                 }
                 Action::Sql(text) => self.session.execute(&text, &[]).map(drop)?,
                 Action::Rust(name) => {
@@ -350,6 +396,25 @@ impl Runner<'_> {
             self.check_foreign_keys()?;
         }
         Ok(())
+    }
+
+    fn actions(&self, step: &MigrationStep, resumed: bool) -> Result<Vec<Action>> {
+        let tables = self.session.tables()?;
+        let is_own = |name: &String| step.table().is_some_and(|own| own.eq_ignore_ascii_case(name));
+        if !self.tracked.iter().any(is_own) {
+            return step.actions(&tables, resumed);
+        }
+        let actions = match fill_by_writing(step, &tables, resumed)? {
+            Some(actions) => actions,
+            None => step.actions(&tables, resumed)?,
+        };
+        // Before the first action, which an engine may commit by itself.
+        for action in &actions {
+            if let Action::Change(SchemaChange::AlterTable(alteration)) = action {
+                alteration.check_tracked(true)?;
+            }
+        }
+        Ok(actions)
     }
 
     fn run_function(&self, name: &str) -> Result<()> {

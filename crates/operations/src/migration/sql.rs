@@ -64,6 +64,8 @@ fn step_to_sql(
                 let column = table.column_at(from)?;
                 texts.push(format!("-- convert the values of {}.{}", table.name(), column.name));
             }
+            // Only of tracked tables, of which a plan does not know.
+            Action::Fill { .. } => {}
             Action::Sql(text) => texts.push(text),
             Action::Rust(name) => texts.push(format!("-- run the function {name}")),
         }

@@ -94,6 +94,12 @@ pub(super) enum Action {
         from: usize,
         to: usize,
     },
+    /// Sets the column to this value in each row where it is NULL.
+    Fill {
+        table: Arc<TableSchema>,
+        column: usize,
+        value: Value<'static>,
+    },
     Sql(String),
     Rust(String),
 }
@@ -317,6 +323,42 @@ fn add_column(
     }
     actions.append(&mut alter(&between, parts.build()?, &[], &[])?);
     Ok(actions)
+}
+
+/// As [`MigrationStep::actions`] of a new column of a tracked table with a value for the rows that are there: it is
+/// written to each row, so that the change log has it. `None` for another step.
+pub(super) fn fill_by_writing(
+    step: &MigrationStep,
+    tables: &[TableSchema],
+    resumed: bool,
+) -> Result<Option<Vec<Action>>> {
+    let MigrationStep::AddColumn { table, column, after, fill: Some(fill) } = step else {
+        return Ok(None);
+    };
+    let table = find(tables, table)?;
+    let mut actions = Vec::new();
+    let between = match table.column(&column.name) {
+        Ok(_) if resumed => table.clone(),
+        _ => {
+            let mut unfilled = ColumnSchema::new(column.name.to_string(), column.ty).nullable(true);
+            unfilled.storage = column.storage;
+            unfilled.declared.clone_from(&column.declared);
+            unfilled.max_chars = column.max_chars;
+            unfilled.collation = column.collation;
+            let mut parts = TableParts::of(table);
+            let last = parts.columns.len();
+            let place = after.as_deref().map_or(Ok(last), |after| Ok(table.column(after)? + 1))?;
+            parts.columns.insert(place, unfilled);
+            let between = parts.build()?;
+            actions.append(&mut alter(table, between.clone(), &[], &[])?);
+            between
+        }
+    };
+    let (place, value) = (between.column(&column.name)?, column.accept(fill.clone())?);
+    let mut last = change_column(&between, column)?;
+    actions.push(Action::Fill { table: Arc::new(between), column: place, value });
+    actions.append(&mut last);
+    Ok(Some(actions))
 }
 
 fn change_column(table: &TableSchema, column: &ColumnSchema) -> Result<Vec<Action>> {

@@ -68,6 +68,9 @@ fn alter_one(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<()> {
     let alteration = &alteration.for_stored(&table)?;
     let (from, to) = (alteration.from(), alteration.to());
     alteration.check_tracked(log.is_some())?;
+    if log.is_some() {
+        crate::feed::reject_unseen(dialect, to)?;
+    }
     let is_taken = mysql_catalog::names(server)?.iter().any(|name| name == to.name());
     if alteration.renames_table() && is_taken {
         return Err(schema("the table already exists", to));
@@ -85,15 +88,10 @@ fn alter_one(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<()> {
     for sql in crate::alter_table(dialect, alteration, &names)? {
         server.run(to, &sql)?;
     }
-    match log.zip(alteration.added_column()) {
-        Some((log, added)) => {
-            let (table, _) = change_log::table_and_log(mysql_catalog::with_logs(server)?, to)?;
-            let texts = crate::track(dialect, &table, Some(&log), TrackReason::Added(added))?;
-            let mut texts = texts.into_iter();
-            texts.try_for_each(|sql| server.run(to, &sql))
-        }
-        None => Ok(()),
-    }
+    let Some(log) = log else { return Ok(()) };
+    let (table, _) = change_log::table_and_log(mysql_catalog::with_logs(server)?, to)?;
+    let mut texts = crate::track_altered(dialect, &table, &log, alteration)?.into_iter();
+    texts.try_for_each(|sql| server.run(to, &sql))
 }
 
 /// Rejects a changed CHECK on MySQL, where it is no part of the column's definition.

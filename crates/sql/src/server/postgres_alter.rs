@@ -105,6 +105,8 @@ pub struct PreparedChange {
     pub alteration: TableAlteration,
     /// The names of its constraints.
     pub names: ConstraintNames,
+    /// Whether the change log of the table has another layout afterwards.
+    pub changes_layout: bool,
     taken: HashSet<String>,
 }
 
@@ -133,7 +135,9 @@ pub fn prepare(server: &mut dyn SqlServer, alteration: &TableAlteration) -> Resu
         return Err(error.in_table(alteration.to().name().to_owned()));
     }
     let names = postgres_catalog::constraint_names(server, from)?;
-    Ok(PreparedChange { alteration, names, taken })
+    let layouts = [from, alteration.to()].map(|table| change_log::layout(table));
+    let changes_layout = log.is_some() && layouts[0] != layouts[1];
+    Ok(PreparedChange { alteration, names, changes_layout, taken })
 }
 
 fn alter_table(server: &mut dyn SqlServer, alteration: &TableAlteration) -> Result<Vec<String>> {
@@ -218,14 +222,9 @@ pub fn log_statements(server: &mut dyn SqlServer, change: &SchemaChange) -> Resu
                 (_, None) => Ok(Vec::new()),
             }
         }
-        SchemaChange::AlterTable(alteration) => match alteration.added_column() {
-            None => Ok(Vec::new()),
-            Some(added) => match stored(server, alteration.to())? {
-                (table, Some(log)) => {
-                    crate::track(SQL, &table, Some(&log), TrackReason::Added(added))
-                }
-                (_, None) => Ok(Vec::new()),
-            },
+        SchemaChange::AlterTable(alteration) => match stored(server, alteration.to())? {
+            (table, Some(log)) => crate::track_altered(SQL, &table, &log, alteration),
+            (_, None) => Ok(Vec::new()),
         },
         _ => Ok(Vec::new()),
     }

@@ -9,6 +9,7 @@ mod online_rules;
 mod rollback;
 mod sample;
 mod shop;
+mod tracked_migrations;
 
 use bobak::engine::{Engine, SchemaChange};
 use bobak_servers::{MariaDb, Postgres};

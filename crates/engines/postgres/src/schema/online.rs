@@ -73,7 +73,9 @@ fn build(
 ) -> Result<bool> {
     drop_unfinished(state, connection, alteration)?;
     let change = prepare(&mut state.server(connection), alteration)?;
-    let Some(rules) = OnlineRules::of(&change.alteration, &change.names)? else { return Ok(false) };
+    let rules = OnlineRules::of(&change.alteration, &change.names)?;
+    // A transaction changes the layout of the change log with the table.
+    let Some(rules) = rules.filter(|_| !change.changes_layout) else { return Ok(false) };
     let indexes = change.index_statements()?;
     let indexes = indexes.iter().map(|text| concurrent(text)).collect::<Option<Vec<_>>>();
     let Some(indexes) = indexes else { return Ok(false) };

@@ -2,7 +2,9 @@
 
 use super::alter_table;
 use crate::connection::Connection;
-use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema, Value, change_log};
+use bobak_core::{
+    Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema, Value, change_log,
+};
 use bobak_sql::{
     Dialect, TrackReason, add_column, add_index, create_table, existing_index,
     substitute_index_name, substitute_index_names, untrack,
@@ -59,13 +61,20 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
 }
 
 /// Adds a new column of the table to its log, if it is tracked.
-pub(super) fn widen_log(
-    connection: &mut Connection,
-    table: &TableSchema,
-    added: &str,
-) -> Result<()> {
+fn widen_log(connection: &mut Connection, table: &TableSchema, added: &str) -> Result<()> {
     match stored(connection, table)? {
         (table, Some(log)) => track(connection, &table, Some(&log), TrackReason::Added(added)),
+        (_, None) => Ok(()),
+    }
+}
+
+/// Adapts the log of a tracked table to an alteration that was just made.
+pub(super) fn adapt_log(connection: &mut Connection, alteration: &TableAlteration) -> Result<()> {
+    match stored(connection, alteration.to())? {
+        (table, Some(log)) => {
+            let texts = bobak_sql::track_altered(Dialect::Sqlite, &table, &log, alteration)?;
+            run(connection, &table, &texts)
+        }
         (_, None) => Ok(()),
     }
 }

@@ -50,8 +50,8 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
     }
     create_indexes(connection, to)?;
     check_foreign_keys(connection, alteration, &tables)?;
-    match alteration.added_column().filter(|_| log.is_some()) {
-        Some(added) => super::alter::widen_log(connection, to, added),
+    match log {
+        Some(_) => super::alter::adapt_log(connection, alteration),
         None => Ok(()),
     }
 }
