@@ -56,7 +56,7 @@ pub fn target(schema: &Arc<TableSchema>, target: &str) -> Result<()> {
         let mut parameters = QueryParameters::parse(query)?;
         let columns = parameters.take("columns");
         let _ = columns.map(|list| column_list::positions(&table, &list)).transpose()?;
-        let selection = RowSelection::take(&mut parameters, &table)?;
+        let selection = RowSelection::take(&mut parameters, &table, None)?;
         let _ = selection.select(&table, Vec::new())?;
         parameters.finish()
     };

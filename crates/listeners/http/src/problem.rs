@@ -84,6 +84,10 @@ impl Problem {
         &self.error
     }
 
+    pub fn into_error(self) -> Error {
+        self.error
+    }
+
     pub fn into_headers(self) -> Vec<(HeaderName, HeaderValue)> {
         self.headers
     }

@@ -20,13 +20,18 @@ pub(crate) struct RowSelection {
 }
 
 impl RowSelection {
-    /// Takes `filter`, `order`, `limit`, `offset` and `after`.
+    /// Takes `filter`, `order`, `limit`, `offset` and `after`. The filter may name columns of related tables, if these are
+    /// given.
     ///
     /// # Errors
     /// 400 for invalid values.
-    pub fn take(parameters: &mut QueryParameters, table: &CachedTable) -> Result<Self, Problem> {
+    pub fn take(
+        parameters: &mut QueryParameters,
+        table: &CachedTable,
+        tables: Option<&VisibleTables>,
+    ) -> Result<Self, Problem> {
         let after = parameters.take("after").map(|key| parse_key(table, &key)).transpose()?;
-        Ok(Self { after, ..Self::take_related(parameters, "", table, None)? })
+        Ok(Self { after, ..Self::take_related(parameters, "", table, tables)? })
     }
 
     /// Takes `filter`, `order`, `limit` and `offset` of a relation, with this prefix. The filter may name columns of related

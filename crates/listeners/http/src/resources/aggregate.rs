@@ -7,12 +7,13 @@ use crate::problem::Problem;
 use crate::request::column_list::{self, duplicate_name};
 use crate::request::context::RequestContext;
 use crate::request::selection::RowSelection;
+use crate::resources::related_rows::RelatedLoader;
 use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
 use bobak_core::{
-    Column, Engine, Error, ErrorKind, Expr, Row, Select, Source, Type, Value, ValueRef,
+    Column, Engine, Error, ErrorKind, Expr, Row, Select, Session, Source, Type, Value, ValueRef,
 };
 use bobak_text::json::write_string;
 use std::collections::{BinaryHeap, HashSet};
@@ -30,6 +31,8 @@ struct AggregateQuery {
     by_count: Option<CountOrder>,
     /// The result ends after the group that exceeds this length.
     max_length: usize,
+    /// The most rows that the relations of the filter lead to.
+    max_related: u64,
 }
 
 /// `GET /tables/{table}/aggregate`
@@ -39,7 +42,7 @@ pub(crate) async fn aggregate(
 ) -> Result<ResponseBuilder, Problem> {
     let aggregate = AggregateQuery::take(request, name).await?;
     let database = Arc::clone(&request.database);
-    let body = blocking::run(move || Ok(aggregate.run(&*database.engine)?)).await?;
+    let body = blocking::run(move || aggregate.run(&*database.engine)).await?;
     let etag = Etag::of(body.as_bytes());
     Ok(json_or_not_modified(request.headers(), &etag, body))
 }
@@ -58,6 +61,7 @@ type CountedGroup = (i128, u64, String);
 impl AggregateQuery {
     async fn take(request: &mut RequestContext, name: &str) -> Result<Self, Problem> {
         let table = request.table(name).await?;
+        let tables = request.database.schema.tables().await?;
         let groups = match request.parameters.take("group") {
             Some(list) => column_list::positions(&table, &list)?,
             None => Vec::new(),
@@ -69,7 +73,7 @@ impl AggregateQuery {
             Some(_) if !is_grouped => request.parameters.take_count_order(),
             _ => None,
         };
-        let mut selection = RowSelection::take(&mut request.parameters, &table)?;
+        let mut selection = RowSelection::take(&mut request.parameters, &table, Some(&tables))?;
         let numbers = request.number_format()?;
         request.parameters.finish()?;
         if selection.after.is_some() {
@@ -99,11 +103,17 @@ impl AggregateQuery {
             Source::select_columns(&select).into_iter().find(|one| !names.insert(one.name.clone()));
         match duplicate {
             Some(column) => Err(duplicate_name(&column.name).into()),
-            None => Ok(Self { select, numbers, limit, by_count, max_length }),
+            None => {
+                let max_related = settings.expand_rows;
+                Ok(Self { select, numbers, limit, by_count, max_length, max_related })
+            }
         }
     }
 
-    fn run(&self, engine: &dyn Engine) -> bobak_core::Result<String> {
+    fn run(mut self, engine: &dyn Engine) -> Result<String, Problem> {
+        let session = engine.session()?;
+        let mut loader = RelatedLoader::new(engine, &*session, self.max_related, self.max_length);
+        self.select = loader.resolve(self.select)?;
         let members: Vec<(String, Type)> = Source::select_columns(&self.select)
             .iter()
             .map(|column| {
@@ -114,11 +124,11 @@ impl AggregateQuery {
             })
             .collect();
         if let Some(order) = &self.by_count {
-            return self.run_by_count(engine, order, &members);
+            return Ok(self.run_by_count(&*session, order, &members)?);
         }
         let mut body = String::from("{\"rows\":[");
         let (mut rows, mut more) = (0, false);
-        engine.session()?.query(&Source::Select(&self.select), &mut |row| {
+        session.query(&Source::Select(&self.select), &mut |row| {
             if rows == self.limit || body.len() >= self.max_length {
                 more = true;
                 return Ok(false);
@@ -145,13 +155,13 @@ impl AggregateQuery {
     /// Reads all groups, and keeps only as many as the result needs.
     fn run_by_count(
         &self,
-        engine: &dyn Engine,
+        session: &dyn Session,
         order: &CountOrder,
         members: &[(String, Type)],
     ) -> bobak_core::Result<String> {
         let kept = usize::try_from(order.offset.saturating_add(self.limit)).unwrap_or(usize::MAX);
         let (mut heap, mut number, mut bytes) = (BinaryHeap::<CountedGroup>::new(), 0, 0);
-        engine.session()?.query(&Source::Select(&self.select), &mut |row| {
+        session.query(&Source::Select(&self.select), &mut |row| {
             let ValueRef::Int(count) = row.get(order.column) else { return Ok(true) };
             let rank = if order.descending { -i128::from(count) } else { i128::from(count) };
             number += 1;

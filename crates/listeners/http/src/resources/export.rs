@@ -9,6 +9,7 @@ use crate::request::column_list;
 use crate::request::context::RequestContext;
 use crate::request::media_type::negotiate;
 use crate::request::selection::RowSelection;
+use crate::resources::related_rows::RelatedLoader;
 use crate::response::builder::ResponseBuilder;
 use crate::response::compression::ContentCoding;
 use crate::response::stream;
@@ -43,6 +44,8 @@ struct RowExport {
     null: String,
     /// Whether to write values that an import would read as other values.
     lossy: bool,
+    /// The most rows, and bytes, that the relations of the filter lead to.
+    max_related: (u64, usize),
 }
 
 /// `GET /tables/{table}/export`
@@ -51,7 +54,8 @@ pub(crate) async fn export(
     name: &str,
 ) -> Result<ResponseBuilder, Problem> {
     let table = request.table(name).await?;
-    let selection = RowSelection::take(&mut request.parameters, &table)?;
+    let tables = request.database.schema.tables().await?;
+    let selection = RowSelection::take(&mut request.parameters, &table, Some(&tables))?;
     let columns = match request.parameters.take("columns") {
         Some(list) => column_list::positions(&table, &list)?,
         None => (0..table.schema.columns().len()).collect(),
@@ -72,23 +76,28 @@ pub(crate) async fn export(
     let expressions = columns.iter().map(|&position| Expr::Column(position)).collect();
     let select = selection.select(&table, expressions)?;
     let database = Arc::clone(&request.database);
-    let export = RowExport { table, columns, numbers, format, null, lossy };
+    let settings = &request.state.settings;
+    let max_related = (settings.expand_rows, settings.max_response);
+    let export = RowExport { table, columns, numbers, format, null, lossy, max_related };
     let media_type = match format {
         ExportFormat::Ndjson => "application/x-ndjson",
         ExportFormat::Csv => "text/csv; charset=utf-8; header=present",
         ExportFormat::Json => "application/json",
     };
     let compression = ContentCoding::accepted(request.headers());
-    let work = move |out: &mut dyn Write| export.run(&*database.engine, &select, out);
+    let work = move |out: &mut dyn Write| export.run(&*database.engine, select, out);
     let (state, peer) = (Arc::clone(&request.state), Arc::clone(&request.peer));
     let log = move |error| state.log_peer(&peer, format_args!("got an aborted export: {error}"));
     stream::stream(request.stream_permit()?, media_type, compression, work, log).await
 }
 
 impl RowExport {
-    fn run(&self, engine: &dyn Engine, select: &Select, out: &mut dyn Write) -> Result<()> {
+    fn run(&self, engine: &dyn Engine, select: Select, out: &mut dyn Write) -> Result<()> {
         let session = engine.session()?;
-        let mut cursor = session.open(&Source::Select(select))?;
+        let (rows, bytes) = self.max_related;
+        let mut loader = RelatedLoader::new(engine, &*session, rows, bytes);
+        let select = loader.resolve(select).map_err(Problem::into_error)?;
+        let mut cursor = session.open(&Source::Select(&select))?;
         let mut rows = RowBuffer::default();
         let mut text = String::new();
         let mut count = 0;

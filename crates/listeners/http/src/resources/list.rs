@@ -8,7 +8,7 @@ use crate::request::column_list;
 use crate::request::context::RequestContext;
 use crate::request::expansion::Expansion;
 use crate::request::key::encode_key;
-use crate::request::selection::{RowSelection, take_filter};
+use crate::request::selection::RowSelection;
 use crate::resources::related_rows::{
     self, ExpandedWriter, LevelRows, RelatedLoader, RelatedRows, with_links,
 };
@@ -53,8 +53,7 @@ impl ListRequest {
         let tables = request.database.schema.tables().await?;
         let state = Arc::clone(&request.state);
         let parameters = &mut request.parameters;
-        let condition = take_filter(parameters, "", &table, Some(&tables))?;
-        let mut selection = RowSelection { condition, ..RowSelection::take(parameters, &table)? };
+        let mut selection = RowSelection::take(parameters, &table, Some(&tables))?;
         let expansions = Expansion::take_all(parameters, &tables, &table, &state.settings)?;
         let columns = match request.parameters.take("columns") {
             Some(list) => column_list::positions(&table, &list)?,

@@ -236,6 +236,12 @@ fn filters_go_through_relations() {
             assert_eq!(ids, expected, "{filter}");
             let page = path(table, &[("filter", filter), ("total", "true"), ("limit", "0")]);
             assert_eq!(server.get(&page).ok(200).json()["total"], expected.len(), "{filter}");
+            let aggregate = path(table, &[("filter", filter)]).replace("/rows?", "/aggregate?");
+            let counted = server.get(&aggregate).ok(200).json();
+            assert_eq!(counted["rows"][0]["count"], expected.len(), "{filter}");
+            let export = [("filter", filter), ("format", "json"), ("columns", "id")];
+            let export = path(table, &export).replace("/rows?", "/export?");
+            assert_eq!(server.get(&export).ok(200).json(), found, "{filter}");
         }
     }
 }
@@ -265,8 +271,13 @@ fn filters_of_relations_and_wrong_filters() {
             let reply = server.get(&path("orders", &[("filter", filter)]));
             assert!([400, 422].contains(&reply.status), "{filter}: {reply:?}");
         }
-        let export = server.get("/tables/orders/export?filter=customer.city%20%3d%20'Bern'");
-        export.is(400, "Schema");
+        for resource in ["export", "aggregate", "changes"] {
+            let filter = "customer.nothing%20%3d%20'Bern'";
+            server.get(&format!("/tables/orders/{resource}?filter={filter}")).is(400, "Schema");
+        }
+        // A change has no related rows.
+        let changes = server.get("/tables/orders/changes?filter=customer.city%20%3d%20'Bern'");
+        changes.is(400, "Schema");
     }
 }
 
