@@ -6,7 +6,7 @@ use crate::shape::LinkValues;
 use crate::table::Table;
 use bobak_core::{
     BulkChange, Condition, DynRow, Error, ErrorKind, Expr, FieldSet, Key, OnError, Outcome, Record,
-    Result, Select, Session, Source, TableSchema, ToMany, Value, Verb, Write, WriteBatch,
+    Result, Select, Session, Source, TableSchema, ToMany, Value, ValueRef, Verb, Write, WriteBatch,
     atomically, prepare_dynamic_insert,
 };
 use std::marker::PhantomData;
@@ -135,7 +135,7 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
     pub fn add<K: Into<B::Key>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
         let wanted = self.wanted(keys);
         self.run(|session| {
-            let among = Condition::In { column: self.link.to, values: wanted.values().to_vec() };
+            let among = Condition::In { column: self.link.to, values: wanted.values() };
             let (missing, _) = self.compare(session, wanted, Some(among))?;
             self.insert(session, missing)
         })
@@ -146,7 +146,7 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
     /// # Errors
     /// Those of the engine. No link is removed then.
     pub fn remove<K: Into<B::Key>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
-        let keys = self.wanted(keys).into_values();
+        let keys = self.wanted(keys).values();
         self.run(|session| self.delete(session, keys))
     }
 
@@ -173,11 +173,10 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
     }
 
     fn wanted<K: Into<B::Key>>(&self, keys: impl IntoIterator<Item = K>) -> LinkValues {
-        let mut wanted = LinkValues::new(self.link.table, self.link.to);
-        for key in keys {
-            wanted.add(key.into().with_values(first_value).as_ref());
-        }
-        wanted
+        let keys: Vec<_> =
+            keys.into_iter().map(|key| key.into().with_values(first_value)).collect();
+        let key = |number| keys.get(number).map_or(ValueRef::Null, Value::as_ref);
+        LinkValues::collect(self.link.table, self.link.to, keys.len(), key).0
     }
 
     /// The condition of this record's links, of which another condition is true.
@@ -212,7 +211,7 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
             }
             Ok(true)
         })?;
-        let missing = wanted.into_values().into_iter().zip(found);
+        let missing = wanted.values().into_iter().zip(found);
         Ok((missing.filter(|(_, found)| !found).map(|(value, _)| value).collect(), extra))
     }
 

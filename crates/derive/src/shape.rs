@@ -173,7 +173,7 @@ impl<'a> Shape<'a> {
                     fn build(
                         row: &dyn __bobak::Row,
                         number: usize,
-                        parts: &Parts,
+                        parts: &mut Parts,
                     ) -> __bobak::Result<Self> {
                         ::core::result::Result::Ok(Self { #fields })
                     }

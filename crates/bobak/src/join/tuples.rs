@@ -1,8 +1,8 @@
 //! The rows of a join's tables, and which of them belong together.
 
 use crate::handle::SessionSource;
-use crate::shape::{LinkValues, NO_ROW, RowLinks, ShapeColumns, ShapeRows, value_at};
-use bobak_core::join::{JoinColumn, JoinCondition, JoinLink};
+use crate::shape::{Gaps, LinkValues, NO_ROW, RowLinks, ShapeColumns, ShapeRows};
+use bobak_core::join::{JoinColumn, JoinCondition, JoinLink, JoinTable};
 use bobak_core::{Condition, Interrupt, Join, Order, Result, Select, SubQuery, ValueRef};
 use std::sync::Arc;
 
@@ -79,28 +79,30 @@ impl<'j> JoinedTuples<'j> {
         mut conditions: Vec<Condition>,
     ) -> Result<()> {
         let (JoinColumn { table, column }, to) = (link.from, link.to);
-        let mut values = match self.join.tables.get(table) {
-            Some(table) => LinkValues::new(&table.table, column),
-            None => LinkValues::default(),
+        let Some(JoinTable { table: from, .. }) = self.join.tables.get(table) else {
+            return Ok(());
         };
-        let groups: Vec<u32> =
-            self.iter().map(|tuple| values.add(tuple.column(link.from))).collect();
+        let width = self.tables.len();
+        let value = |number: usize| {
+            let row = self.tuples.get(number * width + table).copied().unwrap_or(NO_ROW);
+            self.value(link.from, row)
+        };
+        let (values, groups) = LinkValues::collect(from, column, self.tuples.len() / width, value);
         let count = values.len();
         conditions.extend(link.condition.clone());
         let rows = if count == 0 {
             ShapeRows::default()
         } else {
-            conditions.insert(0, values.condition(to));
+            conditions.insert(0, values.condition(to, Gaps::Exact));
             self.select(source, index, conditions)?
         };
         let position = rows.position(to);
         let pair = |row: u32| {
-            let group = values.number(value_at(&rows.row(row as usize), position));
+            let group = values.number(rows.row(row as usize).value(position));
             (group != NO_ROW).then_some((group, row))
         };
         let pairs: Vec<_> = (0..rows.len() as u32).filter_map(pair).collect();
         let links = RowLinks::new(groups, count, &pairs);
-        let width = self.tables.len();
         let mut tuples = Vec::with_capacity(self.tuples.len() / width * (width + 1));
         for (number, tuple) in self.tuples.chunks_exact(width).enumerate() {
             let found = links.of(number);

@@ -1,59 +1,137 @@
 //! Which row of a level belongs to which row of the level above.
 
-use bobak_core::FoldedValue;
-use bobak_core::{Collation, Condition, Row, TableSchema, Value, ValueRef};
+use bobak_core::{Collation, Comparison, Condition, FoldedValue, TableSchema, Value, ValueRef};
 use std::collections::HashMap;
 
 /// The number of a row without a value, and of a value that no row has.
 pub(crate) const NO_ROW: u32 = u32::MAX;
 
-/// The distinct values of a link column, numbered in the order of their first row.
-#[derive(Default)]
+/// From so many integers on, those without large gaps are read as a range: no list is sent, and an index is read in one go.
+const LONG_LIST: usize = 500;
+
+/// The distinct values of a link column, numbered.
 pub(crate) struct LinkValues {
-    numbers: HashMap<FoldedValue, u32>,
-    values: Vec<Value<'static>>,
+    numbers: Numbers,
     collation: Collation,
 }
 
+enum Numbers {
+    /// Integers, in their order; the number is the place.
+    Ints(Vec<i64>),
+    Others {
+        numbers: HashMap<FoldedValue, u32>,
+        values: Vec<Value<'static>>,
+    },
+}
+
+/// Which rows a condition may match besides those that have one of the values.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Gaps {
+    /// None.
+    Exact,
+    /// Those whose value lies between two of the values, unless these are far apart.
+    Included,
+}
+
 impl LinkValues {
-    /// No values yet, of a column of this table.
-    pub fn new(table: &TableSchema, column: usize) -> Self {
+    /// The values of a column of a table that so many rows have, and the number of each row's value; `NO_ROW` for NULL.
+    pub fn collect<'v>(
+        table: &TableSchema,
+        column: usize,
+        rows: usize,
+        value: impl Fn(usize) -> ValueRef<'v>,
+    ) -> (Self, Vec<u32>) {
         let collation = table.columns().get(column).map(|column| column.collation);
-        Self { collation: collation.unwrap_or_default(), ..Self::default() }
+        let mut ints = Vec::with_capacity(rows);
+        let is_int = |row| match value(row) {
+            ValueRef::Int(int) => {
+                ints.push(int);
+                true
+            }
+            other => other.is_null(),
+        };
+        let numbers = if (0..rows).all(is_int) {
+            ints.sort_unstable();
+            ints.dedup();
+            Numbers::Ints(ints)
+        } else {
+            let (mut numbers, mut values) = (HashMap::new(), Vec::new());
+            for value in (0..rows).map(&value) {
+                if let Some(key) = FoldedValue::new(value, collation.unwrap_or_default()) {
+                    numbers.entry(key).or_insert_with(|| {
+                        values.push(value.to_owned());
+                        values.len() as u32 - 1
+                    });
+                }
+            }
+            Numbers::Others { numbers, values }
+        };
+        let values = Self { numbers, collation: collation.unwrap_or_default() };
+        let numbers = (0..rows).map(|row| values.number(value(row))).collect();
+        (values, numbers)
     }
 
-    /// The number of a value, which is added if it is new; `NO_ROW` for NULL.
-    pub fn add(&mut self, value: ValueRef<'_>) -> u32 {
-        let Some(key) = FoldedValue::new(value, self.collation) else { return NO_ROW };
-        let next = self.values.len() as u32;
-        *self.numbers.entry(key).or_insert_with(|| {
-            self.values.push(value.to_owned());
-            next
-        })
-    }
-
-    /// The number of a value; `NO_ROW` if it was not added.
+    /// The number of a value; `NO_ROW` if no row has it.
+    #[inline]
     pub fn number(&self, value: ValueRef<'_>) -> u32 {
-        let key = FoldedValue::new(value, self.collation);
-        key.and_then(|key| self.numbers.get(&key)).copied().unwrap_or(NO_ROW)
+        match (&self.numbers, value) {
+            (Numbers::Ints(ints), ValueRef::Int(int)) => place_of(ints, int).unwrap_or(NO_ROW),
+            (Numbers::Ints(_), _) => NO_ROW,
+            (Numbers::Others { numbers, .. }, value) => {
+                let key = FoldedValue::new(value, self.collation);
+                key.and_then(|key| numbers.get(&key)).copied().unwrap_or(NO_ROW)
+            }
+        }
     }
 
     pub fn len(&self) -> usize {
-        self.values.len()
+        match &self.numbers {
+            Numbers::Ints(ints) => ints.len(),
+            Numbers::Others { values, .. } => values.len(),
+        }
     }
 
-    pub fn values(&self) -> &[Value<'static>] {
-        &self.values
-    }
-
-    pub fn into_values(self) -> Vec<Value<'static>> {
-        self.values
+    pub fn values(&self) -> Vec<Value<'static>> {
+        match &self.numbers {
+            Numbers::Ints(ints) => ints.iter().copied().map(Value::Int).collect(),
+            Numbers::Others { values, .. } => values.clone(),
+        }
     }
 
     /// The condition that a column has one of the values.
-    pub fn condition(&mut self, column: usize) -> Condition {
-        Condition::In { column, values: std::mem::take(&mut self.values) }
+    pub fn condition(&self, column: usize, gaps: Gaps) -> Condition {
+        match &self.numbers {
+            Numbers::Ints(ints) => range_of(ints, column, gaps),
+            Numbers::Others { .. } => None,
+        }
+        .unwrap_or_else(|| Condition::In { column, values: self.values() })
     }
+}
+
+/// The place of an integer among ascending ones.
+#[inline]
+fn place_of(ints: &[i64], int: i64) -> Option<u32> {
+    // Its place if there are no gaps; with gaps it is further ahead.
+    let place = int.checked_sub(*ints.first()?)?;
+    let place = usize::try_from(place).ok()?;
+    if ints.get(place) == Some(&int) {
+        return Some(place as u32);
+    }
+    let ahead = ints.get(..place).unwrap_or(ints);
+    ahead.binary_search(&int).ok().map(|place| place as u32)
+}
+
+/// The condition that a column has a value between the first and the last of many integers.
+fn range_of(ints: &[i64], column: usize, gaps: Gaps) -> Option<Condition> {
+    let (&[first, .., last], count) = (ints, ints.len()) else { return None };
+    let most = if gaps == Gaps::Included { count.saturating_mul(2) } else { count };
+    let values = usize::try_from(last.checked_sub(first)?).ok()?.checked_add(1)?;
+    (count >= LONG_LIST && values <= most).then(|| {
+        let compare =
+            |comparison, value| Condition::Compare { column, comparison, value: Value::Int(value) };
+        let bounds = [(Comparison::GreaterOrEqual, first), (Comparison::LessOrEqual, last)];
+        Condition::And(bounds.map(|(comparison, value)| compare(comparison, value)).into())
+    })
 }
 
 /// For each group of rows above, the numbers of its rows in the level, in their order.
@@ -102,9 +180,4 @@ impl RowLinks {
             _ => &[],
         }
     }
-}
-
-/// The value at a position of a row.
-pub(crate) fn value_at<'r>(row: &'r dyn Row, position: usize) -> ValueRef<'r> {
-    if position < row.len() { row.get(position) } else { ValueRef::Null }
 }

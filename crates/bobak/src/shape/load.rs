@@ -4,7 +4,7 @@ use super::Shape;
 use super::rows::{ShapeColumns, ShapeLevel, ShapeRows};
 use crate::handle::{LendSession, SessionSource, TransactionSession};
 use crate::table::Table;
-use bobak_core::{ErrorKind, Filter, Key, Query, Record, Result, TransactionControl};
+use bobak_core::{ErrorKind, Filter, Key, Query, Record, Result, Row, Select, TransactionControl};
 
 impl<T: Record> Table<'_, T> {
     /// Loads [shapes](trait@crate::Shape) of the records of a query: some fields of each, and related records with them. The
@@ -73,7 +73,12 @@ fn load_from<S: Shape>(
     let mut columns = ShapeColumns::default();
     S::columns(&mut columns);
     let select = query.to_select(S::Record::schema(), columns.exprs())?;
-    build(source, &ShapeRows::select(source, columns, select)?, with)
+    if columns.has_relations() {
+        return build(source, &ShapeRows::select(source, columns, select)?, with);
+    }
+    let mut shapes = Vec::new();
+    build_rows(source, select, with, |_, shape| shapes.push(shape))?;
+    Ok(shapes)
 }
 
 /// The shapes of rows.
@@ -82,6 +87,20 @@ pub(super) fn build<S: Shape>(
     rows: &ShapeRows,
     with: &S::With,
 ) -> Result<Vec<S>> {
-    let parts = S::load_parts(&ShapeLevel { source, rows }, with)?;
-    (0..rows.len()).map(|number| S::build(&rows.row(number), number, &parts)).collect()
+    let mut parts = S::load_parts(&ShapeLevel { source, rows }, with)?;
+    (0..rows.len()).map(|number| S::build(&rows.row(number), number, &mut parts)).collect()
+}
+
+/// Calls `each` with the shapes of the rows of a query, of a shape without related records.
+pub(super) fn build_rows<S: Shape>(
+    source: &SessionSource<'_>,
+    select: Select,
+    with: &S::With,
+    mut each: impl FnMut(&dyn Row, S),
+) -> Result<()> {
+    let mut parts = S::load_parts(&ShapeLevel { source, rows: &ShapeRows::default() }, with)?;
+    source.query(select, &mut |row| {
+        each(row, S::build(row, 0, &mut parts)?);
+        Ok(true)
+    })
 }

@@ -2,19 +2,21 @@
 //!
 //! ```text
 //! rows      the rows of one level of a shape
+//! above     from a level to the rows that a relation leads to
 //! links     which row of a level belongs to which row of the level above
 //! related   the parts of a shape: related records, values, counts
 //! page      pages, with tokens for the next one
 //! load      runs the queries of a shape, all in one snapshot if the engine has such
 //! ```
 
+mod above;
 mod links;
 mod load;
 mod page;
 mod related;
 mod rows;
 
-pub(crate) use links::{LinkValues, NO_ROW, RowLinks, value_at};
+pub(crate) use links::{Gaps, LinkValues, NO_ROW, RowLinks};
 pub(crate) use load::in_snapshot;
 pub use page::{Page, PageRequest, PageToken};
 pub use related::{RelatedCounts, RelatedRecords, RelatedValues};
@@ -136,7 +138,7 @@ pub trait Shape: Sized {
     /// # Errors
     /// As [`Table::load`](crate::Table::load).
     #[doc(hidden)]
-    fn build(row: &dyn Row, number: usize, parts: &Self::Parts) -> Result<Self>;
+    fn build(row: &dyn Row, number: usize, parts: &mut Self::Parts) -> Result<Self>;
 }
 
 impl<T: Record> Shape for T {
@@ -152,7 +154,7 @@ impl<T: Record> Shape for T {
         Ok(())
     }
 
-    fn build(row: &dyn Row, _: usize, (): &()) -> Result<Self> {
+    fn build(row: &dyn Row, _: usize, (): &mut ()) -> Result<Self> {
         T::read(row)
     }
 }

@@ -1,32 +1,36 @@
 //! The rows of one level of a shape.
 
-use super::links::LinkValues;
 use crate::handle::SessionSource;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Condition, Error, ErrorKind, Expr, Field, Query, Record, RecordRelation, RelationStep, Result,
-    Row, RowBuffer, Select, SelectionPart, TableSchema, ValueRef,
+    Condition, Error, ErrorKind, Expr, Field, Order, Query, Record, RecordRelation, RelationStep,
+    Result, Row, RowBuffer, Select, SelectionPart, TableSchema, ValueRef,
 };
+use std::sync::Arc;
 
 /// The columns that a level reads, by their indexes in the record's schema.
 #[derive(Debug, Default)]
-pub struct ShapeColumns(Vec<usize>);
+pub struct ShapeColumns {
+    columns: Vec<usize>,
+    has_relations: bool,
+}
 
 impl ShapeColumns {
     /// Adds the column of the next field.
     pub fn field(&mut self, column: usize) {
-        self.0.push(column);
+        self.columns.push(column);
     }
 
     /// Adds a column that links rows, unless a field reads it.
     pub(crate) fn link(&mut self, column: usize) {
-        if !self.0.contains(&column) {
-            self.0.push(column);
+        if !self.columns.contains(&column) {
+            self.columns.push(column);
         }
     }
 
     /// Adds the column that a relation starts from.
     pub fn relation<T: Record, R: RecordRelation<From = T>>(&mut self, relation: R) {
+        self.has_relations = true;
         if let Some(step) = relation.to_many().steps().next() {
             self.step(step, T::schema());
         }
@@ -40,12 +44,17 @@ impl ShapeColumns {
         }
     }
 
+    /// Whether a field holds related records, or what is known of them.
+    pub(super) const fn has_relations(&self) -> bool {
+        self.has_relations
+    }
+
     pub(crate) fn exprs(&self) -> Vec<Expr> {
-        self.0.iter().copied().map(Expr::Column).collect()
+        self.columns.iter().copied().map(Expr::Column).collect()
     }
 
     pub(super) fn position(&self, column: usize) -> usize {
-        self.0.iter().position(|other| *other == column).unwrap_or(usize::MAX)
+        self.columns.iter().position(|other| *other == column).unwrap_or(usize::MAX)
     }
 }
 
@@ -56,45 +65,62 @@ pub struct ShapeRows {
     rows: RowBuffer,
     /// Where each row begins.
     positions: Vec<usize>,
+    /// Whether the shape of a row is built once at most, not for each of several rows above.
+    pub(super) is_built_once: bool,
+    /// Whether no row of the table is left out, unless it refers to none of the level above.
+    pub(super) is_whole: bool,
+}
+
+/// The query of related rows, of which a column links them. Its limit and offset are returned: they apply to the rows of each
+/// row above.
+pub(super) fn related_select<T>(
+    table: &Arc<TableSchema>,
+    columns: &mut ShapeColumns,
+    query: &Query<T>,
+    link: usize,
+) -> Result<(Select, RelatedLimits)> {
+    columns.link(link);
+    let mut select = query.to_select(table, columns.exprs())?;
+    if select.is_grouped() {
+        let message = "related records cannot be grouped";
+        return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+    }
+    let limits = RelatedLimits::take(&mut select);
+    Ok((select, limits))
+}
+
+/// Restricts a query to rows with one of the values of the link.
+pub(super) fn restrict(select: &mut Select, linked: Condition) {
+    select.condition = Some(match select.condition.take() {
+        Some(condition) => Condition::And(vec![linked, condition]),
+        None => linked,
+    });
+}
+
+/// Orders by the link first: an index on it then has the rows in this order, if the rest of the order is the key.
+pub(super) fn order_by_link(select: &mut Select, column: usize) {
+    let descending = select.order.first().is_some_and(|first| first.descending);
+    let link = Order { column, descending };
+    let rest = std::mem::take(&mut select.order);
+    let rest = rest.into_iter().filter(|step| step.column != column);
+    select.order = [link].into_iter().chain(rest).collect();
 }
 
 impl ShapeRows {
-    /// The rows of a query with one of the link's values in its column. The query's limit and offset are returned, since
-    /// they apply to the rows of each row above.
-    pub(super) fn linked<T>(
-        source: &SessionSource<'_>,
-        mut columns: ShapeColumns,
-        query: &Query<T>,
-        link: (&RelationStep, &mut LinkValues),
-    ) -> Result<(Self, RelatedLimits)> {
-        let (step, values) = link;
-        let (table, column) = (step.table(), step.to_column());
-        columns.link(column);
-        let mut select = query.to_select(table, columns.exprs())?;
-        if select.is_grouped() {
-            let message = "related records cannot be grouped";
-            return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
-        }
-        let limits = RelatedLimits::take(&mut select);
-        let linked = values.condition(column);
-        let others = select.condition.into_iter().chain(step.to_condition());
-        select.condition = Some(Condition::And([linked].into_iter().chain(others).collect()));
-        Ok((Self::select(source, columns, select)?, limits))
-    }
-
     /// The rows of a query that selects these columns.
     pub(crate) fn select(
         source: &SessionSource<'_>,
         columns: ShapeColumns,
         select: Select,
     ) -> Result<Self> {
+        let is_whole = select.condition.is_none() && select.limit.is_none() && select.offset == 0;
         let mut rows = RowBuffer::default();
         let mut positions = Vec::new();
         source.query(select, &mut |row| {
             positions.push(rows.bytes());
             rows.push(row).map(|()| true)
         })?;
-        Ok(Self { columns, rows, positions })
+        Ok(Self { columns, rows, positions, is_built_once: true, is_whole })
     }
 
     /// The number of rows.
@@ -114,13 +140,7 @@ impl ShapeRows {
 
     /// The value of a column of the record in the row with a number.
     pub(crate) fn value(&self, number: usize, column: usize) -> ValueRef<'_> {
-        let position = self.position(column);
-        let start = self.positions.get(number).copied().unwrap_or(usize::MAX);
-        if position == usize::MAX {
-            ValueRef::Null
-        } else {
-            self.rows.row_at(start).value(position)
-        }
+        self.row(number).value(self.position(column))
     }
 
     /// The position in the rows of a column of the record.
@@ -168,6 +188,10 @@ pub(super) struct RelatedLimits {
 }
 
 impl RelatedLimits {
+    pub const fn is_all(self) -> bool {
+        self.offset == 0 && self.limit.is_none()
+    }
+
     /// Takes the limits out of a query.
     fn take(select: &mut Select) -> Self {
         let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);

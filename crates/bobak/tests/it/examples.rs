@@ -15,6 +15,8 @@ const EXAMPLES: &[&str] = &[
     #[cfg(feature = "sqlite")]
     "batches",
     #[cfg(feature = "sqlite")]
+    "conduit",
+    #[cfg(feature = "sqlite")]
     "custom_type",
     #[cfg(feature = "sqlite")]
     "federation",

@@ -14,6 +14,7 @@ mod batches;
 #[cfg(feature = "cache")]
 mod cache;
 mod change_capture;
+mod conduit; // the page of the example
 mod consumers; // of changes, by name, and killed
 mod copy;
 mod copy_foreign;
@@ -51,6 +52,7 @@ mod processes;
 mod queries;
 mod questions; // often asked, against SQL by hand
 mod recreated_tables; // tracked tables that SQL drops and creates again
+mod references; // deferred, and when the referenced value changes
 mod relations; // filters through them, and shapes
 mod replaced_files;
 mod replay; // triggers, keys and end points
@@ -62,6 +64,7 @@ mod rules_model; // the layer behaves like the engine behind it
 mod schema;
 #[cfg(feature = "scopes")]
 mod scopes; // the rows of one tenant
+mod shapes; // many rows, depths and statements
 #[cfg(feature = "postgres")]
 mod sharded; // three PostgreSQL shards, one of them killed
 mod soft_delete; // rows that stay when they are deleted

@@ -1,7 +1,7 @@
 //! Filters through relations, and shapes.
 
 use crate::engines::{Place, on_each};
-use bobak::engine::{Engine, EngineLayer, Session, SessionLayer, Source};
+use bobak::engine::{Engine, EngineLayer, Join, Session, SessionLayer, Source};
 use bobak::prelude::*;
 use bobak::relation::ToMany;
 use bobak::{Row, Shape};
@@ -60,8 +60,9 @@ impl Article {
     const TAGS: ToMany<Article, Tag> = Article::TAG_LINKS.then(ArticleTag::TAG_REF);
     const FAVORITES: ToMany<Article, Favorite> = Favorite::ARTICLE.inverse();
     // Without a foreign key, which no engine has to a table of another engine.
-    const SIDE_TAGS: ToMany<Article, SideTag> =
-        SideTagging::ARTICLE_ID.refers_to::<Article>().inverse().then(SideTagging::TAG);
+    const SIDE_TAGGINGS: ToMany<Article, SideTagging> =
+        SideTagging::ARTICLE_ID.refers_to::<Article>().inverse();
+    const SIDE_TAGS: ToMany<Article, SideTag> = Article::SIDE_TAGGINGS.then(SideTagging::TAG);
 }
 
 #[derive(Shape, Debug, PartialEq)]
@@ -302,6 +303,8 @@ fn shapes_and_filters_cross_engines() {
         tags: Vec<String>,
         #[shape(count = Article::SIDE_TAGS)]
         count: u64,
+        #[shape(many = Article::SIDE_TAGGINGS, order_by = SideTagging::TAG_ID.desc(), limit = 1)]
+        last: Vec<SideTagging>,
     }
     for (main, side) in [("sqlite::memory:", "memory:"), ("memory:", "sqlite::memory:")] {
         let builder = model().attach("side", side);
@@ -325,13 +328,15 @@ fn shapes_and_filters_cross_engines() {
             tagged.iter().map(|one| (one.title.as_str(), one.tags.join(""), one.count)).collect();
         let expected = [("a", "yx", 2), ("b", "", 0), ("c", "y", 1), ("d", "", 0)];
         assert_eq!(seen, expected.map(|(title, tags, count)| (title, tags.to_owned(), count)));
+        let last = |one: &Tagged| one.last.iter().map(|link| link.tag_id).collect::<Vec<_>>();
+        assert_eq!(tagged.iter().map(last).collect::<Vec<_>>(), [vec![2], vec![], vec![2], vec![]]);
     }
 }
 
-/// Counts the queries that reach an engine.
-struct Counted {
-    inner: Arc<dyn Engine>,
-    queries: Arc<AtomicU64>,
+/// Counts the queries and joins that reach an engine.
+pub struct Counted {
+    pub inner: Arc<dyn Engine>,
+    pub queries: Arc<AtomicU64>,
 }
 
 struct CountedSession<'a> {
@@ -361,6 +366,16 @@ impl SessionLayer for CountedSession<'_> {
     ) -> bobak::Result<()> {
         self.queries.fetch_add(1, Ordering::Relaxed);
         self.inner.query(source, row)
+    }
+
+    fn join(
+        &self,
+        join: &Join,
+        row: &mut dyn FnMut(&dyn Row) -> bobak::Result<bool>,
+    ) -> bobak::Result<bool> {
+        let has_run = self.inner.join(join, row)?;
+        self.queries.fetch_add(u64::from(has_run), Ordering::Relaxed);
+        Ok(has_run)
     }
 }
 

@@ -1,0 +1,127 @@
+//! References that are checked at the commit, and what they do when the referenced value changes.
+
+use crate::engines::on_each;
+use bobak::prelude::*;
+
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Area {
+    id: i64,
+    #[record(unique)]
+    code: String,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(foreign_key(area, references = "area(code)", on_update = "cascade"))]
+struct Shop {
+    id: i64,
+    area: String,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(foreign_key(area, references = "area(code)", on_update = "set_null"))]
+struct Visit {
+    id: i64,
+    area: Option<String>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(foreign_key(area, references = "area(code)", on_update = "restrict"))]
+struct Permit {
+    id: i64,
+    area: String,
+}
+
+/// Creates the tables; the memory engine rejects such references before it creates any.
+fn is_created(db: &Db, url: &str) -> bool {
+    let created = db.create_missing_tables();
+    if url.starts_with("memory:") {
+        assert_eq!(created.unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(db.tables().unwrap().len(), 0);
+        return false;
+    }
+    created.unwrap();
+    true
+}
+
+fn updates(url: &str) {
+    let builder = Db::builder().record::<Area>().record::<Shop>();
+    let db = builder.record::<Visit>().record::<Permit>().open(url).unwrap();
+    if !is_created(&db, url) {
+        return;
+    }
+    let areas = db.table::<Area>().unwrap();
+    for (id, code) in [(1, "BE"), (2, "ZH")] {
+        areas.insert(&Area { id, code: code.into() }).unwrap();
+    }
+    db.table().unwrap().insert(&Shop { id: 1, area: "BE".into() }).unwrap();
+    db.table().unwrap().insert(&Visit { id: 1, area: Some("BE".into()) }).unwrap();
+    db.table().unwrap().insert(&Permit { id: 1, area: "ZH".into() }).unwrap();
+    areas.set(1, [Area::CODE.set("BS")]).unwrap();
+    assert_eq!(db.table::<Shop>().unwrap().require(1).unwrap().area, "BS");
+    assert_eq!(db.table::<Visit>().unwrap().require(1).unwrap().area, None);
+    let error = areas.set(2, [Area::CODE.set("GE")]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+    assert_eq!(areas.require(2).unwrap().code, "ZH");
+}
+
+#[test]
+fn references_follow_the_referenced_value() {
+    on_each(|place| updates(&place.url));
+}
+
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+#[test]
+fn references_follow_the_referenced_value_on_servers() {
+    crate::engines::on_servers(updates);
+}
+
+/// Two records that refer to each other, and to themselves.
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Team {
+    id: i64,
+    #[record(references = Member, deferred)]
+    leader_id: i64,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Member {
+    id: i64,
+    #[record(references = Team, deferred)]
+    team_id: i64,
+    #[record(references = Member, deferred)]
+    mentor_id: i64,
+}
+
+fn deferred(url: &str) {
+    let db = Db::builder().record::<Team>().record::<Member>().open(url).unwrap();
+    if !is_created(&db, url) {
+        return;
+    }
+    db.transaction(|transaction| {
+        transaction.table()?.insert(&Team { id: 1, leader_id: 1 })?;
+        transaction.table()?.insert(&Member { id: 1, team_id: 1, mentor_id: 2 })?;
+        transaction.table()?.insert(&Member { id: 2, team_id: 1, mentor_id: 1 })
+    })
+    .unwrap();
+    let failed = db.transaction(|transaction| {
+        transaction.table()?.insert(&Member { id: 3, team_id: 1, mentor_id: 9 })
+    });
+    assert_eq!(failed.unwrap_err().kind(), ErrorKind::Constraint);
+    let members = db.table::<Member>().unwrap();
+    assert_eq!(members.count(Query::all()).unwrap(), 2);
+    let mentored = Member::MENTOR.has(Member::MENTOR_ID.eq(2));
+    assert_eq!(members.list(mentored).unwrap()[0].id, 2);
+    let of_team = Member::TEAM.inverse().of(&Team { id: 1, leader_id: 1 });
+    assert_eq!(members.count(of_team).unwrap(), 2);
+}
+
+#[test]
+fn deferred_references_are_checked_at_the_commit() {
+    on_each(|place| deferred(&place.url));
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn deferred_references_are_checked_at_the_commit_on_postgres() {
+    crate::engines::on_postgres(deferred);
+}
