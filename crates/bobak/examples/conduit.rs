@@ -8,43 +8,43 @@ use bobak::relation::ToMany;
 use std::collections::HashMap;
 
 #[derive(Record, Debug, PartialEq)]
-pub struct User {
-    pub id: i64,
+pub(crate) struct User {
+    pub(crate) id: i64,
     #[record(unique)]
-    pub name: String,
+    pub(crate) name: String,
 }
 
 #[derive(Record, Debug, PartialEq)]
-pub struct Follow {
+pub(crate) struct Follow {
     #[record(key, references = User, on_delete = "cascade")]
-    pub reader_id: i64,
+    pub(crate) reader_id: i64,
     #[record(key, references = User, on_delete = "cascade", index)]
-    pub author_id: i64,
+    pub(crate) author_id: i64,
 }
 
 #[derive(Record, Debug, PartialEq)]
-pub struct Article {
-    pub id: i64,
+pub(crate) struct Article {
+    pub(crate) id: i64,
     #[record(unique)]
-    pub slug: String,
+    pub(crate) slug: String,
     #[record(references = User, index)]
-    pub author_id: i64,
+    pub(crate) author_id: i64,
 }
 
 #[derive(Record, Debug, PartialEq)]
-pub struct ArticleTag {
+pub(crate) struct ArticleTag {
     #[record(key, references = Article, on_delete = "cascade")]
-    pub article_id: i64,
+    pub(crate) article_id: i64,
     #[record(key, index)]
-    pub tag: String,
+    pub(crate) tag: String,
 }
 
 #[derive(Record, Debug, PartialEq)]
-pub struct Favorite {
+pub(crate) struct Favorite {
     #[record(key, references = Article, on_delete = "cascade")]
-    pub article_id: i64,
+    pub(crate) article_id: i64,
     #[record(key, references = User, on_delete = "cascade")]
-    pub user_id: i64,
+    pub(crate) user_id: i64,
 }
 
 impl User {
@@ -52,28 +52,28 @@ impl User {
 }
 
 impl Article {
-    pub const FAVORITES: ToMany<Article, Favorite> = Favorite::ARTICLE.inverse();
-    pub const TAGS: ToMany<Article, ArticleTag> = ArticleTag::ARTICLE.inverse();
+    pub(crate) const FAVORITES: ToMany<Article, Favorite> = Favorite::ARTICLE.inverse();
+    pub(crate) const TAGS: ToMany<Article, ArticleTag> = ArticleTag::ARTICLE.inverse();
 }
 
 /// An article as a reader sees it.
 #[derive(Debug, PartialEq)]
-pub struct ArticleView {
-    pub slug: String,
-    pub author: String,
-    pub is_following: bool,
-    pub is_favorite: bool,
-    pub favorites: i64,
-    pub tags: Vec<String>,
+pub(crate) struct ArticleView {
+    pub(crate) slug: String,
+    pub(crate) author: String,
+    pub(crate) is_following: bool,
+    pub(crate) is_favorite: bool,
+    pub(crate) favorites: i64,
+    pub(crate) tags: Vec<String>,
 }
 
-pub fn model() -> bobak::DbBuilder {
+pub(crate) fn model() -> bobak::DbBuilder {
     let builder = Db::builder().record::<User>().record::<Follow>().record::<Article>();
     builder.record::<ArticleTag>().record::<Favorite>()
 }
 
 /// One page of the articles that match a filter, the latest first, as the user `me` sees them.
-pub fn page(
+pub(crate) fn page(
     db: &Db,
     filter: Filter<Article>,
     me: i64,
@@ -111,7 +111,7 @@ pub fn page(
 }
 
 /// Stores three users and twelve articles.
-pub fn fill(db: &Db) -> bobak::Result<()> {
+pub(crate) fn fill(db: &Db) -> bobak::Result<()> {
     db.create_missing_tables()?;
     for (id, name) in [(1, "ada"), (2, "bob"), (3, "cy")] {
         db.table()?.insert(&User { id, name: name.into() })?;
