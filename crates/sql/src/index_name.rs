@@ -58,7 +58,7 @@ pub(crate) fn mysql_index_comment(name: &str, number: usize) -> String {
     }
 }
 
-/// The number and the own name in a comment of [`mysql_index_comment`].
+/// The number and the own name in the comment of an index in MariaDB.
 #[must_use]
 pub fn parse_mysql_index_comment(comment: &str) -> (Option<usize>, Option<&str>) {
     let rest = comment.strip_prefix(NUMBER).unwrap_or_default();
