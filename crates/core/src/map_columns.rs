@@ -38,20 +38,9 @@ impl Condition {
     /// Whether the condition names a column. Subqueries do not count, which are over other tables.
     #[must_use]
     pub fn names_column(&self, wanted: usize) -> bool {
-        match self {
-            Self::Compare { column, .. }
-            | Self::In { column, .. }
-            | Self::InQuery { column, .. }
-            | Self::Like { column, .. }
-            | Self::LikeEscape { column, .. }
-            | Self::Contains { column, .. }
-            | Self::EndsWith { column, .. }
-            | Self::StartsWith { column, .. }
-            | Self::IsNull { column } => *column == wanted,
-            Self::CompareColumns { left, right, .. } => *left == wanted || *right == wanted,
-            Self::And(parts) | Self::Or(parts) => parts.iter().any(|p| p.names_column(wanted)),
-            Self::Not(part) => part.names_column(wanted),
-        }
+        let mut found = false;
+        self.for_each_column(&mut |column| found |= column == wanted);
+        found
     }
 }
 

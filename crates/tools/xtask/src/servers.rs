@@ -3,6 +3,7 @@
 //! Each is named to the tests by an environment variable; if that is set already, its server is used.
 
 use std::env;
+use std::path::Path;
 use std::process::Command;
 
 use bobak_servers::{Error, MariaDb, Postgres, Result};
@@ -24,6 +25,9 @@ const DRIVERS: [(&str, &str); 3] = [
     ("[MariaDB Unicode]", "odbc-mariadb"),
     ("[SQLite3]", "libsqliteodbc"),
 ];
+
+/// The package of the driver manager.
+const MANAGER: &str = "unixodbc-dev";
 
 const CURE: &str = "install PostgreSQL and MariaDB (Debian: `apt-get install postgresql mariadb-server galera-4 rsync`), \
                     or name running ones in BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB, or leave their tests out with \
@@ -87,18 +91,31 @@ fn unless_named<S>(variable: &str, start: fn() -> Result<S>) -> Result<Option<S>
     if env::var_os(variable).is_some() { Ok(None) } else { start().map(Some) }
 }
 
-/// Installs the ODBC drivers that are missing.
+/// Whether the driver manager is installed that `bobak-odbc` is linked with.
+pub fn has_driver_manager() -> bool {
+    let known = Command::new("pkg-config").args(["--exists", "odbc"]).status();
+    env::var_os("BOBAK_ODBC_LIB").is_some()
+        || cfg!(windows)
+        || Path::new("/usr/include/sql.h").exists()
+        || known.is_ok_and(|status| status.success())
+}
+
+/// Installs the ODBC driver manager and the drivers that are missing.
 fn install_drivers() -> Outcome {
     let installed = std::fs::read_to_string("/etc/odbcinst.ini").unwrap_or_default();
     let missing = DRIVERS.iter().filter(|(name, _)| !installed.contains(name));
-    let packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    let manager = (!has_driver_manager()).then_some(MANAGER);
+    let packages: Vec<&str> = manager.into_iter().chain(missing.map(|(_, name)| *name)).collect();
     if packages.is_empty() || packages::install(&packages) {
         return Ok(());
     }
-    let message = format!("ODBC drivers are not installed: {}", packages.join(", "));
+    let names = packages.join(" ");
     Err(Failure::new(
-        message,
-        "install them (Debian: `apt-get install odbc-postgresql odbc-mariadb libsqliteodbc`)",
+        format!("parts of ODBC are not installed: {names}"),
+        format!(
+            "install them (Debian: `apt-get install {names}`), or leave their tests out with \
+             `cargo xtask test --no-servers`"
+        ),
     ))
 }
 
