@@ -357,7 +357,10 @@ mod tests {
             let error = open(url).err().map(|error| (error.kind(), error.to_string()));
             let (kind, message) = error.expect(url);
             assert_eq!(kind, ErrorKind::Config, "{url}");
-            assert!(message.contains(expected) && message.contains(url), "{message}");
+            assert!(
+                message.contains(expected) && message.contains(&without_secrets(url)),
+                "{message}"
+            );
         }
     }
 
