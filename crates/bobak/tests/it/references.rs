@@ -125,3 +125,58 @@ fn deferred_references_are_checked_at_the_commit() {
 fn deferred_references_are_checked_at_the_commit_on_postgres() {
     crate::engines::on_postgres(deferred);
 }
+
+/// Records that refer to each other, checked after each statement.
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Branch {
+    id: i64,
+    #[record(references = Clerk)]
+    head_id: Option<i64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(foreign_key(branch, number, references = "desk(branch, number)"))]
+struct Clerk {
+    id: i64,
+    branch: i64,
+    number: Option<i64>,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Desk {
+    #[record(key, references = Branch)]
+    branch: i64,
+    #[record(key)]
+    number: i64,
+}
+
+fn circular(url: &str) {
+    let builder = Db::builder().record::<Branch>().record::<Clerk>().record::<Desk>();
+    let db = builder.open(url).unwrap();
+    assert_eq!(db.create_missing_tables().unwrap().len(), 3);
+    assert_eq!(db.create_missing_tables().unwrap(), [""; 0]);
+    assert!(db.schema_diff().unwrap().is_empty());
+    let branches = db.table::<Branch>().unwrap();
+    branches.insert(&Branch { id: 1, head_id: None }).unwrap();
+    db.table().unwrap().insert(&Desk { branch: 1, number: 7 }).unwrap();
+    db.table().unwrap().insert(&Clerk { id: 1, branch: 1, number: Some(7) }).unwrap();
+    branches.update(&Branch { id: 1, head_id: Some(1) }).unwrap();
+    for error in [
+        branches.update(&Branch { id: 1, head_id: Some(2) }).unwrap_err(),
+        db.table().unwrap().insert(&Clerk { id: 2, branch: 1, number: Some(8) }).unwrap_err(),
+        db.table::<Clerk>().unwrap().delete(1).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+    }
+}
+
+#[test]
+fn tables_may_refer_to_each_other() {
+    on_each(|place| circular(&place.url));
+}
+
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+#[test]
+fn tables_may_refer_to_each_other_on_servers() {
+    crate::engines::on_servers(circular);
+}

@@ -232,6 +232,7 @@ fn relations(db: &Db) -> Result<()> {
     Ok(())
 }
 
+#[cfg(all(feature = "mysql", feature = "postgres"))]
 fn all(db: &dyn Fn() -> Db) {
     deleted_rows_stay(&db()).unwrap();
     many_rows(&db()).unwrap();
@@ -239,6 +240,7 @@ fn all(db: &dyn Fn() -> Db) {
 }
 
 /// A database without the rows of the test before.
+#[cfg(all(feature = "mysql", feature = "postgres"))]
 fn emptied(url: &str) -> Db {
     let plain = Db::open(url).unwrap();
     for table in ["soft_note", "soft_order", "soft_customer"] {

@@ -7,7 +7,10 @@ use crate::product::ProductKind;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, OnDelete, Reference, Result, SchemaChange, TableSchema, Type,
 };
-use bobak_sql::server::{SqlServer, mysql_alter, mysql_catalog, postgres_alter, postgres_catalog};
+use bobak_sql::server::{
+    SqlServer, mysql_alter, mysql_catalog, postgres_alter, postgres_catalog,
+    with_forward_references_last,
+};
 use bobak_sql::{Dialect, parse_declared};
 
 /// The tables that a schema can describe.
@@ -63,7 +66,7 @@ fn alter_postgres(connection: &mut Connection, changes: &[SchemaChange]) -> Resu
         let table = postgres_alter::table_of(change)?;
         postgres_alter::check(table)?;
     }
-    for change in changes {
+    for change in &with_forward_references_last(changes)? {
         let table = change.table();
         for text in postgres_alter::statements(connection, change)? {
             SqlServer::run(connection, table, &text)?;

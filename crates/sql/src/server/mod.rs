@@ -3,12 +3,15 @@
 //!
 //! Nothing here sends anything: [`SqlServer`] is the caller's connection.
 
+mod forward_references;
 pub mod mysql_alter;
 pub mod mysql_catalog;
 pub mod mysql_errors;
 pub mod postgres_alter;
 pub mod postgres_catalog;
 pub mod postgres_errors;
+
+pub use forward_references::{has_forward_references, with_forward_references_last};
 
 use crate::Dialect;
 use bobak_core::{Result, Row, TableSchema, Value};

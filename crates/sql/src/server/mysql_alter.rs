@@ -4,7 +4,7 @@
 //! the tables that are there before the first is made; and where one fails all the same, those that
 //! were made are taken back.
 
-use super::{SqlServer, mysql_catalog};
+use super::{SqlServer, has_forward_references, mysql_catalog};
 use crate::{
     Dialect, FOLDED, TrackReason, add_column, add_foreign_key, add_index, add_reference,
     create_table_after, find_violations, folded, quote,
@@ -28,6 +28,23 @@ pub fn run(server: &mut dyn SqlServer, changes: &[SchemaChange]) -> Result<()> {
     // Written before the first one runs: each step commits by itself.
     let steps = changes.iter().map(|change| Step::of(server.dialect(), change, &tables));
     let steps = steps.collect::<Result<Vec<_>>>()?;
+    match changes {
+        [first, ..] if has_forward_references(changes) => {
+            // The foreign keys are checked again when the tables that they name are created.
+            server.run(first.table(), "SET SESSION foreign_key_checks = 0")?;
+            let done = run_steps(server, changes, steps);
+            let checked = server.run(first.table(), "SET SESSION foreign_key_checks = 1");
+            done.and(checked)
+        }
+        _ => run_steps(server, changes, steps),
+    }
+}
+
+fn run_steps(
+    server: &mut dyn SqlServer,
+    changes: &[SchemaChange],
+    steps: Vec<Option<Step<'_>>>,
+) -> Result<()> {
     let mut made = Vec::new();
     for (change, step) in changes.iter().zip(steps) {
         let Some(step) = step else { continue };

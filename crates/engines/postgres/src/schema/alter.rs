@@ -6,6 +6,7 @@ use crate::schema::online;
 use crate::session::state::SessionState;
 use bobak_core::{ErrorKind, Result, SchemaChange};
 use bobak_sql::server::postgres_alter::{check, log_statements, statements, table_of};
+use bobak_sql::server::with_forward_references_last;
 
 /// Makes the changes, all or none.
 ///
@@ -23,7 +24,7 @@ pub(crate) fn run(
     let own = !state.open;
     let begin = if own { "BEGIN" } else { "SAVEPOINT bobak_alter" };
     connection.simple(begin, |_| {})?;
-    let done = changes.iter().try_for_each(|change| {
+    let done = with_forward_references_last(changes)?.iter().try_for_each(|change| {
         let table = table_of(change)?;
         let statements = statements(&mut state.server(connection), change)?;
         run_all(connection, statements).map_err(|error| locate(error, table))?;

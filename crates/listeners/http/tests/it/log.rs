@@ -37,6 +37,7 @@ impl LogLines {
     }
 
     /// Whether a line has this start.
+    #[cfg(feature = "tls")]
     pub fn any(&self, start: &str) -> bool {
         self.0.lock().unwrap().iter().any(|line| line.starts_with(start))
     }
