@@ -380,6 +380,7 @@ fn foreign_keys_follow_the_types_of_copied_keys() {
              team integer NOT NULL REFERENCES team (id), leader smallint REFERENCES member (id), UNIQUE (team, id))",
             "CREATE TABLE game (id integer PRIMARY KEY, team integer, player smallint, \
              FOREIGN KEY (team, player) REFERENCES member (team, id))",
+            "ALTER TABLE team ADD captain smallint REFERENCES member (id)",
         ];
         copies(url, &[&tables[..], &rows].concat());
     });
@@ -390,6 +391,7 @@ fn foreign_keys_follow_the_types_of_copied_keys() {
              UNIQUE (team, id), FOREIGN KEY (team) REFERENCES team (id), FOREIGN KEY (leader) REFERENCES member (id))",
             "CREATE TABLE game (id INT PRIMARY KEY, team INT, player MEDIUMINT, \
              FOREIGN KEY (team, player) REFERENCES member (team, id))",
+            "ALTER TABLE team ADD captain MEDIUMINT, ADD FOREIGN KEY (captain) REFERENCES member (id)",
         ];
         copies(url, &[&tables[..], &rows].concat());
     });

@@ -62,6 +62,7 @@ pub(super) fn plan(
         from.session()?.schema_details()?;
     losses.retain(|loss| is_wanted(&loss.table) && !exists(&loss.table));
     let mut taken: Vec<String> = there.iter().flat_map(index_names).collect();
+    taken.extend(wanted.iter().map(|table| table.name().to_owned()));
     let mut tables = Vec::with_capacity(wanted.len());
     let left: Vec<String> = wanted.iter().map(|table| table.name().to_owned()).collect();
     for (at, table) in wanted.into_iter().enumerate() {
@@ -78,9 +79,6 @@ pub(super) fn plan(
             let base = typed.unwrap_or_else(|| TableSchema::clone(&source));
             let kept = without_broken_keys(base, &broken_keys, &mut losses)?;
             let adapted = adapt(&kept, to.capabilities(), &mut losses)?;
-            let parents = tables.iter().filter_map(|table: &PlannedTable| table.created.as_deref());
-            let parents: Vec<&TableSchema> = parents.chain(&there).collect();
-            let adapted = with_referenced_types(adapted, &parents)?;
             if adapted.never_reuses_keys() {
                 last_key = key_counter::last_key(from, &source, &mut losses)?;
             }
@@ -88,6 +86,7 @@ pub(super) fn plan(
         };
         tables.push(PlannedTable { source, created, casts, circular, invalid_dates, last_key });
     }
+    pass_on_types(&mut tables, &there)?;
     losses.dedup();
     Ok((tables, losses))
 }
@@ -260,30 +259,55 @@ pub(super) fn may_be_null(table: &TableSchema, column: &str) -> bool {
     column.is_some_and(|column| column.nullable)
 }
 
-/// The table with integers in foreign keys that have the types of those that they reference, as MariaDB wants it: keys
-/// that the engine makes are wider here than in the databases of other programs.
-fn with_referenced_types(table: TableSchema, parents: &[&TableSchema]) -> Result<TableSchema> {
-    let mut types = Vec::new();
-    for key in table.all_foreign_keys() {
-        let is_parent = |other: &TableSchema| other.name().eq_ignore_ascii_case(&key.table);
-        let Some(parent) =
-            std::iter::once(&table).chain(parents.iter().copied()).find(|t| is_parent(t))
-        else {
-            continue;
-        };
-        for (&place, referenced) in key.columns.iter().zip(&key.referenced) {
-            types.push((place, parent.column_at(parent.column(referenced)?)?.ty));
+/// Gives all foreign keys the [types that they reference](with_referenced_types): from key to foreign key, along at most
+/// as many tables as there are.
+fn pass_on_types(tables: &mut [PlannedTable], there: &[TableSchema]) -> Result<()> {
+    for _ in 0..tables.len() {
+        let mut is_changed = false;
+        for at in 0..tables.len() {
+            let all = tables.iter().filter_map(|table| table.created.as_deref());
+            let all: Vec<&TableSchema> = all.chain(there).collect();
+            let created = tables.get(at).and_then(|table| table.created.as_deref());
+            let changed = created.map(|table| with_referenced_types(table, &all)).transpose()?;
+            if let (Some(Some(changed)), Some(table)) = (changed, tables.get_mut(at)) {
+                table.created = Some(Arc::new(changed));
+                is_changed = true;
+            }
+        }
+        if !is_changed {
+            break;
         }
     }
+    Ok(())
+}
+
+/// The table with integers in foreign keys that have the types of those that they reference, as MariaDB wants it: keys
+/// that the engine makes are wider here than in the databases of other programs. `None` if they have.
+fn with_referenced_types(table: &TableSchema, all: &[&TableSchema]) -> Result<Option<TableSchema>> {
+    let mut types = Vec::new();
+    for key in table.all_foreign_keys() {
+        let is_parent = |other: &&&TableSchema| other.name().eq_ignore_ascii_case(&key.table);
+        let Some(parent) = all.iter().find(is_parent) else { continue };
+        for (&place, referenced) in key.columns.iter().zip(&key.referenced) {
+            let wanted = parent.column_at(parent.column(referenced)?)?.ty;
+            let ty = table.column_at(place)?.ty;
+            if wanted != ty && wanted.is_integer() && ty.is_integer() {
+                types.push((place, wanted));
+            }
+        }
+    }
+    if types.is_empty() {
+        return Ok(None);
+    }
     let mut columns = 0..;
-    table.map_columns(|mut column| {
+    let changed = table.clone().map_columns(|mut column| {
         let place = columns.next();
-        let referenced = types.iter().find(|(at, _)| Some(*at) == place).map(|(_, ty)| *ty);
-        if let Some(ty) = referenced.filter(|ty| ty.is_integer() && column.ty.is_integer()) {
-            column.ty = ty;
+        if let Some((_, ty)) = types.iter().find(|(at, _)| Some(*at) == place) {
+            column.ty = *ty;
         }
         column
-    })
+    });
+    changed.map(Some)
 }
 
 /// The foreign keys that reference one of these tables.
@@ -351,8 +375,8 @@ fn adapt(
     builder.build()
 }
 
-/// The table with index names that no other table has: in some databases they are names of one table, in
-/// others of all tables.
+/// The table with index names that no table and no other index has: in some databases they are names of one table, in
+/// others of all tables and indexes.
 fn with_free_index_names(table: &TableSchema, taken: &mut Vec<String>) -> TableSchema {
     let free = |name: &str, taken: &[String]| {
         let mut name = name.to_owned();
