@@ -38,13 +38,13 @@ pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// All pages of the book but the table of contents. A page that includes another file has that file's text.
+/// All pages of the book but the table of contents. A page that begins with another file has that file's text.
 pub fn pages() -> Vec<Page> {
     let of = |path: PathBuf| {
         let link = path.strip_prefix(source()).expect("is inside").display().to_string();
         let text = std::fs::read_to_string(&path).expect("reads a page");
-        match text.strip_prefix("{{#include ").and_then(|rest| rest.trim_end().strip_suffix("}}")) {
-            Some(included) => {
+        match text.strip_prefix("{{#include ").and_then(|rest| rest.split_once("}}")) {
+            Some((included, _)) => {
                 let name = format!("../../{}", included.trim_start_matches("../"));
                 let included = path.parent().expect("has a folder").join(included);
                 let text = std::fs::read_to_string(&included).expect("reads an included page");
