@@ -158,9 +158,9 @@ impl<'a> CopyPlan<'a> {
     ///
     /// # Errors
     /// `Unsupported` if something would be lost and [`CopyOptions::allow_loss`] is not set, and for a constraint or a
-    /// value that the target's engine cannot keep; `Mismatch` for dates that do not exist in a column that may not be NULL; `Schema` if columns differ in the target; `Conflict` if the target has
-    /// rows that it should not have, and if row counts or checksums differ at the end; those of both engines. What was
-    /// committed before stays.
+    /// value that the target's engine cannot keep; `Mismatch` for dates that do not exist in a column that may not be
+    /// NULL; `Schema` if columns differ in the target; `Conflict` if the target has rows that it should not have, and if
+    /// row counts or checksums differ at the end; those of both engines. What was committed before stays.
     pub fn run(&self, progress: &mut dyn FnMut(CopyProgress<'_>)) -> Result<Vec<CopyReport>> {
         if !self.losses.is_empty() && !self.options.allow_loss {
             return Err(would_lose(&self.losses));

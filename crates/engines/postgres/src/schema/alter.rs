@@ -21,10 +21,11 @@ pub(crate) fn run(
     if online::run(state, connection, changes)? {
         return Ok(());
     }
+    let changes = with_forward_references_last(changes)?;
     let own = !state.open;
     let begin = if own { "BEGIN" } else { "SAVEPOINT bobak_alter" };
     connection.simple(begin, |_| {})?;
-    let done = with_forward_references_last(changes)?.iter().try_for_each(|change| {
+    let done = changes.iter().try_for_each(|change| {
         let table = table_of(change)?;
         let statements = statements(&mut state.server(connection), change)?;
         run_all(connection, statements).map_err(|error| locate(error, table))?;
