@@ -19,6 +19,7 @@ mod consumers; // of changes, by name, and killed
 mod copy;
 mod copy_foreign;
 mod copy_samples;
+mod created_tables; // after the backup, while an archive runs
 mod dynamic;
 #[cfg(feature = "encryption")]
 mod encryption; // a separate run: SQLCipher replaces SQLite

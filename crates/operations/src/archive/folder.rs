@@ -2,6 +2,7 @@
 
 use super::frame::{Frame, LoggedChange};
 use super::segment::{SegmentReader, check_name, in_file, place_in_name};
+use bobak_changes::TableLayout;
 use bobak_core::durable::sync_folder;
 use bobak_core::{Error, ErrorKind, Field, Result, Timestamp, ValueRef};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -116,6 +117,27 @@ impl ArchiveFolder {
         }
         files.sort();
         Ok(files.into_iter().map(|(_, path)| path).collect())
+    }
+
+    /// The layouts that the files before the last one named last: a process that was killed may have begun a file without
+    /// them.
+    pub fn layouts_before_last(&self) -> Result<Option<Vec<TableLayout>>> {
+        let mut files = self.files()?;
+        files.pop();
+        for path in files.iter().rev() {
+            let mut found = None;
+            if let Some(mut reader) = SegmentReader::open(path)? {
+                while let Some(frame) = reader.next()? {
+                    if let Frame::Layouts(named) = frame {
+                        found = Some(named.layouts);
+                    }
+                }
+            }
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
     /// Calls `each` with the files, each of which begins where the one before ends, until it returns `false`.

@@ -13,7 +13,11 @@
 //!   the table the value before and the value after;
 //! * *layouts*: 3, the moment up to which the layouts named before were in force, in microseconds since 1970, and for each
 //!   layout of a tracked table its name, the number of the last change before it, and its columns;
-//! * a *stop*: 4, that moment, the name of a table, and why changes after this could not be archived.
+//! * a *stop*: 4, that moment, the name of a table, and why changes after this could not be archived;
+//! * a part of a *creation*, of a table that was tracked while the archive ran: 5, the number of the last change when its
+//!   rows were read, its name, and the part. 0 is what creates it: SQL statements, or one JSON object. 1 is rows, each
+//!   with the values of its columns. 2 is the end: the largest key that a table which never reuses keys has made, or NULL,
+//!   and the SQL of its triggers.
 //!
 //! A page of an earlier version ends its first row with the number of changes: it has no transaction boundaries.
 
@@ -36,6 +40,10 @@ const TABLE: i64 = 1;
 const PAGE: i64 = 2;
 const LAYOUTS: i64 = 3;
 const STOP: i64 = 4;
+const CREATION: i64 = 5;
+const BEGIN: i64 = 0;
+const ROWS: i64 = 1;
+const END: i64 = 2;
 /// How many values a page's first row has before its boundaries.
 const HEAD_VALUES: usize = 3;
 
@@ -45,6 +53,26 @@ pub(crate) enum Frame<'a> {
     Page(ArchivePage<'a>),
     Layouts(ArchivedLayouts),
     Stop(ArchiveStop),
+    Creation(ArchivedCreation<'a>),
+}
+
+/// A part of a table that was tracked while the archive ran, so that a restore of an earlier backup can create it. It was
+/// tracked after the change before this frame.
+pub(crate) struct ArchivedCreation<'a> {
+    pub table: String,
+    /// Its rows are those after this change.
+    pub rows_at: u64,
+    pub part: CreationPart<'a>,
+}
+
+pub(crate) enum CreationPart<'a> {
+    /// What creates it: SQL statements, or one JSON object. An interrupted archiver may have begun before.
+    Begin(Vec<String>),
+    Rows(Vec<EncodedRow<'a>>),
+    End {
+        last_key: Option<i64>,
+        triggers: Vec<String>,
+    },
 }
 
 /// The layouts of all tracked tables from here on.
@@ -173,6 +201,29 @@ pub(crate) fn put_stop(out: &mut Vec<u8>, stop: &ArchiveStop) -> Result<()> {
     })
 }
 
+/// Appends a part of a table's creation; `rows` are encoded.
+pub(crate) fn put_creation(
+    out: &mut Vec<u8>,
+    table: &str,
+    rows_at: u64,
+    part: &CreationPart<'_>,
+    rows: &[u8],
+) -> Result<()> {
+    let (kind, last_key, texts) = match part {
+        CreationPart::Begin(texts) => (BEGIN, None, &texts[..]),
+        CreationPart::Rows(_) => (ROWS, None, &[][..]),
+        CreationPart::End { last_key, triggers } => (END, *last_key, &triggers[..]),
+    };
+    put(out, |content| {
+        let (kind, key) = (Value::Int(kind), last_key.map_or(Value::Null, Value::Int));
+        let mut row = vec![Value::Int(CREATION), number(rows_at), Value::from(table), kind, key];
+        row.extend(texts.iter().map(|text| Value::from(&**text)));
+        encode_slice(content, &row)?;
+        content.extend_from_slice(rows);
+        Ok(())
+    })
+}
+
 fn put(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
     let mut content = Vec::new();
     write(&mut content)?;
@@ -198,7 +249,7 @@ pub(crate) fn is_frame(bytes: &[u8], position: u64) -> bool {
     let Some(content) = rest.get(..length) else { return false };
     // Called for every byte of a damaged file: bytes that are no frame must be rejected without a checksum.
     let first = || EncodedRow::check(split_first(content)?.0.as_bytes());
-    let begins = |row: EncodedRow<'_>| matches!(integer(&row, 0), Ok(TABLE..=STOP));
+    let begins = |row: EncodedRow<'_>| matches!(integer(&row, 0), Ok(TABLE..=CREATION));
     if !first().is_ok_and(begins) || crc32fast::hash(content) != sum {
         return false;
     }
@@ -216,7 +267,7 @@ pub(crate) fn is_frame(bytes: &[u8], position: u64) -> bool {
 pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
     let (row, used) = split_first(content)?;
     let row = EncodedRow::check(row.as_bytes())?;
-    let mut rest = content.get(used..).unwrap_or_default();
+    let rest = content.get(used..).unwrap_or_default();
     match integer(&row, 0)? {
         TABLE => {
             let columns =
@@ -228,12 +279,7 @@ pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
             }))
         }
         PAGE => {
-            let mut changes = Vec::new();
-            while !rest.is_empty() {
-                let (row, used) = split_first(rest)?;
-                changes.push(EncodedRow::check(row.as_bytes())?);
-                rest = rest.get(used..).unwrap_or_default();
-            }
+            let changes = rows(rest)?;
             if usize::try_from(integer(&row, 2)?).ok() != Some(changes.len()) {
                 return Err(damaged("a page does not have the number of changes that it states"));
             }
@@ -255,8 +301,32 @@ pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
             let (table, reason) = (text(&row, 2)?, text(&row, 3)?);
             Ok(Frame::Stop(ArchiveStop { checked: integer(&row, 1)?, table, reason }))
         }
-        other => Err(damaged(&format!("a frame is of kind {other}; known are 1 to 4"))),
+        CREATION => creation(&row, rest).map(Frame::Creation),
+        other => Err(damaged(&format!("a frame is of kind {other}; known are 1 to 5"))),
     }
+}
+
+/// The rows behind a frame's first one.
+fn rows(mut rest: &[u8]) -> Result<Vec<EncodedRow<'_>>> {
+    let mut rows = Vec::new();
+    while !rest.is_empty() {
+        let (row, used) = split_first(rest)?;
+        rows.push(EncodedRow::check(row.as_bytes())?);
+        rest = rest.get(used..).unwrap_or_default();
+    }
+    Ok(rows)
+}
+
+fn creation<'a>(row: &EncodedRow<'_>, rest: &'a [u8]) -> Result<ArchivedCreation<'a>> {
+    let texts = || (5..row.len()).map(|position| text(row, position)).collect::<Result<_>>();
+    let part = match integer(row, 3)? {
+        BEGIN => CreationPart::Begin(texts()?),
+        ROWS => CreationPart::Rows(rows(rest)?),
+        END => CreationPart::End { last_key: integer(row, 4).ok(), triggers: texts()? },
+        _ => return Err(damaged("a part of a table is of an unknown kind")),
+    };
+    let (table, rows_at) = (text(row, 2)?, integer(row, 1)?.unsigned_abs());
+    Ok(ArchivedCreation { table, rows_at, part })
 }
 
 /// The boundaries in a page's first row.

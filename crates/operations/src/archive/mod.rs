@@ -3,6 +3,7 @@
 //! `frame` is the format of a file, `segment` one file, and `folder` all of them. `docs/point-in-time-restore.md` is the
 //! contract and describes the files byte by byte.
 
+mod creation;
 mod folder;
 pub(crate) mod frame;
 mod segment;
@@ -10,7 +11,7 @@ mod segment;
 pub(crate) use folder::ArchiveFolder;
 pub use folder::ArchiveSpan;
 
-use bobak_changes::{Changes, CheckedPage, TransactionBoundary};
+use bobak_changes::{ChangePage, Changes, CheckedPage, TransactionBoundary};
 use bobak_core::{Engine, Error, ErrorKind, Result};
 use frame::ArchiveStop;
 use segment::SegmentWriter;
@@ -29,8 +30,8 @@ const MAX_BOUNDARIES: usize = 1_000;
 /// A folder to which the changes of a database's tracked tables are written as they commit. Together with any backup
 /// taken since the folder was created, it restores the database to any moment after that backup: see
 /// [`replay`](crate::restore::replay()).
-#[derive(Debug)]
 pub struct Archive {
+    engine: Arc<dyn Engine>,
     changes: Changes,
     folder: ArchiveFolder,
     writer: SegmentWriter,
@@ -39,6 +40,15 @@ pub struct Archive {
     boundaries: VecDeque<TransactionBoundary>,
     /// The tables had the layouts that the folder names at this moment, in microseconds.
     checked: i64,
+}
+
+impl std::fmt::Debug for Archive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Archive")
+            .field("changes", &self.changes)
+            .field("position", &self.writer.position())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The result of a step.
@@ -121,9 +131,13 @@ impl Archive {
         }
         // Only once the folder is known to be this database's.
         writer.cut()?;
+        if writer.layouts().is_none() {
+            let layouts = folder.layouts_before_last()?;
+            layouts.map_or(Ok(()), |layouts| writer.write_layouts(0, layouts))?;
+        }
         let (changes, segment_bytes) = (changes.since(position), SEGMENT_BYTES);
         let boundaries = VecDeque::new();
-        Ok(Self { changes, folder, writer, segment_bytes, boundaries, checked: 0 })
+        Ok(Self { engine, changes, folder, writer, segment_bytes, boundaries, checked: 0 })
     }
 
     /// The size from which on a new file is started, in bytes. Default: 64 MiB.
@@ -141,12 +155,14 @@ impl Archive {
     /// change log before they were written, or the folder or its last file was removed or moved; those of the engine.
     pub fn step(&mut self, wait: Duration) -> Result<ArchiveReport> {
         self.writer.must_be_there()?;
-        if self.writer.bytes() >= self.segment_bytes {
+        if self.writer.bytes() >= self.segment_bytes && !self.writer.is_unused() {
+            let layouts = self.writer.layouts().map(<[_]>::to_vec);
             self.writer = SegmentWriter::create(&self.folder, self.writer.position())?;
+            layouts.map_or(Ok(()), |layouts| self.writer.write_layouts(self.checked, layouts))?;
         }
         let from = self.writer.position();
         let mut changes = self.changes.clone().since(from);
-        let CheckedPage { page, layouts, checked } = match changes.wait_checked(wait) {
+        let checked = match changes.wait_checked(wait) {
             Err(error) if error.kind() == ErrorKind::Schema => {
                 self.writer.write_stop(stop_of(self.checked, &error))?;
                 return Err(error);
@@ -154,20 +170,53 @@ impl Archive {
             page => page?,
         };
         self.changes = changes;
-        self.writer.write_layouts(self.checked, layouts)?;
-        self.checked = checked.as_microsecond();
-        if let Some(boundary) = page.boundary.filter(|boundary| boundary.id > from) {
+        if let Some(boundary) = checked.page.boundary.filter(|boundary| boundary.id > from) {
             self.keep_boundary(boundary);
         }
-        if page.next > from {
+        let before = self.checked;
+        self.checked = checked.checked.as_microsecond();
+        let changes = checked.page.changes.len();
+        if !self.write(checked, before)? {
+            return self.step(wait);
+        }
+        Ok(ArchiveReport { changes, position: self.writer.position() })
+    }
+
+    /// Writes a page, the layouts, and the tables that are tracked since the step before; those layouts were in force at
+    /// `before`. `false` if the rest must be read again, because a new table was altered meanwhile.
+    fn write(&mut self, checked: CheckedPage, before: i64) -> Result<bool> {
+        let CheckedPage { mut page, mut layouts, .. } = checked;
+        let known = self.writer.layouts().map(<[_]>::to_vec);
+        let mut new = known.map_or_else(Vec::new, |known| creation::new_tables(&known, &layouts));
+        while !new.is_empty() {
+            let (since, name) = new.remove(0);
+            if since > page.next {
+                // A later page has its first change.
+                layouts.retain(|layout| layout.table != name);
+                continue;
+            }
+            self.write_page(&creation::split(&mut page, since))?;
+            if !creation::write(&*self.engine, &mut self.writer, &name)? {
+                return Ok(false);
+            }
+            let mut layouts = layouts.clone();
+            layouts.retain(|layout| !new.iter().any(|(_, name)| *name == layout.table));
+            self.writer.write_layouts(before, layouts)?;
+        }
+        self.writer.write_layouts(before, layouts)?;
+        self.write_page(&page).map(|()| true)
+    }
+
+    /// Writes a page, unless the folder has it.
+    fn write_page(&mut self, page: &ChangePage) -> Result<()> {
+        if page.next > self.writer.position() {
             let reached = self.boundaries.partition_point(|boundary| boundary.id <= page.next);
             let boundaries: Vec<_> = self.boundaries.range(..reached).copied().collect();
-            self.writer.write(&page, &boundaries)?;
+            self.writer.write(page, &boundaries)?;
             self.boundaries.drain(..reached);
-            // If the file was moved meanwhile, the changes went with it.
-            self.writer.must_be_there()?;
         }
-        Ok(ArchiveReport { changes: page.changes.len(), position: self.writer.position() })
+        // If the file was moved meanwhile, the changes went with it.
+        self.writer.must_be_there()
     }
 
     /// Keeps a boundary until the written changes reach it, so that boundaries are known even if the archive is behind.

@@ -2,8 +2,8 @@
 
 use super::folder::ArchiveFolder;
 use super::frame::{
-    self, ArchiveStop, ArchivedLayouts, ArchivedTable, FRAME, Frame, HEAD, LoggedChange, damaged,
-    is_frame, read_frame, read_head,
+    self, ArchiveStop, ArchivedLayouts, ArchivedTable, CreationPart, FRAME, Frame, HEAD,
+    LoggedChange, damaged, is_frame, read_frame, read_head,
 };
 use bobak_changes::{ChangePage, TableLayout, TransactionBoundary};
 use bobak_core::durable::{is_at, sync_content, sync_file};
@@ -176,6 +176,7 @@ impl SegmentWriter {
                 }
                 Frame::Layouts(ArchivedLayouts { layouts, .. }) => named = Some(layouts),
                 Frame::Stop(found) => stop = Some(found),
+                Frame::Creation(_) => {}
             }
         }
         let mut file = OpenOptions::new().write(true).open(path).map_err(doing)?;
@@ -245,6 +246,24 @@ impl SegmentWriter {
         Ok(())
     }
 
+    /// The layouts of all tracked tables, as the file has them; `None` if it has none.
+    pub fn layouts(&self) -> Option<&[TableLayout]> {
+        self.layouts.as_deref()
+    }
+
+    /// Writes a part of the creation of a table that was tracked after the last change that was written.
+    pub fn write_creation(
+        &mut self,
+        table: &str,
+        rows_at: u64,
+        part: &CreationPart<'_>,
+        rows: &[u8],
+    ) -> Result<()> {
+        self.out.clear();
+        frame::put_creation(&mut self.out, table, rows_at, part, rows)?;
+        self.append_frame()
+    }
+
     /// Ends the archive here, unless it has ended.
     pub fn write_stop(&mut self, stop: ArchiveStop) -> Result<()> {
         if self.stop.is_none() {
@@ -255,6 +274,11 @@ impl SegmentWriter {
             self.stop = Some(stop);
         }
         Ok(())
+    }
+
+    /// Whether it has no change yet: another file would have the same name.
+    pub fn is_unused(&self) -> bool {
+        place_in_name(&self.path) == Some(self.position)
     }
 
     /// How large the file is.

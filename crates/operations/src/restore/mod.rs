@@ -1,8 +1,9 @@
 //! Restoring a backup, and replaying an archive's changes on top of it.
 //!
-//! `plan` finds where a replay ends, `replay` applies the changes, and `reserve_keys` reserves the generated keys that
-//! they had.
+//! `plan` finds where a replay ends, `replay` applies the changes, `creation` creates the tables that the backup does not
+//! have, and `reserve_keys` reserves the generated keys that the changes had.
 
+mod creation;
 mod options;
 mod plan;
 mod replay;

@@ -5,10 +5,12 @@
 
 use super::options::{RecoveryTarget, ReplayOptions};
 use crate::archive::ArchiveFolder;
-use crate::archive::frame::{ArchivePage, ArchivedLayouts, Frame, LoggedChange};
+use crate::archive::frame::{
+    ArchivePage, ArchivedCreation, ArchivedLayouts, CreationPart, Frame, LoggedChange,
+};
 use bobak_changes::TableLayout;
 use bobak_core::{Error, ErrorKind, Result, Timestamp};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// Where the restored database ends.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub(super) struct Begin {
 }
 
 /// The changes to replay.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ReplayPlan {
     /// The changes up to this one.
     pub to: u64,
@@ -33,6 +35,15 @@ pub(super) struct ReplayPlan {
     pub is_end: bool,
     /// Whether the archive names the layouts of its tables, so that none was altered among the changes.
     pub has_layouts: bool,
+    /// The tables that the database does not track and the archive creates.
+    pub creations: HashMap<String, TableCreation>,
+}
+
+/// A table that was tracked after a change, with its rows after another one: a replay does not end between them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableCreation {
+    pub since: u64,
+    pub rows_at: u64,
 }
 
 /// A change of the tracked tables that can't be replayed.
@@ -77,6 +88,7 @@ impl ReplayPlan {
                         let stop = Alteration { after, checked, table, reason, is_boundary };
                         scan.alterations.push_back(stop);
                     }
+                    Frame::Creation(creation) => scan.creation(read, &creation),
                     Frame::Stop(_) | Frame::Table(_) => {}
                 }
                 read = reader.position;
@@ -89,6 +101,13 @@ impl ReplayPlan {
         }
         scan.alter_before(u64::MAX);
         scan.plan(options.partial)
+    }
+}
+
+impl TableCreation {
+    /// Whether the table is tracked after this change, and its rows are not known yet.
+    const fn splits(&self, id: u64) -> bool {
+        self.since < id && id < self.rows_at
     }
 }
 
@@ -113,6 +132,7 @@ struct ArchiveScan {
     /// The layouts that the archive named last, after which change, until they were compared with the database's.
     layouts: Option<(u64, ArchivedLayouts)>,
     has_layouts: bool,
+    creations: HashMap<String, TableCreation>,
     /// Those ahead, in order, and the first one before the target.
     alterations: VecDeque<Alteration>,
     altered: Option<Alteration>,
@@ -134,8 +154,19 @@ impl ArchiveScan {
             next: None,
             layouts: None,
             has_layouts: false,
+            creations: HashMap::new(),
             alterations: VecDeque::new(),
             altered: None,
+        }
+    }
+
+    /// Notes a table that the archive describes completely, unless the database has it.
+    fn creation(&mut self, since: u64, creation: &ArchivedCreation<'_>) {
+        let ArchivedCreation { table, rows_at, part } = creation;
+        let is_known = self.begin.layouts.iter().any(|layout| layout.table == *table);
+        if matches!(part, CreationPart::End { .. }) && since >= self.begin.position && !is_known {
+            let creation = TableCreation { since, rows_at: *rows_at };
+            self.creations.entry(table.clone()).or_insert(creation);
         }
     }
 
@@ -153,7 +184,12 @@ impl ArchiveScan {
             let (after, is_boundary) = (since.unwrap_or(read).max(position), since.is_some());
             found.push(Alteration { after, checked, table, reason, is_boundary });
         };
-        for layout in self.begin.layouts.iter().filter(|layout| !known.contains(layout)) {
+        let creations = &self.creations;
+        let is_created = |layout: &TableLayout| {
+            creations.get(&layout.table).is_some_and(|created| layout.since <= created.rows_at)
+        };
+        let is_new = |layout: &&TableLayout| !known.contains(layout) && !is_created(layout);
+        for layout in self.begin.layouts.iter().filter(is_new) {
             let was = known.iter().any(|other| other.table == layout.table);
             let reason = if was { "its columns changed" } else { "it was not tracked before" };
             alteration(Some(layout.since), &layout.table, reason);
@@ -243,7 +279,7 @@ impl ArchiveScan {
 
     fn boundary(&mut self, id: u64, read: Option<Timestamp>) {
         self.alter_before(id);
-        if self.altered.is_some() {
+        if self.altered.is_some() || self.creations.values().any(|created| created.splits(id)) {
             return;
         }
         if self.is_beyond {
@@ -270,11 +306,24 @@ impl ArchiveScan {
         let is_end = !self.is_beyond;
         if partial && self.behind > 0 {
             let to = if is_end { self.end } else { self.last };
-            let (whole, read, left_out) = (false, None, 0);
-            return Ok(ReplayPlan { to, whole, read, left_out, is_end, has_layouts });
+            self.must_not_split(to)?;
+            let (whole, read, left_out, creations) = (false, None, 0, self.creations);
+            return Ok(ReplayPlan { to, whole, read, left_out, is_end, has_layouts, creations });
         }
         let (to, whole, read) = (self.cut, self.is_boundary, self.read);
-        Ok(ReplayPlan { to, whole, read, left_out: self.behind, is_end, has_layouts })
+        let (left_out, creations) = (self.behind, self.creations);
+        Ok(ReplayPlan { to, whole, read, left_out, is_end, has_layouts, creations })
+    }
+
+    /// Rejects the end of a partial replay between the start of tracking a table and its rows.
+    fn must_not_split(&self, to: u64) -> Result<()> {
+        let split = self.creations.iter().find(|(_, creation)| creation.splits(to));
+        let Some((table, TableCreation { since, rows_at })) = split else { return Ok(()) };
+        let message = format!(
+            "the table was tracked after change {since}, and its rows are known from {rows_at} on: {to} is \
+             between them"
+        );
+        Err(Error::new(ErrorKind::OutOfRange, message).in_table(table.clone()))
     }
 
     fn must_be_boundary(&self, id: u64, partial: bool) -> Result<()> {

@@ -4,11 +4,14 @@
 //! page. The changes that triggers capture meanwhile are replaced by those of the archive, so that the history keeps its
 //! times and actors.
 
+use super::creation::create;
 use super::options::{RecoveryTarget, ReplayOptions};
 use super::plan::{Begin, ReplayPlan};
 use super::reserve_keys::reserve_keys;
 use crate::archive::ArchiveFolder;
-use crate::archive::frame::{ArchivePage, ArchivedTable, Frame, LoggedChange, damaged};
+use crate::archive::frame::{
+    ArchivePage, ArchivedCreation, ArchivedTable, Frame, LoggedChange, damaged,
+};
 use crate::replication::{MAX_CHANGES, TablePair, apply_changes};
 use bobak_changes::Change;
 use bobak_changes::{ChangeLog, compare_number, last_id, last_up_to, logs_in};
@@ -46,7 +49,8 @@ pub struct ReplayReport {
 
 /// Replays the changes of an [`Archive`](crate::archive::Archive)'s folder that a restored backup does not have yet, so
 /// that the database is as it was at a later moment. Tables that were not tracked stay as they are. The database's own
-/// triggers are disabled meanwhile: their writes to tracked tables are among the changes.
+/// triggers are disabled meanwhile: their writes to tracked tables are among the changes. A table that was tracked after the
+/// backup is created, or replaced, with the rows that the archive has of it.
 ///
 /// The folder is read completely before anything is changed. Changes are applied some thousand at a time, each time in
 /// a transaction: if the replay fails, the database is as it was at some earlier moment, and another call continues.
@@ -85,6 +89,7 @@ pub(super) fn replay_folder(
                         return Ok(false);
                     }
                 }
+                Frame::Creation(creation) => replay.create(creation)?,
                 Frame::Layouts(_) | Frame::Stop(_) => {}
             }
         }
@@ -102,6 +107,10 @@ struct Replay<'e> {
     position: u64,
     /// The value of the database's change counter.
     counted: u64,
+    /// The change up to which a created table has its rows already: no transaction ends before.
+    hold: u64,
+    /// What creates the triggers of created tables: they must not run during the replay.
+    triggers: Vec<String>,
     open: Option<Open<'e>>,
     done: ReplayReport,
 }
@@ -151,10 +160,11 @@ impl<'e> Replay<'e> {
         position: u64,
         plan: ReplayPlan,
     ) -> Result<Self> {
-        let pairs = logs.iter().map(|log| TablePair::same(&log.table)).collect::<Result<_>>()?;
-        let ReplayPlan { whole, read, left_out, is_end, .. } = plan;
+        let pairs = pairs(&logs)?;
+        let &ReplayPlan { whole, read, left_out, is_end, .. } = &plan;
         let done = ReplayReport { changes: 0, position, at: None, is_end, whole, read, left_out };
-        Ok(Self { engine, logs, pairs, plan, position, counted: position, open: None, done })
+        let (counted, hold, triggers, open) = (position, position, Vec::new(), None);
+        Ok(Self { engine, logs, pairs, plan, position, counted, hold, triggers, open, done })
     }
 
     /// Applies a page's changes, up to the end of the plan; `false` once that is reached.
@@ -188,10 +198,37 @@ impl<'e> Replay<'e> {
         let is_boundary = page.boundaries.as_ref().is_none_or(|boundaries| {
             boundaries.last().is_some_and(|boundary| boundary.id == page.next)
         });
+        let is_boundary = is_boundary && position >= self.hold;
         if let Some(open) = self.open.take_if(|open| is_boundary || open.changes >= MAX_CHANGES) {
-            open.commit()?;
+            open.commit(&mut self.triggers)?;
         }
-        Ok(page.next < self.plan.to)
+        // Behind a page that ends there, a table may be created.
+        Ok(page.next <= self.plan.to)
+    }
+
+    /// Creates a table that was tracked after the last change that was read, unless the target is before.
+    fn create(&mut self, part: ArchivedCreation<'_>) -> Result<()> {
+        let Some(&creation) = self.plan.creations.get(&part.table) else { return Ok(()) };
+        if part.rows_at != creation.rows_at || creation.rows_at > self.plan.to {
+            return Ok(());
+        }
+        let name = part.table.clone();
+        let open = self.take_open()?;
+        if self.counted < creation.since {
+            // The counter is what the table's layout begins with.
+            count(&*open.session, creation.since, None)?;
+            self.counted = creation.since;
+        }
+        if let Some(triggers) = create(&*open.session, part)? {
+            self.triggers.extend(triggers);
+            self.hold = self.hold.max(creation.rows_at);
+            self.logs = logs_in(&*open.session)?;
+            self.pairs = pairs(&self.logs)?;
+            // An archiver that was interrupted behind it describes it again.
+            self.plan.creations.remove(&name);
+        }
+        self.open = Some(open);
+        Ok(())
     }
 
     fn end(&mut self) -> Result<ReplayReport> {
@@ -201,7 +238,8 @@ impl<'e> Replay<'e> {
             count(&*open.session, self.position, None)?;
             self.open = Some(open);
         }
-        self.open.take().map_or(Ok(()), Open::commit)?;
+        let triggers = &mut self.triggers;
+        self.open.take().map_or(Ok(()), |open| open.commit(triggers))?;
         Ok(ReplayReport { position: self.position, ..self.done })
     }
 
@@ -248,9 +286,15 @@ impl<'e> Open<'e> {
         Ok(Self { session, changes: 0 })
     }
 
-    fn commit(self) -> Result<()> {
+    /// Creates the triggers of the tables that it created, and commits.
+    fn commit(self, triggers: &mut Vec<String>) -> Result<()> {
+        triggers.drain(..).try_for_each(|text| self.session.execute(&text, &[]).map(drop))?;
         self.session.control(TransactionControl::Commit)
     }
+}
+
+fn pairs(logs: &[ChangeLog]) -> Result<Vec<TablePair>> {
+    logs.iter().map(|log| TablePair::same(&log.table)).collect()
 }
 
 /// Replaces the changes that were captured since `position` by these.
