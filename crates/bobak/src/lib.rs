@@ -90,7 +90,7 @@ pub mod query {
     /// The parts of a [`JoinQuery`]: of expressions, and over several records.
     pub use bobak_core::join;
     pub use bobak_core::join::{
-        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, from, not, when, whole,
+        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, exists, from, not, when, whole,
     };
     pub use bobak_core::{
         AnyColumn, Assignment, Column, DatePart, DateUnit, EncryptedColumn, Expression, Filter,

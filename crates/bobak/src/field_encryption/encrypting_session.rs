@@ -159,8 +159,10 @@ impl SessionLayer for EncryptingSession<'_> {
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
-        for table in &join.tables {
-            if self.ciphers.of(&table.table)?.is_some() {
+        let mut tables = Vec::new();
+        join.for_each_table(&mut |table| tables.push(Arc::clone(table)));
+        for table in &tables {
+            if self.ciphers.of(table)?.is_some() {
                 return Ok(false);
             }
         }

@@ -10,11 +10,8 @@ use std::cmp::Ordering;
 
 /// A row of the result, before its expressions are calculated.
 pub(super) trait Evaluate {
-    /// The join.
-    fn join(&self) -> &Join;
-
-    /// The row of which columns are, if there is one.
-    fn tuple(&self) -> Option<&TupleRow<'_>>;
+    /// The row of which columns are. That of a group without rows has NULLs.
+    fn row(&self) -> TupleRow<'_>;
 
     /// The value of an aggregate.
     ///
@@ -30,23 +27,23 @@ pub(super) trait Evaluate {
     /// # Errors
     /// `OutOfRange` if a number is too large; `Mismatch` for what is no number.
     fn value(&self, expr: &JoinExpr) -> Result<Value<'_>> {
-        if !self.has_rows() && self.join().group.contains(expr) {
-            return self.tuple().map_or(Ok(Value::Null), |tuple| tuple.value(expr));
+        let row = self.row();
+        let join = row.tuples.join;
+        if !self.has_rows() && join.group.contains(expr) {
+            return row.value(expr).map(Value::into_owned);
         }
         match expr {
-            JoinExpr::Column(column) => {
-                Ok(self.tuple().map_or(Value::Null, |tuple| tuple.column(*column).into()))
-            }
+            JoinExpr::Column(column) => Ok(row.column(*column).into()),
             JoinExpr::Value(value, _) => Ok(value.as_ref().to_owned()),
             JoinExpr::Calculation(operator, parts) => {
-                let is_money = |part: &JoinExpr| part.ty(self.join()) == Type::Currency;
+                let is_money = |part: &JoinExpr| part.ty(join) == Type::Currency;
                 let money = (is_money(&parts.0), is_money(&parts.1));
                 calculate(*operator, &self.value(&parts.0)?, &self.value(&parts.1)?, money)
             }
             JoinExpr::Aggregate(function, expr) => self.aggregate(*function, expr),
             JoinExpr::Function(function, arguments) => {
                 let values = arguments.iter().map(|argument| self.value(argument));
-                let ty = arguments.first().map_or(Type::Any, |first| first.ty(self.join()));
+                let ty = arguments.first().map_or(Type::Any, |first| first.ty(join));
                 function::call(*function, &values.collect::<Result<Vec<_>>>()?, ty)
             }
             JoinExpr::Case(branches, otherwise) => {
@@ -57,6 +54,7 @@ pub(super) trait Evaluate {
                 }
                 self.value(otherwise)
             }
+            JoinExpr::Query(query) => row.tuples.subquery(query)?.value(&row),
         }
     }
 
@@ -65,15 +63,17 @@ pub(super) trait Evaluate {
     /// # Errors
     /// As [`value`](Self::value); `Unsupported` for a condition of a record's row in a group.
     fn holds(&self, condition: &JoinCondition) -> Result<Option<bool>> {
+        let row = self.row();
         match condition {
             JoinCondition::Row(table, condition) => {
-                let Some(tuple) = self.tuple().filter(|_| self.has_rows()) else {
+                let join = row.tuples.join;
+                if *table >= join.outer && !self.has_rows() {
                     let message = "a filter of a record cannot be part of a condition over groups";
                     return Err(Error::new(ErrorKind::Unsupported, message));
-                };
-                let schema = self.join().tables.get(*table).map(|table| &table.table);
+                }
+                let schema = join.tables.get(*table).map(|table| &table.table);
                 Ok(schema.and_then(|schema| {
-                    condition.evaluate(schema, &TableRow { tuple, table: *table })
+                    condition.evaluate(schema, &TableRow { tuple: &row, table: *table })
                 }))
             }
             JoinCondition::Compare(left, comparison, right) => {
@@ -88,6 +88,11 @@ pub(super) trait Evaluate {
                 ValueRef::Text(text) => Ok(Some(test.holds(text))),
                 _ => Ok(None),
             },
+            JoinCondition::Exists(query) => row.tuples.subquery(query)?.has_rows(&row).map(Some),
+            JoinCondition::InQuery(expr, query) => {
+                let value = self.value(expr)?;
+                row.tuples.subquery(query)?.has_value(value.as_ref(), &row)
+            }
             JoinCondition::AnyOf(parts) => self.combined(parts, true),
             JoinCondition::AllOf(parts) => self.combined(parts, false),
             JoinCondition::Not(part) => Ok(self.holds(part)?.map(|holds| !holds)),
@@ -114,7 +119,10 @@ pub(super) trait Evaluate {
     ///
     /// # Errors
     /// As [`holds`](Self::holds).
-    fn all_hold(&self, conditions: &[JoinCondition]) -> Result<bool> {
+    fn all_hold<'c>(
+        &self,
+        conditions: impl IntoIterator<Item = &'c JoinCondition>,
+    ) -> Result<bool> {
         for condition in conditions {
             if self.holds(condition)? != Some(true) {
                 return Ok(false);
@@ -125,12 +133,8 @@ pub(super) trait Evaluate {
 }
 
 impl Evaluate for TupleRow<'_> {
-    fn join(&self) -> &Join {
-        self.tuples.join
-    }
-
-    fn tuple(&self) -> Option<&TupleRow<'_>> {
-        Some(self)
+    fn row(&self) -> TupleRow<'_> {
+        *self
     }
 
     fn aggregate(&self, _: JoinAggregate, _: &JoinExpr) -> Result<Value<'_>> {

@@ -8,20 +8,21 @@ use bobak_core::{Collation, Currency, Error, Join, Result, Sum, Type, Value, Val
 use std::collections::{HashMap, HashSet};
 
 /// A group: its rows.
-pub(super) struct GroupRow<'t> {
+pub(super) struct GroupRow<'g, 't> {
     pub tuples: &'t JoinedTuples<'t>,
-    pub group: &'t [TupleRow<'t>],
+    pub group: &'g [TupleRow<'t>],
+    /// The row of the query around.
+    pub outer: Option<&'t TupleRow<'t>>,
 }
 
 /// The groups, in the order of their first rows. Without columns to group by all rows are one group, even if there are none.
-pub(super) fn of<'t>(tuples: &'t JoinedTuples<'t>) -> Result<Vec<Vec<TupleRow<'t>>>> {
-    let join = tuples.join;
+pub(super) fn of<'t>(join: &Join, rows: Vec<TupleRow<'t>>) -> Result<Vec<Vec<TupleRow<'t>>>> {
     if join.group.is_empty() {
-        return Ok(vec![tuples.iter().collect()]);
+        return Ok(vec![rows]);
     }
     let mut groups: Vec<Vec<TupleRow<'t>>> = Vec::new();
     let mut numbers: HashMap<Vec<Option<FoldedValue>>, usize> = HashMap::new();
-    for tuple in tuples.iter() {
+    for tuple in rows {
         let values = join
             .group
             .iter()
@@ -43,13 +44,9 @@ fn collation(join: &Join, expr: &JoinExpr) -> Collation {
     column.map(|column| column.collation).unwrap_or_default()
 }
 
-impl Evaluate for GroupRow<'_> {
-    fn join(&self) -> &Join {
-        self.tuples.join
-    }
-
-    fn tuple(&self) -> Option<&TupleRow<'_>> {
-        self.group.first()
+impl Evaluate for GroupRow<'_, '_> {
+    fn row(&self) -> TupleRow<'_> {
+        self.group.first().copied().unwrap_or(self.tuples.missing(self.outer))
     }
 
     fn has_rows(&self) -> bool {
@@ -100,7 +97,7 @@ impl Evaluate for GroupRow<'_> {
     }
 }
 
-impl GroupRow<'_> {
+impl GroupRow<'_, '_> {
     fn count_distinct(&self, expr: &JoinExpr) -> Result<Value<'static>> {
         let collation = collation(self.tuples.join, expr);
         let mut found = HashSet::new();

@@ -5,7 +5,9 @@ mod calculation;
 mod function;
 mod groups;
 mod page;
+mod rows;
 mod subqueries;
+mod subquery;
 mod tuples;
 
 use crate::db::Db;
@@ -14,13 +16,8 @@ use crate::query::{Page, PageRequest};
 use crate::shape::in_snapshot;
 use crate::subqueries::NO_ENGINE;
 use crate::transaction::Transaction;
-use bobak_core::join::JoinTable;
-use bobak_core::{Interrupt, Join, JoinQuery, Result, Row, Value};
-use calculation::Evaluate;
-use groups::GroupRow;
-use std::cmp::Ordering;
+use bobak_core::{Join, JoinQuery, Result, Row};
 use std::sync::Arc;
-use tuples::JoinedTuples;
 
 /// Calls `row` with the rows of a join until it returns `false`.
 fn run(
@@ -43,9 +40,10 @@ fn run_on_engine(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<bool> {
     let engines = source.engines();
-    let keeping = |table: &JoinTable| engines.engine_with(&table.table, source.engine_index());
-    let mut kept = join.tables.iter().map(keeping);
-    let Some(engine) = kept.next().filter(|engine| kept.all(|other| other == *engine)) else {
+    let mut kept = Vec::new();
+    join.for_each_table(&mut |table| kept.push(engines.engine_with(table, source.engine_index())));
+    let Some(&engine) = kept.first().filter(|engine| kept.iter().all(|other| other == *engine))
+    else {
         return Ok(false);
     };
     if !engines.engine(engine)?.capabilities().subqueries {
@@ -61,55 +59,8 @@ fn run_here(
     join: &Join,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    let mut tuples = JoinedTuples::load(source, join)?;
-    tuples.keep_if(|tuple| tuple.all_hold(&join.filters))?;
-    if join.is_grouped() {
-        let groups = groups::of(&tuples)?;
-        let groups = groups.iter().map(|group| GroupRow { tuples: &tuples, group });
-        return hand_out(join, groups, row);
-    }
-    hand_out(join, tuples.iter(), row)
-}
-
-/// Sorts rows, and hands out those between the offset and the limit.
-fn hand_out<E: Evaluate>(
-    join: &Join,
-    rows: impl Iterator<Item = E>,
-    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-) -> Result<()> {
-    let mut sorted = Vec::new();
-    for evaluated in rows {
-        if join.having.is_empty() || evaluated.all_hold(&join.having)? {
-            let keys = join.order.iter().map(|step| Ok(evaluated.value(&step.expr)?.into_owned()));
-            sorted.push((keys.collect::<Result<Vec<_>>>()?, evaluated));
-        }
-    }
-    Interrupt::check()?;
-    sorted.sort_by(|(a, _), (b, _)| compare_keys(join, a, b));
-    let offset = usize::try_from(join.offset).unwrap_or(usize::MAX);
-    let limit = join.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    for (_, evaluated) in sorted.iter().skip(offset).take(limit) {
-        let values = join.columns.iter().map(|expr| evaluated.value(expr));
-        let values = values.collect::<Result<Vec<_>>>()?;
-        if !row(&values.as_slice())? {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn compare_keys(join: &Join, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
-    for (step, (a, b)) in join.order.iter().zip(a.iter().zip(b)) {
-        let ordering = calculation::compare(join, &step.expr, a.as_ref(), b.as_ref());
-        let reversed = match a.is_null() || b.is_null() {
-            true => !step.nulls_first,
-            false => step.descending,
-        };
-        if ordering.is_ne() {
-            return if reversed { ordering.reverse() } else { ordering };
-        }
-    }
-    Ordering::Equal
+    let tuples = subquery::load(source, join)?;
+    rows::calculate(&tuples, tuples.iter(None), None, row)
 }
 
 fn list<L, R>(source: &SessionSource<'_>, query: &JoinQuery<L, R>) -> Result<Vec<R>> {

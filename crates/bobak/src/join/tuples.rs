@@ -2,16 +2,36 @@
 
 use crate::handle::SessionSource;
 use crate::shape::{Gaps, LinkValues, NO_ROW, RowLinks, ShapeColumns, ShapeRows};
-use bobak_core::join::{JoinColumn, JoinCondition, JoinLink, JoinTable};
-use bobak_core::{Condition, Interrupt, Join, Order, Result, Select, SubQuery, ValueRef};
+use bobak_core::join::{JoinColumn, JoinCondition, JoinLink, JoinSubquery, JoinTable};
+use bobak_core::{
+    Condition, Error, ErrorKind, Interrupt, Join, Order, Result, Select, SubQuery, Value, ValueRef,
+};
 use std::sync::Arc;
 
 /// The rows of a join before they are grouped and sorted: for each, the number of the row of each table. They are sorted by
 /// the keys of the tables.
 pub(super) struct JoinedTuples<'j> {
     pub join: &'j Join,
+    /// The filters that depend on the row of the query around.
+    pub later_filters: Vec<&'j JoinCondition>,
     tables: Vec<ShapeRows>,
     tuples: Vec<u32>,
+    pub subqueries: Vec<Box<dyn NestedQuery + 'j>>,
+}
+
+/// A query inside of a join, and the rows of its tables.
+pub(super) trait NestedQuery {
+    /// The query.
+    fn query(&self) -> &JoinSubquery;
+
+    /// Whether there is a row.
+    fn has_rows(&self, outer: &TupleRow<'_>) -> Result<bool>;
+
+    /// The first column of the first row.
+    fn value(&self, outer: &TupleRow<'_>) -> Result<Value<'static>>;
+
+    /// Whether a value is in the first column of a row. NULL is in none, but that is known only if there are no values.
+    fn has_value(&self, value: ValueRef<'_>, outer: &TupleRow<'_>) -> Result<Option<bool>>;
 }
 
 /// A row of a join, before it is grouped.
@@ -19,12 +39,17 @@ pub(super) struct JoinedTuples<'j> {
 pub(super) struct TupleRow<'t> {
     pub tuples: &'t JoinedTuples<'t>,
     tuple: &'t [u32],
+    /// The row of the query around.
+    outer: Option<&'t TupleRow<'t>>,
 }
 
 impl<'t> TupleRow<'t> {
     /// A column's value.
     pub fn column(&self, column: JoinColumn) -> ValueRef<'t> {
-        let row = self.tuple.get(column.table).copied().unwrap_or(NO_ROW);
+        let Some(own) = column.table.checked_sub(self.tuples.join.outer) else {
+            return self.outer.map_or(ValueRef::Null, |outer| outer.column(column));
+        };
+        let row = self.tuple.get(own).copied().unwrap_or(NO_ROW);
         self.tuples.value(column, row)
     }
 }
@@ -32,8 +57,14 @@ impl<'t> TupleRow<'t> {
 impl<'j> JoinedTuples<'j> {
     /// Reads the rows of each table that are linked to rows read before.
     pub fn load(source: &SessionSource<'_>, join: &'j Join) -> Result<Self> {
-        let mut joined = Self { join, tables: Vec::new(), tuples: Vec::new() };
-        for (index, table) in join.tables.iter().enumerate() {
+        let mut joined = Self {
+            join,
+            later_filters: Vec::new(),
+            tables: Vec::new(),
+            tuples: Vec::new(),
+            subqueries: Vec::new(),
+        };
+        for (index, table) in join.tables.iter().enumerate().skip(join.outer) {
             Interrupt::check()?;
             let condition = condition_of(join, index);
             match &table.link {
@@ -46,6 +77,19 @@ impl<'j> JoinedTuples<'j> {
             }
         }
         Ok(joined)
+    }
+
+    /// A query inside of the join.
+    pub fn subquery(&self, query: &JoinSubquery) -> Result<&(dyn NestedQuery + 'j)> {
+        let mut nested = self.subqueries.iter().map(|nested| &**nested);
+        nested.find(|nested| std::ptr::eq(nested.query(), query)).ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported, "a query is not known inside of this one")
+        })
+    }
+
+    /// A row in which all columns are NULL.
+    pub fn missing<'t>(&'t self, outer: Option<&'t TupleRow<'t>>) -> TupleRow<'t> {
+        TupleRow { tuples: self, tuple: &[], outer }
     }
 
     fn select(
@@ -79,7 +123,9 @@ impl<'j> JoinedTuples<'j> {
         mut conditions: Vec<Condition>,
     ) -> Result<()> {
         let (JoinColumn { table, column }, to) = (link.from, link.to);
-        let Some(JoinTable { table: from, .. }) = self.join.tables.get(table) else {
+        let (Some(JoinTable { table: from, .. }), Some(table)) =
+            (self.join.tables.get(table), table.checked_sub(self.join.outer))
+        else {
             return Ok(());
         };
         let width = self.tables.len();
@@ -117,16 +163,31 @@ impl<'j> JoinedTuples<'j> {
         Ok(())
     }
 
-    /// The rows.
-    pub fn iter(&self) -> impl Iterator<Item = TupleRow<'_>> {
+    /// The rows, with that of the query around.
+    pub fn iter<'t>(
+        &'t self,
+        outer: Option<&'t TupleRow<'t>>,
+    ) -> impl Iterator<Item = TupleRow<'t>> {
         let width = self.tables.len().max(1);
-        self.tuples.chunks_exact(width).map(|tuple| TupleRow { tuples: self, tuple })
+        let tuples = self.tuples.chunks_exact(width);
+        tuples.map(move |tuple| TupleRow { tuples: self, tuple, outer })
+    }
+
+    /// The row with a number, as [`iter`](Self::iter) counts them.
+    pub fn at<'t>(
+        &'t self,
+        number: usize,
+        outer: Option<&'t TupleRow<'t>>,
+    ) -> Option<TupleRow<'t>> {
+        let width = self.tables.len().max(1);
+        let tuple = self.tuples.get(number * width..(number + 1) * width)?;
+        Some(TupleRow { tuples: self, tuple, outer })
     }
 
     /// Removes the other rows.
     pub fn keep_if(&mut self, keep: impl Fn(TupleRow<'_>) -> Result<bool>) -> Result<()> {
         let mut kept = Vec::with_capacity(self.tuples.len());
-        for tuple in self.iter() {
+        for tuple in self.iter(None) {
             if keep(tuple)? {
                 kept.extend_from_slice(tuple.tuple);
             }
@@ -137,7 +198,8 @@ impl<'j> JoinedTuples<'j> {
 
     /// The value of a table's column in the row of the table with a number; NULL if there is no row.
     fn value(&self, column: JoinColumn, row: u32) -> ValueRef<'_> {
-        match self.tables.get(column.table) {
+        let own = column.table.checked_sub(self.join.outer);
+        match own.and_then(|own| self.tables.get(own)) {
             Some(rows) if row != NO_ROW => rows.value(row as usize, column.column),
             _ => ValueRef::Null,
         }
@@ -159,9 +221,11 @@ fn condition_of(join: &Join, index: usize) -> Vec<Condition> {
     };
     let own = join.filters.iter().filter_map(own);
     // Only rows with a linked row that matches: fewer are read.
-    let linked = join.tables.iter().enumerate().filter(|(table, _)| index == 0 && !is_left(*table));
-    let linked = linked.filter_map(|(table, linked)| {
-        let link = linked.link.as_ref().filter(|link| link.from.table == 0)?;
+    let first = join.outer;
+    let linked =
+        join.tables.iter().enumerate().filter(|(table, _)| index == first && !is_left(*table));
+    let linked = linked.skip(first).filter_map(|(table, linked)| {
+        let link = linked.link.as_ref().filter(|link| link.from.table == first)?;
         let mut conditions = condition_of(join, table);
         if conditions.is_empty() {
             return None;
@@ -184,16 +248,6 @@ fn columns_of(join: &Join, index: usize) -> ShapeColumns {
     };
     let Some(table) = join.tables.get(index) else { return columns };
     table.table.key().iter().for_each(|&column| each(JoinColumn { table: index, column }));
-    for (number, joined) in join.tables.iter().enumerate() {
-        if let Some(link) = &joined.link {
-            each(link.from);
-            each(JoinColumn { table: number, column: link.to });
-        }
-    }
-    let order = join.order.iter().map(|step| &step.expr);
-    let exprs = join.columns.iter().chain(&join.group).chain(order);
-    exprs.for_each(|expr| expr.for_each_column(&mut each));
-    let filters = join.filters.iter().chain(&join.having);
-    filters.for_each(|filter| filter.for_each_column(&mut each));
+    join.for_each_column(&mut each);
     columns
 }

@@ -5,7 +5,7 @@
 use super::engine_rules::EngineRules;
 use super::rule_session::RuleSession;
 use super::table_rules::{LIVE, TableRules};
-use crate::join_conditions::map_conditions;
+use crate::join_conditions::{map_conditions, map_queries};
 use bobak_core::engine::fallback::{self, conflicting_row};
 use bobak_core::join::JoinCondition;
 use bobak_core::{
@@ -106,6 +106,28 @@ impl EngineRules {
         }))
     }
 
+    /// The join, and the queries inside of it, without the deleted rows of their tables.
+    fn live_tables(&self, mut join: Join) -> Result<Join> {
+        for index in join.outer..join.tables.len() {
+            let Some(joined) = join.tables.get_mut(index) else { continue };
+            let Some(column) = self.deleted_at(&joined.table)? else { continue };
+            let is_named = |filter: &JoinCondition| {
+                matches!(filter,
+                JoinCondition::Row(table, condition) if *table == index && condition.names_column(column))
+            };
+            let named = join.filters.iter().any(is_named);
+            match &mut joined.link {
+                Some(link) if named && !link.is_left => {}
+                Some(link) => {
+                    link.condition = self.add_live(&joined.table, link.condition.take())?;
+                }
+                None if named => {}
+                None => join.filters.push(JoinCondition::Row(index, Condition::IsNull { column })),
+            }
+        }
+        map_queries(join, &mut |query| self.live_tables(query))
+    }
+
     fn deleted_at(&self, table: &TableSchema) -> Result<Option<usize>> {
         self.of(table).map_or(Ok(None), |rules| rules.deleted_at(table))
     }
@@ -143,25 +165,8 @@ impl RuleSession<'_> {
         if !self.hides_rows() {
             return Ok(Cow::Borrowed(join));
         }
-        let mut join = map_conditions(join, &mut |one| self.rules.live_subqueries(one))?;
-        for index in 0..join.tables.len() {
-            let Some(joined) = join.tables.get_mut(index) else { continue };
-            let Some(column) = self.rules.deleted_at(&joined.table)? else { continue };
-            let is_named = |filter: &JoinCondition| {
-                matches!(filter,
-                JoinCondition::Row(table, condition) if *table == index && condition.names_column(column))
-            };
-            let named = join.filters.iter().any(is_named);
-            match &mut joined.link {
-                Some(link) if named && !link.is_left => {}
-                Some(link) => {
-                    link.condition = self.rules.add_live(&joined.table, link.condition.take())?;
-                }
-                None if named => {}
-                None => join.filters.push(JoinCondition::Row(index, Condition::IsNull { column })),
-            }
-        }
-        Ok(Cow::Owned(join))
+        let join = map_conditions(join, &mut |one| self.rules.live_subqueries(one))?;
+        self.rules.live_tables(join).map(Cow::Owned)
     }
 
     /// Reads a row by its key unless it is deleted.

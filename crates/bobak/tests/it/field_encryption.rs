@@ -9,6 +9,7 @@ use bobak::engine::Condition;
 use bobak::field_encryption::FieldKeys;
 use bobak::prelude::*;
 use bobak::query::{Filter, PageRequest};
+use bobak::query::{exists, from};
 use bobak::relation::ToOne;
 use bobak::schema::{ColumnSchema, TableSchema};
 use bobak::types::Json;
@@ -182,6 +183,11 @@ fn relations(db: &Db) {
     let joined = db.list(&joined).unwrap();
     assert_eq!(joined[0].0.reason, "visit of 5");
     assert_eq!(joined[0].1.diagnosis, "hypochondria");
+    let own = Query::filter(Patient::EMAIL.eq("patient6@example.org")).subquery();
+    let own = own.and(Patient::ID.into_expr().eq(Visit::PATIENT));
+    let visits = db.list(&from::<Visit>().and(exists(own))).unwrap();
+    assert_eq!(visits[0].reason, "visit of 6");
+    assert_eq!(visits.len(), 1);
 }
 
 #[test]

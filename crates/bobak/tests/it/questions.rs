@@ -3,7 +3,7 @@
 use crate::engines::on_each;
 use bobak::FromRow;
 use bobak::prelude::*;
-use bobak::query::{Alias, DatePart, JoinQuery, from, when};
+use bobak::query::{Alias, DatePart, JoinQuery, exists, from, not, when};
 use bobak::relation::ToMany;
 use std::fmt::Debug;
 
@@ -52,6 +52,9 @@ struct Employee {
 
 /// The name of an employee's boss in a join.
 struct Boss;
+
+/// The name of another employee in a query.
+struct Peer;
 
 impl Buyer {
     const SALES: ToMany<Buyer, Sale> = Sale::BUYER.inverse();
@@ -255,8 +258,79 @@ fn of_employees(db: &Db) {
     assert_eq!(all.iter().filter(|(_, boss)| boss.is_none()).count(), 1);
 }
 
+/// Queries inside of others.
+fn of_nested_queries(db: &Db) {
+    let average = from::<Product>().select(Product::PRICE.to_float().avg());
+    let dear = from::<Product>().and(Product::PRICE.to_float().gt(average.value()));
+    ask(
+        db,
+        &dear.select(Product::NAME),
+        "SELECT name FROM product WHERE price > (SELECT avg(price) FROM product) ORDER BY id",
+    );
+    let sold = from::<Item>().select(Item::PRODUCT_ID);
+    ask(
+        db,
+        &from::<Product>().and(not(Product::ID.is_in_query(sold))).select(Product::NAME),
+        "SELECT name FROM product WHERE id NOT IN (SELECT product_id FROM item) ORDER BY id",
+    );
+    let sales = || Query::<Sale>::all().subquery().and(Sale::BUYER_ID.into_expr().eq(Buyer::ID));
+    let day: Date = "2024-03-01".parse().unwrap();
+    let lost = from::<Buyer>()
+        .and(exists(sales()))
+        .and(not(exists(sales().and(Sale::SOLD.ge(day)))))
+        .select(Buyer::NAME);
+    ask(
+        db,
+        &lost,
+        "SELECT name FROM buyer b WHERE EXISTS (SELECT 1 FROM sale s WHERE s.buyer_id = b.id) AND NOT EXISTS \
+         (SELECT 1 FROM sale s WHERE s.buyer_id = b.id AND s.sold >= '2024-03-01') ORDER BY id",
+    );
+    let last = sales().select(Sale::SOLD.max()).value();
+    let counts = sales().select(count::<Sale>()).value();
+    ask(
+        db,
+        &from::<Buyer>().order_by(Buyer::NAME.asc()).select((Buyer::NAME, last, counts)),
+        "SELECT name, (SELECT max(sold) FROM sale s WHERE s.buyer_id = b.id), \
+         (SELECT count(*) FROM sale s WHERE s.buyer_id = b.id) FROM buyer b ORDER BY name, id",
+    );
+    let peers = Query::<Alias<Employee, Peer>>::all()
+        .subquery()
+        .and(Employee::BOSS_ID.of_alias::<Peer>().into_expr().eq(Employee::BOSS_ID))
+        .select(Employee::PAY.of_alias::<Peer>().max());
+    ask(
+        db,
+        &from::<Employee>().and(Employee::PAY.into_expr().eq(peers.value())).select(Employee::NAME),
+        "SELECT name FROM employee e WHERE pay = (SELECT max(pay) FROM employee p WHERE p.boss_id = e.boss_id) \
+         ORDER BY id",
+    );
+    let both = |name: &'static str| {
+        let items = Query::<Item>::all().subquery().join(Item::PRODUCT);
+        exists(items.and(Item::SALE_ID.into_expr().eq(Sale::ID)).and(Product::NAME.eq(name)))
+    };
+    ask(
+        db,
+        &from::<Sale>().and(both("cup")).and(both("pot")).select(Sale::ID),
+        "SELECT sale_id FROM item i JOIN product p ON p.id = i.product_id WHERE p.name IN ('cup', 'pot') \
+         GROUP BY sale_id HAVING count(DISTINCT p.id) = 2 ORDER BY sale_id",
+    );
+    let large = from::<Item>()
+        .group_by(Item::SALE_ID)
+        .and(Item::QUANTITY.sum().gt(5))
+        .select(Item::SALE_ID);
+    ask(
+        db,
+        &from::<Sale>()
+            .join(Sale::BUYER)
+            .and(Sale::ID.is_in_query(large))
+            .select((Sale::ID, Buyer::NAME)),
+        "SELECT s.id, b.name FROM sale s JOIN buyer b ON b.id = s.buyer_id WHERE s.id IN (SELECT sale_id FROM item \
+         GROUP BY sale_id HAVING sum(quantity) > 5) ORDER BY s.id",
+    );
+}
+
 fn check(url: &str) {
     let db = open(url);
+    of_nested_queries(&db);
     of_products_and_buyers(&db);
     of_sales(&db);
     of_employees(&db);
@@ -271,4 +345,11 @@ fn typed_questions_have_the_rows_of_sql() {
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 fn typed_questions_have_the_rows_of_sql_on_servers() {
     crate::engines::on_servers(check);
+}
+
+#[test]
+#[cfg(feature = "remote")]
+fn typed_questions_have_the_rows_of_sql_through_a_server() {
+    let engine = bobak_sqlite::Sqlite::builder().open_memory().unwrap();
+    crate::engines::on_bobak_server(engine, check);
 }

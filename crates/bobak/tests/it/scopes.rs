@@ -5,6 +5,7 @@ use bobak::backup::BackupOptions;
 use bobak::changes::{Keep, TrackOptions};
 use bobak::pipeline::PipelineOptions;
 use bobak::prelude::*;
+use bobak::query::{exists, from};
 use bobak::relation::ToMany;
 use bobak::{BatchOptions, RowLock, RowScope, Shape, count};
 
@@ -111,6 +112,17 @@ fn reads_are_confined(acme: &Db) {
         .group_by(Customer::NAME)
         .select((Customer::NAME, count::<Invoice>()));
     assert_eq!(acme.list(&join).unwrap(), [("customer of 7".to_owned(), 2)]);
+    let count_of_all = from::<Invoice>().select(count::<Invoice>()).value();
+    let own =
+        Query::<Invoice>::all().subquery().and(Invoice::CUSTOMER_ID.into_expr().eq(Customer::ID));
+    let nested = from::<Customer>().and(exists(own)).select((Customer::ID, count_of_all));
+    assert_eq!(acme.list(&nested).unwrap(), [(1, Some(2))]);
+    let dear = from::<Invoice>().and(Invoice::TOTAL.gt(10)).select(Invoice::CUSTOMER_ID);
+    let names = from::<Country>().and(Country::ID.is_in_query(dear)).select(Country::NAME);
+    assert_eq!(acme.list(&names).unwrap(), ["Iceland"]);
+    let of_secret = from::<Secret>().select(Secret::ID);
+    let known = from::<Country>().and(Country::ID.is_in_query(of_secret));
+    fails(acme.list(&known), ErrorKind::Schema);
     assert_eq!(acme.table::<Country>().unwrap().count(Query::all()).unwrap(), 1);
     fails(secrets(acme), ErrorKind::Schema);
     assert!(!acme.tables().unwrap().iter().any(|table| table.name() == "secret"));

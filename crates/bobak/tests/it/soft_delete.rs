@@ -4,6 +4,7 @@ use crate::engines::on_each;
 use crate::rules_model::Passed;
 use bobak::batch::OnError;
 use bobak::prelude::*;
+use bobak::query::{exists, from, not};
 use bobak::relation::ToMany;
 use bobak::{Result, Shape, SoftDelete};
 
@@ -219,6 +220,20 @@ fn relations(db: &Db) -> Result<()> {
     let rows =
         db.list(&left.group_by(Customer::NAME).select((Customer::NAME, count::<Order>())))?;
     assert_eq!(rows, [("Ada".to_owned(), 2), ("Bob".to_owned(), 0)]);
+
+    // Queries inside of others.
+    let own =
+        || Query::<Order>::all().subquery().and(Order::CUSTOMER_ID.into_expr().eq(Customer::ID));
+    let total = own().select(Order::TOTAL.sum()).value();
+    let rows = db.list(&from::<Customer>().select((Customer::NAME, total)))?;
+    assert_eq!(rows, [("Ada".to_owned(), Some(5)), ("Bob".to_owned(), None)]);
+    let buyers = from::<Customer>().and(exists(own())).select(Customer::ID);
+    assert_eq!(db.list(&buyers)?, [1]);
+    let ids_of = from::<Order>().select(Order::CUSTOMER_ID);
+    let others = from::<Customer>().and(not(Customer::ID.is_in_query(ids_of))).select(Customer::ID);
+    assert_eq!(db.list(&others)?, [2]);
+    let gone = own().and(Order::REMOVED.is_not_null()).select(count::<Order>()).value();
+    assert_eq!(db.list(&from::<Customer>().select(gone))?, [Some(1), Some(1)]);
 
     // A deleted parent: its rows stay, and refer to a row that is not found.
     assert!(customers.delete(1)?);

@@ -3,6 +3,7 @@
 use super::function::{FunctionOf, PairOf};
 use super::scalar::{Number, ScalarField};
 use super::selection::JoinPart;
+use super::subquery::QueryValue;
 use super::tables::{NeverNull, Nullness, OrNull};
 use super::tree::{CalculationOperator, JoinAggregate};
 use super::{CaseOf, JoinExpr};
@@ -201,4 +202,5 @@ operators! {
     (E, K) FunctionOf<E, K>;
     (A, B, K) PairOf<A, B, K>;
     (C, E) CaseOf<C, E>;
+    (I, Q) QueryValue<I, Q>;
 }

@@ -4,9 +4,10 @@ use super::expression::{AggregateOf, AsFloat, Calculation, CountKind, SameBase};
 use super::filter::{Among, ExprComparison, NullTest, TextCondition};
 use super::scalar::{Moment, Number, ScalarField};
 use super::selection::{JoinPart, OrderedPart};
+use super::subquery::{AmongRows, QueryValue};
 use super::tables::Nullness;
 use super::tree::{JoinAggregate, JoinFunction, TextTest};
-use super::{CaseOf, JoinExpr};
+use super::{CaseOf, JoinExpr, JoinQuery};
 use crate::{Column, Comparison, DatePart, DateUnit, Expression, Field};
 use std::marker::PhantomData;
 
@@ -330,6 +331,14 @@ pub trait ExpressionMethods: Sized {
         Among::new(self, values.into_iter().collect())
     }
 
+    /// Rows, or groups, in which it equals a value that another query selects, such as a
+    /// [subquery](crate::Query::subquery). NULLs that it selects are left out, unlike in SQL, so that `not` finds the other
+    /// rows.
+    #[must_use]
+    fn is_in_query<I, R>(self, query: JoinQuery<I, R>) -> AmongRows<Self, I, R> {
+        AmongRows::new(self, query)
+    }
+
     /// Rows, or groups, in which it is NULL.
     #[must_use]
     fn is_null(self) -> NullTest<Self> {
@@ -380,3 +389,4 @@ impl<E, V> ExpressionMethods for AggregateOf<E, V> {}
 impl<E, K> ExpressionMethods for FunctionOf<E, K> {}
 impl<A, B, K> ExpressionMethods for PairOf<A, B, K> {}
 impl<C, E> ExpressionMethods for CaseOf<C, E> {}
+impl<I, R> ExpressionMethods for QueryValue<I, R> {}

@@ -7,9 +7,11 @@ mod case;
 mod expression;
 mod filter;
 mod function;
+mod nested;
 mod query;
 mod scalar;
 mod selection;
+mod subquery;
 mod tables;
 mod tree;
 
@@ -26,15 +28,17 @@ pub use function::{
     CoalesceKind, ConcatKind, ExpressionMethods, FloatOfNumber, FunctionKind, FunctionOf, Itself,
     MomentOfMoment, NumberOfMoment, NumberOfText, PairKind, PairOf, TextOfText,
 };
+pub use nested::JoinSubquery;
 pub use query::{JoinQuery, from};
 pub use scalar::{Moment, Number, ScalarField};
 pub use selection::{
     JoinOrderPart, JoinPart, JoinSelection, NullPlaced, OrderedPart, PartPlace, RecordPlace,
     WholeRecord, whole,
 };
+pub use subquery::{AmongRows, Existence, QueryValue, SubqueryTables, exists};
 pub use tables::{
-    FirstTable, InnerJoined, JoinedRecords, JoinedTable, JoinedTables, JoinsTable, LaterTable,
-    LeftJoined, NeverNull, Nullness, OrNull,
+    EndOfTables, FirstTable, InnerJoined, JoinedRecords, JoinedTable, JoinedTables, JoinsTable,
+    LaterTable, LeftJoined, NeverNull, Nullness, OrNull, Outer, OuterPlace,
 };
 pub use tree::{
     CalculationOperator, JoinAggregate, JoinCondition, JoinExpr, JoinFunction, JoinRewriter,
@@ -48,10 +52,12 @@ use std::sync::Arc;
 ///
 /// Columns and tables are given by their indexes. The rows are those of the first table, each with its linked rows of the
 /// other tables; they have a complete order, which ends with the keys of all tables, or what groups have in common.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Join {
     /// The tables, at least one.
     pub tables: Vec<JoinTable>,
+    /// How many of the tables, at the beginning, are those of the queries around this one: it reads one row of each.
+    pub outer: usize,
     /// What rows must match, all of it.
     pub filters: Vec<JoinCondition>,
     /// The columns of the result.
@@ -77,8 +83,15 @@ pub struct JoinTable {
     pub link: Option<JoinLink>,
 }
 
+impl PartialEq for JoinTable {
+    fn eq(&self, other: &Self) -> bool {
+        let same_table = self.table.name() == other.table.name();
+        same_table && self.link == other.link && self.table.same_as(&other.table)
+    }
+}
+
 /// How the rows of a joined table are found: a column equals a column of a table before it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JoinLink {
     /// The column of a table before.
     pub from: JoinColumn,
@@ -111,6 +124,40 @@ pub struct JoinOrder {
 }
 
 impl Join {
+    /// Calls `each` with all expressions of the result and its order, and not with those of conditions.
+    fn for_each_expr<'e>(&'e self, each: &mut dyn FnMut(&'e JoinExpr)) {
+        let order = self.order.iter().map(|step| &step.expr);
+        self.columns.iter().chain(&self.group).chain(order).for_each(each);
+    }
+
+    /// Calls `each` with all columns that it reads: also of the tables of queries around it.
+    pub fn for_each_column(&self, each: &mut dyn FnMut(JoinColumn)) {
+        for (table, joined) in self.tables.iter().enumerate().skip(self.outer) {
+            let Some(link) = &joined.link else { continue };
+            each(link.from);
+            each(JoinColumn { table, column: link.to });
+            if let Some(condition) = &link.condition {
+                condition.for_each_column(&mut |column| each(JoinColumn { table, column }));
+            }
+        }
+        self.for_each_expr(&mut |expr| expr.for_each_column(each));
+        let conditions = self.filters.iter().chain(&self.having);
+        conditions.for_each(|condition| condition.for_each_column(each));
+    }
+
+    /// Calls `each` with the queries in its expressions and conditions, and not with those inside of these.
+    pub fn for_each_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
+        self.for_each_expr(&mut |expr| expr.for_each_query(each));
+        let conditions = self.filters.iter().chain(&self.having);
+        conditions.for_each(|condition| condition.for_each_query(each));
+    }
+
+    /// Calls `each` with its tables, and with those of the queries inside of it.
+    pub fn for_each_table(&self, each: &mut dyn FnMut(&Arc<TableSchema>)) {
+        self.tables.iter().skip(self.outer).for_each(|joined| each(&joined.table));
+        self.for_each_query(&mut |query| query.join.for_each_table(each));
+    }
+
     /// The schema of a column.
     #[must_use]
     pub fn column(&self, column: JoinColumn) -> Option<&crate::ColumnSchema> {
@@ -216,7 +263,7 @@ impl Join {
             self.order.push(JoinOrder { expr, ..step });
         }
         self.tables = tables;
-        for JoinTable { table, link } in &mut self.tables {
+        for JoinTable { table, link } in self.tables.iter_mut().skip(self.outer) {
             if let Some(link) = link
                 && let Some(condition) = link.condition.take()
             {
@@ -263,7 +310,8 @@ impl Join {
         if is_grouped {
             return self.group.iter().for_each(|expr| order(expr.clone()));
         }
-        for (table, JoinTable { table: schema, .. }) in self.tables.iter().enumerate() {
+        let own = self.tables.iter().enumerate().skip(self.outer);
+        for (table, JoinTable { table: schema, .. }) in own {
             let column = |&column: &usize| JoinExpr::Column(JoinColumn { table, column });
             schema.key().iter().map(column).for_each(&mut order);
         }
@@ -283,7 +331,8 @@ impl Join {
         }
         self.having.iter().for_each(|part| part.for_each_plain_part(&self.group, &mut each));
         for column in used {
-            if self.group.contains(&JoinExpr::Column(column)) {
+            let is_outer = column.table < self.outer;
+            if is_outer || self.group.contains(&JoinExpr::Column(column)) {
                 continue;
             }
             let Some(JoinTable { table, .. }) = self.tables.get(column.table) else { continue };
@@ -332,5 +381,12 @@ impl JoinRewriter for Resolver<'_> {
             None => condition,
         };
         Ok(JoinCondition::Row(table, resolved))
+    }
+
+    fn query(&mut self, query: JoinSubquery) -> Result<JoinSubquery> {
+        match self.listed {
+            Some(listed) => query.resolve(self.tables, listed),
+            None => Ok(query),
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! The typed form of a join.
 
 use super::filter::JoinFilter;
+use super::nested::{JoinLists, JoinParts, JoinSubquery};
 use super::selection::{JoinOrderPart, JoinPart, JoinSelection};
-use super::tables::{InnerJoined, JoinedRecords, JoinsTable, LeftJoined};
+use super::tables::{InnerJoined, JoinedRecords, JoinedTables, JoinsTable, LeftJoined, Outer};
 use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder, JoinTable};
 use crate::{
     Condition, Error, ErrorKind, Filter, Order, Query, Record, RecordRelation, Result, Row,
@@ -32,21 +33,6 @@ pub struct JoinQuery<L, R> {
     tables: PhantomData<fn() -> L>,
 }
 
-/// The parts of a join. Columns and filters are over the tables of the list, which leaves out those between two records of a
-/// relation.
-#[derive(Clone)]
-struct JoinParts {
-    join: Join,
-    /// The index in `join.tables` of each table in the list.
-    listed: Vec<usize>,
-    distinct: bool,
-    /// Whether it began with a query of the records after a key.
-    is_after: bool,
-    is_locking: bool,
-    /// Whether it has a left join by a reference to a record of any type.
-    is_left_any: bool,
-}
-
 impl<L, R> Clone for JoinQuery<L, R> {
     fn clone(&self) -> Self {
         Self {
@@ -72,7 +58,7 @@ type JoinedQuery<J, L> = JoinQuery<(J, L), <(J, L) as JoinedRecords>::Row>;
 /// ```
 #[must_use]
 pub fn from<T: Record>() -> JoinQuery<OneTable<T>, T> {
-    JoinQuery::from_query(Query::all())
+    JoinQuery::of_query(Query::all(), None)
 }
 
 /// The list of tables of a query of one record.
@@ -80,7 +66,7 @@ type OneTable<T> = (InnerJoined<T>, ());
 
 impl<T: Record> From<Query<T>> for JoinQuery<OneTable<T>, T> {
     fn from(query: Query<T>) -> Self {
-        Self::from_query(query)
+        Self::of_query(query, None)
     }
 }
 
@@ -99,7 +85,26 @@ impl<T: Record> Query<T> {
         self,
         selection: S,
     ) -> JoinQuery<OneTable<T>, S::Row> {
-        JoinQuery::from_query(self).select(selection)
+        JoinQuery::of_query(self, None).select(selection)
+    }
+
+    /// Begins a query inside of another one, for [`exists`](super::exists),
+    /// [`is_in_query`](super::ExpressionMethods::is_in_query) and [`JoinQuery::value`], that can use the columns of the records
+    /// of the query around it. If both have a record, one of them has it as an [`Alias`](super::Alias). A query that uses no
+    /// such columns need not begin here.
+    ///
+    /// ```
+    /// # use bobak_core::{Column, Query, Record, join::{exists, from, not, ExpressionMethods}};
+    /// # fn example<Buyer: Record, Sale: Record>(id: Column<Buyer, i64>, buyer: Column<Sale, i64>, total: Column<Sale, i64>) {
+    /// let sales = Query::<Sale>::all().subquery().and(buyer.into_expr().eq(id));
+    /// let idle = from::<Buyer>().and(not(exists(sales)));
+    /// let average = from::<Sale>().select(total.avg());
+    /// let large = from::<Sale>().and(total.to_float().gt(average.value()));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn subquery<L: JoinedTables>(self) -> JoinQuery<(InnerJoined<T>, Outer<L>), T> {
+        JoinQuery::of_query(self, Some(L::LEN))
     }
 
     /// Adds the records that each record is related to: a row for each of them. Records without a related one are left out.
@@ -115,7 +120,7 @@ impl<T: Record> Query<T> {
         self,
         relation: B,
     ) -> JoinedQuery<InnerJoined<B::To>, (InnerJoined<T>, ())> {
-        JoinQuery::from_query(self).join(relation)
+        JoinQuery::of_query(self, None).join(relation)
     }
 
     /// As [`join`](Query::join), but a record without a related one stays, with `None`.
@@ -124,7 +129,7 @@ impl<T: Record> Query<T> {
         self,
         relation: B,
     ) -> JoinedQuery<LeftJoined<B::To>, (InnerJoined<T>, ())> {
-        JoinQuery::from_query(self).left_join(relation)
+        JoinQuery::of_query(self, None).left_join(relation)
     }
 
     /// As [`left_join`](Query::left_join), of the related records that match a filter.
@@ -134,40 +139,44 @@ impl<T: Record> Query<T> {
         relation: B,
         filter: Filter<B::To>,
     ) -> JoinedQuery<LeftJoined<B::To>, (InnerJoined<T>, ())> {
-        JoinQuery::from_query(self).left_join_where(relation, filter)
+        JoinQuery::of_query(self, None).left_join_where(relation, filter)
     }
 }
 
-impl<T: Record> JoinQuery<(InnerJoined<T>, ()), T> {
-    fn from_query(query: Query<T>) -> Self {
-        let column = |column| JoinColumn { table: 0, column };
+impl<T: Record, Z> JoinQuery<(InnerJoined<T>, Z), T> {
+    /// A query inside of one with so many listed tables, or of its own.
+    fn of_query(query: Query<T>, outer: Option<usize>) -> Self {
+        let table = outer.unwrap_or(0);
+        let column = |column| JoinColumn { table, column };
         let step = |Order { column: index, descending }: Order| JoinOrder {
             expr: JoinExpr::Column(column(index)),
             descending,
             nulls_first: !descending,
         };
         let parts = query.into_parts();
-        let parts = JoinParts {
-            join: Join {
-                tables: vec![JoinTable { table: Arc::clone(T::schema()), link: None }],
-                filters: parts
-                    .condition
-                    .map(|part| JoinCondition::Row(0, part))
-                    .into_iter()
-                    .collect(),
-                columns: Vec::new(),
-                group: parts.group.into_iter().map(column).map(JoinExpr::Column).collect(),
-                having: Vec::new(),
-                order: parts.order.into_iter().map(step).collect(),
-                limit: parts.limit,
-                offset: parts.offset,
-            },
+        let condition = parts.condition.map(|part| JoinCondition::Row(table, part));
+        let join = Join {
+            tables: vec![JoinTable { table: Arc::clone(T::schema()), link: None }],
+            outer: 0,
+            filters: condition.into_iter().collect(),
+            columns: Vec::new(),
+            group: parts.group.into_iter().map(column).map(JoinExpr::Column).collect(),
+            having: Vec::new(),
+            order: parts.order.into_iter().map(step).collect(),
+            limit: parts.limit,
+            offset: parts.offset,
+        };
+        let lists = JoinLists {
             listed: vec![0],
+            outer,
+            own: Vec::new(),
             distinct: false,
             is_after: parts.is_after,
             is_locking: parts.is_locking,
             is_left_any: false,
+            is_linked_outside: false,
         };
+        let parts = JoinParts { join, lists };
         Self { parts, columns: Vec::new(), read: T::read, tables: PhantomData }
     }
 }
@@ -229,19 +238,19 @@ impl<L, R> JoinQuery<L, R> {
             let mut condition = if number + 1 == count { condition.take() } else { None };
             if is_left {
                 // A row of the table before stays, so its own columns are no reason to leave it out.
-                parts.is_left_any |= step.from_condition().is_some();
+                parts.lists.is_left_any |= step.from_condition().is_some();
                 let own = step.to_condition().into_iter().chain(condition.take());
                 condition = own.reduce(|one, other| Condition::And(vec![one, other]));
             } else {
                 let own = step.to_condition().map(|part| JoinCondition::Row(tables.len(), part));
                 let from = step.from_condition().map(|part| JoinCondition::Row(before, part));
-                parts.join.filters.extend(own.into_iter().chain(from));
+                parts.lists.own.extend(own.into_iter().chain(from));
             }
             let link = JoinLink { from, to: step.to_column(), is_left, condition };
             tables.push(JoinTable { table: Arc::clone(step.table()), link: Some(link) });
             before = tables.len() - 1;
         }
-        parts.listed.push(before);
+        parts.lists.listed.push(before);
         JoinQuery { parts, columns: Vec::new(), read: <(J, L)>::read, tables: PhantomData }
     }
 
@@ -270,7 +279,7 @@ impl<L, R> JoinQuery<L, R> {
     /// Leaves out rows that are equal to others in all that is selected. Such a query can be sorted only by what it selects.
     #[must_use]
     pub const fn distinct(mut self) -> Self {
-        self.parts.distinct = true;
+        self.parts.lists.distinct = true;
         self
     }
 
@@ -317,36 +326,15 @@ impl<L, R> JoinQuery<L, R> {
     /// `Schema` if a column is neither grouped by nor aggregated; `Mismatch` for a value of the wrong type; `Unsupported` if
     /// the query began with [`Query::after`] or locks rows.
     pub fn to_join(&self) -> Result<Join> {
-        let parts = self.parts.clone();
-        if parts.is_after {
-            let message = "paging by key is over one record: load a join with `Db::page`";
+        if self.parts.lists.outer.is_some() {
+            let message = "a subquery runs inside of another query, and not by itself";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        if parts.is_locking {
-            let message = "a join can't lock rows: lock those of one record first";
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        if parts.is_left_any {
-            let message =
-                "a left join has no reference to a record of any type: load a shape, or use `join`";
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        let mut columns = self.columns.clone();
-        if columns.is_empty() {
-            for (table, listed) in parts.listed.iter().enumerate() {
-                let schema = parts.join.tables.get(*listed).map(|table| &table.table);
-                let count = schema.map_or(0, |schema| schema.columns().len());
-                let column = |column| JoinExpr::Column(JoinColumn { table, column });
-                columns.extend((0..count).map(column));
-            }
-        }
-        Join { columns, ..parts.join }.resolve(&parts.listed, parts.distinct)
+        self.parts.clone().with_columns(self.columns.clone()).resolve(&[], &[])
     }
-}
 
-impl JoinParts {
-    /// The index of a listed table in the join.
-    fn index(&self, listed: usize) -> usize {
-        self.listed.get(listed).copied().unwrap_or(usize::MAX)
+    /// The query as a part of another one.
+    pub(super) fn to_subquery(&self) -> JoinSubquery {
+        JoinSubquery::new(self.parts.clone().with_columns(self.columns.clone()))
     }
 }

@@ -118,6 +118,28 @@ impl<T, J, L: JoinsTable<T, P>, P> JoinsTable<T, LaterTable<P>> for (J, L) {
     const INDEX: usize = L::INDEX;
 }
 
+/// The end of a list of tables: of the queries around it there are none, or those of [`Outer`](super::Outer).
+pub trait EndOfTables: JoinedTables {}
+
+impl EndOfTables for () {}
+
+/// The end of the list of tables of a query inside of another one, whose list is `L`.
+pub struct Outer<L>(PhantomData<fn() -> L>);
+
+/// The place of a table in the list of the query around.
+pub struct OuterPlace<P>(PhantomData<fn() -> P>);
+
+impl<L: JoinedTables> JoinedTables for Outer<L> {
+    const LEN: usize = L::LEN;
+}
+
+impl<L: JoinedTables> EndOfTables for Outer<L> {}
+
+impl<T, L: JoinsTable<T, P>, P> JoinsTable<T, OuterPlace<P>> for Outer<L> {
+    type Joined = L::Joined;
+    const INDEX: usize = L::INDEX;
+}
+
 /// A list of up to six tables, whose rows are tuples of records.
 pub trait JoinedRecords: JoinedTables {
     /// The records: `(Order, Customer, Option<Line>)`; of one table the record itself.
@@ -157,7 +179,7 @@ fn read_part<J: JoinedTable>(row: &dyn Row, start: &mut usize) -> Result<J::Row>
     J::read(&part)
 }
 
-impl<A: JoinedTable> JoinedRecords for (A, ()) {
+impl<A: JoinedTable, Z: EndOfTables> JoinedRecords for (A, Z) {
     type Row = A::Row;
 
     fn read(row: &dyn Row) -> Result<A::Row> {
@@ -167,7 +189,7 @@ impl<A: JoinedTable> JoinedRecords for (A, ()) {
 
 macro_rules! joined_records {
     ($list:ty: $($table:ident),+) => {
-        impl<$($table: JoinedTable),+> JoinedRecords for $list {
+        impl<$($table: JoinedTable,)+ Z: EndOfTables> JoinedRecords for $list {
             type Row = ($($table::Row,)+);
 
             fn read(row: &dyn Row) -> Result<Self::Row> {
@@ -177,8 +199,8 @@ macro_rules! joined_records {
         }
     };
 }
-joined_records!((B, (A, ())): A, B);
-joined_records!((C, (B, (A, ()))): A, B, C);
-joined_records!((D, (C, (B, (A, ())))): A, B, C, D);
-joined_records!((E, (D, (C, (B, (A, ()))))): A, B, C, D, E);
-joined_records!((F, (E, (D, (C, (B, (A, ())))))): A, B, C, D, E, F);
+joined_records!((B, (A, Z)): A, B);
+joined_records!((C, (B, (A, Z))): A, B, C);
+joined_records!((D, (C, (B, (A, Z)))): A, B, C, D);
+joined_records!((E, (D, (C, (B, (A, Z))))): A, B, C, D, E);
+joined_records!((F, (E, (D, (C, (B, (A, Z)))))): A, B, C, D, E, F);

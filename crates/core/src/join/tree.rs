@@ -1,6 +1,6 @@
 //! Untyped expressions and conditions over the rows of a join.
 
-use super::{Join, JoinColumn};
+use super::{Join, JoinColumn, JoinSubquery};
 use crate::{Comparison, Condition, DatePart, DateUnit, Error, ErrorKind, Result, Type, Value};
 
 /// An expression over the rows of a join.
@@ -18,6 +18,8 @@ pub enum JoinExpr {
     Function(JoinFunction, Vec<JoinExpr>),
     /// The value of the first branch whose condition is true; else the last expression.
     Case(Vec<(JoinCondition, JoinExpr)>, Box<JoinExpr>),
+    /// The first column of a query's first row; NULL if it has no row.
+    Query(Box<JoinSubquery>),
 }
 
 /// How two numbers are calculated.
@@ -88,6 +90,10 @@ pub enum JoinCondition {
     IsNull(JoinExpr, bool),
     /// Whether a text is as a test says.
     Text(JoinExpr, TextTest),
+    /// Whether a query has a row.
+    Exists(Box<JoinSubquery>),
+    /// Whether an expression equals the first column of a row of a query. Rows with NULL are left out.
+    InQuery(JoinExpr, Box<JoinSubquery>),
     /// At least one is true.
     AnyOf(Vec<JoinCondition>),
     /// All are true.
@@ -121,6 +127,12 @@ pub trait JoinRewriter {
     /// # Errors
     /// Any: the rewriting ends with it.
     fn row(&mut self, table: usize, condition: Condition) -> Result<JoinCondition>;
+
+    /// Replaces a query.
+    ///
+    /// # Errors
+    /// Any: the rewriting ends with it.
+    fn query(&mut self, query: JoinSubquery) -> Result<JoinSubquery>;
 }
 
 impl TextTest {
@@ -169,7 +181,7 @@ impl JoinExpr {
     #[must_use]
     pub fn is_aggregate(&self) -> bool {
         match self {
-            Self::Column(_) | Self::Value(..) => false,
+            Self::Column(_) | Self::Value(..) | Self::Query(_) => false,
             Self::Calculation(_, parts) => parts.0.is_aggregate() || parts.1.is_aggregate(),
             Self::Aggregate(..) => true,
             Self::Function(_, arguments) => arguments.iter().any(Self::is_aggregate),
@@ -215,6 +227,10 @@ impl JoinExpr {
                 let first = branches.first().map_or(&**otherwise, |(_, value)| value);
                 first.common_type(join)
             }
+            Self::Query(query) => {
+                let first = query.join.columns.first();
+                first.map_or(Type::Any, |first| first.ty(&query.join))
+            }
         }
     }
 
@@ -249,6 +265,9 @@ impl JoinExpr {
                 }
                 otherwise.for_each_plain_part(whole, each);
             }
+            Self::Query(query) => {
+                query.for_each_outer_column(&mut |column| each(&Self::Column(column)));
+            }
         }
     }
 
@@ -271,6 +290,30 @@ impl JoinExpr {
                     value.for_each_column(each);
                 }
                 otherwise.for_each_column(each);
+            }
+            Self::Query(query) => query.for_each_outer_column(each),
+        }
+    }
+
+    /// Calls `each` with the queries that it has, and not with those inside of these.
+    pub fn for_each_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
+        match self {
+            Self::Query(query) => each(query),
+            Self::Column(_) | Self::Value(..) => {}
+            Self::Calculation(_, parts) => {
+                parts.0.for_each_query(each);
+                parts.1.for_each_query(each);
+            }
+            Self::Aggregate(_, expr) => expr.for_each_query(each),
+            Self::Function(_, arguments) => {
+                arguments.iter().for_each(|argument| argument.for_each_query(each));
+            }
+            Self::Case(branches, otherwise) => {
+                for (condition, value) in branches {
+                    condition.for_each_query(each);
+                    value.for_each_query(each);
+                }
+                otherwise.for_each_query(each);
             }
         }
     }
@@ -303,6 +346,7 @@ impl JoinExpr {
                 let branches = branches.collect::<Result<_>>()?;
                 Self::Case(branches, Box::new(otherwise.rewrite(rewriter)?))
             }
+            Self::Query(query) => Self::Query(Box::new(rewriter.query(*query)?)),
         })
     }
 }
@@ -312,9 +356,11 @@ impl JoinCondition {
     #[must_use]
     pub fn is_aggregate(&self) -> bool {
         match self {
-            Self::Row(..) => false,
+            Self::Row(..) | Self::Exists(_) => false,
             Self::Compare(left, _, right) => left.is_aggregate() || right.is_aggregate(),
-            Self::IsNull(expr, _) | Self::Text(expr, _) => expr.is_aggregate(),
+            Self::IsNull(expr, _) | Self::Text(expr, _) | Self::InQuery(expr, _) => {
+                expr.is_aggregate()
+            }
             Self::AnyOf(parts) | Self::AllOf(parts) => parts.iter().any(Self::is_aggregate),
             Self::Not(part) => part.is_aggregate(),
         }
@@ -323,12 +369,12 @@ impl JoinCondition {
     /// Calls `each` with the expressions, but not with conditions over the rows of one table.
     fn for_each_expr<'e>(&'e self, each: &mut dyn FnMut(&'e JoinExpr)) {
         match self {
-            Self::Row(..) => {}
+            Self::Row(..) | Self::Exists(_) => {}
             Self::Compare(left, _, right) => {
                 each(left);
                 each(right);
             }
-            Self::IsNull(expr, _) | Self::Text(expr, _) => each(expr),
+            Self::IsNull(expr, _) | Self::Text(expr, _) | Self::InQuery(expr, _) => each(expr),
             Self::AnyOf(parts) | Self::AllOf(parts) => {
                 parts.iter().for_each(|part| part.for_each_expr(each));
             }
@@ -338,6 +384,27 @@ impl JoinCondition {
 
     pub(super) fn for_each_plain_part(&self, whole: &[JoinExpr], each: &mut dyn FnMut(&JoinExpr)) {
         self.for_each_expr(&mut |expr| expr.for_each_plain_part(whole, each));
+        self.for_each_own_query(&mut |query| {
+            query.for_each_outer_column(&mut |column| each(&JoinExpr::Column(column)));
+        });
+    }
+
+    /// Calls `each` with the queries that it has itself, and not in its expressions.
+    fn for_each_own_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
+        match self {
+            Self::Exists(query) | Self::InQuery(_, query) => each(query),
+            Self::AnyOf(parts) | Self::AllOf(parts) => {
+                parts.iter().for_each(|part| part.for_each_own_query(each));
+            }
+            Self::Not(part) => part.for_each_own_query(each),
+            _ => {}
+        }
+    }
+
+    /// Calls `each` with the queries that it has, and not with those inside of these.
+    pub fn for_each_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
+        self.for_each_own_query(each);
+        self.for_each_expr(&mut |expr| expr.for_each_query(each));
     }
 
     /// Calls `each` with all columns that it reads.
@@ -350,7 +417,10 @@ impl JoinCondition {
                 parts.iter().for_each(|part| part.for_each_column(each));
             }
             Self::Not(part) => part.for_each_column(each),
-            _ => self.for_each_expr(&mut |expr| expr.for_each_column(each)),
+            _ => {
+                self.for_each_expr(&mut |expr| expr.for_each_column(each));
+                self.for_each_own_query(&mut |query| query.for_each_outer_column(each));
+            }
         }
     }
 
@@ -374,6 +444,10 @@ impl JoinCondition {
             Self::Text(expr, test) => {
                 test.check()?;
                 Self::Text(expr.rewrite(rewriter)?, test)
+            }
+            Self::Exists(query) => Self::Exists(Box::new(rewriter.query(*query)?)),
+            Self::InQuery(expr, query) => {
+                Self::InQuery(expr.rewrite(rewriter)?, Box::new(rewriter.query(*query)?))
             }
         })
     }

@@ -43,6 +43,7 @@ fn the_database_runs_no_joins_of_callers() {
         let id = JoinExpr::Column(JoinColumn { table: 0, column: 0 });
         let join = Join {
             tables: vec![JoinTable { table: Arc::clone(&shop.orders), link: None }],
+            outer: 0,
             filters: Vec::new(),
             columns: vec![id],
             group: Vec::new(),

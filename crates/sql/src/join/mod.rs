@@ -2,18 +2,17 @@
 
 mod function;
 mod number;
+mod storage;
+mod subquery;
 mod text;
 
 use crate::Dialect;
 use crate::condition::{operator, push_condition};
 use crate::select::{looks_differ, push_limit};
 use crate::writer::{Statement, Writer};
-use bobak_core::join::{
-    JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinFunction, JoinOrder,
-};
+use bobak_core::join::{JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinOrder};
 use bobak_core::{
-    Collation, ColumnSchema, Comparison, Currency, Join, Storage, TableSchema, Type, Value,
-    ValueRef,
+    Collation, ColumnSchema, Comparison, Currency, Join, Storage, TableSchema, Type, ValueRef,
 };
 
 /// A join: its rows have the values of `join.columns`, in their order. All tables belong to the engine.
@@ -25,14 +24,18 @@ use bobak_core::{
 #[must_use]
 pub fn join<'a>(dialect: Dialect, join: &'a Join) -> Option<Statement<'a>> {
     // Servers find an expression of the group in other parts only if it looks the same there, without parameters.
-    let is_column = |expr: &JoinExpr| matches!(expr, JoinExpr::Column(_));
-    let inline = !join.group.iter().all(is_column);
     let mut writer = Writer::new(dialect);
-    writer.inline = inline;
+    writer.inline = groups_by_expressions(join);
     let of_rows = !join.is_grouped();
     let mut writer = JoinWriter { writer, join, of_rows, is_supported: true };
     writer.push();
     writer.is_supported.then(|| writer.writer.finish())
+}
+
+fn groups_by_expressions(join: &Join) -> bool {
+    let mut found = !join.group.iter().all(|expr| matches!(expr, JoinExpr::Column(_)));
+    join.for_each_query(&mut |query| found |= groups_by_expressions(&query.join));
+    found
 }
 
 struct JoinWriter<'a> {
@@ -48,20 +51,32 @@ impl<'a> JoinWriter<'a> {
         let join = self.join;
         self.raw("SELECT ");
         self.list(", ", &join.columns, Self::push_selected);
+        self.push_rows(None);
+        self.push_whole_order();
+        push_limit(&mut self.writer, join.limit, join.offset);
+    }
+
+    /// The tables, conditions and groups. With `not_null` the rows and groups in which this is not NULL.
+    fn push_rows(&mut self, not_null: Option<&'a JoinExpr>) {
+        let join = self.join;
+        let is_grouped = join.is_grouped();
         self.push_tables();
         self.of_rows(true, |writer| {
-            writer.push_conditions(" WHERE ", &join.filters);
+            writer.push_conditions(" WHERE ", &join.filters, not_null.filter(|_| !is_grouped));
             if !join.group.is_empty() {
                 writer.raw(" GROUP BY ");
                 writer.list(", ", &join.group, Self::push_group);
             }
         });
-        self.push_conditions(" HAVING ", &join.having);
+        self.push_conditions(" HAVING ", &join.having, not_null.filter(|_| is_grouped));
+    }
+
+    fn push_whole_order(&mut self) {
+        let join = self.join;
         if !join.order.is_empty() {
             self.raw(" ORDER BY ");
             self.list(", ", &join.order, Self::push_order);
         }
-        push_limit(&mut self.writer, join.limit, join.offset);
     }
 
     fn dialect(&self) -> Dialect {
@@ -119,17 +134,18 @@ impl<'a> JoinWriter<'a> {
 
     /// The column's schema, if the dialect compares its values as Bobak does.
     fn comparable(&mut self, column: JoinColumn) -> Option<&'a ColumnSchema> {
-        let is_sqlite = self.dialect() == Dialect::Sqlite;
-        let found = self.join.column(column).filter(|column| {
-            let is_plain = column.declared.is_none() && !column.is_kept_as_text();
-            column.storage != Storage::Any && (is_sqlite || is_plain)
-        });
+        let found = self.join.column(column).filter(|schema| self.is_comparable(schema));
         self.require(found.is_some());
         found
     }
 
+    fn is_comparable(&self, column: &ColumnSchema) -> bool {
+        let is_plain = column.declared.is_none() && !column.is_kept_as_text();
+        column.storage != Storage::Any && (self.dialect() == Dialect::Sqlite || is_plain)
+    }
+
     fn push_tables(&mut self) {
-        for (index, joined) in self.join.tables.iter().enumerate() {
+        for (index, joined) in self.join.tables.iter().enumerate().skip(self.join.outer) {
             let words = match &joined.link {
                 None => " FROM ",
                 Some(link) if link.is_left => " LEFT JOIN ",
@@ -152,12 +168,21 @@ impl<'a> JoinWriter<'a> {
         }
     }
 
-    fn push_conditions(&mut self, word: &str, conditions: &'a [JoinCondition]) {
-        if conditions.is_empty() {
-            return;
+    fn push_conditions(
+        &mut self,
+        word: &str,
+        conditions: &'a [JoinCondition],
+        not_null: Option<&'a JoinExpr>,
+    ) {
+        if !conditions.is_empty() {
+            self.raw(word);
+            self.push_parts(conditions, true);
         }
-        self.raw(word);
-        self.push_parts(conditions, true);
+        if let Some(expr) = not_null {
+            self.raw(if conditions.is_empty() { word } else { " AND " });
+            self.push_selected(expr);
+            self.raw(" IS NOT NULL");
+        }
     }
 
     /// A condition over rows, or over groups.
@@ -175,6 +200,8 @@ impl<'a> JoinWriter<'a> {
                 self.raw(if *wanted { " IS NULL" } else { " IS NOT NULL" });
             }
             JoinCondition::Text(expr, test) => self.push_text_test(expr, test),
+            JoinCondition::Exists(query) => self.push_exists(query),
+            JoinCondition::InQuery(expr, query) => self.push_in_query(expr, query),
             JoinCondition::AnyOf(parts) => self.push_parts(parts, false),
             JoinCondition::AllOf(parts) => self.push_parts(parts, true),
             JoinCondition::Not(part) => {
@@ -203,12 +230,37 @@ impl<'a> JoinWriter<'a> {
                 if self.dialect() == Dialect::Postgres { "NULL::boolean" } else { "NULL" };
             return self.raw(unknown);
         };
+        if self.push_linkable(left, comparison, right) {
+            return;
+        }
         let are_numbers = |a| matches!(a, Storage::Int | Storage::Float);
         let is_sqlite = self.dialect() == Dialect::Sqlite;
         self.require(a == b || is_sqlite && are_numbers(a) && are_numbers(b));
         self.push_compared(left);
         self.raw(operator(comparison));
         self.push_compared(right);
+    }
+
+    /// Columns of which the dialect finds the same ones equal, as they are, so that an index serves.
+    fn push_linkable(
+        &mut self,
+        left: &'a JoinExpr,
+        comparison: Comparison,
+        right: &'a JoinExpr,
+    ) -> bool {
+        let (JoinExpr::Column(left), JoinExpr::Column(right)) = (left, right) else { return false };
+        if comparison != Comparison::Equal || !self.are_linkable(*left, *right) {
+            return false;
+        }
+        self.push_column(*left);
+        self.raw(" = ");
+        self.push_column(*right);
+        true
+    }
+
+    fn are_linkable(&self, left: JoinColumn, right: JoinColumn) -> bool {
+        let column = |column| self.join.column(column).filter(|schema| self.is_comparable(schema));
+        column(left).zip(column(right)).is_some_and(|(a, b)| are_linkable(a, b))
     }
 
     fn push_group(&mut self, expr: &'a JoinExpr) {
@@ -318,11 +370,12 @@ impl<'a> JoinWriter<'a> {
                 self.push_text_function(*function, arguments);
             }
             JoinExpr::Case(branches, otherwise) => self.push_case(branches, otherwise),
+            JoinExpr::Query(query) => self.push_value(query),
             JoinExpr::Calculation(..) => self.require(false),
         }
         self.raw(match expr {
             // The text of another collation, such as that of the connection.
-            JoinExpr::Function(..) | JoinExpr::Case(..) => {
+            JoinExpr::Function(..) | JoinExpr::Case(..) | JoinExpr::Query(_) => {
                 self.dialect().collate(Collation::Binary)
             }
             _ if is_postgres => " COLLATE \"C\"",
@@ -412,39 +465,6 @@ impl<'a> JoinWriter<'a> {
             self.writer.raw(" / ").literal(ValueRef::Float(Currency::SCALE as f64));
         }
         self.raw(")");
-    }
-
-    /// The class of an expression's values; `None` for NULL.
-    fn storage(&self, expr: &JoinExpr) -> Option<Storage> {
-        match expr {
-            JoinExpr::Column(column) => self.join.column(*column).map(|column| column.storage),
-            JoinExpr::Value(value, _) => match value {
-                Value::Null => None,
-                Value::Int(_) => Some(Storage::Int),
-                Value::Float(_) => Some(Storage::Float),
-                Value::Text(_) => Some(Storage::Text),
-                Value::Bytes(_) => Some(Storage::Bytes),
-            },
-            JoinExpr::Calculation(..) if expr.ty(self.join) == Type::F64 => Some(Storage::Float),
-            JoinExpr::Calculation(..)
-            | JoinExpr::Aggregate(JoinAggregate::Count | JoinAggregate::CountDistinct, _) => {
-                Some(Storage::Int)
-            }
-            JoinExpr::Aggregate(JoinAggregate::Avg, _) => Some(Storage::Float),
-            JoinExpr::Aggregate(_, expr) => self.storage(expr),
-            JoinExpr::Function(function, arguments) => match function {
-                JoinFunction::Length | JoinFunction::Part(_) => Some(Storage::Int),
-                JoinFunction::ToFloat => Some(Storage::Float),
-                JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
-                    arguments.iter().find_map(|argument| self.storage(argument))
-                }
-                _ => Some(Storage::Text),
-            },
-            JoinExpr::Case(branches, otherwise) => {
-                let mut values = branches.iter().map(|(_, value)| value);
-                values.find_map(|value| self.storage(value)).or_else(|| self.storage(otherwise))
-            }
-        }
     }
 }
 

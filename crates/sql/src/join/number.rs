@@ -40,6 +40,7 @@ impl<'a> JoinWriter<'a> {
                 self.push_number_function(*function, arguments);
             }
             JoinExpr::Case(branches, otherwise) => self.push_case(branches, otherwise),
+            JoinExpr::Query(query) => self.push_value(query),
         }
     }
 

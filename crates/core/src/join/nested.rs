@@ -1,0 +1,156 @@
+//! Queries as they are built, before the tables of the queries around them are known, and queries inside of others.
+
+use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinTable};
+use crate::{Error, ErrorKind, Result};
+
+/// A join, and what is not resolved in it. Its columns and conditions are over the tables of the list, which leaves out those
+/// between two records of a relation, and begins with the tables of the queries around it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct JoinParts {
+    pub join: Join,
+    pub lists: JoinLists,
+}
+
+/// What is not resolved in a join.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct JoinLists {
+    /// The index in `join.tables` of each table in the list, but for those of the queries around it.
+    pub listed: Vec<usize>,
+    /// The number of listed tables of the queries around it; `None` if it is not a subquery.
+    pub outer: Option<usize>,
+    /// The conditions of relations, over `join.tables`.
+    pub own: Vec<JoinCondition>,
+    pub distinct: bool,
+    /// Whether it began with a query of the records after a key.
+    pub is_after: bool,
+    pub is_locking: bool,
+    /// Whether it has a left join by a reference to a record of any type.
+    pub is_left_any: bool,
+    /// Whether it joins a relation of a record of a query around it.
+    pub is_linked_outside: bool,
+}
+
+impl JoinParts {
+    /// The index in `join.tables` of a listed table.
+    pub fn index(&mut self, listed: usize) -> usize {
+        let own = listed.checked_sub(self.lists.outer.unwrap_or(0));
+        self.lists.is_linked_outside |= own.is_none();
+        own.and_then(|own| self.lists.listed.get(own)).copied().unwrap_or(usize::MAX)
+    }
+
+    /// With all columns of all listed tables, if nothing is selected.
+    pub fn with_columns(mut self, mut columns: Vec<JoinExpr>) -> Self {
+        let outer = self.lists.outer.unwrap_or(0);
+        if columns.is_empty() {
+            for (table, listed) in self.lists.listed.iter().enumerate() {
+                let schema = self.join.tables.get(*listed).map(|table| &table.table);
+                let count = schema.map_or(0, |schema| schema.columns().len());
+                let table = outer + table;
+                let column = |column| JoinExpr::Column(JoinColumn { table, column });
+                columns.extend((0..count).map(column));
+            }
+        }
+        self.join.columns = columns;
+        self
+    }
+
+    /// The join inside of a query with these tables, some of which are in its list.
+    ///
+    /// # Errors
+    /// As [`JoinQuery::to_join`](super::JoinQuery::to_join).
+    pub fn resolve(self, around: &[JoinTable], listed_around: &[usize]) -> Result<Join> {
+        let Self { mut join, lists } = self;
+        lists.check()?;
+        let outer = around.len();
+        let mut tables = around.to_vec();
+        for table in &mut tables {
+            if let Some(link) = &mut table.link {
+                link.condition = None;
+            }
+        }
+        for mut table in std::mem::take(&mut join.tables) {
+            if let Some(link) = &mut table.link {
+                link.from.table += outer;
+            }
+            tables.push(table);
+        }
+        let own = lists.listed.iter().map(|listed| listed + outer);
+        // A query that could stand alone names no tables of others.
+        let around = if lists.outer.is_some() { listed_around } else { &[] };
+        let listed: Vec<usize> = around.iter().copied().chain(own).collect();
+        let mut join = Join { tables, outer, ..join }.resolve(&listed, lists.distinct)?;
+        for condition in lists.own {
+            if let JoinCondition::Row(table, condition) = condition
+                && let Some(JoinTable { table: schema, .. }) = join.tables.get(table + outer)
+            {
+                let condition = condition.resolve(schema)?;
+                join.filters.push(JoinCondition::Row(table + outer, condition));
+            }
+        }
+        Ok(join)
+    }
+}
+
+impl JoinLists {
+    fn check(&self) -> Result<()> {
+        let message = if self.is_after {
+            "paging by key is over one record: load a join with `Db::page`"
+        } else if self.is_locking {
+            "a join can't lock rows: lock those of one record first"
+        } else if self.is_left_any {
+            "a left join has no reference to a record of any type: load a shape, or use `join`"
+        } else if self.is_linked_outside {
+            "a subquery joins relations of its own records: filter by the columns of the others"
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+}
+
+/// A query inside of another one's filters and expressions, untyped.
+///
+/// Its first [`outer`](Join::outer) tables are those of the query around it, whose row it reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinSubquery {
+    /// The query.
+    pub join: Join,
+    /// What is not resolved in it.
+    lists: Option<JoinLists>,
+}
+
+impl JoinSubquery {
+    pub(super) fn new(parts: JoinParts) -> Self {
+        Self { join: parts.join, lists: Some(parts.lists) }
+    }
+
+    /// The same place in the query around, with another query.
+    #[must_use]
+    pub fn with_join(self, join: Join) -> Self {
+        Self { join, ..self }
+    }
+
+    /// The query in one with these tables, some of which are listed.
+    pub(super) fn resolve(self, around: &[JoinTable], listed: &[usize]) -> Result<Self> {
+        let Some(lists) = self.lists else { return Ok(self) };
+        let join = JoinParts { join: self.join, lists }.resolve(around, listed)?;
+        Ok(Self { join, lists: None })
+    }
+
+    /// Calls `each` with the columns that it reads in the row of the query around it.
+    pub fn for_each_outer_column(&self, each: &mut dyn FnMut(JoinColumn)) {
+        self.join.for_each_column(&mut |column| {
+            if column.table < self.join.outer {
+                each(column);
+            }
+        });
+    }
+
+    /// Whether it has the same rows for each row of the query around it.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        let mut is_constant = true;
+        self.for_each_outer_column(&mut |_| is_constant = false);
+        is_constant
+    }
+}

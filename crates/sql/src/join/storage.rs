@@ -1,0 +1,48 @@
+//! The classes of values.
+
+use super::JoinWriter;
+use bobak_core::join::{JoinAggregate, JoinExpr, JoinFunction};
+use bobak_core::{Join, Storage, Type, Value};
+
+impl JoinWriter<'_> {
+    /// The class of an expression's values; `None` for NULL.
+    pub(super) fn storage(&self, expr: &JoinExpr) -> Option<Storage> {
+        storage(self.join, expr)
+    }
+}
+
+fn storage(join: &Join, expr: &JoinExpr) -> Option<Storage> {
+    match expr {
+        JoinExpr::Column(column) => join.column(*column).map(|column| column.storage),
+        JoinExpr::Value(value, _) => match value {
+            Value::Null => None,
+            Value::Int(_) => Some(Storage::Int),
+            Value::Float(_) => Some(Storage::Float),
+            Value::Text(_) => Some(Storage::Text),
+            Value::Bytes(_) => Some(Storage::Bytes),
+        },
+        JoinExpr::Calculation(..) if expr.ty(join) == Type::F64 => Some(Storage::Float),
+        JoinExpr::Calculation(..)
+        | JoinExpr::Aggregate(JoinAggregate::Count | JoinAggregate::CountDistinct, _) => {
+            Some(Storage::Int)
+        }
+        JoinExpr::Aggregate(JoinAggregate::Avg, _) => Some(Storage::Float),
+        JoinExpr::Aggregate(_, expr) => storage(join, expr),
+        JoinExpr::Function(function, arguments) => match function {
+            JoinFunction::Length | JoinFunction::Part(_) => Some(Storage::Int),
+            JoinFunction::ToFloat => Some(Storage::Float),
+            JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
+                arguments.iter().find_map(|argument| storage(join, argument))
+            }
+            _ => Some(Storage::Text),
+        },
+        JoinExpr::Query(query) => {
+            let first = query.join.columns.first();
+            first.and_then(|first| storage(&query.join, first))
+        }
+        JoinExpr::Case(branches, otherwise) => {
+            let mut values = branches.iter().map(|(_, value)| value);
+            values.find_map(|value| storage(join, value)).or_else(|| storage(join, otherwise))
+        }
+    }
+}
