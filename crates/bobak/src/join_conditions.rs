@@ -18,7 +18,7 @@ pub(crate) fn map_conditions(
 }
 
 fn rewrite(mut join: Join, mapper: &mut dyn JoinRewriter) -> Result<Join> {
-    for conditions in [&mut join.filters, &mut join.having] {
+    for conditions in [&mut join.filters, &mut join.having, &mut join.qualify] {
         for condition in std::mem::take(conditions) {
             conditions.push(condition.rewrite(mapper)?);
         }

@@ -90,7 +90,8 @@ pub mod query {
     /// The parts of a [`JoinQuery`]: of expressions, and over several records.
     pub use bobak_core::join;
     pub use bobak_core::join::{
-        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, exists, from, not, when, whole,
+        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, WindowMethods, dense_rank, exists, from,
+        not, rank, row_number, when, whole, window,
     };
     pub use bobak_core::{
         AnyColumn, Assignment, Column, DatePart, DateUnit, EncryptedColumn, Expression, Filter,
@@ -197,7 +198,7 @@ pub mod engine {
 
 /// Everything that most programs need, in one `use`.
 pub mod prelude {
-    pub use crate::query::ExpressionMethods;
+    pub use crate::query::{ExpressionMethods, WindowMethods};
     pub use crate::types::{Currency, Date, DateTime, Json, Time, Timestamp, Uuid};
     pub use crate::{
         Batch, BatchOptions, Db, DynRow, Error, ErrorKind, Field, FromRow, Query, Record,

@@ -2,7 +2,9 @@
 
 use super::function;
 use super::tuples::TupleRow;
-use bobak_core::join::{CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr};
+use bobak_core::join::{
+    CalculationOperator, JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinOrder, JoinWindow,
+};
 use bobak_core::{
     Error, ErrorKind, Join, Result, Row, Type, Value, ValueRef, compare_in_column, compare_values,
 };
@@ -18,6 +20,15 @@ pub(super) trait Evaluate {
     /// # Errors
     /// As [`value`](Self::value).
     fn aggregate(&self, function: JoinAggregate, expr: &JoinExpr) -> Result<Value<'_>>;
+
+    /// The value of a window function.
+    ///
+    /// # Errors
+    /// `Unsupported` before all rows of the result are known.
+    fn window(&self, _: &JoinWindow) -> Result<Value<'_>> {
+        let message = "a window function is of the rows of the result, and not of those before";
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
 
     /// Whether rows of one table are known, and not only what the rows of a group have in common.
     fn has_rows(&self) -> bool;
@@ -54,6 +65,7 @@ pub(super) trait Evaluate {
                 }
                 self.value(otherwise)
             }
+            JoinExpr::Window(window) => self.window(window),
             JoinExpr::Query(query) => row.tuples.subquery(query)?.value(&row),
         }
     }
@@ -174,6 +186,26 @@ pub(super) fn compare(join: &Join, expr: &JoinExpr, a: ValueRef<'_>, b: ValueRef
         },
         _ => compare_values(a, b),
     }
+}
+
+/// How rows with these values in the steps of an order sort.
+pub(super) fn compare_keys(
+    join: &Join,
+    order: &[JoinOrder],
+    a: &[Value<'_>],
+    b: &[Value<'_>],
+) -> Ordering {
+    for (step, (a, b)) in order.iter().zip(a.iter().zip(b)) {
+        let ordering = compare(join, &step.expr, a.as_ref(), b.as_ref());
+        let reversed = match a.is_null() || b.is_null() {
+            true => !step.nulls_first,
+            false => step.descending,
+        };
+        if ordering.is_ne() {
+            return if reversed { ordering.reverse() } else { ordering };
+        }
+    }
+    Ordering::Equal
 }
 
 /// Two numbers calculated; `money` says which of them are money.

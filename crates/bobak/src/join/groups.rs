@@ -39,7 +39,7 @@ pub(super) fn of<'t>(join: &Join, rows: Vec<TupleRow<'t>>) -> Result<Vec<Vec<Tup
 }
 
 /// The collation of an expression's values: columns have one.
-fn collation(join: &Join, expr: &JoinExpr) -> Collation {
+pub(super) fn collation(join: &Join, expr: &JoinExpr) -> Collation {
     let column = if let JoinExpr::Column(column) = expr { join.column(*column) } else { None };
     column.map(|column| column.collation).unwrap_or_default()
 }
@@ -54,56 +54,76 @@ impl Evaluate for GroupRow<'_, '_> {
     }
 
     fn aggregate(&self, function: JoinAggregate, expr: &JoinExpr) -> Result<Value<'_>> {
-        if function == JoinAggregate::CountDistinct {
-            return self.count_distinct(expr);
-        }
-        let (mut sum, mut count, mut extreme) = (Sum::default(), 0, Value::Null);
+        let mut accumulator = Accumulator::new(self.tuples.join, function, expr);
         for tuple in self.group {
-            let value = tuple.value(expr)?;
-            if value.is_null() {
-                continue;
-            }
-            count += 1;
-            match function {
-                JoinAggregate::Count | JoinAggregate::CountDistinct => {}
-                JoinAggregate::Sum | JoinAggregate::Avg => match value.as_ref() {
-                    ValueRef::Int(integer) => sum.add_integer(integer),
-                    ValueRef::Float(float) => sum.add_float(float),
-                    other => return Err(Error::mismatch("a number to sum", other)),
-                },
-                JoinAggregate::Min | JoinAggregate::Max => {
-                    let (value, best) = (value.as_ref(), Value::as_ref(&extreme));
-                    let ordering = compare(self.tuples.join, expr, value, best);
-                    let is_max = function == JoinAggregate::Max;
-                    if best.is_null() || (if is_max { ordering.is_gt() } else { ordering.is_lt() })
-                    {
-                        extreme = value.to_owned();
-                    }
-                }
-            }
+            accumulator.add(tuple.value(expr)?.as_ref())?;
         }
-        match function {
-            JoinAggregate::Count | JoinAggregate::CountDistinct => Ok(Value::Int(count)),
-            JoinAggregate::Sum => sum.total(),
-            JoinAggregate::Avg if count == 0 => Ok(Value::Null),
-            JoinAggregate::Avg => {
-                let money = expr.ty(self.tuples.join) == Type::Currency;
-                let unit = if money { Currency::SCALE as f64 } else { 1.0 };
-                let average = sum.as_float() / count as f64 / unit;
-                Ok(if average.is_nan() { Value::Null } else { Value::Float(average) })
-            }
-            JoinAggregate::Min | JoinAggregate::Max => Ok(extreme),
-        }
+        accumulator.result()
     }
 }
 
-impl GroupRow<'_, '_> {
-    fn count_distinct(&self, expr: &JoinExpr) -> Result<Value<'static>> {
-        let collation = collation(self.tuples.join, expr);
-        let mut found = HashSet::new();
-        for tuple in self.group {
-            found.extend(FoldedValue::new(tuple.value(expr)?.as_ref(), collation));
+/// An aggregate of the values so far.
+pub(super) struct Accumulator<'e> {
+    join: &'e Join,
+    function: JoinAggregate,
+    expr: &'e JoinExpr,
+    sum: Sum,
+    count: i64,
+    extreme: Value<'static>,
+    found: HashSet<FoldedValue>,
+}
+
+impl<'e> Accumulator<'e> {
+    /// An aggregate of this expression's values, without any.
+    pub fn new(join: &'e Join, function: JoinAggregate, expr: &'e JoinExpr) -> Self {
+        let (sum, extreme, found) = (Sum::default(), Value::Null, HashSet::new());
+        Self { join, function, expr, sum, count: 0, extreme, found }
+    }
+
+    /// Adds a value.
+    pub fn add(&mut self, value: ValueRef<'_>) -> Result<()> {
+        if value.is_null() {
+            return Ok(());
         }
-        Ok(Value::Int(i64::try_from(found.len()).unwrap_or(i64::MAX)))
+        self.count += 1;
+        match self.function {
+            JoinAggregate::Count => {}
+            JoinAggregate::CountDistinct => {
+                self.found.extend(FoldedValue::new(value, collation(self.join, self.expr)));
+            }
+            JoinAggregate::Sum | JoinAggregate::Avg => match value {
+                ValueRef::Int(integer) => self.sum.add_integer(integer),
+                ValueRef::Float(float) => self.sum.add_float(float),
+                other => return Err(Error::mismatch("a number to sum", other)),
+            },
+            JoinAggregate::Min | JoinAggregate::Max => {
+                let best = Value::as_ref(&self.extreme);
+                let ordering = compare(self.join, self.expr, value, best);
+                let is_max = self.function == JoinAggregate::Max;
+                if best.is_null() || (if is_max { ordering.is_gt() } else { ordering.is_lt() }) {
+                    self.extreme = value.to_owned();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The aggregate.
+    pub fn result(&self) -> Result<Value<'static>> {
+        match self.function {
+            JoinAggregate::Count => Ok(Value::Int(self.count)),
+            JoinAggregate::CountDistinct => {
+                Ok(Value::Int(i64::try_from(self.found.len()).unwrap_or(i64::MAX)))
+            }
+            JoinAggregate::Sum => self.sum.total(),
+            JoinAggregate::Avg if self.count == 0 => Ok(Value::Null),
+            JoinAggregate::Avg => {
+                let money = self.expr.ty(self.join) == Type::Currency;
+                let unit = if money { Currency::SCALE as f64 } else { 1.0 };
+                let average = self.sum.as_float() / self.count as f64 / unit;
+                Ok(if average.is_nan() { Value::Null } else { Value::Float(average) })
+            }
+            JoinAggregate::Min | JoinAggregate::Max => Ok(self.extreme.clone()),
+        }
     }
 }

@@ -9,6 +9,7 @@ mod rows;
 mod subqueries;
 mod subquery;
 mod tuples;
+mod windows;
 
 use crate::db::Db;
 use crate::handle::{EngineHandle, EngineSet, SessionSource};

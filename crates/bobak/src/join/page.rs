@@ -13,8 +13,10 @@ pub(super) fn page<L, R>(
     request: &PageRequest,
 ) -> Result<Page<R>> {
     let join = query.to_join()?;
-    if join.is_grouped() || join.limit.is_some() || join.offset > 0 {
-        let message = "a page needs a join without groups, limit and offset";
+    let mut has_windows = false;
+    join.for_each_window(&mut |_| has_windows = true);
+    if join.is_grouped() || has_windows || join.limit.is_some() || join.offset > 0 {
+        let message = "a page needs a join without groups, window functions, limit and offset";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     in_snapshot(source, |source| {

@@ -1,10 +1,10 @@
 //! The rows of a join in this process.
 
-use super::calculation::{self, Evaluate};
+use super::calculation::{Evaluate, compare_keys};
 use super::groups::{self, GroupRow};
 use super::tuples::{JoinedTuples, TupleRow};
-use bobak_core::{Interrupt, Join, Result, Row, Value};
-use std::cmp::Ordering;
+use super::windows::{WindowRow, WindowValues};
+use bobak_core::{Interrupt, Join, Result, Row};
 
 /// Filters, groups and sorts rows of a join: of all of them those that may match, with the row of the query around it.
 pub(super) fn calculate<'t>(
@@ -34,15 +34,23 @@ fn hand_out<E: Evaluate>(
     rows: impl Iterator<Item = E>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    let mut sorted = Vec::new();
+    let mut found = Vec::new();
     for evaluated in rows {
         if join.having.is_empty() || evaluated.all_hold(&join.having)? {
+            found.push(evaluated);
+        }
+    }
+    let windows = &WindowValues::new(join, &found)?;
+    let mut sorted = Vec::new();
+    for (number, inner) in found.iter().enumerate() {
+        let evaluated = WindowRow { inner, windows, number };
+        if join.qualify.is_empty() || evaluated.all_hold(&join.qualify)? {
             let keys = join.order.iter().map(|step| Ok(evaluated.value(&step.expr)?.into_owned()));
             sorted.push((keys.collect::<Result<Vec<_>>>()?, evaluated));
         }
     }
     Interrupt::check()?;
-    sorted.sort_by(|(a, _), (b, _)| compare_keys(join, a, b));
+    sorted.sort_by(|(a, _), (b, _)| compare_keys(join, &join.order, a, b));
     let offset = usize::try_from(join.offset).unwrap_or(usize::MAX);
     let limit = join.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     for (_, evaluated) in sorted.iter().skip(offset).take(limit) {
@@ -53,18 +61,4 @@ fn hand_out<E: Evaluate>(
         }
     }
     Ok(())
-}
-
-fn compare_keys(join: &Join, a: &[Value<'_>], b: &[Value<'_>]) -> Ordering {
-    for (step, (a, b)) in join.order.iter().zip(a.iter().zip(b)) {
-        let ordering = calculation::compare(join, &step.expr, a.as_ref(), b.as_ref());
-        let reversed = match a.is_null() || b.is_null() {
-            true => !step.nulls_first,
-            false => step.descending,
-        };
-        if ordering.is_ne() {
-            return if reversed { ordering.reverse() } else { ordering };
-        }
-    }
-    Ordering::Equal
 }

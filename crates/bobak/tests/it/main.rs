@@ -81,3 +81,4 @@ mod transaction_boundaries; // replays end between transactions
 mod transactions;
 mod unknown_functions; // collations and functions that only other programs have
 mod views; // read through records, by name and by clients
+mod windows; // functions of other rows of the result

@@ -3,7 +3,9 @@
 use crate::engines::on_each;
 use bobak::FromRow;
 use bobak::prelude::*;
-use bobak::query::{Alias, DatePart, JoinQuery, exists, from, not, when};
+use bobak::query::{
+    Alias, DatePart, DateUnit, JoinQuery, exists, from, not, rank, row_number, when, window,
+};
 use bobak::relation::ToMany;
 use std::fmt::Debug;
 
@@ -328,8 +330,75 @@ fn of_nested_queries(db: &Db) {
     );
 }
 
+/// Window functions.
+fn of_windows(db: &Db) {
+    let month = Sale::SOLD.start_of(DateUnit::Month);
+    let sold = Item::QUANTITY.sum();
+    let place = row_number().over(window().partition_by(month).order_by(sold.desc()));
+    let best = from::<Item>()
+        .join(Item::SALE)
+        .join(Item::PRODUCT)
+        .group_by(month)
+        .group_by(Product::ID)
+        .and(place.eq(1))
+        .select((Sale::SOLD.min(), Product::NAME, sold));
+    ask(
+        db,
+        &best,
+        "SELECT first, name, CAST(sold AS BIGINT) FROM (SELECT min(s.sold) AS first, p.name AS name, \
+         sum(i.quantity) AS sold, p.id, date_part('year', s.sold) * 12 + date_part('month', s.sold) AS month, \
+         row_number() OVER (PARTITION BY date_part('year', s.sold), date_part('month', s.sold) \
+         ORDER BY sum(i.quantity) DESC, p.id) AS place FROM item i JOIN sale s ON s.id = i.sale_id \
+         JOIN product p ON p.id = i.product_id GROUP BY date_part('year', s.sold), date_part('month', s.sold), \
+         p.id, p.name) AS x WHERE place = 1 ORDER BY month",
+    );
+    let latest = window().partition_by(Sale::BUYER_ID).order_by(Sale::SOLD.desc());
+    ask(
+        db,
+        &from::<Sale>().and(row_number().over(latest).le(2)).select((Sale::BUYER_ID, Sale::ID)),
+        "SELECT buyer_id, id FROM (SELECT buyer_id, id, row_number() OVER (PARTITION BY buyer_id ORDER BY sold DESC, id) \
+         AS place FROM sale) AS x WHERE place <= 2 ORDER BY id",
+    );
+    let by_id = || window().order_by(Item::ID.asc());
+    let before = Item::QUANTITY.lag(1).over(by_id());
+    ask(
+        db,
+        &from::<Item>().select((
+            Item::ID,
+            Item::QUANTITY.sum().over(by_id()),
+            Item::QUANTITY - before,
+        )),
+        "SELECT id, CAST(sum(quantity) OVER (ORDER BY id) AS BIGINT), quantity - lag(quantity) OVER (ORDER BY id) \
+         FROM item ORDER BY id",
+    );
+    let average =
+        from::<Item>().select((Item::QUANTITY.avg().over(by_id().last_rows(3)), Item::ID));
+    let rows = db.list(&average).unwrap();
+    let quantities = db.list(&from::<Item>().select(Item::QUANTITY)).unwrap();
+    for (at, (average, _)) in rows.into_iter().enumerate() {
+        let last = &quantities[(at + 1).saturating_sub(3)..=at];
+        assert_eq!(average, Some(last.iter().sum::<i64>() as f64 / last.len() as f64));
+    }
+    let place = rank().over(window().order_by(Employee::PAY.desc()));
+    ask(
+        db,
+        &from::<Employee>().order_by(place.asc()).select((Employee::NAME, place)),
+        "SELECT name, rank() OVER (ORDER BY pay DESC) FROM employee ORDER BY 2, id",
+    );
+    let share = Item::QUANTITY.sum() * 100 / Item::QUANTITY.sum().sum().over(window());
+    let shares =
+        from::<Item>().join(Item::PRODUCT).group_by(Product::ID).select((Product::NAME, share));
+    let sums = "SELECT p.name, CAST(sum(i.quantity) AS BIGINT), (SELECT CAST(sum(quantity) AS BIGINT) FROM item) \
+                FROM item i JOIN product p ON p.id = i.product_id GROUP BY p.id, p.name ORDER BY p.id";
+    let sums = db.sql::<(String, i64, i64)>(sums, ()).unwrap();
+    let wanted: Vec<_> =
+        sums.into_iter().map(|(name, sum, all)| (name, Some(sum * 100 / all))).collect();
+    assert_eq!(db.list(&shares).unwrap(), wanted);
+}
+
 fn check(url: &str) {
     let db = open(url);
+    of_windows(&db);
     of_nested_queries(&db);
     of_products_and_buyers(&db);
     of_sales(&db);

@@ -1,6 +1,7 @@
 //! Numbers calculated from columns of joined records, and aggregates of them.
 
 use super::function::{FunctionOf, PairOf};
+use super::over::WindowExpr;
 use super::scalar::{Number, ScalarField};
 use super::selection::JoinPart;
 use super::subquery::QueryValue;
@@ -203,4 +204,5 @@ operators! {
     (A, B, K) PairOf<A, B, K>;
     (C, E) CaseOf<C, E>;
     (I, Q) QueryValue<I, Q>;
+    (C, P, O) WindowExpr<C, P, O>;
 }

@@ -2,12 +2,13 @@
 
 use super::expression::{AggregateOf, AsFloat, Calculation, CountKind, SameBase};
 use super::filter::{Among, ExprComparison, NullTest, TextCondition};
+use super::over::{ValueOfRow, WindowExpr};
 use super::scalar::{Moment, Number, ScalarField};
 use super::selection::{JoinPart, OrderedPart};
 use super::subquery::{AmongRows, QueryValue};
 use super::tables::Nullness;
 use super::tree::{JoinAggregate, JoinFunction, TextTest};
-use super::{CaseOf, JoinExpr, JoinQuery};
+use super::{CaseOf, JoinExpr, JoinQuery, WindowFunction};
 use crate::{Column, Comparison, DatePart, DateUnit, Expression, Field};
 use std::marker::PhantomData;
 
@@ -277,6 +278,31 @@ pub trait ExpressionMethods: Sized {
         AggregateOf::new(JoinAggregate::Avg, self)
     }
 
+    /// Its value so many rows before, in the order of a window: `Sale::TOTAL.lag(1).over(window().order_by(Sale::DAY.asc()))`;
+    /// `None` if there is no such row.
+    #[must_use]
+    fn lag(self, rows: u32) -> ValueOfRow<Self> {
+        ValueOfRow::new(self, WindowFunction::Lag(rows))
+    }
+
+    /// As [`lag`](Self::lag), so many rows later.
+    #[must_use]
+    fn lead(self, rows: u32) -> ValueOfRow<Self> {
+        ValueOfRow::new(self, WindowFunction::Lead(rows))
+    }
+
+    /// Its value in the first row of each partition of a window.
+    #[must_use]
+    fn first_value(self) -> ValueOfRow<Self> {
+        ValueOfRow::new(self, WindowFunction::First)
+    }
+
+    /// Its value in the last row of each partition of a window.
+    #[must_use]
+    fn last_value(self) -> ValueOfRow<Self> {
+        ValueOfRow::new(self, WindowFunction::Last)
+    }
+
     /// Ascending order, NULL first.
     #[must_use]
     fn asc(self) -> OrderedPart<Self> {
@@ -390,3 +416,4 @@ impl<E, K> ExpressionMethods for FunctionOf<E, K> {}
 impl<A, B, K> ExpressionMethods for PairOf<A, B, K> {}
 impl<C, E> ExpressionMethods for CaseOf<C, E> {}
 impl<I, R> ExpressionMethods for QueryValue<I, R> {}
+impl<C, P, O> ExpressionMethods for WindowExpr<C, P, O> {}

@@ -8,12 +8,14 @@ mod expression;
 mod filter;
 mod function;
 mod nested;
+mod over;
 mod query;
 mod scalar;
 mod selection;
 mod subquery;
 mod tables;
 mod tree;
+mod window;
 
 pub use alias::Alias;
 pub use case::{CaseBranches, CaseOf, WhenBranch, when};
@@ -29,6 +31,10 @@ pub use function::{
     MomentOfMoment, NumberOfMoment, NumberOfText, PairKind, PairOf, TextOfText,
 };
 pub use nested::JoinSubquery;
+pub use over::{
+    PartitionParts, RankFunction, ValueOfRow, Window, WindowCall, WindowExpr, WindowMethods,
+    WindowOrder, dense_rank, rank, row_number, window,
+};
 pub use query::{JoinQuery, from};
 pub use scalar::{Moment, Number, ScalarField};
 pub use selection::{
@@ -44,6 +50,7 @@ pub use tree::{
     CalculationOperator, JoinAggregate, JoinCondition, JoinExpr, JoinFunction, JoinRewriter,
     TextTest,
 };
+pub use window::{JoinWindow, WindowFunction};
 
 use crate::{Comparison, Condition, Error, ErrorKind, Result, TableSchema, Value};
 use std::sync::Arc;
@@ -66,6 +73,8 @@ pub struct Join {
     pub group: Vec<JoinExpr>,
     /// What groups must match, all of it.
     pub having: Vec<JoinCondition>,
+    /// What rows of the result must match, all of it: conditions with window functions.
+    pub qualify: Vec<JoinCondition>,
     /// The order.
     pub order: Vec<JoinOrder>,
     /// The maximum number of rows.
@@ -124,6 +133,17 @@ pub struct JoinOrder {
 }
 
 impl Join {
+    /// Calls `each` with all conditions over rows, groups and the result.
+    fn for_each_condition<'e>(&'e self, each: &mut dyn FnMut(&'e JoinCondition)) {
+        self.filters.iter().chain(&self.having).chain(&self.qualify).for_each(each);
+    }
+
+    /// Calls `each` with its window functions.
+    pub fn for_each_window<'e>(&'e self, each: &mut dyn FnMut(&'e JoinWindow)) {
+        self.for_each_expr(&mut |expr| expr.for_each_window(each));
+        self.for_each_condition(&mut |condition| condition.for_each_window(each));
+    }
+
     /// Calls `each` with all expressions of the result and its order, and not with those of conditions.
     fn for_each_expr<'e>(&'e self, each: &mut dyn FnMut(&'e JoinExpr)) {
         let order = self.order.iter().map(|step| &step.expr);
@@ -141,15 +161,13 @@ impl Join {
             }
         }
         self.for_each_expr(&mut |expr| expr.for_each_column(each));
-        let conditions = self.filters.iter().chain(&self.having);
-        conditions.for_each(|condition| condition.for_each_column(each));
+        self.for_each_condition(&mut |condition| condition.for_each_column(each));
     }
 
     /// Calls `each` with the queries in its expressions and conditions, and not with those inside of these.
     pub fn for_each_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
         self.for_each_expr(&mut |expr| expr.for_each_query(each));
-        let conditions = self.filters.iter().chain(&self.having);
-        conditions.for_each(|condition| condition.for_each_query(each));
+        self.for_each_condition(&mut |condition| condition.for_each_query(each));
     }
 
     /// Calls `each` with its tables, and with those of the queries inside of it.
@@ -171,6 +189,7 @@ impl Join {
         !self.group.is_empty()
             || !self.having.is_empty()
             || self.columns.iter().chain(order).any(JoinExpr::is_aggregate)
+            || self.qualify.iter().any(JoinCondition::is_aggregate)
     }
 
     /// Adds the filter that a row comes after the row that has these values in the order.
@@ -248,7 +267,11 @@ impl Join {
         let mut resolver = Resolver { tables: &tables, listed: Some(listed) };
         for filter in std::mem::take(&mut self.filters) {
             let filter = filter.rewrite(&mut resolver)?;
-            let kept = if filter.is_aggregate() { &mut self.having } else { &mut self.filters };
+            let kept = match () {
+                () if filter.is_window() => &mut self.qualify,
+                () if filter.is_aggregate() => &mut self.having,
+                () => &mut self.filters,
+            };
             kept.push(filter);
         }
         let mut rewrite = |exprs: &mut Vec<JoinExpr>| {
@@ -278,7 +301,42 @@ impl Join {
             self.complete_group()?;
         }
         self.complete_order(is_grouped);
+        self.complete_windows(is_grouped)
+    }
+
+    /// Gives each window function a complete order.
+    fn complete_windows(mut self, is_grouped: bool) -> Result<Self> {
+        let mut has_windows = false;
+        self.for_each_window(&mut |_| has_windows = true);
+        if !has_windows {
+            return Ok(self);
+        }
+        if self.group.iter().any(JoinExpr::is_window) {
+            let message = "window functions are of the rows of the result: they form no groups";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        let mut completer = WindowCompleter { rest: self.distinguishing(is_grouped) };
+        let mut rewrite = |expr: JoinExpr| expr.rewrite(&mut completer);
+        self.columns = self.columns.into_iter().map(&mut rewrite).collect::<Result<_>>()?;
+        for step in &mut self.order {
+            step.expr = rewrite(step.expr.clone())?;
+        }
+        let qualify = self.qualify.into_iter();
+        self.qualify = qualify.map(|part| part.rewrite(&mut completer)).collect::<Result<_>>()?;
         Ok(self)
+    }
+
+    /// What no two rows of the result have in common: the keys of all tables, or what groups have in common.
+    fn distinguishing(&self, is_grouped: bool) -> Vec<JoinExpr> {
+        if is_grouped {
+            return self.group.clone();
+        }
+        let own = self.tables.iter().enumerate().skip(self.outer);
+        let keys = own.flat_map(|(table, joined)| {
+            let column = move |&column: &usize| JoinExpr::Column(JoinColumn { table, column });
+            joined.table.key().iter().map(column)
+        });
+        keys.collect()
     }
 
     /// Makes groups of equal rows.
@@ -302,18 +360,10 @@ impl Join {
     }
 
     fn complete_order(&mut self, is_grouped: bool) {
-        let mut order = |expr: JoinExpr| {
+        for expr in self.distinguishing(is_grouped) {
             if self.order.iter().all(|step| step.expr != expr) {
                 self.order.push(JoinOrder { expr, descending: false, nulls_first: true });
             }
-        };
-        if is_grouped {
-            return self.group.iter().for_each(|expr| order(expr.clone()));
-        }
-        let own = self.tables.iter().enumerate().skip(self.outer);
-        for (table, JoinTable { table: schema, .. }) in own {
-            let column = |&column: &usize| JoinExpr::Column(JoinColumn { table, column });
-            schema.key().iter().map(column).for_each(&mut order);
         }
     }
 
@@ -329,7 +379,8 @@ impl Join {
         for expr in self.columns.iter().chain(order) {
             expr.for_each_plain_part(&self.group, &mut each);
         }
-        self.having.iter().for_each(|part| part.for_each_plain_part(&self.group, &mut each));
+        let conditions = self.having.iter().chain(&self.qualify);
+        conditions.for_each(|part| part.for_each_plain_part(&self.group, &mut each));
         for column in used {
             let is_outer = column.table < self.outer;
             if is_outer || self.group.contains(&JoinExpr::Column(column)) {
@@ -388,5 +439,24 @@ impl JoinRewriter for Resolver<'_> {
             Some(listed) => query.resolve(self.tables, listed),
             None => Ok(query),
         }
+    }
+}
+
+/// Gives window functions a complete order.
+struct WindowCompleter {
+    rest: Vec<JoinExpr>,
+}
+
+impl JoinRewriter for WindowCompleter {
+    fn row(&mut self, table: usize, condition: Condition) -> Result<JoinCondition> {
+        Ok(JoinCondition::Row(table, condition))
+    }
+
+    fn query(&mut self, query: JoinSubquery) -> Result<JoinSubquery> {
+        Ok(query)
+    }
+
+    fn window(&mut self, window: JoinWindow) -> JoinWindow {
+        window.complete(&self.rest)
     }
 }

@@ -162,6 +162,7 @@ impl<T: Record, Z> JoinQuery<(InnerJoined<T>, Z), T> {
             columns: Vec::new(),
             group: parts.group.into_iter().map(column).map(JoinExpr::Column).collect(),
             having: Vec::new(),
+            qualify: Vec::new(),
             order: parts.order.into_iter().map(step).collect(),
             limit: parts.limit,
             offset: parts.offset,
@@ -254,7 +255,8 @@ impl<L, R> JoinQuery<L, R> {
         JoinQuery { parts, columns: Vec::new(), read: <(J, L)>::read, tables: PhantomData }
     }
 
-    /// Adds a filter that rows must match too. One with an aggregate is about groups.
+    /// Adds a filter that rows must match too. One with an aggregate is about groups, and one with a
+    /// [window function](super::window()) about the rows of the result.
     #[must_use]
     pub fn and<F: JoinFilter<L, P>, P>(mut self, filter: F) -> Self {
         self.parts.join.filters.push(filter.into_condition());

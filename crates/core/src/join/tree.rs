@@ -1,6 +1,6 @@
 //! Untyped expressions and conditions over the rows of a join.
 
-use super::{Join, JoinColumn, JoinSubquery};
+use super::{Join, JoinColumn, JoinSubquery, JoinWindow};
 use crate::{Comparison, Condition, DatePart, DateUnit, Error, ErrorKind, Result, Type, Value};
 
 /// An expression over the rows of a join.
@@ -20,6 +20,8 @@ pub enum JoinExpr {
     Case(Vec<(JoinCondition, JoinExpr)>, Box<JoinExpr>),
     /// The first column of a query's first row; NULL if it has no row.
     Query(Box<JoinSubquery>),
+    /// A function of other rows of the result.
+    Window(Box<JoinWindow>),
 }
 
 /// How two numbers are calculated.
@@ -133,6 +135,11 @@ pub trait JoinRewriter {
     /// # Errors
     /// Any: the rewriting ends with it.
     fn query(&mut self, query: JoinSubquery) -> Result<JoinSubquery>;
+
+    /// Replaces a window function, whose parts are replaced already.
+    fn window(&mut self, window: JoinWindow) -> JoinWindow {
+        window
+    }
 }
 
 impl TextTest {
@@ -167,6 +174,18 @@ impl JoinFunction {
     }
 }
 
+impl JoinAggregate {
+    /// The type of its values, by that of the argument.
+    pub(super) fn ty(self, argument: Type) -> Type {
+        match self {
+            Self::Count | Self::CountDistinct => Type::I64,
+            Self::Avg => Type::F64,
+            Self::Sum => number(argument),
+            Self::Min | Self::Max => argument,
+        }
+    }
+}
+
 /// The type of what is a number of one type or another.
 fn number(ty: Type) -> Type {
     match ty {
@@ -176,24 +195,178 @@ fn number(ty: Type) -> Type {
     }
 }
 
-impl JoinExpr {
-    /// Whether it has an aggregate.
-    #[must_use]
-    pub fn is_aggregate(&self) -> bool {
+/// An expression, or a condition: a part of an expression or a condition.
+#[derive(Clone, Copy)]
+enum JoinNode<'e> {
+    Expr(&'e JoinExpr),
+    Condition(&'e JoinCondition),
+}
+
+impl<'e> JoinNode<'e> {
+    /// Calls `enter` with itself, and then with the parts of each for which it returns `true`; not with those of queries.
+    fn walk(self, enter: &mut dyn FnMut(Self) -> bool) {
+        if !enter(self) {
+            return;
+        }
+        let mut expr = |expr: &'e JoinExpr| Self::Expr(expr).walk(enter);
         match self {
-            Self::Column(_) | Self::Value(..) | Self::Query(_) => false,
-            Self::Calculation(_, parts) => parts.0.is_aggregate() || parts.1.is_aggregate(),
-            Self::Aggregate(..) => true,
-            Self::Function(_, arguments) => arguments.iter().any(Self::is_aggregate),
-            Self::Case(branches, otherwise) => {
-                let is_aggregate = |(condition, value): &(JoinCondition, Self)| {
-                    condition.is_aggregate() || value.is_aggregate()
-                };
-                branches.iter().any(is_aggregate) || otherwise.is_aggregate()
+            Self::Expr(JoinExpr::Column(_) | JoinExpr::Value(..) | JoinExpr::Query(_))
+            | Self::Condition(JoinCondition::Row(..) | JoinCondition::Exists(_)) => {}
+            Self::Expr(JoinExpr::Calculation(_, parts)) => {
+                expr(&parts.0);
+                expr(&parts.1);
             }
+            Self::Expr(JoinExpr::Aggregate(_, part)) => expr(part),
+            Self::Expr(JoinExpr::Function(_, arguments)) => arguments.iter().for_each(expr),
+            Self::Expr(JoinExpr::Window(window)) => window.for_each_part(&mut expr),
+            Self::Expr(JoinExpr::Case(branches, otherwise)) => {
+                for (condition, value) in branches {
+                    Self::Condition(condition).walk(enter);
+                    Self::Expr(value).walk(enter);
+                }
+                Self::Expr(otherwise).walk(enter);
+            }
+            Self::Condition(condition) => match condition {
+                JoinCondition::Compare(left, _, right) => {
+                    expr(left);
+                    expr(right);
+                }
+                JoinCondition::IsNull(part, _)
+                | JoinCondition::Text(part, _)
+                | JoinCondition::InQuery(part, _) => expr(part),
+                JoinCondition::AnyOf(parts) | JoinCondition::AllOf(parts) => {
+                    parts.iter().for_each(|part| Self::Condition(part).walk(enter));
+                }
+                JoinCondition::Not(part) => Self::Condition(part).walk(enter),
+                JoinCondition::Row(..) | JoinCondition::Exists(_) => {}
+            },
         }
     }
 
+    /// The query that it is, or that it asks.
+    const fn query(self) -> Option<&'e JoinSubquery> {
+        match self {
+            Self::Expr(JoinExpr::Query(query))
+            | Self::Condition(JoinCondition::Exists(query) | JoinCondition::InQuery(_, query)) => {
+                Some(query)
+            }
+            _ => None,
+        }
+    }
+
+    fn is_aggregate(self) -> bool {
+        let mut found = false;
+        self.walk(&mut |node| {
+            found |= matches!(node, Self::Expr(JoinExpr::Aggregate(..)));
+            !found
+        });
+        found
+    }
+
+    fn is_window(self) -> bool {
+        let mut found = false;
+        self.walk(&mut |node| {
+            found |= matches!(node, Self::Expr(JoinExpr::Window(_)));
+            !found
+        });
+        found
+    }
+
+    /// Calls `each` with the outermost parts that are columns or in `whole`, outside of aggregates.
+    fn for_each_plain_part(self, whole: &[JoinExpr], each: &mut dyn FnMut(&JoinExpr)) {
+        self.walk(&mut |node| {
+            if let Self::Expr(expr) = node
+                && (matches!(expr, JoinExpr::Column(_)) || whole.contains(expr))
+            {
+                each(expr);
+                return false;
+            }
+            if let Some(query) = node.query() {
+                query.for_each_outer_column(&mut |column| each(&JoinExpr::Column(column)));
+            }
+            !matches!(node, Self::Expr(JoinExpr::Aggregate(..)))
+        });
+    }
+
+    fn for_each_column(self, each: &mut dyn FnMut(JoinColumn)) {
+        self.walk(&mut |node| {
+            match node {
+                Self::Expr(JoinExpr::Column(column)) => each(*column),
+                Self::Condition(JoinCondition::Row(table, condition)) => condition
+                    .for_each_column(&mut |column| each(JoinColumn { table: *table, column })),
+                _ => {}
+            }
+            if let Some(query) = node.query() {
+                query.for_each_outer_column(each);
+            }
+            true
+        });
+    }
+
+    fn for_each_query(self, each: &mut dyn FnMut(&'e JoinSubquery)) {
+        self.walk(&mut |node| {
+            if let Some(query) = node.query() {
+                each(query);
+            }
+            true
+        });
+    }
+
+    fn for_each_window(self, each: &mut dyn FnMut(&'e JoinWindow)) {
+        self.walk(&mut |node| {
+            if let Self::Expr(JoinExpr::Window(window)) = node {
+                each(window);
+            }
+            true
+        });
+    }
+}
+
+/// What expressions and conditions have in common.
+macro_rules! node {
+    ($type:ident, $node:ident) => {
+        impl $type {
+            /// Whether it has an aggregate.
+            #[must_use]
+            pub fn is_aggregate(&self) -> bool {
+                JoinNode::$node(self).is_aggregate()
+            }
+
+            /// Whether it has a window function.
+            #[must_use]
+            pub fn is_window(&self) -> bool {
+                JoinNode::$node(self).is_window()
+            }
+
+            pub(super) fn for_each_plain_part(
+                &self,
+                whole: &[JoinExpr],
+                each: &mut dyn FnMut(&JoinExpr),
+            ) {
+                JoinNode::$node(self).for_each_plain_part(whole, each);
+            }
+
+            /// Calls `each` with all columns that it reads.
+            pub fn for_each_column(&self, each: &mut dyn FnMut(JoinColumn)) {
+                JoinNode::$node(self).for_each_column(each);
+            }
+
+            /// Calls `each` with the queries that it has, and not with those inside of these.
+            pub fn for_each_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
+                JoinNode::$node(self).for_each_query(each);
+            }
+
+            /// Calls `each` with the window functions that it has, and not with those of queries inside of it.
+            pub fn for_each_window<'e>(&'e self, each: &mut dyn FnMut(&'e JoinWindow)) {
+                JoinNode::$node(self).for_each_window(each);
+            }
+        }
+    };
+}
+node!(JoinExpr, Expr);
+node!(JoinCondition, Condition);
+
+impl JoinExpr {
     /// The type of its values.
     #[must_use]
     pub fn ty(&self, join: &Join) -> Type {
@@ -209,12 +382,8 @@ impl JoinExpr {
                     (_, ty, _) => ty,
                 }
             }
-            Self::Aggregate(function, expr) => match function {
-                JoinAggregate::Count | JoinAggregate::CountDistinct => Type::I64,
-                JoinAggregate::Avg => Type::F64,
-                JoinAggregate::Sum => number(expr.ty(join)),
-                JoinAggregate::Min | JoinAggregate::Max => expr.ty(join),
-            },
+            Self::Aggregate(function, expr) => function.ty(expr.ty(join)),
+            Self::Window(window) => window.ty(join),
             Self::Function(function, arguments) => match function {
                 JoinFunction::Length | JoinFunction::Part(_) => Type::I64,
                 JoinFunction::ToFloat => Type::F64,
@@ -243,81 +412,6 @@ impl JoinExpr {
         }
     }
 
-    /// Calls `each` with the outermost parts that are columns or in `whole`, outside of aggregates.
-    pub(super) fn for_each_plain_part(&self, whole: &[Self], each: &mut dyn FnMut(&Self)) {
-        if whole.contains(self) {
-            return each(self);
-        }
-        match self {
-            Self::Column(_) => each(self),
-            Self::Value(..) | Self::Aggregate(..) => {}
-            Self::Calculation(_, parts) => {
-                parts.0.for_each_plain_part(whole, each);
-                parts.1.for_each_plain_part(whole, each);
-            }
-            Self::Function(_, arguments) => {
-                arguments.iter().for_each(|argument| argument.for_each_plain_part(whole, each));
-            }
-            Self::Case(branches, otherwise) => {
-                for (condition, value) in branches {
-                    condition.for_each_plain_part(whole, each);
-                    value.for_each_plain_part(whole, each);
-                }
-                otherwise.for_each_plain_part(whole, each);
-            }
-            Self::Query(query) => {
-                query.for_each_outer_column(&mut |column| each(&Self::Column(column)));
-            }
-        }
-    }
-
-    /// Calls `each` with all columns that it reads.
-    pub fn for_each_column(&self, each: &mut dyn FnMut(JoinColumn)) {
-        match self {
-            Self::Column(column) => each(*column),
-            Self::Value(..) => {}
-            Self::Calculation(_, parts) => {
-                parts.0.for_each_column(each);
-                parts.1.for_each_column(each);
-            }
-            Self::Aggregate(_, expr) => expr.for_each_column(each),
-            Self::Function(_, arguments) => {
-                arguments.iter().for_each(|argument| argument.for_each_column(each));
-            }
-            Self::Case(branches, otherwise) => {
-                for (condition, value) in branches {
-                    condition.for_each_column(each);
-                    value.for_each_column(each);
-                }
-                otherwise.for_each_column(each);
-            }
-            Self::Query(query) => query.for_each_outer_column(each),
-        }
-    }
-
-    /// Calls `each` with the queries that it has, and not with those inside of these.
-    pub fn for_each_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
-        match self {
-            Self::Query(query) => each(query),
-            Self::Column(_) | Self::Value(..) => {}
-            Self::Calculation(_, parts) => {
-                parts.0.for_each_query(each);
-                parts.1.for_each_query(each);
-            }
-            Self::Aggregate(_, expr) => expr.for_each_query(each),
-            Self::Function(_, arguments) => {
-                arguments.iter().for_each(|argument| argument.for_each_query(each));
-            }
-            Self::Case(branches, otherwise) => {
-                for (condition, value) in branches {
-                    condition.for_each_query(each);
-                    value.for_each_query(each);
-                }
-                otherwise.for_each_query(each);
-            }
-        }
-    }
-
     /// The expression with parts replaced.
     ///
     /// # Errors
@@ -330,6 +424,10 @@ impl JoinExpr {
                 let (left, right) = *parts;
                 let parts = (left.rewrite(rewriter)?, right.rewrite(rewriter)?);
                 Self::Calculation(operator, Box::new(parts))
+            }
+            Self::Aggregate(_, expr) if expr.is_window() => {
+                let message = "an aggregate is of rows, and a window function of their result";
+                return Err(Error::new(ErrorKind::Unsupported, message));
             }
             Self::Aggregate(function, expr) => {
                 Self::Aggregate(function, Box::new(expr.rewrite(rewriter)?))
@@ -347,83 +445,12 @@ impl JoinExpr {
                 Self::Case(branches, Box::new(otherwise.rewrite(rewriter)?))
             }
             Self::Query(query) => Self::Query(Box::new(rewriter.query(*query)?)),
+            Self::Window(window) => Self::Window(Box::new(window.rewrite(rewriter)?)),
         })
     }
 }
 
 impl JoinCondition {
-    /// Whether it has an aggregate.
-    #[must_use]
-    pub fn is_aggregate(&self) -> bool {
-        match self {
-            Self::Row(..) | Self::Exists(_) => false,
-            Self::Compare(left, _, right) => left.is_aggregate() || right.is_aggregate(),
-            Self::IsNull(expr, _) | Self::Text(expr, _) | Self::InQuery(expr, _) => {
-                expr.is_aggregate()
-            }
-            Self::AnyOf(parts) | Self::AllOf(parts) => parts.iter().any(Self::is_aggregate),
-            Self::Not(part) => part.is_aggregate(),
-        }
-    }
-
-    /// Calls `each` with the expressions, but not with conditions over the rows of one table.
-    fn for_each_expr<'e>(&'e self, each: &mut dyn FnMut(&'e JoinExpr)) {
-        match self {
-            Self::Row(..) | Self::Exists(_) => {}
-            Self::Compare(left, _, right) => {
-                each(left);
-                each(right);
-            }
-            Self::IsNull(expr, _) | Self::Text(expr, _) | Self::InQuery(expr, _) => each(expr),
-            Self::AnyOf(parts) | Self::AllOf(parts) => {
-                parts.iter().for_each(|part| part.for_each_expr(each));
-            }
-            Self::Not(part) => part.for_each_expr(each),
-        }
-    }
-
-    pub(super) fn for_each_plain_part(&self, whole: &[JoinExpr], each: &mut dyn FnMut(&JoinExpr)) {
-        self.for_each_expr(&mut |expr| expr.for_each_plain_part(whole, each));
-        self.for_each_own_query(&mut |query| {
-            query.for_each_outer_column(&mut |column| each(&JoinExpr::Column(column)));
-        });
-    }
-
-    /// Calls `each` with the queries that it has itself, and not in its expressions.
-    fn for_each_own_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
-        match self {
-            Self::Exists(query) | Self::InQuery(_, query) => each(query),
-            Self::AnyOf(parts) | Self::AllOf(parts) => {
-                parts.iter().for_each(|part| part.for_each_own_query(each));
-            }
-            Self::Not(part) => part.for_each_own_query(each),
-            _ => {}
-        }
-    }
-
-    /// Calls `each` with the queries that it has, and not with those inside of these.
-    pub fn for_each_query<'e>(&'e self, each: &mut dyn FnMut(&'e JoinSubquery)) {
-        self.for_each_own_query(each);
-        self.for_each_expr(&mut |expr| expr.for_each_query(each));
-    }
-
-    /// Calls `each` with all columns that it reads.
-    pub fn for_each_column(&self, each: &mut dyn FnMut(JoinColumn)) {
-        match self {
-            Self::Row(table, condition) => {
-                condition.for_each_column(&mut |column| each(JoinColumn { table: *table, column }));
-            }
-            Self::AnyOf(parts) | Self::AllOf(parts) => {
-                parts.iter().for_each(|part| part.for_each_column(each));
-            }
-            Self::Not(part) => part.for_each_column(each),
-            _ => {
-                self.for_each_expr(&mut |expr| expr.for_each_column(each));
-                self.for_each_own_query(&mut |query| query.for_each_outer_column(each));
-            }
-        }
-    }
-
     /// The condition with parts replaced.
     ///
     /// # Errors

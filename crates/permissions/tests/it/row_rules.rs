@@ -48,6 +48,7 @@ fn the_database_runs_no_joins_of_callers() {
             columns: vec![id],
             group: Vec::new(),
             having: Vec::new(),
+            qualify: Vec::new(),
             order: Vec::new(),
             limit: None,
             offset: 0,

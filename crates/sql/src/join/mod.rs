@@ -2,15 +2,17 @@
 
 mod function;
 mod number;
+mod order;
 mod storage;
 mod subquery;
 mod text;
+mod window;
 
 use crate::Dialect;
 use crate::condition::{operator, push_condition};
 use crate::select::{looks_differ, push_limit};
 use crate::writer::{Statement, Writer};
-use bobak_core::join::{JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinOrder};
+use bobak_core::join::{JoinAggregate, JoinColumn, JoinCondition, JoinExpr};
 use bobak_core::{
     Collation, ColumnSchema, Comparison, Currency, Join, Storage, TableSchema, Type, ValueRef,
 };
@@ -49,6 +51,10 @@ struct JoinWriter<'a> {
 impl<'a> JoinWriter<'a> {
     fn push(&mut self) {
         let join = self.join;
+        self.check_windows();
+        if !join.qualify.is_empty() {
+            return self.push_qualified();
+        }
         self.raw("SELECT ");
         self.list(", ", &join.columns, Self::push_selected);
         self.push_rows(None);
@@ -69,14 +75,6 @@ impl<'a> JoinWriter<'a> {
             }
         });
         self.push_conditions(" HAVING ", &join.having, not_null.filter(|_| is_grouped));
-    }
-
-    fn push_whole_order(&mut self) {
-        let join = self.join;
-        if !join.order.is_empty() {
-            self.raw(" ORDER BY ");
-            self.list(", ", &join.order, Self::push_order);
-        }
     }
 
     fn dialect(&self) -> Dialect {
@@ -299,45 +297,6 @@ impl<'a> JoinWriter<'a> {
         }
     }
 
-    fn push_order(&mut self, step: &'a JoinOrder) {
-        let nullable = match step.expr {
-            JoinExpr::Column(column) => {
-                let schema = self.comparable(column);
-                let joined = self.join.tables.get(column.table);
-                let is_left = joined.is_some_and(|t| t.link.as_ref().is_some_and(|l| l.is_left));
-                is_left || schema.is_none_or(|column| column.nullable)
-            }
-            // To a server, an order by a value may be one by the number of a column.
-            JoinExpr::Value(..) => return self.require(false),
-            _ => true,
-        };
-        // SQLite and MariaDB find NULL the smallest value.
-        let is_usual = step.nulls_first != step.descending;
-        if nullable && !is_usual && self.dialect().is_mysql() {
-            self.push_ordered(&step.expr);
-            self.raw(if step.nulls_first { " IS NOT NULL, " } else { " IS NULL, " });
-        }
-        self.push_ordered(&step.expr);
-        self.raw(if step.descending { " DESC" } else { "" });
-        let says_nulls = match self.dialect() {
-            Dialect::Postgres => nullable,
-            Dialect::Sqlite => nullable && !is_usual,
-            Dialect::MariaDb | Dialect::MySql => false,
-        };
-        if says_nulls {
-            self.raw(if step.nulls_first { " NULLS FIRST" } else { " NULLS LAST" });
-        }
-    }
-
-    fn push_ordered(&mut self, expr: &'a JoinExpr) {
-        match expr {
-            JoinExpr::Column(column) => self.in_table(column.table, |writer, table| {
-                writer.compared(table, column.column);
-            }),
-            _ => self.push_compared(expr),
-        }
-    }
-
     /// An expression as a column of the result.
     fn push_selected(&mut self, expr: &'a JoinExpr) {
         match expr {
@@ -371,13 +330,15 @@ impl<'a> JoinWriter<'a> {
             }
             JoinExpr::Case(branches, otherwise) => self.push_case(branches, otherwise),
             JoinExpr::Query(query) => self.push_value(query),
+            JoinExpr::Window(window) => self.push_window(window),
             JoinExpr::Calculation(..) => self.require(false),
         }
         self.raw(match expr {
             // The text of another collation, such as that of the connection.
-            JoinExpr::Function(..) | JoinExpr::Case(..) | JoinExpr::Query(_) => {
-                self.dialect().collate(Collation::Binary)
-            }
+            JoinExpr::Function(..)
+            | JoinExpr::Case(..)
+            | JoinExpr::Query(_)
+            | JoinExpr::Window(_) => self.dialect().collate(Collation::Binary),
             _ if is_postgres => " COLLATE \"C\"",
             _ => "",
         });

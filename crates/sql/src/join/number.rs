@@ -41,6 +41,7 @@ impl<'a> JoinWriter<'a> {
             }
             JoinExpr::Case(branches, otherwise) => self.push_case(branches, otherwise),
             JoinExpr::Query(query) => self.push_value(query),
+            JoinExpr::Window(window) => self.push_window(window),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The classes of values.
 
 use super::JoinWriter;
-use bobak_core::join::{JoinAggregate, JoinExpr, JoinFunction};
+use bobak_core::join::{JoinAggregate, JoinExpr, JoinFunction, WindowFunction};
 use bobak_core::{Join, Storage, Type, Value};
 
 impl JoinWriter<'_> {
@@ -22,12 +22,13 @@ fn storage(join: &Join, expr: &JoinExpr) -> Option<Storage> {
             Value::Bytes(_) => Some(Storage::Bytes),
         },
         JoinExpr::Calculation(..) if expr.ty(join) == Type::F64 => Some(Storage::Float),
-        JoinExpr::Calculation(..)
-        | JoinExpr::Aggregate(JoinAggregate::Count | JoinAggregate::CountDistinct, _) => {
-            Some(Storage::Int)
-        }
-        JoinExpr::Aggregate(JoinAggregate::Avg, _) => Some(Storage::Float),
-        JoinExpr::Aggregate(_, expr) => storage(join, expr),
+        JoinExpr::Calculation(..) => Some(Storage::Int),
+        JoinExpr::Aggregate(function, expr) => aggregate(join, *function, expr),
+        JoinExpr::Window(window) => match (window.function, &window.argument) {
+            (WindowFunction::Aggregate(function, _), Some(expr)) => aggregate(join, function, expr),
+            (_, Some(argument)) => storage(join, argument),
+            (_, None) => Some(Storage::Int),
+        },
         JoinExpr::Function(function, arguments) => match function {
             JoinFunction::Length | JoinFunction::Part(_) => Some(Storage::Int),
             JoinFunction::ToFloat => Some(Storage::Float),
@@ -44,5 +45,13 @@ fn storage(join: &Join, expr: &JoinExpr) -> Option<Storage> {
             let mut values = branches.iter().map(|(_, value)| value);
             values.find_map(|value| storage(join, value)).or_else(|| storage(join, otherwise))
         }
+    }
+}
+
+fn aggregate(join: &Join, function: JoinAggregate, expr: &JoinExpr) -> Option<Storage> {
+    match function {
+        JoinAggregate::Count | JoinAggregate::CountDistinct => Some(Storage::Int),
+        JoinAggregate::Avg => Some(Storage::Float),
+        JoinAggregate::Sum | JoinAggregate::Min | JoinAggregate::Max => storage(join, expr),
     }
 }
