@@ -18,6 +18,11 @@ pub(crate) fn map_conditions(
 }
 
 fn rewrite(mut join: Join, mapper: &mut dyn JoinRewriter) -> Result<Join> {
+    for rows in join.tables.iter_mut().filter_map(|table| table.rows.as_mut()) {
+        for query in std::mem::take(&mut rows.queries) {
+            rows.queries.push(mapper.query(query)?);
+        }
+    }
     for conditions in [&mut join.filters, &mut join.having, &mut join.qualify] {
         for condition in std::mem::take(conditions) {
             conditions.push(condition.rewrite(mapper)?);

@@ -91,7 +91,7 @@ pub mod query {
     pub use bobak_core::join;
     pub use bobak_core::join::{
         Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, WindowMethods, dense_rank, exists, from,
-        not, rank, row_number, when, whole, window,
+        not, nth, rank, row_number, when, whole, window,
     };
     pub use bobak_core::{
         AnyColumn, Assignment, Column, DatePart, DateUnit, EncryptedColumn, Expression, Filter,

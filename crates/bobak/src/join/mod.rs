@@ -2,6 +2,7 @@
 //! memory.
 
 mod calculation;
+mod combined;
 mod function;
 mod groups;
 mod page;

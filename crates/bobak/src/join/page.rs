@@ -15,8 +15,10 @@ pub(super) fn page<L, R>(
     let join = query.to_join()?;
     let mut has_windows = false;
     join.for_each_window(&mut |_| has_windows = true);
-    if join.is_grouped() || has_windows || join.limit.is_some() || join.offset > 0 {
-        let message = "a page needs a join without groups, window functions, limit and offset";
+    let combined = join.tables.iter().any(|table| table.rows.is_some());
+    if join.is_grouped() || has_windows || combined || join.limit.is_some() || join.offset > 0 {
+        let message =
+            "a page needs a join of tables, without groups, window functions, limit and offset";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     in_snapshot(source, |source| {

@@ -1,10 +1,12 @@
 //! The rows of queries inside of a join's expressions and conditions.
 
 use super::calculation::Evaluate;
+use super::combined;
 use super::rows::calculate;
 use super::tuples::{JoinedTuples, NestedQuery, TupleRow};
 use crate::handle::SessionSource;
-use bobak_core::join::{JoinColumn, JoinCondition, JoinExpr, JoinSubquery};
+use crate::shape::ShapeRows;
+use bobak_core::join::{JoinColumn, JoinCondition, JoinExpr, JoinRows, JoinSubquery};
 use bobak_core::{Collation, Comparison, FoldedValue, Join, Result, Row, Value, ValueRef};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -12,7 +14,19 @@ use std::collections::{HashMap, HashSet};
 /// Reads the rows of a join's tables, and of those of the queries inside of it. What filters leave out whatever the row of the
 /// query around is, is left out.
 pub(super) fn load<'j>(source: &SessionSource<'_>, join: &'j Join) -> Result<JoinedTuples<'j>> {
-    let mut joined = JoinedTuples::load(source, join)?;
+    let combine = |rows: &JoinRows, columns| {
+        let queries = rows.queries.iter().map(|query| {
+            let (tuples, mut found) = (load(source, &query.join)?, Vec::new());
+            calculate(&tuples, tuples.iter(None), None, &mut |row| {
+                found.push((0..row.len()).map(|place| row.get(place).to_owned()).collect());
+                Ok(true)
+            })?;
+            Ok(found)
+        });
+        let rows = combined::combine(rows.operator, queries.collect::<Result<_>>()?);
+        ShapeRows::of_values(columns, &rows)
+    };
+    let mut joined = JoinedTuples::load(source, join, &combine)?;
     let mut queries = Vec::new();
     join.for_each_query(&mut |query| queries.push(query));
     for query in queries {

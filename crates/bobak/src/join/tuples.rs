@@ -2,7 +2,7 @@
 
 use crate::handle::SessionSource;
 use crate::shape::{Gaps, LinkValues, NO_ROW, RowLinks, ShapeColumns, ShapeRows};
-use bobak_core::join::{JoinColumn, JoinCondition, JoinLink, JoinSubquery, JoinTable};
+use bobak_core::join::{JoinColumn, JoinCondition, JoinLink, JoinRows, JoinSubquery, JoinTable};
 use bobak_core::{
     Condition, Error, ErrorKind, Interrupt, Join, Order, Result, Select, SubQuery, Value, ValueRef,
 };
@@ -56,7 +56,13 @@ impl<'t> TupleRow<'t> {
 
 impl<'j> JoinedTuples<'j> {
     /// Reads the rows of each table that are linked to rows read before.
-    pub fn load(source: &SessionSource<'_>, join: &'j Join) -> Result<Self> {
+    ///
+    /// `combine` makes the rows of queries.
+    pub fn load(
+        source: &SessionSource<'_>,
+        join: &'j Join,
+        combine: &dyn Fn(&JoinRows, usize) -> Result<ShapeRows>,
+    ) -> Result<Self> {
         let mut joined = Self {
             join,
             later_filters: Vec::new(),
@@ -69,7 +75,10 @@ impl<'j> JoinedTuples<'j> {
             let condition = condition_of(join, index);
             match &table.link {
                 None => {
-                    let rows = joined.select(source, index, condition)?;
+                    let rows = match &table.rows {
+                        Some(rows) => combine(rows, table.table.columns().len())?,
+                        None => joined.select(source, index, condition)?,
+                    };
                     joined.tuples = (0..rows.len() as u32).collect();
                     joined.tables.push(rows);
                 }

@@ -109,7 +109,8 @@ impl EngineRules {
     /// The join, and the queries inside of it, without the deleted rows of their tables.
     fn live_tables(&self, mut join: Join) -> Result<Join> {
         for index in join.outer..join.tables.len() {
-            let Some(joined) = join.tables.get_mut(index) else { continue };
+            let kept = join.tables.get_mut(index).filter(|joined| joined.rows.is_none());
+            let Some(joined) = kept else { continue };
             let Some(column) = self.deleted_at(&joined.table)? else { continue };
             let is_named = |filter: &JoinCondition| {
                 matches!(filter,

@@ -123,6 +123,23 @@ impl ShapeRows {
         Ok(Self { columns, rows, positions, is_built_once: true, is_whole })
     }
 
+    /// Rows with the values of so many columns.
+    ///
+    /// # Errors
+    /// As [`RowBuffer::push`].
+    pub(crate) fn of_values(
+        columns: usize,
+        all: &[Vec<bobak_core::Value<'static>>],
+    ) -> Result<Self> {
+        let columns = ShapeColumns { columns: (0..columns).collect(), has_relations: false };
+        let (mut rows, mut positions) = (RowBuffer::default(), Vec::new());
+        for row in all {
+            positions.push(rows.bytes());
+            rows.push(&row.as_slice())?;
+        }
+        Ok(Self { columns, rows, positions, is_built_once: true, is_whole: true })
+    }
+
     /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         self.positions.len()

@@ -14,6 +14,7 @@ mod batches;
 #[cfg(feature = "cache")]
 mod cache;
 mod change_capture;
+mod combined_queries; // unions, and queries of rows
 mod conduit; // the page of the example
 mod consumers; // of changes, by name, and killed
 mod copy;

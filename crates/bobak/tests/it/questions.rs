@@ -1,5 +1,7 @@
 //! Questions that are often asked in SQL, as typed queries: the rows are those of SQL by hand, on each engine.
 
+mod reports;
+
 use crate::engines::on_each;
 use bobak::FromRow;
 use bobak::prelude::*;
@@ -398,6 +400,9 @@ fn of_windows(db: &Db) {
 
 fn check(url: &str) {
     let db = open(url);
+    reports::of_combined_queries(&db);
+    reports::of_reports(&db);
+    reports::of_staff(&db);
     of_windows(&db);
     of_nested_queries(&db);
     of_products_and_buyers(&db);

@@ -120,6 +120,9 @@ fn reads_are_confined(acme: &Db) {
     let dear = from::<Invoice>().and(Invoice::TOTAL.gt(10)).select(Invoice::CUSTOMER_ID);
     let names = from::<Country>().and(Country::ID.is_in_query(dear)).select(Country::NAME);
     assert_eq!(acme.list(&names).unwrap(), ["Iceland"]);
+    let ids = from::<Invoice>().select((Invoice::ID, Invoice::TENANT));
+    let all = acme.list(&ids.clone().union_all(ids)).unwrap();
+    assert_eq!(all, [(1, 7), (1, 7), (2, 7), (2, 7)]);
     let of_secret = from::<Secret>().select(Secret::ID);
     let known = from::<Country>().and(Country::ID.is_in_query(of_secret));
     fails(acme.list(&known), ErrorKind::Schema);

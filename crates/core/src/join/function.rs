@@ -1,5 +1,6 @@
 //! Functions of the values of a row, and the methods of expressions.
 
+use super::combined::NthColumn;
 use super::expression::{AggregateOf, AsFloat, Calculation, CountKind, SameBase};
 use super::filter::{Among, ExprComparison, NullTest, TextCondition};
 use super::over::{ValueOfRow, WindowExpr};
@@ -417,3 +418,4 @@ impl<A, B, K> ExpressionMethods for PairOf<A, B, K> {}
 impl<C, E> ExpressionMethods for CaseOf<C, E> {}
 impl<I, R> ExpressionMethods for QueryValue<I, R> {}
 impl<C, P, O> ExpressionMethods for WindowExpr<C, P, O> {}
+impl<const N: usize> ExpressionMethods for NthColumn<N> {}

@@ -4,6 +4,7 @@
 
 mod alias;
 mod case;
+mod combined;
 mod expression;
 mod filter;
 mod function;
@@ -19,6 +20,7 @@ mod window;
 
 pub use alias::Alias;
 pub use case::{CaseBranches, CaseOf, WhenBranch, when};
+pub use combined::{CombinedRows, NthColumn, RowColumn, nth};
 pub use expression::{
     AggregateOf, AggregateValue, AsFloat, Calculates, Calculation, CountKind, Divide, Minus, Plus,
     Remainder, SameBase, Times,
@@ -30,7 +32,7 @@ pub use function::{
     CoalesceKind, ConcatKind, ExpressionMethods, FloatOfNumber, FunctionKind, FunctionOf, Itself,
     MomentOfMoment, NumberOfMoment, NumberOfText, PairKind, PairOf, TextOfText,
 };
-pub use nested::JoinSubquery;
+pub use nested::{JoinRows, JoinSubquery, SetOperator};
 pub use over::{
     PartitionParts, RankFunction, ValueOfRow, Window, WindowCall, WindowExpr, WindowMethods,
     WindowOrder, dense_rank, rank, row_number, window,
@@ -59,7 +61,7 @@ use std::sync::Arc;
 ///
 /// Columns and tables are given by their indexes. The rows are those of the first table, each with its linked rows of the
 /// other tables; they have a complete order, which ends with the keys of all tables, or what groups have in common.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Join {
     /// The tables, at least one.
     pub tables: Vec<JoinTable>,
@@ -90,12 +92,15 @@ pub struct JoinTable {
     pub table: Arc<TableSchema>,
     /// How its rows are linked to those of a table before it; `None` for the first table.
     pub link: Option<JoinLink>,
+    /// The queries whose rows it has; `None` for a table that an engine keeps.
+    pub rows: Option<Box<JoinRows>>,
 }
 
 impl PartialEq for JoinTable {
     fn eq(&self, other: &Self) -> bool {
         let same_table = self.table.name() == other.table.name();
-        same_table && self.link == other.link && self.table.same_as(&other.table)
+        let same_rows = self.link == other.link && self.rows == other.rows;
+        same_table && same_rows && self.table.same_as(&other.table)
     }
 }
 
@@ -170,9 +175,14 @@ impl Join {
         self.for_each_condition(&mut |condition| condition.for_each_query(each));
     }
 
-    /// Calls `each` with its tables, and with those of the queries inside of it.
+    /// Calls `each` with the tables that engines keep, also those of the queries inside of it.
     pub fn for_each_table(&self, each: &mut dyn FnMut(&Arc<TableSchema>)) {
-        self.tables.iter().skip(self.outer).for_each(|joined| each(&joined.table));
+        for joined in self.tables.iter().skip(self.outer) {
+            match &joined.rows {
+                None => each(&joined.table),
+                Some(rows) => rows.queries.iter().for_each(|query| query.join.for_each_table(each)),
+            }
+        }
         self.for_each_query(&mut |query| query.join.for_each_table(each));
     }
 
@@ -286,7 +296,7 @@ impl Join {
             self.order.push(JoinOrder { expr, ..step });
         }
         self.tables = tables;
-        for JoinTable { table, link } in self.tables.iter_mut().skip(self.outer) {
+        for JoinTable { table, link, .. } in self.tables.iter_mut().skip(self.outer) {
             if let Some(link) = link
                 && let Some(condition) = link.condition.take()
             {
@@ -333,8 +343,11 @@ impl Join {
         }
         let own = self.tables.iter().enumerate().skip(self.outer);
         let keys = own.flat_map(|(table, joined)| {
-            let column = move |&column: &usize| JoinExpr::Column(JoinColumn { table, column });
-            joined.table.key().iter().map(column)
+            let keys = match joined.rows {
+                None => joined.table.key().to_vec(),
+                Some(_) => (0..joined.table.columns().len()).collect(),
+            };
+            keys.into_iter().map(move |column| JoinExpr::Column(JoinColumn { table, column }))
         });
         keys.collect()
     }

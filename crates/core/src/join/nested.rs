@@ -1,7 +1,9 @@
-//! Queries as they are built, before the tables of the queries around them are known, and queries inside of others.
+//! Queries as they are built, before the tables of the queries around them are known; queries inside of others, and their rows
+//! as tables.
 
 use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinTable};
-use crate::{Error, ErrorKind, Result};
+use crate::{ColumnSchema, Error, ErrorKind, Result, Storage, TableSchema, Type};
+use std::sync::Arc;
 
 /// A join, and what is not resolved in it. Its columns and conditions are over the tables of the list, which leaves out those
 /// between two records of a relation, and begins with the tables of the queries around it.
@@ -12,7 +14,7 @@ pub(super) struct JoinParts {
 }
 
 /// What is not resolved in a join.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct JoinLists {
     /// The index in `join.tables` of each table in the list, but for those of the queries around it.
     pub listed: Vec<usize>,
@@ -61,6 +63,10 @@ impl JoinParts {
     pub fn resolve(self, around: &[JoinTable], listed_around: &[usize]) -> Result<Join> {
         let Self { mut join, lists } = self;
         lists.check()?;
+        if lists.outer.is_some_and(|outer| outer != listed_around.len()) {
+            let message = "a query whose rows are combined has no columns of a query around it";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
         let outer = around.len();
         let mut tables = around.to_vec();
         for table in &mut tables {
@@ -71,6 +77,10 @@ impl JoinParts {
         for mut table in std::mem::take(&mut join.tables) {
             if let Some(link) = &mut table.link {
                 link.from.table += outer;
+            }
+            if let Some(rows) = table.rows.take() {
+                let (rows, schema) = rows.resolve()?;
+                (table.table, table.rows) = (schema, Some(Box::new(rows)));
             }
             tables.push(table);
         }
@@ -153,4 +163,59 @@ impl JoinSubquery {
         self.for_each_outer_column(&mut |_| is_constant = false);
         is_constant
     }
+}
+
+/// The rows of queries, as the first table of a join. Its columns are those that the first query selects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinRows {
+    /// How the rows of more than one query are combined.
+    pub operator: SetOperator,
+    /// The queries, at least one.
+    pub queries: Vec<JoinSubquery>,
+}
+
+/// How the rows of queries are combined. Rows are equal if all their values are; NULL equals NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SetOperator {
+    /// All rows.
+    UnionAll,
+    /// The different rows.
+    Union,
+    /// The different rows that all queries have.
+    Intersect,
+    /// The different rows of the first query that no other one has.
+    Except,
+}
+
+impl JoinRows {
+    /// The rows of resolved queries, and the schema of their columns.
+    ///
+    /// # Errors
+    /// As [`JoinQuery::to_join`](super::JoinQuery::to_join); `Mismatch` if the columns are kept in different forms.
+    pub(super) fn resolve(self) -> Result<(Self, Arc<TableSchema>)> {
+        let queries = self.queries.into_iter().map(|query| query.resolve(&[], &[]));
+        let queries = queries.collect::<Result<Vec<_>>>()?;
+        let joins = queries.iter().map(|query| &query.join);
+        let mut schema = TableSchema::builder("rows").view();
+        let mut all = joins.map(|join| join.columns.iter().map(|expr| form(join, expr)).collect());
+        let first: Vec<_> = all.next().unwrap_or_default();
+        if all.any(|other: Vec<_>| other != first) {
+            let message =
+                "combined queries select columns of the same types, kept in the same form";
+            return Err(Error::new(ErrorKind::Mismatch, message));
+        }
+        for (number, (ty, storage)) in first.into_iter().enumerate() {
+            let mut column = ColumnSchema::new(format!("c{number}"), ty).nullable(true);
+            column.storage = storage;
+            schema = schema.column(column);
+        }
+        Ok((Self { queries, ..self }, Arc::new(schema.build()?)))
+    }
+}
+
+/// The type of an expression's values, and the class of what is stored.
+fn form(join: &Join, expr: &JoinExpr) -> (Type, Storage) {
+    let ty = expr.common_type(join);
+    let column = if let JoinExpr::Column(column) = expr { join.column(*column) } else { None };
+    (ty, column.map_or(ty.storage(), |column| column.storage))
 }

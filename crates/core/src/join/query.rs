@@ -156,26 +156,20 @@ impl<T: Record, Z> JoinQuery<(InnerJoined<T>, Z), T> {
         let parts = query.into_parts();
         let condition = parts.condition.map(|part| JoinCondition::Row(table, part));
         let join = Join {
-            tables: vec![JoinTable { table: Arc::clone(T::schema()), link: None }],
-            outer: 0,
+            tables: vec![JoinTable { table: Arc::clone(T::schema()), link: None, rows: None }],
             filters: condition.into_iter().collect(),
-            columns: Vec::new(),
             group: parts.group.into_iter().map(column).map(JoinExpr::Column).collect(),
-            having: Vec::new(),
-            qualify: Vec::new(),
             order: parts.order.into_iter().map(step).collect(),
             limit: parts.limit,
             offset: parts.offset,
+            ..Join::default()
         };
         let lists = JoinLists {
             listed: vec![0],
             outer,
-            own: Vec::new(),
-            distinct: false,
             is_after: parts.is_after,
             is_locking: parts.is_locking,
-            is_left_any: false,
-            is_linked_outside: false,
+            ..JoinLists::default()
         };
         let parts = JoinParts { join, lists };
         Self { parts, columns: Vec::new(), read: T::read, tables: PhantomData }
@@ -248,7 +242,11 @@ impl<L, R> JoinQuery<L, R> {
                 parts.lists.own.extend(own.into_iter().chain(from));
             }
             let link = JoinLink { from, to: step.to_column(), is_left, condition };
-            tables.push(JoinTable { table: Arc::clone(step.table()), link: Some(link) });
+            tables.push(JoinTable {
+                table: Arc::clone(step.table()),
+                link: Some(link),
+                rows: None,
+            });
             before = tables.len() - 1;
         }
         parts.lists.listed.push(before);
@@ -333,6 +331,20 @@ impl<L, R> JoinQuery<L, R> {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         self.parts.clone().with_columns(self.columns.clone()).resolve(&[], &[])
+    }
+
+    /// A query of these parts.
+    pub(super) const fn of_parts(
+        parts: JoinParts,
+        columns: Vec<JoinExpr>,
+        read: fn(&dyn Row) -> Result<R>,
+    ) -> Self {
+        Self { parts, columns, read, tables: PhantomData }
+    }
+
+    /// What reads a row of the result.
+    pub(super) fn reader(&self) -> fn(&dyn Row) -> Result<R> {
+        self.read
     }
 
     /// The query as a part of another one.

@@ -404,7 +404,7 @@ impl JoinExpr {
     }
 
     /// The type of what is this expression's value or another one of its kind: numbers may be of another width.
-    fn common_type(&self, join: &Join) -> Type {
+    pub(super) fn common_type(&self, join: &Join) -> Type {
         use Type::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
         match self.ty(join) {
             ty @ (I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | F32 | F64) => number(ty),

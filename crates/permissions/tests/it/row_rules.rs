@@ -42,16 +42,9 @@ fn the_database_runs_no_joins_of_callers() {
         let caller = shop.with(OWN);
         let id = JoinExpr::Column(JoinColumn { table: 0, column: 0 });
         let join = Join {
-            tables: vec![JoinTable { table: Arc::clone(&shop.orders), link: None }],
-            outer: 0,
-            filters: Vec::new(),
+            tables: vec![JoinTable { table: Arc::clone(&shop.orders), link: None, rows: None }],
             columns: vec![id],
-            group: Vec::new(),
-            having: Vec::new(),
-            qualify: Vec::new(),
-            order: Vec::new(),
-            limit: None,
-            offset: 0,
+            ..Join::default()
         };
         let mut rows = 0;
         let ran = caller.engine.session().unwrap().join(&join, &mut |_| {

@@ -176,6 +176,7 @@ impl<'a> JoinWriter<'a> {
                 self.raw(")");
             }
             (dialect, JoinExpr::Column(column)) => {
+                self.require(!self.is_of_rows(*column));
                 self.comparable(*column);
                 let (before, after) = part_words(dialect, name);
                 self.raw(&before);
@@ -202,6 +203,7 @@ impl<'a> JoinWriter<'a> {
                 }
             }
             (_, JoinExpr::Column(column)) => {
+                self.require(!self.is_of_rows(*column));
                 self.comparable(*column);
                 let schema = self.join.column(*column);
                 let quoted = self.writer.quoted_column_of(

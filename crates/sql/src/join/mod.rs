@@ -3,6 +3,7 @@
 mod function;
 mod number;
 mod order;
+mod rows;
 mod storage;
 mod subquery;
 mod text;
@@ -37,7 +38,9 @@ pub fn join<'a>(dialect: Dialect, join: &'a Join) -> Option<Statement<'a>> {
 fn groups_by_expressions(join: &Join) -> bool {
     let mut found = !join.group.iter().all(|expr| matches!(expr, JoinExpr::Column(_)));
     join.for_each_query(&mut |query| found |= groups_by_expressions(&query.join));
-    found
+    let rows = join.tables.iter().filter_map(|table| table.rows.as_ref());
+    let mut queries = rows.flat_map(|rows| &rows.queries);
+    found || queries.any(|query| groups_by_expressions(&query.join))
 }
 
 struct JoinWriter<'a> {
@@ -149,7 +152,14 @@ impl<'a> JoinWriter<'a> {
                 Some(link) if link.is_left => " LEFT JOIN ",
                 Some(_) => " JOIN ",
             };
-            self.writer.raw(words).name(joined.table.name()).raw(" AS ").alias(index);
+            self.raw(words);
+            match &joined.rows {
+                None => {
+                    self.writer.name(joined.table.name());
+                }
+                Some(rows) => self.push_combined(rows, &joined.table),
+            }
+            self.writer.raw(" AS ").alias(index);
             let Some(link) = &joined.link else { continue };
             let to = JoinColumn { table: index, column: link.to };
             let (a, b) = (self.comparable(link.from), self.comparable(to));
@@ -257,6 +267,9 @@ impl<'a> JoinWriter<'a> {
     }
 
     fn are_linkable(&self, left: JoinColumn, right: JoinColumn) -> bool {
+        if self.is_of_rows(left) || self.is_of_rows(right) {
+            return false;
+        }
         let column = |column| self.join.column(column).filter(|schema| self.is_comparable(schema));
         column(left).zip(column(right)).is_some_and(|(a, b)| are_linkable(a, b))
     }
@@ -271,6 +284,9 @@ impl<'a> JoinWriter<'a> {
     }
 
     fn push_group_column(&mut self, column: JoinColumn) {
+        if self.push_if_of_rows(column) {
+            return;
+        }
         let (join, dialect) = (self.join, self.dialect());
         let Some(schema) = self.comparable(column) else { return };
         let Some(table) = join.tables.get(column.table).map(|table| &table.table) else { return };
@@ -345,6 +361,9 @@ impl<'a> JoinWriter<'a> {
     }
 
     fn push_text_column(&mut self, column: JoinColumn) {
+        if self.is_of_rows(column) {
+            return self.push_column(column);
+        }
         let schema = self.comparable(column);
         self.require(schema.is_some_and(|column| {
             column.collation == Collation::Binary && column.ty == Type::Text

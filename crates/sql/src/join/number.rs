@@ -46,6 +46,9 @@ impl<'a> JoinWriter<'a> {
     }
 
     fn push_number_column(&mut self, column: JoinColumn) {
+        if self.push_if_of_rows(column) {
+            return;
+        }
         let Some(schema) = self.comparable(column) else { return };
         let (before, after) = match (self.dialect(), schema.storage) {
             (Dialect::Sqlite, Storage::Int | Storage::Float) => ("", ""),

@@ -55,6 +55,7 @@ impl<'a> JoinWriter<'a> {
 
     pub(super) fn push_ordered(&mut self, expr: &'a JoinExpr) {
         match expr {
+            JoinExpr::Column(column) if self.push_if_of_rows(*column) => {}
             JoinExpr::Column(column) => self.in_table(column.table, |writer, table| {
                 writer.compared(table, column.column);
             }),

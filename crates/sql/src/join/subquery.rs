@@ -7,7 +7,7 @@ use bobak_core::join::{JoinExpr, JoinSubquery};
 
 impl<'a> JoinWriter<'a> {
     /// Writes something of a query inside of this one.
-    fn inside(&mut self, query: &'a JoinSubquery, push: impl FnOnce(&mut Self)) {
+    pub(super) fn inside(&mut self, query: &'a JoinSubquery, push: impl FnOnce(&mut Self)) {
         // Conditions with window functions need one more query around.
         self.require(query.join.qualify.is_empty());
         let outer = (self.join, self.of_rows);
