@@ -168,6 +168,7 @@ pub mod types {
 /// | key-value file | `kv::Kv::builder` | `kv` |
 /// | PostgreSQL | `postgres::Postgres::builder` | `postgres` |
 /// | MariaDB and MySQL | `mysql::MySql::builder` | `mysql` |
+/// | Firebird | `firebird::Firebird::builder` | `firebird` |
 /// | any database with an ODBC driver | `odbc::Odbc::builder` | `odbc` |
 /// | Bobak server | `remote::Remote::builder` | `remote` |
 pub mod engine {
@@ -177,6 +178,8 @@ pub mod engine {
         SchemaChange, Select, Session, SessionLayer, Source, TransactionControl, Verb, Write,
         WriteBatch, choices, codec, prepare_batched, prepare_insert, prepare_update, settings,
     };
+    #[cfg(feature = "firebird")]
+    pub use bobak_firebird as firebird;
     #[cfg(feature = "kv")]
     pub use bobak_kv as kv;
     pub use bobak_memory as memory;

@@ -38,6 +38,10 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         "mysql" | "mariadb" => bobak_mysql::MySql::open(url)
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
             .map_err(|error| in_url(error, bad)),
+        #[cfg(feature = "firebird")]
+        "firebird" => bobak_firebird::Firebird::open(url)
+            .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
+            .map_err(|error| in_url(error, bad)),
         #[cfg(feature = "odbc")]
         "odbc" => bobak_odbc::Odbc::open(url)
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
@@ -86,6 +90,8 @@ pub fn all_settings() -> Vec<(&'static str, &'static [SettingInfo])> {
         ("postgres", bobak_postgres::PostgresBuilder::SETTINGS),
         #[cfg(feature = "mysql")]
         ("mysql", bobak_mysql::MySqlBuilder::SETTINGS),
+        #[cfg(feature = "firebird")]
+        ("firebird", bobak_firebird::FirebirdBuilder::SETTINGS),
         #[cfg(feature = "odbc")]
         ("odbc", bobak_odbc::OdbcBuilder::SETTINGS),
         #[cfg(feature = "remote")]
@@ -100,6 +106,7 @@ fn unknown_engine(scheme: &str) -> String {
         "sqlite" => "sqlite",
         "postgres" | "postgresql" => "postgres",
         "mysql" | "mariadb" => "mysql",
+        "firebird" => "firebird",
         "odbc" => "odbc",
         "bobak" | "bobak+unix" | "bobak+stdio" => "remote",
         _ => {
@@ -127,6 +134,8 @@ const ENGINES: &[&str] = &[
     "postgres",
     #[cfg(feature = "mysql")]
     "mysql, mariadb",
+    #[cfg(feature = "firebird")]
+    "firebird",
     #[cfg(feature = "odbc")]
     "odbc",
     #[cfg(feature = "remote")]
@@ -302,6 +311,8 @@ mod tests {
         check::<bobak_sqlite::SqliteBuilder>();
         #[cfg(feature = "postgres")]
         check::<bobak_postgres::PostgresBuilder>();
+        #[cfg(feature = "firebird")]
+        check::<bobak_firebird::FirebirdBuilder>();
         #[cfg(feature = "odbc")]
         check::<bobak_odbc::OdbcBuilder>();
         #[cfg(feature = "mysql")]
@@ -327,6 +338,10 @@ mod tests {
             ("postgres://localhost/app", "enable the feature `postgres`"),
             #[cfg(not(feature = "mysql"))]
             ("mariadb://localhost/app", "enable the feature `mysql`"),
+            #[cfg(not(feature = "firebird"))]
+            ("firebird://ada:secret@db1/shop", "enable the feature `firebird`"),
+            #[cfg(feature = "firebird")]
+            ("firebird://db1", "write firebird://user:password@host:port/path-or-alias"),
             #[cfg(not(feature = "odbc"))]
             ("odbc:shop;PWD=secret", "enable the feature `odbc` of bobak in 'odbc:shop;PWD=…'"),
             #[cfg(not(feature = "sqlite"))]

@@ -45,6 +45,38 @@ pub(crate) fn mariadb(program: &str) -> Result<PathBuf> {
         .ok_or_else(|| missing("MariaDB", &format!("`{program}`"), "mariadb-server"))
 }
 
+/// One of Firebird's programs.
+pub(crate) fn firebird(program: &str) -> Result<PathBuf> {
+    let places = ["/usr/sbin", "/usr/bin", "/opt/firebird/bin"];
+    path()
+        .into_iter()
+        .chain(places.iter().map(PathBuf::from))
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+        .ok_or_else(|| missing_firebird(&format!("`{program}`")))
+}
+
+/// The folder of Firebird's plugins and messages.
+pub(crate) fn firebird_root() -> Result<PathBuf> {
+    let libraries = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    let folders = libraries.map(|entry| entry.path().join("firebird/3.0"));
+    folders
+        .chain(["/usr/lib/firebird/3.0".into()])
+        .find(|folder| folder.join("plugins").is_dir())
+        .ok_or_else(|| missing_firebird("the folder `firebird/3.0` of its plugins"))
+}
+
+/// The script that makes Firebird's security database.
+pub(crate) fn firebird_security() -> Result<PathBuf> {
+    Some(PathBuf::from("/usr/share/firebird/3.0/security.sql"))
+        .filter(|file| file.is_file())
+        .ok_or_else(|| missing_firebird("`security.sql`"))
+}
+
+fn missing_firebird(part: &str) -> Error {
+    missing("Firebird", part, "firebird3.0-server firebird3.0-utils")
+}
+
 /// Galera's library, which MariaDB loads.
 pub(crate) fn galera() -> Result<PathBuf> {
     ["/usr/lib/galera", "/usr/lib64/galera-4", "/usr/lib64/galera", "/usr/local/lib/galera"]

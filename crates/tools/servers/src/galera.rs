@@ -129,6 +129,7 @@ impl<'a> Setup<'a> {
             name: "mariadbd",
             account: self.account,
             program: self.program.clone(),
+            configure: None,
             arguments: Box::new(arguments),
             is_ready: mariadb::is_ready,
             stop: Signal::TERM,

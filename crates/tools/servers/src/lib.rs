@@ -1,4 +1,4 @@
-//! Private PostgreSQL and MariaDB servers for tests and benchmarks.
+//! Private PostgreSQL, MariaDB and Firebird servers for tests and benchmarks.
 //!
 //! A server lives in a temporary folder, listens on a free loopback port and on a Unix socket, and is gone with its
 //! folder when it is dropped, or when the process that started it ends in any other way. It knows one user, `bobak`,
@@ -24,12 +24,13 @@
 //! Several of them make a cluster: [`Galera`], three MariaDB servers with the same data, and [`ShardedPostgres`], tables over
 //! several PostgreSQL servers.
 //!
-//! Reading order: options → `postgres` and `mariadb` → the server that both are → its process, folder, port, account →
+//! Reading order: options → `postgres`, `mariadb` and `firebird` → the server that each is → its process, folder, port, account →
 //! `galera` and `sharded`.
 
 mod account;
 mod error;
 mod find;
+mod firebird;
 mod folder;
 mod galera;
 mod mariadb;
@@ -44,6 +45,7 @@ mod tls;
 
 pub use error::{Error, Result};
 pub use find::psql;
+pub use firebird::Firebird;
 pub use galera::Galera;
 pub use mariadb::MariaDb;
 pub use options::Options;

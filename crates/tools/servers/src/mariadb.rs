@@ -47,6 +47,7 @@ impl MariaDb {
             name: "mariadbd",
             account,
             program,
+            configure: None,
             arguments: Box::new(move |folder, port| arguments(folder, port, &options_for_start)),
             is_ready,
             stop: Signal::TERM,

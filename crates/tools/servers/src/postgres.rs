@@ -45,6 +45,7 @@ impl Postgres {
             name: "postgres",
             account,
             program: bin.join("postgres"),
+            configure: None,
             arguments: Box::new(move |folder, port| arguments(folder, port, &options_for_start)),
             is_ready,
             stop: Signal::INT,

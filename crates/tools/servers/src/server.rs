@@ -1,4 +1,4 @@
-//! The common part of PostgreSQL and MariaDB servers: a folder, a port, a start command, and a process while it runs.
+//! The common part of PostgreSQL, MariaDB and Firebird servers: a folder, a port, a start command, and a process while it runs.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     pub(crate) account: Account,
     /// The server's program.
     pub(crate) program: PathBuf,
+    /// Writes what depends on the port, before each start.
+    pub(crate) configure: Option<Box<Configure>>,
     /// Its command line.
     pub(crate) arguments: Box<Arguments>,
     /// Whether it accepts connections: folder, port, process.
@@ -48,6 +50,9 @@ pub(crate) struct Plan {
     /// The signal for a quick shutdown, when its data are removed next.
     pub(crate) quit: Signal,
 }
+
+/// Writes the configuration for a folder and a port.
+type Configure = dyn Fn(&Path, u16) -> Result<()> + Send + Sync;
 
 /// The command line for a folder and a port.
 type Arguments = dyn Fn(&Path, u16) -> Vec<String> + Send + Sync;
@@ -182,6 +187,9 @@ pub(crate) fn prepare(mut command: Command, folder: &Path) -> Result<()> {
 
 /// Starts the process and waits until it accepts connections.
 fn launch(plan: &Plan, folder: &Path, port: u16) -> Result<Process> {
+    if let Some(configure) = &plan.configure {
+        configure(folder, port)?;
+    }
     let (out, err) = log(folder)?;
     let mut command = plan.account.command(&plan.program);
     command.args((plan.arguments)(folder, port)).current_dir(folder).stdout(out).stderr(err);

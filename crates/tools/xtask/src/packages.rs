@@ -35,6 +35,21 @@ pub fn install(names: &[&str]) -> bool {
     runs(&update) && runs(&install.concat())
 }
 
+/// As [`install`], of a server that must not start by itself: Debian's policy file says so while it is installed.
+pub fn install_stopped(names: &[&str]) -> bool {
+    const POLICY: &str = "/usr/sbin/policy-rc.d";
+    if Path::new(POLICY).exists() {
+        // The administrator's, and perhaps one that lets servers start.
+        return !runs(&[POLICY, "firebird3.0", "start"]) && install(names);
+    }
+    let sudo: &[&str] =
+        if runs(&["sh", "-c", "test \"$(id -u)\" = 0"]) { &[] } else { &["sudo", "-n"] };
+    let write = format!("printf '#!/bin/sh\\nexit 101\\n' > {POLICY} && chmod 755 {POLICY}");
+    let is_written = runs(&[sudo, &["sh", "-c", &write]].concat());
+    let is_installed = is_written && install(names);
+    runs(&[sudo, &["rm", "-f", POLICY]].concat()) && is_installed
+}
+
 /// Whether a command ends well; what it says goes to standard error.
 fn runs(words: &[&str]) -> bool {
     let Some((program, rest)) = words.split_first() else { return false };

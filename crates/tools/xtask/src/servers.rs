@@ -6,7 +6,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use bobak_servers::{Error, MariaDb, Postgres, Result};
+use bobak_servers::{Error, Firebird, MariaDb, Postgres, Result};
 
 use crate::failure::{Failure, Outcome};
 use crate::packages;
@@ -15,6 +15,12 @@ use crate::packages;
 const POSTGRES: &str = "BOBAK_TEST_POSTGRES";
 /// Where tests look for a MariaDB server.
 const MARIADB: &str = "BOBAK_TEST_MARIADB";
+
+/// Where tests look for a database of a Firebird server.
+const FIREBIRD: &str = "BOBAK_TEST_FIREBIRD";
+
+/// Debian's names of Firebird's server, and of the program that prepares its databases.
+const FIREBIRD_PACKAGES: [&str; 2] = ["firebird3.0-server", "firebird3.0-utils"];
 
 /// Debian's names. The last two are for the tests with a cluster of three MariaDB servers.
 const PACKAGES: [&str; 4] = ["postgresql", "mariadb-server", "galera-4", "rsync"];
@@ -41,12 +47,13 @@ pub struct Servers {
     wanted: bool,
     postgres: Option<Postgres>,
     mariadb: Option<MariaDb>,
+    firebird: Option<Firebird>,
 }
 
 impl Servers {
     /// None: tests that need one print a line and pass.
     pub fn none() -> Self {
-        Self { wanted: false, postgres: None, mariadb: None }
+        Self { wanted: false, postgres: None, mariadb: None, firebird: None }
     }
 
     /// Starts one of each that is not named already, and installs missing ones if possible.
@@ -55,6 +62,7 @@ impl Servers {
     /// When a server is not installed and cannot be, or does not start.
     pub fn start() -> Outcome<Self> {
         install_drivers()?;
+        install_firebird()?;
         let servers = match Self::try_start() {
             Err(error) if error.is_missing() => {
                 install(&error)?;
@@ -69,8 +77,9 @@ impl Servers {
         // Both take their time, so they take the same.
         let mariadb = std::thread::spawn(|| unless_named(MARIADB, MariaDb::start));
         let postgres = unless_named(POSTGRES, Postgres::start);
+        let firebird = unless_named(FIREBIRD, Firebird::start);
         let mariadb = mariadb.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok(Self { wanted: true, postgres: postgres?, mariadb: mariadb? })
+        Ok(Self { wanted: true, postgres: postgres?, mariadb: mariadb?, firebird: firebird? })
     }
 
     /// Names them to `command`.
@@ -83,6 +92,9 @@ impl Servers {
         }
         if let Some(server) = &self.mariadb {
             command.env(MARIADB, server.url());
+        }
+        if let Some(server) = &self.firebird {
+            command.env(FIREBIRD, server.url());
         }
     }
 }
@@ -115,6 +127,24 @@ fn install_drivers() -> Outcome {
         format!(
             "install them (Debian: `apt-get install {names}`), or leave their tests out with \
              `cargo xtask test --no-servers`"
+        ),
+    ))
+}
+
+/// Installs Firebird if it is missing. Its package would start a server, which nobody asked for.
+fn install_firebird() -> Outcome {
+    if env::var_os(FIREBIRD).is_some()
+        || Firebird::is_installed()
+        || packages::install_stopped(&FIREBIRD_PACKAGES)
+    {
+        return Ok(());
+    }
+    let names = FIREBIRD_PACKAGES.join(" ");
+    Err(Failure::new(
+        "Firebird is not installed".to_owned(),
+        format!(
+            "install it (Debian: `apt-get install {names}`), name a database of a running server in {FIREBIRD}, or \
+             leave its tests out with `cargo xtask test --no-servers`"
         ),
     ))
 }

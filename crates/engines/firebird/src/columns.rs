@@ -1,0 +1,228 @@
+//! What columns and indexes are in the database.
+//!
+//! Firebird ignores spaces at the end of texts that it compares, and Bobak does not. So texts of keys, of unique indexes and of
+//! foreign keys are kept as their bytes (`CHARACTER SET OCTETS`), which compare exactly and sort as texts do; SQL text reads and
+//! compares them as texts. If that is not enough, as for other collations and for columns of BLOBs, an index is one of an
+//! expression.
+
+use crate::names::{Names, literal};
+use crate::values::is_text;
+use bobak_core::{
+    Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Result, TableSchema, Type, Value,
+    ValueRef,
+};
+
+/// The bytes of a text in an index on its own; with others it has a part of [`KEY_BYTES`].
+const TEXT_BYTES: usize = 1_020;
+/// The bytes of a length and a colon.
+const LENGTH: usize = 11;
+/// The bytes of an index's key on pages of 16 KB, after what each of its parts adds.
+const KEY_BYTES: usize = 3_000;
+/// A longer text is a BLOB, since the VARCHARs of a row may have 65,535 bytes together.
+const VARCHAR_CHARS: u32 = 250;
+
+/// Whether a column is in the key, an index or a foreign key whose values must be unique or match exactly.
+fn is_exact(table: &TableSchema, place: usize) -> bool {
+    let unique = |columns: &[usize]| columns.contains(&place);
+    table.key().contains(&place)
+        || table.indexes().iter().any(|index| index.unique && unique(&index.columns))
+        || table.all_foreign_keys().iter().any(|key| unique(&key.columns))
+}
+
+/// The bytes that a text of a key or an index may have.
+pub(crate) fn text_bytes(table: &TableSchema, place: usize) -> Option<usize> {
+    let column =
+        table.columns().get(place).filter(|column| is_text(column) || column.ty == Type::Bytes)?;
+    let texts = |columns: &[usize]| {
+        let is_text = |place: &&usize| table.columns().get(**place).is_some_and(is_text);
+        columns.contains(&place).then(|| columns.iter().filter(is_text).count())
+    };
+    let most = table
+        .indexes()
+        .iter()
+        .map(|index| &*index.columns)
+        .chain([table.key()])
+        .filter_map(texts)
+        .max();
+    let most = most.or_else(|| is_exact(table, place).then_some(1))?;
+    let own = column
+        .max_chars
+        .map_or(TEXT_BYTES, |chars| usize::try_from(chars).unwrap_or(TEXT_BYTES) * 4);
+    Some(own.min(TEXT_BYTES).min(KEY_BYTES / most.max(1)).max(4) / 4 * 4)
+}
+
+/// Whether a column's texts are kept as their bytes.
+pub(crate) fn is_octets(table: &TableSchema, place: usize) -> bool {
+    let column = table.columns().get(place);
+    column.is_some_and(|column| is_text(column) && column.collation == Collation::Binary)
+        && is_exact(table, place)
+}
+
+/// The column's type.
+///
+/// # Errors
+/// `Unsupported` for a type that Firebird has not.
+pub(crate) fn sql_type(table: &TableSchema, place: usize) -> Result<String> {
+    let column = table.column_at(place)?;
+    let name = match column.ty {
+        _ if is_text(column) => return Ok(text_type(table, place, column)),
+        Type::Bool => "BOOLEAN",
+        Type::I8 | Type::I16 | Type::U8 => "SMALLINT",
+        Type::I32 | Type::U16 => "INTEGER",
+        // TIMESTAMP and TIME have ten-thousandths of a second only.
+        Type::I64 | Type::U32 | Type::U64 | Type::Time | Type::DateTime | Type::Timestamp => {
+            "BIGINT"
+        }
+        Type::F32 | Type::F64 => "DOUBLE PRECISION",
+        Type::Currency => "NUMERIC(18, 4)",
+        Type::Date => "DATE",
+        Type::Uuid => "CHAR(16) CHARACTER SET OCTETS",
+        Type::Bytes if table.all_foreign_keys().iter().any(|key| key.columns.contains(&place)) => {
+            let message = "foreign keys of bytes: Firebird ignores zeros at their end";
+            return Err(unsupported(message, table, column));
+        }
+        Type::Bytes => match text_bytes(table, place) {
+            Some(bytes) => return Ok(format!("VARCHAR({bytes}) CHARACTER SET OCTETS")),
+            None => "BLOB SUB_TYPE BINARY",
+        },
+        _ => return Err(unsupported("columns of any type, on Firebird", table, column)),
+    };
+    Ok(name.to_owned())
+}
+
+fn text_type(table: &TableSchema, place: usize, column: &ColumnSchema) -> String {
+    let chars = match (text_bytes(table, place), column.max_chars) {
+        (Some(bytes), _) if is_octets(table, place) => {
+            return format!("VARCHAR({bytes}) CHARACTER SET OCTETS");
+        }
+        (Some(bytes), _) => bytes / 4,
+        (None, _) if column.is_kept_as_text() => 40,
+        (None, Some(max)) if max <= VARCHAR_CHARS => usize::try_from(max).unwrap_or(1).max(1),
+        _ => return "BLOB SUB_TYPE TEXT CHARACTER SET UTF8".to_owned(),
+    };
+    format!("VARCHAR({chars}) CHARACTER SET UTF8")
+}
+
+fn unsupported(message: &str, table: &TableSchema, column: &ColumnSchema) -> Error {
+    let error = Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned());
+    error.in_column(column.name.to_string())
+}
+
+/// A value of a column as a literal.
+///
+/// # Errors
+/// `OutOfRange` for a value that the column does not have.
+pub(crate) fn value_literal(column: &ColumnSchema, value: ValueRef<'_>) -> Result<String> {
+    Ok(match (value, column.ty) {
+        (ValueRef::Null, _) => "NULL".to_owned(),
+        (ValueRef::Int(truth), Type::Bool) => if truth != 0 { "TRUE" } else { "FALSE" }.to_owned(),
+        (ValueRef::Int(scaled), Type::Currency) => Currency::from_scaled(scaled).to_string(),
+        (ValueRef::Int(days), Type::Date) => {
+            if !crate::values::is_day(days) {
+                let message = "Firebird's dates are from 0001-01-01 to 9999-12-31";
+                return Err(Error::new(ErrorKind::OutOfRange, message));
+            }
+            format!("DATE '{}'", <Date as bobak_core::Field>::from_value(ValueRef::Int(days))?)
+        }
+        (ValueRef::Int(integer), _) => integer.to_string(),
+        (ValueRef::Float(float), _) => format!("{float:e}"),
+        (ValueRef::Text(text), _) => literal(text),
+        (ValueRef::Bytes(bytes), _) => {
+            let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("x'{}'", digits.concat())
+        }
+    })
+}
+
+/// ` NAME TYPE DEFAULT … NOT NULL`.
+///
+/// # Errors
+/// As [`sql_type`] and [`value_literal`].
+pub(crate) fn definition(
+    names: Names,
+    table: &TableSchema,
+    place: usize,
+    default: Option<&Value<'_>>,
+    is_required: bool,
+) -> Result<String> {
+    let column = table.column_at(place)?;
+    let in_column =
+        |error: Error| error.in_table(table.name().to_owned()).in_column(column.name.to_string());
+    let mut text = format!("{} {}", names.quoted(&column.name), sql_type(table, place)?);
+    let makes_key = table.has_integer_key()
+        && table.key() == [place]
+        && table.key_generation() == bobak_core::KeyGeneration::Engine;
+    if makes_key {
+        text.push_str(" GENERATED BY DEFAULT AS IDENTITY");
+    } else if let Some(value) = default {
+        text.push_str(&format!(
+            " DEFAULT {}",
+            value_literal(column, value.as_ref()).map_err(in_column)?
+        ));
+    }
+    if is_required {
+        text.push_str(" NOT NULL");
+    }
+    Ok(text)
+}
+
+/// The expression by which an index compares a column that its own values do not do it for; `None` for a plain column.
+pub(crate) fn folded(names: Names, table: &TableSchema, place: usize) -> Option<String> {
+    let column = table.columns().get(place)?;
+    let (name, bytes) =
+        (names.column(table, place), text_bytes(table, place).unwrap_or(TEXT_BYTES));
+    let exact = |text: String| format!("CAST({text} AS VARCHAR({bytes}) CHARACTER SET OCTETS)");
+    match column.collation {
+        // Zeros at the end count.
+        _ if column.ty == Type::Bytes => {
+            let length = format!("CAST(OCTET_LENGTH({name}) AS VARCHAR(10) CHARACTER SET OCTETS)");
+            Some(format!("{length} || x'3a' || {}", exact(name)))
+        }
+        _ if !is_text(column) => None,
+        Collation::Binary => None,
+        // Letters of the character set NONE are those of ASCII.
+        Collation::NoCase => {
+            Some(exact(format!("LOWER(CAST({name} AS VARCHAR({bytes}) CHARACTER SET NONE))")))
+        }
+        Collation::UnicodeNoCase => Some(exact(format!("LOWER(REPLACE({name}, 'İ', 'i\u{307}'))"))),
+    }
+}
+
+/// Bytes as an index compares them: after their length.
+pub(crate) fn counted(bytes: &[u8]) -> Vec<u8> {
+    [format!("{}:", bytes.len()).as_bytes(), bytes].concat()
+}
+
+/// The same for a column whose index was added after the table, and that is kept as another column is.
+pub(crate) fn exact(names: Names, table: &TableSchema, place: usize) -> String {
+    folded(names, table, place).unwrap_or_else(|| {
+        let name = names.column(table, place);
+        match table.columns().get(place) {
+            Some(column) if is_text(column) => {
+                let bytes = text_bytes(table, place).unwrap_or(TEXT_BYTES);
+                format!("CAST({name} AS VARCHAR({bytes}) CHARACTER SET OCTETS)")
+            }
+            _ => format!("CAST({name} AS VARCHAR(40) CHARACTER SET OCTETS)"),
+        }
+    })
+}
+
+/// The condition that columns equal parameters, each of which stands once.
+pub(crate) fn equal(names: Names, table: &TableSchema, columns: &[usize]) -> String {
+    let parts = columns.iter().map(|&place| {
+        let column = table.columns().get(place);
+        let bytes = text_bytes(table, place).unwrap_or(TEXT_BYTES) + LENGTH;
+        match folded(names, table, place) {
+            Some(text) => format!("{text} = CAST(? AS VARCHAR({bytes}) CHARACTER SET OCTETS)"),
+            // A key cannot have been kept otherwise.
+            None if column.is_some_and(is_text) && !table.key().contains(&place) => {
+                format!(
+                    "{} = CAST(? AS VARCHAR({bytes}) CHARACTER SET OCTETS)",
+                    exact(names, table, place)
+                )
+            }
+            None => format!("{} = ?", names.column(table, place)),
+        }
+    });
+    parts.collect::<Vec<_>>().join(" AND ")
+}

@@ -1,0 +1,78 @@
+//! The engine: its connections.
+
+use crate::pool::{Pool, pool};
+use crate::session::FirebirdSession;
+use crate::settings::FirebirdBuilder;
+use bobak_core::{Capabilities, Engine, Result, Session};
+use std::sync::Arc;
+
+/// A database of a Firebird server, version 3 or later. Cheap to clone; its connections are closed when the last clone is
+/// gone.
+///
+/// ```no_run
+/// use bobak_core::Engine;
+/// use bobak_firebird::Firebird;
+/// let engine = Firebird::open("firebird://shop:secret@db1.example/shop")?;
+/// println!("{} tables", engine.tables()?.len());
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Firebird {
+    pool: Arc<Pool>,
+}
+
+impl FirebirdBuilder {
+    /// Connects once, so that wrong settings show here.
+    ///
+    /// # Errors
+    /// `Config` if there is no such database, or what listens is no Firebird server; `Unreachable`, `Denied`, `Timeout`.
+    pub fn connect(self) -> Result<Firebird> {
+        let pool = pool(self);
+        drop(pool.acquire()?);
+        Ok(Firebird { pool })
+    }
+}
+
+impl Firebird {
+    /// Settings to connect with: the server's host, and the path or the alias of the database there.
+    pub fn builder(host: impl Into<String>, database: impl Into<String>) -> FirebirdBuilder {
+        FirebirdBuilder::new(host.into(), database.into())
+    }
+
+    /// Connects to what a URL names: `firebird://user:password@host:port/path-or-alias?setting=value&…`. An absolute path
+    /// begins with a second slash.
+    ///
+    /// The settings are those of [`FirebirdBuilder`], by their names; times are in milliseconds.
+    ///
+    /// # Errors
+    /// `Config` for a wrong URL; those of [`FirebirdBuilder::connect`].
+    pub fn open(url: &str) -> Result<Self> {
+        FirebirdBuilder::from_url(url)?.connect()
+    }
+}
+
+impl Engine for Firebird {
+    fn name(&self) -> &'static str {
+        "firebird"
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(FirebirdSession::new(&self.pool)))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::NONE;
+        capabilities.persistent = true;
+        capabilities.concurrent_readers = true;
+        capabilities.concurrent_writers = true;
+        capabilities.sql = true;
+        capabilities.update_actions = true;
+        capabilities.add_reference = true;
+        capabilities.unreused_keys = true;
+        capabilities.implicit_ddl_commit = true;
+        capabilities.finite_floats = true;
+        capabilities.limited_key_length = true;
+        capabilities.large_batches = true;
+        capabilities
+    }
+}

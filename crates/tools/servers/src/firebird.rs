@@ -1,0 +1,190 @@
+//! A Firebird server.
+
+use std::fs;
+use std::net::TcpStream;
+use std::ops::Deref;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::account::Account;
+use crate::options::percent;
+use crate::server::{Plan, Server, prepare};
+use crate::{Error, Options, Result, find, folder};
+
+/// A private Firebird server: stops, and is removed, when it is dropped. It is a [`Server`].
+///
+/// Its folder is a Firebird root of its own, with its own configuration and security database: nothing is read from or written
+/// to `/etc/firebird` and `/var/lib/firebird`. It opens databases in its folder only, and `bobak` may create them. `bobak` has
+/// the password `bobak` unless the options name another, because Firebird has no users without one. It has no Unix socket.
+#[derive(Debug)]
+pub struct Firebird {
+    server: Server,
+    login: String,
+    forced_writes: &'static str,
+}
+
+/// The parts of the installed Firebird that a root links to.
+const PARTS: [&str; 4] = ["plugins", "intl", "firebird.msg", "plugins.conf"];
+
+impl Firebird {
+    /// Starts one with the default [`Options`]. Takes less than a second.
+    ///
+    /// # Errors
+    /// If Firebird is not installed, with what to install; if it does not start, with its last log lines.
+    pub fn start() -> Result<Self> {
+        Self::start_with(&Options::new())
+    }
+
+    /// Starts one with `options`.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with(options: &Options) -> Result<Self> {
+        let program = find::firebird("firebird")?;
+        let account = Account::choose(&["firebird"]);
+        let folder = folder::make(account)?;
+        let password = options.password.clone().unwrap_or_else(|| "bobak".to_owned());
+        init(account, folder.path(), &password)?;
+        let settings = options.settings.clone();
+        let plan = Plan {
+            name: "firebird",
+            account,
+            // The port is in the configuration: with the option -p, the server listens on all addresses.
+            program: PathBuf::from("/usr/bin/env"),
+            configure: Some(Box::new(move |folder, port| configure(folder, port, &settings))),
+            arguments: Box::new(move |folder, _| {
+                let mut arguments = environment(folder);
+                arguments.push(program.display().to_string());
+                arguments
+            }),
+            is_ready,
+            stop: Signal::TERM,
+            quit: Signal::KILL,
+        };
+        let login = format!("bobak:{}", percent(&password));
+        let forced_writes = if options.durable { "on" } else { "off" };
+        Ok(Self { server: Server::start(plan, folder)?, login, forced_writes })
+    }
+
+    /// Whether its programs are there.
+    #[must_use]
+    pub fn is_installed() -> bool {
+        find::firebird("firebird").is_ok() && find::firebird("isql-fb").is_ok()
+    }
+
+    /// `firebird://bobak:bobak@127.0.0.1:PORT/bobak.fdb?create=on&forced_writes=off`, with the options' password.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url_of("bobak.fdb")
+    }
+
+    /// The same of another database in the server's folder.
+    #[must_use]
+    pub fn url_of(&self, database: &str) -> String {
+        format!(
+            "firebird://{}@127.0.0.1:{}/{database}?create=on&forced_writes={}",
+            self.login,
+            self.port(),
+            self.forced_writes
+        )
+    }
+
+    /// Removes the file of a database that nobody is connected to.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn remove(&self, database: &str) -> Result<()> {
+        let file = data(self.server.folder()).join(database);
+        fs::remove_file(&file).map_err(|e| Error::io("remove", &file, &e))
+    }
+}
+
+impl Deref for Firebird {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.server
+    }
+}
+
+fn data(folder: &Path) -> PathBuf {
+    folder.join("data")
+}
+
+/// What makes the folder a root: for the server, and for the programs that prepare it.
+fn environment(folder: &Path) -> Vec<String> {
+    let names = ["FIREBIRD", "FIREBIRD_LOCK", "FIREBIRD_TMP"];
+    names.map(|name| format!("{name}={}", folder.display())).to_vec()
+}
+
+/// Makes the root: links to what is installed, the databases' folder, and the security database with its users.
+fn init(account: Account, folder: &Path, password: &str) -> Result<()> {
+    let installed = find::firebird_root()?;
+    for part in PARTS {
+        let link = folder.join(part);
+        symlink(installed.join(part), &link).map_err(|e| Error::io("make", &link, &e))?;
+    }
+    let data = data(folder);
+    let made = fs::DirBuilder::new().mode(0o700).create(&data);
+    made.map_err(|e| Error::io("make", &data, &e))?;
+    account.own(&data)?;
+    configure(folder, 0, &[])?;
+    for (name, script) in scripts(folder, password)? {
+        let file = folder.join(name);
+        fs::write(&file, script).map_err(|e| Error::io("write", &file, &e))?;
+        account.own(&file)?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600))
+            .map_err(|e| Error::io("protect", &file, &e))?;
+        let mut isql: Command = account.command(&find::firebird("isql-fb")?);
+        isql.args(["-quiet", "-bail", "-user", "SYSDBA", "-input"]).arg(&file).stdin(Stdio::null());
+        for variable in environment(folder) {
+            if let Some((name, value)) = variable.split_once('=') {
+                isql.env(name, value);
+            }
+        }
+        prepare(isql, folder)?;
+    }
+    Ok(())
+}
+
+/// The scripts that make the security database and its users, with their names.
+fn scripts(folder: &Path, password: &str) -> Result<[(&'static str, String); 2]> {
+    let security = folder.join("security3.fdb").display().to_string();
+    let password = password.replace('\'', "''");
+    let schema = find::firebird_security()?;
+    let first = format!("CREATE DATABASE '{security}';\nCOMMIT;\nIN '{}';\n", schema.display());
+    let users = format!(
+        "CONNECT '{security}' USER SYSDBA;\nCREATE USER BOBAK PASSWORD '{password}' USING PLUGIN Srp;\nCOMMIT;\n\
+         CREATE DATABASE '{}';\nGRANT CREATE DATABASE TO USER BOBAK;\nCOMMIT;\nDROP DATABASE;\n",
+        data(folder).join("grant.fdb").display()
+    );
+    Ok([("security.sql", first), ("users.sql", users)])
+}
+
+/// Writes the configuration. Without it a server would listen on all addresses, so that it must be there before the start.
+fn configure(folder: &Path, port: u16, settings: &[(String, String)]) -> Result<()> {
+    let mut text = format!(
+        "RemoteBindAddress = 127.0.0.1\nRemoteServicePort = {port}\nServerMode = Super\n\
+         SecurityDatabase = {security}\nDatabaseAccess = Restrict {data}\nTempDirectories = {folder}\n\
+         ExternalFileAccess = None\nUdfAccess = None\nIpcName = bobak{port}\n",
+        security = folder.join("security3.fdb").display(),
+        data = data(folder).display(),
+        folder = folder.display(),
+    );
+    for (name, value) in settings {
+        text.push_str(&format!("{name} = {value}\n"));
+    }
+    let write = |name: &str, text: &str| {
+        let file = folder.join(name);
+        fs::write(&file, text).map_err(|e| Error::io("write", &file, &e))
+    };
+    write("firebird.conf", &text)?;
+    write("databases.conf", "")
+}
+
+fn is_ready(_folder: &Path, port: u16, _pid: u32) -> bool {
+    TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
