@@ -147,8 +147,8 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// As [`list`](Db::list); `Mismatch` for a token of a query with another order; `Unsupported` for a join with groups, a
-    /// limit or an offset.
+    /// As [`list`](Db::list); `Mismatch` for a token of a query with another order; `Unsupported` for
+    /// [combined queries](JoinQuery::union) without groups.
     pub fn page<L, R>(&self, query: &JoinQuery<L, R>, request: PageRequest) -> Result<Page<R>> {
         page::page(&self.source_of(query)?, query, &request)
     }

@@ -4,7 +4,7 @@ use super::run;
 use crate::handle::SessionSource;
 use crate::query::{Page, PageRequest, PageToken};
 use crate::shape::in_snapshot;
-use bobak_core::join::{JoinAggregate, JoinColumn, JoinExpr};
+use bobak_core::join::{JoinAggregate, JoinExpr};
 use bobak_core::{Error, ErrorKind, Join, JoinQuery, Result, Type, Value, ValueRef};
 
 pub(super) fn page<L, R>(
@@ -12,14 +12,17 @@ pub(super) fn page<L, R>(
     query: &JoinQuery<L, R>,
     request: &PageRequest,
 ) -> Result<Page<R>> {
-    let join = query.to_join()?;
+    let mut join = query.to_join()?;
+    let is_combined = join.tables.iter().any(|table| table.rows.is_some());
+    if is_combined && !join.is_grouped() {
+        let message = "rows of combined queries may be equal, which have no pages: group them";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
     let mut has_windows = false;
     join.for_each_window(&mut |_| has_windows = true);
-    let combined = join.tables.iter().any(|table| table.rows.is_some());
-    if join.is_grouped() || has_windows || combined || join.limit.is_some() || join.offset > 0 {
-        let message =
-            "a page needs a join of tables, without groups, window functions, limit and offset";
-        return Err(Error::new(ErrorKind::Unsupported, message));
+    if join.is_grouped() || has_windows || join.limit.is_some() || join.offset > 0 {
+        // What a page leaves out belongs to groups, windows and limits, too.
+        join = join.into_rows()?;
     }
     in_snapshot(source, |source| {
         let total = request.with_total.then(|| count(source, &join)).transpose()?;
@@ -82,13 +85,8 @@ fn check(join: &Join, place: usize, value: ValueRef<'_>) -> Result<()> {
 
 /// The number of rows.
 fn count(source: &SessionSource<'_>, join: &Join) -> Result<u64> {
-    let key = join.tables.first().and_then(|first| first.table.key().first().copied());
-    let Some(column) = key else {
-        let message = "the rows of a join without a key cannot be counted";
-        return Err(Error::new(ErrorKind::Unsupported, message));
-    };
-    let key = JoinExpr::Column(JoinColumn { table: 0, column });
-    let columns = vec![JoinExpr::Aggregate(JoinAggregate::Count, Box::new(key))];
+    let one = JoinExpr::Value(Value::Int(1), Type::I64);
+    let columns = vec![JoinExpr::Aggregate(JoinAggregate::Count, Box::new(one))];
     let mut count = 0;
     run(source, &Join { columns, order: Vec::new(), ..join.clone() }, &mut |row| {
         if let ValueRef::Int(rows) = row.get(0) {

@@ -3,7 +3,7 @@
 use crate::engines::on_each;
 use crate::join_paths::{Area, Paths, Person, Random, Task, vary};
 use bobak::prelude::*;
-use bobak::query::{AllOf, AnyOf, DatePart, DateUnit, PageRequest, from, not, when};
+use bobak::query::{AllOf, AnyOf, DatePart, DateUnit, from, not, when};
 
 const PARTS: [DatePart; 13] = [
     DatePart::Year,
@@ -173,19 +173,7 @@ fn random_pages(paths: &Paths, random: &mut Random) {
     };
     let query = query.select((Task::ID, Person::NAME));
     paths.compare(&query);
-    let rows = paths.read(&query);
-    let (mut read, mut next) = (Vec::new(), None);
-    loop {
-        let request = PageRequest::size(random.below(9) + 1).after(next).with_total();
-        let page = paths.page(&query, request);
-        assert_eq!(page.total, Some(rows.len() as u64));
-        read.extend(page.items);
-        match page.next {
-            Some(token) => next = Some(token),
-            None => break,
-        }
-    }
-    assert_eq!(read, rows);
+    paths.check_pages(&query, random);
 }
 
 /// What only some engines calculate themselves.

@@ -191,16 +191,28 @@ impl Paths {
         assert_eq!(format!("{:?}", rows(&self.fast)), format!("{:?}", rows(&self.slow)));
     }
 
-    pub(crate) fn read<L, R>(&self, query: &bobak::query::JoinQuery<L, R>) -> Vec<R> {
-        self.fast.list(query).unwrap()
-    }
-
-    pub(crate) fn page<L, R>(
+    /// The pages of a query are its rows, on both ways.
+    pub(crate) fn check_pages<L, R: Debug + PartialEq>(
         &self,
         query: &bobak::query::JoinQuery<L, R>,
-        request: PageRequest,
-    ) -> bobak::query::Page<R> {
-        self.fast.page(query, request).unwrap()
+        random: &mut Random,
+    ) {
+        let rows = self.fast.list(query).unwrap();
+        for db in [&self.fast, &self.slow] {
+            let (mut read, mut next) = (Vec::new(), None);
+            loop {
+                let size = random.below(9) + 1;
+                let request = PageRequest::size(size).after(next).with_total();
+                let page = db.page(query, request).unwrap();
+                assert_eq!(page.total, Some(rows.len() as u64));
+                read.extend(page.items);
+                match page.next {
+                    Some(token) => next = Some(token),
+                    None => break,
+                }
+            }
+            assert_eq!(read, rows);
+        }
     }
 
     /// How many joins the engine has run since the last call.
@@ -338,22 +350,7 @@ fn random_pages(paths: &Paths, random: &mut Random) {
         _ => query = query.order_by(Person::SCORE.asc()).order_by(Person::ACTIVE.desc()),
     }
     let query = query.select((Task::ID, Person::NAME, Area::CODE));
-    let rows = paths.fast.list(&query).unwrap();
-    for db in [&paths.fast, &paths.slow] {
-        let (mut read, mut next) = (Vec::new(), None);
-        loop {
-            let size = random.below(9) + 1;
-            let request = PageRequest::size(size).after(next).with_total();
-            let page = db.page(&query, request).unwrap();
-            assert_eq!(page.total, Some(rows.len() as u64));
-            read.extend(page.items);
-            match page.next {
-                Some(token) => next = Some(token),
-                None => break,
-            }
-        }
-        assert_eq!(read, rows);
-    }
+    paths.check_pages(&query, random);
 }
 
 fn check(url: &str) {

@@ -54,7 +54,7 @@ pub use tree::{
 };
 pub use window::{JoinWindow, WindowFunction};
 
-use crate::{Comparison, Condition, Error, ErrorKind, Result, TableSchema, Value};
+use crate::{Collation, Comparison, Condition, Error, ErrorKind, Result, TableSchema, Value};
 use std::sync::Arc;
 
 /// A query over the rows of several tables, untyped, with every value in its column's stored form.
@@ -255,15 +255,22 @@ impl Join {
     ) -> JoinCondition {
         match (expr, value.clone()) {
             (expr, Value::Null) => JoinCondition::IsNull(expr.clone(), true),
-            (JoinExpr::Column(JoinColumn { table, column }), value) => JoinCondition::Row(
-                *table,
-                Condition::Compare { column: *column, comparison, value },
-            ),
+            // An engine has the rows of queries in another form than those of its tables.
+            (JoinExpr::Column(column), value) if !self.is_plain(*column) => {
+                let condition = Condition::Compare { column: column.column, comparison, value };
+                JoinCondition::Row(column.table, condition)
+            }
             (expr, value) => {
                 let value = JoinExpr::Value(value, expr.ty(self));
                 JoinCondition::Compare(expr.clone(), comparison, value)
             }
         }
+    }
+
+    /// Whether a column is of the rows of queries, and compares by its bytes.
+    fn is_plain(&self, column: JoinColumn) -> bool {
+        let is_of_rows = self.tables.get(column.table).is_some_and(|table| table.rows.is_some());
+        is_of_rows && self.column(column).is_some_and(|c| c.collation == Collation::Binary)
     }
 
     /// The query with values in their columns' stored form, and a complete order. Its columns and conditions are over

@@ -2,7 +2,7 @@
 //! as tables.
 
 use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinTable};
-use crate::{ColumnSchema, Error, ErrorKind, Result, Storage, TableSchema, Type};
+use crate::{Collation, ColumnSchema, Error, ErrorKind, Result, Storage, TableSchema, Type};
 use std::sync::Arc;
 
 /// A join, and what is not resolved in it. Its columns and conditions are over the tables of the list, which leaves out those
@@ -195,27 +195,52 @@ impl JoinRows {
     pub(super) fn resolve(self) -> Result<(Self, Arc<TableSchema>)> {
         let queries = self.queries.into_iter().map(|query| query.resolve(&[], &[]));
         let queries = queries.collect::<Result<Vec<_>>>()?;
+        let is_single = queries.len() == 1;
         let joins = queries.iter().map(|query| &query.join);
         let mut schema = TableSchema::builder("rows").view();
         let mut all = joins.map(|join| join.columns.iter().map(|expr| form(join, expr)).collect());
         let first: Vec<_> = all.next().unwrap_or_default();
-        if all.any(|other: Vec<_>| other != first) {
+        let forms = |row: &[(Type, Storage, Collation)]| -> Vec<_> {
+            row.iter().map(|(ty, storage, _)| (*ty, *storage)).collect()
+        };
+        if all.any(|other: Vec<_>| forms(&other) != forms(&first)) {
             let message =
                 "combined queries select columns of the same types, kept in the same form";
             return Err(Error::new(ErrorKind::Mismatch, message));
         }
-        for (number, (ty, storage)) in first.into_iter().enumerate() {
+        for (number, (ty, storage, collation)) in first.into_iter().enumerate() {
             let mut column = ColumnSchema::new(format!("c{number}"), ty).nullable(true);
             column.storage = storage;
+            if is_single {
+                column.collation = collation;
+            }
             schema = schema.column(column);
         }
         Ok((Self { queries, ..self }, Arc::new(schema.build()?)))
     }
 }
 
-/// The type of an expression's values, and the class of what is stored.
-fn form(join: &Join, expr: &JoinExpr) -> (Type, Storage) {
+/// The type of an expression's values, the class of what is stored, and how it compares.
+fn form(join: &Join, expr: &JoinExpr) -> (Type, Storage, Collation) {
     let ty = expr.common_type(join);
     let column = if let JoinExpr::Column(column) = expr { join.column(*column) } else { None };
-    (ty, column.map_or(ty.storage(), |column| column.storage))
+    column.map_or((ty, ty.storage(), Collation::Binary), |c| (ty, c.storage, c.collation))
+}
+
+impl Join {
+    /// A query of the rows of this one, in the same order: for conditions and limits that come after its groups and limits.
+    ///
+    /// # Errors
+    /// None are known for a query that is resolved.
+    pub fn into_rows(mut self) -> Result<Self> {
+        let column = |column| JoinExpr::Column(JoinColumn { table: 0, column });
+        let (selected, mut order) = (self.columns.len(), self.order.clone());
+        for (number, step) in order.iter_mut().enumerate() {
+            self.columns.push(std::mem::replace(&mut step.expr, column(selected + number)));
+        }
+        let queries = vec![JoinSubquery { join: self, lists: None }];
+        let (rows, table) = JoinRows { operator: SetOperator::UnionAll, queries }.resolve()?;
+        let tables = vec![JoinTable { table, link: None, rows: Some(Box::new(rows)) }];
+        Ok(Self { tables, columns: (0..selected).map(column).collect(), order, ..Self::default() })
+    }
 }

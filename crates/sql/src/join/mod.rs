@@ -316,6 +316,9 @@ impl<'a> JoinWriter<'a> {
     /// An expression as a column of the result.
     fn push_selected(&mut self, expr: &'a JoinExpr) {
         match expr {
+            JoinExpr::Column(column) if self.is_of_rows(*column) => {
+                self.push_selected_of_rows(*column)
+            }
             JoinExpr::Column(column) => self.push_column(*column),
             _ if self.storage(expr).is_none() => self.raw("NULL"),
             _ => self.push_compared(expr),

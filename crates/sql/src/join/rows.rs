@@ -68,4 +68,18 @@ impl<'a> JoinWriter<'a> {
         }
         is_of_rows
     }
+
+    /// A column of the rows of queries in the result. MariaDB's sums of integers are decimal numbers, which are integers only
+    /// in expressions.
+    pub(super) fn push_selected_of_rows(&mut self, column: JoinColumn) {
+        let schema = self.join.column(column);
+        let is_sum = schema.is_some_and(|column| column.storage == Storage::Int);
+        let (before, after) = match self.dialect() {
+            Dialect::MariaDb | Dialect::MySql if is_sum => ("(", " + 0)"),
+            _ => ("", ""),
+        };
+        self.raw(before);
+        self.push_column(column);
+        self.raw(after);
+    }
 }
