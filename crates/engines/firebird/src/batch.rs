@@ -1,10 +1,11 @@
-//! Batches: the executions of one statement for many rows go out in few packets, and each row's answer is its own. So a batch
-//! needs no parts that are undone and halved until the wrong row is found.
+//! Batches: new rows go in blocks of several, whose executions go out in few packets. If one fails, all of a part are sent
+//! again as an execution for each row, whose answer says which row was wrong: no part is halved until that row is found.
 
+use crate::block;
 use crate::connection::{Connection, GivenValue};
 use crate::error::is_row_error;
 use crate::texts;
-use crate::wire::{FirebirdStatement, ValueMessage};
+use crate::wire::{FirebirdStatement, SentValue, ValueMessage};
 use crate::writes::{FirebirdWrite, advance, in_column, needs_key, take_keys, type_of};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -133,11 +134,11 @@ impl Sender<'_> {
         let table = run.table;
         let sql = texts::insert(self.connection.names, table, false);
         let statement = self.connection.prepared(Some(table), &sql)?;
-        let (mut messages, mut sent, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut values, mut sent, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         for (at, row) in rows.iter().enumerate() {
-            match self.message_of(run, &statement, row) {
-                Ok(message) => {
-                    messages.push(message);
+            match self.sent_values(run, &statement, row) {
+                Ok(made) => {
+                    values.push(made);
                     sent.push(at);
                 }
                 Err(error) => {
@@ -148,25 +149,63 @@ impl Sender<'_> {
                 }
             }
         }
-        let rejected = self.connection.run_all(table, &statement, messages)?;
+        let rejected = if self.send_blocks(run, &sql, &statement, &values)? {
+            Vec::new()
+        } else {
+            let messages = values.iter().map(|row| ValueMessage::new(row)).collect();
+            self.connection.run_all(table, &statement, messages)?
+        };
         let place = |at: usize| sent.get(at).copied().unwrap_or(at);
         failures.extend(rejected.into_iter().map(|(at, error)| (place(at), error)));
         failures.sort_by_key(|(at, _)| *at);
         Ok(failures)
     }
 
-    fn message_of(
+    fn sent_values<'r>(
         &mut self,
         run: &Run<'_>,
         statement: &FirebirdStatement,
-        row: &KeyedRow<'_>,
-    ) -> Result<ValueMessage> {
+        row: &'r KeyedRow<'_>,
+    ) -> Result<Vec<SentValue<'r>>> {
         let table = run.table;
         FirebirdWrite { table, verb: run.verb, fields: run.fields, row }.reject_null()?;
         let values: Vec<GivenValue<'_>> =
             (0..row.len()).map(|place| (type_of(table, place), row.get(place))).collect();
         let located = |error: Error, place: usize| in_column(error, table, Some(place));
-        self.connection.message(statement, &values, &located)
+        self.connection.sent_values(statement, &values, &located)
+    }
+
+    /// Sends rows in blocks; `false` if they must be sent one by one, and nothing was done. Of a block, the server does not say
+    /// which row failed; and all after it must come later than a row that is sent again.
+    fn send_blocks(
+        &mut self,
+        run: &Run<'_>,
+        insert: &str,
+        statement: &FirebirdStatement,
+        rows: &[Vec<SentValue<'_>>],
+    ) -> Result<bool> {
+        let size = block::rows(&statement.parameters).filter(|size| *size <= rows.len());
+        let text = size.and_then(|size| block::text(insert, &statement.parameters, size));
+        let (Some(size), Some(text)) = (size, text) else { return Ok(false) };
+        // A BLOB that was sent before is gone with the first row that has it.
+        if rows.iter().flatten().any(|value| matches!(value, SentValue::Blob(_))) {
+            return Ok(false);
+        }
+        let table = run.table;
+        let block = self.connection.prepared(Some(table), &text)?;
+        let (whole, rest) = rows.split_at(rows.len() - rows.len() % size);
+        let blocks = whole.chunks(size).map(|rows| ValueMessage::new(&rows.concat())).collect();
+        let singles = rest.iter().map(|row| ValueMessage::new(row)).collect();
+        self.connection.command(None, "SAVEPOINT BOBAK_PART")?;
+        let mut failed = self.connection.run_all(table, &block, blocks)?;
+        if failed.is_empty() {
+            failed = self.connection.run_all(table, statement, singles)?;
+        }
+        if !failed.is_empty() {
+            self.connection.command(None, "ROLLBACK TO SAVEPOINT BOBAK_PART")?;
+        }
+        self.connection.command(None, "RELEASE SAVEPOINT BOBAK_PART")?;
+        Ok(failed.is_empty())
     }
 
     fn singly(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<()> {

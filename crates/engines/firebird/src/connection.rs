@@ -261,12 +261,22 @@ impl Connection {
         values: &[GivenValue<'_>],
         located: &dyn Fn(Error, usize) -> Error,
     ) -> Result<ValueMessage> {
+        match self.sent_values(statement, values, located)? {
+            sent if sent.is_empty() => Ok(ValueMessage::default()),
+            sent => Ok(ValueMessage::new(&sent)),
+        }
+    }
+
+    /// The same, not yet put together.
+    pub(crate) fn sent_values<'v>(
+        &mut self,
+        statement: &FirebirdStatement,
+        values: &[GivenValue<'v>],
+        located: &dyn Fn(Error, usize) -> Error,
+    ) -> Result<Vec<SentValue<'v>>> {
         if values.len() != statement.parameters.len() {
             let (given, wanted) = (values.len(), statement.parameters.len());
             return Err(Error::wrong_number(ErrorKind::Misuse, given, wanted, "parameter"));
-        }
-        if values.is_empty() {
-            return Ok(ValueMessage::default());
         }
         let transaction = self.current()?;
         let mut sent = Vec::with_capacity(values.len());
@@ -282,7 +292,7 @@ impl Connection {
             }
             sent.push(made);
         }
-        Ok(ValueMessage::new(&sent))
+        Ok(sent)
     }
 
     /// Runs a statement once; returns how many rows it wrote.

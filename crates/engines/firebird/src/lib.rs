@@ -9,6 +9,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod batch;
+mod block;
 mod catalog;
 mod checks;
 mod columns;
