@@ -63,6 +63,11 @@ impl<T, V> From<Column<T, V>> for AnyColumn<T> {
 
 /// What a column of type `V` can be compared with: a `V`, or a value that stands for one (`&str` for a
 /// `String`, a `V` for an `Option<V>`).
+#[diagnostic::on_unimplemented(
+    message = "a column of the type `{V}` has no values of the type `{Self}`",
+    label = "this is no `{V}`",
+    note = "an expression is compared by `column.into_expr()`"
+)]
 pub trait Operand<V> {
     /// The value; NULL if it has no stored form (a `u64` beyond `i64`), which equals nothing.
     fn into_value(self) -> Value<'static>;

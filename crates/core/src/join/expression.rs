@@ -126,6 +126,10 @@ pub trait AggregateValue<V> {
 
 /// The aggregate has the base of its number's type, or is NULL.
 #[derive(Clone, Copy, Debug)]
+pub struct SameNumber;
+
+/// The aggregate has the base of its value's type, or is NULL.
+#[derive(Clone, Copy, Debug)]
 pub struct SameBase;
 
 /// The aggregate is a float, or NULL.
@@ -137,6 +141,10 @@ pub struct AsFloat;
 pub struct CountKind;
 
 impl<V: ScalarField> AggregateValue<V> for SameBase {
+    type Value = Option<V::Base>;
+}
+
+impl<V: Number> AggregateValue<V> for SameNumber {
     type Value = Option<V::Base>;
 }
 

@@ -1,10 +1,10 @@
 //! Functions of the values of a row, and the methods of expressions.
 
 use super::combined::NthColumn;
-use super::expression::{AggregateOf, AsFloat, Calculation, CountKind, SameBase};
+use super::expression::{AggregateOf, AsFloat, Calculation, CountKind, SameBase, SameNumber};
 use super::filter::{Among, ExprComparison, NullTest, TextCondition};
 use super::over::{ValueOfRow, WindowExpr};
-use super::scalar::{Moment, Number, ScalarField};
+use super::scalar::{Moment, Number, ScalarField, TextField};
 use super::selection::{JoinPart, OrderedPart};
 use super::subquery::{AmongRows, QueryValue};
 use super::tables::Nullness;
@@ -76,9 +76,9 @@ macro_rules! kinds {
 }
 kinds! {
     /// A text of a text.
-    TextOfText: ScalarField<Base = String> => String;
+    TextOfText: TextField => String;
     /// A whole number of a text.
-    NumberOfText: ScalarField<Base = String> => i64;
+    NumberOfText: TextField => i64;
     /// A float of a number.
     FloatOfNumber: Number => f64;
     /// A whole number of a date or time.
@@ -257,7 +257,7 @@ pub trait ExpressionMethods: Sized {
 
     /// The sum, exact for integers and money; `None` if there is no value.
     #[must_use]
-    fn sum(self) -> AggregateOf<Self, SameBase> {
+    fn sum(self) -> AggregateOf<Self, SameNumber> {
         AggregateOf::new(JoinAggregate::Sum, self)
     }
 

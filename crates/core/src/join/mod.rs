@@ -23,7 +23,7 @@ pub use case::{CaseBranches, CaseOf, WhenBranch, when};
 pub use combined::{CombinedRows, NthColumn, RowColumn, nth};
 pub use expression::{
     AggregateOf, AggregateValue, AsFloat, Calculates, Calculation, CountKind, Divide, Minus, Plus,
-    Remainder, SameBase, Times,
+    Remainder, SameBase, SameNumber, Times,
 };
 pub use filter::{
     AllOf, Among, AnyOf, ExprComparison, JoinFilter, Negation, NullTest, TextCondition, not,
@@ -38,7 +38,7 @@ pub use over::{
     WindowOrder, dense_rank, rank, row_number, window,
 };
 pub use query::{JoinQuery, from};
-pub use scalar::{Moment, Number, ScalarField};
+pub use scalar::{Moment, Number, ScalarField, TextField};
 pub use selection::{
     JoinOrderPart, JoinPart, JoinSelection, NullPlaced, OrderedPart, PartPlace, RecordPlace,
     WholeRecord, whole,

@@ -21,6 +21,13 @@ pub trait ScalarField: Field {
 #[diagnostic::on_unimplemented(message = "a field of type `{Self}` is no number")]
 pub trait Number: ScalarField {}
 
+/// A text.
+#[diagnostic::on_unimplemented(message = "a field of type `{Self}` is no text")]
+pub trait TextField: ScalarField<Base = String> {}
+
+impl TextField for String {}
+impl TextField for Option<String> {}
+
 /// A date, a date-time or a timestamp.
 #[diagnostic::on_unimplemented(message = "a field of type `{Self}` has no date")]
 pub trait Moment: Field {}
