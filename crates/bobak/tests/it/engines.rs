@@ -53,6 +53,15 @@ pub fn on_mariadb(test: impl Fn(&str)) {
     test(&bobak_servers::MariaDb::start().unwrap().url());
 }
 
+/// Runs `test` with the URL of a new database on a new Firebird server, if the tests run with servers.
+pub fn on_firebird(test: impl Fn(&str)) {
+    if std::env::var_os("BOBAK_TEST_FIREBIRD").is_none() {
+        println!("not run: BOBAK_TEST_FIREBIRD is not set");
+        return;
+    }
+    test(&bobak_servers::Firebird::start().unwrap().url());
+}
+
 /// Runs `test` with the URL of a Bobak server in front of an engine.
 #[cfg(feature = "remote")]
 pub fn on_bobak_server(engine: impl bobak::engine::Engine + 'static, test: impl Fn(&str)) {

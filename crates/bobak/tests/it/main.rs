@@ -32,6 +32,7 @@ mod federated_servers; // tables of servers, of memory and of files in one SQL
 mod federation;
 mod field_encryption;
 mod fields;
+mod firebird; // records and copies there and back
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod foreign_servers; // types of servers that other programs use
 mod front_page;
