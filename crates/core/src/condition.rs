@@ -202,10 +202,11 @@ impl Condition {
     ///
     /// # Errors
     /// `Schema` if the table has no such column; as [`ColumnSchema::accept`] for a value of the wrong
-    /// type; as [`check_pattern`](crate::check_pattern).
+    /// type; as [`check_pattern`](crate::check_pattern); `OutOfRange` beyond [`MAX_DEPTH`](Self::MAX_DEPTH).
     ///
     /// [`ColumnSchema::accept`]: crate::ColumnSchema::accept
     pub fn resolve(self, table: &TableSchema) -> Result<Self> {
+        self.check_depth(Self::MAX_DEPTH)?;
         let accept = |column: usize, value: Value<'static>| {
             let schema = table.column_at(column)?;
             schema.accept(value).map_err(|error| error.in_table(table.name()))

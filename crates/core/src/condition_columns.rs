@@ -1,8 +1,26 @@
-//! The columns that a condition reads.
+//! The columns that a condition reads, and how deeply it is nested.
 
-use crate::Condition;
+use crate::{Condition, Error, ErrorKind, Result};
 
 impl Condition {
+    /// How deeply conditions can be nested. `And` and `Or` of many conditions are one level.
+    pub const MAX_DEPTH: u32 = 200;
+
+    /// Rejects a condition that is nested deeper than so many levels.
+    pub(crate) fn check_depth(&self, levels: u32) -> Result<()> {
+        let Some(below) = levels.checked_sub(1) else {
+            let message = format!("the condition is nested deeper than {} levels", Self::MAX_DEPTH);
+            return Err(Error::new(ErrorKind::OutOfRange, message));
+        };
+        match self {
+            Self::And(parts) | Self::Or(parts) => {
+                parts.iter().try_for_each(|part| part.check_depth(below))
+            }
+            Self::Not(part) => part.check_depth(below),
+            _ => Ok(()),
+        }
+    }
+
     /// Calls `each` with the columns of the table that the condition reads, and not with those of subqueries' tables.
     pub fn for_each_column(&self, each: &mut dyn FnMut(usize)) {
         match self {

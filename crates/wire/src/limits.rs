@@ -23,7 +23,7 @@ impl Limits {
     /// The largest body of a frame before authentication: 64 KiB.
     pub const BEFORE_HELLO: u32 = 64 << 10;
     /// How deeply conditions can be nested.
-    pub const DEPTH: u32 = 200;
+    pub const DEPTH: u32 = bobak_core::Condition::MAX_DEPTH;
 }
 
 impl Default for Limits {

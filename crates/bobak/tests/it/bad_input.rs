@@ -389,3 +389,73 @@ fn contradictory_schemas_are_rejected() {
         assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
     }
 }
+
+#[test]
+fn a_deep_condition_is_rejected_wherever_it_is_used() {
+    // A program can build what no client can send: its levels are as deep as the stack of this thread.
+    let deep = |levels| (0..levels).fold(Person::AGE.gt(18), |filter, _| filter.not());
+    let check = move || {
+        on_each(|place| {
+            let db = place.people();
+            let people = db.table::<Person>().unwrap();
+            people.insert(&person("ada", 36)).unwrap();
+            assert_eq!(people.count(deep(190)).unwrap(), 1);
+            let errors = [
+                people.list(deep(10_000)).err(),
+                people.count(deep(10_000)).err(),
+                people.set_where(deep(10_000), [Person::AGE.set(1)]).err(),
+                people.delete_where(deep(10_000)).err(),
+                db.list(&bobak::query::from::<Person>().and(deep(10_000))).err(),
+            ];
+            for error in errors {
+                let error = error.unwrap();
+                assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+                assert!(error.to_string().contains("200 levels"), "{error}");
+            }
+            assert_eq!(people.count(Query::all()).unwrap(), 1);
+        });
+    };
+    std::thread::Builder::new().stack_size(16 << 20).spawn(check).unwrap().join().unwrap();
+    let text = format!("{}age > 18{}", "(".repeat(10_000), ")".repeat(10_000));
+    let error = bobak::engine::Condition::parse(&text, Person::schema()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Syntax, "{error}");
+    assert!(error.to_string().len() < 200, "{error}");
+}
+
+#[test]
+fn columns_and_values_that_users_choose_are_checked() {
+    use bobak::engine::Comparison;
+    use bobak::query::OrderBy;
+    on_each(|place| {
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        for (name, age) in [("ada", 36), ("bob", 41), ("cyd", 20)] {
+            people.insert(&person(name, age)).unwrap();
+        }
+        let count = |column: &str, comparison, text: &str| {
+            bobak::Filter::by_name(column, comparison, text).and_then(|filter| people.count(filter))
+        };
+        assert_eq!(count("AGE", Comparison::Greater, "20").unwrap(), 2);
+        assert_eq!(count("age", Comparison::NotEqual, "-3").unwrap(), 3);
+        assert_eq!(count("email", Comparison::Equal, "ADA@example.org").unwrap(), 1);
+        assert_eq!(count("name", Comparison::Less, "bob' OR 1 = 1 --").unwrap(), 2);
+        assert_eq!(count("balance", Comparison::Equal, "1.2345").unwrap(), 3);
+        for (column, text, kind) in [
+            ("age", "old", ErrorKind::Syntax),
+            ("age", "", ErrorKind::Syntax),
+            ("age", "1.5", ErrorKind::Mismatch),
+            ("balance", "1.23456", ErrorKind::Mismatch),
+        ] {
+            let error = count(column, Comparison::Equal, text).unwrap_err();
+            assert_eq!(place_of(&error), (kind, Some("person"), Some(column)), "{error}");
+        }
+        let error = count("age; DROP TABLE person", Comparison::Equal, "1").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
+        let oldest = OrderBy::by_name("age", true).unwrap();
+        assert_eq!(people.first(Query::all().order_by(oldest)).unwrap().unwrap().name, "bob");
+    });
+}
+
+fn place_of(error: &Error) -> (ErrorKind, Option<&str>, Option<&str>) {
+    (error.kind(), error.table(), error.column())
+}

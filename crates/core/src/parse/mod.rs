@@ -4,6 +4,7 @@
 //! is therefore impossible.
 
 mod literal;
+mod named;
 
 use self::literal::to_stored;
 use crate::sql_expression::{SqlExpression, SqlLiteral, SqlOperator, SqlParser};
