@@ -1,7 +1,7 @@
 //! Functions of values, as every engine calculates them.
 
 use bobak_core::join::JoinFunction;
-use bobak_core::{Currency, Error, Result, Type, Value, ValueRef};
+use bobak_core::{Currency, Error, ErrorKind, Result, Type, Value, ValueRef};
 
 const DAY: i64 = 86_400_000_000;
 
@@ -24,6 +24,11 @@ pub(super) fn call(
     let first = arguments.first().map_or(ValueRef::Null, Value::as_ref);
     match function {
         JoinFunction::ToFloat => to_float(first, ty),
+        JoinFunction::ToInteger => to_integer(first, ty),
+        JoinFunction::ToText => match first {
+            ValueRef::Int(integer) => Ok(integer.to_string().into()),
+            other => Err(Error::mismatch("an integer", other)),
+        },
         JoinFunction::Part(part) => part.of(micros(first, ty)?).map(Value::Int),
         JoinFunction::StartOf(unit) => {
             let start = unit.start(micros(first, ty)?)?;
@@ -56,6 +61,22 @@ fn to_float(number: ValueRef<'_>, ty: Type) -> Result<Value<'static>> {
         other => return Err(Error::mismatch("a number", other)),
     };
     Ok(Value::Float(float))
+}
+
+fn to_integer(number: ValueRef<'_>, ty: Type) -> Result<Value<'static>> {
+    match number {
+        ValueRef::Int(scaled) if ty == Type::Currency => Ok(Value::Int(scaled / Currency::SCALE)),
+        ValueRef::Int(integer) => Ok(Value::Int(integer)),
+        // The largest float below 2^63 is an integer; 2^63 itself is none of 64 bits.
+        ValueRef::Float(float) if float >= i64::MIN as f64 && float < -(i64::MIN as f64) => {
+            Ok(Value::Int(float as i64))
+        }
+        ValueRef::Float(float) => {
+            let message = format!("{float} is too large for an integer of 64 bits");
+            Err(Error::new(ErrorKind::OutOfRange, message))
+        }
+        other => Err(Error::mismatch("a number", other)),
+    }
 }
 
 /// A date or time in microseconds since 1970.

@@ -62,6 +62,8 @@ fn random_rows(paths: &Paths, random: &mut Random) {
             Person::BORN.year().eq(1970),
             Task::HOURS.into_expr().lt(Task::COUNT),
             label.is_in(["a", "b", "none"]),
+            Task::HOURS.to_text().concat(Task::BIG.to_text()).contains("-1"),
+            Task::RATE.to_integer().lt(hours),
             size().is_not_null(),
             size().ge("l"),
             Area::FOUNDED.start_of(unit).into_expr().ge(Area::FOUNDED),
@@ -102,8 +104,12 @@ fn random_rows(paths: &Paths, random: &mut Random) {
             label.upper(),
             label.substring(start, length),
             label.length(),
-            Task::LABEL.concat("-").concat(Task::LABEL.trim()),
-            Task::HOURS.to_float() / 7,
+            Task::LABEL.concat("-").concat(Task::COUNT.to_text()),
+            (
+                Task::HOURS.to_float() / 7,
+                (Task::RATE * 3).to_integer(),
+                Person::ACTIVE.to_integer(),
+            ),
             Person::PAY / Task::RATE,
             Task::RATE.to_float(),
         ))),
@@ -296,6 +302,14 @@ fn values(db: &Db) {
             (None, None, None)
         ]
     );
+    let half = Item::PRICE.to_float() / 4.0;
+    let casts = (Item::PRICE.to_integer(), half.to_integer(), (Item::QUANTITY - 5).to_text());
+    let found = db.list(&by_id().select(casts)).unwrap();
+    let text = |text: &str| text.to_owned();
+    let wanted = [(10, Some(2), text("-2")), (0, Some(0), text("-5")), (-1, Some(0), text("2"))];
+    assert_eq!(found, wanted);
+    let far = by_id().select((Item::PRICE.to_float() * 1e300).to_integer());
+    assert_eq!(db.list(&far).unwrap_err().kind(), ErrorKind::OutOfRange);
     let dear = || when(Item::PRICE.gt("5".parse::<Currency>().unwrap()), "dear").otherwise("cheap");
     let counts = from::<Item>().group_by(dear()).select((dear(), bobak::count::<Item>()));
     assert_eq!(db.list(&counts).unwrap(), [("cheap".to_owned(), 2), ("dear".to_owned(), 1)]);

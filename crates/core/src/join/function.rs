@@ -4,7 +4,7 @@ use super::combined::NthColumn;
 use super::expression::{AggregateOf, AsFloat, Calculation, CountKind, SameBase, SameNumber};
 use super::filter::{Among, ExprComparison, NullTest, TextCondition};
 use super::over::{ValueOfRow, WindowExpr};
-use super::scalar::{Moment, Number, ScalarField, TextField};
+use super::scalar::{CountableField, IntegerField, Moment, Number, ScalarField, TextField};
 use super::selection::{JoinPart, OrderedPart};
 use super::subquery::{AmongRows, QueryValue};
 use super::tables::Nullness;
@@ -79,6 +79,10 @@ kinds! {
     TextOfText: TextField => String;
     /// A whole number of a text.
     NumberOfText: TextField => i64;
+    /// An integer of a number or truth value.
+    IntegerOfNumber: CountableField => i64;
+    /// A text of an integer.
+    TextOfInteger: IntegerField => String;
     /// A float of a number.
     FloatOfNumber: Number => f64;
     /// A whole number of a date or time.
@@ -211,6 +215,19 @@ pub trait ExpressionMethods: Sized {
     #[must_use]
     fn to_float(self) -> FunctionOf<Self, FloatOfNumber> {
         function(self, JoinFunction::ToFloat)
+    }
+
+    /// The number as an integer, rounded towards zero: money in whole units, a truth value as 0 or 1. A float beyond 64 bits is
+    /// `OutOfRange`.
+    #[must_use]
+    fn to_integer(self) -> FunctionOf<Self, IntegerOfNumber> {
+        function(self, JoinFunction::ToInteger)
+    }
+
+    /// The decimal digits of the integer, with `-` before those of a negative one.
+    #[must_use]
+    fn to_text(self) -> FunctionOf<Self, TextOfInteger> {
+        function(self, JoinFunction::ToText)
     }
 
     /// A part of the date or time, in UTC.

@@ -29,8 +29,9 @@ pub use filter::{
     AllOf, Among, AnyOf, ExprComparison, JoinFilter, Negation, NullTest, TextCondition, not,
 };
 pub use function::{
-    CoalesceKind, ConcatKind, ExpressionMethods, FloatOfNumber, FunctionKind, FunctionOf, Itself,
-    MomentOfMoment, NumberOfMoment, NumberOfText, PairKind, PairOf, TextOfText,
+    CoalesceKind, ConcatKind, ExpressionMethods, FloatOfNumber, FunctionKind, FunctionOf,
+    IntegerOfNumber, Itself, MomentOfMoment, NumberOfMoment, NumberOfText, PairKind, PairOf,
+    TextOfInteger, TextOfText,
 };
 pub use nested::{JoinRows, JoinSubquery, SetOperator};
 pub use over::{
@@ -38,7 +39,7 @@ pub use over::{
     WindowOrder, dense_rank, rank, row_number, window,
 };
 pub use query::{JoinQuery, from};
-pub use scalar::{Moment, Number, ScalarField, TextField};
+pub use scalar::{CountableField, IntegerField, Moment, Number, ScalarField, TextField};
 pub use selection::{
     JoinOrderPart, JoinPart, JoinSelection, NullPlaced, OrderedPart, PartPlace, RecordPlace,
     WholeRecord, whole,

@@ -21,6 +21,14 @@ pub trait ScalarField: Field {
 #[diagnostic::on_unimplemented(message = "a field of type `{Self}` is no number")]
 pub trait Number: ScalarField {}
 
+/// A type of field with values that stand for an integer.
+#[diagnostic::on_unimplemented(message = "a field of type `{Self}` is no number or truth value")]
+pub trait CountableField: ScalarField {}
+
+/// A whole number.
+#[diagnostic::on_unimplemented(message = "a field of type `{Self}` is no integer")]
+pub trait IntegerField: ScalarField {}
+
 /// A text.
 #[diagnostic::on_unimplemented(message = "a field of type `{Self}` is no text")]
 pub trait TextField: ScalarField<Base = String> {}
@@ -57,7 +65,12 @@ macro_rules! marked {
 marked! {
     Number: i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, Currency;
     Moment: Date, DateTime, Timestamp;
+    CountableField: bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, Currency;
+    IntegerField: i8, i16, i32, i64, u8, u16, u32, u64;
 }
+
+impl<N: CountableField> CountableField for Option<N> {}
+impl<N: IntegerField> IntegerField for Option<N> {}
 
 impl<N: Number> Number for Option<N> {}
 

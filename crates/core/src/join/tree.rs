@@ -75,6 +75,10 @@ pub enum JoinFunction {
     Coalesce,
     /// A number as a float, money in whole units.
     ToFloat,
+    /// A number as an integer, rounded towards zero; money in whole units, a truth value as 0 or 1.
+    ToInteger,
+    /// The decimal digits of an integer.
+    ToText,
     /// A part of a date or time.
     Part(DatePart),
     /// Where the unit begins in which a date or time is.
@@ -385,7 +389,7 @@ impl JoinExpr {
             Self::Aggregate(function, expr) => function.ty(expr.ty(join)),
             Self::Window(window) => window.ty(join),
             Self::Function(function, arguments) => match function {
-                JoinFunction::Length | JoinFunction::Part(_) => Type::I64,
+                JoinFunction::Length | JoinFunction::Part(_) | JoinFunction::ToInteger => Type::I64,
                 JoinFunction::ToFloat => Type::F64,
                 JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
                     arguments.first().map_or(Type::Any, |first| first.common_type(join))

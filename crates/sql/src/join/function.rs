@@ -86,6 +86,21 @@ impl<'a> JoinWriter<'a> {
         }
     }
 
+    /// A number as an integer. Servers round floats otherwise.
+    fn push_integer(&mut self, expr: &'a JoinExpr) {
+        match self.storage(expr) {
+            None => self.raw("NULL"),
+            Some(Storage::Int) if expr.ty(self.join) == Type::Currency => {
+                self.raw("(");
+                self.push_checked(expr);
+                self.raw(if self.dialect().is_mysql() { " DIV " } else { " / " });
+                self.writer.literal(ValueRef::Int(Currency::SCALE)).raw(")");
+            }
+            Some(Storage::Int) => self.push_checked(expr),
+            _ => self.require(false),
+        }
+    }
+
     pub(super) fn push_number_function(
         &mut self,
         function: JoinFunction,
@@ -106,6 +121,7 @@ impl<'a> JoinWriter<'a> {
             JoinFunction::Coalesce => self.push_coalesce(arguments),
             JoinFunction::ToFloat if self.storage(first).is_none() => self.raw("NULL"),
             JoinFunction::ToFloat => self.push_float(first, true),
+            JoinFunction::ToInteger => self.push_integer(first),
             JoinFunction::Part(part) => self.push_part_of(part, first),
             JoinFunction::StartOf(unit) => self.push_start_of(unit, first),
             _ => self.require(false),

@@ -30,7 +30,9 @@ fn storage(join: &Join, expr: &JoinExpr) -> Option<Storage> {
             (_, None) => Some(Storage::Int),
         },
         JoinExpr::Function(function, arguments) => match function {
-            JoinFunction::Length | JoinFunction::Part(_) => Some(Storage::Int),
+            JoinFunction::Length | JoinFunction::Part(_) | JoinFunction::ToInteger => {
+                Some(Storage::Int)
+            }
             JoinFunction::ToFloat => Some(Storage::Float),
             JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
                 arguments.iter().find_map(|argument| storage(join, argument))

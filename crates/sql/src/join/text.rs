@@ -57,6 +57,16 @@ impl<'a> JoinWriter<'a> {
                 self.raw(")");
             }
             JoinFunction::Coalesce => self.push_coalesce(arguments),
+            JoinFunction::ToText => {
+                self.require(self.storage(first) == Some(Storage::Int));
+                self.raw(if dialect == Dialect::Postgres { "(" } else { "CAST(" });
+                self.push_checked(first);
+                self.raw(match dialect {
+                    Dialect::Sqlite => " AS TEXT)",
+                    Dialect::Postgres => ")::text",
+                    Dialect::MariaDb | Dialect::MySql => " AS CHAR)",
+                });
+            }
             _ => self.require(false),
         }
     }
