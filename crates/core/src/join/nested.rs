@@ -134,6 +134,13 @@ impl JoinSubquery {
         Self { join: parts.join, lists: Some(parts.lists) }
     }
 
+    /// A query with values in their columns' stored form and a complete order, inside of one with its first
+    /// [`outer`](Join::outer) tables.
+    #[must_use]
+    pub const fn of_join(join: Join) -> Self {
+        Self { join, lists: None }
+    }
+
     /// The same place in the query around, with another query.
     #[must_use]
     pub fn with_join(self, join: Join) -> Self {
@@ -238,7 +245,7 @@ impl Join {
         for (number, step) in order.iter_mut().enumerate() {
             self.columns.push(std::mem::replace(&mut step.expr, column(selected + number)));
         }
-        let queries = vec![JoinSubquery { join: self, lists: None }];
+        let queries = vec![JoinSubquery::of_join(self)];
         let (rows, table) = JoinRows { operator: SetOperator::UnionAll, queries }.resolve()?;
         let tables = vec![JoinTable { table, link: None, rows: Some(Box::new(rows)) }];
         Ok(Self { tables, columns: (0..selected).map(column).collect(), order, ..Self::default() })

@@ -276,6 +276,12 @@ suite! { $
         nested_subqueries,
         changes_by_subqueries,
     }
+    joins {
+        functions_of_rows,
+        window_functions,
+        queries_inside_of_others,
+        rows_of_queries,
+    }
     cursors {
         parts_of_64_kib,
         rows_larger_than_a_part,

@@ -81,7 +81,7 @@ fn within(
     Condition::InQuery { column, query: Box::new(query) }
 }
 
-fn filled<'e>(engine: &'e dyn bobak_core::Engine, table: &Table) -> Check<Probe<'e>> {
+pub(super) fn filled<'e>(engine: &'e dyn bobak_core::Engine, table: &Table) -> Check<Probe<'e>> {
     let probe = Probe::with_tables(engine, &[table])?;
     let insert = |row| Entry::insert(table, row);
     let entries: Vec<_> = rows(engine.capabilities()).into_iter().map(insert).collect();
