@@ -38,6 +38,11 @@ pub struct BenchCommand {
     #[arg(long, value_name = "URL")]
     mariadb: Option<String>,
 
+    /// URL of the Firebird server to measure, with `?create=on`
+    #[cfg(feature = "firebird")]
+    #[arg(long, value_name = "URL")]
+    firebird: Option<String>,
+
     /// Folder with the nycflights13 data for the joins; may contain the whole year [default: examples/flights/data, with
     /// one day, repeated]
     #[arg(long, value_name = "FOLDER")]
@@ -172,7 +177,12 @@ impl BenchCommand {
     fn options(&self) -> Result<Options> {
         let wrong = |error: &dyn std::fmt::Display| Error::usage(error.to_string());
         let default = Options::default();
-        for (name, url) in [("postgres", &self.postgres), ("mariadb", &self.mariadb)] {
+        for (name, url) in [
+            ("postgres", &self.postgres),
+            ("mariadb", &self.mariadb),
+            #[cfg(feature = "firebird")]
+            ("firebird", &self.firebird),
+        ] {
             if let Some(url) = url {
                 engines::give(name, url).map_err(|error| wrong(&error))?;
             }

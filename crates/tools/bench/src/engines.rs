@@ -64,11 +64,11 @@ pub fn servers() -> Vec<&'static dyn Engine> {
     engines
 }
 
-/// Makes the engine with this name, `postgres` or `mariadb`, and its raw contender use the server at a URL instead of a
+/// Makes the engine with this name, `postgres`, `mariadb` or `firebird`, and its raw contender use the server at a URL instead of a
 /// private one. Each contender gets a database of its own there, and removes it.
 ///
 /// # Errors
-/// If the name is neither.
+/// If the name is none of these.
 pub fn give(name: &str, url: &str) -> Result<(), Failure> {
     let engine = facade::SERVERS.iter().find(|engine| engine.name() == name);
     let engine = engine.ok_or_else(|| Failure::new(format!("{name} needs no server")))?;
@@ -83,6 +83,8 @@ pub fn raw() -> Vec<&'static dyn Engine> {
     let others: [&'static dyn Engine; 5] =
         [&POSTGRES, &MARIADB, &raw::KEY_VALUE, &join::RAW, &facade::IN_PROCESS];
     let all = raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(others);
+    #[cfg(feature = "firebird")]
+    let all = all.chain([&crate::server::FIREBIRD as &dyn Engine]);
     all.chain(orders::RAW_ENGINES).collect()
 }
 

@@ -260,6 +260,8 @@ mod tests {
         for (name, variable, joins, cells) in [
             ("postgres", "BOBAK_TEST_POSTGRES", joins, 22),
             ("mariadb", "BOBAK_TEST_MARIADB", "", 16),
+            #[cfg(feature = "firebird")]
+            ("firebird", "BOBAK_TEST_FIREBIRD", "", 16),
         ] {
             let Ok(url) = std::env::var(variable) else {
                 println!("not run: {variable} is not set (`cargo xtask test` sets it)");

@@ -12,9 +12,11 @@ use crate::server::{Home, MARIADB, POSTGRES, ServerKind};
 use crate::workload::Task;
 
 /// The engines, in the order of the report's rows.
-pub static SERVERS: [ServerEngine; 2] = [
+pub static SERVERS: &[ServerEngine] = &[
     ServerEngine { name: "postgres", kind: ServerKind::Postgres },
     ServerEngine { name: "mariadb", kind: ServerKind::MariaDb },
+    #[cfg(feature = "firebird")]
+    ServerEngine { name: "firebird", kind: ServerKind::Firebird },
 ];
 
 /// One server, with its settings as it comes.
@@ -47,6 +49,10 @@ impl Engine for ServerEngine {
         Some(match self.kind {
             ServerKind::Postgres => &POSTGRES,
             ServerKind::MariaDb => &MARIADB,
+            #[cfg(feature = "firebird")]
+            ServerKind::Firebird => &crate::server::FIREBIRD,
+            #[cfg(not(feature = "firebird"))]
+            ServerKind::Firebird => return None,
         })
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use bobak_servers::{MariaDb, Options, Postgres, Server};
+use bobak_servers::{Firebird, MariaDb, Options, Postgres, Server};
 
 use crate::contender::Failure;
 
@@ -15,6 +15,8 @@ pub enum ServerKind {
     Postgres,
     /// MariaDB.
     MariaDb,
+    /// Firebird.
+    Firebird,
 }
 
 /// A contender's own database, dropped with this.
@@ -29,6 +31,7 @@ enum ServerHandle {
     Given(String),
     Postgres(Postgres),
     MariaDb(MariaDb),
+    Firebird(Firebird),
 }
 
 /// A server that is known between contenders.
@@ -39,8 +42,8 @@ struct KnownServer {
     running: Weak<ServerHandle>,
 }
 
-static KNOWN: [Mutex<KnownServer>; 2] =
-    [const { Mutex::new(KnownServer { given: None, running: Weak::new() }) }; 2];
+static KNOWN: [Mutex<KnownServer>; 3] =
+    [const { Mutex::new(KnownServer { given: None, running: Weak::new() }) }; 3];
 
 impl ServerKind {
     /// Uses the server at this URL instead of a private one; without its settings for Bobak, it
@@ -54,6 +57,7 @@ impl ServerKind {
         let installed = match self {
             Self::Postgres => Postgres::is_installed,
             Self::MariaDb => MariaDb::is_installed,
+            Self::Firebird => Firebird::is_installed,
         };
         self.known().given.is_some() || installed()
     }
@@ -77,6 +81,7 @@ impl ServerKind {
             (Some(url), _) => ServerHandle::Given(url.clone()),
             (None, Self::Postgres) => ServerHandle::Postgres(Postgres::start_with(&options)?),
             (None, Self::MariaDb) => ServerHandle::MariaDb(MariaDb::start_with(&options)?),
+            (None, Self::Firebird) => ServerHandle::Firebird(Firebird::start_with(&options)?),
         };
         let place = Arc::new(place);
         known.running = Arc::downgrade(&place);
@@ -94,6 +99,7 @@ impl ServerHandle {
             Self::Given(url) => url.clone(),
             Self::Postgres(server) => server.url(),
             Self::MariaDb(server) => server.url(),
+            Self::Firebird(server) => server.url(),
         }
     }
 
@@ -102,6 +108,7 @@ impl ServerHandle {
             Self::Given(_) => Err(Failure::new("a server that was given is not killed")),
             Self::Postgres(server) => Ok(server),
             Self::MariaDb(server) => Ok(server),
+            Self::Firebird(server) => Ok(server),
         }
     }
 }
@@ -117,7 +124,10 @@ impl Home {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("bobak_bench_{}_{number}", std::process::id());
         let home = Self { kind, name, place };
-        home.at_server(&format!("CREATE DATABASE {}", home.name))?;
+        // Firebird's are created by the first connection.
+        if kind != ServerKind::Firebird {
+            home.at_server(&format!("CREATE DATABASE {}", home.name))?;
+        }
         Ok(home)
     }
 
@@ -147,12 +157,23 @@ impl Home {
         Ok(self.place.server()?.restart()?)
     }
 
+    #[cfg(feature = "firebird")]
+    fn drop_firebird(&self) -> Result<(), Failure> {
+        super::firebird::drop_database(&self.plain_url())
+    }
+
+    #[cfg(not(feature = "firebird"))]
+    fn drop_firebird(&self) -> Result<(), Failure> {
+        Err(Failure::new("this program was built without Firebird"))
+    }
+
     /// Runs a statement outside of the database.
     fn at_server(&self, sql: &str) -> Result<(), Failure> {
         let url = plain(&self.place.url());
         match self.kind {
             ServerKind::Postgres => super::postgres::connect(&url)?.batch_execute(sql)?,
             ServerKind::MariaDb => super::mariadb::execute(&url, sql)?,
+            ServerKind::Firebird => {}
         }
         Ok(())
     }
@@ -162,7 +183,11 @@ impl Drop for Home {
     fn drop(&mut self) {
         // A database in use cannot be dropped without force, and its contender is gone.
         let force = if self.kind == ServerKind::Postgres { " WITH (FORCE)" } else { "" };
-        if let Err(failure) = self.at_server(&format!("DROP DATABASE {}{force}", self.name)) {
+        let dropped = match self.kind {
+            ServerKind::Firebird => self.drop_firebird(),
+            _ => self.at_server(&format!("DROP DATABASE {}{force}", self.name)),
+        };
+        if let Err(failure) = dropped {
             eprintln!("the database {} is left behind: {failure}", self.name);
         }
     }
