@@ -242,8 +242,10 @@ impl Plan {
             let at = created.column(&column.name).unwrap_or(*place);
             let is_blob =
                 matches!(crate::columns::sql_type(created, at), Ok(ty) if ty.starts_with("BLOB"));
+            // What only finds rows need not tell equal values from others.
             let is_loose = is_text(column) && !is_octets(created, at) || column.ty == Type::Bytes;
-            !is_blob && folded(names, table, *place).is_none() && !(index.unique && is_loose)
+            let is_folded = is_loose || folded(names, table, *place).is_some();
+            !(is_blob || index.unique && is_folded)
         };
         // Firebird takes rows for equal that are NULL in the same columns of several, and equal in the others.
         let is_nullable =
@@ -280,7 +282,7 @@ impl Plan {
             let column = table.columns().get(**place);
             column.is_some_and(|column| matches!(column.ty, Type::F32 | Type::F64))
         };
-        if let Some(&place) = columns.iter().find(is_float) {
+        if let Some(&place) = columns.iter().find(is_float).filter(|_| unique) {
             let message = "floats along with texts or NULLs in a unique index, on Firebird";
             return Err(unsupported(message, table).in_column(table.column_names(&[place])));
         }
