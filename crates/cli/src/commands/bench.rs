@@ -39,7 +39,7 @@ pub struct BenchCommand {
     mariadb: Option<String>,
 
     /// URL of the Firebird server to measure, with `?create=on`
-    #[cfg(feature = "firebird")]
+    #[cfg(feature = "firebird-bench")]
     #[arg(long, value_name = "URL")]
     firebird: Option<String>,
 
@@ -180,7 +180,7 @@ impl BenchCommand {
         for (name, url) in [
             ("postgres", &self.postgres),
             ("mariadb", &self.mariadb),
-            #[cfg(feature = "firebird")]
+            #[cfg(feature = "firebird-bench")]
             ("firebird", &self.firebird),
         ] {
             if let Some(url) = url {
