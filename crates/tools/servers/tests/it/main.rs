@@ -5,6 +5,7 @@
 
 mod abandoned;
 mod clusters;
+mod firebird;
 mod mariadb;
 mod postgres;
 mod tls;
