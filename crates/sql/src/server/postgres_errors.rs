@@ -67,6 +67,9 @@ impl ServerError {
         }
         let hint = match self.code.as_str() {
             "26000" | "42P05" => "; behind a proxy set prepared=off",
+            "42704" if self.message.contains("und-x-icu") => {
+                "; this server was built without ICU, and docs/postgres.md says what to create instead"
+            }
             _ => "",
         };
         Error::new(kind, format!("{message}{hint}")).with_source(self)

@@ -34,6 +34,16 @@ pub fn psql() -> Result<PathBuf> {
         .ok_or_else(|| missing("PostgreSQL's client", "`psql`", "postgresql-client"))
 }
 
+/// PgBouncer's program.
+pub(crate) fn pgbouncer() -> Result<PathBuf> {
+    path()
+        .into_iter()
+        .chain(["/usr/sbin".into(), "/usr/bin".into()])
+        .map(|folder| folder.join("pgbouncer"))
+        .find(|file| file.is_file())
+        .ok_or_else(|| missing("PgBouncer", "`pgbouncer`", "pgbouncer"))
+}
+
 /// One of MariaDB's programs.
 pub(crate) fn mariadb(program: &str) -> Result<PathBuf> {
     let places = ["/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin"];

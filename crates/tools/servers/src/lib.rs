@@ -22,10 +22,10 @@
 //! only concerns power cuts.
 //!
 //! Several of them make a cluster: [`Galera`], three MariaDB servers with the same data, and [`ShardedPostgres`], tables over
-//! several PostgreSQL servers.
+//! several PostgreSQL servers. [`PgBouncer`] is a proxy in front of one.
 //!
 //! Reading order: options → `postgres`, `mariadb` and `firebird` → the server that each is → its process, folder, port, account →
-//! `galera` and `sharded`.
+//! `galera`, `sharded` and `pgbouncer`.
 
 mod account;
 mod error;
@@ -35,6 +35,7 @@ mod folder;
 mod galera;
 mod mariadb;
 mod options;
+mod pgbouncer;
 mod port;
 mod postgres;
 mod process;
@@ -49,6 +50,7 @@ pub use firebird::Firebird;
 pub use galera::Galera;
 pub use mariadb::MariaDb;
 pub use options::Options;
+pub use pgbouncer::PgBouncer;
 pub use postgres::Postgres;
 pub use server::Server;
 pub use sharded::ShardedPostgres;

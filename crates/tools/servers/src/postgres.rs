@@ -14,7 +14,7 @@ use crate::{Error, Options, Result, find, folder};
 
 /// A private PostgreSQL server, stopped and removed when dropped. It is a [`Server`] of several processes.
 ///
-/// Its default collation is ICU's root if the version has it, and not the order of bytes, so that tests detect a program that
+/// Its default collation is ICU's root if the build has ICU, and not the order of bytes, so that tests detect a program that
 /// relies on byte order without requesting it.
 #[derive(Debug)]
 pub struct Postgres {
@@ -110,45 +110,57 @@ impl Deref for Postgres {
     }
 }
 
+/// What `initdb` takes for databases whose collation is ICU's root.
+const ICU: [&str; 2] = ["--locale-provider=icu", "--icu-locale=und"];
+
+/// A substitute for ICU's root in a build without ICU, version 17 or later: the folding of letters is the same.
+const ROOT_WITHOUT_ICU: &str =
+    "CREATE COLLATION pg_catalog.\"und-x-icu\" (provider = builtin, locale = 'C.UTF-8')\n";
+
 /// Creates the data folder, the authentication rules, and the database `bobak`.
 fn init(bin: &Path, account: Account, folder: &Path, options: &Options) -> Result<()> {
     let data = folder.join("data");
-    let mut initdb = account.command(&bin.join("initdb"));
-    initdb.args(["--no-sync", "--username=bobak", "--encoding=UTF8", "--locale=C"]).arg(&data);
-    if has_icu(bin) {
-        initdb.args(["--locale-provider=icu", "--icu-locale=und"]);
+    let password = folder.join("password");
+    if let Some(text) = &options.password {
+        fs::write(&password, text).map_err(|e| Error::io("write", &password, &e))?;
+        account.own(&password)?;
     }
-    if let Some(password) = &options.password {
-        let file = folder.join("password");
-        fs::write(&file, password).map_err(|e| Error::io("write", &file, &e))?;
-        account.own(&file)?;
-        initdb.args(["--auth=scram-sha-256", "--pwfile"]).arg(file);
-    } else {
-        initdb.arg("--auth=trust");
+    let initdb = |locale: &[&str]| {
+        let mut initdb = account.command(&bin.join("initdb"));
+        initdb
+            .args(["--no-sync", "--username=bobak", "--encoding=UTF8", "--locale=C"])
+            .args(locale);
+        match options.password {
+            Some(_) => initdb.args(["--auth=scram-sha-256", "--pwfile"]).arg(&password),
+            None => initdb.arg("--auth=trust"),
+        };
+        initdb.arg(&data);
+        initdb
+    };
+    let run_single = |database, sql| single(bin, account, folder, database, sql);
+    match prepare(initdb(&ICU), folder) {
+        Err(error) if error.to_string().contains("ICU is not supported") => {
+            prepare(initdb(&[]), folder)?;
+            run_single("template1", ROOT_WITHOUT_ICU)?;
+        }
+        // Versions before 15 have one collation for a database, that of the C library.
+        Err(error) if error.to_string().contains("unrecognized option") => {
+            prepare(initdb(&[]), folder)?;
+        }
+        result => result?,
     }
-    prepare(initdb, folder)?;
     #[cfg(feature = "tls")]
     secure(account, folder, options)?;
-    create_database(bin, account, folder, &data)
+    run_single("postgres", "CREATE DATABASE bobak\n")
 }
 
-/// Versions before 15 have one collation for a database, that of the C library.
-fn has_icu(bin: &Path) -> bool {
-    let output = Command::new(bin.join("postgres")).arg("--version").output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    // "postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)"
-    let number =
-        text.unwrap_or_default().split([' ', '.']).find_map(|word| word.parse::<u32>().ok());
-    number.is_some_and(|number| number >= 15)
-}
-
-/// Before the first start, without a client: PostgreSQL as one process that reads SQL.
-fn create_database(bin: &Path, account: Account, folder: &Path, data: &Path) -> Result<()> {
-    let script = folder.join("create.sql");
-    fs::write(&script, "CREATE DATABASE bobak\n").map_err(|e| Error::io("write", &script, &e))?;
+/// Runs a line of SQL before the first start, without a client: PostgreSQL as one process that reads SQL.
+fn single(bin: &Path, account: Account, folder: &Path, database: &str, sql: &str) -> Result<()> {
+    let script = folder.join("single.sql");
+    fs::write(&script, sql).map_err(|e| Error::io("write", &script, &e))?;
     let input = fs::File::open(&script).map_err(|e| Error::io("read", &script, &e))?;
     let mut single = account.command(&bin.join("postgres"));
-    single.args(["--single", "-F", "-D"]).arg(data).arg("postgres").stdin(input);
+    single.args(["--single", "-F", "-D"]).arg(folder.join("data")).arg(database).stdin(input);
     prepare(single, folder)
 }
 

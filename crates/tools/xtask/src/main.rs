@@ -23,6 +23,7 @@
 //! sql_compare  random SQL on every engine and route
 //! fuzz      the fuzz targets, each for a bounded time
 //! permissions_fuzz  random requests of a restricted client to two databases
+//! postgres_versions  the tests of PostgreSQL's engine on versions 17 and 18
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
 //! studio    the studio in a real Chromium: its tests, and pictures of its pages
@@ -57,6 +58,7 @@ mod msrv;
 mod package;
 mod packages;
 mod permissions_fuzz;
+mod postgres_versions;
 mod rust;
 mod servers;
 mod settings;
@@ -121,6 +123,7 @@ fn run(arguments: &[String]) -> Outcome {
         "crash" => crash::run(rest),
         "fuzz" => fuzz::run(rest),
         "permissions-fuzz" => permissions_fuzz::run(rest),
+        "postgres-versions" => postgres_versions::run(),
         "fixtures" => fixtures::run(),
         "api" => api::run(&Tree::of_workspace()?, rest),
         "settings" => settings::run(&Tree::of_workspace()?, rest),
@@ -172,6 +175,7 @@ fn help() -> String {
          api        the check below; with `--update` it writes the snapshots\n  \
          settings   the check below; with `--update` it writes the tables\n  \
          words      the check below; with `--counts` the findings of each crate, with a path all findings there\n  \
+         postgres-versions  the tests of PostgreSQL's engine on versions 17 and 18\n  \
          fixtures   makes the files of this version that later ones must open\n\n",
     );
     for step in STEPS {

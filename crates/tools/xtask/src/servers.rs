@@ -6,7 +6,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use bobak_servers::{Error, Firebird, MariaDb, Postgres, Result};
+use bobak_servers::{Error, Firebird, MariaDb, PgBouncer, Postgres, Result};
 
 use crate::failure::{Failure, Outcome};
 use crate::packages;
@@ -63,6 +63,7 @@ impl Servers {
     pub fn start() -> Outcome<Self> {
         install_drivers()?;
         install_firebird()?;
+        install_pgbouncer()?;
         let servers = match Self::try_start() {
             Err(error) if error.is_missing() => {
                 install(&error)?;
@@ -146,6 +147,17 @@ fn install_firebird() -> Outcome {
             "install it (Debian: `apt-get install {names}`), name a database of a running server in {FIREBIRD}, or \
              leave its tests out with `cargo xtask test --no-servers`"
         ),
+    ))
+}
+
+/// Installs PgBouncer if it is missing. Its package would start one, too.
+fn install_pgbouncer() -> Outcome {
+    if PgBouncer::is_installed() || packages::install_stopped(&["pgbouncer"]) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "PgBouncer is not installed".to_owned(),
+        "install it (Debian: `apt-get install pgbouncer`), or leave its tests out with `cargo xtask test --no-servers`",
     ))
 }
 

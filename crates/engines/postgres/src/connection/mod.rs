@@ -76,6 +76,7 @@ impl Connection {
         };
         startup::run(&mut connection, settings)?;
         startup::check_target(&mut connection, settings.target)?;
+        startup::check_schema(&mut connection, settings)?;
         connection.stream.use_timeout(settings)?;
         Ok(connection)
     }

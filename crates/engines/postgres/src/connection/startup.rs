@@ -46,8 +46,7 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
         parameters.push(("standard_conforming_strings".to_owned(), "on".to_owned()));
     }
     if let Some(schema) = &settings.schema {
-        let quoted = bobak_sql::quote(bobak_sql::Dialect::Postgres, schema);
-        parameters.push(("search_path".to_owned(), quoted));
+        parameters.push(("search_path".to_owned(), quoted(schema)));
     }
     let mut greeting = BytesMut::new();
     let borrowed = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -93,6 +92,10 @@ pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()
     }
 }
 
+fn quoted(schema: &str) -> String {
+    bobak_sql::quote(bobak_sql::Dialect::Postgres, schema)
+}
+
 #[cold]
 fn unsupported_method(method: &str) -> Error {
     denied(format!("Bobak does not support the server's authentication method {method}"))
@@ -130,10 +133,55 @@ pub(crate) fn check_target(connection: &mut Connection, target: TargetServer) ->
     }
 }
 
+/// Rejects a proxy that has ignored the requested schema: the tables would be those of another one.
+///
+/// # Errors
+/// `Config`.
+pub(crate) fn check_schema(connection: &mut Connection, settings: &Settings) -> Result<()> {
+    // Without a proxy, the server itself has set what it was sent.
+    let Some(schema) = settings.schema.as_ref().filter(|_| !settings.prepared) else {
+        return Ok(());
+    };
+    let (wanted, mut is_set) = (quoted(schema), false);
+    connection.simple("SHOW search_path", |message| {
+        if let Message::Row(body) = message {
+            // One column: their number and its length come first.
+            is_set = body.get(6..) == Some(wanted.as_bytes());
+        }
+    })?;
+    if is_set { Ok(()) } else { Err(schema_behind_proxy()) }
+}
+
+#[cold]
+fn schema_behind_proxy() -> Error {
+    Error::new(
+        ErrorKind::Config,
+        "the proxy does not pass on the setting `schema`: leave it out, and set the search_path of the role \
+         (ALTER ROLE … SET search_path = …) or of the database",
+    )
+}
+
+/// The error of a server, or a proxy, that rejects the connection.
+#[cold]
+fn rejected(error: ServerError) -> Error {
+    // PgBouncer's, for parameters that it cannot keep apart for each client.
+    let Some(name) = error.message.strip_prefix("unsupported startup parameter: ") else {
+        return error.into_error();
+    };
+    if name.contains("search_path") {
+        return schema_behind_proxy().with_source(error);
+    }
+    Error::new(
+        ErrorKind::Config,
+        format!("the proxy rejects the setting {name}: connect with prepared=off"),
+    )
+    .with_source(error)
+}
+
 fn authentication_request(connection: &mut Connection) -> Result<AuthenticationMessage> {
     let message = connection.inbox.next(&mut connection.stream);
     Ok(match message.map_err(|error| broken("connecting", error))? {
-        Message::Error(body) => return Err(ServerError::parse(body).into_error()),
+        Message::Error(body) => return Err(rejected(ServerError::parse(body))),
         Message::Ready(_) => AuthenticationMessage::Ready,
         Message::CancelKey(key) => {
             if let Some(key) = key.first_chunk() {

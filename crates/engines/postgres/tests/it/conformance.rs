@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Runs all cases, several at a time; `BOBAK_CASE` picks those whose name contains it.
-fn run(harness: &(dyn Harness + Sync)) {
+pub fn run(harness: &(dyn Harness + Sync)) {
     let wanted = std::env::var("BOBAK_CASE").unwrap_or_default();
     let cases: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(&wanted)).collect();
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));

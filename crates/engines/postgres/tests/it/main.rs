@@ -8,5 +8,6 @@ mod failures; // servers that are down, killed, cut off, or not as expected
 mod isolation; // the page has the anomalies of each level
 mod lines; // servers that must prove who they are, that hang, or that make keys
 mod model; // random programs, against the memory engine and against rows one by one
+mod pgbouncer; // the suite behind a proxy that pools by transaction
 mod proxy; // a line that can be cut
 mod support; // servers and stores

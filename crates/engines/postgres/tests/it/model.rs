@@ -11,7 +11,7 @@ fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {
+pub fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {
     let steps = setting("BOBAK_STEPS").unwrap_or(200) as usize;
     let seeds = match setting("BOBAK_SEED") {
         Some(seed) => seed..=seed,
@@ -24,7 +24,7 @@ fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {
     }
 }
 
-fn memory() -> Result<Fixture> {
+pub fn memory() -> Result<Fixture> {
     Ok(Fixture::volatile(Memory::new()))
 }
 
