@@ -38,7 +38,7 @@ mod engine;
 mod policy;
 mod secret;
 
-pub use authentication::{Access, Caller};
+pub use authentication::{Access, Caller, SchemaAccess};
 pub use bobak_wire::Credentials;
 pub use engine::{PermissionEngine, ProtectedDatabase, read_only_policy};
 pub use policy::{AccessFile, Permission, Policy, check_expiry};

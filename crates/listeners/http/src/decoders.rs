@@ -20,6 +20,7 @@ use crate::response::etag::Etag;
 use crate::route::{Resource, Route};
 use bobak::aio::Workers;
 use bobak_core::{Engine, Error, OnError, Result, TableSchema, Value};
+use bobak_permissions::ProtectedDatabase;
 use hyper::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_MATCH};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -84,7 +85,8 @@ pub fn import(
     chunks: Vec<Vec<u8>>,
 ) -> Result<String> {
     let feed = ChangeFeed::new(&engine);
-    let database = DatabaseHandle::new("main", engine, feed, &Workers::new(1)?);
+    let protected = ProtectedDatabase::new("main", Arc::clone(&engine));
+    let database = DatabaseHandle::new(protected, engine, feed, &Workers::new(1)?);
     let commit = NonZeroU64::new(3).map_or(CommitInterval::End, CommitInterval::Rows);
     let options = LoadOptions { on_error, commit, outcomes: true, max_outcomes_length: MAX_RECORD };
     let body = BodyReader::from_chunks(chunks);

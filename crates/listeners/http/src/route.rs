@@ -35,6 +35,8 @@ pub(crate) enum Resource {
     AllChanges,
     Batch,
     Sql,
+    /// Changes of the schema.
+    Migrations,
     Session,
     /// The file of the web application with this name; empty for its page.
     Studio(String),
@@ -73,6 +75,7 @@ impl Route {
             ["changes"] => Resource::AllChanges,
             ["batch"] => Resource::Batch,
             ["sql"] => Resource::Sql,
+            ["migrations"] => Resource::Migrations,
             _ => return Err(Problem::not_found()),
         };
         Ok(Self { database, resource })
@@ -81,7 +84,7 @@ impl Route {
 
 impl Resource {
     /// The path templates, by which metrics are grouped.
-    pub const TEMPLATES: [&str; 20] = [
+    pub const TEMPLATES: [&str; 21] = [
         "/health",
         "/metrics",
         "/databases",
@@ -101,10 +104,11 @@ impl Resource {
         "/session",
         "/studio/{file}",
         "/changes",
+        "/migrations",
         "other",
     ];
     /// The index of requests without a route.
-    pub const OTHER: usize = 19;
+    pub const OTHER: usize = 20;
 
     /// The methods of all resources together.
     pub const ALL_METHODS: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -131,12 +135,13 @@ impl Resource {
             Self::Session => 16,
             Self::Studio(_) => 17,
             Self::AllChanges => 18,
+            Self::Migrations => 19,
         }
     }
 
-    /// Whether its duration depends on the length of a body, so that no time limit applies.
+    /// Whether its duration depends on the length of a body or of a table, so that no time limit applies.
     pub const fn is_stream(&self) -> bool {
-        matches!(self, Self::Import(_) | Self::Export(_) | Self::Batch)
+        matches!(self, Self::Import(_) | Self::Export(_) | Self::Batch | Self::Migrations)
     }
 
     /// Whether it is a part of the studio: what only browsers need.
@@ -151,6 +156,7 @@ impl Resource {
             Self::Row(..) => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
             Self::Import(_) | Self::Batch | Self::Sql => "POST, OPTIONS",
             Self::Session => "GET, HEAD, POST, DELETE, OPTIONS",
+            Self::Migrations => "GET, HEAD, POST, OPTIONS",
             _ => "GET, HEAD, OPTIONS",
         }
     }

@@ -7,8 +7,8 @@ use crate::request::body::RequestBody;
 use crate::request::context::RequestContext;
 use crate::request::headers;
 use crate::resources::{
-    aggregate, batch, bulk_change, changes, create, export, history, import, list, openapi, row,
-    session, sql, studio, tables,
+    aggregate, batch, bulk_change, changes, create, export, history, import, list, migrations,
+    openapi, row, session, sql, studio, tables,
 };
 use crate::response::builder::{Body, ResponseBuilder};
 use crate::response::compression::{self, ContentCoding};
@@ -189,6 +189,8 @@ async fn dispatch(
         (Resource::AllChanges, "GET" | "HEAD") => changes::of_tables(request).await,
         (Resource::Batch, "POST") => batch::batch(request).await,
         (Resource::Sql, "POST") => sql::sql(request).await,
+        (Resource::Migrations, "GET" | "HEAD") => migrations::list(request).await,
+        (Resource::Migrations, "POST") => migrations::create(request).await,
         (Resource::OpenApi, "GET" | "HEAD") => openapi::openapi(request).await,
         (Resource::Tables, "GET" | "HEAD") => tables::tables(request).await,
         (Resource::Table(table), "GET" | "HEAD") => tables::table(request, table).await,

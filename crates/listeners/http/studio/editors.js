@@ -11,6 +11,8 @@ export function editor(table, column, value, { label, typed, compact } = {}) {
   const properties = { id: label ? undefined : `field-${column.name}`, aria: label ? { label } : {}, className: "editor" };
   const text = typed ?? editText(value);
   if (column.references) return reference(table, column, value, properties, typed);
+  const words = wordsOf(column);
+  if (words) return choice(column, value ?? (column.nullable ? null : undefined), words.map((text) => [text, text]), properties);
   if (column.type === "bool") return choice(column, value, [["true", true], ["false", false]], properties);
   if (column.type === "bytes") return bytes(column, value, properties);
   const isLong = column.type === "json" || (isText(column) && (text.length > 60 || text.includes("\n") || !compact));
@@ -29,6 +31,13 @@ export function editor(table, column, value, { label, typed, compact } = {}) {
   });
   if (kind) input.step = "1";
   return plain(input, column, value, typed);
+}
+
+/** The only texts that a column may have, if its CHECK lists them: `status IN ('new', 'paid')`. */
+export function wordsOf(column) {
+  const list = column.type === "text" && /^\(*\s*(?:"((?:[^"]|"")+)"|(\w+))\s*\)*\s+in\s*\(((?:\s*'(?:[^']|'')*'\s*,?)+)\)\)*$/i.exec(column.check ?? "");
+  if (!list || (list[1]?.replaceAll('""', '"') ?? list[2]).toLowerCase() !== column.name.toLowerCase()) return null;
+  return [...list[3].matchAll(/'((?:[^']|'')*)'/g)].map(([, text]) => text.replaceAll("''", "'"));
 }
 
 function plain(input, column, value, typed) {

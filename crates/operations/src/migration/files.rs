@@ -111,33 +111,44 @@ impl Migrations {
         name: &str,
         plan: &MigrationPlan,
     ) -> Result<PathBuf> {
-        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || name.len() > 150 || !name.chars().all(plain) {
-            let message =
-                format!("'{name}' is not a valid migration name: use letters, digits, _ and -");
-            return Err(Error::new(ErrorKind::Misuse, message));
-        }
-        let text = MigrationText {
-            after: self.all.last().map(|last| last.name.clone()),
-            up: plan.steps.clone(),
-            down: plan.undo.clone(),
-        };
-        let name = format!("{:04}_{name}.{EXTENSION}", self.all.len() + 1);
+        let (name, text) = self.text_of_next(name, plan)?;
+        let name = format!("{name}.{EXTENSION}");
         let folder = folder.as_ref();
         let path = folder.join(name);
         let failed = |error| Error::io(&format!("write {}", path.display()), error);
         std::fs::create_dir_all(folder).map_err(failed)?;
         let file = AtomicFile::create(&path)?;
         let mut output = std::fs::File::create(file.path()).map_err(failed)?;
-        output.write_all(text.to_string().as_bytes()).map_err(failed)?;
+        output.write_all(text.as_bytes()).map_err(failed)?;
         output.sync_all().map_err(failed)?;
         file.commit().map_err(failed)?;
         Ok(path)
     }
+
+    /// The name and the text of a plan as the next migration.
+    ///
+    /// # Errors
+    /// `Misuse` for a name with other characters than letters, digits, `_` and `-`.
+    pub(super) fn text_of_next(
+        &self,
+        name: &str,
+        plan: &MigrationPlan,
+    ) -> Result<(String, String)> {
+        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || name.len() > 150 || !name.chars().all(plain) {
+            let message =
+                format!("'{name}' is not a valid migration name: use letters, digits, _ and -");
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        let after = self.all.last().map(|last| last.name.clone());
+        let name = format!("{:04}_{name}", self.all.len() + 1);
+        let (up, down) = (plan.steps.clone(), plan.undo.clone());
+        Ok((name, MigrationText { after, up, down }.to_string()))
+    }
 }
 
 impl Migration {
-    fn parse(name: &str, text: &str) -> Result<Self> {
+    pub(super) fn parse(name: &str, text: &str) -> Result<Self> {
         let text = text.replace("\r\n", "\n");
         let parsed = MigrationText::parse(&text).map_err(|error| {
             let message = format!("migration {name}, {}", error.message());

@@ -117,6 +117,25 @@ impl fmt::Display for MigrationText {
     }
 }
 
+/// Reads steps without the head of a file.
+///
+/// # Errors
+/// `Corrupt`, with the line.
+pub(super) fn parse_steps(text: &str) -> Result<Vec<MigrationStep>> {
+    let text = text.replace("\r\n", "\n") + "\n";
+    let mut parser = Parser { text: &text, at: 0 };
+    let mut steps = Vec::new();
+    while !parser.is_at_end() {
+        let step = parser.word().and_then(|verb| parser.step(&verb)).map_err(|error| {
+            let read = text.get(..parser.at).unwrap_or_default();
+            let line = read.matches('\n').count() + 1;
+            Error::new(ErrorKind::Corrupt, format!("line {line}: {}", error.message()))
+        });
+        steps.push(step?);
+    }
+    Ok(steps)
+}
+
 struct Parser<'t> {
     text: &'t str,
     at: usize,

@@ -6,7 +6,9 @@
 
 mod access;
 mod caller;
+mod schema_access;
 mod sign_in;
 
 pub use access::Access;
 pub use caller::Caller;
+pub use schema_access::SchemaAccess;

@@ -71,8 +71,8 @@ impl ProtectedDatabase {
         &self.tracking
     }
 
-    /// Forgets cached schemas. Call it when the schema has changed.
-    pub(super) fn forget_schema(&self) {
+    /// Forgets cached schemas. Call it when the schema has changed by other ways than a caller's engine.
+    pub fn forget_schema(&self) {
         self.tracking.clear();
         self.tables.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

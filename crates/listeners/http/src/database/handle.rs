@@ -7,12 +7,15 @@ use crate::problem::Problem;
 use crate::workers::blocking;
 use bobak::aio::{RowWriter, Workers};
 use bobak_core::{Engine, Result};
+use bobak_permissions::ProtectedDatabase;
 use std::sync::Arc;
 
 /// A database as one client, or all operators, may see it.
 pub(crate) struct DatabaseHandle {
     pub name: String,
     pub engine: Arc<dyn Engine>,
+    /// The database without the client's permissions.
+    pub protected: Arc<ProtectedDatabase>,
     /// The tables that the client may see.
     pub schema: Arc<SchemaCache>,
     /// Groups concurrent single-row writes; `None` if the engine takes concurrent writers, which
@@ -25,19 +28,24 @@ pub(crate) struct DatabaseHandle {
 
 impl DatabaseHandle {
     /// A database of which nothing is cached yet.
-    pub fn new(name: &str, engine: Arc<dyn Engine>, feed: ChangeFeed, writers: &Workers) -> Self {
+    pub fn new(
+        protected: Arc<ProtectedDatabase>,
+        engine: Arc<dyn Engine>,
+        feed: ChangeFeed,
+        writers: &Workers,
+    ) -> Self {
         let schema = SchemaCache::new(Arc::clone(&engine), Arc::default());
-        Self::with_schema(name, engine, feed, writers, schema)
+        Self::with_schema(protected, engine, feed, writers, schema)
     }
 
     /// The same database as another client sees it, through an engine that checks their permissions.
     pub fn restricted(&self, engine: Arc<dyn Engine>, feed: ChangeFeed, writers: &Workers) -> Self {
         let schema = SchemaCache::new(Arc::clone(&engine), self.schema.generation());
-        Self::with_schema(&self.name, engine, feed, writers, schema)
+        Self::with_schema(Arc::clone(&self.protected), engine, feed, writers, schema)
     }
 
     fn with_schema(
-        name: &str,
+        protected: Arc<ProtectedDatabase>,
         engine: Arc<dyn Engine>,
         feed: ChangeFeed,
         writers: &Workers,
@@ -47,8 +55,9 @@ impl DatabaseHandle {
         let writer = (!capabilities.concurrent_writers)
             .then(|| RowWriter::new(Arc::clone(&engine), writers));
         Self {
-            name: name.to_owned(),
+            name: protected.name().to_owned(),
             engine,
+            protected,
             schema: Arc::new(schema),
             writer,
             feed,

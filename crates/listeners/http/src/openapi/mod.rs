@@ -2,6 +2,7 @@
 
 mod builders;
 mod examples;
+mod migrations;
 mod schemas;
 mod table_paths;
 
@@ -25,6 +26,7 @@ pub(crate) fn document(
     let mut paths = Map::new();
     let mut schemas = common_schemas();
     schemas.extend(session_schemas());
+    migrations::components(&mut schemas);
     if base_path.is_empty() {
         server_paths(&mut paths);
     }
@@ -144,6 +146,7 @@ fn database_paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, sql: 
     post["responses"]["200"] = response("A report", json_of(reference("bobak.Report")));
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     paths.insert("/batch".to_owned(), json!({"post": post}));
+    migrations::paths(paths);
     if sql != SqlAccess::None {
         paths.insert("/sql".to_owned(), sql_path());
     }

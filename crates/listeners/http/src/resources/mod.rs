@@ -11,6 +11,7 @@ pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod load_report;
+pub(crate) mod migrations;
 pub(crate) mod openapi;
 pub(crate) mod related_rows;
 pub(crate) mod row;

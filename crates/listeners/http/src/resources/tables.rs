@@ -107,6 +107,10 @@ fn write_column(out: &mut String, column: &ColumnSchema) {
         out.push_str(",\"default\":");
         write_cell(out, column.ty, NumberFormat::Exact, default.as_ref());
     }
+    if let Some(check) = &column.check {
+        out.push_str(",\"check\":");
+        write_string(out, check);
+    }
     if let Some(reference) = &column.reference {
         out.push_str(",\"references\":{\"table\":");
         write_string(out, &reference.table);

@@ -32,7 +32,7 @@ const MAX_REMEMBERED: usize = 10_000;
 
 /// An authenticated client.
 pub(crate) struct Client {
-    caller: Caller,
+    pub caller: Caller,
     /// The name, for the log and for quotas.
     pub name: Arc<str>,
     /// The databases that the client may see.
@@ -84,7 +84,7 @@ impl Authenticator {
         let database = |database: &Arc<ProtectedDatabase>| {
             let feed = ChangeFeed::new(database.engine());
             let engine = database.engine_for(&caller);
-            Arc::new(DatabaseHandle::new(database.name(), engine, feed, &writers))
+            Arc::new(DatabaseHandle::new(Arc::clone(database), engine, feed, &writers))
         };
         let databases: Vec<_> = protected.iter().map(database).collect();
         let (name, sql) = (Arc::from(caller.name()), settings.sql);

@@ -5,6 +5,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
 const PROGRAM = process.env.BOBAK_TEST_PROGRAM ?? new URL("../../../../../target/debug/bobak", import.meta.url).pathname;
@@ -85,4 +87,35 @@ export async function signIn(page, server) {
   await page.goto(server.link);
   await page.waitForSelector("bobak-grid [role=gridcell]");
   server.link = (await server.lines.next()).value;
+}
+
+/** A server for the tests of a file. Its `on(name, hash, action)` runs a test on a signed-in page. */
+export function studio(settings) {
+  const own = {};
+  before(async () => {
+    own.server = await startServer(settings);
+    own.browser = await launch();
+    const page = await newPage(own.browser, own.server);
+    await signIn(page, own.server);
+    own.state = await page.context().storageState();
+    await page.context().close();
+  });
+  after(async () => {
+    await own.browser?.close();
+    await own.server?.stop();
+  });
+  own.on = (name, hash, action, options = {}) =>
+    test(name, async () => {
+      const page = await newPage(own.browser, own.server, { storageState: own.state, ...options });
+      try {
+        await page.goto(`${own.server.address}/studio/${hash}`);
+        await page.waitForSelector(".page, .empty");
+        await action(page);
+        assert.equal(await page.evaluate(() => window.attacked), undefined);
+        assert.deepEqual(page.problems, []);
+      } finally {
+        await page.context().close();
+      }
+    });
+  return own;
 }

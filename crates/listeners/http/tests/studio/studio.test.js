@@ -4,40 +4,12 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { launch, MARKUP, newPage, signIn, startServer } from "./server.js";
+import { test } from "node:test";
+import { MARKUP, newPage, signIn, studio } from "./server.js";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-let [server, browser, state] = [];
-
-before(async () => {
-  server = await startServer();
-  browser = await launch();
-  const page = await newPage(browser, server);
-  await signIn(page, server);
-  state = await page.context().storageState();
-  await page.context().close();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/** Runs a test on a signed-in page at an address. */
-const on = (name, hash, action, options = {}) =>
-  test(name, async () => {
-    const page = await newPage(browser, server, { storageState: state, ...options });
-    try {
-      await page.goto(`${server.address}/studio/${hash}`);
-      await page.waitForSelector(".page, .empty");
-      await action(page);
-      assert.equal(await page.evaluate(() => window.attacked), undefined);
-      assert.deepEqual(page.problems, []);
-    } finally {
-      await page.context().close();
-    }
-  });
+const own = studio();
+const { on } = own;
 
 const cells = (page, column) => page.$$eval(`bobak-grid [role=gridcell][aria-colindex="${column + 2}"]`, (all) => all.sort((a, b) => a.dataset.row - b.dataset.row).map((cell) => cell.textContent));
 const cell = (page, row, column) => page.locator(`bobak-grid [role=gridcell][data-row="${row}"][data-column="${column}"]`);
@@ -50,11 +22,11 @@ const sql = (page, text) =>
   }, text);
 
 test("a link signs in once, and says what to do then", async () => {
-  const link = server.link;
-  const first = await newPage(browser, server);
-  await signIn(first, server);
+  const link = own.server.link;
+  const first = await newPage(own.browser, own.server);
+  await signIn(first, own.server);
   assert.ok(!first.url().includes("sign-in"), "the code leaves the address");
-  const second = await newPage(browser, server);
+  const second = await newPage(own.browser, own.server);
   await second.goto(link);
   await second.waitForSelector(".sign-in");
   assert.match(await second.textContent(".problem"), /used already.*bobak serve/s);
@@ -99,7 +71,7 @@ on("hundreds of columns are reached and few are elements", "#/data/shop/wide", a
     assert.ok(columns < 40, `${columns} columns are elements`);
   };
   await reach(255);
-  await page.goto(`${server.address}/studio/#/sql/shop?q=${encodeURIComponent("SELECT * FROM wider")}`);
+  await page.goto(`${own.server.address}/studio/#/sql/shop?q=${encodeURIComponent("SELECT * FROM wider")}`);
   await page.waitForSelector(".output bobak-grid [role=gridcell]");
   await reach(299);
 });
@@ -242,12 +214,12 @@ on("stored markup stays text", "#/data/shop", async (page) => {
   await page.click("text=Facets");
   await page.waitForSelector(".facets li button");
   for (const path of ["#/schema/shop", "#/live/shop", "#/server/shop"]) {
-    await page.goto(`${server.address}/studio/${path}`);
+    await page.goto(`${own.server.address}/studio/${path}`);
     await page.waitForSelector(".page");
     await page.waitForTimeout(100);
   }
   const statement = encodeURIComponent(`SELECT '${MARKUP}' AS "a <b>", 1 AS n`);
-  await page.goto(`${server.address}/studio/#/sql/shop?q=${statement}`);
+  await page.goto(`${own.server.address}/studio/#/sql/shop?q=${statement}`);
   await page.waitForSelector(".output bobak-grid [role=gridcell]");
   await page.click("button:has-text('Chart')");
   await page.waitForSelector("svg.chart");
@@ -262,7 +234,7 @@ on("views are read only, tables without a key are not; a view that fails says so
   await page.keyboard.press("Enter");
   await page.waitForSelector(".drawer dl");
   // SQLite's row number stands in for the key, which is not edited.
-  await page.goto(`${server.address}/studio/#/data/shop/keyless`);
+  await page.goto(`${own.server.address}/studio/#/data/shop/keyless`);
   await ready(page, "1 row");
   await page.focus("bobak-grid");
   await page.keyboard.press("Enter");
@@ -271,7 +243,7 @@ on("views are read only, tables without a key are not; a view that fails says so
   await page.keyboard.type("yes");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector('[data-row="0"][data-column="1"]').textContent === "yes");
-  await page.goto(`${server.address}/studio/#/data/shop/broken`);
+  await page.goto(`${own.server.address}/studio/#/data/shop/broken`);
   await page.waitForSelector(".problem:not([hidden]), .empty");
   await page.click(".tables a:has-text('customer')");
   await ready(page, "500 rows");
@@ -319,7 +291,7 @@ on("changes appear as they happen", "#/live/shop", async (page) => {
 
 on("a file is previewed and imported, and a wrong one changes nothing", "#/data/shop/product", async (page) => {
   await ready(page, "60 rows");
-  const file = join(server.folder, "products.csv");
+  const file = join(own.server.folder, "products.csv");
   const choose = async (content) => {
     writeFileSync(file, content);
     await page.click("button.more");
@@ -356,12 +328,12 @@ on("the last request is shown as a program", "#/data/shop/customer?filter=id%20%
 for (const width of [390, 1440]) {
   for (const colorScheme of ["light", "dark"]) {
     test(`no page has an accessibility problem, or is wider than the screen: ${width}, ${colorScheme}`, async () => {
-      const page = await newPage(browser, server, { storageState: state, colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
+      const page = await newPage(own.browser, own.server, { storageState: own.state, colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
       const problems = [];
       const q = encodeURIComponent("SELECT status, count(*) AS n FROM orders GROUP BY status");
       const paths = ["data/shop/customer?facets=active", "data/shop/orders?row=3", "data/shop/wide", `sql/shop?q=${q}`, "live/shop", "schema/shop", "server/shop", "data/shop/nosuch"];
       for (const path of paths) {
-        await page.goto(`${server.address}/studio/#/${path}`);
+        await page.goto(`${own.server.address}/studio/#/${path}`);
         await page.waitForSelector(".page, .empty");
         await page.waitForTimeout(350);
         await page.evaluate(() => window.axe) ?? (await page.addScriptTag({ path: AXE }));
@@ -378,26 +350,26 @@ for (const width of [390, 1440]) {
 }
 
 test("tabs keep what they show while the server restarts", async () => {
-  const context = await browser.newContext({ storageState: state });
+  const context = await own.browser.newContext({ storageState: own.state });
   const pages = [];
   for (let index = 0; index < 10; index++) {
     const page = await context.newPage();
-    await page.goto(`${server.address}/studio/#/data/shop/customer?filter=id%20%3C%20${index + 2}`);
+    await page.goto(`${own.server.address}/studio/#/data/shop/customer?filter=id%20%3C%20${index + 2}`);
     await ready(page, "match");
     pages.push(page);
   }
-  const address = server.address.replace("http://", "");
-  await server.kill();
+  const address = own.server.address.replace("http://", "");
+  await own.server.kill();
   await pages[0].bringToFront();
   await pages[0].fill("input.filter", "id = 7");
   await pages[0].keyboard.press("Enter");
   await pages[0].waitForSelector(".problem:has-text('bobak serve')");
-  await server.start(address);
+  await own.server.start(address);
   await pages[0].fill("input.filter", "id = 8");
   await pages[0].keyboard.press("Enter");
   await pages[0].waitForSelector("dialog:has-text('restarted')");
   const fresh = await context.newPage();
-  await fresh.goto(server.link);
+  await fresh.goto(own.server.link);
   await fresh.waitForSelector("bobak-grid [role=gridcell]");
   // Signing in once is enough for all tabs.
   await ready(pages[0], "1 row");

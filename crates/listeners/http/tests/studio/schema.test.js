@@ -1,0 +1,104 @@
+// Changes of the schema in the studio: each is a migration that is shown before it runs.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { studio } from "./server.js";
+
+const own = studio({ orders: 500, plain: true });
+
+const table = (page, name) =>
+  page.evaluate(async (name) => {
+    const response = await fetch(`../databases/shop/tables/${name}`);
+    return response.ok ? response.json() : undefined;
+  }, name);
+const change = async (page, column, label) => {
+  await page.click(`button[aria-label="Change ${column}"]`);
+  await page.click(`.menu >> text=${label}`);
+};
+/** Runs what waits, and waits until it has run. */
+const run = async (page) => {
+  await page.click("dialog button.primary:has-text('Run')");
+  await page.waitForSelector("dialog", { state: "detached" });
+};
+
+own.on("a column is added, changed, renamed and dropped", "#/schema/shop/product", async (page) => {
+  await page.click("button:has-text('Add a column')");
+  await page.fill("dialog label:has-text('Name') ~ input", "stock");
+  await page.fill("dialog label:has-text('Value of existing rows') ~ input", "7");
+  await page.selectOption("dialog label:has-text('Type') ~ select", "i64");
+  await page.fill("dialog label:has-text('Only if') ~ input", "stock >= 0");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog li:has-text('Add the column stock (i64, may be NULL, only if stock >= 0) to product. Existing rows get 7.')");
+  assert.equal((await table(page, "product")).columns.length, 4, "nothing has changed yet");
+  assert.match(await page.textContent("dialog pre"), /ADD COLUMN|ALTER TABLE/);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("dialog button:has-text('Save as a file')")]);
+  assert.equal(download.suggestedFilename(), "0001_add-stock.migration");
+  assert.match(readFileSync(await download.path(), "utf8"), /^bobak migration 1\nfirst\n\nup\nadd column product /);
+  await run(page);
+  await page.waitForSelector("th:text-is('stock')");
+  const rows = await page.evaluate(async () => (await fetch("../databases/shop/tables/product/rows?columns=stock&limit=1")).json());
+  assert.deepEqual(rows.rows, [{ stock: 7 }]);
+  await change(page, "stock", "Rename…");
+  await page.fill("dialog input", "in stock");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog li:has-text('Rename the column stock of product to in stock.')");
+  await run(page);
+  await page.waitForSelector("th:text-is('in stock')");
+  await change(page, "in stock", "Drop…");
+  await page.waitForSelector("dialog .warning");
+  await run(page);
+  await page.waitForSelector("th:text-is('in stock')", { state: "detached" });
+  assert.equal((await table(page, "product")).columns.length, 4);
+});
+
+own.on("several changes are one migration, and a wrong one changes nothing", "#/schema/shop/orders", async (page) => {
+  await change(page, "status", "Add an index…");
+  await page.click("dialog button.primary");
+  await page.click("dialog button:has-text('Add another change')");
+  await page.waitForSelector(".waiting:has-text('1 change waits')");
+  // Texts are no numbers: the database says so, and keeps everything.
+  await change(page, "status", "Change…");
+  await page.selectOption("dialog label:has-text('Type') ~ select", "i64");
+  await page.fill("dialog label:has-text('Only if') ~ input", "");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog .steps li:nth-child(2)");
+  await page.click("dialog button.primary:has-text('Run')");
+  await page.waitForSelector("dialog .problem:not(:empty)");
+  assert.equal((await table(page, "orders")).columns[2].type, "text");
+  await page.click("dialog li:nth-child(2) button");
+  await page.waitForFunction(() => document.querySelectorAll("dialog .steps li").length === 1);
+  await run(page);
+  await page.waitForSelector(".indexes li:has-text('orders_status')");
+});
+
+own.on("a table is created by the keyboard, and refers to another", "#/schema/shop", async (page) => {
+  await page.focus("button:has-text('New table')");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("visit");
+  await page.focus("dialog [aria-label='Name of a column']");
+  await page.keyboard.type("page");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog li:has-text('Create the table visit')");
+  await run(page);
+  await page.waitForSelector("h2:has-text('visit')");
+  await page.goto(page.url().replace(/#.*/, "#/schema/shop/visit"));
+  await page.click("button:has-text('Add a column')");
+  await page.fill("dialog label:has-text('Name') ~ input", "who");
+  await page.selectOption("dialog label:has-text('Refers to') ~ select", "customer.id");
+  await page.selectOption("dialog label:has-text('A delete') ~ select", "cascade");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog li:has-text('refers to customer.id and is deleted with it')");
+  await run(page);
+  await page.waitForSelector("td a:has-text('customer.id')");
+  await page.click("button[aria-label='More for visit']");
+  await page.click(".menu >> text=Drop the table…");
+  await page.waitForSelector("dialog li:has-text('Drop the table visit with all of its rows.')");
+  await run(page);
+  await page.waitForSelector(".migrations li:has-text('drop-visit')");
+  assert.equal(await table(page, "visit"), undefined);
+});
+
+own.on("a column whose rule lists its values has a list of them", "#/data/shop/orders?row=3", async (page) => {
+  const options = await page.$$eval(".drawer .field:has(label:text-is('status')) select option", (all) => all.map((one) => one.textContent));
+  assert.deepEqual(options, ["new", "paid", "sent", "lost"]);
+});
