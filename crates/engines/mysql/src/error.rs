@@ -217,6 +217,7 @@ mod tests {
             (1048, "Column 'email' cannot be null", ErrorKind::Constraint, Some("email")),
             (1406, "Data too long for column 'email' at row 1", ErrorKind::TooLong, Some("email")),
             (1146, "Table 'x.person' doesn't exist", ErrorKind::Schema, None),
+            (1273, "Unknown collation: 'utf8mb4_0900_bin'", ErrorKind::Unsupported, None),
             (9999, "Something else.", ErrorKind::Engine, None),
         ] {
             let error = translate(server(code, message), Phase::Write, Some(&table), false);

@@ -32,8 +32,8 @@ pub fn kind_of(code: u16) -> ErrorKind {
         | 3118 => ErrorKind::Denied,
         167 | 1021 | 1041 | 1114 | 1467 => ErrorKind::Full,
         1036 | 1290 | 1792 | 1836 => ErrorKind::ReadOnly,
-        1059 | 1069 | 1070 | 1071 | 1074 | 1112 | 1117 | 1118 | 1170 | 1178 | 1235 | 1286
-        | 1901 | 1904 | 1906 => ErrorKind::Unsupported,
+        1059 | 1069 | 1070 | 1071 | 1074 | 1112 | 1117 | 1118 | 1170 | 1178 | 1229 | 1235
+        | 1273 | 1286 | 1901 | 1904 | 1906 => ErrorKind::Unsupported,
         1210 => ErrorKind::Misuse,
         1034 | 1035 | 1194 | 1195 | 1712 | 1877 => ErrorKind::Corrupt,
         1040 | 1203 | 1226 | 1461 => ErrorKind::Busy,
@@ -55,6 +55,10 @@ fn sentence(kind: ErrorKind, code: u16, message: &str) -> String {
             format!("the transaction conflicted with another one and was rolled back: {message}")
         }
         (ErrorKind::Busy, 1205) => "another transaction held a lock for too long".to_owned(),
+        // MySQL 5.7, and servers that speak its dialect.
+        (ErrorKind::Unsupported, 1273) => {
+            format!("{message}: Bobak's tables need MariaDB, or MySQL 8.0.17 or later")
+        }
         (ErrorKind::Timeout, _) => "the statement ran for too long and was cancelled".to_owned(),
         _ => message,
     }
