@@ -13,19 +13,43 @@ use crate::workload::Task;
 
 /// The engines, in the order of the report's rows.
 pub static SERVERS: &[ServerEngine] = &[
-    ServerEngine { name: "postgres", kind: ServerKind::Postgres },
-    ServerEngine { name: "mariadb", kind: ServerKind::MariaDb },
+    ServerEngine::new("postgres", ServerKind::Postgres),
+    ServerEngine::new("mariadb", ServerKind::MariaDb),
     #[cfg(feature = "firebird")]
-    ServerEngine { name: "firebird", kind: ServerKind::Firebird },
+    ServerEngine::new("firebird", ServerKind::Firebird),
+    #[cfg(feature = "odbc")]
+    ServerEngine { is_odbc: true, ..ServerEngine::new("odbc postgres", ServerKind::Postgres) },
 ];
 
 /// One server, with its settings as it comes.
 pub struct ServerEngine {
     name: &'static str,
     kind: ServerKind,
+    /// Whether it is reached through its ODBC driver.
+    #[cfg(feature = "odbc")]
+    is_odbc: bool,
 }
 
 impl ServerEngine {
+    const fn new(name: &'static str, kind: ServerKind) -> Self {
+        Self {
+            name,
+            kind,
+            #[cfg(feature = "odbc")]
+            is_odbc: false,
+        }
+    }
+
+    /// The URL that Bobak opens.
+    fn url(&self, home: &Home) -> Result<String, Failure> {
+        #[cfg(feature = "odbc")]
+        if self.is_odbc {
+            let text = crate::server::connection_string(&home.plain_url())?;
+            return Ok(format!("odbc:{}", text.replace(' ', "%20")));
+        }
+        Ok(home.url())
+    }
+
     /// Which server it is.
     pub const fn kind(&self) -> ServerKind {
         self.kind
@@ -46,6 +70,10 @@ impl Engine for ServerEngine {
     }
 
     fn raw(&self) -> Option<&'static dyn Engine> {
+        #[cfg(feature = "odbc")]
+        if self.is_odbc {
+            return Some(&crate::server::ODBC);
+        }
         Some(match self.kind {
             ServerKind::Postgres => &POSTGRES,
             ServerKind::MariaDb => &MARIADB,
@@ -62,7 +90,7 @@ impl Engine for ServerEngine {
 
     fn open(&self, _: &Path) -> Result<Box<dyn Contender>, Failure> {
         let home = Home::new(self.kind)?;
-        let db = Db::builder().record::<Person>().open(&home.url())?;
+        let db = Db::builder().record::<Person>().open(&self.url(&home)?)?;
         db.create_missing_tables()?;
         Ok(Box::new(BobakContender::new(db, "main", &[]).at(home)))
     }

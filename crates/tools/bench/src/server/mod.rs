@@ -1,6 +1,6 @@
 //! Database servers, and the raw contenders that Bobak's cells on them are compared with.
 //!
-//! `home` finds or starts a server and creates a database for each contender; `postgres`, `mariadb` and `firebird` do the benchmark's
+//! `home` finds or starts a server and creates a database for each contender; `postgres`, `mariadb`, `firebird` and `odbc` do the benchmark's
 //! work through the usual drivers and the servers' own client, in the fastest way found for each cell; `values` is what
 //! those drivers lack.
 
@@ -8,6 +8,8 @@
 mod firebird;
 mod home;
 mod mariadb;
+#[cfg(feature = "odbc")]
+mod odbc;
 mod postgres;
 mod values;
 
@@ -15,4 +17,6 @@ mod values;
 pub(crate) use firebird::FIREBIRD;
 pub(crate) use home::{Home, ServerKind};
 pub(crate) use mariadb::MARIADB;
+#[cfg(feature = "odbc")]
+pub(crate) use odbc::{ODBC, connection_string};
 pub(crate) use postgres::{POSTGRES, connect};
