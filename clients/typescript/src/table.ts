@@ -3,7 +3,7 @@ import type { Connection } from "./connection.js";
 import { queryRows, type Options, type Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import { historyOf, type Change } from "./feed.js";
-import { Added, col, count, type Condition, type Expression, type PlacedCondition } from "./query.js";
+import { Added, col, count, not, or, type Condition, type Expression, type PlacedCondition } from "./query.js";
 import { Rows } from "./rows.js";
 import { load, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
@@ -63,6 +63,14 @@ export class Selection<T> implements AsyncIterable<T> {
   /** At most this number of rows, after skipping `offset`. */
   limit(rows: number, offset = 0): Selection<T> {
     return this.#with((copy) => ([copy.#limit, copy.#offset] = [rows, offset]));
+  }
+  /** Deleted rows, too, of a record whose deleted rows stay; `column` has the time of the deletion. */
+  withDeleted(column: keyof T & string): Selection<T> {
+    return this.where(or(col(column).isNull(), not(col(column).isNull())));
+  }
+  /** Deleted rows only: `notes.where().onlyDeleted("deleted_at")`. */
+  onlyDeleted(column: keyof T & string): Selection<T> {
+    return this.where(not(col(column).isNull()));
   }
   /** Locks the rows until the transaction ends. */
   forUpdate(lock: request.RowLock = "wait"): Selection<T> {
@@ -153,6 +161,14 @@ export class Selection<T> implements AsyncIterable<T> {
   async delete(): Promise<number> {
     this.#unlimited();
     return this.rows.changed(this.session, this.#condition(), null);
+  }
+  /** Restores the deleted rows, and returns their number. */
+  async restore(column: keyof T & string): Promise<number> {
+    return this.onlyDeleted(column).update({ [column]: null } as { [Name in keyof T]?: T[Name] });
+  }
+  /** Removes for good the rows that were deleted before a time, and returns their number. */
+  async purge(column: keyof T & string, before: NonNullable<T[keyof T]>): Promise<number> {
+    return this.onlyDeleted(column).where(col(column).lt(before)).delete();
   }
   #unlimited(): void {
     if (this.#limit === null && this.#offset === 0) return;

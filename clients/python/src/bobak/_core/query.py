@@ -129,6 +129,16 @@ class Expression:
         return self.what, plan.place(self.name) if self.name else 0
 
 
+def is_deleted(column: str) -> Condition:
+    """Whether a row was deleted, by the column with the time of the deletion."""
+    return ~Field(column).is_null()
+
+
+def with_deleted(column: str) -> Condition:
+    """True for each row. Since it names the column, deleted rows are not left out."""
+    return Field(column).is_null() | is_deleted(column)
+
+
 def count() -> Expression:
     """The number of rows, or of the rows of each group."""
     return Expression("count")

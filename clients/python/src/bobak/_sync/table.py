@@ -12,12 +12,22 @@ from .._core import table as ops
 from .._core.batch import BatchWriter, Report
 from .._core.calls import Call
 from .._core.feed import Change
-from .._core.query import Condition, Expression, Query, count
+from .._core.query import (
+    Condition,
+    Expression,
+    Query,
+    col,
+    count,
+    is_deleted,
+    with_deleted,
+)
 from .._core.table_plan import Plan
 from .._errors import Error, ErrorKind
 from .._wire.schema import TableSchema
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas
     import pyarrow
 
@@ -46,6 +56,15 @@ class Selection(Generic[T]):
     def limit(self, rows: int, offset: int = 0) -> Selection[T]:
         """At most this number of rows, after skipping ``offset``."""
         return self._with(replace(self._query, limit=rows, offset=offset))
+
+    def with_deleted(self, column: str) -> Selection[T]:
+        """Deleted rows, too, of a record whose deleted rows stay; ``column`` has the time of the
+        deletion."""
+        return self.where(with_deleted(column))
+
+    def only_deleted(self, column: str) -> Selection[T]:
+        """Deleted rows only: ``notes.where().only_deleted("deleted_at")``."""
+        return self.where(is_deleted(column))
 
     def for_update(
         self,
@@ -117,6 +136,14 @@ class Selection(Generic[T]):
     def delete(self) -> int:
         """Deletes all rows, and returns their number."""
         return self._session._run(ops.delete_where(self._plan, self._query))
+
+    def restore(self, column: str) -> int:
+        """Restores the deleted rows, and returns their number."""
+        return self.only_deleted(column).update(**{column: None})
+
+    def purge(self, column: str, before: datetime) -> int:
+        """Removes for good the rows that were deleted before a time, and returns their number."""
+        return self.where(is_deleted(column), col[column] < before).delete()
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as a table of pyarrow."""

@@ -11,21 +11,31 @@ use std::sync::Arc;
 pub(crate) struct TableRelation {
     /// As in requests and responses.
     pub name: String,
-    /// The steps of the relation, each with its table: one, or two through a link table.
-    pub steps: Vec<(Arc<CachedTable>, RelatedStep)>,
+    /// The steps of the relation: one, or two through a link table.
+    pub steps: Vec<TableStep>,
     /// Whether a row has at most one related row.
     pub is_one: bool,
+}
+
+/// A step of a relation: to the rows of a table in which some columns equal those of the row before.
+#[derive(Clone)]
+pub(crate) struct TableStep {
+    pub table: Arc<CachedTable>,
+    /// The columns of the table before.
+    pub from: Vec<usize>,
+    /// Those of the table, in the same order.
+    pub to: Vec<usize>,
 }
 
 /// The relations of all tables, by the tables' lower-case names.
 pub(crate) type TableRelations = HashMap<String, Vec<TableRelation>>;
 
-/// A foreign key of one column between visible tables.
+/// A foreign key between visible tables.
 struct Link<'t> {
     from: &'t Arc<CachedTable>,
-    column: usize,
+    columns: Vec<usize>,
     to: &'t Arc<CachedTable>,
-    referenced: usize,
+    referenced: Vec<usize>,
     /// The name of the relation along the key: that of the column without `_id`.
     name: String,
 }
@@ -33,28 +43,36 @@ struct Link<'t> {
 impl TableRelation {
     /// The table that it leads to.
     pub fn table(&self) -> Option<&Arc<CachedTable>> {
-        self.steps.last().map(|(table, _)| table)
+        self.steps.last().map(|step| &step.table)
+    }
+}
+
+impl TableStep {
+    /// The same step for a filter, which goes through foreign keys of one column.
+    pub fn of_filter(&self) -> Option<RelatedStep> {
+        let ([from], [to]) = (&*self.from, &*self.to) else { return None };
+        Some(RelatedStep { table: Arc::clone(&self.table.schema), from: *from, to: *to })
     }
 }
 
 impl Link<'_> {
-    fn forward(&self) -> (Arc<CachedTable>, RelatedStep) {
-        let table = Arc::clone(&self.to.schema);
-        (Arc::clone(self.to), RelatedStep { table, from: self.column, to: self.referenced })
+    fn forward(&self) -> TableStep {
+        let (from, to) = (self.columns.clone(), self.referenced.clone());
+        TableStep { table: Arc::clone(self.to), from, to }
     }
 
-    fn backward(&self) -> (Arc<CachedTable>, RelatedStep) {
-        let table = Arc::clone(&self.from.schema);
-        (Arc::clone(self.from), RelatedStep { table, from: self.referenced, to: self.column })
+    fn backward(&self) -> TableStep {
+        let (from, to) = (self.referenced.clone(), self.columns.clone());
+        TableStep { table: Arc::clone(self.from), from, to }
     }
 
-    /// Whether at most one row has each value of the column.
+    /// Whether at most one row has the same values in the columns.
     fn is_unique(&self) -> bool {
-        has_unique(self.from, &[self.column])
+        has_unique(self.from, &self.columns)
     }
 }
 
-/// All relations of visible tables. Foreign keys of several columns make none.
+/// All relations of visible tables.
 pub(super) fn all(tables: &VisibleTables) -> TableRelations {
     let tables_by_name = tables.sorted();
     let links: Vec<Link<'_>> =
@@ -68,23 +86,30 @@ pub(super) fn all(tables: &VisibleTables) -> TableRelations {
 /// The foreign keys of a table to visible tables.
 fn links_of<'t>(tables: &'t VisibleTables, from: &'t Arc<CachedTable>) -> Vec<Link<'t>> {
     let link = |key: ForeignKey| {
-        let ([column], [referenced]) = (&*key.columns, &*key.referenced) else { return None };
         let to = tables.table(&key.table)?;
-        let referenced = to.schema.column(referenced).ok()?;
-        let own = &from.schema.columns().get(*column)?.name;
-        let cut = own.len().checked_sub(3).filter(|cut| *cut > 0 && own.is_char_boundary(*cut));
-        let short = cut.map(|cut| own.split_at(cut));
-        let name = match short {
-            Some((short, end))
-                if end.eq_ignore_ascii_case("_id") && from.schema.column(short).is_err() =>
-            {
-                short.to_owned()
-            }
-            _ => format!("{own}_ref"),
-        };
-        Some(Link { from, column: *column, to, referenced, name })
+        let referenced = key.referenced.iter().map(|name| to.schema.column(name).ok());
+        let referenced: Vec<usize> = referenced.collect::<Option<_>>()?;
+        let columns = key.columns.to_vec();
+        let name = name_along(from, &columns)?;
+        Some(Link { from, columns, to, referenced, name })
     };
     from.schema.all_foreign_keys().into_iter().filter_map(link).collect()
+}
+
+/// The name of the relation along a foreign key: that of its column without `_id`, or else those of its columns with `_ref`.
+fn name_along(from: &CachedTable, columns: &[usize]) -> Option<String> {
+    let schema = &from.schema;
+    let names = columns.iter().map(|at| schema.columns().get(*at).map(|column| &*column.name));
+    let names: Vec<&str> = names.collect::<Option<_>>()?;
+    let own = names.join("_");
+    let cut = own.len().checked_sub(3).filter(|cut| *cut > 0 && own.is_char_boundary(*cut));
+    let is_id = |(short, end): &(&str, &str)| {
+        names.len() == 1 && end.eq_ignore_ascii_case("_id") && schema.column(short).is_err()
+    };
+    Some(match cut.map(|cut| own.split_at(cut)).filter(is_id) {
+        Some((short, _)) => short.to_owned(),
+        None => format!("{own}_ref"),
+    })
 }
 
 fn relations_of(table: &Arc<CachedTable>, links: &[Link<'_>]) -> Vec<TableRelation> {
@@ -93,6 +118,10 @@ fn relations_of(table: &Arc<CachedTable>, links: &[Link<'_>]) -> Vec<TableRelati
     let mut short: Vec<TableRelation> = Vec::new();
     for link in links.iter().filter(|link| Arc::ptr_eq(link.from, table)) {
         let (name, steps) = (link.name.clone(), vec![link.forward()]);
+        if link.columns.len() > 1 {
+            let name = link.to.schema.name().to_owned();
+            short.push(TableRelation { name, steps: steps.clone(), is_one: true });
+        }
         relations.push(TableRelation { name, steps, is_one: true });
     }
     for link in links.iter().filter(|link| Arc::ptr_eq(link.to, table)) {
@@ -103,8 +132,8 @@ fn relations_of(table: &Arc<CachedTable>, links: &[Link<'_>]) -> Vec<TableRelati
         relations.push(TableRelation { name, steps, is_one });
         for next in links.iter().filter(|next| {
             Arc::ptr_eq(next.from, link.from)
-                && next.column != link.column
-                && has_unique(link.from, &[link.column, next.column])
+                && next.columns != link.columns
+                && has_unique(link.from, &[&*link.columns, &next.columns].concat())
         }) {
             let name = format!("{}_via_{other}", next.name);
             let steps = vec![link.backward(), next.forward()];

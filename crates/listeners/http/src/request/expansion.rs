@@ -1,6 +1,6 @@
 //! The parameters that ask for related rows: `expand`, and those of relations, such as `line.limit`.
 
-use crate::database::relations::TableRelation;
+use crate::database::relations::{TableRelation, TableStep};
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
 use crate::problem::Problem;
@@ -8,7 +8,7 @@ use crate::request::column_list;
 use crate::request::parameters::QueryParameters;
 use crate::request::selection::RowSelection;
 use crate::settings::Settings;
-use bobak_core::{ErrorKind, RelatedStep};
+use bobak_core::ErrorKind;
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -138,12 +138,12 @@ impl VisibleTables {
     }
 
     /// The steps along a path of relations with points between them.
-    pub fn steps(&self, table: &CachedTable, path: &str) -> Option<Vec<RelatedStep>> {
+    pub fn steps(&self, table: &CachedTable, path: &str) -> Option<Vec<TableStep>> {
         let (mut steps, mut at) = (Vec::new(), None::<Arc<CachedTable>>);
         for name in path.split('.') {
             let relation = self.relation(at.as_deref().unwrap_or(table), name)?;
             at = relation.table().cloned();
-            steps.extend(relation.steps.into_iter().map(|(_, step)| step));
+            steps.extend(relation.steps);
         }
         Some(steps)
     }

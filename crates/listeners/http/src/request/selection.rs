@@ -1,5 +1,6 @@
 //! Row selection: the parameters that lists, exports and aggregates share.
 
+use crate::database::relations::TableStep;
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
 use crate::problem::Problem;
@@ -7,6 +8,7 @@ use crate::request::column_list;
 use crate::request::key::parse_key;
 use crate::request::parameters::QueryParameters;
 use bobak_core::{Condition, DynRow, Expr, Filter, Order, OrderBy, Query, Select, Value};
+use std::cell::Cell;
 
 /// Which rows, in which order, and how many.
 #[derive(Debug, Default)]
@@ -107,8 +109,19 @@ pub(crate) fn take_filter(
     tables: Option<&VisibleTables>,
 ) -> Result<Option<Condition>, Problem> {
     let Some(text) = parameters.take(&format!("{prefix}filter")) else { return Ok(None) };
-    let steps = |path: &str| tables?.steps(table, path);
+    let several = Cell::new(false);
+    let steps = |path: &str| {
+        let steps = tables?.steps(table, path)?;
+        let steps: Option<Vec<_>> = steps.iter().map(TableStep::of_filter).collect();
+        several.set(several.get() || steps.is_none());
+        steps
+    };
     let condition = Condition::parse_related(&text, &table.schema, &steps);
+    if several.get() {
+        let message = "a filter goes through foreign keys of one column: filter by the columns of \
+                       the table, or expand the relation with a filter of its own";
+        return Err(Problem::bad_request(message));
+    }
     condition.map(Some).map_err(|error| Problem::with_status(hyper::StatusCode::BAD_REQUEST, error))
 }
 

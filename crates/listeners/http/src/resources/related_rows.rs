@@ -1,6 +1,7 @@
 //! Loads the related rows that a request asks for, and writes them into the rows: one query for each step of a relation,
 //! however many rows there are.
 
+use crate::database::relations::TableStep;
 use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
 use crate::json::write::write_row;
@@ -9,8 +10,8 @@ use crate::request::expansion::Expansion;
 use crate::request::selection::RowSelection;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Collation, Condition, Engine, ErrorKind, Expr, FoldedValue, RelatedStep, Result, Row,
-    RowBuffer, Select, Session, Source, SubQuery, Value, ValueRef,
+    Collation, Condition, Engine, ErrorKind, Expr, FoldedValue, Result, Row, RowBuffer, Select,
+    Session, Source, SubQuery, Value, ValueRef,
 };
 use std::collections::HashMap;
 
@@ -25,13 +26,16 @@ pub(crate) struct LevelRows {
 /// The related rows of all rows of one level.
 pub(crate) struct RelatedRows {
     rows: LevelRows,
-    /// The column of the rows above that links them.
-    from: usize,
-    collation: Collation,
-    /// The numbers of the related rows, in their order, by the values of that column.
-    links: HashMap<FoldedValue, Vec<usize>>,
+    /// The columns of the rows above that link them.
+    from: Vec<usize>,
+    collations: Vec<Collation>,
+    /// The numbers of the related rows, in their order, by the values of those columns.
+    links: HashMap<LinkKey, Vec<usize>>,
     inner: Vec<Self>,
 }
+
+/// The values of the columns that link rows: the first, and the others, if there are several.
+type LinkKey = (FoldedValue, Vec<FoldedValue>);
 
 /// Runs the queries of one request.
 pub(crate) struct RelatedLoader<'a> {
@@ -48,12 +52,18 @@ pub(crate) struct RelatedLoader<'a> {
 /// The columns to read for these expansions besides those to write, which come first.
 pub(crate) fn with_links(columns: &[usize], expansions: &[Expansion]) -> Vec<usize> {
     let mut all = columns.to_vec();
-    for (_, step) in expansions.iter().filter_map(|one| one.relation.steps.first()) {
-        if !all.contains(&step.from) {
-            all.push(step.from);
-        }
+    for step in expansions.iter().filter_map(|one| one.relation.steps.first()) {
+        add_missing(&mut all, &step.from);
     }
     all
+}
+
+fn add_missing(columns: &mut Vec<usize>, added: &[usize]) {
+    for column in added {
+        if !columns.contains(column) {
+            columns.push(*column);
+        }
+    }
 }
 
 impl LevelRows {
@@ -85,6 +95,21 @@ impl LevelRows {
             Some(position) => self.rows.row_at(start).value(position),
             None => ValueRef::Null,
         }
+    }
+
+    /// The values of columns, unless one is NULL.
+    fn key(&self, number: usize, columns: &[usize], collations: &[Collation]) -> Option<LinkKey> {
+        let mut values = columns
+            .iter()
+            .zip(collations)
+            .map(|(column, collation)| FoldedValue::new(self.value(number, *column), *collation));
+        Some((values.next()??, values.collect::<Option<_>>()?))
+    }
+
+    /// The distinct values of each of some columns.
+    fn lists(&self, columns: &[usize], collations: &[Collation]) -> Vec<Vec<Value<'static>>> {
+        let of = |(column, collation): (&usize, &Collation)| self.values(*column, *collation);
+        columns.iter().zip(collations).map(of).collect()
     }
 
     /// The distinct values of a column.
@@ -173,68 +198,69 @@ impl<'a> RelatedLoader<'a> {
         expansion: &Expansion,
         above: &LevelRows,
     ) -> Result<RelatedRows, Problem> {
-        let mut steps = expansion.relation.steps.iter().map(|(_, step)| step);
+        let mut steps = expansion.relation.steps.iter();
         let (Some(first), last) = (steps.next(), steps.next()) else {
             return Err(Problem::not_found());
         };
         let mut columns = with_links(&expansion.columns, &expansion.inner);
-        let linked = last.unwrap_or(first).to;
-        if !columns.contains(&linked) {
-            columns.push(linked);
-        }
-        let collation = collation_of(first);
-        let keys = above.values(first.from, collation);
-        let pairs = last.map(|last| self.pairs(first, last, &keys)).transpose()?;
-        let wanted = match &pairs {
-            Some(pairs) => {
-                pairs.values(last.map_or(0, |last| last.from), collation_of(last.unwrap_or(first)))
-            }
+        let linked = &last.unwrap_or(first).to;
+        add_missing(&mut columns, linked);
+        let collations = collations_of(first);
+        let keys = above.lists(&first.from, &collations);
+        let through = match last {
+            Some(last) => Some((first, last, self.pairs(first, last, keys.clone())?)),
+            None => None,
+        };
+        let wanted = match &through {
+            Some((_, last, pairs)) => pairs.lists(&last.from, &collations_of(last)),
             None => keys,
         };
-        let rows = self.rows_with(expansion, columns, linked, wanted, pairs.is_none())?;
+        let rows = self.rows_with(expansion, columns, linked, wanted, through.is_none())?;
         let mut related = RelatedRows {
-            from: first.from,
-            collation,
+            from: first.from.clone(),
+            collations,
             links: HashMap::new(),
             inner: self.load(&expansion.inner, &rows)?,
             rows,
         };
-        related.link(linked, last.zip(pairs).map(|(last, pairs)| (first, last, pairs)));
+        related.link(linked, through);
         Ok(related)
     }
 
-    /// The related rows with one of some values in a column.
+    /// The related rows with values of some lists in their columns. Of several columns these may be more than the related
+    /// ones.
     fn rows_with(
         &mut self,
         expansion: &Expansion,
         columns: Vec<usize>,
-        linked: usize,
-        values: Vec<Value<'static>>,
+        linked: &[usize],
+        lists: Vec<Vec<Value<'static>>>,
         is_direct: bool,
     ) -> Result<LevelRows, Problem> {
         let mut rows = LevelRows::new(columns);
-        if !values.is_empty() {
-            let is_single = values.len() == 1 && is_direct;
-            let select = related_select(expansion, &rows.columns, linked, values, is_single)?;
+        if !lists.iter().any(Vec::is_empty) {
+            let is_single = lists.iter().all(|values| values.len() == 1) && is_direct;
+            let linked = in_lists(linked, lists);
+            let select = related_select(expansion, &rows.columns, linked, is_single)?;
             let select = self.resolve(select)?;
             self.run(&select, &mut |row| rows.push(row).map(|()| rows.bytes()))?;
         }
         Ok(rows)
     }
 
-    /// The rows of a link table with these keys.
+    /// The rows of a link table with these keys: their columns of the first step, then those of the last.
     fn pairs(
         &mut self,
-        first: &RelatedStep,
-        last: &RelatedStep,
-        keys: &[Value<'static>],
+        first: &TableStep,
+        last: &TableStep,
+        keys: Vec<Vec<Value<'static>>>,
     ) -> Result<LevelRows, Problem> {
-        let mut pairs = LevelRows::new(vec![first.to, last.from]);
-        if !keys.is_empty() {
+        let mut pairs = LevelRows::new([&*first.to, &last.from].concat());
+        if !keys.iter().any(Vec::is_empty) {
             let select = Select {
                 columns: pairs.columns.iter().copied().map(Expr::Column).collect(),
-                condition: Some(Condition::In { column: first.to, values: keys.to_vec() }),
-                ..Select::all(&first.table)
+                condition: Some(in_lists(&first.to, keys)),
+                ..Select::all(&first.table.schema)
             };
             self.run(&select, &mut |row| pairs.push(row).map(|()| pairs.bytes()))?;
         }
@@ -265,46 +291,60 @@ impl<'a> RelatedLoader<'a> {
 }
 
 impl RelatedRows {
-    /// Links the rows to those above by the values of a column, or by the pairs of a link table.
-    fn link(&mut self, linked: usize, through: Option<(&RelatedStep, &RelatedStep, LevelRows)>) {
+    /// Links the rows to those above by the values of columns, or by the pairs of a link table.
+    fn link(&mut self, linked: &[usize], through: Option<(&TableStep, &TableStep, LevelRows)>) {
         let Some((first, last, pairs)) = through else {
             (0..self.rows.len()).for_each(|number| {
-                self.add(FoldedValue::new(self.rows.value(number, linked), self.collation), number);
+                self.add(self.rows.key(number, linked, &self.collations), number)
             });
             return;
         };
-        let collation = collation_of(last);
-        let mut above: HashMap<FoldedValue, Vec<usize>> = HashMap::new();
+        let collations = collations_of(last);
+        let mut above: HashMap<LinkKey, Vec<usize>> = HashMap::new();
         for pair in 0..pairs.len() {
-            if let Some(key) = FoldedValue::new(pairs.value(pair, last.from), collation) {
+            if let Some(key) = pairs.key(pair, &last.from, &collations) {
                 above.entry(key).or_default().push(pair);
             }
         }
         for number in 0..self.rows.len() {
-            let key = FoldedValue::new(self.rows.value(number, linked), collation);
+            let key = self.rows.key(number, linked, &collations);
             for &pair in key.and_then(|key| above.get(&key)).into_iter().flatten() {
-                self.add(FoldedValue::new(pairs.value(pair, first.to), self.collation), number);
+                self.add(pairs.key(pair, &first.to, &self.collations), number);
             }
         }
     }
 
-    fn add(&mut self, key: Option<FoldedValue>, number: usize) {
+    fn add(&mut self, key: Option<LinkKey>, number: usize) {
         if let Some(key) = key {
             self.links.entry(key).or_default().push(number);
         }
     }
 }
 
-fn collation_of(step: &RelatedStep) -> Collation {
-    step.table.columns().get(step.to).map(|column| column.collation).unwrap_or_default()
+/// The collations of the columns that a step leads to.
+fn collations_of(step: &TableStep) -> Vec<Collation> {
+    let columns = step.table.schema.columns();
+    let collation =
+        |at: &usize| columns.get(*at).map(|column| column.collation).unwrap_or_default();
+    step.to.iter().map(collation).collect()
 }
 
-/// The query for the related rows of some values of the linked column. If there is one value, the limit applies to all rows.
+/// The condition that each column has a value of its list.
+fn in_lists(columns: &[usize], lists: Vec<Vec<Value<'static>>>) -> Condition {
+    let parts = columns.iter().zip(lists);
+    let mut parts: Vec<_> =
+        parts.map(|(&column, values)| Condition::In { column, values }).collect();
+    match parts.len() {
+        1 => parts.remove(0),
+        _ => Condition::And(parts),
+    }
+}
+
+/// The query for the related rows by a condition of the linked columns. For a single row above, the limit applies to all rows.
 fn related_select(
     expansion: &Expansion,
     columns: &[usize],
-    linked: usize,
-    values: Vec<Value<'static>>,
+    linked: Condition,
     is_single: bool,
 ) -> Result<Select, Problem> {
     let table = expansion.table()?;
@@ -317,7 +357,6 @@ fn related_select(
         ..RowSelection::default()
     };
     let mut select = all.query().to_select(&table.schema, columns)?;
-    let linked = Condition::In { column: linked, values };
     select.condition = Some(match select.condition.take() {
         Some(condition) => Condition::And(vec![linked, condition]),
         None => linked,
@@ -359,24 +398,24 @@ impl ExpandedWriter<'_> {
                 self.out.push(',');
             }
             self.out.push_str(&expansion.label);
-            self.write_related(expansion, related, rows.value(number, related.from))?;
+            let key = rows.key(number, &related.from, &related.collations);
+            self.write_related(expansion, related, key.as_ref())?;
         }
         self.out.push('}');
         Ok(())
     }
 
-    /// Appends the rows that are related by a value: an array, or an object or `null`.
+    /// Appends the rows that are related by a key: an array, or an object or `null`.
     fn write_related(
         &mut self,
         expansion: &Expansion,
         related: &RelatedRows,
-        value: ValueRef<'_>,
+        key: Option<&LinkKey>,
     ) -> Result<(), Problem> {
         let table = expansion.table()?;
         let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let selection = &expansion.selection;
-        let key = FoldedValue::new(value, related.collation);
-        let found = key.and_then(|key| related.links.get(&key)).map_or(&[][..], Vec::as_slice);
+        let found = key.and_then(|key| related.links.get(key)).map_or(&[][..], Vec::as_slice);
         let found = found.get(number(selection.offset)..).unwrap_or_default();
         let is_one = expansion.relation.is_one;
         let most =

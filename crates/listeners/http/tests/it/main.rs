@@ -7,6 +7,7 @@ mod bulk_changes; // of all rows that match; groups by their number; results as 
 mod bulk_loads; // when imports and batches commit, and what they report
 mod changes; // change feeds and histories
 mod client; // a server with a few tables, and a client for it
+mod composite_keys; // relations by foreign keys of several columns
 mod connections; // listeners, limits, CORS, misbehaving clients
 mod exact_values; // numbers and unusual values round-trip or are rejected
 mod headers; // invalid headers, and bytes after a request

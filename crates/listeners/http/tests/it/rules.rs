@@ -5,6 +5,7 @@ use bobak::prelude::*;
 use bobak_http::Settings;
 use bobak_memory::Memory;
 use bobak_sqlite::Sqlite;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 const NDJSON: [(&str, &str); 1] = [("content-type", "application/x-ndjson")];
@@ -133,6 +134,20 @@ fn deleted_rows_are_hidden_until_they_are_restored() {
         let restored = server.send("PATCH", "/tables/memo/rows/1", r#"{"deleted_at":null}"#);
         assert_eq!(restored.ok(200).json()["text"], "milk");
         assert_eq!(count("/tables/memo/rows"), 2);
+        // All that match: deleted, restored, deleted again, and purged.
+        let changed = |method: &str, filter: &str, body: &str| {
+            let filter = utf8_percent_encode(filter, NON_ALPHANUMERIC);
+            let path = format!("/tables/memo/rows?filter={filter}");
+            server.send(method, &path, body).ok(200).json()["changed"].as_u64()
+        };
+        assert_eq!(changed("DELETE", "text in ('milk','bread')", ""), Some(2));
+        assert_eq!(changed("PATCH", "deleted_at is not null", r#"{"deleted_at":null}"#), Some(2));
+        assert_eq!(count("/tables/memo/rows"), 2);
+        assert_eq!(changed("DELETE", "text = 'milk'", ""), Some(1));
+        assert_eq!(changed("DELETE", "deleted_at < '2020-01-01T00:00:00Z'", ""), Some(0));
+        assert_eq!(changed("DELETE", "deleted_at > '2020-01-01T00:00:00Z'", ""), Some(1));
+        assert_eq!(count("/tables/memo/rows?filter=deleted_at%20is%20not%20null"), 0);
+        assert_eq!(count("/tables/memo/rows"), 1);
     }
 }
 
