@@ -27,6 +27,7 @@ pages! {
     rules: "guide/rules.md",
     soft_delete: "guide/soft-delete.md",
     scopes: "guide/scopes.md",
+    shop: "guide/shop.md",
     transactions: "guide/transactions.md",
     bulk: "guide/bulk.md",
     sql: "guide/sql.md",

@@ -22,6 +22,7 @@
 //! crash     crash tests over many seeds
 //! sql_compare  random SQL on every engine and route
 //! fuzz      the fuzz targets, each for a bounded time
+//! peers     the shop on Bobak, Diesel and SeaORM, measured
 //! permissions_fuzz  random requests of a restricted client to two databases
 //! postgres_versions  the tests of PostgreSQL's engine on versions 17 and 18
 //! fixtures  files of this version, for later ones to open
@@ -57,6 +58,7 @@ mod lints;
 mod msrv;
 mod package;
 mod packages;
+mod peers;
 mod permissions_fuzz;
 mod postgres_versions;
 mod rust;
@@ -77,8 +79,9 @@ use step::STEPS;
 use tree::Tree;
 
 /// The commands that take more words; a stray one elsewhere is a mistake worth naming.
-const TAKES_MORE: [&str; 9] = [
+const TAKES_MORE: [&str; 10] = [
     "test",
+    "peers",
     "crash",
     "fuzz",
     "permissions-fuzz",
@@ -124,6 +127,7 @@ fn run(arguments: &[String]) -> Outcome {
         "fuzz" => fuzz::run(rest),
         "permissions-fuzz" => permissions_fuzz::run(rest),
         "postgres-versions" => postgres_versions::run(),
+        "peers" => peers::run(rest),
         "fixtures" => fixtures::run(),
         "api" => api::run(&Tree::of_workspace()?, rest),
         "settings" => settings::run(&Tree::of_workspace()?, rest),
@@ -170,6 +174,8 @@ fn help() -> String {
          `--list` shows them\n  \
          permissions-fuzz  random requests of a restricted client to two databases that differ in what it may not see:\n             \
          100,000 or `--requests N` for each listener, from the seed 0 or `--seed S` on\n  \
+         peers      the shop of docs/peers.md on Bobak, Diesel and SeaORM, compiled and measured; `--rounds N`;\n             \
+         `--run` leaves out compile times\n  \
          layers     the check below; with `--all` the largest cycle of each crate, with a part of a crate's folder\n             \
          what makes its cycles\n  \
          api        the check below; with `--update` it writes the snapshots\n  \
