@@ -3,6 +3,7 @@
 use crate::handle::SessionSource;
 use crate::rows::RowCursor;
 use bobak_core::engine::fallback::conflicting_row;
+use bobak_core::statements::CallSite;
 use bobak_core::{
     Assign, Assignment, BulkChange, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
     FromRow, GeneratedKey, Outcome, Query, Result, Row, Select, Selection, Session, Source,
@@ -26,6 +27,7 @@ impl<'a> TableAccess<'a> {
     }
 
     #[inline]
+    #[track_caller]
     pub(crate) fn write(
         &self,
         verb: Verb,
@@ -37,6 +39,7 @@ impl<'a> TableAccess<'a> {
 
     /// As [`write`](Self::write), with another schema of the table.
     #[inline]
+    #[track_caller]
     pub(crate) fn write_as(
         &self,
         table: &Arc<TableSchema>,
@@ -53,12 +56,14 @@ impl<'a> TableAccess<'a> {
     ///
     /// # Errors
     /// Those of the engine.
+    #[track_caller]
     pub(crate) fn updated_key(
         &self,
         verb: Verb,
         outcome: &Outcome,
         values: &mut [Value<'_>],
     ) -> Result<Option<Vec<Value<'static>>>> {
+        let _at = CallSite::enter();
         match (verb, outcome) {
             (_, Outcome::Updated(GeneratedKey::Int(key))) => Ok(Some(vec![Value::Int(*key)])),
             (_, Outcome::Updated(GeneratedKey::Uuid(key))) => {
@@ -81,6 +86,7 @@ impl<'a> TableAccess<'a> {
     }
 
     #[inline]
+    #[track_caller]
     pub(crate) fn get<R>(
         &self,
         key: &[Value<'_>],
@@ -97,11 +103,13 @@ impl<'a> TableAccess<'a> {
     }
 
     /// Calls `each` with the rows of a query until it returns `false`.
+    #[track_caller]
     pub(crate) fn scan(
         &self,
         select: &Select,
         mut each: impl FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        let _at = CallSite::enter();
         let mut run = |select: &Select| {
             let query = Source::Select(select);
             let scan = |session: &dyn Session| session.query(&query, &mut each);
@@ -124,6 +132,7 @@ impl<'a> TableAccess<'a> {
     }
 
     /// The rows of a query as a cursor, for iterators.
+    #[track_caller]
     pub(crate) fn cursor<'s, T>(&'s self, query: &Query<T>) -> Result<RowCursor<'s>> {
         let select = self.source.with_values_of_subqueries(self.select_all(query)?)?;
         RowCursor::open(&self.source, &Source::Select(&select))
@@ -131,6 +140,7 @@ impl<'a> TableAccess<'a> {
     }
 
     /// The values of expressions over a query, read by position.
+    #[track_caller]
     pub(crate) fn select<T, R: FromRow>(
         &self,
         query: &Query<T>,
@@ -146,6 +156,7 @@ impl<'a> TableAccess<'a> {
     }
 
     /// The columns that `R` names; all columns if it reads them by position.
+    #[track_caller]
     pub(crate) fn list_as<T, R: FromRow>(&self, query: &Query<T>) -> Result<Vec<R>> {
         let columns = match R::columns() {
             Some(names) => names
@@ -160,6 +171,7 @@ impl<'a> TableAccess<'a> {
         self.select(query, columns)
     }
 
+    #[track_caller]
     pub(crate) fn count<T>(&self, query: &Query<T>) -> Result<u64> {
         // As in SQL: neither order nor limit affects the count.
         let counts: Vec<i64> = self.select(&query.clone().unordered(), vec![Expr::Count])?;
@@ -167,11 +179,13 @@ impl<'a> TableAccess<'a> {
     }
 
     /// Updates (`Some`) or deletes (`None`) the rows that match a condition.
+    #[track_caller]
     pub(crate) fn change<T>(
         &self,
         condition: Option<Condition>,
         assign: Option<Vec<Assignment<T>>>,
     ) -> Result<u64> {
+        let _at = CallSite::enter();
         let table = &*self.schema;
         let condition = condition.map(|condition| condition.resolve(table)).transpose()?;
         let condition = self.source.replace_subqueries(condition)?;

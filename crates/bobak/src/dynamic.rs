@@ -81,6 +81,7 @@ impl<'a> DynTable<'a> {
     /// # Errors
     /// `Schema` for a column that the table does not have; `Mismatch`, `OutOfRange`, `TooLong` for a value that does not
     /// fit its column; `Constraint`, `Duplicate`.
+    #[track_caller]
     pub fn insert(&self, row: &DynRow) -> Result<Vec<Value<'static>>> {
         self.insert_as(Verb::Insert, FieldSet::EMPTY, row)
     }
@@ -89,6 +90,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`insert`](DynTable::insert).
+    #[track_caller]
     pub fn upsert(&self, row: &DynRow) -> Result<Vec<Value<'static>>> {
         self.insert_as(Verb::Upsert, self.access.updated, row)
     }
@@ -98,6 +100,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`insert`](DynTable::insert); `Schema` for columns that are neither the key nor those of a unique index.
+    #[track_caller]
     pub fn upsert_on<N: AsRef<str>>(
         &self,
         columns: impl IntoIterator<Item = N>,
@@ -116,6 +119,7 @@ impl<'a> DynTable<'a> {
         Verb::upsert_by(schema, &columns.collect::<Result<Vec<_>>>()?)
     }
 
+    #[track_caller]
     fn insert_as(&self, verb: Verb, fields: FieldSet, row: &DynRow) -> Result<Vec<Value<'static>>> {
         let schema = &self.access.schema;
         schema.check_writable()?;
@@ -137,6 +141,7 @@ impl<'a> DynTable<'a> {
     /// # Errors
     /// `NotFound` if there is none; `Conflict` if the table has a version column and the row's version differs; as
     /// [`insert`](DynTable::insert).
+    #[track_caller]
     pub fn update(&self, row: &DynRow) -> Result<()> {
         let (fields, mut values) = self.accept_update(row)?;
         prepare_update(&self.access.schema, &mut values)?;
@@ -168,6 +173,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// `Mismatch` if the values do not have the types of the key columns.
+    #[track_caller]
     pub fn get(&self, key: impl Parameters) -> Result<Option<DynRow>> {
         self.access.schema.check_has_key()?;
         let key = self.accept_key(key)?;
@@ -179,6 +185,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`get`](DynTable::get); `Constraint` if another row refers to it.
+    #[track_caller]
     pub fn delete(&self, key: impl Parameters) -> Result<bool> {
         self.access.schema.check_writable()?;
         let key = self.accept_key(key)?;
@@ -190,6 +197,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`insert`](DynTable::insert).
+    #[track_caller]
     pub fn set_where(
         &self,
         filter: Filter<DynRow>,
@@ -203,6 +211,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`delete`](DynTable::delete).
+    #[track_caller]
     pub fn delete_where(&self, filter: Filter<DynRow>) -> Result<u64> {
         self.access.change::<DynRow>(Some(filter.into_condition()), None)
     }
@@ -211,6 +220,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// `Mismatch` for a value that does not have its column's type.
+    #[track_caller]
     pub fn count(&self, query: impl Into<Query<DynRow>>) -> Result<u64> {
         self.access.count(&query.into())
     }
@@ -219,6 +229,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`count`](DynTable::count).
+    #[track_caller]
     pub fn list(&self, query: impl Into<Query<DynRow>>) -> Result<Vec<DynRow>> {
         let mut rows = Vec::new();
         self.for_each_row(query, |row| {
@@ -232,6 +243,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`count`](DynTable::count), and those of `each`.
+    #[track_caller]
     pub fn for_each_row(
         &self,
         query: impl Into<Query<DynRow>>,
@@ -245,6 +257,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`count`](DynTable::count).
+    #[track_caller]
     pub fn iter(&self, query: impl Into<Query<DynRow>>) -> Result<DynRows<'_>> {
         self.access
             .cursor(&query.into())
@@ -255,6 +268,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`Table::select`](crate::Table::select).
+    #[track_caller]
     pub fn select<S: Selection<DynRow>>(
         &self,
         query: impl Into<Query<DynRow>>,
@@ -267,6 +281,7 @@ impl<'a> DynTable<'a> {
     ///
     /// # Errors
     /// As [`select`](DynTable::select).
+    #[track_caller]
     pub fn value<P: SelectionPart<DynRow>>(
         &self,
         query: impl Into<Query<DynRow>>,

@@ -3,6 +3,7 @@
 use crate::access::TableAccess;
 use crate::handle::SessionSource;
 use bobak_core::FoldedValue;
+use bobak_core::statements::CallSite;
 use bobak_core::{Condition, Key, Record, Result, Row, Select, Value, ValueRef};
 use std::collections::HashMap;
 
@@ -15,7 +16,9 @@ const MOST_COMPOSITE_KEYS: usize = 200;
 
 impl TableAccess<'_> {
     /// The records with these keys, in the order of the keys; `None` for each missing one.
+    #[track_caller]
     pub(crate) fn get_many<T: Record>(&self, keys: &[T::Key]) -> Result<Vec<Option<T>>> {
+        let _at = CallSite::enter();
         self.schema.check_has_key()?;
         let is_near = match &self.source {
             SessionSource::Engine(handle) => handle.engine()?.capabilities().nonblocking_get,

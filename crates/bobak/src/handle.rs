@@ -1,5 +1,6 @@
 //! How tables reach their engine: through a session of their own, or through the transaction that they were opened in.
 
+use bobak_core::statements::CallSite;
 use bobak_core::{
     Engine, Error, ErrorKind, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
@@ -110,7 +111,9 @@ impl SessionSource<'_> {
 
     /// Runs an operation.
     #[inline]
+    #[track_caller]
     pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
+        let _at = CallSite::enter();
         match self {
             Self::Engine(handle) => run(&*handle.engine()?.session()?),
             Self::Transaction(session) => session.with(run),
@@ -118,7 +121,9 @@ impl SessionSource<'_> {
     }
 
     #[inline]
+    #[track_caller]
     pub(crate) fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let _at = CallSite::enter();
         match self {
             Self::Engine(handle) => handle.engine()?.write(write),
             Self::Transaction(session) => session.with(|session| session.write(write)),
@@ -126,12 +131,14 @@ impl SessionSource<'_> {
     }
 
     #[inline]
+    #[track_caller]
     pub(crate) fn get(
         &self,
         table: &Arc<TableSchema>,
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
+        let _at = CallSite::enter();
         match self {
             Self::Engine(handle) => handle.engine()?.get(table, key, row),
             Self::Transaction(session) => session.with(|session| session.get(table, key, row)),

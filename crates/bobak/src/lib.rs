@@ -66,8 +66,8 @@ mod write_queue;
 
 pub use batch::{Batch, BatchOptions};
 pub use bobak_core::{
-    Column, DynRow, Error, ErrorKind, Field, Filter, FromRow, Interrupt, Query, Record, Result,
-    Row, RowLock, SoftDelete, Value, ValueRef, count,
+    Column, Deadline, DynRow, Error, ErrorKind, Field, Filter, FromRow, Interrupt, Query, Record,
+    Result, Row, RowLock, SoftDelete, Value, ValueRef, count, statements,
 };
 pub use bobak_derive::{Field, FromRow, Record, Shape, migrations};
 #[doc(inline)]

@@ -4,6 +4,7 @@ use crate::dynamic;
 use crate::handle::SessionSource;
 use crate::shape::LinkValues;
 use crate::table::Table;
+use bobak_core::statements::CallSite;
 use bobak_core::{
     BulkChange, Condition, DynRow, Error, ErrorKind, Expr, FieldSet, Key, OnError, Outcome, Record,
     Result, Select, Session, Source, TableSchema, ToMany, Value, ValueRef, Verb, Write, WriteBatch,
@@ -132,7 +133,9 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
     /// # Errors
     /// `Constraint` if one of the records does not exist, or for a link table with other columns that have neither a default
     /// nor NULL: insert its records instead. Those of the engine. No link is added then.
+    #[track_caller]
     pub fn add<K: Into<B::Key>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
+        let _at = CallSite::enter();
         let wanted = self.wanted(keys);
         self.run(|session| {
             let among = Condition::In { column: self.link.to, values: wanted.values() };
@@ -145,7 +148,9 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
     ///
     /// # Errors
     /// Those of the engine. No link is removed then.
+    #[track_caller]
     pub fn remove<K: Into<B::Key>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
+        let _at = CallSite::enter();
         let keys = self.wanted(keys).values();
         self.run(|session| self.delete(session, keys))
     }
@@ -155,10 +160,12 @@ impl<A: Record, B: Record> RecordLinks<'_, A, B> {
     ///
     /// # Errors
     /// As [`add`](RecordLinks::add). Nothing is changed then.
+    #[track_caller]
     pub fn replace<K: Into<B::Key>>(
         &self,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<ReplacedLinks> {
+        let _at = CallSite::enter();
         let wanted = self.wanted(keys);
         self.run(|session| {
             let (missing, extra) = self.compare(session, wanted, None)?;

@@ -2,6 +2,7 @@
 
 use crate::handle::SessionSource;
 use crate::table::Table;
+use bobak_core::statements::CallSite;
 use bobak_core::{
     Error, ErrorKind, FieldSet, GeneratedKey, Key, OnError, Outcome, Record, Result, Session,
     TableSchema, ToMany, Value, Verb, Write, WriteBatch, atomically, prepare_insert,
@@ -134,7 +135,9 @@ impl<T: Record> Table<'_, T> {
     ///
     /// # Errors
     /// As [`insert_all_nested`](Table::insert_all_nested).
+    #[track_caller]
     pub fn insert_nested(&self, record: impl Into<NestedRecord<T>>) -> Result<T::Key> {
+        let _at = CallSite::enter();
         let key = self.insert_all_nested([record])?.pop();
         let none = || Error::new(ErrorKind::NotFound, "the engine returned no key");
         key.ok_or_else(|| self.access.in_table(none()))
@@ -150,10 +153,12 @@ impl<T: Record> Table<'_, T> {
     /// As [`insert`](Table::insert), with the table of the row that failed; `Unsupported` if another engine keeps one of the
     /// tables; `Schema` if a table is missing; `Misuse` for a relation of several steps, and for
     /// a record that is not registered.
+    #[track_caller]
     pub fn insert_all_nested<R: Into<NestedRecord<T>>>(
         &self,
         records: impl IntoIterator<Item = R>,
     ) -> Result<Vec<T::Key>> {
+        let _at = CallSite::enter();
         let mut level = NewLevel { table: T::schema(), depth: 0, rows: Vec::new() };
         for record in records {
             let NestedRecord { row, error, .. } = record.into();

@@ -14,6 +14,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// As [`Db::transaction`](crate::Db::transaction).
+#[track_caller]
 pub(crate) fn run<R, E: From<Error>>(
     catalog: &Catalog,
     engine: usize,
@@ -41,6 +42,7 @@ pub(crate) fn run<R, E: From<Error>>(
 }
 
 /// Runs `work` once. The second part of the error says whether a repetition may succeed.
+#[track_caller]
 fn once<R, E: From<Error>>(
     transaction: Transaction<'_>,
     work: &mut impl FnMut(&Transaction<'_>) -> Result<R, E>,

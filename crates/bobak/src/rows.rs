@@ -2,6 +2,7 @@
 
 use crate::handle::{LendSession, SessionSource};
 use bobak_core::codec::EncodedRow;
+use bobak_core::statements::CallSite;
 use bobak_core::{Cursor, Record, Result, RowBuffer, Session, Source};
 use std::marker::PhantomData;
 
@@ -86,7 +87,9 @@ impl CursorSession<'_> {
 }
 
 impl<'a> RowCursor<'a> {
+    #[track_caller]
     pub(crate) fn open(sessions: &'a SessionSource<'_>, source: &Source<'_>) -> Result<Self> {
+        let _at = CallSite::enter();
         let session = match sessions {
             SessionSource::Engine(handle) => CursorSession::Own(handle.engine()?.session()?),
             SessionSource::Transaction(session) => CursorSession::Transaction(*session),

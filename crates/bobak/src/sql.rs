@@ -1,6 +1,7 @@
 //! Reading the rows of SQL statements as typed values.
 
 use crate::parameters::Parameters;
+use bobak_core::statements::CallSite;
 use bobak_core::{
     Error, ErrorKind, FromRow, Parameter, Result, ResultColumn, Row, Type, ValueRef, check_width,
 };
@@ -21,6 +22,7 @@ pub(crate) trait RunText {
 }
 
 /// All rows of a statement.
+#[track_caller]
 pub(crate) fn list<R: FromRow>(
     runner: &dyn RunText,
     text: &str,
@@ -35,12 +37,14 @@ pub(crate) fn list<R: FromRow>(
 }
 
 /// Calls `each` with the rows of a statement until it returns `false`.
+#[track_caller]
 pub(crate) fn for_each<R: FromRow>(
     runner: &dyn RunText,
     text: &str,
     parameters: impl Parameters,
     mut each: impl FnMut(R) -> Result<bool>,
 ) -> Result<()> {
+    let _at = CallSite::enter();
     let parameters = parameters.into_parameters()?;
     let mut layout: Option<RowLayout> = None;
     let mut number = 0;

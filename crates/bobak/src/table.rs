@@ -4,6 +4,7 @@ use crate::access::{TableAccess, upsert_verb};
 use crate::handle::SessionSource;
 use crate::record_arg::{GeneratedValues, RecordArg, key_of};
 use crate::rows::Rows;
+use bobak_core::statements::CallSite;
 use bobak_core::{
     AnyColumn, Assignment, Column, Comparison, Condition, Error, ErrorKind, Field, FieldSet,
     Filter, FromRow, GeneratedKey, Key, Outcome, Query, Record, Result, Row, Selection,
@@ -66,6 +67,7 @@ impl<'a, T: Record> Table<'a, T> {
     /// # Errors
     /// `Duplicate` if the key or a unique value exists; `Constraint` for a check or foreign key; `TooLong`, `OutOfRange`
     /// before any I/O.
+    #[track_caller]
     pub fn insert(&self, record: impl RecordArg<T>) -> Result<T::Key> {
         self.insert_as(Verb::Insert, FieldSet::EMPTY, record).map(|(key, _)| key)
     }
@@ -74,6 +76,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`insert`](Table::insert), except `Duplicate`.
+    #[track_caller]
     pub fn insert_or_ignore(&self, record: impl RecordArg<T>) -> Result<Option<T::Key>> {
         let (key, outcome) = self.insert_as(Verb::InsertOrIgnore, FieldSet::EMPTY, record)?;
         Ok((outcome != Outcome::Ignored).then_some(key))
@@ -83,6 +86,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`insert`](Table::insert), except `Duplicate`.
+    #[track_caller]
     pub fn insert_or_replace(&self, record: impl RecordArg<T>) -> Result<T::Key> {
         self.insert_as(Verb::InsertOrReplace, FieldSet::EMPTY, record).map(|(key, _)| key)
     }
@@ -92,6 +96,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`insert`](Table::insert); `Duplicate` for a unique field other than the key.
+    #[track_caller]
     pub fn upsert(&self, record: impl RecordArg<T>) -> Result<T::Key> {
         self.insert_as(Verb::Upsert, self.access.updated, record).map(|(key, _)| key)
     }
@@ -105,6 +110,7 @@ impl<'a, T: Record> Table<'a, T> {
     /// # Errors
     /// As [`insert`](Table::insert); `Duplicate` for the key or another unique field; `Schema` for columns that are neither
     /// the key nor those of a unique index.
+    #[track_caller]
     pub fn upsert_on(
         &self,
         columns: impl Selection<T>,
@@ -114,6 +120,7 @@ impl<'a, T: Record> Table<'a, T> {
         self.insert_as(verb, self.access.updated, record).map(|(key, _)| key)
     }
 
+    #[track_caller]
     fn insert_as<R: RecordArg<T>>(
         &self,
         verb: Verb,
@@ -149,7 +156,9 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// Those of the engine; `Mismatch`, `OutOfRange` if a column does not fit its field.
+    #[track_caller]
     pub fn get(&self, key: impl Into<T::Key>) -> Result<Option<T>> {
+        let _at = CallSite::enter();
         key.into().with_values(|key| self.access.get(key, T::read))
     }
 
@@ -157,7 +166,9 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// `NotFound` if there is none; as [`get`](Table::get).
+    #[track_caller]
     pub fn require(&self, key: impl Into<T::Key>) -> Result<T> {
+        let _at = CallSite::enter();
         key.into().with_values(|key| {
             self.access.get(key, T::read)?.ok_or_else(|| {
                 let key = key.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -171,7 +182,9 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`get`](Table::get).
+    #[track_caller]
     pub fn get_into(&self, key: impl Into<T::Key>, record: &mut T) -> Result<bool> {
+        let _at = CallSite::enter();
         let read = |row: &dyn Row| record.read_from(row);
         key.into().with_values(|key| self.access.get(key, read)).map(|found| found.is_some())
     }
@@ -182,6 +195,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`get`](Table::get).
+    #[track_caller]
     pub fn get_many<K: Into<T::Key>>(
         &self,
         keys: impl IntoIterator<Item = K>,
@@ -194,7 +208,9 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// Those of the engine.
+    #[track_caller]
     pub fn exists(&self, key: impl Into<T::Key>) -> Result<bool> {
+        let _at = CallSite::enter();
         let found = |_: &dyn Row| Ok(());
         key.into().with_values(|key| self.access.get(key, found)).map(|found| found.is_some())
     }
@@ -208,6 +224,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// `NotFound` if no record has the key; `Conflict` if its version differs; `Duplicate`, `Constraint`, `TooLong`, `OutOfRange` as [`insert`](Table::insert).
+    #[track_caller]
     pub fn update(&self, record: impl RecordArg<T>) -> Result<()> {
         self.update_set(record, self.access.updated)
     }
@@ -229,6 +246,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`update`](Table::update); `Misuse` for a key or version field.
+    #[track_caller]
     pub fn update_fields(
         &self,
         record: impl RecordArg<T>,
@@ -248,6 +266,7 @@ impl<'a, T: Record> Table<'a, T> {
         self.update_set(record, set)
     }
 
+    #[track_caller]
     fn update_set<R: RecordArg<T>>(&self, mut record: R, fields: FieldSet) -> Result<()> {
         let schema = &self.access.schema;
         let mut values = record.as_record().values()?;
@@ -266,6 +285,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`update`](Table::update), except `NotFound`; `OutOfRange` if an addition overflows.
+    #[track_caller]
     pub fn set(
         &self,
         key: impl Into<T::Key>,
@@ -280,6 +300,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`set`](Table::set).
+    #[track_caller]
     pub fn set_where(
         &self,
         filter: Filter<T>,
@@ -294,7 +315,9 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// `Constraint` if another record refers to it with a restricting foreign key.
+    #[track_caller]
     pub fn delete(&self, key: impl Into<T::Key>) -> Result<bool> {
+        let _at = CallSite::enter();
         let delete = |key: &[Value<'_>]| self.access.write(Verb::Delete, FieldSet::EMPTY, key);
         let outcome = key.into().with_values(delete)?;
         Ok(outcome != Outcome::Changed(0))
@@ -305,6 +328,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// `NotFound` if no record has the key; `Conflict` if its version differs; `Constraint` as [`delete`](Table::delete).
+    #[track_caller]
     pub fn delete_record(&self, record: &T) -> Result<()> {
         let mut condition = record.key().with_values(|key| self.access.key_condition(key));
         if let Some(column) = self.access.schema.version() {
@@ -329,6 +353,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`delete`](Table::delete).
+    #[track_caller]
     pub fn delete_where(&self, filter: Filter<T>) -> Result<u64> {
         self.access.change::<T>(Some(filter.into_condition()), None)
     }
@@ -337,6 +362,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`delete`](Table::delete).
+    #[track_caller]
     pub fn delete_all(&self) -> Result<u64> {
         self.access.change::<T>(None, None)
     }
@@ -345,6 +371,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// `Mismatch` for a value that does not have its column's type; those of the engine.
+    #[track_caller]
     pub fn count(&self, query: impl Into<Query<T>>) -> Result<u64> {
         self.access.count(&query.into())
     }
@@ -353,6 +380,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`count`](Table::count); `Mismatch`, `OutOfRange` if a column does not fit its field.
+    #[track_caller]
     pub fn list(&self, query: impl Into<Query<T>>) -> Result<Vec<T>> {
         let mut records = Vec::new();
         self.for_each(query, |record| {
@@ -366,6 +394,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`list`](Table::list).
+    #[track_caller]
     pub fn first(&self, query: impl Into<Query<T>>) -> Result<Option<T>> {
         Ok(self.list(query.into().limit(1))?.pop())
     }
@@ -378,6 +407,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`list`](Table::list); `Misuse` if `each` uses the busy connection.
+    #[track_caller]
     pub fn for_each(
         &self,
         query: impl Into<Query<T>>,
@@ -413,6 +443,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`for_each`](Table::for_each).
+    #[track_caller]
     pub fn for_each_row(
         &self,
         query: impl Into<Query<T>>,
@@ -426,6 +457,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`count`](Table::count).
+    #[track_caller]
     pub fn iter(&self, query: impl Into<Query<T>>) -> Result<Rows<'_, T>> {
         self.access.cursor(&query.into()).map(Rows::new)
     }
@@ -452,6 +484,7 @@ impl<'a, T: Record> Table<'a, T> {
     /// # Errors
     /// As [`count`](Table::count); `Schema` for a column next to an aggregate that the query does not group
     /// by; `OutOfRange` if a sum overflows.
+    #[track_caller]
     pub fn select<S: Selection<T>>(
         &self,
         query: impl Into<Query<T>>,
@@ -464,6 +497,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`select`](Table::select).
+    #[track_caller]
     pub fn value<P: SelectionPart<T>>(
         &self,
         query: impl Into<Query<T>>,
@@ -482,6 +516,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`select`](Table::select).
+    #[track_caller]
     pub fn sum<V: bobak_core::Summable>(
         &self,
         query: impl Into<Query<T>>,
@@ -494,6 +529,7 @@ impl<'a, T: Record> Table<'a, T> {
     ///
     /// # Errors
     /// As [`list`](Table::list); `Schema` for a column that the record does not have.
+    #[track_caller]
     pub fn list_as<R: FromRow>(&self, query: impl Into<Query<T>>) -> Result<Vec<R>> {
         self.access.list_as(&query.into())
     }

@@ -7,6 +7,7 @@ use crate::handle::{LendSession, SessionSource, TransactionSession};
 use crate::parameters::Parameters;
 use crate::sql::{self, RunText};
 use crate::table::Table;
+use bobak_core::statements::CallSite;
 use bobak_core::{
     FromRow, Parameter, Record, Result, Row, SchemaChange, Session, TableSchema, TransactionControl,
 };
@@ -46,7 +47,9 @@ pub struct Transaction<'db> {
 }
 
 impl<'db> Transaction<'db> {
+    #[track_caller]
     pub(crate) fn begin(catalog: &'db Catalog, engine: usize) -> Result<Self> {
+        let _at = CallSite::enter();
         let session = catalog.engine(engine)?.session()?;
         session.control(TransactionControl::Begin)?;
         Ok(Self {
@@ -92,6 +95,7 @@ impl<'db> Transaction<'db> {
     ///
     /// # Errors
     /// As [`Db::create_table`](crate::Db::create_table).
+    #[track_caller]
     pub fn create_table(&self, schema: TableSchema) -> Result<DynTable<'_>> {
         schema.check_writable()?;
         let schema = Arc::new(schema);
@@ -105,6 +109,7 @@ impl<'db> Transaction<'db> {
     }
 
     /// A batch inside the transaction: its rows are sent in parts, and committed with the transaction.
+    #[track_caller]
     pub fn batch(&self, options: BatchOptions) -> Batch<'_> {
         Batch::in_transaction(self.catalog, self.engine, &self.session, options)
     }
@@ -115,6 +120,7 @@ impl<'db> Transaction<'db> {
     ///
     /// # Errors
     /// As [`Db::sql`](crate::Db::sql).
+    #[track_caller]
     pub fn sql<R: FromRow>(&self, text: &str, parameters: impl Parameters) -> Result<Vec<R>> {
         sql::list(self, text, parameters)
     }
@@ -123,7 +129,9 @@ impl<'db> Transaction<'db> {
     ///
     /// # Errors
     /// As [`Db::execute`](crate::Db::execute).
+    #[track_caller]
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
+        let _at = CallSite::enter();
         let parameters = parameters.into_parameters()?;
         self.invalidate_caches(text);
         self.catalog.execute_in(self.engine, &self.session, text, &parameters)
@@ -133,6 +141,7 @@ impl<'db> Transaction<'db> {
     ///
     /// # Errors
     /// Those of the engine.
+    #[track_caller]
     pub fn savepoint(&self) -> Result<Savepoint<'_>> {
         let number = self.savepoints.fetch_add(1, Ordering::Relaxed);
         let name = format!("bobak_{number}");
@@ -144,6 +153,7 @@ impl<'db> Transaction<'db> {
     ///
     /// # Errors
     /// Those of `work`, and of the engine.
+    #[track_caller]
     pub fn nested<R>(&self, work: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
         let savepoint = self.savepoint()?;
         let result = work(self)?;
@@ -155,6 +165,7 @@ impl<'db> Transaction<'db> {
     ///
     /// # Errors
     /// `Full`, `Io`, `Constraint` (of a deferred foreign key). The transaction is rolled back then.
+    #[track_caller]
     pub fn commit(mut self) -> Result<()> {
         self.open = false;
         self.control(TransactionControl::Commit)
@@ -164,6 +175,7 @@ impl<'db> Transaction<'db> {
     ///
     /// # Errors
     /// Those of the engine; the operations are rolled back nevertheless.
+    #[track_caller]
     pub fn rollback(mut self) -> Result<()> {
         self.open = false;
         self.control(TransactionControl::Rollback)
@@ -174,6 +186,7 @@ impl<'db> Transaction<'db> {
         self.session.has_conflict()
     }
 
+    #[track_caller]
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         self.source().with(|session| session.control(step))
     }
@@ -225,6 +238,7 @@ impl Savepoint<'_> {
     ///
     /// # Errors
     /// `Misuse` if an outer savepoint has ended before.
+    #[track_caller]
     pub fn release(mut self) -> Result<()> {
         self.open = false;
         self.control(TransactionControl::Release(&self.name))
@@ -234,17 +248,21 @@ impl Savepoint<'_> {
     ///
     /// # Errors
     /// `Misuse` if an outer savepoint has ended before.
+    #[track_caller]
     pub fn rollback(mut self) -> Result<()> {
         self.open = false;
         self.undo()
     }
 
+    #[track_caller]
     fn undo(&self) -> Result<()> {
         self.control(TransactionControl::RollbackTo(&self.name))?;
         self.control(TransactionControl::Release(&self.name))
     }
 
+    #[track_caller]
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
+        let _at = CallSite::enter();
         self.session.with(|session| session.control(step))
     }
 }

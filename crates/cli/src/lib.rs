@@ -63,6 +63,8 @@ enum Command {
     #[cfg(unix)]
     Studio(Box<WithKey<commands::StudioCommand>>),
     #[cfg(unix)]
+    Top(commands::TopCommand),
+    #[cfg(unix)]
     User(commands::UserCommand),
     #[cfg(unix)]
     Token(commands::TokenCommand),
@@ -124,6 +126,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         #[cfg(unix)]
         Command::Studio(command) => command.set_key().run(&screen),
         #[cfg(unix)]
+        Command::Top(command) => command.run(&screen),
+        #[cfg(unix)]
         Command::User(command) => command.run(&screen),
         #[cfg(unix)]
         Command::Token(command) => command.run(&screen),
@@ -174,7 +178,7 @@ mod tests {
             .collect();
         let mut expected = vec!["settings", "bench", "crash-writer", "help"];
         if cfg!(unix) {
-            expected.splice(0..0, ["user", "token", "permissions"]);
+            expected.splice(0..0, ["top", "user", "token", "permissions"]);
         }
         assert_eq!(without, expected);
         let import = root.find_subcommand("import").and_then(clap::Command::get_about);

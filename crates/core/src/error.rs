@@ -36,7 +36,7 @@ pub enum ErrorKind {
     /// The transaction conflicted with another one (a deadlock, a serialization failure) and was rolled
     /// back. May be retried from its beginning.
     Serialization,
-    /// A server did not respond in time.
+    /// A server did not respond in time, or a call ran past its [`Deadline`](crate::Deadline).
     Timeout,
     /// A server could not be reached, or the connection to it broke. Nothing was committed.
     Unreachable,

@@ -1,6 +1,7 @@
 //! Interrupting engine calls from another thread.
 
-use crate::{Error, ErrorKind, Result};
+use crate::deadline::Alarm;
+use crate::{Deadline, Error, ErrorKind, Result};
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +36,7 @@ struct InterruptState {
     stop: Mutex<Option<Stop>>,
 }
 
-type Stop = Box<dyn FnMut() + Send>;
+pub(crate) type Stop = Box<dyn FnMut() + Send>;
 
 thread_local! {
     static CURRENT: RefCell<Option<Interrupt>> = const { RefCell::new(None) };
@@ -43,9 +44,11 @@ thread_local! {
 
 /// The registration of a function that interrupts the current call. Dropping it removes the function.
 /// See [`Interrupt::stop_by`].
-#[derive(Debug)]
 #[must_use = "dropping it removes the function"]
-pub struct Interruptible(Option<Interrupt>);
+pub struct Interruptible {
+    interrupt: Option<Interrupt>,
+    alarm: Option<Arc<Alarm>>,
+}
 
 impl Interrupt {
     /// An interrupt that was not triggered yet.
@@ -76,7 +79,7 @@ impl Interrupt {
         work()
     }
 
-    /// For engines: whether the current call on this thread is interrupted.
+    /// For engines: whether the current call on this thread is interrupted, or ran past its [`Deadline`].
     #[inline]
     #[must_use]
     pub fn is_now() -> bool {
@@ -85,19 +88,24 @@ impl Interrupt {
             None => false,
         };
         // While the thread ends, nothing can be interrupted.
-        CURRENT.try_with(is).unwrap_or(false)
+        CURRENT.try_with(is).unwrap_or(false) || Deadline::is_over()
     }
 
     /// For engines: whether the current call on this thread can be interrupted.
     #[must_use]
     pub fn is_enabled() -> bool {
-        CURRENT.with_borrow(Option::is_some)
+        Deadline::current().is_some() || CURRENT.with_borrow(Option::is_some)
+    }
+
+    /// Whether the thread's interrupt was triggered, whatever its deadline.
+    pub(crate) fn is_triggered() -> bool {
+        CURRENT.with_borrow(|current| current.as_ref().is_some_and(Self::is_interrupted))
     }
 
     /// For engines: to be called regularly by anything that may take long.
     ///
     /// # Errors
-    /// `Interrupted` if the call is interrupted.
+    /// `Interrupted` if the call is interrupted; `Timeout` if its [`Deadline`] has passed.
     #[inline]
     pub fn check() -> Result<()> {
         if Self::is_now() { Err(Self::error()) } else { Ok(()) }
@@ -107,45 +115,72 @@ impl Interrupt {
     #[cold]
     #[must_use]
     pub fn error() -> Error {
+        if !Self::is_triggered()
+            && let Some(deadline) = Deadline::current().filter(|_| Deadline::is_over())
+        {
+            return deadline.error();
+        }
         Error::new(ErrorKind::Interrupted, "the call was interrupted and had no effect")
     }
 
     /// For engines: runs work that must not be interrupted, such as a rollback.
     pub fn hold_off<R>(work: impl FnOnce() -> R) -> R {
         let _within = CurrentGuard::new(None);
-        work()
+        Deadline::hold_off(work)
     }
 
-    /// For engines that wait for something else: registers a function that interrupts the current call on
-    /// this thread, until the returned value is dropped. `stop` is called at most once, on another thread,
-    /// or immediately if the interrupt was triggered already. Dropping the returned value waits while `stop`
-    /// runs.
+    /// For engines that wait for something else: registers a function that ends the current call on this thread if it is
+    /// interrupted or its [`Deadline`] passes, until the returned value is dropped. `stop` is called at most once, on
+    /// another thread, or immediately if the interrupt was triggered already. Dropping the returned value waits while
+    /// `stop` runs.
     pub fn stop_by(stop: impl FnMut() + Send + 'static) -> Interruptible {
-        let Some(current) = CURRENT.with_borrow(Clone::clone) else { return Interruptible(None) };
-        let mut stop = Box::new(stop);
-        let mut place = current.0.lock();
-        if current.is_interrupted() {
+        let interrupt = CURRENT.with_borrow(Clone::clone);
+        let Some(deadline) = Deadline::current() else {
+            if let Some(interrupt) = &interrupt {
+                interrupt.register(Box::new(stop));
+            }
+            return Interruptible { interrupt, alarm: None };
+        };
+        let alarm = deadline.alarm(Box::new(stop));
+        if let Some(interrupt) = &interrupt {
+            let alarm = Arc::clone(&alarm);
+            interrupt.register(Box::new(move || alarm.stop()));
+        }
+        Interruptible { interrupt, alarm: Some(alarm) }
+    }
+
+    fn register(&self, mut stop: Stop) {
+        let mut place = self.0.lock();
+        if self.is_interrupted() {
             stop();
         } else {
             *place = Some(stop);
         }
-        drop(place);
-        Interruptible(Some(current))
     }
 }
 
 impl Interruptible {
-    /// Whether the call was interrupted: then `stop` was called.
+    /// Whether the call was interrupted or ran past its deadline: then `stop` was called.
     #[must_use]
     pub fn was_stopped(&self) -> bool {
-        self.0.as_ref().is_some_and(Interrupt::is_interrupted)
+        self.interrupt.as_ref().is_some_and(Interrupt::is_interrupted)
+            || self.alarm.as_ref().is_some_and(|alarm| alarm.has_rung())
+    }
+}
+
+impl fmt::Debug for Interruptible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Interruptible").field(&self.was_stopped()).finish()
     }
 }
 
 impl Drop for Interruptible {
     fn drop(&mut self) {
-        if let Some(interrupt) = &self.0 {
+        if let Some(interrupt) = &self.interrupt {
             *interrupt.0.lock() = None;
+        }
+        if let Some(alarm) = &self.alarm {
+            alarm.cancel();
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod codec;
 mod column;
 mod condition;
 mod condition_columns;
+mod deadline;
 pub mod durable;
 mod dynamic;
 mod encrypted_column;
@@ -51,6 +52,7 @@ pub mod settings;
 mod soft_delete;
 pub mod sql_expression;
 pub mod sql_token;
+pub mod statements;
 mod sum;
 mod types;
 mod value;
@@ -71,6 +73,7 @@ pub use backup::{
 pub use batch::{GeneratedKey, OnError, Outcome, Run, WriteBatch};
 pub use column::{AnyColumn, Column, Operand};
 pub use condition::{Comparison, Condition, Filter, SubQuery, compare_in_column, compare_values};
+pub use deadline::Deadline;
 pub use dynamic::DynRow;
 pub use encrypted_column::EncryptedColumn;
 pub use engine::{

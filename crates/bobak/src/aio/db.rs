@@ -7,6 +7,7 @@ use crate::query::{Page, PageRequest};
 use crate::workers::Workers;
 use crate::write_queue::{GROUP_LIMITS, OnDrop, WriteQueue};
 use crate::{Db, Parameters, Transaction};
+use bobak_core::statements::{CallSite, Origin};
 use bobak_core::{Error, ErrorKind, FromRow, JoinQuery, Record, Result};
 use std::sync::Arc;
 
@@ -89,8 +90,8 @@ impl AsyncDb {
         &self,
         work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
     ) -> DbFuture<Result<R>> {
-        let db = self.db.clone();
-        self.workers.run(move || work(&db))
+        let (db, origin) = (self.db.clone(), Origin::now());
+        self.workers.run(move || within(origin.as_ref(), || work(&db)))
     }
 
     /// Runs `work` in a transaction on the main engine. See [`Db::transaction`], also for when it is repeated.
@@ -150,11 +151,13 @@ impl AsyncDb {
     ///
     /// # Errors
     /// As [`Db::list`].
+    #[track_caller]
     pub fn list<L, R>(&self, query: &JoinQuery<L, R>) -> DbFuture<Result<Vec<R>>>
     where
         L: 'static,
         R: Send + 'static,
     {
+        let _at = CallSite::enter();
         let query = query.clone();
         self.run(move |db| db.list(&query))
     }
@@ -163,6 +166,7 @@ impl AsyncDb {
     ///
     /// # Errors
     /// As [`Db::page`].
+    #[track_caller]
     pub fn page<L, R>(
         &self,
         query: &JoinQuery<L, R>,
@@ -172,6 +176,7 @@ impl AsyncDb {
         L: 'static,
         R: Send + 'static,
     {
+        let _at = CallSite::enter();
         let query = query.clone();
         self.run(move |db| db.page(&query, request))
     }
@@ -180,11 +185,13 @@ impl AsyncDb {
     ///
     /// # Errors
     /// As [`Db::sql`].
+    #[track_caller]
     pub fn sql<R: FromRow + Send + 'static>(
         &self,
         text: &str,
         parameters: impl Parameters,
     ) -> DbFuture<Result<Vec<R>>> {
+        let _at = CallSite::enter();
         let (text, parameters) = (text.to_owned(), parameters.into_parameters());
         self.run(move |db| db.sql(&text, parameters?))
     }
@@ -193,7 +200,9 @@ impl AsyncDb {
     ///
     /// # Errors
     /// As [`Db::execute`].
+    #[track_caller]
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> DbFuture<Result<u64>> {
+        let _at = CallSite::enter();
         let (text, parameters) = (text.to_owned(), parameters.into_parameters());
         self.write(0, move |db| db.execute(&text, parameters?))
     }
@@ -221,7 +230,9 @@ impl AsyncDb {
         work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
     ) -> DbFuture<Result<R>> {
         let (db, queue) = (self.db.clone(), self.queues.get(engine).map(Arc::clone));
-        DbFuture::of_closure(move || work(&db), self.workers.clone(), queue)
+        let origin = Origin::now();
+        let work = move || within(origin.as_ref(), || work(&db));
+        DbFuture::of_closure(work, self.workers.clone(), queue)
     }
 
     /// The write queue of the engine that keeps a record type, and what dropping a queued record does. The first records
@@ -246,5 +257,13 @@ impl AsyncDb {
 impl std::fmt::Debug for AsyncDb {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AsyncDb").field("workers", &self.workers).finish_non_exhaustive()
+    }
+}
+
+/// Runs work on another thread as if it came from where it was begun.
+fn within<R>(origin: Option<&Origin>, work: impl FnOnce() -> R) -> R {
+    match origin {
+        Some(origin) => origin.run(work),
+        None => work(),
     }
 }

@@ -8,6 +8,7 @@ use crate::batch::{BatchOptions, BatchReport};
 use crate::nested::NestedRecord;
 use crate::shape::{Page, PageRequest, Shape};
 use crate::write_queue::{OnDrop, Ticket, WriteQueue};
+use bobak_core::statements::CallSite;
 use bobak_core::{
     Assignment, Error, Filter, FromRow, Outcome, Query, Record, Result, Selection, SelectionPart,
     SoftDelete, Timestamp, Verb,
@@ -115,17 +116,21 @@ where
 
     /// Inserts the record, or updates the one with the same values in the columns of a unique index: see
     /// [`Table::upsert_on`].
+    #[track_caller]
     pub fn upsert_on<S: Selection<T> + Send + 'static>(
         &self,
         columns: S,
         record: T,
     ) -> DbFuture<Result<T::Key>> {
+        let _at = CallSite::enter();
         self.write(move |table| table.upsert_on(columns, &record))
     }
 
     /// Inserts a record and the new records that refer to it: see [`Table::insert_nested`]. For links, use
     /// [`run`](AsyncTable::run).
+    #[track_caller]
     pub fn insert_nested(&self, record: impl Into<NestedRecord<T>>) -> DbFuture<Result<T::Key>> {
+        let _at = CallSite::enter();
         let record = record.into();
         self.write(move |table| table.insert_nested(record))
     }
@@ -143,18 +148,24 @@ where
 
     /// Inserts a record and returns it as it was stored, with its key and times, so that it can be updated without
     /// reading it: [`Table::insert`] of `&mut record`.
+    #[track_caller]
     pub fn insert_record(&self, mut record: T) -> DbFuture<Result<T>> {
+        let _at = CallSite::enter();
         self.write(move |table| table.insert(&mut record).map(|_| record))
     }
 
     /// Overwrites the stored record with the same key and returns the record with its new version and modification
     /// time, so that it can be updated again: [`Table::update`] of `&mut record`.
+    #[track_caller]
     pub fn update_record(&self, mut record: T) -> DbFuture<Result<T>> {
+        let _at = CallSite::enter();
         self.write(move |table| table.update(&mut record).map(|()| record))
     }
 
     /// Deletes the stored record with the same key, if its version is the record's: see [`Table::delete_record`].
+    #[track_caller]
     pub fn delete_record(&self, record: T) -> DbFuture<Result<()>> {
+        let _at = CallSite::enter();
         self.write(move |table| table.delete_record(&record))
     }
 
@@ -170,46 +181,60 @@ where
     }
 
     /// The record with this key, or `None`: see [`Table::get`].
+    #[track_caller]
     pub fn get(&self, key: impl Into<T::Key>) -> DbFuture<Result<Option<T>>> {
+        let _at = CallSite::enter();
         let key = key.into();
         self.run(move |table| table.get(key))
     }
 
     /// The record with this key, which must exist: see [`Table::require`].
+    #[track_caller]
     pub fn require(&self, key: impl Into<T::Key>) -> DbFuture<Result<T>> {
+        let _at = CallSite::enter();
         let key = key.into();
         self.run(move |table| table.require(key))
     }
 
     /// The records with these keys, `None` for each missing one: see [`Table::get_many`].
+    #[track_caller]
     pub fn get_many(&self, keys: Vec<T::Key>) -> DbFuture<Result<Vec<Option<T>>>> {
+        let _at = CallSite::enter();
         self.run(move |table| table.get_many(keys))
     }
 
     /// Whether a record has this key: see [`Table::exists`].
+    #[track_caller]
     pub fn exists(&self, key: impl Into<T::Key>) -> DbFuture<Result<bool>> {
+        let _at = CallSite::enter();
         let key = key.into();
         self.run(move |table| table.exists(key))
     }
 
     /// Assigns fields of the record with this key: see [`Table::set`].
+    #[track_caller]
     pub fn set(
         &self,
         key: impl Into<T::Key>,
         assignments: impl IntoIterator<Item = Assignment<T>>,
     ) -> DbFuture<Result<bool>> {
+        let _at = CallSite::enter();
         let (key, assignments) = (key.into(), assignments.into_iter().collect::<Vec<_>>());
         self.write(move |table| table.set(key, assignments))
     }
 
     /// The records of a query, all at once: see [`Table::list`].
+    #[track_caller]
     pub fn list(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Vec<T>>> {
+        let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.list(query))
     }
 
     /// The first record of a query: see [`Table::first`].
+    #[track_caller]
     pub fn first(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Option<T>>> {
+        let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.first(query))
     }
@@ -223,57 +248,72 @@ where
 
 impl<T: Record> AsyncTable<T> {
     /// Assigns fields of every record that matches the filter: see [`Table::set_where`].
+    #[track_caller]
     pub fn set_where(
         &self,
         filter: Filter<T>,
         assignments: impl IntoIterator<Item = Assignment<T>>,
     ) -> DbFuture<Result<u64>> {
+        let _at = CallSite::enter();
         let assignments: Vec<_> = assignments.into_iter().collect();
         self.write(move |table| table.set_where(filter, assignments))
     }
 
     /// Deletes every record that matches the filter: see [`Table::delete_where`].
+    #[track_caller]
     pub fn delete_where(&self, filter: Filter<T>) -> DbFuture<Result<u64>> {
+        let _at = CallSite::enter();
         self.write(move |table| table.delete_where(filter))
     }
 
     /// Restores the deleted record with this key; `false` if there is none: see [`Table::restore`].
+    #[track_caller]
     pub fn restore(&self, key: impl Into<T::Key>) -> DbFuture<Result<bool>>
     where
         T: SoftDelete<Key: Send>,
     {
+        let _at = CallSite::enter();
         let key = key.into();
         self.write(move |table| table.restore(key))
     }
 
     /// Restores every deleted record that matches the filter: see [`Table::restore_where`].
+    #[track_caller]
     pub fn restore_where(&self, filter: Filter<T>) -> DbFuture<Result<u64>>
     where
         T: SoftDelete,
     {
+        let _at = CallSite::enter();
         self.write(move |table| table.restore_where(filter))
     }
 
     /// Removes the records for good that were deleted before a time: see [`Table::purge`].
+    #[track_caller]
     pub fn purge(&self, before: Timestamp) -> DbFuture<Result<u64>>
     where
         T: SoftDelete,
     {
+        let _at = CallSite::enter();
         self.write(move |table| table.purge(before))
     }
 
     /// Deletes every record: see [`Table::delete_all`].
+    #[track_caller]
     pub fn delete_all(&self) -> DbFuture<Result<u64>> {
+        let _at = CallSite::enter();
         self.write(|table| table.delete_all())
     }
 
     /// The number of records that match a query: see [`Table::count`].
+    #[track_caller]
     pub fn count(&self, query: impl Into<Query<T>>) -> DbFuture<Result<u64>> {
+        let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.count(query))
     }
 
     /// Columns and aggregates of a query, as tuples: see [`Table::select`].
+    #[track_caller]
     pub fn select<S>(
         &self,
         query: impl Into<Query<T>>,
@@ -283,40 +323,48 @@ impl<T: Record> AsyncTable<T> {
         S: Selection<T> + Send + 'static,
         S::Row: Send + 'static,
     {
+        let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.select(query, selection))
     }
 
     /// One aggregate over a query: see [`Table::value`].
+    #[track_caller]
     pub fn value<P>(&self, query: impl Into<Query<T>>, part: P) -> DbFuture<Result<P::Value>>
     where
         P: SelectionPart<T> + Send + 'static,
         P::Value: Send + 'static,
     {
+        let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.value(query, part))
     }
 
     /// Shapes of the records of a query: see [`Table::load`].
+    #[track_caller]
     pub fn load<S>(&self, query: impl Into<Query<T>>, with: S::With) -> DbFuture<Result<Vec<S>>>
     where
         S: Shape<Record = T, With: Send + 'static> + Send + 'static,
     {
+        let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.load(query, &with))
     }
 
     /// The shape of the record with this key: see [`Table::load_one`].
+    #[track_caller]
     pub fn load_one<S>(&self, key: impl Into<T::Key>, with: S::With) -> DbFuture<Result<Option<S>>>
     where
         S: Shape<Record = T, With: Send + 'static> + Send + 'static,
         T::Key: Send + 'static,
     {
+        let _at = CallSite::enter();
         let key = key.into();
         self.run(move |table| table.load_one(key, &with))
     }
 
     /// One page of a query: see [`Table::page`].
+    #[track_caller]
     pub fn page<S>(
         &self,
         query: impl Into<Query<T>>,
@@ -326,15 +374,18 @@ impl<T: Record> AsyncTable<T> {
     where
         S: Shape<Record = T, With: Send + 'static> + Send + 'static,
     {
+        let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.page(query, &with, request))
     }
 
     /// The records of a query as smaller structs: see [`Table::list_as`].
+    #[track_caller]
     pub fn list_as<R>(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Vec<R>>>
     where
         R: FromRow + Send + 'static,
     {
+        let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.list_as(query))
     }

@@ -13,10 +13,12 @@ use crate::catalog::Catalog;
 use crate::dynamic::{self, DynTable};
 use crate::handle::LendSession;
 use crate::parameters::Parameters;
+use bobak_core::statements::CallSite;
 use bobak_core::{
     DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result, Selection, Session,
     TableSchema, TransactionControl, Value, Verb, Write, WriteBatch, prepare_batched_dynamic,
 };
+use std::panic::Location;
 use std::sync::Arc;
 
 /// The most bytes of rows before a part is sent, committed or not: bounds the memory.
@@ -55,6 +57,8 @@ pub struct Batch<'a> {
     target: BatchTarget<'a>,
     /// The most rows of a part.
     part_rows: u64,
+    /// Where the program began the batch.
+    place: &'static Location<'static>,
     writes: WriteBatch,
     /// The record type added last: the ID of its schema and the fields of a whole-record update.
     last: (u64, FieldSet),
@@ -76,10 +80,12 @@ enum BatchTarget<'a> {
 }
 
 impl<'a> Batch<'a> {
+    #[track_caller]
     pub(crate) fn new(catalog: &'a Catalog, options: BatchOptions) -> Self {
         Self::with_target(catalog, BatchTarget::Unknown, options)
     }
 
+    #[track_caller]
     pub(crate) fn in_transaction(
         catalog: &'a Catalog,
         engine: usize,
@@ -94,12 +100,14 @@ impl<'a> Batch<'a> {
         batch
     }
 
+    #[track_caller]
     fn with_target(catalog: &'a Catalog, target: BatchTarget<'a>, options: BatchOptions) -> Self {
         Self {
             catalog,
             options,
             target,
             part_rows: PART_ROWS,
+            place: Location::caller(),
             writes: WriteBatch::new(),
             last: (0, FieldSet::EMPTY),
             report: BatchReport::default(),
@@ -281,6 +289,7 @@ impl<'a> Batch<'a> {
         self.check_usable()?;
         self.send()?;
         if let BatchTarget::Whole(_, session) = &self.target {
+            let _at = CallSite::enter_at(self.place);
             session.control(TransactionControl::Commit)?;
         }
         Ok(std::mem::take(&mut self.report))
@@ -395,6 +404,7 @@ impl<'a> Batch<'a> {
     }
 
     fn send_part(&mut self) -> Result<()> {
+        let _at = CallSite::enter_at(self.place);
         if self.options.commit_every == 0
             && let BatchTarget::Engine(at, _) = self.target
         {

@@ -11,6 +11,7 @@ use crate::handle::{EngineSet, check_same_engine};
 use crate::router::{NamedEngine, Router, RouterOptions};
 use crate::rules::{EngineRules, RecordRules, RowHook, RuleEngine};
 use crate::schema;
+use bobak_core::statements::{MonitoredEngine, StatementMonitor};
 use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema, Value};
 use model::{Model, RecordTable};
 use std::any::TypeId;
@@ -31,6 +32,8 @@ pub(crate) struct Catalog {
     router: Arc<Router>,
     /// Whether the engines are confined to some rows: then no SQL text runs.
     scoped: bool,
+    /// Sees the statements of all engines.
+    pub(crate) monitor: Option<Arc<StatementMonitor>>,
     /// How often a transaction is repeated after a serialization failure.
     pub(crate) retries: u32,
     /// The record types whose changes will be recorded.
@@ -53,6 +56,7 @@ impl Catalog {
             model: Arc::default(),
             router,
             scoped: false,
+            monitor: None,
             retries: RETRIES,
             tracked: Vec::new(),
             #[cfg(feature = "cache")]
@@ -142,6 +146,7 @@ impl Catalog {
             model: Arc::clone(&self.model),
             router: Arc::clone(&self.router),
             scoped: self.scoped,
+            monitor: self.monitor.clone(),
             retries: self.retries,
             tracked: self.tracked.clone(),
             #[cfg(feature = "cache")]
@@ -199,6 +204,7 @@ impl Catalog {
             model: Arc::new(RwLock::new(model)),
             router,
             scoped: self.scoped,
+            monitor: self.monitor.clone(),
             retries: self.retries,
             tracked: self.tracked.clone(),
             #[cfg(feature = "cache")]
@@ -218,6 +224,14 @@ impl Catalog {
             Some(_) => Arc::new(scoped).with_rules(self.rules.clone()),
             None => scoped,
         })
+    }
+
+    /// Puts the monitor in front of the main engine; those of attached engines are there already.
+    pub(crate) fn add_monitor(&mut self, monitor: Option<Arc<StatementMonitor>>) {
+        if let (Some(monitor), Some((_, main))) = (&monitor, self.engines.first_mut()) {
+            *main = Arc::new(MonitoredEngine::new(Arc::clone(main), Arc::clone(monitor)));
+        }
+        self.monitor = monitor;
     }
 
     /// Puts caches in front of the engines that keep their record types.

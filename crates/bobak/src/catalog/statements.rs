@@ -4,6 +4,8 @@ use super::Catalog;
 use crate::handle::LendSession;
 use crate::router::StatementRoute;
 use crate::sql::RunText;
+#[cfg(feature = "sqlite")]
+use bobak_core::statements::MonitoredEngine;
 use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, Row};
 use std::sync::Arc;
 
@@ -138,7 +140,12 @@ impl Catalog {
             }
             #[cfg(feature = "sqlite")]
             StatementRoute::Federation => {
-                Ok(Arc::new(self.router.federation(self.base_engines())?.engine().clone()))
+                let engine: Arc<dyn Engine> =
+                    Arc::new(self.router.federation(self.base_engines())?.engine().clone());
+                Ok(match &self.monitor {
+                    Some(monitor) => Arc::new(MonitoredEngine::new(engine, Arc::clone(monitor))),
+                    None => engine,
+                })
             }
         }
     }

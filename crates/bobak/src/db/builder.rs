@@ -6,6 +6,7 @@ use crate::catalog::{Catalog, RegisteredRecord};
 use crate::changes::{TrackOptions, TrackedRecord};
 use crate::router::RouterOptions;
 use crate::url;
+use bobak_core::statements::{MonitorOptions, MonitoredEngine, StatementMonitor};
 use bobak_core::{Engine, Error, ErrorKind, Record, Result};
 use std::any::TypeId;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub struct DbBuilder {
     pub(super) hooks: Vec<Hook>,
     #[cfg(feature = "field-encryption")]
     field_keys: Option<Arc<crate::field_encryption::FieldKeys>>,
+    monitor: Option<MonitorOptions>,
     options: RouterOptions,
 }
 
@@ -123,6 +125,31 @@ impl DbBuilder {
     #[must_use]
     pub fn attach_engine(mut self, name: &str, engine: impl Engine) -> Self {
         self.attached.push((name.to_owned(), AttachedEngine::Engine(Arc::new(engine))));
+        self
+    }
+
+    /// Monitors the statements of all engines: counts them by their shape and place in the program, reports slow ones, and
+    /// ends those that run too long. Default: off, which costs nothing. See [`statements`](crate::statements) and
+    /// [`Db::statements`].
+    ///
+    /// ```
+    /// use bobak::prelude::*;
+    /// use bobak::statements::MonitorOptions;
+    /// use std::time::Duration;
+    ///
+    /// let options = MonitorOptions::new().timeout(Duration::from_secs(30));
+    /// let options = options.slow(Duration::from_millis(500), |statement| eprintln!("{statement}"));
+    /// let db = Db::builder().monitor(options).open("sqlite::memory:")?;
+    /// db.sql::<i64>("SELECT 1 + ?", (1,))?;
+    /// let statistics = db.statements().map(|monitor| monitor.statistics()).unwrap_or_default();
+    /// let first = statistics.first().unwrap();
+    /// assert_eq!((&*first.text, first.count, first.rows), ("SELECT ? + ?", 1, 1));
+    /// println!("{} took {:?}", first.last_origin.as_ref().unwrap(), first.mean());
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn monitor(mut self, options: MonitorOptions) -> Self {
+        self.monitor = Some(options);
         self
     }
 
@@ -212,6 +239,7 @@ impl DbBuilder {
 
     fn build(mut self, main: Arc<dyn Engine>) -> Result<Db> {
         self.add_named_records()?;
+        let monitor = self.monitor.take().map(StatementMonitor::new);
         let mut engines = vec![("main".to_owned(), main)];
         for (name, source) in self.attached {
             if engines.iter().any(|(other, _)| *other == name) {
@@ -222,11 +250,12 @@ impl DbBuilder {
                 AttachedEngine::Url(url) => url::open(&url)?,
                 AttachedEngine::Engine(engine) => engine,
             };
-            engines.push((name, engine));
+            engines.push((name, monitored(engine, monitor.as_ref())));
         }
         let mut catalog = Catalog::new(engines, &self.records, self.options)?;
         catalog.retries = self.retries.unwrap_or(catalog.retries);
         catalog.tracked = self.tracked;
+        catalog.add_monitor(monitor);
         #[cfg(feature = "cache")]
         {
             for cache in &self.caches {
@@ -252,5 +281,13 @@ impl DbBuilder {
             #[cfg(feature = "field-encryption")]
             self.field_keys.as_ref(),
         )?))
+    }
+}
+
+/// The engine, seen by the monitor if there is one.
+fn monitored(engine: Arc<dyn Engine>, monitor: Option<&Arc<StatementMonitor>>) -> Arc<dyn Engine> {
+    match monitor {
+        Some(monitor) => Arc::new(MonitoredEngine::new(engine, Arc::clone(monitor))),
+        None => engine,
     }
 }

@@ -21,6 +21,7 @@ use crate::schema::{self, Difference};
 use crate::sql;
 use crate::table::Table;
 use crate::transaction::Transaction;
+use bobak_core::statements::{CallSite, StatementMonitor};
 use bobak_core::{Engine, FromRow, Record, Result, SchemaChange, SchemaDetails, TableSchema};
 use std::sync::Arc;
 
@@ -232,12 +233,14 @@ impl Db {
     }
 
     /// Starts a batch. See [`Batch`].
+    #[track_caller]
     pub fn batch(&self, options: BatchOptions) -> Batch<'_> {
         Batch::new(&self.0, options)
     }
 
     /// Starts a pipeline: single writes whose results are fetched later. See [`Pipeline`].
     #[must_use]
+    #[track_caller]
     pub fn pipeline(&self, options: PipelineOptions) -> Pipeline {
         Pipeline::new(Arc::clone(&self.0), options)
     }
@@ -246,6 +249,7 @@ impl Db {
     ///
     /// # Errors
     /// `Busy` if another writer did not finish within the busy timeout, or this thread already has an open transaction.
+    #[track_caller]
     pub fn begin(&self) -> Result<Transaction<'_>> {
         Transaction::begin(&self.0, 0)
     }
@@ -254,6 +258,7 @@ impl Db {
     ///
     /// # Errors
     /// `Config` if there is no engine with this name; as [`begin`](Db::begin).
+    #[track_caller]
     pub fn begin_on(&self, engine: &str) -> Result<Transaction<'_>> {
         Transaction::begin(&self.0, self.0.engine_index(engine)?)
     }
@@ -283,6 +288,7 @@ impl Db {
     ///
     /// # Errors
     /// Those of `work`, of [`begin`](Db::begin) and of the commit.
+    #[track_caller]
     pub fn transaction<R>(&self, work: impl FnMut(&Transaction<'_>) -> Result<R>) -> Result<R> {
         retry::run(&self.0, 0, self.0.retries, work)
     }
@@ -320,6 +326,7 @@ impl Db {
     ///
     /// # Errors
     /// Those of `work`; as [`begin_on`](Db::begin_on) and for the commit, converted.
+    #[track_caller]
     pub fn transaction_on<R, E: From<bobak_core::Error>>(
         &self,
         engine: &str,
@@ -348,6 +355,7 @@ impl Db {
     /// # Errors
     /// `Unsupported` for a statement that writes to two engines; `Syntax`; `Schema` for an unknown table or column;
     /// `Mismatch` for a wrong number of parameters, or a column that does not have its field's type.
+    #[track_caller]
     pub fn sql<R: FromRow>(&self, text: &str, parameters: impl Parameters) -> Result<Vec<R>> {
         sql::list(&*self.0, text, parameters)
     }
@@ -356,6 +364,7 @@ impl Db {
     ///
     /// # Errors
     /// As [`sql`](Db::sql), and those of `each`.
+    #[track_caller]
     pub fn sql_for_each<R: FromRow>(
         &self,
         text: &str,
@@ -369,7 +378,9 @@ impl Db {
     ///
     /// # Errors
     /// As [`sql`](Db::sql).
+    #[track_caller]
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
+        let _at = CallSite::enter();
         self.0.execute_text(text, &parameters.into_parameters()?)
     }
 
@@ -429,6 +440,13 @@ impl Db {
     /// `Config` if no engine has this name.
     pub fn engine_on(&self, name: &str) -> Result<Arc<dyn Engine>> {
         self.0.engine(self.0.engine_index(name)?).map(Arc::clone)
+    }
+
+    /// The monitor that [`DbBuilder::monitor`] has turned on: which statements ran, how often, how long they took, and
+    /// where they came from.
+    #[must_use]
+    pub fn statements(&self) -> Option<&Arc<StatementMonitor>> {
+        self.0.monitor.as_ref()
     }
 
     pub(crate) fn catalog(&self) -> &Arc<Catalog> {

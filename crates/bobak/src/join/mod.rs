@@ -18,6 +18,7 @@ use crate::query::{Page, PageRequest};
 use crate::shape::in_snapshot;
 use crate::subqueries::NO_ENGINE;
 use crate::transaction::Transaction;
+use bobak_core::statements::CallSite;
 use bobak_core::{Join, JoinQuery, Result, Row};
 use std::sync::Arc;
 
@@ -65,7 +66,9 @@ fn run_here(
     rows::calculate(&tuples, tuples.iter(None), None, row)
 }
 
+#[track_caller]
 fn list<L, R>(source: &SessionSource<'_>, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
+    let _at = CallSite::enter();
     let join = query.to_join()?;
     let mut rows = Vec::new();
     run(source, &join, &mut |row| {
@@ -120,6 +123,7 @@ impl Db {
     ///
     /// # Errors
     /// Those of [`JoinQuery::to_join`]; `OutOfRange` for a number that is too large; those of the engines.
+    #[track_caller]
     pub fn list<L, R>(&self, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
         list(&self.source_of(query)?, query)
     }
@@ -149,6 +153,7 @@ impl Db {
     /// # Errors
     /// As [`list`](Db::list); `Mismatch` for a token of a query with another order; `Unsupported` for
     /// [combined queries](JoinQuery::union) without groups.
+    #[track_caller]
     pub fn page<L, R>(&self, query: &JoinQuery<L, R>, request: PageRequest) -> Result<Page<R>> {
         page::page(&self.source_of(query)?, query, &request)
     }
@@ -167,6 +172,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// As [`Db::list`].
+    #[track_caller]
     pub fn list<L, R>(&self, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
         list(&self.source(), query)
     }
@@ -175,6 +181,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// As [`Db::page`].
+    #[track_caller]
     pub fn page<L, R>(&self, query: &JoinQuery<L, R>, request: PageRequest) -> Result<Page<R>> {
         page::page(&self.source(), query, &request)
     }

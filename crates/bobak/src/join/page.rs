@@ -5,13 +5,16 @@ use crate::handle::SessionSource;
 use crate::query::{Page, PageRequest, PageToken};
 use crate::shape::in_snapshot;
 use bobak_core::join::{JoinAggregate, JoinExpr};
+use bobak_core::statements::CallSite;
 use bobak_core::{Error, ErrorKind, Join, JoinQuery, Result, Type, Value, ValueRef};
 
+#[track_caller]
 pub(super) fn page<L, R>(
     source: &SessionSource<'_>,
     query: &JoinQuery<L, R>,
     request: &PageRequest,
 ) -> Result<Page<R>> {
+    let _at = CallSite::enter();
     let mut join = query.to_join()?;
     let is_combined = join.tables.iter().any(|table| table.rows.is_some());
     if is_combined && !join.is_grouped() {

@@ -9,8 +9,10 @@ use crate::access::upsert_verb;
 use crate::catalog::Catalog;
 use crate::workers::Workers;
 use crate::write_queue::{OnDrop, QueueLimits, WriteQueue};
+use bobak_core::statements::CallSite;
 use bobak_core::{Error, ErrorKind, Record, Result, Selection, Verb};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 /// Queues single writes: each call returns a [`Ticket`] at once.
@@ -47,12 +49,15 @@ pub struct Pipeline {
     options: PipelineOptions,
     /// By the index of the engine; each has a thread of its own, from the first write on.
     queues: Box<[OnceLock<Arc<WriteQueue>>]>,
+    /// Where the program began it.
+    place: &'static Location<'static>,
 }
 
 impl Pipeline {
+    #[track_caller]
     pub(crate) fn new(catalog: Arc<Catalog>, options: PipelineOptions) -> Self {
         let queues = catalog.engines().iter().map(|_| OnceLock::new()).collect();
-        Self { catalog, options, queues }
+        Self { catalog, options, queues, place: Location::caller() }
     }
 
     /// Inserts a record, as [`Table::insert`](crate::Table::insert); the ticket returns its key.
@@ -124,6 +129,7 @@ impl Pipeline {
         let PipelineOptions { rows, bytes, full_timeout } = self.options;
         let limits = QueueLimits { rows, bytes, full_timeout: Some(full_timeout) };
         let (workers, retries) = (Workers::new(1)?, self.catalog.retries);
+        let _at = CallSite::enter_at(self.place);
         // If another thread was faster, this queue ends unused.
         Ok(queue.get_or_init(|| WriteQueue::new(Arc::clone(engine), workers, limits, retries)))
     }

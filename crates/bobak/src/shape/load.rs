@@ -4,6 +4,7 @@ use super::Shape;
 use super::rows::{ShapeColumns, ShapeLevel, ShapeRows};
 use crate::handle::{LendSession, SessionSource, TransactionSession};
 use crate::table::Table;
+use bobak_core::statements::CallSite;
 use bobak_core::{ErrorKind, Filter, Key, Query, Record, Result, Row, Select, TransactionControl};
 
 impl<T: Record> Table<'_, T> {
@@ -16,11 +17,13 @@ impl<T: Record> Table<'_, T> {
     ///
     /// # Errors
     /// As [`list`](Table::list); `NotFound` if a related record is required and missing; `Mismatch` if there are several.
+    #[track_caller]
     pub fn load<S: Shape<Record = T>>(
         &self,
         query: impl Into<Query<T>>,
         with: &S::With,
     ) -> Result<Vec<S>> {
+        let _at = CallSite::enter();
         let query = query.into();
         let load = |source: &SessionSource<'_>| load_from(source, &query, with);
         in_snapshot(&self.access.source, load).map_err(|error| self.access.in_table(error))
@@ -30,11 +33,13 @@ impl<T: Record> Table<'_, T> {
     ///
     /// # Errors
     /// As [`load`](Table::load).
+    #[track_caller]
     pub fn load_one<S: Shape<Record = T>>(
         &self,
         key: impl Into<T::Key>,
         with: &S::With,
     ) -> Result<Option<S>> {
+        let _at = CallSite::enter();
         let condition = key.into().with_values(|key| self.access.key_condition(key));
         Ok(self.load(Filter::new(condition), with)?.pop())
     }

@@ -3,6 +3,7 @@
 use super::group::{RowGroup, RowSlot};
 use super::ticket::{OnDrop, QueuedRow, Ticket, key_or_given};
 use crate::workers::{Job, WorkerPool, Workers};
+use bobak_core::statements::Origin;
 use bobak_core::{
     Engine, Error, ErrorKind, FieldSet, GeneratedKey, Key, Outcome, Record, Result, Verb, Write,
     WriteBatch,
@@ -18,6 +19,8 @@ pub(crate) struct WriteQueue {
     limits: QueueLimits,
     /// How often a transaction is repeated after a conflict.
     retries: u32,
+    /// Where the queue was made: its writes come from there.
+    origin: Option<Origin>,
     state: Mutex<QueueState>,
     /// Wakes callers: there is room, or writes are done.
     progress: Condvar,
@@ -75,7 +78,8 @@ impl WriteQueue {
         retries: u32,
     ) -> Arc<Self> {
         let (state, progress) = (Mutex::default(), Condvar::new());
-        Arc::new(Self { engine, workers, limits, retries, state, progress })
+        let origin = Origin::now();
+        Arc::new(Self { engine, workers, limits, retries, origin, state, progress })
     }
 
     /// Queues a row, which `encode` adds to a batch. Blocks if the queue is full and has a timeout.
@@ -353,7 +357,11 @@ impl Job for WriteQueue {
         while let Some(work) = self.next() {
             match work {
                 Work::Rows(mut group) => {
-                    let error = group.write(&*self.engine, self.retries);
+                    let mut write = || group.write(&*self.engine, self.retries);
+                    let error = match &self.origin {
+                        Some(origin) => origin.run(write),
+                        None => write(),
+                    };
                     self.finish(group, error);
                 }
                 #[cfg(feature = "async")]

@@ -77,6 +77,7 @@ mod sql;
 mod sql_compare; // random SQL on every engine
 mod sql_types; // amounts, dates and times in SQL
 mod sql_vocabulary; // one spelling for what dialects spell differently
+mod statements; // counted, and ended in time
 mod storage_checks; // what SQL stores in columns of amounts, dates and times
 mod tables;
 mod transaction_boundaries; // replays end between transactions

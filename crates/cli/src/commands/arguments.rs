@@ -74,6 +74,15 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Parses a duration that may be shorter than a second: `500ms`, or as [`duration`].
+pub fn short_duration(text: &str) -> Result<Duration, String> {
+    let Some(millis) = text.strip_suffix("ms") else { return duration(text) };
+    match millis.parse() {
+        Ok(millis @ 1..=3_600_000) => Ok(Duration::from_millis(millis)),
+        _ => Err("expected a duration such as 500ms, 2s or 15m".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +93,15 @@ mod tests {
         assert_eq!(duration("1d"), Ok(Duration::from_secs(86_400)));
         for wrong in ["", "h", "1", "1w", "0s", "-1h", "400d", "99999999999999999999h", "1é"] {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn short_durations_may_be_milliseconds() {
+        assert_eq!(short_duration("5ms"), Ok(Duration::from_millis(5)));
+        assert_eq!(short_duration("2s"), Ok(Duration::from_secs(2)));
+        for wrong in ["0ms", "ms", "-1ms", "1.5ms", "3600001ms"] {
+            assert!(short_duration(wrong).is_err(), "{wrong}");
         }
     }
 

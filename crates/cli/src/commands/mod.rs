@@ -20,6 +20,8 @@ mod listeners;
 mod migrate;
 mod migrate_diff;
 #[cfg(unix)]
+mod monitoring;
+#[cfg(unix)]
 mod permissions;
 mod query;
 #[cfg(feature = "encryption")]
@@ -42,6 +44,8 @@ mod sign_in;
 mod studio;
 #[cfg(unix)]
 mod token;
+#[cfg(unix)]
+mod top;
 #[cfg(unix)]
 mod user;
 
@@ -69,5 +73,7 @@ pub use settings::SettingsCommand;
 pub use studio::StudioCommand;
 #[cfg(unix)]
 pub use token::TokenCommand;
+#[cfg(unix)]
+pub use top::TopCommand;
 #[cfg(unix)]
 pub use user::UserCommand;

@@ -4,6 +4,7 @@ use super::continuous_archive::ContinuousArchive;
 use super::http::HttpOptions;
 use super::limits::ServeLimits;
 use super::listeners::ListenerConfig;
+use super::monitoring::MonitoringOptions;
 use super::scheduled_backup::ScheduledBackup;
 use super::sign_in;
 use crate::commands::arguments::{database_url, named_database};
@@ -85,6 +86,9 @@ pub struct ServeCommand {
     public_read: bool,
 
     #[command(flatten)]
+    monitoring: MonitoringOptions,
+
+    #[command(flatten)]
     http: HttpOptions,
 
     #[command(flatten)]
@@ -153,8 +157,13 @@ impl ServeCommand {
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
         let (wire_log, http_log) = (*screen, *screen);
+        // Backups and archives, which are no clients, bypass the monitor.
+        let monitored = |(name, engine): &(String, Arc<dyn Engine>)| {
+            (name.clone(), self.monitoring.monitored(Arc::clone(engine), *screen))
+        };
+        let served: Vec<_> = databases.iter().map(monitored).collect();
         let shared = ListenerConfig {
-            databases: &databases,
+            databases: &served,
             access: &access,
             tls: self.tls_cert.as_deref().zip(self.tls_key.as_deref()),
             without_tls: self.without_tls,

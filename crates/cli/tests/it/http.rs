@@ -72,6 +72,12 @@ fn any_table_of_a_file_is_served_until_a_signal() {
     assert!(made.starts_with("HTTP/1.1 201"), "{made}");
     let read = server.ask("POST /sql", r#"{"sql":"SELECT count(*) FROM city"}"#);
     assert!(read.contains("[3]"), "{read}");
+    let top = program.run(&["top", &server.address, "--token-file", "tokens", "--order", "count"]);
+    assert_eq!(top.code, 0, "{top:?}");
+    assert!(top.out.contains("SELECT count(*) FROM city  ("), "{top:?}");
+    let top = program.run(&["top", &server.address]);
+    assert_eq!(top.code, 1);
+    assert!(top.err.contains("authentication required: pass --token-file"), "{top:?}");
     let mut events = TcpStream::connect(&server.address).expect("connects");
     let token = "authorization: Bearer 0123456789abcdef";
     let head = format!("GET /tables/city/changes?since=0 HTTP/1.1\r\nhost: x\r\n{token}\r\n\r\n");

@@ -1,6 +1,7 @@
 //! Cursors: results that a caller fetches in parts.
 
 use crate::codec::EncodedRow;
+use crate::statements::ShapeKey;
 use crate::{Error, ErrorKind, Result, ResultColumn, RowBuffer};
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub struct Cursor {
     /// The result's columns.
     pub columns: Arc<Vec<ResultColumn>>,
     rows: CursorRows,
+    /// The statement that it belongs to, if that is monitored.
+    shape: Option<ShapeKey>,
 }
 
 #[derive(Debug)]
@@ -35,13 +38,13 @@ impl Cursor {
     /// A cursor whose rows the session keeps under this number.
     #[must_use]
     pub const fn new(id: CursorId, columns: Arc<Vec<ResultColumn>>) -> Self {
-        Self { columns, rows: CursorRows::InSession(id) }
+        Self { columns, rows: CursorRows::InSession(id), shape: None }
     }
 
     /// A cursor that contains all of its rows.
     #[must_use]
     pub const fn buffered(columns: Arc<Vec<ResultColumn>>, rows: RowBuffer) -> Self {
-        Self { columns, rows: CursorRows::Buffered(rows) }
+        Self { columns, rows: CursorRows::Buffered(rows), shape: None }
     }
 
     /// The number under which the session keeps the rows.
@@ -77,6 +80,15 @@ impl Cursor {
             part.push_encoded(EncodedRow::new(row.as_bytes()));
         }
         Ok(())
+    }
+
+    pub(crate) const fn with_shape(mut self, shape: ShapeKey) -> Self {
+        self.shape = Some(shape);
+        self
+    }
+
+    pub(crate) const fn shape(&self) -> Option<ShapeKey> {
+        self.shape
     }
 
     /// Drops the rows that the cursor contains.

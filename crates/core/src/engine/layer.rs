@@ -5,6 +5,7 @@
 //! overrides only the methods that it changes.
 
 use crate::change_log::Trigger;
+use crate::statements::StatementMonitor;
 use crate::{
     BackupContent, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate, Join, OnError,
     Outcome, Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
@@ -83,6 +84,7 @@ layer! {
         fn name(&self) -> &'static str;
         fn capabilities(&self) -> Capabilities;
         fn estimate(&self, table: &TableSchema) -> Estimate;
+        fn statements(&self) -> Option<&Arc<StatementMonitor>>;
         fn flush(&self) -> Result<()>;
         fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent>;
     }

@@ -73,6 +73,7 @@ pub use source::Source;
 pub use transaction::{TransactionControl, atomically};
 pub use write::{BulkChange, Verb, Write};
 
+use crate::statements::StatementMonitor;
 use crate::{BackupContent, BackupJob, Error, ErrorKind, Outcome, Result, Row, TableSchema, Value};
 use std::any::Any;
 use std::sync::Arc;
@@ -151,6 +152,14 @@ pub trait Engine: Any + Send + Sync {
     /// Not implied by [`Capabilities::sql`]. A [layer](EngineLayer) does not pass this on: statements
     /// would bypass the layer.
     fn sql_host(&self) -> Option<&dyn SqlHost> {
+        None
+    }
+
+    /// The monitor that sees the engine's statements. Default: `None`. A [`MonitoredEngine`] has one, and so have the
+    /// layers in front of it that show what it knows.
+    ///
+    /// [`MonitoredEngine`]: crate::statements::MonitoredEngine
+    fn statements(&self) -> Option<&Arc<StatementMonitor>> {
         None
     }
 

@@ -4,7 +4,7 @@
 //! busy and the others reach their idle timeout. Connections are opened, checked and closed outside of
 //! the pool's lock: all of these can wait for the network.
 
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::{Deadline, Error, ErrorKind, Result};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -158,7 +158,7 @@ impl<C: Connector> Pool<C> {
                 }
             }
             let now = Instant::now();
-            let deadline = *deadline.get_or_insert(now + timeout);
+            let deadline = *deadline.get_or_insert(now + Deadline::limit(timeout));
             if now >= deadline {
                 return Err(busy(pool.max_connections(), timeout));
             }

@@ -1,6 +1,6 @@
 //! One writer at a time, with a time limit for those that wait.
 
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::{Deadline, Error, ErrorKind, Result};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -83,7 +83,9 @@ impl WriteLock {
         }
         let (holder, result) = self
             .freed
-            .wait_timeout_while(holder, self.busy_timeout, |holder| holder.is_some())
+            .wait_timeout_while(holder, Deadline::limit(self.busy_timeout), |holder| {
+                holder.is_some()
+            })
             .unwrap_or_else(PoisonError::into_inner);
         if result.timed_out() && holder.is_some() {
             let message = format!(

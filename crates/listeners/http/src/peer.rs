@@ -32,6 +32,12 @@ impl Peer {
         *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = identity;
     }
 
+    /// The name of the client that makes the current request.
+    pub fn name(&self) -> Option<Arc<str>> {
+        let identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        identity.as_ref().map(|identity| Arc::clone(&identity.name))
+    }
+
     /// The principal whose quotas the current request uses.
     pub fn principal(&self) -> Principal {
         let identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);

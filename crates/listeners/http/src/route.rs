@@ -37,6 +37,8 @@ pub(crate) enum Resource {
     Sql,
     /// Changes of the schema.
     Migrations,
+    /// The statements that ran, with their times.
+    Statements,
     Session,
     /// The file of the web application with this name; empty for its page.
     Studio(String),
@@ -76,6 +78,7 @@ impl Route {
             ["batch"] => Resource::Batch,
             ["sql"] => Resource::Sql,
             ["migrations"] => Resource::Migrations,
+            ["statements"] => Resource::Statements,
             _ => return Err(Problem::not_found()),
         };
         Ok(Self { database, resource })
@@ -84,7 +87,7 @@ impl Route {
 
 impl Resource {
     /// The path templates, by which metrics are grouped.
-    pub const TEMPLATES: [&str; 21] = [
+    pub const TEMPLATES: [&str; 22] = [
         "/health",
         "/metrics",
         "/databases",
@@ -105,10 +108,11 @@ impl Resource {
         "/studio/{file}",
         "/changes",
         "/migrations",
+        "/statements",
         "other",
     ];
     /// The index of requests without a route.
-    pub const OTHER: usize = 20;
+    pub const OTHER: usize = 21;
 
     /// The methods of all resources together.
     pub const ALL_METHODS: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -136,6 +140,7 @@ impl Resource {
             Self::Studio(_) => 17,
             Self::AllChanges => 18,
             Self::Migrations => 19,
+            Self::Statements => 20,
         }
     }
 

@@ -8,13 +8,15 @@ use crate::request::context::RequestContext;
 use crate::request::headers;
 use crate::resources::{
     aggregate, batch, bulk_change, changes, create, export, history, import, list, migrations,
-    openapi, row, session, sql, studio, tables,
+    openapi, row, session, sql, statements, studio, tables,
 };
 use crate::response::builder::{Body, ResponseBuilder};
 use crate::response::compression::{self, ContentCoding};
 use crate::response::cors;
 use crate::route::{Resource, Route};
+use crate::state::authentication::Client;
 use crate::state::shared::ServerState;
+use crate::state::statement_metrics;
 use crate::workers::blocking;
 use bobak_core::ErrorKind;
 use hyper::body::Incoming;
@@ -40,7 +42,8 @@ pub(crate) async fn respond(
     let (method, compression) = (parts.method.clone(), ContentCoding::accepted(&parts.headers));
     let route = Route::of(parts.uri.path());
     let index = route.as_ref().map_or(Resource::OTHER, |route| route.resource.index());
-    let response = blocking::scope(peer, &state.worker_permits, async {
+    let label = state.route_label(method.as_str(), index);
+    let response = blocking::scope(peer, &state.worker_permits, label, async {
         let response = match (headers::check(&parts), route) {
             (Err(problem), _) => Err(problem),
             (Ok(()), Ok(route)) => respond_to(state, peer, route, parts, body).await,
@@ -121,7 +124,7 @@ async fn respond_to(
     }
     if resource == Resource::Metrics && state.settings.public_metrics {
         check_is_get(&parts.method, &resource)?;
-        return Ok(metrics(state));
+        return Ok(metrics(state, None));
     }
     match (&resource, parts.method.as_str()) {
         _ if !resource.is_for_browsers() => {}
@@ -196,13 +199,29 @@ async fn dispatch(
         (Resource::Table(table), "GET" | "HEAD") => tables::table(request, table).await,
         (Resource::Session, "GET" | "HEAD") => session::session(request),
         (Resource::Databases, "GET" | "HEAD") => tables::databases(request),
-        (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&request.state)),
+        (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&request.state, Some(&request.client))),
+        (Resource::Statements, "GET" | "HEAD") => statements::statements(request),
         _ => Err(method_not_allowed(resource)),
     }
 }
 
-fn metrics(state: &ServerState) -> ResponseBuilder {
-    let text = state.metrics.to_text(state.connections.in_use(), state.streams.in_use());
+/// The metrics; those of single statements for administrators of their database.
+fn metrics(state: &ServerState, client: Option<&Client>) -> ResponseBuilder {
+    let mut text = state.metrics.to_text(state.connections.in_use(), state.streams.in_use());
+    let mut monitored = Vec::new();
+    for database in state.authenticator.databases() {
+        if let Some(monitor) = database.protected.engine().statements() {
+            monitored.push((database.name.as_str(), monitor.statistics()));
+        }
+    }
+    if !monitored.is_empty() {
+        // Writing to a String does not fail.
+        let _ = statement_metrics::write_sums(&mut text, &monitored);
+        let is_administrator =
+            |name: &str| client.is_some_and(|client| client.caller.is_unrestricted(name));
+        monitored.retain(|(name, _)| is_administrator(name));
+        let _ = statement_metrics::write_shapes(&mut text, &monitored);
+    }
     ResponseBuilder::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
 }
 

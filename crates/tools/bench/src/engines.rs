@@ -11,6 +11,7 @@ pub fn all() -> Vec<&'static dyn Engine> {
     let engines = facade::ENGINES.iter().map(|engine| engine as &dyn Engine);
     let mut engines: Vec<_> =
         engines.chain([&facade::SLOW as &dyn Engine, &facade::CACHED]).collect();
+    engines.extend(facade::MONITORED.iter().map(|engine| engine as &dyn Engine));
     engines.extend(facade::ASYNC.iter().map(|engine| engine as &dyn Engine));
     if join::is_there() {
         engines.extend(joins(false));

@@ -60,4 +60,5 @@ pages! {
     docs_migrations: "../../docs/migrations.md",
     docs_postgres: "../../docs/postgres.md",
     docs_snapshot: "../../docs/snapshot.md",
+    docs_statements: "../../docs/statements.md",
 }

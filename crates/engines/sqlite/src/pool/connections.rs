@@ -10,7 +10,7 @@ use crate::ffi::AtomicBox;
 use crate::open;
 use crate::open::FileId;
 use crate::settings::Settings;
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::{Deadline, Error, ErrorKind, Result};
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -95,7 +95,7 @@ impl WriterLock {
     pub(crate) fn acquire(&self) -> Result<PooledConnection<'_>> {
         match self.try_acquire() {
             Some(pooled) => Ok(pooled),
-            None => self.wait(Instant::now() + self.timeout),
+            None => self.wait(Instant::now() + Deadline::limit(self.timeout)),
         }
     }
 
@@ -219,7 +219,7 @@ impl Pool {
                 };
             }
             let waited = start.get_or_insert_with(Instant::now).elapsed();
-            let left = self.settings.busy_timeout.saturating_sub(waited);
+            let left = Deadline::limit(self.settings.busy_timeout.saturating_sub(waited));
             if left.is_zero() {
                 let message = "all reading connections were in use for the whole busy timeout";
                 return Err(Error::new(ErrorKind::Busy, message));
@@ -231,7 +231,7 @@ impl Pool {
     }
 
     pub(crate) fn busy_timeout(&self) -> Duration {
-        self.settings.busy_timeout
+        Deadline::limit(self.settings.busy_timeout)
     }
 
     /// Attaches a detached connection to its pool again.

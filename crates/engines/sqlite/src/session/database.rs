@@ -9,7 +9,7 @@ use crate::extension::Extension;
 use crate::open::{self, FileId};
 use crate::pool::{CallbackGuard, Pool, PooledConnection, WriteGuard, WriterLock};
 use crate::settings::{JournalMode, Settings};
-use bobak_core::{ErrorKind, OnError, Outcome, Result, Write, WriteBatch};
+use bobak_core::{Deadline, ErrorKind, OnError, Outcome, Result, Write, WriteBatch};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -84,7 +84,7 @@ impl Database {
     }
 
     pub(crate) fn busy_timeout(&self) -> Duration {
-        self.settings.busy_timeout
+        Deadline::limit(self.settings.busy_timeout)
     }
 
     /// Writes and commits one row, together with those of other threads if there are some.

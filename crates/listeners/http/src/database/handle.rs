@@ -76,7 +76,7 @@ impl DatabaseHandle {
         read: impl FnOnce(&dyn Engine) -> Result<R, Problem> + Send + 'static,
     ) -> Result<R, Problem> {
         if self.reads_inline && !table.has_long_rows() {
-            return read(&*self.engine);
+            return blocking::labelled(|| read(&*self.engine));
         }
         let database = Arc::clone(self);
         blocking::run(move || read(&*database.engine)).await

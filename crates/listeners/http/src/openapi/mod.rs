@@ -4,6 +4,7 @@ mod builders;
 mod examples;
 mod migrations;
 mod schemas;
+mod statements;
 mod table_paths;
 
 use self::builders::{
@@ -27,6 +28,7 @@ pub(crate) fn document(
     let mut schemas = common_schemas();
     schemas.extend(session_schemas());
     migrations::components(&mut schemas);
+    statements::components(&mut schemas);
     if base_path.is_empty() {
         server_paths(&mut paths);
     }
@@ -147,6 +149,7 @@ fn database_paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, sql: 
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     paths.insert("/batch".to_owned(), json!({"post": post}));
     migrations::paths(paths);
+    statements::paths(paths);
     if sql != SqlAccess::None {
         paths.insert("/sql".to_owned(), sql_path());
     }

@@ -89,9 +89,10 @@ async fn subscribe(
         Subscription { database, feed, tables, names_table, numbers, since, _permit: permit };
     let (sender, chunks) = mpsc::channel(1);
     let (state, peer) = (Arc::clone(&request.state), Arc::clone(&request.peer));
+    let route = blocking::route();
     tokio::spawn(async move {
         let run = subscription.run(Arc::clone(&state), changes, sender);
-        blocking::scope(&peer, &state.worker_permits, run).await;
+        blocking::scope(&peer, &state.worker_permits, route, run).await;
     });
     let mut response = ResponseBuilder::new(StatusCode::OK, Body::Stream(chunks));
     let headers = response.headers_mut();

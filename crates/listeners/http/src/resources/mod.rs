@@ -17,6 +17,7 @@ pub(crate) mod related_rows;
 pub(crate) mod row;
 pub(crate) mod session;
 pub(crate) mod sql;
+pub(crate) mod statements;
 pub(crate) mod stored_row;
 pub(crate) mod studio;
 pub(crate) mod tables;

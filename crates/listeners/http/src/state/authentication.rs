@@ -10,6 +10,7 @@ use crate::state::sessions::Sessions;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak::aio::Workers;
+use bobak_core::statements::with_label;
 use bobak_core::{Engine, Error, ErrorKind, Result};
 use bobak_permissions::{Access, Caller, Credentials, ProtectedDatabase};
 use bobak_serving::{LoginAttempt, LoginQueue, Principal, RateLimiter};
@@ -86,7 +87,8 @@ impl Authenticator {
             let engine = database.engine_for(&caller);
             Arc::new(DatabaseHandle::new(Arc::clone(database), engine, feed, &writers))
         };
-        let databases: Vec<_> = protected.iter().map(database).collect();
+        let label = "operator: rows over HTTP";
+        let databases: Vec<_> = with_label(label, || protected.iter().map(database).collect());
         let (name, sql) = (Arc::from(caller.name()), settings.sql);
         let operator = Client { caller, name, databases: databases.clone(), sql };
         Ok(Self {
@@ -257,7 +259,9 @@ impl Authenticator {
             let feed = database.feed.for_caller(protected, caller);
             Arc::new(database.restricted(protected.engine_for(caller), feed, &self.writers))
         };
-        visible.map(restrict).collect()
+        // Rows that several requests write together come from here.
+        let label = format!("{}: rows over HTTP", caller.name());
+        with_label(label, || visible.map(restrict).collect())
     }
 
     /// The name of the default database, for paths that name none.

@@ -2,6 +2,7 @@
 
 use crate::memory_budget::MemoryBudget;
 use crate::peer::Peer;
+use crate::route::Resource;
 use crate::settings::Settings;
 use crate::state::authentication::Authenticator;
 use crate::state::metrics::Metrics;
@@ -26,6 +27,8 @@ pub(crate) struct ServerState {
     pub subscribers: Permits,
     pub metrics: Metrics,
     pub log: AuditLog,
+    /// Whether a database has a monitor.
+    is_monitored: bool,
     stop: watch::Sender<bool>,
 }
 
@@ -33,7 +36,11 @@ impl ServerState {
     pub fn new(settings: Settings, authenticator: Authenticator, log: AuditLog) -> Self {
         let limits = |most| QuotaLimits::with_share(most, settings.client_quota);
         let memory = || MemoryBudget::new(settings.max_memory, settings.client_quota);
+        let mut databases = authenticator.databases().iter();
+        let is_monitored =
+            databases.any(|database| database.protected.engine().statements().is_some());
         Self {
+            is_monitored,
             authenticator,
             connections: ConnectionLimiter::new(settings.max_connections, settings.client_quota),
             worker_permits: WorkerPermits::new(limits(settings.max_workers.max(1))),
@@ -46,6 +53,12 @@ impl ServerState {
             stop: watch::Sender::new(false),
             settings,
         }
+    }
+
+    /// Where the statements of a request come from; `None` if no database is monitored.
+    pub fn route_label(&self, method: &str, template: usize) -> Option<String> {
+        let template = Resource::TEMPLATES.get(template).filter(|_| self.is_monitored)?;
+        Some(format!("{method} {template}"))
     }
 
     /// Logs an event of a client.

@@ -9,6 +9,7 @@ use crate::peer::Peer;
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::workers::permits::WorkerPermits;
+use bobak_core::statements::with_label;
 use bobak_core::{ErrorKind, Interrupt};
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -24,6 +25,19 @@ struct RequestScope {
     interrupt: InterruptOnDrop,
     peer: Arc<Peer>,
     permits: WorkerPermits,
+    /// What the request does, if a database's statements are monitored.
+    route: Option<String>,
+}
+
+impl RequestScope {
+    /// Where the statements of the request come from: `ada: GET /tables`.
+    fn label(&self) -> Option<String> {
+        let route = self.route.as_deref()?;
+        Some(match self.peer.name() {
+            Some(name) => format!("{name}: {route}"),
+            None => route.to_owned(),
+        })
+    }
 }
 
 /// Interrupts work when it is dropped.
@@ -56,16 +70,35 @@ pub(crate) fn max_threads(settings: &Settings, databases: usize) -> usize {
     workers.saturating_add(databases).saturating_mul(2)
 }
 
-/// Runs `task` for a request of `peer`. When the task ends or is dropped, all blocking work that it
+/// Runs `task` for a request of `peer` to `route`. When the task ends or is dropped, all blocking work that it
 /// has started is interrupted.
 pub(crate) async fn scope<R>(
     peer: &Arc<Peer>,
     permits: &WorkerPermits,
+    route: Option<String>,
     task: impl Future<Output = R>,
 ) -> R {
     let interrupt = InterruptOnDrop::new();
-    let scope = RequestScope { interrupt, peer: Arc::clone(peer), permits: permits.clone() };
+    let (peer, permits) = (Arc::clone(peer), permits.clone());
+    let scope = RequestScope { interrupt, peer, permits, route };
     SCOPE.scope(scope, task).await
+}
+
+/// What the current request does, if a database's statements are monitored.
+pub(crate) fn route() -> Option<String> {
+    SCOPE.try_with(|scope| scope.route.clone()).ok().flatten()
+}
+
+/// Runs work that does not block, and whose statements are those of the current request.
+pub(crate) fn labelled<R>(work: impl FnOnce() -> R) -> R {
+    with_optional_label(SCOPE.try_with(RequestScope::label).ok().flatten(), work)
+}
+
+fn with_optional_label<R>(label: Option<String>, work: impl FnOnce() -> R) -> R {
+    match label {
+        Some(label) => with_label(label, work),
+        None => work(),
+    }
 }
 
 /// Runs blocking work on a worker thread, as soon as the client's quota allows.
@@ -95,9 +128,9 @@ pub(crate) async fn run<R: Send + 'static>(
 pub(crate) async fn run_unlimited<R: Send + 'static>(
     work: impl FnOnce() -> Result<R, Problem> + Send + 'static,
 ) -> Result<R, Problem> {
-    let interrupt = SCOPE.try_with(|scope| scope.interrupt.interrupt()).ok();
-    let work = move || match interrupt {
-        Some(interrupt) => interrupt.run(work),
+    let scope = SCOPE.try_with(|scope| (scope.interrupt.interrupt(), scope.label())).ok();
+    let work = move || match scope {
+        Some((interrupt, label)) => with_optional_label(label, || interrupt.run(work)),
         None => work(),
     };
     match tokio::task::spawn_blocking(work).await {

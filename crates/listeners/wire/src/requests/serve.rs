@@ -1,10 +1,11 @@
 //! Serving a connection: the handshake, then request by request.
 
 use super::client_session::ClientSession;
-use crate::connection::{Connection, Disconnect, WRITE_THRESHOLD};
+use crate::connection::{AuthenticatedClient, Connection, Disconnect, WRITE_THRESHOLD};
 use crate::handshake::{HandshakeStatus, handshake};
 use crate::request_monitor::cancelled;
 use crate::state::WireServerState;
+use bobak_core::statements::with_label;
 use bobak_core::{Result, RowBuffer, WriteBatch};
 use bobak_wire::{OutcomeWriter, encode_response};
 
@@ -44,10 +45,22 @@ pub(crate) fn serve(connection: &mut Connection, shared: &WireServerState) -> Se
 /// back with the session.
 fn serve_client(connection: &mut Connection, shared: &WireServerState) -> Result<(), Disconnect> {
     let Some(client) = connection.client.clone() else { return Ok(()) };
+    if client.database.protected.engine().statements().is_none() {
+        return serve_requests(connection, shared, &client);
+    }
+    let label = format!("{}: over the binary protocol", client.caller.name());
+    with_label(label, || serve_requests(connection, shared, &client))
+}
+
+fn serve_requests(
+    connection: &mut Connection,
+    shared: &WireServerState,
+    client: &AuthenticatedClient,
+) -> Result<(), Disconnect> {
     let session = client.engine.session()?;
     let mut client_session = ClientSession {
         shared,
-        client: &client,
+        client,
         session: &*session,
         in_transaction: false,
         cursors: Vec::new(),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bobak::Db;
+use bobak::statements::MonitorOptions;
 
 use super::contender::BobakContender;
 use super::person::Person;
@@ -46,6 +47,12 @@ pub static ENCRYPTED: [BobakEngine; 2] = [
     BobakEngine::file("sqlite file wal full aes", "journal_mode=wal&synchronous=full").encrypted(),
 ];
 
+/// Those whose statements are monitored, and next to them the same engines as above: what the monitor costs.
+pub static MONITORED: [BobakEngine; 2] = [
+    BobakEngine::memory("monitored sqlite memory", "sqlite::memory:").monitored(),
+    BobakEngine::memory("monitored memory static", "memory:").monitored(),
+];
+
 /// The name under which an engine is attached to another.
 const ATTACHED: &str = "far";
 
@@ -86,6 +93,8 @@ pub struct BobakEngine {
     attached: bool,
     /// Whether the file is encrypted.
     key: bool,
+    /// Whether its statements are monitored.
+    monitored: bool,
 }
 
 enum DatabaseLocation {
@@ -105,20 +114,27 @@ impl BobakEngine {
             sqlite: true,
             attached: false,
             key: false,
+            monitored: false,
         }
     }
 
     const fn memory(name: &'static str, url: &'static str) -> Self {
         let sqlite = url.len() > "memory:".len();
-        Self { name, place: DatabaseLocation::Url(url), sqlite, attached: false, key: false }
+        let place = DatabaseLocation::Url(url);
+        Self { name, place, sqlite, attached: false, key: false, monitored: false }
     }
 
     const fn key_value(name: &'static str) -> Self {
-        Self { name, place: DatabaseLocation::KeyValue, sqlite: false, attached: false, key: false }
+        let place = DatabaseLocation::KeyValue;
+        Self { name, place, sqlite: false, attached: false, key: false, monitored: false }
     }
 
     const fn attached(self) -> Self {
         Self { attached: true, ..self }
+    }
+
+    const fn monitored(self) -> Self {
+        Self { monitored: true, ..self }
     }
 
     #[cfg(feature = "encryption")]
@@ -129,7 +145,10 @@ impl BobakEngine {
     /// A new database with an empty table of persons.
     pub(super) fn db(&self, folder: &Path) -> Result<Db, Failure> {
         let url = self.url(folder)?;
-        let builder = Db::builder();
+        let builder = match self.monitored {
+            true => Db::builder().monitor(MonitorOptions::new()),
+            false => Db::builder(),
+        };
         let db = if self.attached {
             // Every statement by the virtual table: else that of the task would go straight.
             let builder = builder.direct(false).attach(ATTACHED, &url);
@@ -172,6 +191,9 @@ impl Engine for BobakEngine {
     }
 
     fn tasks(&self) -> &'static [Task] {
+        if self.monitored {
+            return &[Task::Direct, Task::BatchTrans, Task::ByOne, Task::AllDirect];
+        }
         let synced = self.sqlite && self.syncs_each_row(Task::Direct);
         tasks_of(self.attached, synced)
     }
@@ -183,6 +205,10 @@ impl Engine for BobakEngine {
     fn raw(&self) -> Option<&'static dyn Engine> {
         if matches!(self.place, DatabaseLocation::KeyValue) {
             return Some(&raw::KEY_VALUE);
+        }
+        if let Some(name) = self.name.strip_prefix("monitored ") {
+            let is_same = |engine: &&Self| engine.name == name;
+            return ENGINES.iter().find(is_same).map(|plain| plain as &dyn Engine);
         }
         let name = self.name.strip_prefix("external ").unwrap_or(self.name);
         let mode = |engine: &&raw::RawEngine| engine.name().strip_prefix("raw ") == Some(name);

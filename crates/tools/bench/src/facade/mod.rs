@@ -17,7 +17,7 @@ pub(crate) use aio::ASYNC;
 pub(crate) use cached::CACHED;
 #[cfg(feature = "encryption")]
 pub(crate) use engine::ENCRYPTED;
-pub(crate) use engine::{ENGINES, in_url};
+pub(crate) use engine::{ENGINES, MONITORED, in_url};
 pub(crate) use http::{HTTP, IN_PROCESS};
 pub(crate) use remote::{ENGINES as REMOTE, program};
 pub(crate) use server::SERVERS;

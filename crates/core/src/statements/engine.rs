@@ -1,0 +1,76 @@
+//! An engine whose statements are monitored.
+
+use super::StatementMonitor;
+use super::monitor::Progress;
+use super::session::MonitoredSession;
+use super::shape::Statement;
+use crate::{
+    Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
+};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// An engine in front of another one, whose statements a [`StatementMonitor`] sees.
+pub struct MonitoredEngine {
+    engine: Arc<dyn Engine>,
+    monitor: Arc<StatementMonitor>,
+}
+
+impl MonitoredEngine {
+    /// The engine, seen by the monitor. Several engines may have one monitor.
+    #[must_use]
+    pub const fn new(engine: Arc<dyn Engine>, monitor: Arc<StatementMonitor>) -> Self {
+        Self { engine, monitor }
+    }
+
+    fn run<R>(
+        &self,
+        statement: &Statement<'_>,
+        work: impl FnOnce(&mut Progress) -> Result<R>,
+    ) -> Result<R> {
+        self.monitor.run(self.engine.name(), statement, Duration::ZERO, work)
+    }
+}
+
+impl EngineLayer for MonitoredEngine {
+    fn inner(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    fn statements(&self) -> Option<&Arc<StatementMonitor>> {
+        Some(&self.monitor)
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let began = Instant::now();
+        let inner = self.monitor.limited(|| self.engine.session())?;
+        let waited = began.elapsed();
+        Ok(Box::new(MonitoredSession::new(inner, self.engine.name(), &self.monitor, waited)))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.run(&Statement::Write(write), |progress| {
+            self.engine.write(write).inspect(|outcome| progress.wrote(outcome))
+        })
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.run(&Statement::Get(table), |progress| {
+            let found = self.engine.get(table, key, row);
+            found.inspect(|found| progress.rows = u64::from(*found))
+        })
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.run(&Statement::ReadSchema, |_| self.engine.tables())
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.run(&Statement::Alter(changes), |_| self.engine.alter(changes))
+    }
+}

@@ -1,0 +1,152 @@
+//! A session whose statements are monitored.
+
+use super::StatementMonitor;
+use super::monitor::Progress;
+use super::shape::Statement;
+use crate::{
+    BulkChange, Cursor, Join, OnError, Outcome, Parameter, Result, Row, RowBuffer, SchemaChange,
+    Session, SessionLayer, Source, TableSchema, TransactionControl, Value, Write, WriteBatch,
+};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A session of a [`MonitoredEngine`](super::MonitoredEngine).
+pub(super) struct MonitoredSession<'e> {
+    inner: Box<dyn Session + 'e>,
+    engine: &'static str,
+    monitor: &'e StatementMonitor,
+    /// How long it waited for a connection: counted with its first statement.
+    waited: Cell<Duration>,
+}
+
+impl<'e> MonitoredSession<'e> {
+    pub fn new(
+        inner: Box<dyn Session + 'e>,
+        engine: &'static str,
+        monitor: &'e StatementMonitor,
+        waited: Duration,
+    ) -> Self {
+        Self { inner, engine, monitor, waited: Cell::new(waited) }
+    }
+
+    fn run<R>(
+        &self,
+        statement: &Statement<'_>,
+        work: impl FnOnce(&mut Progress) -> Result<R>,
+    ) -> Result<R> {
+        self.monitor.run(self.engine, statement, self.waited.take(), work)
+    }
+}
+
+impl SessionLayer for MonitoredSession<'_> {
+    fn inner(&self) -> &(dyn Session + '_) {
+        &*self.inner
+    }
+
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
+        self.run(&Statement::Control(step), |_| self.inner.control(step))
+    }
+
+    fn begin_reading(&self) -> Result<()> {
+        self.run(&Statement::BeginReading, |_| self.inner.begin_reading())
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.run(&Statement::Write(write), |progress| {
+            self.inner.write(write).inspect(|outcome| progress.wrote(outcome))
+        })
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.run(&Statement::Get(table), |progress| {
+            let found = self.inner.get(table, key, row);
+            found.inspect(|found| progress.rows = u64::from(*found))
+        })
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        self.run(&Statement::of_source(source), |progress| {
+            self.inner.query(source, &mut |found| {
+                progress.rows += 1;
+                row(found)
+            })
+        })
+    }
+
+    fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
+        self.run(&Statement::Join(join), |progress| {
+            let ran = self.inner.join(join, &mut |found| {
+                progress.rows += 1;
+                row(found)
+            })?;
+            progress.is_declined = !ran;
+            Ok(ran)
+        })
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.run(&Statement::ReadSchema, |_| self.inner.tables())
+    }
+
+    fn views(&self) -> Result<Vec<TableSchema>> {
+        self.run(&Statement::ReadSchema, |_| self.inner.views())
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.run(&Statement::Alter(changes), |_| self.inner.alter(changes))
+    }
+
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
+        self.run(&Statement::Change(change), |progress| {
+            self.inner.change(change).inspect(|rows| progress.rows = *rows)
+        })
+    }
+
+    fn batch(
+        &self,
+        batch: &WriteBatch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        self.run(&Statement::Batch(batch), |progress| {
+            self.inner.batch(batch, on_error, &mut |outcome| {
+                if let Ok(outcome) = &outcome {
+                    progress.wrote(outcome);
+                }
+                each(outcome);
+            })
+        })
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        let statement = Statement::of_source(source);
+        let cursor = self.run(&statement, |_| self.inner.open(source))?;
+        Ok(cursor.with_shape(self.monitor.key(self.engine, &statement)))
+    }
+
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        let began = Instant::now();
+        let fetched = self.monitor.limited(|| self.inner.fetch(cursor, rows));
+        if let Some(shape) = cursor.shape() {
+            self.monitor.add_part(shape, began.elapsed(), rows.rows() as u64);
+        }
+        fetched
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
+        self.run(&Statement::Sql(sql), |progress| {
+            let changed = self.inner.execute(sql, parameters);
+            changed.inspect(|rows| progress.rows = *rows)
+        })
+    }
+}

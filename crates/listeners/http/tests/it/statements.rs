@@ -1,0 +1,93 @@
+//! The statements that ran, for administrators and for monitoring.
+
+use crate::client::{TOKEN, TestServer, sqlite};
+use bobak_core::Engine;
+use bobak_core::statements::{MonitorOptions, MonitoredEngine, StatementMonitor};
+use bobak_http::{HttpServer, Settings, SqlAccess};
+use bobak_permissions::{Access, new_token};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn monitored(options: MonitorOptions) -> Arc<dyn Engine> {
+    Arc::new(MonitoredEngine::new(sqlite(), StatementMonitor::new(options)))
+}
+
+/// The statement whose text contains a part.
+fn find<'l>(list: &'l Value, part: &str) -> &'l Value {
+    let all = list["statements"].as_array().unwrap();
+    let found = all.iter().find(|one| one["text"].as_str().unwrap().contains(part));
+    found.unwrap_or_else(|| panic!("{part}: {list:#}"))
+}
+
+#[test]
+fn statements_are_listed_with_client_and_route() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    let server = TestServer::with(settings, monitored(MonitorOptions::new()));
+    server.send("POST", "/tables/person/rows", r#"{"name":"secret"}"#).ok(201);
+    server.send("POST", "/tables/person/rows", r#"{"name":"a very long name, too long"}"#);
+    for name in ["a", "b"] {
+        server.get(&format!("/tables/person/rows?filter=name%20%3D%20'{name}'")).ok(200);
+    }
+    server.send("POST", "/sql", r#"{"sql":"SELECT 'secret', 7"}"#).ok(200);
+    let list = server.get("/statements").ok(200).json();
+    assert!(!list.to_string().contains("secret"), "{list:#}");
+    let origin =
+        |part: &str| find(&list, part)["last_origin"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(find(&list, "FROM person WHERE name = ?")["count"], 2);
+    let listed = origin("FROM person WHERE name = ?");
+    assert!(listed.ends_with(": GET /tables/{table}/rows"), "{listed}");
+    assert!(origin("INSERT INTO person").ends_with(": rows over HTTP"), "{list:#}");
+    assert!(origin("SELECT ?, ?").ends_with(": POST /sql"), "{list:#}");
+    let slowest = server.get("/statements?order=max&limit=1").ok(200).json();
+    assert_eq!(slowest["statements"].as_array().unwrap().len(), 1);
+    assert_eq!(slowest["total"].as_u64(), list["total"].as_u64());
+    server.get("/statements?order=secret").is(400, "Misuse");
+    server.get("/statements?limit=-1").is(400, "Misuse");
+    server.send("POST", "/statements", "{}").is(405, "Unsupported");
+    let metrics = server.get("/metrics").ok(200).text.clone();
+    assert!(metrics.contains("\nbobak_statements_errors_total 0\n"), "{metrics}");
+    let shape = "bobak_statement_count{database=\"main\",engine=\"sqlite\",verb=\"select\",table=\"person\",text=\"SELECT";
+    assert!(metrics.contains(shape), "{metrics}");
+}
+
+#[test]
+fn other_clients_see_sums_only() {
+    let (token, hash) = new_token().unwrap();
+    let access =
+        Access::from_text(&format!("role clerk\nread on person\ntoken ada {hash} roles clerk\n"));
+    let builder = HttpServer::builder().access(access.unwrap());
+    let mut server =
+        TestServer::of(builder.shared_database("main", monitored(MonitorOptions::new())));
+    server.get("/tables/person/rows").ok(200);
+    server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+    server.get("/tables/person/rows").ok(200);
+    server.get("/statements").is(403, "Denied");
+    let metrics = server.get("/metrics").ok(200).text.clone();
+    assert!(metrics.contains("\nbobak_statements_count_total "), "{metrics}");
+    assert!(!metrics.contains("bobak_statement_count{"), "{metrics}");
+    server.headers = vec![("authorization".to_owned(), format!("Bearer {TOKEN}"))];
+    let list = server.get("/statements").ok(200).json();
+    let origin = find(&list, "FROM person ORDER BY")["last_origin"].as_str().unwrap().to_owned();
+    assert_eq!(origin, "ada: GET /tables/{table}/rows");
+}
+
+#[test]
+fn database_without_a_monitor_has_no_statements() {
+    let server = TestServer::open();
+    server.get("/statements").is(501, "Unsupported");
+    assert!(!server.get("/metrics").ok(200).text.contains("bobak_statements"));
+}
+
+#[test]
+fn statement_that_runs_too_long_is_504() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    let options = MonitorOptions::new().timeout(Duration::from_millis(20));
+    let server = TestServer::with(settings, monitored(options));
+    let sql = format!(r#"{{"sql":"{}"}}"#, crate::interrupts::ENDLESS_QUERY);
+    server.send("POST", "/sql", &sql).is(504, "Timeout");
+    let list = server.get("/statements?order=errors").ok(200).json();
+    assert_eq!(list["statements"][0]["last_error"], "Timeout");
+}
