@@ -54,6 +54,7 @@ mod row_scope;
 mod rows;
 pub mod rules;
 pub mod schema;
+mod selections;
 mod shape;
 mod soft_delete;
 mod sql;

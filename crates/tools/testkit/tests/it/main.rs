@@ -16,6 +16,7 @@ mod kill; // processes that are killed
 mod kv; // the suite on the key-value engine
 mod memory; // the suite on the memory engine
 mod model; // random programs on two stores
+mod monitored; // the suite through the layer that counts statements
 mod required_methods; // the suite on an engine with no more than the required methods
 mod row_by_row; // the engine that sends batches row by row
 mod sqlite; // the suite on SQLite, in each way of keeping a database

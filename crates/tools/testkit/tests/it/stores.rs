@@ -1,10 +1,12 @@
 //! How each store is opened: with a short busy timeout, since some cases wait for its end.
 
+use bobak_core::statements::{MonitorOptions, MonitoredEngine, StatementMonitor};
 use bobak_core::{Engine, Error, Result};
 use bobak_kv::{Durability, Kv};
 use bobak_memory::Memory;
 use bobak_sqlite::{JournalMode, LockingMode, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::{DirectCalls, Fixture, RequiredMethods, RowByRow, TrackedEngine};
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -80,6 +82,17 @@ pub fn row_by_row(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture
 /// Any of them with single operations that are sent past the session.
 pub fn direct_calls(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
     move || fresh()?.wrapped(|engine| Box::new(DirectCalls::new(engine)))
+}
+
+/// Any of them with a monitor, and a timeout that no call reaches.
+pub fn monitored(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
+    let options = || MonitorOptions::new().timeout(Duration::from_secs(600));
+    move || {
+        fresh()?.wrapped(|engine| {
+            let monitor = StatementMonitor::new(options());
+            Box::new(MonitoredEngine::new(Arc::from(engine), monitor))
+        })
+    }
 }
 
 /// Any of them with all tables tracked.
