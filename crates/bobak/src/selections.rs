@@ -1,7 +1,9 @@
 //! Columns and aggregates of a table's records.
 
 use crate::table::Table;
-use bobak_core::{Column, FromRow, Query, Record, Result, Selection, SelectionPart};
+use bobak_core::{
+    Column, Field, FromRow, Query, Record, Result, Selection, SelectionPart, ValueRef,
+};
 
 impl<T: Record> Table<'_, T> {
     /// Columns and aggregates of a query, as tuples.
