@@ -16,23 +16,27 @@ use serde_json::{Map, Value, json};
 
 /// The document. `base_path` is the path of the database, empty for the default one. `is_typed` says
 /// whether values are always of their column's type; SQLite stores values of any type in any column. `max_page_size` is the
-/// maximum number of rows in a page.
+/// maximum number of rows in a page, and `has_statements` whether the client may see which statements ran.
 pub(crate) fn document(
     catalog: &VisibleTables,
     base_path: &str,
     sql: SqlAccess,
     is_typed: bool,
     max_page_size: u64,
+    has_statements: bool,
 ) -> Value {
     let mut paths = Map::new();
     let mut schemas = common_schemas();
     schemas.extend(session_schemas());
     migrations::components(&mut schemas);
-    statements::components(&mut schemas);
     if base_path.is_empty() {
         server_paths(&mut paths);
     }
     database_paths(&mut paths, catalog, sql);
+    if has_statements {
+        statements::paths(&mut paths);
+        statements::components(&mut schemas);
+    }
     for table in catalog.sorted() {
         table_paths::paths(&mut paths, catalog, table, max_page_size);
         schemas::components(&mut schemas, catalog, table, is_typed);
@@ -149,7 +153,6 @@ fn database_paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, sql: 
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     paths.insert("/batch".to_owned(), json!({"post": post}));
     migrations::paths(paths);
-    statements::paths(paths);
     if sql != SqlAccess::None {
         paths.insert("/sql".to_owned(), sql_path());
     }

@@ -16,7 +16,11 @@ pub(crate) async fn openapi(request: &mut RequestContext) -> Result<ResponseBuil
     let engine = request.database.engine.name();
     let is_typed = matches!(engine, "memory" | "postgres" | "mysql" | "mariadb");
     let max = request.state.settings.max_page_size;
-    let document = document(&catalog, base_path, request.client.sql, is_typed, max);
+    let protected = &request.database.protected;
+    let has_statements = protected.engine().statements().is_some()
+        && request.client.caller.is_unrestricted(protected.name());
+    let sql = request.client.sql;
+    let document = document(&catalog, base_path, sql, is_typed, max, has_statements);
     let text = serde_json::to_string(&document)
         .map_err(|error| Error::new(ErrorKind::Engine, error.to_string()))?;
     Ok(ResponseBuilder::json(StatusCode::OK, text))

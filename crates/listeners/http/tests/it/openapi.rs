@@ -3,7 +3,9 @@
 use crate::changes::track;
 use crate::client::{TestServer, sqlite};
 use crate::openapi_client::{Checker, Operation, call_all, operations};
+use crate::statements::monitored;
 use bobak_core::Engine;
+use bobak_core::statements::MonitorOptions;
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_permissions::{Access, new_token};
 use bobak_sqlite::Sqlite;
@@ -17,7 +19,7 @@ const OFFICIAL: &str = include_str!("../data/openapi-3.1.json");
 fn server() -> TestServer {
     let mut settings = Settings::default();
     settings.sql = SqlAccess::Write;
-    TestServer::with(settings, sqlite())
+    TestServer::with(settings, monitored(MonitorOptions::new()))
 }
 
 #[test]
