@@ -43,8 +43,8 @@ fn statements_are_listed_with_client_and_route() {
     let slowest = server.get("/statements?order=max&limit=1").ok(200).json();
     assert_eq!(slowest["statements"].as_array().unwrap().len(), 1);
     assert_eq!(slowest["total"].as_u64(), list["total"].as_u64());
-    server.get("/statements?order=secret").is(400, "Misuse");
-    server.get("/statements?limit=-1").is(400, "Misuse");
+    server.get("/statements?order=secret").is(400, "Syntax");
+    server.get("/statements?limit=-1").is(400, "Syntax");
     server.send("POST", "/statements", "{}").is(405, "Unsupported");
     let metrics = server.get("/metrics").ok(200).text.clone();
     assert!(metrics.contains("\nbobak_statements_errors_total 0\n"), "{metrics}");
