@@ -86,10 +86,10 @@ pub fn direct_calls(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixtu
 
 /// Any of them with a monitor, and a timeout that no call reaches.
 pub fn monitored(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
-    let options = || MonitorOptions::new().timeout(Duration::from_secs(600));
     move || {
         fresh()?.wrapped(|engine| {
-            let monitor = StatementMonitor::new(options());
+            let options = MonitorOptions::new().timeout(Duration::from_secs(600));
+            let monitor = StatementMonitor::new(options);
             Box::new(MonitoredEngine::new(Arc::from(engine), monitor))
         })
     }
