@@ -175,8 +175,8 @@ pub mod types {
 pub mod engine {
     pub use bobak_core::{
         Assign, BackupContent, BackupJob, BulkChange, Capabilities, Comparison, Condition, Cursor,
-        CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, Join, RowBuffer, Run,
-        SchemaChange, Select, Session, SessionLayer, Source, TransactionControl, Verb, Write,
+        CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, Join, MonitoredEngine, RowBuffer,
+        Run, SchemaChange, Select, Session, SessionLayer, Source, TransactionControl, Verb, Write,
         WriteBatch, choices, codec, prepare_batched, prepare_insert, prepare_update, settings,
     };
     #[cfg(feature = "firebird")]

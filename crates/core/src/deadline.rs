@@ -165,7 +165,7 @@ impl Alarm {
 }
 
 /// Rings alarms, on a thread that starts with the first one. Only calls that wait for something else need an alarm:
-/// those of servers. What runs in this process looks at the clock.
+/// those of servers. Engines in this process look at the clock.
 struct Timer {
     alarms: Mutex<BTreeMap<(Instant, u64), std::sync::Weak<Alarm>>>,
     /// An alarm was set that rings before all others.

@@ -77,8 +77,8 @@ pub use deadline::Deadline;
 pub use dynamic::DynRow;
 pub use encrypted_column::EncryptedColumn;
 pub use engine::{
-    BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
-    Session, SessionLayer, SideEffects, Source, SqlAction, SqlAuthorizer, SqlHost,
+    BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, MonitoredEngine,
+    SchemaChange, Session, SessionLayer, SideEffects, Source, SqlAction, SqlAuthorizer, SqlHost,
     TransactionControl, Verb, Write, atomically,
 };
 pub use error::{Error, ErrorKind, Result};

@@ -11,8 +11,8 @@ use crate::handle::{EngineSet, check_same_engine};
 use crate::router::{NamedEngine, Router, RouterOptions};
 use crate::rules::{EngineRules, RecordRules, RowHook, RuleEngine};
 use crate::schema;
-use bobak_core::statements::{MonitoredEngine, StatementMonitor};
-use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema, Value};
+use bobak_core::statements::StatementMonitor;
+use bobak_core::{Engine, Error, ErrorKind, MonitoredEngine, Record, Result, TableSchema, Value};
 use model::{Model, RecordTable};
 use std::any::TypeId;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -226,7 +226,7 @@ impl Catalog {
         })
     }
 
-    /// Puts the monitor in front of the main engine; those of attached engines are there already.
+    /// Puts the monitor in front of the main engine; attached engines have one from the start.
     pub(crate) fn add_monitor(&mut self, monitor: Option<Arc<StatementMonitor>>) {
         if let (Some(monitor), Some((_, main))) = (&monitor, self.engines.first_mut()) {
             *main = Arc::new(MonitoredEngine::new(Arc::clone(main), Arc::clone(monitor)));

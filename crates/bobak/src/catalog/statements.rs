@@ -5,7 +5,7 @@ use crate::handle::LendSession;
 use crate::router::StatementRoute;
 use crate::sql::RunText;
 #[cfg(feature = "sqlite")]
-use bobak_core::statements::MonitoredEngine;
+use bobak_core::MonitoredEngine;
 use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, Row};
 use std::sync::Arc;
 

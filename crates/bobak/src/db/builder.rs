@@ -6,8 +6,8 @@ use crate::catalog::{Catalog, RegisteredRecord};
 use crate::changes::{TrackOptions, TrackedRecord};
 use crate::router::RouterOptions;
 use crate::url;
-use bobak_core::statements::{MonitorOptions, MonitoredEngine, StatementMonitor};
-use bobak_core::{Engine, Error, ErrorKind, Record, Result};
+use bobak_core::statements::{MonitorOptions, StatementMonitor};
+use bobak_core::{Engine, Error, ErrorKind, MonitoredEngine, Record, Result};
 use std::any::TypeId;
 use std::sync::Arc;
 

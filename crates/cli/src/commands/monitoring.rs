@@ -2,8 +2,8 @@
 
 use super::arguments::short_duration;
 use crate::output::Terminal;
-use bobak::engine::Engine;
-use bobak::statements::{MonitorOptions, MonitoredEngine, StatementMonitor};
+use bobak::engine::{Engine, MonitoredEngine};
+use bobak::statements::{MonitorOptions, StatementMonitor};
 use clap::Args;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! Cursors: results that a caller fetches in parts.
 
 use crate::codec::EncodedRow;
-use crate::statements::ShapeKey;
 use crate::{Error, ErrorKind, Result, ResultColumn, RowBuffer};
 use std::sync::Arc;
 
@@ -19,8 +18,8 @@ pub struct Cursor {
     /// The result's columns.
     pub columns: Arc<Vec<ResultColumn>>,
     rows: CursorRows,
-    /// The statement that it belongs to, if that is monitored.
-    shape: Option<ShapeKey>,
+    /// The key of its statement's shape, if that is monitored.
+    shape: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -82,12 +81,12 @@ impl Cursor {
         Ok(())
     }
 
-    pub(crate) const fn with_shape(mut self, shape: ShapeKey) -> Self {
+    pub(crate) const fn with_shape(mut self, shape: u64) -> Self {
         self.shape = Some(shape);
         self
     }
 
-    pub(crate) const fn shape(&self) -> Option<ShapeKey> {
+    pub(crate) const fn shape(&self) -> Option<u64> {
         self.shape
     }
 

@@ -55,6 +55,7 @@ mod capabilities;
 mod cursor;
 pub mod fallback;
 mod layer;
+mod monitored;
 mod schema_change;
 mod session;
 mod side_effects;
@@ -66,6 +67,7 @@ pub use authorizer::{SqlAction, SqlAuthorizer};
 pub use capabilities::{Capabilities, Estimate};
 pub use cursor::{Cursor, CursorId};
 pub use layer::{EngineLayer, SessionLayer};
+pub use monitored::MonitoredEngine;
 pub use schema_change::SchemaChange;
 pub use session::Session;
 pub use side_effects::SideEffects;
@@ -156,9 +158,7 @@ pub trait Engine: Any + Send + Sync {
     }
 
     /// The monitor that sees the engine's statements. Default: `None`. A [`MonitoredEngine`] has one, and so have the
-    /// layers in front of it that show what it knows.
-    ///
-    /// [`MonitoredEngine`]: crate::statements::MonitoredEngine
+    /// layers in front of it.
     fn statements(&self) -> Option<&Arc<StatementMonitor>> {
         None
     }

@@ -1,7 +1,6 @@
 //! The monitor: collects statistics, and reports slow statements.
 
-use super::shape::Statement;
-use super::statistics::{Collected, Execution};
+use super::statistics::{Execution, ShapeCounters};
 use super::{MonitorOptions, Origin, SlowStatement, StatementStats};
 use crate::{Deadline, Result, WordHasher};
 use std::collections::HashMap;
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The most characters of a shape's text that are kept.
 const MAX_TEXT: usize = 4_000;
 
-/// Collects which statements run on the engines behind one or more [`MonitoredEngine`](super::MonitoredEngine)s.
+/// Collects which statements run on the engines behind one or more [`MonitoredEngine`](crate::MonitoredEngine)s.
 ///
 /// ```
 /// use bobak_core::statements::{MonitorOptions, StatementMonitor};
@@ -33,23 +32,37 @@ pub struct StatementMonitor {
 #[derive(Default)]
 struct Shapes {
     /// By the key of the shape.
-    kept: HashMap<u64, Collected, BuildHasherDefault<WordHasher>>,
+    kept: HashMap<u64, ShapeCounters, BuildHasherDefault<WordHasher>>,
     /// The sums of those that are not kept.
-    others: Option<Collected>,
+    others: Option<ShapeCounters>,
 }
 
 /// What a running statement reports of itself.
 #[derive(Default)]
-pub(super) struct Progress {
+pub(crate) struct CallProgress {
     /// The rows that it returned or changed so far.
     pub rows: u64,
     /// The engine did not run it.
     pub is_declined: bool,
 }
 
-/// The shape of a statement, for the parts of its cursor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ShapeKey(u64);
+/// A call whose statement is counted.
+pub(crate) trait MonitoredCall {
+    /// A number that all statements of one shape have on an engine, and hardly any other.
+    fn key(&self, engine: &'static str, hasher: &RandomState) -> u64;
+
+    /// Writes the text of the shape.
+    fn write_text(&self, engine: &str, out: &mut dyn fmt::Write) -> fmt::Result;
+
+    /// What it does, in lower case.
+    fn verb(&self, engine: &str) -> String;
+
+    /// The table, if there is one.
+    fn table(&self) -> Option<&str>;
+
+    /// Whether its whole time is waiting for other transactions.
+    fn is_waiting(&self) -> bool;
+}
 
 impl StatementMonitor {
     /// A monitor that has seen nothing yet.
@@ -65,7 +78,7 @@ impl StatementMonitor {
     pub fn statistics(&self) -> Vec<StatementStats> {
         let shapes = self.lock();
         let mut all: Vec<_> =
-            shapes.kept.values().chain(&shapes.others).map(Collected::snapshot).collect();
+            shapes.kept.values().chain(&shapes.others).map(ShapeCounters::snapshot).collect();
         drop(shapes);
         all.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.text.cmp(&b.text)));
         all
@@ -83,7 +96,7 @@ impl StatementMonitor {
     }
 
     /// Runs a call that is no statement of its own, within the timeout.
-    pub(super) fn limited<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    pub(crate) fn limited<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         match self.options.timeout {
             Some(timeout) => Deadline::after(timeout).run(work),
             None => work(),
@@ -91,14 +104,14 @@ impl StatementMonitor {
     }
 
     /// Runs a statement.
-    pub(super) fn run<R>(
+    pub(crate) fn run<R>(
         &self,
         engine: &'static str,
-        statement: &Statement<'_>,
+        statement: &dyn MonitoredCall,
         waited: Duration,
-        work: impl FnOnce(&mut Progress) -> Result<R>,
+        work: impl FnOnce(&mut CallProgress) -> Result<R>,
     ) -> Result<R> {
-        let mut progress = Progress::default();
+        let mut progress = CallProgress::default();
         #[cfg(feature = "tracing")]
         let span = super::span::StatementSpan::enter(engine, statement);
         let began = Instant::now();
@@ -122,19 +135,19 @@ impl StatementMonitor {
     }
 
     /// The key under which a statement is counted.
-    pub(super) fn key(&self, engine: &'static str, statement: &Statement<'_>) -> ShapeKey {
-        ShapeKey(statement.key(engine, &self.hasher))
+    pub(crate) fn key(&self, engine: &'static str, statement: &dyn MonitoredCall) -> u64 {
+        statement.key(engine, &self.hasher)
     }
 
     /// Adds what a cursor of a statement has fetched.
-    pub(super) fn add_part(&self, key: ShapeKey, time: Duration, rows: u64) {
-        if let Some(shape) = self.lock().kept.get_mut(&key.0) {
+    pub(crate) fn add_part(&self, key: u64, time: Duration, rows: u64) {
+        if let Some(shape) = self.lock().kept.get_mut(&key) {
             shape.add_part(time, rows);
         }
     }
 
-    fn add(&self, engine: &'static str, statement: &Statement<'_>, execution: Execution) {
-        let key = self.key(engine, statement).0;
+    fn add(&self, engine: &'static str, statement: &dyn MonitoredCall, execution: Execution) {
+        let key = self.key(engine, statement);
         let mut shapes = self.lock();
         if let Some(shape) = shapes.kept.get_mut(&key) {
             return shape.add(execution);
@@ -144,12 +157,17 @@ impl StatementMonitor {
         }
         let text = shape_text(engine, statement, MAX_TEXT);
         let verb = statement.verb(engine);
-        let mut shape = Collected::new(engine, text.into(), verb.into(), statement.table());
+        let mut shape = ShapeCounters::new(engine, text.into(), verb.into(), statement.table());
         shape.add(execution);
         shapes.kept.insert(key, shape);
     }
 
-    fn report_slow(&self, engine: &'static str, statement: &Statement<'_>, execution: &Execution) {
+    fn report_slow(
+        &self,
+        engine: &'static str,
+        statement: &dyn MonitoredCall,
+        execution: &Execution,
+    ) {
         let Some((threshold, log)) = &self.options.slow else { return };
         if execution.time < *threshold {
             return;
@@ -174,14 +192,14 @@ impl Shapes {
     fn forget_one(&mut self) {
         let least = self.kept.iter().min_by_key(|(_, shape)| shape.total()).map(|(key, _)| *key);
         if let Some(forgotten) = least.and_then(|key| self.kept.remove(&key)) {
-            let others = || Collected::new("", "other statements".into(), "other".into(), None);
+            let others = || ShapeCounters::new("", "other statements".into(), "other".into(), None);
             self.others.get_or_insert_with(others).merge(&forgotten);
         }
     }
 }
 
 /// The text of a shape, cut after `most` characters.
-pub(super) fn shape_text(engine: &str, statement: &Statement<'_>, most: usize) -> String {
+pub(super) fn shape_text(engine: &str, statement: &dyn MonitoredCall, most: usize) -> String {
     let mut text = String::new();
     // Writing to a String does not fail.
     let _ = statement.write_text(engine, &mut text);
@@ -195,16 +213,5 @@ pub(super) fn shape_text(engine: &str, statement: &Statement<'_>, most: usize) -
 impl fmt::Debug for StatementMonitor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StatementMonitor").field("options", &self.options).finish_non_exhaustive()
-    }
-}
-
-impl Progress {
-    /// Notes the rows of a write.
-    pub fn wrote(&mut self, outcome: &crate::Outcome) {
-        self.rows += match outcome {
-            crate::Outcome::Changed(rows) => *rows,
-            crate::Outcome::Ignored => 0,
-            _ => 1,
-        };
     }
 }

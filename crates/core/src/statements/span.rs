@@ -1,7 +1,6 @@
 //! Statements as spans of the crate `tracing`.
 
-use super::monitor::shape_text;
-use super::shape::Statement;
+use super::monitor::{MonitoredCall, shape_text};
 use super::statistics::Execution;
 use tracing::field::{Empty, display};
 use tracing::span::EnteredSpan;
@@ -15,7 +14,7 @@ pub(super) struct StatementSpan(Option<EnteredSpan>);
 
 impl StatementSpan {
     /// Enters a span if somebody is interested in it.
-    pub fn enter(engine: &'static str, statement: &Statement<'_>) -> Self {
+    pub fn enter(engine: &'static str, statement: &dyn MonitoredCall) -> Self {
         if !enabled!(target: "bobak", Level::DEBUG) {
             return Self(None);
         }

@@ -63,13 +63,13 @@ pub(super) struct Execution {
 }
 
 /// The statistics while they are collected.
-pub(super) struct Collected {
+pub(super) struct ShapeCounters {
     stats: StatementStats,
     /// How many executions took how long.
     buckets: Vec<u32>,
 }
 
-impl Collected {
+impl ShapeCounters {
     pub fn new(engine: &'static str, text: Arc<str>, verb: Arc<str>, table: Option<&str>) -> Self {
         let stats = StatementStats {
             engine,
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn percentile_is_of_the_slow_ones() {
-        let mut all = Collected::new("memory", "SELECT".into(), "select".into(), None);
+        let mut all = ShapeCounters::new("memory", "SELECT".into(), "select".into(), None);
         for micros in (0..100).map(|n| if n < 94 { 10 } else { 1_000 }) {
             let time = Duration::from_micros(micros);
             let (waited, error) = (Duration::ZERO, None);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 pub(super) fn paths(paths: &mut Map<String, Value>) {
     let limit = query::count("limit", "Maximum number of statements; 100 if it is not given");
     let orders = ["total", "mean", "p95", "max", "count", "rows", "waited", "errors"];
-    let order = query::choice("order", "What comes first: the largest value", &orders);
+    let order = query::choice("order", "The order: the largest value first", &orders);
     let summary = "List the statements that ran, with their times: requires all permissions";
     let mut get = operation("statements", summary, vec![limit, order]);
     get["responses"]["200"] = response("The list", json_of(reference("bobak.Statements")));

@@ -1,8 +1,8 @@
 //! The statements that ran, for administrators and for monitoring.
 
 use crate::client::{TOKEN, TestServer, sqlite};
-use bobak_core::Engine;
-use bobak_core::statements::{MonitorOptions, MonitoredEngine, StatementMonitor};
+use bobak_core::statements::{MonitorOptions, StatementMonitor};
+use bobak_core::{Engine, MonitoredEngine};
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_permissions::{Access, new_token};
 use serde_json::Value;

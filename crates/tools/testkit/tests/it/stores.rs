@@ -1,7 +1,7 @@
 //! How each store is opened: with a short busy timeout, since some cases wait for its end.
 
-use bobak_core::statements::{MonitorOptions, MonitoredEngine, StatementMonitor};
-use bobak_core::{Engine, Error, Result};
+use bobak_core::statements::{MonitorOptions, StatementMonitor};
+use bobak_core::{Engine, Error, MonitoredEngine, Result};
 use bobak_kv::{Durability, Kv};
 use bobak_memory::Memory;
 use bobak_sqlite::{JournalMode, LockingMode, Sqlite, SqliteBuilder, Synchronous};

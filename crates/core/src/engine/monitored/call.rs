@@ -1,16 +1,17 @@
-//! A statement that runs, and its shape.
+//! A call of an engine, and its shape.
 
 use super::sql_text::{first_word, syntax_of, write_shape};
 use super::{join_text, text};
+use crate::statements::MonitoredCall;
 use crate::{
-    BulkChange, Join, SchemaChange, Select, Source, TableSchema, TransactionControl, Verb, Write,
-    WriteBatch,
+    BulkChange, Join, Outcome, SchemaChange, Select, Source, TableSchema, TransactionControl, Verb,
+    Write, WriteBatch,
 };
 use std::fmt;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-/// A statement that runs on an engine.
-pub(super) enum Statement<'a> {
+/// A call of a session.
+pub(super) enum EngineCall<'a> {
     Write(&'a Write<'a>),
     Get(&'a TableSchema),
     Select(&'a Select),
@@ -25,16 +26,17 @@ pub(super) enum Statement<'a> {
     ReadSchema,
 }
 
-impl<'a> Statement<'a> {
+impl<'a> EngineCall<'a> {
     pub const fn of_source(source: &Source<'a>) -> Self {
         match source {
             Source::Select(select) => Self::Select(select),
             Source::Sql { text, .. } => Self::Sql(text),
         }
     }
+}
 
-    /// A number that all statements of one shape have on an engine, and hardly any other.
-    pub fn key(&self, engine: &'static str, hasher: &impl BuildHasher) -> u64 {
+impl MonitoredCall for EngineCall<'_> {
+    fn key(&self, engine: &'static str, hasher: &RandomState) -> u64 {
         let mut state = hasher.build_hasher();
         engine.hash(&mut state);
         match self {
@@ -51,8 +53,7 @@ impl<'a> Statement<'a> {
         state.finish()
     }
 
-    /// Writes the text of the shape.
-    pub fn write_text(&self, engine: &str, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn write_text(&self, engine: &str, out: &mut dyn fmt::Write) -> fmt::Result {
         match self {
             Self::Write(write) => text::write_row(write, out),
             Self::Get(table) => text::get(table, out),
@@ -68,8 +69,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What it does, in lower case.
-    pub fn verb(&self, engine: &str) -> String {
+    fn verb(&self, engine: &str) -> String {
         let verb = match self {
             Self::Write(write) => verb_name(write.verb),
             Self::Get(_) => "get",
@@ -86,8 +86,7 @@ impl<'a> Statement<'a> {
         verb.to_owned()
     }
 
-    /// The table, if there is one.
-    pub fn table(&self) -> Option<&str> {
+    fn table(&self) -> Option<&str> {
         Some(match self {
             Self::Write(write) => write.table.name(),
             Self::Get(table) => table.name(),
@@ -99,14 +98,22 @@ impl<'a> Statement<'a> {
         })
     }
 
-    /// Whether its whole time is waiting for other transactions.
-    pub const fn is_waiting(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         matches!(self, Self::Control(TransactionControl::Begin))
     }
 }
 
+/// How many rows a write has changed.
+pub(super) const fn rows_of(outcome: &Outcome) -> u64 {
+    match outcome {
+        Outcome::Changed(rows) => *rows,
+        Outcome::Ignored => 0,
+        Outcome::Inserted(_) | Outcome::Updated(_) => 1,
+    }
+}
+
 /// The name of a verb, in lower case.
-pub(super) const fn verb_name(verb: Verb) -> &'static str {
+const fn verb_name(verb: Verb) -> &'static str {
     match verb {
         Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => "insert",
         Verb::Upsert | Verb::UpsertOn(_) => "upsert",

@@ -1,9 +1,8 @@
 //! An engine whose statements are monitored.
 
-use super::StatementMonitor;
-use super::monitor::Progress;
+use super::call::{EngineCall, rows_of};
 use super::session::MonitoredSession;
-use super::shape::Statement;
+use crate::statements::{CallProgress, StatementMonitor};
 use crate::{
     Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
 };
@@ -25,8 +24,8 @@ impl MonitoredEngine {
 
     fn run<R>(
         &self,
-        statement: &Statement<'_>,
-        work: impl FnOnce(&mut Progress) -> Result<R>,
+        statement: &EngineCall<'_>,
+        work: impl FnOnce(&mut CallProgress) -> Result<R>,
     ) -> Result<R> {
         self.monitor.run(self.engine.name(), statement, Duration::ZERO, work)
     }
@@ -49,8 +48,8 @@ impl EngineLayer for MonitoredEngine {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        self.run(&Statement::Write(write), |progress| {
-            self.engine.write(write).inspect(|outcome| progress.wrote(outcome))
+        self.run(&EngineCall::Write(write), |progress| {
+            self.engine.write(write).inspect(|outcome| progress.rows = rows_of(outcome))
         })
     }
 
@@ -60,17 +59,17 @@ impl EngineLayer for MonitoredEngine {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        self.run(&Statement::Get(table), |progress| {
+        self.run(&EngineCall::Get(table), |progress| {
             let found = self.engine.get(table, key, row);
             found.inspect(|found| progress.rows = u64::from(*found))
         })
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.run(&Statement::ReadSchema, |_| self.engine.tables())
+        self.run(&EngineCall::ReadSchema, |_| self.engine.tables())
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.run(&Statement::Alter(changes), |_| self.engine.alter(changes))
+        self.run(&EngineCall::Alter(changes), |_| self.engine.alter(changes))
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the monitor over an engine that answers nothing.
 
-use super::*;
+use super::MonitoredEngine;
+use crate::statements::{CallSite, MonitorOptions, StatementMonitor, with_label};
 use crate::{
     Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind, FieldSet, Interrupt, Outcome,
     Parameter, Result, Row, SchemaChange, Select, Session, Source, TableSchema, TransactionControl,
@@ -146,7 +147,7 @@ fn long_call_ends_and_is_reported() {
     let lines = lines.lock().unwrap();
     let line = lines.first().unwrap();
     assert!(line.contains(" ms, 0 rows, on test, failed: "), "{line}");
-    assert!(line.contains(", from ") && line.contains("statements/tests.rs:"), "{line}");
+    assert!(line.contains(", from ") && line.contains("monitored/tests.rs:"), "{line}");
     assert!(line.ends_with(": DELETE FROM t WHERE a = ?"), "{line}");
     assert_eq!(lines.len(), 1);
 }

@@ -1,8 +1,7 @@
 //! A session whose statements are monitored.
 
-use super::StatementMonitor;
-use super::monitor::Progress;
-use super::shape::Statement;
+use super::call::{EngineCall, rows_of};
+use crate::statements::{CallProgress, StatementMonitor};
 use crate::{
     BulkChange, Cursor, Join, OnError, Outcome, Parameter, Result, Row, RowBuffer, SchemaChange,
     Session, SessionLayer, Source, TableSchema, TransactionControl, Value, Write, WriteBatch,
@@ -32,8 +31,8 @@ impl<'e> MonitoredSession<'e> {
 
     fn run<R>(
         &self,
-        statement: &Statement<'_>,
-        work: impl FnOnce(&mut Progress) -> Result<R>,
+        statement: &EngineCall<'_>,
+        work: impl FnOnce(&mut CallProgress) -> Result<R>,
     ) -> Result<R> {
         self.monitor.run(self.engine, statement, self.waited.take(), work)
     }
@@ -45,16 +44,16 @@ impl SessionLayer for MonitoredSession<'_> {
     }
 
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
-        self.run(&Statement::Control(step), |_| self.inner.control(step))
+        self.run(&EngineCall::Control(step), |_| self.inner.control(step))
     }
 
     fn begin_reading(&self) -> Result<()> {
-        self.run(&Statement::BeginReading, |_| self.inner.begin_reading())
+        self.run(&EngineCall::BeginReading, |_| self.inner.begin_reading())
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        self.run(&Statement::Write(write), |progress| {
-            self.inner.write(write).inspect(|outcome| progress.wrote(outcome))
+        self.run(&EngineCall::Write(write), |progress| {
+            self.inner.write(write).inspect(|outcome| progress.rows = rows_of(outcome))
         })
     }
 
@@ -64,7 +63,7 @@ impl SessionLayer for MonitoredSession<'_> {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        self.run(&Statement::Get(table), |progress| {
+        self.run(&EngineCall::Get(table), |progress| {
             let found = self.inner.get(table, key, row);
             found.inspect(|found| progress.rows = u64::from(*found))
         })
@@ -75,7 +74,7 @@ impl SessionLayer for MonitoredSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        self.run(&Statement::of_source(source), |progress| {
+        self.run(&EngineCall::of_source(source), |progress| {
             self.inner.query(source, &mut |found| {
                 progress.rows += 1;
                 row(found)
@@ -84,7 +83,7 @@ impl SessionLayer for MonitoredSession<'_> {
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
-        self.run(&Statement::Join(join), |progress| {
+        self.run(&EngineCall::Join(join), |progress| {
             let ran = self.inner.join(join, &mut |found| {
                 progress.rows += 1;
                 row(found)
@@ -95,19 +94,19 @@ impl SessionLayer for MonitoredSession<'_> {
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.run(&Statement::ReadSchema, |_| self.inner.tables())
+        self.run(&EngineCall::ReadSchema, |_| self.inner.tables())
     }
 
     fn views(&self) -> Result<Vec<TableSchema>> {
-        self.run(&Statement::ReadSchema, |_| self.inner.views())
+        self.run(&EngineCall::ReadSchema, |_| self.inner.views())
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.run(&Statement::Alter(changes), |_| self.inner.alter(changes))
+        self.run(&EngineCall::Alter(changes), |_| self.inner.alter(changes))
     }
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
-        self.run(&Statement::Change(change), |progress| {
+        self.run(&EngineCall::Change(change), |progress| {
             self.inner.change(change).inspect(|rows| progress.rows = *rows)
         })
     }
@@ -118,10 +117,10 @@ impl SessionLayer for MonitoredSession<'_> {
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
-        self.run(&Statement::Batch(batch), |progress| {
+        self.run(&EngineCall::Batch(batch), |progress| {
             self.inner.batch(batch, on_error, &mut |outcome| {
                 if let Ok(outcome) = &outcome {
-                    progress.wrote(outcome);
+                    progress.rows += rows_of(outcome);
                 }
                 each(outcome);
             })
@@ -129,7 +128,7 @@ impl SessionLayer for MonitoredSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        let statement = Statement::of_source(source);
+        let statement = EngineCall::of_source(source);
         let cursor = self.run(&statement, |_| self.inner.open(source))?;
         Ok(cursor.with_shape(self.monitor.key(self.engine, &statement)))
     }
@@ -144,7 +143,7 @@ impl SessionLayer for MonitoredSession<'_> {
     }
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
-        self.run(&Statement::Sql(sql), |progress| {
+        self.run(&EngineCall::Sql(sql), |progress| {
             let changed = self.inner.execute(sql, parameters);
             changed.inspect(|rows| progress.rows = *rows)
         })

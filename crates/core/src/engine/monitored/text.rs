@@ -6,19 +6,19 @@ use crate::{
 };
 use std::fmt::{self, Result};
 
-type Out<'o> = &'o mut dyn fmt::Write;
+type TextOutput<'o> = &'o mut dyn fmt::Write;
 
-pub(super) fn get(table: &TableSchema, out: Out<'_>) -> Result {
+pub(super) fn get(table: &TableSchema, out: TextOutput<'_>) -> Result {
     write!(out, "SELECT * FROM {} WHERE ", table.name())?;
     key_condition(table, out)
 }
 
-pub(super) fn write_row(write: &Write<'_>, out: Out<'_>) -> Result {
+pub(super) fn write_row(write: &Write<'_>, out: TextOutput<'_>) -> Result {
     verb_on(write.verb, write.fields, write.table, out)
 }
 
 /// A verb with its table and the columns that it sets.
-fn verb_on(verb: Verb, fields: FieldSet, table: &TableSchema, out: Out<'_>) -> Result {
+fn verb_on(verb: Verb, fields: FieldSet, table: &TableSchema, out: TextOutput<'_>) -> Result {
     let name = table.name();
     match verb {
         Verb::Insert => return write!(out, "INSERT INTO {name}"),
@@ -39,12 +39,12 @@ fn verb_on(verb: Verb, fields: FieldSet, table: &TableSchema, out: Out<'_>) -> R
     key_condition(table, out)
 }
 
-fn set_columns(fields: FieldSet, table: &TableSchema, out: Out<'_>) -> Result {
+fn set_columns(fields: FieldSet, table: &TableSchema, out: TextOutput<'_>) -> Result {
     let columns = (0..table.columns().len()).filter(|column| fields.contains(*column));
     list(columns, out, |column, out| write!(out, "{} = ?", column_name(table, column)))
 }
 
-fn key_condition(table: &TableSchema, out: Out<'_>) -> Result {
+fn key_condition(table: &TableSchema, out: TextOutput<'_>) -> Result {
     for (index, column) in table.key().iter().enumerate() {
         let and = if index > 0 { " AND " } else { "" };
         write!(out, "{and}{} = ?", column_name(table, *column))?;
@@ -52,10 +52,10 @@ fn key_condition(table: &TableSchema, out: Out<'_>) -> Result {
     Ok(())
 }
 
-pub(super) fn batch(batch: &WriteBatch, out: Out<'_>) -> Result {
+pub(super) fn batch(batch: &WriteBatch, out: TextOutput<'_>) -> Result {
     out.write_str("BATCH")?;
     for (index, run) in batch.runs().enumerate() {
-        // Batches of many tables in turns are of one shape from here on.
+        // Batches that alternate between tables are of one shape from here on.
         if index == 8 {
             return out.write_str("; …");
         }
@@ -65,7 +65,7 @@ pub(super) fn batch(batch: &WriteBatch, out: Out<'_>) -> Result {
     Ok(())
 }
 
-pub(super) fn alter(changes: &[SchemaChange], out: Out<'_>) -> Result {
+pub(super) fn alter(changes: &[SchemaChange], out: TextOutput<'_>) -> Result {
     list(changes.iter(), out, |change, out| {
         let verb = match change {
             SchemaChange::CreateTable(_) => "CREATE TABLE",
@@ -78,7 +78,7 @@ pub(super) fn alter(changes: &[SchemaChange], out: Out<'_>) -> Result {
     })
 }
 
-pub(super) fn change(change: &BulkChange<'_>, out: Out<'_>) -> Result {
+pub(super) fn change(change: &BulkChange<'_>, out: TextOutput<'_>) -> Result {
     let name = change.table.name();
     match change.assign {
         None => write!(out, "DELETE FROM {name}")?,
@@ -96,7 +96,7 @@ pub(super) fn change(change: &BulkChange<'_>, out: Out<'_>) -> Result {
     filter(change.condition, change.table, out)
 }
 
-pub(super) fn select(select: &Select, out: Out<'_>) -> Result {
+pub(super) fn select(select: &Select, out: TextOutput<'_>) -> Result {
     let table = &*select.table;
     out.write_str("SELECT ")?;
     let is_all = select.columns.len() == table.columns().len()
@@ -123,17 +123,17 @@ pub(super) fn select(select: &Select, out: Out<'_>) -> Result {
 }
 
 /// The limit and the offset, if there are any.
-pub(super) fn page(has_limit: bool, has_offset: bool, out: Out<'_>) -> Result {
+pub(super) fn page(has_limit: bool, has_offset: bool, out: TextOutput<'_>) -> Result {
     out.write_str(if has_limit { " LIMIT ?" } else { "" })?;
     out.write_str(if has_offset { " OFFSET ?" } else { "" })
 }
 
-fn write_order(order: Order, table: &TableSchema, out: Out<'_>) -> Result {
+fn write_order(order: Order, table: &TableSchema, out: TextOutput<'_>) -> Result {
     let descending = if order.descending { " DESC" } else { "" };
     write!(out, "{}{descending}", column_name(table, order.column))
 }
 
-fn write_expr(expr: Expr, table: &TableSchema, out: Out<'_>) -> Result {
+fn write_expr(expr: Expr, table: &TableSchema, out: TextOutput<'_>) -> Result {
     let function = match expr {
         Expr::Column(column) => return out.write_str(column_name(table, column)),
         Expr::Count => return out.write_str("count(*)"),
@@ -147,13 +147,17 @@ fn write_expr(expr: Expr, table: &TableSchema, out: Out<'_>) -> Result {
     write!(out, "{function}({column})")
 }
 
-fn filter(condition: Option<&Condition>, table: &TableSchema, out: Out<'_>) -> Result {
+fn filter(condition: Option<&Condition>, table: &TableSchema, out: TextOutput<'_>) -> Result {
     let Some(condition) = condition else { return Ok(()) };
     out.write_str(" WHERE ")?;
     write_condition(condition, table, out)
 }
 
-pub(super) fn write_condition(condition: &Condition, table: &TableSchema, out: Out<'_>) -> Result {
+pub(super) fn write_condition(
+    condition: &Condition,
+    table: &TableSchema,
+    out: TextOutput<'_>,
+) -> Result {
     let name = |column: &usize| column_name(table, *column);
     match condition {
         Condition::Compare { column, comparison, .. } => {
@@ -192,7 +196,7 @@ pub(super) fn write_condition(condition: &Condition, table: &TableSchema, out: O
 pub(super) fn joined<T>(
     parts: &[T],
     word: &str,
-    out: Out<'_>,
+    out: TextOutput<'_>,
     each: impl Fn(&T, &mut dyn fmt::Write) -> Result,
 ) -> Result {
     out.write_str("(")?;
@@ -206,7 +210,7 @@ pub(super) fn joined<T>(
 /// Items with commas between them.
 pub(super) fn list<T>(
     items: impl Iterator<Item = T>,
-    out: Out<'_>,
+    out: TextOutput<'_>,
     each: impl Fn(T, &mut dyn fmt::Write) -> Result,
 ) -> Result {
     for (index, item) in items.enumerate() {

@@ -8,9 +8,9 @@ use crate::join::{
 };
 use std::fmt::{self, Result};
 
-type Out<'o> = &'o mut dyn fmt::Write;
+type TextOutput<'o> = &'o mut dyn fmt::Write;
 
-pub(super) fn join(join: &Join, out: Out<'_>) -> Result {
+pub(super) fn join(join: &Join, out: TextOutput<'_>) -> Result {
     out.write_str("SELECT ")?;
     list(join.columns.iter(), out, |expr, out| write_expr(join, expr, out))?;
     for (index, table) in join.tables.iter().enumerate().skip(join.outer) {
@@ -35,7 +35,7 @@ pub(super) fn join(join: &Join, out: Out<'_>) -> Result {
     page(join.limit.is_some(), join.offset > 0, out)
 }
 
-fn write_table(join: &Join, index: usize, table: &JoinTable, out: Out<'_>) -> Result {
+fn write_table(join: &Join, index: usize, table: &JoinTable, out: TextOutput<'_>) -> Result {
     let word = match &table.link {
         _ if index == join.outer => " FROM ",
         Some(link) if link.is_left => " LEFT JOIN ",
@@ -60,18 +60,18 @@ fn write_table(join: &Join, index: usize, table: &JoinTable, out: Out<'_>) -> Re
     Ok(())
 }
 
-fn write_order(join: &Join, step: &JoinOrder, out: Out<'_>) -> Result {
+fn write_order(join: &Join, step: &JoinOrder, out: TextOutput<'_>) -> Result {
     write_expr(join, &step.expr, out)?;
     out.write_str(if step.descending { " DESC" } else { "" })
 }
 
-fn write_column(join: &Join, column: JoinColumn, out: Out<'_>) -> Result {
+fn write_column(join: &Join, column: JoinColumn, out: TextOutput<'_>) -> Result {
     let table = join.tables.get(column.table).map_or("", |table| table.table.name());
     let name = join.column(column).map_or("", |column| &*column.name);
     write!(out, "{table}.{name}")
 }
 
-fn write_expr(join: &Join, expr: &JoinExpr, out: Out<'_>) -> Result {
+fn write_expr(join: &Join, expr: &JoinExpr, out: TextOutput<'_>) -> Result {
     match expr {
         JoinExpr::Column(column) => write_column(join, *column, out),
         JoinExpr::Value(..) => out.write_str("?"),
@@ -108,7 +108,7 @@ fn write_expr(join: &Join, expr: &JoinExpr, out: Out<'_>) -> Result {
     }
 }
 
-fn write_window(join: &Join, window: &JoinWindow, out: Out<'_>) -> Result {
+fn write_window(join: &Join, window: &JoinWindow, out: TextOutput<'_>) -> Result {
     write!(out, "{}(", name_of(&window.function))?;
     list(window.argument.iter(), out, |expr, out| write_expr(join, expr, out))?;
     out.write_str(") OVER (PARTITION BY ")?;
@@ -124,17 +124,17 @@ fn name_of(function: &dyn fmt::Debug) -> String {
     name.split('(').next().unwrap_or_default().to_owned()
 }
 
-fn subquery(query: &Join, out: Out<'_>) -> Result {
+fn subquery(query: &Join, out: TextOutput<'_>) -> Result {
     out.write_str("(")?;
     join(query, out)?;
     out.write_str(")")
 }
 
-fn all(join: &Join, parts: &[JoinCondition], word: &str, out: Out<'_>) -> Result {
+fn all(join: &Join, parts: &[JoinCondition], word: &str, out: TextOutput<'_>) -> Result {
     joined(parts, word, out, |part, out| write_join_condition(join, part, out))
 }
 
-fn write_join_condition(join: &Join, condition: &JoinCondition, out: Out<'_>) -> Result {
+fn write_join_condition(join: &Join, condition: &JoinCondition, out: TextOutput<'_>) -> Result {
     match condition {
         JoinCondition::Row(table, condition) => match join.tables.get(*table) {
             Some(table) => write_condition(condition, &table.table, out),
