@@ -170,6 +170,7 @@ pub mod types {
 /// | PostgreSQL | `postgres::Postgres::builder` | `postgres` |
 /// | MariaDB and MySQL | `mysql::MySql::builder` | `mysql` |
 /// | Firebird | `firebird::Firebird::builder` | `firebird` |
+/// | SQL Server | `mssql::Mssql::builder` | `mssql` |
 /// | any database with an ODBC driver | `odbc::Odbc::builder` | `odbc` |
 /// | Bobak server | `remote::Remote::builder` | `remote` |
 pub mod engine {
@@ -184,6 +185,8 @@ pub mod engine {
     #[cfg(feature = "kv")]
     pub use bobak_kv as kv;
     pub use bobak_memory as memory;
+    #[cfg(feature = "mssql")]
+    pub use bobak_mssql as mssql;
     #[cfg(feature = "mysql")]
     pub use bobak_mysql as mysql;
     #[cfg(feature = "odbc")]

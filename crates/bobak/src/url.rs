@@ -42,6 +42,10 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         "firebird" => bobak_firebird::Firebird::open(url)
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
             .map_err(|error| in_url(error, bad)),
+        #[cfg(feature = "mssql")]
+        "mssql" => bobak_mssql::Mssql::open(url)
+            .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
+            .map_err(|error| in_url(error, bad)),
         #[cfg(feature = "odbc")]
         "odbc" => bobak_odbc::Odbc::open(url)
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
@@ -92,6 +96,8 @@ pub fn all_settings() -> Vec<(&'static str, &'static [SettingInfo])> {
         ("mysql", bobak_mysql::MySqlBuilder::SETTINGS),
         #[cfg(feature = "firebird")]
         ("firebird", bobak_firebird::FirebirdBuilder::SETTINGS),
+        #[cfg(feature = "mssql")]
+        ("mssql", bobak_mssql::MssqlBuilder::SETTINGS),
         #[cfg(feature = "odbc")]
         ("odbc", bobak_odbc::OdbcBuilder::SETTINGS),
         #[cfg(feature = "remote")]
@@ -107,6 +113,7 @@ fn unknown_engine(scheme: &str) -> String {
         "postgres" | "postgresql" => "postgres",
         "mysql" | "mariadb" => "mysql",
         "firebird" => "firebird",
+        "mssql" => "mssql",
         "odbc" => "odbc",
         "bobak" | "bobak+unix" | "bobak+stdio" => "remote",
         _ => {
@@ -136,6 +143,8 @@ const ENGINES: &[&str] = &[
     "mysql, mariadb",
     #[cfg(feature = "firebird")]
     "firebird",
+    #[cfg(feature = "mssql")]
+    "mssql",
     #[cfg(feature = "odbc")]
     "odbc",
     #[cfg(feature = "remote")]
@@ -313,6 +322,8 @@ mod tests {
         check::<bobak_postgres::PostgresBuilder>();
         #[cfg(feature = "firebird")]
         check::<bobak_firebird::FirebirdBuilder>();
+        #[cfg(feature = "mssql")]
+        check::<bobak_mssql::MssqlBuilder>();
         #[cfg(feature = "odbc")]
         check::<bobak_odbc::OdbcBuilder>();
         #[cfg(feature = "mysql")]
@@ -342,6 +353,10 @@ mod tests {
             ("firebird://ada:secret@db1/shop", "enable the feature `firebird`"),
             #[cfg(feature = "firebird")]
             ("firebird://db1", "write firebird://user:password@host:port/path-or-alias"),
+            #[cfg(not(feature = "mssql"))]
+            ("mssql://ada:secret@db1/shop", "enable the feature `mssql`"),
+            #[cfg(feature = "mssql")]
+            ("mssql://db1", "write mssql://user:password@host:port/database"),
             #[cfg(not(feature = "odbc"))]
             ("odbc:shop;PWD=secret", "enable the feature `odbc` of bobak in 'odbc:shop;PWD=…'"),
             #[cfg(not(feature = "sqlite"))]

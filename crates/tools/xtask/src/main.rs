@@ -11,6 +11,7 @@
 //! package   the packages of all published crates
 //! book      the book, built by mdBook
 //! settings  the tables of settings in Markdown
+//! tsql      the statements for SQL Server, parsed
 //! links     dead links and paths in Markdown
 //! layers    cycles of modules, and dependencies between crates that point down
 //! lengths   files and functions that are too long
@@ -70,6 +71,7 @@ mod studio;
 mod tally;
 mod test;
 mod tree;
+mod tsql;
 mod words;
 
 use std::process::ExitCode;

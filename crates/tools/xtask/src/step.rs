@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::tree::Tree;
 use crate::{
     api, book, clients, crates, features, layers, lengths, links, lints, msrv, package, settings,
-    words,
+    tsql, words,
 };
 
 /// One check.
@@ -69,6 +69,7 @@ pub const STEPS: &[Step] = &[
         about: "the tables of settings in the documentation are those of the program",
         run: settings::check,
     },
+    Step { name: "tsql", about: "the statements for SQL Server are T-SQL", run: tsql::run },
     Step { name: "book", about: "the book can be built", run: book::run },
     Step {
         name: "package",

@@ -3,6 +3,7 @@
 mod condition;
 mod files;
 mod http;
+mod mssql;
 mod permissions;
 mod postgres;
 mod rows;
@@ -42,6 +43,7 @@ pub const TARGETS: &[Target] = &[
     permissions::ACCESS,
     url::URLS,
     postgres::POSTGRES,
+    mssql::MSSQL,
 ];
 
 /// The target with this name.

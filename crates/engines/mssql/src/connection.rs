@@ -1,0 +1,301 @@
+//! A connection: its transaction, the calls on it, and whether it still works.
+
+use crate::error::{self, MssqlPhase};
+use crate::names::quoted;
+use crate::rows::{RowView, result_columns};
+use crate::settings::{MssqlIsolation, Settings};
+use crate::values::parameter;
+use crate::wire::{SentKind, SentValue, TdsChannel, TransactionStep, WireError, push_call};
+use bobak_core::{
+    Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
+};
+
+/// A value for a statement, and the type that it is of for Bobak.
+pub(crate) type GivenValue<'v> = (Type, ValueRef<'v>);
+/// Adds to an error which of a statement's values it is about.
+pub(crate) type LocateError<'l> = dyn Fn(Error, usize) -> Error + 'l;
+
+/// How the transactions of a database are isolated.
+const OPTIONS: &str = "SELECT snapshot_isolation_state, is_read_committed_snapshot_on FROM sys.databases WHERE name = @P1";
+
+/// A connection to a database.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    channel: TdsChannel,
+    /// The schema in which tables are created and found.
+    pub schema: String,
+    /// Whether batches use the bulk load.
+    pub has_bulk: bool,
+    isolation: MssqlIsolation,
+    /// How long a call waits for a lock, in milliseconds.
+    pub lock_timeout: u128,
+    /// What it is doing.
+    pub phase: MssqlPhase,
+    broken: bool,
+}
+
+impl Connection {
+    /// Connects.
+    ///
+    /// # Errors
+    /// Those of the network and the server.
+    pub(crate) fn open(settings: &Settings) -> Result<Self> {
+        Self::open_database(settings, &settings.database)
+    }
+
+    fn open_database(settings: &Settings, database: &str) -> Result<Self> {
+        let failed = |error| error::connecting(error, &settings.place());
+        let mut channel = TdsChannel::open(&settings.login_to(database)).map_err(failed)?;
+        let limit = channel.set_call_timeout(settings.statement_timeout);
+        limit.map_err(|error| failed(error.into()))?;
+        let mut connection = Self {
+            channel,
+            schema: "dbo".to_owned(),
+            has_bulk: settings.bulk,
+            isolation: settings.isolation,
+            lock_timeout: settings.busy_timeout.as_millis().min(i32::MAX as u128),
+            phase: MssqlPhase::Read,
+            broken: false,
+        };
+        let lock_timeout = connection.lock_timeout;
+        let setup = format!(
+            "SET XACT_ABORT OFF; SET QUOTED_IDENTIFIER ON; SET LOCK_TIMEOUT {lock_timeout};"
+        );
+        connection.command(None, &setup)?;
+        let mut schema = None;
+        connection.each(None, "SELECT SCHEMA_NAME()", &[], None, &mut |row| {
+            if let ValueRef::Text(name) = row.get(0) {
+                schema = Some(name.to_owned());
+            }
+            Ok(true)
+        })?;
+        connection.schema = schema.unwrap_or(connection.schema);
+        Ok(connection)
+    }
+
+    /// Creates the database of the settings, with snapshot isolation, unless it exists.
+    ///
+    /// # Errors
+    /// Those of the network and the server.
+    pub(crate) fn create_database(settings: &Settings) -> Result<()> {
+        let mut connection = Self::open_database(settings, "master")?;
+        let mut exists = false;
+        let name = [(Type::Text, ValueRef::Text(&settings.database))];
+        connection.each(None, "SELECT DB_ID(@P1)", &name, None, &mut |row| {
+            exists = row.get(0) != ValueRef::Null;
+            Ok(true)
+        })?;
+        if exists {
+            return Ok(());
+        }
+        let quoted = quoted(&settings.database);
+        connection.command(None, &format!("CREATE DATABASE {quoted}"))?;
+        let mut missing = Vec::new();
+        connection.each(None, OPTIONS, &name, None, &mut |row| {
+            let options = ["ALLOW_SNAPSHOT_ISOLATION", "READ_COMMITTED_SNAPSHOT"];
+            let is_off = |at: usize| row.get(at) == ValueRef::Int(0);
+            missing.extend((0..).zip(options).filter(|(at, _)| is_off(*at)).map(|(_, name)| name));
+            Ok(true)
+        })?;
+        missing.iter().try_for_each(|option| {
+            connection.command(None, &format!("ALTER DATABASE {quoted} SET {option} ON"))
+        })
+    }
+
+    pub(crate) const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Whether the server seems to be there.
+    pub(crate) fn seems_open(&self) -> bool {
+        self.channel.seems_open()
+    }
+
+    /// Whether a transaction is open: some errors end it.
+    pub(crate) const fn in_transaction(&self) -> bool {
+        self.channel.in_transaction()
+    }
+
+    /// The error as Bobak's; notes whether the connection is lost.
+    #[cold]
+    fn failed(&mut self, failed: WireError, table: Option<&TableSchema>) -> Error {
+        match &failed {
+            WireError::Io(_) => self.broken = true,
+            WireError::Server(server) => self.broken |= server.severity >= 20,
+            WireError::Cancelled if std::mem::take(&mut self.channel.timed_out) => {
+                let message = "the statement took longer than statement_timeout";
+                return Error::new(ErrorKind::Timeout, message);
+            }
+            WireError::Cancelled | WireError::Tls(_) => {}
+        }
+        let constraint = error::constraint(&failed);
+        let error = error::translate(failed, self.phase, table);
+        match (error.kind(), constraint) {
+            (ErrorKind::Unreachable, _) => self.broken = true,
+            (ErrorKind::Interrupted, _) => return Interrupt::check().err().unwrap_or(error),
+            // A row of another table refers to the one that is deleted.
+            (_, Some(name)) if error.column().is_none() => {
+                if let Some((table, columns)) = crate::catalog::constraint(self, &name) {
+                    return error.in_table(table).in_column(columns);
+                }
+            }
+            _ => {}
+        }
+        error
+    }
+
+    /// Begins a transaction: at the isolation of the settings, or one that sees what is committed.
+    pub(crate) fn begin(&mut self, is_isolated: bool) -> Result<()> {
+        self.phase = MssqlPhase::Read;
+        // The session keeps the level: what commits by itself has it, too.
+        let level = match (is_isolated, self.isolation) {
+            (false, _) => 2,
+            (true, MssqlIsolation::Snapshot) => 5,
+            (true, MssqlIsolation::Serializable) => 4,
+        };
+        self.transact(TransactionStep::Begin(level), None)?;
+        self.phase = MssqlPhase::Inside;
+        Ok(())
+    }
+
+    /// Ends the transaction.
+    pub(crate) fn end(&mut self, commit: bool, table: Option<&TableSchema>) -> Result<()> {
+        if !self.in_transaction() {
+            self.phase = MssqlPhase::Read;
+            return Ok(());
+        }
+        self.phase = if commit { MssqlPhase::Commit } else { MssqlPhase::Inside };
+        let step = if commit { TransactionStep::Commit } else { TransactionStep::Rollback("") };
+        let ended = Interrupt::hold_off(|| self.transact(step, table));
+        if ended.is_err() && commit && !self.broken && self.in_transaction() {
+            let rolled_back = self.transact(TransactionStep::Rollback(""), None);
+            self.broken |= rolled_back.is_err();
+        }
+        self.phase = MssqlPhase::Read;
+        ended
+    }
+
+    /// Runs something in a transaction of its own, which sees what is committed.
+    pub(crate) fn atomically<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        self.begin(false)?;
+        let done = run(self);
+        if self.broken {
+            return done;
+        }
+        let ended = self.end(done.is_ok(), None);
+        done.and_then(|done| ended.map(|()| done))
+    }
+
+    /// Runs one statement that commits by itself, unless a transaction is open.
+    pub(crate) fn committing<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        if self.in_transaction() {
+            return run(self);
+        }
+        self.phase = MssqlPhase::Commit;
+        let done = run(self);
+        self.phase = MssqlPhase::Read;
+        done
+    }
+
+    /// Begins a transaction, ends it or marks a savepoint.
+    pub(crate) fn transact(
+        &mut self,
+        step: TransactionStep<'_>,
+        table: Option<&TableSchema>,
+    ) -> Result<()> {
+        Interrupt::check()?;
+        self.channel.transact(step).map_err(|failed| self.failed(failed, table))
+    }
+
+    /// Runs a text without parameters, such as a savepoint's, or a change of the schema.
+    pub(crate) fn command(&mut self, table: Option<&TableSchema>, sql: &str) -> Result<()> {
+        Interrupt::check()?;
+        let done = self.channel.run_text(sql, &mut |_| true);
+        done.map(drop).map_err(|failed| self.failed(failed, table))
+    }
+
+    /// Sends a bulk load: its statement, then its rows.
+    pub(crate) fn load(&mut self, table: &TableSchema, sql: &str, rows: &[u8]) -> Result<()> {
+        self.command(Some(table), sql)?;
+        let done = self.channel.load(rows);
+        done.map(drop).map_err(|failed| self.failed(failed, Some(table)))
+    }
+
+    /// The collation of the database, as the protocol has it.
+    pub(crate) const fn collation(&self) -> [u8; 5] {
+        self.channel.collation
+    }
+
+    /// Runs a statement once; returns how many rows it wrote.
+    pub(crate) fn run(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        values: &[GivenValue<'_>],
+        located: &LocateError<'_>,
+    ) -> Result<u64> {
+        Interrupt::check()?;
+        let sent = parameters(values, located)?;
+        let done = self.channel.call(|out| push_call(out, sql, &sent), &mut |_| true);
+        done.map_err(|failed| self.failed(failed, table))
+    }
+
+    /// Runs a statement and calls `row` for each row of its result, until it returns `false`. `types` are those of the
+    /// columns, if the caller knows them.
+    pub(crate) fn each(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        values: &[GivenValue<'_>],
+        types: Option<&[Type]>,
+        row: &mut dyn FnMut(&RowView) -> Result<bool>,
+    ) -> Result<()> {
+        self.each_located(table, sql, values, types, &|error, _| error, row)
+    }
+
+    /// The same, with errors about values located.
+    pub(crate) fn each_located(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        values: &[GivenValue<'_>],
+        types: Option<&[Type]>,
+        located: &LocateError<'_>,
+        row: &mut dyn FnMut(&RowView) -> Result<bool>,
+    ) -> Result<()> {
+        Interrupt::check()?;
+        let sent = parameters(values, located)?;
+        let (mut view, mut rejected) = (RowView::default(), None);
+        let done = self.channel.call(|out| push_call(out, sql, &sent), &mut |reader| match view
+            .read(reader, types)
+            .and_then(|()| row(&view))
+        {
+            Ok(goes_on) => goes_on,
+            Err(error) => {
+                rejected = Some(error);
+                false
+            }
+        });
+        match (done, rejected) {
+            (Err(failed), _) => Err(self.failed(failed, table)),
+            (Ok(_), Some(error)) => Err(error),
+            (Ok(_), None) => Ok(()),
+        }
+    }
+
+    /// The columns of the last result.
+    pub(crate) fn result_columns(&self) -> Vec<ResultColumn> {
+        result_columns(self.channel.columns(), None)
+    }
+}
+
+fn parameters<'v>(
+    values: &[GivenValue<'v>],
+    located: &LocateError<'_>,
+) -> Result<Vec<(SentKind, SentValue<'v>)>> {
+    let sent = values
+        .iter()
+        .enumerate()
+        .map(|(at, (ty, value))| parameter(*ty, *value).map_err(|error| located(error, at)));
+    sent.collect()
+}

@@ -1,0 +1,80 @@
+//! The engine: its connections.
+
+use crate::connection::Connection;
+use crate::pool::{Pool, pool};
+use crate::session::MssqlSession;
+use crate::settings::MssqlBuilder;
+use bobak_core::{Capabilities, Engine, Result, Session};
+use std::sync::Arc;
+
+/// A database of SQL Server, version 2017 or later. Cheap to clone; its connections are closed when the last clone is gone.
+///
+/// ```no_run
+/// use bobak_core::Engine;
+/// use bobak_mssql::Mssql;
+/// let engine = Mssql::open("mssql://shop:secret@db1.example/shop")?;
+/// println!("{} tables", engine.tables()?.len());
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mssql {
+    pool: Arc<Pool>,
+}
+
+impl MssqlBuilder {
+    /// Connects once, so that wrong settings show here.
+    ///
+    /// # Errors
+    /// `Config` if there is no such database, or what listens is no SQL Server; `Unreachable`, `Denied`, `Timeout`.
+    pub fn connect(self) -> Result<Mssql> {
+        if self.create {
+            Connection::create_database(&self)?;
+        }
+        let pool = pool(self);
+        drop(pool.acquire()?);
+        Ok(Mssql { pool })
+    }
+}
+
+impl Mssql {
+    /// Settings to connect with: the server's host, and the name of the database there.
+    pub fn builder(host: impl Into<String>, database: impl Into<String>) -> MssqlBuilder {
+        MssqlBuilder::new(host.into(), database.into())
+    }
+
+    /// Connects to what a URL names: `mssql://user:password@host:port/database?setting=value&…`.
+    ///
+    /// The settings are those of [`MssqlBuilder`], by their names; times are in milliseconds.
+    ///
+    /// # Errors
+    /// `Config` for a wrong URL; those of [`MssqlBuilder::connect`].
+    pub fn open(url: &str) -> Result<Self> {
+        MssqlBuilder::from_url(url)?.connect()
+    }
+}
+
+impl Engine for Mssql {
+    fn name(&self) -> &'static str {
+        "mssql"
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(MssqlSession::new(&self.pool)))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::NONE;
+        capabilities.persistent = true;
+        capabilities.concurrent_readers = true;
+        capabilities.concurrent_writers = true;
+        capabilities.sql = true;
+        capabilities.update_actions = true;
+        capabilities.add_reference = true;
+        capabilities.unreused_keys = true;
+        capabilities.implicit_ddl_commit = true;
+        capabilities.finite_floats = true;
+        capabilities.limited_key_length = true;
+        capabilities.large_batches = true;
+        capabilities
+    }
+}

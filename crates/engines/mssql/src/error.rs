@@ -1,0 +1,244 @@
+//! The server's errors as Bobak's, by their numbers.
+
+use crate::names::{check_name, index_name, key_name, reference_name};
+use crate::wire::{ServerError, WireError};
+use bobak_core::check::CheckExpression;
+use bobak_core::{Error, ErrorKind, TableSchema};
+use std::io;
+
+/// What a connection is doing: it decides what a lost connection means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MssqlPhase {
+    /// Nothing that could change anything.
+    Read,
+    /// Inside a transaction that is not yet committed: the server undoes it with the connection.
+    Inside,
+    /// A commit, or a write that commits by itself.
+    Commit,
+}
+
+/// A constraint rejects the row.
+const CONSTRAINT: i32 = 547;
+const DUPLICATE_KEY: i32 = 2_627;
+const DUPLICATE_INDEX: i32 = 2_601;
+const NULL: i32 = 515;
+
+const SERIALIZATION: &str =
+    "another transaction has changed the row since this one began: repeat the transaction";
+const DEADLOCK: &str = "two transactions wait for each other: repeat this one";
+const DUPLICATE: &str = "a row with this value already exists";
+const RANGE: &str = "the value is out of range";
+const CONVERSION: &str = "the value is none of the type";
+
+/// The kinds of errors that Bobak tells apart.
+const KINDS: &[(i32, ErrorKind, &str)] = &[
+    (102, ErrorKind::Syntax, "the statement has an unexpected word"),
+    (105, ErrorKind::Syntax, "a text in the statement has no end"),
+    (156, ErrorKind::Syntax, "the statement has an unexpected word"),
+    (170, ErrorKind::Syntax, "the statement has an unexpected word"),
+    (207, ErrorKind::Schema, "there is no such column"),
+    (208, ErrorKind::Schema, "there is no such table"),
+    (213, ErrorKind::Schema, "the table has another number of columns"),
+    (220, ErrorKind::OutOfRange, RANGE),
+    (229, ErrorKind::Denied, "the user may not do this"),
+    (232, ErrorKind::OutOfRange, RANGE),
+    (241, ErrorKind::Mismatch, CONVERSION),
+    (242, ErrorKind::OutOfRange, RANGE),
+    (245, ErrorKind::Mismatch, CONVERSION),
+    (262, ErrorKind::Denied, "the user may not do this"),
+    (334, ErrorKind::Unsupported, "the table has triggers, which exclude OUTPUT"),
+    (NULL, ErrorKind::Constraint, "a required value is NULL"),
+    (CONSTRAINT, ErrorKind::Constraint, "a constraint rejects this"),
+    (911, ErrorKind::Config, "there is no database of this name"),
+    (1_105, ErrorKind::Full, "the disk, or the database's file, is full"),
+    (1_204, ErrorKind::Busy, "the server has no more locks"),
+    (1_205, ErrorKind::Serialization, DEADLOCK),
+    (1_222, ErrorKind::Busy, "another transaction has locked this"),
+    (1_785, ErrorKind::Unsupported, "the foreign key's action would reach a table twice"),
+    (1_946, ErrorKind::TooLong, "the value is too long for an index"),
+    (DUPLICATE_INDEX, ErrorKind::Duplicate, DUPLICATE),
+    (DUPLICATE_KEY, ErrorKind::Duplicate, DUPLICATE),
+    (1_505, ErrorKind::Duplicate, DUPLICATE),
+    (2_628, ErrorKind::TooLong, "the value is too long"),
+    (2_714, ErrorKind::Schema, "there is such a table already"),
+    (3_701, ErrorKind::Schema, "there is no such table"),
+    (3_906, ErrorKind::ReadOnly, "the database is read-only"),
+    (
+        3_952,
+        ErrorKind::Config,
+        "the database does not allow snapshot isolation: ALTER DATABASE … SET \
+        ALLOW_SNAPSHOT_ISOLATION ON, or connect with isolation=serializable",
+    ),
+    (3_960, ErrorKind::Serialization, SERIALIZATION),
+    (
+        3_961,
+        ErrorKind::Serialization,
+        "the schema has changed since the transaction began: repeat it",
+    ),
+    (4_060, ErrorKind::Config, "the database could not be opened"),
+    (4_815, ErrorKind::TooLong, "the value is too long"),
+    (4_863, ErrorKind::TooLong, "the value is too long"),
+    (8_114, ErrorKind::Mismatch, CONVERSION),
+    (8_115, ErrorKind::OutOfRange, RANGE),
+    (8_134, ErrorKind::OutOfRange, "something is divided by zero"),
+    (8_152, ErrorKind::TooLong, "the value is too long"),
+    (8_178, ErrorKind::Misuse, "a parameter has no value"),
+    (9_002, ErrorKind::Full, "the transaction log is full"),
+    (18_452, ErrorKind::Denied, "the user or the password is wrong"),
+    (18_456, ErrorKind::Denied, "the user or the password is wrong"),
+    (18_488, ErrorKind::Denied, "the password must be changed"),
+    (40_197, ErrorKind::Unreachable, "the server is being replaced"),
+    (40_501, ErrorKind::Busy, "the server is busy"),
+    (40_613, ErrorKind::Unreachable, "the database is not available"),
+];
+
+/// Whether the error is about the one row that was sent: a batch may go on without it.
+pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
+    use ErrorKind as K;
+    matches!(
+        kind,
+        K::Duplicate
+            | K::Constraint
+            | K::NotFound
+            | K::Conflict
+            | K::TooLong
+            | K::OutOfRange
+            | K::Mismatch
+            | K::Schema
+            | K::Misuse
+            | K::Full
+            | K::Unsupported
+    )
+}
+
+/// An error of a call.
+#[cold]
+pub(crate) fn translate(error: WireError, phase: MssqlPhase, table: Option<&TableSchema>) -> Error {
+    let translated = match &error {
+        WireError::Io(io) => lost(phase, io),
+        WireError::Server(server) => of_server(server, phase, table),
+        WireError::Cancelled => Error::new(ErrorKind::Interrupted, "the call was cancelled"),
+        WireError::Tls(message) => Error::new(ErrorKind::Denied, message.clone()),
+    };
+    let is_of_connection = matches!(
+        translated.kind(),
+        ErrorKind::Unreachable | ErrorKind::Denied | ErrorKind::Unknown | ErrorKind::Interrupted
+    );
+    let located = match table.filter(|_| !is_of_connection && translated.table().is_none()) {
+        Some(table) => translated.in_table(table.name().to_owned()),
+        None => translated,
+    };
+    located.with_source(error)
+}
+
+fn of_server(server: &ServerError, phase: MssqlPhase, table: Option<&TableSchema>) -> Error {
+    let known = KINDS.iter().find(|(number, ..)| *number == server.number);
+    let (kind, text) = match known {
+        Some((_, kind, text)) => (*kind, format!("{text} ({})", server.message.trim_end())),
+        None => {
+            (ErrorKind::Engine, format!("SQL Server's error {}: {}", server.number, server.message))
+        }
+    };
+    if kind == ErrorKind::Unreachable || server.severity >= 20 {
+        return lost(phase, &io::Error::other(server.message.clone()));
+    }
+    if let Some(rejected) = table.and_then(|table| violated(table, server)) {
+        return rejected.with_code(server.number);
+    }
+    Error::new(kind, text).with_code(server.number)
+}
+
+/// The texts in quotes of a message: names of constraints, tables and columns. Messages of other languages have them, too.
+fn quoted_parts(message: &str) -> Vec<&str> {
+    let quotes = ['\'', '"', '\u{ab}', '\u{bb}'];
+    message.split(quotes).skip(1).step_by(2).collect()
+}
+
+/// The error of a row that a constraint of Bobak's rejects, with its columns.
+fn violated(table: &TableSchema, server: &ServerError) -> Option<Error> {
+    let parts = quoted_parts(&server.message);
+    let named = |name: &str| parts.contains(&name);
+    let in_columns = |error: Error, columns: &[usize]| {
+        error.in_table(table.name().to_owned()).in_column(table.column_names(columns))
+    };
+    match server.number {
+        NULL => {
+            let column = table.columns().iter().position(|column| named(&column.name))?;
+            Some(in_columns(
+                Error::new(ErrorKind::Constraint, "a required value is NULL"),
+                &[column],
+            ))
+        }
+        DUPLICATE_KEY | DUPLICATE_INDEX => {
+            let indexes = table.indexes().iter();
+            let index = indexes
+                .map(|index| (index_name(table, &index.name), &*index.columns))
+                .chain([(key_name(table), table.key())])
+                .find(|(name, _)| named(name) || server.message.contains(name.as_str()))
+                .or_else(|| {
+                    let mut indexes = table.indexes().iter();
+                    let index = indexes.find(|index| named(&index.name));
+                    index.map(|index| (String::new(), &*index.columns))
+                });
+            Some(in_columns(Error::new(ErrorKind::Duplicate, DUPLICATE), index?.1))
+        }
+        CONSTRAINT => {
+            let check =
+                table.columns().iter().find(|column| named(&check_name(table, &column.name)));
+            if let Some(column) = check {
+                let check = CheckExpression::parse(column.check.as_deref()?, table).ok()?;
+                return Some(Error::check_violation(table, &check));
+            }
+            let keys = table.all_foreign_keys().into_iter();
+            let key =
+                { keys }.find(|key| named(&reference_name(table, &key.columns, &key.table)))?;
+            let error = Error::new(ErrorKind::Constraint, "a foreign key rejects this");
+            Some(in_columns(error, &key.columns))
+        }
+        _ => None,
+    }
+}
+
+/// The name of the constraint that an error is about.
+pub(crate) fn constraint(error: &WireError) -> Option<String> {
+    match error {
+        WireError::Server(server) if server.number == CONSTRAINT => {
+            quoted_parts(&server.message).first().map(|name| (*name).to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// What a line that breaks means.
+fn lost(phase: MssqlPhase, error: &io::Error) -> Error {
+    let (kind, known) = match phase {
+        MssqlPhase::Read => (ErrorKind::Unreachable, "nothing was written"),
+        MssqlPhase::Inside => (ErrorKind::Unreachable, "the transaction was rolled back"),
+        MssqlPhase::Commit => {
+            (ErrorKind::Unknown, "the transaction was committed completely or not at all")
+        }
+    };
+    Error::new(kind, format!("the connection to the server broke: {known} ({error})"))
+}
+
+/// An error at the opening of a connection.
+#[cold]
+pub(crate) fn connecting(error: WireError, place: &str) -> Error {
+    let (kind, text) = match &error {
+        WireError::Server(server) => {
+            let error = of_server(server, MssqlPhase::Read, None);
+            (error.kind(), error.message().to_owned())
+        }
+        WireError::Io(io) => {
+            let kind = match io.kind() {
+                io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ErrorKind::Timeout,
+                io::ErrorKind::InvalidData => ErrorKind::Config,
+                _ => ErrorKind::Unreachable,
+            };
+            (kind, io.to_string())
+        }
+        WireError::Tls(message) => (ErrorKind::Denied, message.clone()),
+        WireError::Cancelled => (ErrorKind::Timeout, error.to_string()),
+    };
+    Error::new(kind, format!("could not connect to '{place}': {text}")).with_source(error)
+}

@@ -1,0 +1,94 @@
+//! SQL text of programs.
+
+use crate::connection::{Connection, GivenValue};
+use bobak_core::{Error, ErrorKind, Parameter, Result};
+use bobak_sql::first_word;
+use bobak_sql::token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
+
+/// Texts in single quotes, names in double quotes and in brackets.
+const SYNTAX: SqlSyntax = SqlSyntax::Sqlite;
+
+/// Runs SQL text; returns how many rows it wrote.
+///
+/// # Errors
+/// As [`Session::execute`](bobak_core::Session::execute).
+pub(crate) fn execute(
+    connection: &mut Connection,
+    text: &str,
+    parameters: &[Parameter<'_>],
+) -> Result<u64> {
+    let (text, values) = sql_text(text, parameters)?;
+    let written = connection.run(None, &text, &values, &|error, _| error)?;
+    // The rows of a result are counted, too.
+    Ok(if connection.result_columns().is_empty() { written } else { 0 })
+}
+
+/// SQL text as the server takes it: with parameters that have numbers, and with texts outside ASCII as NVARCHAR, which the
+/// server would otherwise convert to the code page of the database.
+pub(crate) fn sql_text<'p>(
+    text: &str,
+    parameters: &'p [Parameter<'p>],
+) -> Result<(String, Vec<GivenValue<'p>>)> {
+    let (mut sent, mut from, mut count, mut is_over) = (String::new(), 0, 0, false);
+    let tokens: Vec<SqlToken<'_>> = SqlTokenizer::new(SYNTAX, text).significant().collect();
+    for token in &tokens {
+        if is_over {
+            return Err(Error::new(ErrorKind::Syntax, "there is more than one statement"));
+        }
+        match token.kind {
+            SqlTokenKind::Parameter if token.text == "?" => {
+                count += 1;
+                sent.push_str(text.get(from..token.start).unwrap_or_default());
+                sent.push_str(&format!("@P{count}"));
+                from = token.start + token.text.len();
+            }
+            SqlTokenKind::Text if !token.text.is_ascii() => {
+                sent.push_str(text.get(from..token.start).unwrap_or_default());
+                sent.push('N');
+                from = token.start;
+            }
+            _ => is_over = token.text == ";",
+        }
+    }
+    sent.push_str(text.get(from..).unwrap_or_default());
+    if count != parameters.len() {
+        return Err(Error::wrong_number(ErrorKind::Misuse, parameters.len(), count, "parameter"));
+    }
+    let values = parameters.iter().map(|parameter| (parameter.ty, parameter.value.as_ref()));
+    Ok((sent, values.collect()))
+}
+
+/// Rejects statements of a transaction or a session as text: the connection is shared with others.
+///
+/// # Errors
+/// `Misuse`.
+pub(crate) fn reject_control(text: &str) -> Result<()> {
+    let word = first_word(SYNTAX, text).to_ascii_lowercase();
+    match word.as_str() {
+        "commit" | "rollback" | "save" | "savepoint" | "release" | "begin" | "set" | "use" => {
+            let message = format!(
+                "{word} cannot be given as SQL, because the connection is shared: use the \
+                 transaction's methods"
+            );
+            Err(Error::new(ErrorKind::Misuse, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_get_numbers_and_texts_their_type() {
+        let parameters = [Parameter::from(1), Parameter::from("x")];
+        let (text, values) =
+            sql_text("select 'é', '?' from [a?b] where c = ? and d = ?;", &parameters).unwrap();
+        assert_eq!(text, "select N'é', '?' from [a?b] where c = @P1 and d = @P2;");
+        assert_eq!(values.len(), 2);
+        assert!(sql_text("select ?", &[]).is_err());
+        assert!(sql_text("select 1; select 2", &[]).is_err());
+        assert!(reject_control("  COMMIT").is_err() && reject_control("select 1").is_ok());
+    }
+}

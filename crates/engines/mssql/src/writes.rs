@@ -1,0 +1,301 @@
+//! Writes of single rows. Each step is a statement; the caller makes those of one write atomic.
+
+use crate::columns::{is_exact, sent_kind};
+use crate::connection::{Connection, GivenValue};
+use crate::texts;
+use crate::values::encode;
+use bobak_core::{
+    Collation, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
+    TableSchema, Type, Value, ValueRef, Verb,
+};
+use bobak_engine_common::{check_version, no_key_left, no_such_row};
+
+/// A write of one row.
+pub(crate) struct MssqlWrite<'a> {
+    pub table: &'a TableSchema,
+    pub verb: Verb,
+    pub fields: FieldSet,
+    pub row: &'a dyn Row,
+}
+
+impl MssqlWrite<'_> {
+    /// Whether several of its statements change rows. Of an upsert's, one does; what a failed insert takes from a generator
+    /// is not undone in any case.
+    pub(crate) fn has_steps(&self) -> bool {
+        self.verb == Verb::InsertOrReplace
+    }
+
+    /// Writes the row.
+    ///
+    /// # Errors
+    /// As [`Session::write`](bobak_core::Session::write).
+    pub(crate) fn run(&self, connection: &mut Connection) -> Result<Outcome> {
+        let table = self.table;
+        let wanted =
+            if self.verb == Verb::Delete { table.key().len() } else { table.columns().len() };
+        if self.row.len() != wanted {
+            let error = Error::wrong_number(ErrorKind::Misuse, self.row.len(), wanted, "column");
+            return Err(error.in_table(table.name().to_owned()));
+        }
+        match self.verb {
+            Verb::Insert => self.insert(connection),
+            Verb::InsertOrReplace => {
+                self.check()?;
+                self.clear(connection)?;
+                self.insert(connection)
+            }
+            Verb::InsertOrIgnore => match self.insert(connection) {
+                Err(error) if error.kind() == ErrorKind::Duplicate => Ok(Outcome::Ignored),
+                other => other,
+            },
+            Verb::Upsert | Verb::UpsertOn(_) => self.upsert(connection),
+            Verb::Update => self.update(connection),
+            Verb::Delete => self.delete(connection),
+        }
+    }
+
+    fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
+        let table = self.table;
+        let sql = texts::delete(table);
+        let keys: Vec<_> = (0..table.key().len()).map(|at| self.row.get(at)).collect();
+        let key = table.key().iter().zip(keys).map(|(place, value)| compared(table, *place, value));
+        let changed = run(connection, table, &sql, table.key(), &key.collect::<Vec<_>>());
+        or_none(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
+    }
+
+    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
+        let table = self.table;
+        let made = needs_key(table, self.row);
+        self.check()?;
+        let sql = texts::insert(table, made);
+        let places: Vec<usize> = texts::written(table, made).collect();
+        let values: Vec<GivenValue<'_>> =
+            places.iter().map(|&place| (type_of(table, place), self.row.get(place))).collect();
+        let located = |error: Error, at: usize| in_column(error, table, places.get(at).copied());
+        if !made {
+            connection.run(Some(table), &sql, &values, &located)?;
+            return Ok(Outcome::Inserted(None));
+        }
+        let (mut key, types) = (None, [Type::I64]);
+        let each = &mut |row: &crate::rows::RowView| {
+            if let ValueRef::Int(made) = row.get(0) {
+                key = Some(made);
+            }
+            Ok(true)
+        };
+        let done =
+            connection.each_located(Some(table), &sql, &values, Some(&types), &located, each);
+        done.map_err(|error| out_of_keys(error, table))?;
+        match key {
+            Some(key) => Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))),
+            None => {
+                let message = "the server did not return the key that it made";
+                Err(Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned()))
+            }
+        }
+    }
+
+    /// Deletes the rows that are in the way of a new one.
+    fn clear(&self, connection: &mut Connection) -> Result<()> {
+        let made = needs_key(self.table, self.row);
+        let text = texts::delete_in_the_way(self.table, made);
+        let Some((sql, places)) = text else { return Ok(()) };
+        let values: Vec<_> =
+            places.iter().map(|&place| compared(self.table, place, self.row.get(place))).collect();
+        run(connection, self.table, &sql, &places, &values).map(drop)
+    }
+
+    fn upsert(&self, connection: &mut Connection) -> Result<Outcome> {
+        if self.verb == Verb::Upsert && needs_key(self.table, self.row) {
+            return self.insert(connection);
+        }
+        self.check()?;
+        match self.overwrite(connection)? {
+            Some(outcome) => Ok(outcome),
+            None => match self.insert(connection) {
+                // Another session was faster, unless it is about another value.
+                Err(error) if error.kind() == ErrorKind::Duplicate => {
+                    self.overwrite(connection)?.ok_or(error)
+                }
+                other => other,
+            },
+        }
+    }
+
+    /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
+    fn overwrite(&self, connection: &mut Connection) -> Result<Option<Outcome>> {
+        let (table, columns) = (self.table, self.verb.conflict_columns(self.table));
+        self.check_fields()?;
+        let values = self.assigned(columns);
+        let sql = texts::overwrite(table, self.fields, columns);
+        let places: Vec<usize> = self.fields.iter().chain(columns.iter().copied()).collect();
+        let changed = or_none(run(connection, table, &sql, &places, &values), table, columns)?;
+        if changed == 0 || self.verb == Verb::Upsert {
+            return Ok((changed > 0).then_some(Outcome::Changed(1)));
+        }
+        let sql = texts::get(table, table.key().iter().copied(), columns, "");
+        let keys: Vec<_> =
+            columns.iter().map(|&place| compared(table, place, self.row.get(place))).collect();
+        let keys: Vec<GivenValue<'_>> = keys.iter().map(given).collect();
+        let types: Vec<Type> = table.key().iter().map(|&place| type_of(table, place)).collect();
+        let mut outcome = None;
+        connection.each(Some(table), &sql, &keys, Some(&types), &mut |row| {
+            outcome = Some(Outcome::of_updated(table, |_| row.get(0)));
+            Ok(true)
+        })?;
+        Ok(outcome)
+    }
+
+    /// The fields as they are set, then the columns by which the row is found.
+    fn assigned(&self, columns: &[usize]) -> Vec<ComparedValue<'_>> {
+        let plain = |place: usize| (type_of(self.table, place), None, self.row.get(place));
+        let fields = self.fields.iter().map(plain);
+        let columns = columns.iter().map(|&place| compared(self.table, place, self.row.get(place)));
+        fields.chain(columns).collect()
+    }
+
+    fn check_fields(&self) -> Result<()> {
+        self.fields.iter().try_for_each(|place| {
+            check_value(self.table, place, self.row.get(place))
+                .map_err(|error| in_column(error, self.table, Some(place)))
+        })
+    }
+
+    fn update(&self, connection: &mut Connection) -> Result<Outcome> {
+        let table = self.table;
+        self.check_fields()?;
+        let mut values = self.assigned(table.key());
+        let mut places: Vec<usize> =
+            self.fields.iter().chain(table.key().iter().copied()).collect();
+        if let Some(version) = table.version() {
+            values.push((type_of(table, version), None, self.row.get(version)));
+            places.push(version);
+        }
+        let sql = texts::update(table, self.fields);
+        let changed = run(connection, table, &sql, &places, &values);
+        if or_none(changed, table, table.key())? > 0 {
+            return Ok(Outcome::Changed(1));
+        }
+        let Some(version) = table.version() else { return Err(no_such_row(table)) };
+        let sql = texts::get(table, [version], table.key(), "");
+        let key: Vec<_> =
+            table.key().iter().map(|&place| compared(table, place, self.row.get(place))).collect();
+        let key: Vec<GivenValue<'_>> = key.iter().map(given).collect();
+        let mut found = Err(no_such_row(table));
+        connection.each(Some(table), &sql, &key, Some(&[Type::I64]), &mut |row| {
+            found = check_version(table, row.get(0), self.row.get(version));
+            Ok(true)
+        })?;
+        // Of the version that was given: another has changed the row since.
+        found.and_then(|()| Err(no_such_row(table)))
+    }
+
+    /// Rejects a row in which a required value is NULL, before duplicates and whatever an update sets; and one that the
+    /// server would change, or find equal to another.
+    pub(crate) fn check(&self) -> Result<()> {
+        let makes_key = needs_key(self.table, self.row);
+        for (place, column) in self.table.columns().iter().enumerate() {
+            let value = self.row.get(place);
+            let is_made = makes_key && self.table.key().contains(&place);
+            if !column.nullable && value.is_null() && !is_made {
+                return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")
+                    .in_table(self.table.name().to_owned())
+                    .in_column(column.name.to_string()));
+            }
+            check_value(self.table, place, value)
+                .map_err(|error| in_column(error, self.table, Some(place)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Rejects a value that the column cannot have.
+fn check_value(table: &TableSchema, place: usize, value: ValueRef<'_>) -> Result<()> {
+    encode(sent_kind(table, place)?, value)?;
+    match value {
+        ValueRef::Text(text) if text.ends_with(' ') && is_exact(table, place) => {
+            let message = "a text that must be unique or is referenced ends with a space, which SQL Server ignores";
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The error of an insert for which the server has no key.
+pub(crate) fn out_of_keys(error: Error, table: &TableSchema) -> Error {
+    match error.kind() == ErrorKind::OutOfRange && error.message().contains("IDENTITY") {
+        true => no_key_left(table),
+        false => error,
+    }
+}
+
+/// A value that a column is compared with: its type, the folded one if it has one, and itself.
+pub(crate) type ComparedValue<'v> = (Type, Option<Value<'static>>, ValueRef<'v>);
+
+pub(crate) fn given<'v>(value: &'v ComparedValue<'v>) -> GivenValue<'v> {
+    let (ty, folded, value) = value;
+    (*ty, folded.as_ref().map_or(*value, Value::as_ref))
+}
+
+pub(crate) fn compared<'v>(
+    table: &TableSchema,
+    place: usize,
+    value: ValueRef<'v>,
+) -> ComparedValue<'v> {
+    let collation = table.columns().get(place).map(|column| column.collation).unwrap_or_default();
+    let folded = match value {
+        ValueRef::Text(text) if collation != Collation::Binary => {
+            Some(Value::from(collation.fold(text).into_owned()))
+        }
+        _ => None,
+    };
+    (type_of(table, place), folded, value)
+}
+
+/// Runs a statement whose parameters are values of these columns.
+fn run(
+    connection: &mut Connection,
+    table: &TableSchema,
+    sql: &str,
+    places: &[usize],
+    values: &[ComparedValue<'_>],
+) -> Result<u64> {
+    let values: Vec<GivenValue<'_>> = values.iter().map(given).collect();
+    connection.run(Some(table), sql, &values, &|error, at| {
+        in_column(error, table, places.get(at).copied())
+    })
+}
+
+/// The rows that were written: none if a value by which they are found is too long, or out of range, to be that of any row.
+fn or_none(done: Result<u64>, table: &TableSchema, columns: &[usize]) -> Result<u64> {
+    let is_beyond = |error: &Error| {
+        let mut names = columns.iter().filter_map(|place| table.columns().get(*place));
+        matches!(error.kind(), ErrorKind::TooLong | ErrorKind::OutOfRange)
+            && names.any(|column| error.column() == Some(&*column.name))
+    };
+    match done {
+        Err(error) if is_beyond(&error) => Ok(0),
+        other => other,
+    }
+}
+
+pub(crate) fn in_column(error: Error, table: &TableSchema, place: Option<usize>) -> Error {
+    let error = error.in_table(table.name().to_owned());
+    match place.and_then(|place| table.columns().get(place)) {
+        Some(column) => error.in_column(column.name.to_string()),
+        None => error,
+    }
+}
+
+pub(crate) fn type_of(table: &TableSchema, place: usize) -> Type {
+    table
+        .columns()
+        .get(place)
+        .map_or(Type::Any, |column| if column.is_kept_as_text() { Type::Text } else { column.ty })
+}
+
+/// Whether the server is to make this row's key.
+pub(crate) fn needs_key(table: &TableSchema, row: &dyn Row) -> bool {
+    table.key_generation() == KeyGeneration::Engine
+        && table.key().first().is_some_and(|&place| row.get(place).is_null())
+}

@@ -1,0 +1,11 @@
+//! Tests of the SQL Server engine: against a peer that sends recorded answers, and against the server that
+//! `BOBAK_TEST_MSSQL` names, if it does.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
+
+mod peer; // a server from a script
+mod stores; // a database for each test
+
+mod model; // random programs on two stores
+mod recorded; // what the client makes of answers
+mod suite; // the conformance suite
