@@ -6,11 +6,11 @@ use crate::connection::{Connection, GivenValue};
 use crate::error::is_row_error;
 use crate::texts;
 use crate::wire::TransactionStep;
-use crate::writes::{MssqlWrite, needs_key, out_of_keys, type_of};
+use crate::writes::{MssqlWrite, needs_key, no_key_returned, out_of_keys, type_of};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Error, ErrorKind, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, Type, ValueRef,
-    Verb, WriteBatch,
+    Error, ErrorKind, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema,
+    Type, ValueRef, Verb, WriteBatch,
 };
 
 /// The rows of one bulk load.
@@ -81,12 +81,22 @@ impl Sender<'_> {
                 if !self.connection.in_transaction() {
                     return Err(error);
                 }
-                let (left, right) = rows.split_at(rows.len() / 2);
-                self.inserts(run, left, first, made)?;
-                self.inserts(run, right, first + left.len() as u64, made)
+                self.halves(run, rows, first, made)
             }
             Err(error) => Err(error),
         }
+    }
+
+    fn halves(
+        &mut self,
+        run: &Run<'_>,
+        rows: &[EncodedRow<'_>],
+        first: u64,
+        made: bool,
+    ) -> Result<()> {
+        let (left, right) = rows.split_at(rows.len() / 2);
+        self.inserts(run, left, first, made)?;
+        self.inserts(run, right, first + left.len() as u64, made)
     }
 
     /// Whether a bulk load failed for a reason that statements do not have: columns of another program's table.
@@ -103,6 +113,17 @@ impl Sender<'_> {
         if !made {
             return bulk::load(self.connection, table, rows).map(|()| Vec::new());
         }
+        let mut keys = self.insert_rows(table, rows)?;
+        if keys.len() != rows.len() {
+            return Err(no_key_returned(table));
+        }
+        // They were made in the order of the rows.
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    /// Inserts rows whose keys the server makes, and returns those.
+    fn insert_rows(&mut self, table: &TableSchema, rows: &[EncodedRow<'_>]) -> Result<Vec<i64>> {
         let values: Vec<GivenValue<'_>> = rows
             .iter()
             .flat_map(|row| {
@@ -119,12 +140,6 @@ impl Sender<'_> {
                 Ok(true)
             });
         done.map_err(|error| out_of_keys(error, table))?;
-        if keys.len() != rows.len() {
-            let message = "the server did not return the keys that it made";
-            return Err(Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned()));
-        }
-        // They were made in the order of the rows.
-        keys.sort_unstable();
         Ok(keys)
     }
 

@@ -76,6 +76,15 @@ fn check_texts(condition: Option<&Condition>) -> Result<()> {
     }
 }
 
+fn scan_text(table: &TableSchema, pushed: &PushedCondition<'_>, is_sorted: bool) -> String {
+    let shown = columns(table, 0..table.columns().len());
+    let order = match is_sorted {
+        true => format!(" ORDER BY {}", columns(table, table.key().iter().copied())),
+        false => String::new(),
+    };
+    format!("SELECT {shown} FROM {}{}{order}", quoted(table.name()), pushed.condition())
+}
+
 /// Passes the rows on that may match the condition, in the order of their keys.
 fn scan(
     connection: &mut Connection,
@@ -90,11 +99,7 @@ fn scan(
             !is_text(column) && !matches!(column.ty, Type::Bytes | Type::Uuid | Type::Any)
         })
     });
-    let shown = columns(table, 0..table.columns().len());
-    let mut sql = format!("SELECT {shown} FROM {}{}", quoted(table.name()), pushed.condition());
-    if is_sorted {
-        sql.push_str(&format!(" ORDER BY {}", columns(table, table.key().iter().copied())));
-    }
+    let sql = scan_text(table, pushed, is_sorted);
     let types: Vec<Type> = (0..table.columns().len()).map(|place| type_of(table, place)).collect();
     let mut sorted = BTreeMap::new();
     let read = connection.each(Some(table), &sql, &pushed.values(), Some(&types), &mut |row| {

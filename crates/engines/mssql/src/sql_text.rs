@@ -30,6 +30,7 @@ pub(crate) fn sql_text<'p>(
     parameters: &'p [Parameter<'p>],
 ) -> Result<(String, Vec<GivenValue<'p>>)> {
     let (mut sent, mut from, mut count, mut is_over) = (String::new(), 0, 0, false);
+    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     let tokens: Vec<SqlToken<'_>> = SqlTokenizer::new(SYNTAX, text).significant().collect();
     for token in &tokens {
         if is_over {
@@ -38,19 +39,17 @@ pub(crate) fn sql_text<'p>(
         match token.kind {
             SqlTokenKind::Parameter if token.text == "?" => {
                 count += 1;
-                sent.push_str(text.get(from..token.start).unwrap_or_default());
-                sent.push_str(&format!("@P{count}"));
+                sent += &format!("{}@P{count}", part(from, token.start));
                 from = token.start + token.text.len();
             }
             SqlTokenKind::Text if !token.text.is_ascii() => {
-                sent.push_str(text.get(from..token.start).unwrap_or_default());
-                sent.push('N');
+                sent = sent + part(from, token.start) + "N";
                 from = token.start;
             }
             _ => is_over = token.text == ";",
         }
     }
-    sent.push_str(text.get(from..).unwrap_or_default());
+    sent.push_str(part(from, text.len()));
     if count != parameters.len() {
         return Err(Error::wrong_number(ErrorKind::Misuse, parameters.len(), count, "parameter"));
     }

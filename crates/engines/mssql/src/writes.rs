@@ -88,10 +88,7 @@ impl MssqlWrite<'_> {
         done.map_err(|error| out_of_keys(error, table))?;
         match key {
             Some(key) => Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))),
-            None => {
-                let message = "the server did not return the key that it made";
-                Err(Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned()))
-            }
+            None => Err(no_key_returned(table)),
         }
     }
 
@@ -219,6 +216,12 @@ fn check_value(table: &TableSchema, place: usize, value: ValueRef<'_>) -> Result
         }
         _ => Ok(()),
     }
+}
+
+#[cold]
+pub(crate) fn no_key_returned(table: &TableSchema) -> Error {
+    let message = "the server did not return the keys that it made";
+    Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned())
 }
 
 /// The error of an insert for which the server has no key.

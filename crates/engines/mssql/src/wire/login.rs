@@ -66,17 +66,7 @@ pub(super) fn prelogin(
     let mut message = vec![0, 0, 16, 0, 6, 1, 0, 22, 0, 1, 4, 0, 23, 0, 1, 255];
     message.extend([0, 1, 0, 0, 0, 0, wanted, 0]);
     sender.send(kind::PRELOGIN, &message, FIRST_PACKET)?;
-    let mut answer = Vec::new();
-    loop {
-        let part = receiver.fill()?;
-        answer.extend_from_slice(part);
-        let count = part.len();
-        receiver.consume(count);
-        if receiver.is_at_end() {
-            break;
-        }
-    }
-    let answered = encryption_of(&answer)?;
+    let answered = encryption_of(&whole(receiver)?)?;
     match (login.tls, answered) {
         (None, encryption::OFF | encryption::NOT_SUPPORTED) => Ok(()),
         (None, _) => Err(WireError::Tls(
@@ -89,6 +79,20 @@ pub(super) fn prelogin(
         // "Off" encrypts the login only.
         (Some(_), encryption::OFF | encryption::NOT_SUPPORTED) => Ok(()),
         (Some(settings), _) => receiver.encrypt(tls::client(login.host, settings)?, FIRST_PACKET),
+    }
+}
+
+/// All bytes of a message.
+fn whole(receiver: &mut TdsReceiver) -> io::Result<Vec<u8>> {
+    let mut message = Vec::new();
+    loop {
+        let part = receiver.fill()?;
+        message.extend_from_slice(part);
+        let count = part.len();
+        receiver.consume(count);
+        if receiver.is_at_end() {
+            return Ok(message);
+        }
     }
 }
 

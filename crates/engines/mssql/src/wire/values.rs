@@ -102,18 +102,28 @@ fn number(source: &mut impl ByteSource, ty: TypeInfo, length: usize) -> io::Resu
         (type_id::MONEY | type_id::SMALLMONEY | type_id::MONEYN, 4) => {
             Ok(Cell::Decimal(source.i32()?.into(), 4))
         }
-        (type_id::DATETIME | type_id::DATETIMEN, 8) => {
+        (type_id::DATETIME | type_id::SMALLDATETIME | type_id::DATETIMEN, _) => {
+            old_moment(source, length)
+        }
+        (_, 1 | 2 | 4 | 8) => Ok(Cell::Int(signed(source.number(length)?))),
+        _ => Err(invalid("a number has a length that its type does not have")),
+    }
+}
+
+/// A DATETIME of eight bytes, or a SMALLDATETIME of four.
+fn old_moment(source: &mut impl ByteSource, length: usize) -> io::Result<Cell> {
+    match length {
+        8 => {
             let (day, parts) = (i64::from(source.i32()?), i64::from(source.u32()?));
             // Three-hundredths of a second, which stand for the nearest milliseconds.
             let millis = (parts * 10 + 1) / 3;
             Ok(Cell::Micros((day - EPOCH_1900) * DAY + millis * 1_000))
         }
-        (type_id::SMALLDATETIME | type_id::DATETIMEN, 4) => {
+        4 => {
             let (day, minutes) = (i64::from(source.u16()?), i64::from(source.u16()?));
             Ok(Cell::Micros((day - EPOCH_1900) * DAY + minutes * 60_000_000))
         }
-        (_, 1 | 2 | 4 | 8) => Ok(Cell::Int(signed(source.number(length)?))),
-        _ => Err(invalid("a number has a length that its type does not have")),
+        _ => Err(invalid("a date has a length that its type does not have")),
     }
 }
 
