@@ -6,7 +6,7 @@ use bobak_core::{
 };
 
 fn main() -> Result<()> {
-    for table in [person(), seat(), word(), part()] {
+    for table in [person(), place(), word(), part()] {
         for statement in bobak_mssql::statements(&table.build()?)? {
             // No literal of these tables has a line break.
             println!("{}", statement.replace('\n', " "));
@@ -27,8 +27,8 @@ fn person() -> TableSchemaBuilder {
 }
 
 /// Given keys of several columns, and every kind of CHECK.
-fn seat() -> TableSchemaBuilder {
-    TableSchema::builder("seat")
+fn place() -> TableSchemaBuilder {
+    TableSchema::builder("place")
         .column(ColumnSchema::of::<String>("row").max_chars(10))
         .column(
             ColumnSchema::of::<i32>("number").check("number % 2 = 1 and number between 1 and 99"),

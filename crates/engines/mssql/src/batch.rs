@@ -2,7 +2,7 @@
 //! sent again in halves, until the few around the wrong row are sent one by one.
 
 use crate::bulk;
-use crate::connection::{Connection, GivenValue};
+use crate::connection::{Connection, TypedValue};
 use crate::error::is_row_error;
 use crate::texts;
 use crate::wire::TransactionStep;
@@ -124,7 +124,7 @@ impl Sender<'_> {
 
     /// Inserts rows whose keys the server makes, and returns those.
     fn insert_rows(&mut self, table: &TableSchema, rows: &[EncodedRow<'_>]) -> Result<Vec<i64>> {
-        let values: Vec<GivenValue<'_>> = rows
+        let values: Vec<TypedValue<'_>> = rows
             .iter()
             .flat_map(|row| {
                 texts::written(table, true).map(|place| (type_of(table, place), row.get(place)))

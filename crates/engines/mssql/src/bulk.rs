@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::names::quoted;
 use crate::texts::has_identity;
 use crate::values::encode;
-use crate::wire::{BulkColumn, SentKind, SentValue, push_bulk_end, push_bulk_head, push_bulk_row};
+use crate::wire::{BulkColumn, SentKind, TdsValue, push_bulk_end, push_bulk_head, push_bulk_row};
 use crate::writes::in_column;
 use bobak_core::{Result, Row, TableSchema};
 
@@ -52,7 +52,7 @@ pub(crate) fn load<R: Row>(
             encode(column.kind, row.get(place))
                 .map_err(|error| in_column(error, table, Some(place)))
         });
-        let values: Vec<SentValue<'_>> = values.collect::<Result<_>>()?;
+        let values: Vec<TdsValue<'_>> = values.collect::<Result<_>>()?;
         push_bulk_row(&mut message, &columns, &values);
     }
     push_bulk_end(&mut message);

@@ -2,7 +2,7 @@
 //!
 //! Bobak's own say what they are in extended properties, as JSON. Those of other programs are read from the catalog.
 
-use crate::connection::{Connection, GivenValue};
+use crate::connection::{Connection, TypedValue};
 use crate::names::{index_name, key_name, literal};
 use bobak_core::{
     ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema, TableSchemaBuilder,
@@ -260,7 +260,7 @@ pub(crate) fn constraint(connection: &mut Connection, name: &str) -> Option<(Str
                JOIN sys.foreign_key_columns k ON k.constraint_object_id = f.object_id \
                JOIN sys.columns c ON c.object_id = k.parent_object_id AND c.column_id = k.parent_column_id \
                WHERE f.name = @P1 ORDER BY k.constraint_column_id";
-    let value: GivenValue<'_> = (Type::Text, ValueRef::Text(name));
+    let value: TypedValue<'_> = (Type::Text, ValueRef::Text(name));
     let mut found: Vec<(String, String)> = Vec::new();
     let requested = connection.each(None, sql, &[value], None, &mut |row| {
         found.push((text(row, 0), text(row, 1)));

@@ -2,16 +2,16 @@
 
 use crate::error::{self, MssqlPhase};
 use crate::names::quoted;
-use crate::rows::{RowView, result_columns};
+use crate::rows::{MssqlRow, result_columns};
 use crate::settings::{MssqlIsolation, Settings};
 use crate::values::parameter;
-use crate::wire::{SentKind, SentValue, TdsChannel, TransactionStep, WireError, push_call};
+use crate::wire::{SentKind, TdsChannel, TdsError, TdsValue, TransactionStep, push_call};
 use bobak_core::{
     Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
 };
 
 /// A value for a statement, and the type that it is of for Bobak.
-pub(crate) type GivenValue<'v> = (Type, ValueRef<'v>);
+pub(crate) type TypedValue<'v> = (Type, ValueRef<'v>);
 /// Adds to an error which of a statement's values it is about.
 pub(crate) type LocateError<'l> = dyn Fn(Error, usize) -> Error + 'l;
 
@@ -118,15 +118,15 @@ impl Connection {
 
     /// The error as Bobak's; notes whether the connection is lost.
     #[cold]
-    fn failed(&mut self, failed: WireError, table: Option<&TableSchema>) -> Error {
+    fn failed(&mut self, failed: TdsError, table: Option<&TableSchema>) -> Error {
         match &failed {
-            WireError::Io(_) => self.broken = true,
-            WireError::Server(server) => self.broken |= server.severity >= 20,
-            WireError::Cancelled if std::mem::take(&mut self.channel.timed_out) => {
+            TdsError::Io(_) => self.broken = true,
+            TdsError::Server(server) => self.broken |= server.severity >= 20,
+            TdsError::Cancelled if std::mem::take(&mut self.channel.timed_out) => {
                 let message = "the statement took longer than statement_timeout";
                 return Error::new(ErrorKind::Timeout, message);
             }
-            WireError::Cancelled | WireError::Tls(_) => {}
+            TdsError::Cancelled | TdsError::Tls(_) => {}
         }
         let constraint = error::constraint(&failed);
         let error = error::translate(failed, self.phase, table);
@@ -231,7 +231,7 @@ impl Connection {
         &mut self,
         table: Option<&TableSchema>,
         sql: &str,
-        values: &[GivenValue<'_>],
+        values: &[TypedValue<'_>],
         located: &LocateError<'_>,
     ) -> Result<u64> {
         Interrupt::check()?;
@@ -246,9 +246,9 @@ impl Connection {
         &mut self,
         table: Option<&TableSchema>,
         sql: &str,
-        values: &[GivenValue<'_>],
+        values: &[TypedValue<'_>],
         types: Option<&[Type]>,
-        row: &mut dyn FnMut(&RowView) -> Result<bool>,
+        row: &mut dyn FnMut(&MssqlRow) -> Result<bool>,
     ) -> Result<()> {
         self.each_located(table, sql, values, types, &|error, _| error, row)
     }
@@ -258,14 +258,14 @@ impl Connection {
         &mut self,
         table: Option<&TableSchema>,
         sql: &str,
-        values: &[GivenValue<'_>],
+        values: &[TypedValue<'_>],
         types: Option<&[Type]>,
         located: &LocateError<'_>,
-        row: &mut dyn FnMut(&RowView) -> Result<bool>,
+        row: &mut dyn FnMut(&MssqlRow) -> Result<bool>,
     ) -> Result<()> {
         Interrupt::check()?;
         let sent = parameters(values, located)?;
-        let (mut view, mut rejected) = (RowView::default(), None);
+        let (mut view, mut rejected) = (MssqlRow::default(), None);
         let done = self.channel.call(|out| push_call(out, sql, &sent), &mut |reader| match view
             .read(reader, types)
             .and_then(|()| row(&view))
@@ -290,9 +290,9 @@ impl Connection {
 }
 
 fn parameters<'v>(
-    values: &[GivenValue<'v>],
+    values: &[TypedValue<'v>],
     located: &LocateError<'_>,
-) -> Result<Vec<(SentKind, SentValue<'v>)>> {
+) -> Result<Vec<(SentKind, TdsValue<'v>)>> {
     let sent = values
         .iter()
         .enumerate()

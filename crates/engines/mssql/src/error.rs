@@ -1,7 +1,7 @@
 //! The server's errors as Bobak's, by their numbers.
 
 use crate::names::{check_name, index_name, key_name, reference_name};
-use crate::wire::{ServerError, WireError};
+use crate::wire::{MssqlError, TdsError};
 use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
 use std::io;
@@ -113,12 +113,12 @@ pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
 
 /// An error of a call.
 #[cold]
-pub(crate) fn translate(error: WireError, phase: MssqlPhase, table: Option<&TableSchema>) -> Error {
+pub(crate) fn translate(error: TdsError, phase: MssqlPhase, table: Option<&TableSchema>) -> Error {
     let translated = match &error {
-        WireError::Io(io) => lost(phase, io),
-        WireError::Server(server) => of_server(server, phase, table),
-        WireError::Cancelled => Error::new(ErrorKind::Interrupted, "the call was cancelled"),
-        WireError::Tls(message) => Error::new(ErrorKind::Denied, message.clone()),
+        TdsError::Io(io) => lost(phase, io),
+        TdsError::Server(server) => of_server(server, phase, table),
+        TdsError::Cancelled => Error::new(ErrorKind::Interrupted, "the call was cancelled"),
+        TdsError::Tls(message) => Error::new(ErrorKind::Denied, message.clone()),
     };
     let is_of_connection = matches!(
         translated.kind(),
@@ -131,7 +131,7 @@ pub(crate) fn translate(error: WireError, phase: MssqlPhase, table: Option<&Tabl
     located.with_source(error)
 }
 
-fn of_server(server: &ServerError, phase: MssqlPhase, table: Option<&TableSchema>) -> Error {
+fn of_server(server: &MssqlError, phase: MssqlPhase, table: Option<&TableSchema>) -> Error {
     let known = KINDS.iter().find(|(number, ..)| *number == server.number);
     let (kind, text) = match known {
         Some((_, kind, text)) => (*kind, format!("{text} ({})", server.message.trim_end())),
@@ -155,7 +155,7 @@ fn quoted_parts(message: &str) -> Vec<&str> {
 }
 
 /// The error of a row that a constraint of Bobak's rejects, with its columns.
-fn violated(table: &TableSchema, server: &ServerError) -> Option<Error> {
+fn violated(table: &TableSchema, server: &MssqlError) -> Option<Error> {
     let parts = quoted_parts(&server.message);
     let named = |name: &str| parts.contains(&name);
     let in_columns = |error: Error, columns: &[usize]| {
@@ -200,9 +200,9 @@ fn violated(table: &TableSchema, server: &ServerError) -> Option<Error> {
 }
 
 /// The name of the constraint that an error is about.
-pub(crate) fn constraint(error: &WireError) -> Option<String> {
+pub(crate) fn constraint(error: &TdsError) -> Option<String> {
     match error {
-        WireError::Server(server) if server.number == CONSTRAINT => {
+        TdsError::Server(server) if server.number == CONSTRAINT => {
             quoted_parts(&server.message).first().map(|name| (*name).to_owned())
         }
         _ => None,
@@ -223,13 +223,13 @@ fn lost(phase: MssqlPhase, error: &io::Error) -> Error {
 
 /// An error at the opening of a connection.
 #[cold]
-pub(crate) fn connecting(error: WireError, place: &str) -> Error {
+pub(crate) fn connecting(error: TdsError, place: &str) -> Error {
     let (kind, text) = match &error {
-        WireError::Server(server) => {
+        TdsError::Server(server) => {
             let error = of_server(server, MssqlPhase::Read, None);
             (error.kind(), error.message().to_owned())
         }
-        WireError::Io(io) => {
+        TdsError::Io(io) => {
             let kind = match io.kind() {
                 io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ErrorKind::Timeout,
                 io::ErrorKind::InvalidData => ErrorKind::Config,
@@ -237,8 +237,8 @@ pub(crate) fn connecting(error: WireError, place: &str) -> Error {
             };
             (kind, io.to_string())
         }
-        WireError::Tls(message) => (ErrorKind::Denied, message.clone()),
-        WireError::Cancelled => (ErrorKind::Timeout, error.to_string()),
+        TdsError::Tls(message) => (ErrorKind::Denied, message.clone()),
+        TdsError::Cancelled => (ErrorKind::Timeout, error.to_string()),
     };
     Error::new(kind, format!("could not connect to '{place}': {text}")).with_source(error)
 }

@@ -1,7 +1,7 @@
 //! The part of a condition that goes to the server.
 
 use crate::columns::all_equal;
-use crate::connection::GivenValue;
+use crate::connection::TypedValue;
 use crate::names::column as name_of;
 use crate::values::{fits, is_text};
 use crate::writes::type_of;
@@ -11,14 +11,14 @@ use bobak_core::{Collation, Comparison, Condition, TableSchema, Type, Value, Val
 const LIST: usize = 200;
 
 /// The part of a condition that the server looks at.
-pub(crate) struct PushedCondition<'c> {
+pub(crate) struct ServerCondition<'c> {
     texts: Vec<String>,
     values: Vec<(Type, Value<'c>)>,
     /// Whether it is all of the condition.
     pub is_whole: bool,
 }
 
-impl<'c> PushedCondition<'c> {
+impl<'c> ServerCondition<'c> {
     pub(crate) fn of(table: &TableSchema, condition: Option<&'c Condition>) -> Self {
         let mut pushed = Self { texts: Vec::new(), values: Vec::new(), is_whole: true };
         if let Some(condition) = condition {
@@ -34,7 +34,7 @@ impl<'c> PushedCondition<'c> {
         }
     }
 
-    pub(crate) fn values(&self) -> Vec<GivenValue<'_>> {
+    pub(crate) fn values(&self) -> Vec<TypedValue<'_>> {
         self.values.iter().map(|(ty, value)| (*ty, value.as_ref())).collect()
     }
 

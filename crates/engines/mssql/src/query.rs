@@ -3,9 +3,9 @@
 //! The server reads the rows that a condition may keep, by its indexes, in the order of the key; Bobak applies the rest, so
 //! that every condition, order and sum means what it means on every engine.
 
-use crate::connection::{Connection, GivenValue};
+use crate::connection::{Connection, TypedValue};
 use crate::names::{columns, quoted};
-use crate::pushed::PushedCondition;
+use crate::pushed::ServerCondition;
 use crate::sql_text::sql_text;
 use crate::texts;
 use crate::values::is_text;
@@ -46,7 +46,7 @@ fn run_plain(
 ) -> Result<()> {
     let table = &select.table;
     check_texts(select.condition.as_ref())?;
-    let pushed = PushedCondition::of(table, select.condition.as_ref());
+    let pushed = ServerCondition::of(table, select.condition.as_ref());
     if pushed.is_whole && select.columns == [Expr::Count] && select.group.is_empty() {
         let name = quoted(table.name());
         let sql = format!("SELECT COUNT_BIG(*) FROM {name}{}", pushed.condition());
@@ -76,7 +76,7 @@ fn check_texts(condition: Option<&Condition>) -> Result<()> {
     }
 }
 
-fn scan_text(table: &TableSchema, pushed: &PushedCondition<'_>, is_sorted: bool) -> String {
+fn scan_text(table: &TableSchema, pushed: &ServerCondition<'_>, is_sorted: bool) -> String {
     let shown = columns(table, 0..table.columns().len());
     let order = match is_sorted {
         true => format!(" ORDER BY {}", columns(table, table.key().iter().copied())),
@@ -89,7 +89,7 @@ fn scan_text(table: &TableSchema, pushed: &PushedCondition<'_>, is_sorted: bool)
 fn scan(
     connection: &mut Connection,
     table: &TableSchema,
-    pushed: &PushedCondition<'_>,
+    pushed: &ServerCondition<'_>,
     each: &mut EachRow<'_>,
 ) -> Result<()> {
     // The server sorts these as Bobak does.
@@ -164,7 +164,7 @@ fn lock_row<'v>(
 ) -> Result<bool> {
     let key = table.key().iter().map(|&place| compared(table, place, value(place)));
     let key: Vec<_> = key.collect();
-    let key: Vec<GivenValue<'_>> = key.iter().map(given).collect();
+    let key: Vec<TypedValue<'_>> = key.iter().map(given).collect();
     let mut is_there = false;
     connection.each(Some(table), sql, &key, None, &mut |_| {
         is_there = true;

@@ -1,7 +1,7 @@
 //! Rows that have arrived, as Bobak's.
 
 use crate::values::result_type;
-use crate::wire::{Cell, TdsColumn, TokenReader};
+use crate::wire::{TdsCell, TdsColumn, TokenReader};
 use bobak_core::{
     Currency, Error, ErrorKind, Result, ResultColumn, Row, Type, Value, ValueRef, stored_literal,
 };
@@ -26,7 +26,7 @@ enum ShownValue {
 
 /// A row that is handed out.
 #[derive(Debug, Default)]
-pub(crate) struct RowView {
+pub(crate) struct MssqlRow {
     columns: Vec<ResultColumn>,
     /// Whether a schema gave the types: rows of tables do not repeat them.
     is_typed: bool,
@@ -43,7 +43,7 @@ pub(crate) fn result_columns(described: &[TdsColumn], types: Option<&[Type]>) ->
     columns.collect()
 }
 
-impl RowView {
+impl MssqlRow {
     /// Takes the reader's row.
     ///
     /// # Errors
@@ -67,23 +67,23 @@ impl RowView {
         Ok(())
     }
 
-    fn show(&mut self, cell: Cell, ty: Type) -> Result<ShownValue> {
+    fn show(&mut self, cell: TdsCell, ty: Type) -> Result<ShownValue> {
         Ok(match cell {
-            Cell::Null => ShownValue::Null,
-            Cell::Int(integer) if ty == Type::Currency => {
+            TdsCell::Null => ShownValue::Null,
+            TdsCell::Int(integer) if ty == Type::Currency => {
                 let scaled = integer.checked_mul(10_000);
                 ShownValue::Int(scaled.ok_or_else(|| out_of_range(BEYOND_MONEY))?)
             }
-            Cell::Int(integer) => ShownValue::Int(integer),
-            Cell::Float(float) if ty == Type::Currency => {
+            TdsCell::Int(integer) => ShownValue::Int(integer),
+            TdsCell::Float(float) if ty == Type::Currency => {
                 ShownValue::Int(Currency::from_f64(float)?.scaled())
             }
-            Cell::Float(float) => ShownValue::Float(float),
-            Cell::Decimal(digits, scale) => self.decimal(digits, scale, ty)?,
-            Cell::Date(integer) | Cell::Micros(integer) => ShownValue::Int(integer),
-            Cell::Text(start, end) => self.text(start, end, ty)?,
-            Cell::Bytes(start, end) => ShownValue::Bytes(start, end),
-            Cell::Foreign(what) => {
+            TdsCell::Float(float) => ShownValue::Float(float),
+            TdsCell::Decimal(digits, scale) => self.decimal(digits, scale, ty)?,
+            TdsCell::Date(integer) | TdsCell::Micros(integer) => ShownValue::Int(integer),
+            TdsCell::Text(start, end) => self.text(start, end, ty)?,
+            TdsCell::Bytes(start, end) => ShownValue::Bytes(start, end),
+            TdsCell::Foreign(what) => {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
                     format!("Bobak cannot read {what}"),
@@ -136,7 +136,7 @@ impl RowView {
 
 const BEYOND_MONEY: &str = "the amount is beyond Bobak's money";
 
-impl Row for RowView {
+impl Row for MssqlRow {
     fn len(&self) -> usize {
         self.columns.len()
     }

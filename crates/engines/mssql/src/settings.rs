@@ -1,6 +1,6 @@
 //! How a database is reached.
 
-use crate::wire::{Login, TlsSettings};
+use crate::wire::{TdsLogin, TlsSettings};
 use bobak_core::settings::Configurable;
 use bobak_core::url::{config, decode};
 use bobak_core::{Result, choices, settings};
@@ -130,12 +130,12 @@ impl MssqlBuilder {
     }
 
     /// How the client logs in, to a database of this name.
-    pub(crate) fn login_to<'s>(&'s self, database: &'s str) -> Login<'s> {
+    pub(crate) fn login_to<'s>(&'s self, database: &'s str) -> TdsLogin<'s> {
         let tls = TlsSettings {
             verifies: self.encrypt == Encrypt::Verify,
             root_file: self.root_certificates.as_deref(),
         };
-        Login {
+        TdsLogin {
             host: &self.host,
             port: self.port,
             database,

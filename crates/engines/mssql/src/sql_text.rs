@@ -1,6 +1,6 @@
 //! SQL text of programs.
 
-use crate::connection::{Connection, GivenValue};
+use crate::connection::{Connection, TypedValue};
 use bobak_core::{Error, ErrorKind, Parameter, Result};
 use bobak_sql::first_word;
 use bobak_sql::token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
@@ -28,7 +28,7 @@ pub(crate) fn execute(
 pub(crate) fn sql_text<'p>(
     text: &str,
     parameters: &'p [Parameter<'p>],
-) -> Result<(String, Vec<GivenValue<'p>>)> {
+) -> Result<(String, Vec<TypedValue<'p>>)> {
     let (mut sent, mut from, mut count, mut is_over) = (String::new(), 0, 0, false);
     let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     let tokens: Vec<SqlToken<'_>> = SqlTokenizer::new(SYNTAX, text).significant().collect();

@@ -1,6 +1,6 @@
 //! Values as the server takes them, and what its types are to Bobak.
 
-use crate::wire::{SentKind, SentValue, TdsColumn};
+use crate::wire::{SentKind, TdsColumn, TdsValue};
 use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Type, ValueRef};
 
 /// 0001-01-01 and 9999-12-31, in days since 1970-01-01.
@@ -20,7 +20,7 @@ fn out_of_range(message: String) -> Error {
 ///
 /// # Errors
 /// `OutOfRange`, `Mismatch`, `Unsupported` for a value that SQL Server does not have.
-pub(crate) fn parameter(ty: Type, value: ValueRef<'_>) -> Result<(SentKind, SentValue<'_>)> {
+pub(crate) fn parameter(ty: Type, value: ValueRef<'_>) -> Result<(SentKind, TdsValue<'_>)> {
     let kind = match (ty, value) {
         (_, ValueRef::Text(text)) => SentKind::Text(short(text.encode_utf16().count(), UNITS)),
         (Type::Uuid, ValueRef::Bytes(_) | ValueRef::Null) => SentKind::Uuid,
@@ -48,58 +48,58 @@ fn short(length: usize, limit: usize) -> Option<u16> {
 ///
 /// # Errors
 /// `OutOfRange`, `Mismatch`, `TooLong`, `Unsupported` for a value that the type does not have.
-pub(crate) fn encode(kind: SentKind, value: ValueRef<'_>) -> Result<SentValue<'_>> {
+pub(crate) fn encode(kind: SentKind, value: ValueRef<'_>) -> Result<TdsValue<'_>> {
     Ok(match (kind, value) {
-        (_, ValueRef::Null) => SentValue::Null,
+        (_, ValueRef::Null) => TdsValue::Null,
         (SentKind::Text(limit), ValueRef::Text(text)) => {
             check_text(text)?;
             // UTF-16 has no more units than UTF-8 has bytes.
             if let Some(limit) = limit.filter(|limit| text.len() > usize::from(*limit)) {
                 check_length(text.encode_utf16().count(), limit, "units of UTF-16")?;
             }
-            SentValue::Text(text)
+            TdsValue::Text(text)
         }
         (SentKind::Bytes(limit), ValueRef::Bytes(bytes)) => {
             if let Some(limit) = limit {
                 check_length(bytes.len(), limit, "bytes")?;
             }
-            SentValue::Bytes(bytes)
+            TdsValue::Bytes(bytes)
         }
-        (SentKind::Uuid, ValueRef::Bytes(bytes)) if bytes.len() == 16 => SentValue::Bytes(bytes),
-        (SentKind::Float, ValueRef::Float(float)) if float.is_finite() => SentValue::Float(float),
+        (SentKind::Uuid, ValueRef::Bytes(bytes)) if bytes.len() == 16 => TdsValue::Bytes(bytes),
+        (SentKind::Float, ValueRef::Float(float)) if float.is_finite() => TdsValue::Float(float),
         (SentKind::Float, ValueRef::Float(float)) => {
             return Err(out_of_range(format!("SQL Server cannot store {float}")));
         }
-        (SentKind::Float, ValueRef::Int(integer)) => SentValue::Float(integer as f64),
+        (SentKind::Float, ValueRef::Int(integer)) => TdsValue::Float(integer as f64),
         (SentKind::Int(bytes), ValueRef::Int(integer)) => {
             check_integer(bytes, integer)?;
-            SentValue::Int(integer)
+            TdsValue::Int(integer)
         }
         (SentKind::Bit, ValueRef::Int(0 | 1)) => value_of_int(value),
         (SentKind::Bit, ValueRef::Int(integer)) => {
             return Err(out_of_range(format!("{integer} is no truth value")));
         }
-        (SentKind::Money, ValueRef::Int(scaled)) => SentValue::Int(scaled),
+        (SentKind::Money, ValueRef::Int(scaled)) => TdsValue::Int(scaled),
         (SentKind::Date, ValueRef::Int(days)) => {
             check_day(days)?;
-            SentValue::Date(days)
+            TdsValue::Date(days)
         }
         (SentKind::Time, ValueRef::Int(micros)) if (0..DAY).contains(&micros) => {
-            SentValue::Time(micros)
+            TdsValue::Time(micros)
         }
         (SentKind::Time, ValueRef::Int(_)) => {
             return Err(out_of_range("SQL Server's times are of one day".to_owned()));
         }
         (SentKind::Moment, ValueRef::Int(micros)) => {
             check_day(micros.div_euclid(DAY))?;
-            SentValue::Moment(micros)
+            TdsValue::Moment(micros)
         }
         (kind, value) => return Err(Error::mismatch(wanted(kind), value)),
     })
 }
 
-fn value_of_int(value: ValueRef<'_>) -> SentValue<'_> {
-    if let ValueRef::Int(integer) = value { SentValue::Int(integer) } else { SentValue::Null }
+fn value_of_int(value: ValueRef<'_>) -> TdsValue<'_> {
+    if let ValueRef::Int(integer) = value { TdsValue::Int(integer) } else { TdsValue::Null }
 }
 
 /// The type's name in a message.

@@ -1,7 +1,7 @@
 //! Writes of single rows. Each step is a statement; the caller makes those of one write atomic.
 
 use crate::columns::{is_exact, sent_kind};
-use crate::connection::{Connection, GivenValue};
+use crate::connection::{Connection, TypedValue};
 use crate::texts;
 use crate::values::encode;
 use bobak_core::{
@@ -69,7 +69,7 @@ impl MssqlWrite<'_> {
         self.check()?;
         let sql = texts::insert(table, made);
         let places: Vec<usize> = texts::written(table, made).collect();
-        let values: Vec<GivenValue<'_>> =
+        let values: Vec<TypedValue<'_>> =
             places.iter().map(|&place| (type_of(table, place), self.row.get(place))).collect();
         let located = |error: Error, at: usize| in_column(error, table, places.get(at).copied());
         if !made {
@@ -77,7 +77,7 @@ impl MssqlWrite<'_> {
             return Ok(Outcome::Inserted(None));
         }
         let (mut key, types) = (None, [Type::I64]);
-        let each = &mut |row: &crate::rows::RowView| {
+        let each = &mut |row: &crate::rows::MssqlRow| {
             if let ValueRef::Int(made) = row.get(0) {
                 key = Some(made);
             }
@@ -133,7 +133,7 @@ impl MssqlWrite<'_> {
         let sql = texts::get(table, table.key().iter().copied(), columns, "");
         let keys: Vec<_> =
             columns.iter().map(|&place| compared(table, place, self.row.get(place))).collect();
-        let keys: Vec<GivenValue<'_>> = keys.iter().map(given).collect();
+        let keys: Vec<TypedValue<'_>> = keys.iter().map(given).collect();
         let types: Vec<Type> = table.key().iter().map(|&place| type_of(table, place)).collect();
         let mut outcome = None;
         connection.each(Some(table), &sql, &keys, Some(&types), &mut |row| {
@@ -144,7 +144,7 @@ impl MssqlWrite<'_> {
     }
 
     /// The fields as they are set, then the columns by which the row is found.
-    fn assigned(&self, columns: &[usize]) -> Vec<ComparedValue<'_>> {
+    fn assigned(&self, columns: &[usize]) -> Vec<MssqlKeyValue<'_>> {
         let plain = |place: usize| (type_of(self.table, place), None, self.row.get(place));
         let fields = self.fields.iter().map(plain);
         let columns = columns.iter().map(|&place| compared(self.table, place, self.row.get(place)));
@@ -177,7 +177,7 @@ impl MssqlWrite<'_> {
         let sql = texts::get(table, [version], table.key(), "");
         let key: Vec<_> =
             table.key().iter().map(|&place| compared(table, place, self.row.get(place))).collect();
-        let key: Vec<GivenValue<'_>> = key.iter().map(given).collect();
+        let key: Vec<TypedValue<'_>> = key.iter().map(given).collect();
         let mut found = Err(no_such_row(table));
         connection.each(Some(table), &sql, &key, Some(&[Type::I64]), &mut |row| {
             found = check_version(table, row.get(0), self.row.get(version));
@@ -233,9 +233,9 @@ pub(crate) fn out_of_keys(error: Error, table: &TableSchema) -> Error {
 }
 
 /// A value that a column is compared with: its type, the folded one if it has one, and itself.
-pub(crate) type ComparedValue<'v> = (Type, Option<Value<'static>>, ValueRef<'v>);
+pub(crate) type MssqlKeyValue<'v> = (Type, Option<Value<'static>>, ValueRef<'v>);
 
-pub(crate) fn given<'v>(value: &'v ComparedValue<'v>) -> GivenValue<'v> {
+pub(crate) fn given<'v>(value: &'v MssqlKeyValue<'v>) -> TypedValue<'v> {
     let (ty, folded, value) = value;
     (*ty, folded.as_ref().map_or(*value, Value::as_ref))
 }
@@ -244,7 +244,7 @@ pub(crate) fn compared<'v>(
     table: &TableSchema,
     place: usize,
     value: ValueRef<'v>,
-) -> ComparedValue<'v> {
+) -> MssqlKeyValue<'v> {
     let collation = table.columns().get(place).map(|column| column.collation).unwrap_or_default();
     let folded = match value {
         ValueRef::Text(text) if collation != Collation::Binary => {
@@ -261,9 +261,9 @@ fn run(
     table: &TableSchema,
     sql: &str,
     places: &[usize],
-    values: &[ComparedValue<'_>],
+    values: &[MssqlKeyValue<'_>],
 ) -> Result<u64> {
-    let values: Vec<GivenValue<'_>> = values.iter().map(given).collect();
+    let values: Vec<TypedValue<'_>> = values.iter().map(given).collect();
     connection.run(Some(table), sql, &values, &|error, at| {
         in_column(error, table, places.get(at).copied())
     })

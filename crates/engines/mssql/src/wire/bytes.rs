@@ -1,4 +1,4 @@
-//! Numbers and texts in the bytes of an answer, which arrive packet by packet.
+//! Numbers and texts in the bytes of a response, which arrive packet by packet.
 
 use super::status::invalid;
 use std::io;

@@ -1,9 +1,9 @@
 //! A connection to a server: one request after the other.
 
 use super::bytes::ByteSource;
-use super::login::{self, FIRST_PACKET, Login};
+use super::login::{self, FIRST_PACKET, TdsLogin};
 use super::request::{TransactionStep, headers};
-use super::status::{ServerError, WireError, WireResult};
+use super::status::{MssqlError, TdsError, TdsResult};
 use super::stream::{TdsReceiver, TdsSender, kind};
 use super::tokens::{ChangeToken, DoneToken, TdsToken, TokenReader};
 use bobak_core::{Interrupt, Interruptible};
@@ -35,11 +35,11 @@ pub(crate) struct TdsChannel {
     pub timed_out: bool,
 }
 
-/// What is known of an answer so far.
+/// What is known of a response so far.
 #[derive(Debug, Default)]
-struct AnswerState {
+struct ResponseState {
     rows: u64,
-    error: Option<ServerError>,
+    error: Option<MssqlError>,
     /// Whether the caller wants no more rows.
     is_enough: bool,
     /// Whether an attention was acknowledged.
@@ -51,19 +51,19 @@ impl TdsChannel {
     ///
     /// # Errors
     /// Those of the network, of TLS and the server.
-    pub fn open(login: &Login<'_>) -> WireResult<Self> {
+    pub fn open(login: &TdsLogin<'_>) -> TdsResult<Self> {
         let mut place = (login.host.to_owned(), login.port);
         for _ in 0..ROUTES {
-            let login = Login { host: &place.0, port: place.1, ..*login };
+            let login = TdsLogin { host: &place.0, port: place.1, ..*login };
             match Self::open_at(&login)? {
                 (channel, None) => return Ok(channel),
                 (_, Some(route)) => place = route,
             }
         }
-        Err(WireError::Io(io::Error::other("the server names another server again and again")))
+        Err(TdsError::Io(io::Error::other("the server names another server again and again")))
     }
 
-    fn open_at(login: &Login<'_>) -> WireResult<(Self, Option<(String, u16)>)> {
+    fn open_at(login: &TdsLogin<'_>) -> TdsResult<(Self, Option<(String, u16)>)> {
         let socket = login::connect(login.host, login.port, login.timeout)?;
         let (mut receiver, sender) = TdsReceiver::split(socket)?;
         receiver.limit(Some(login.timeout))?;
@@ -79,16 +79,16 @@ impl TdsChannel {
             timed_out: false,
         };
         channel.sender.send(kind::LOGIN, &login::message(login), FIRST_PACKET)?;
-        let route = channel.login_answer()?;
+        let route = channel.login_response()?;
         channel.receiver.limit(None)?;
         Ok((channel, route))
     }
 
-    fn login_answer(&mut self) -> WireResult<Option<(String, u16)>> {
+    fn login_response(&mut self) -> TdsResult<Option<(String, u16)>> {
         let (mut route, mut failed, mut is_in) = (None, None, false);
         loop {
             match self.tokens.next(&mut self.receiver)? {
-                TdsToken::Login(_) => is_in = true,
+                TdsToken::LoggedIn(_) => is_in = true,
                 TdsToken::Error(error) => {
                     failed.get_or_insert(error);
                 }
@@ -100,9 +100,9 @@ impl TdsChannel {
         }
         self.receiver.finish()?;
         match failed {
-            Some(error) => Err(WireError::Server(error)),
+            Some(error) => Err(TdsError::Server(error)),
             None if is_in => Ok(route),
-            None => Err(WireError::Io(io::Error::other("the server did not answer to the login"))),
+            None => Err(TdsError::Io(io::Error::other("the server did not response to the login"))),
         }
     }
 
@@ -132,7 +132,7 @@ impl TdsChannel {
     }
 
     /// Runs SQL text; returns how many rows its statements wrote.
-    pub fn run_text(&mut self, sql: &str, row: &mut EachTdsRow<'_>) -> WireResult<u64> {
+    pub fn run_text(&mut self, sql: &str, row: &mut EachTdsRow<'_>) -> TdsResult<u64> {
         let mut message = headers(self.transaction.unwrap_or(0));
         super::bytes::push_text(&mut message, sql);
         self.exchange(kind::BATCH, &message, row)
@@ -143,14 +143,14 @@ impl TdsChannel {
         &mut self,
         push: impl FnOnce(&mut Vec<u8>),
         row: &mut EachTdsRow<'_>,
-    ) -> WireResult<u64> {
+    ) -> TdsResult<u64> {
         let mut message = headers(self.transaction.unwrap_or(0));
         push(&mut message);
         self.exchange(kind::CALL, &message, row)
     }
 
     /// Begins a transaction, ends it or marks a savepoint.
-    pub fn transact(&mut self, step: TransactionStep<'_>) -> WireResult<()> {
+    pub fn transact(&mut self, step: TransactionStep<'_>) -> TdsResult<()> {
         let mut message = headers(self.transaction.unwrap_or(0));
         step.push(&mut message);
         let before = self.transaction;
@@ -163,41 +163,41 @@ impl TdsChannel {
     }
 
     /// Sends the rows of a bulk load.
-    pub fn load(&mut self, message: &[u8]) -> WireResult<u64> {
+    pub fn load(&mut self, message: &[u8]) -> TdsResult<u64> {
         self.exchange(kind::BULK, message, &mut |_| true)
     }
 
-    fn exchange(&mut self, kind: u8, message: &[u8], row: &mut EachTdsRow<'_>) -> WireResult<u64> {
+    fn exchange(&mut self, kind: u8, message: &[u8], row: &mut EachTdsRow<'_>) -> TdsResult<u64> {
         self.tokens.columns.clear();
         self.sender.send(kind, message, self.packet_size)?;
-        let asked = Arc::new(AtomicBool::new(false));
-        let stoppable = stoppable(&self.sender, &asked);
-        let mut state = AnswerState::default();
-        self.answer(&asked, &mut state, row)?;
-        // From here on no other thread sends an attention; one that was sent has an answer of its own.
+        let requested = Arc::new(AtomicBool::new(false));
+        let stoppable = stoppable(&self.sender, &requested);
+        let mut state = ResponseState::default();
+        self.response(&requested, &mut state, row)?;
+        // From here on no other thread sends an attention; one that was sent has a response of its own.
         drop(stoppable);
-        while asked.load(Ordering::Acquire) && !state.is_cancelled {
-            self.answer(&asked, &mut state, &mut |_| true)?;
+        while requested.load(Ordering::Acquire) && !state.is_cancelled {
+            self.response(&requested, &mut state, &mut |_| true)?;
         }
         match (state.error, state.is_cancelled && !state.is_enough) {
-            (_, true) => Err(WireError::Cancelled),
-            (Some(error), false) if !state.is_enough => Err(WireError::Server(error)),
+            (_, true) => Err(TdsError::Cancelled),
+            (Some(error), false) if !state.is_enough => Err(TdsError::Server(error)),
             _ => Ok(state.rows),
         }
     }
 
-    /// Reads to the end of an answer.
-    fn answer(
+    /// Reads to the end of a response.
+    fn response(
         &mut self,
-        asked: &AtomicBool,
-        state: &mut AnswerState,
+        requested: &AtomicBool,
+        state: &mut ResponseState,
         row: &mut EachTdsRow<'_>,
-    ) -> WireResult<()> {
+    ) -> TdsResult<()> {
         loop {
-            match self.token(asked)? {
+            match self.token(requested)? {
                 TdsToken::Row if !state.is_enough && !row(&self.tokens) => {
                     state.is_enough = true;
-                    self.attention(asked);
+                    self.attention(requested);
                 }
                 TdsToken::Error(error) => {
                     state.error.get_or_insert(error);
@@ -211,20 +211,20 @@ impl TdsChannel {
         }
     }
 
-    fn is_last(&self, done: DoneToken, state: &mut AnswerState) -> bool {
+    fn is_last(&self, done: DoneToken, state: &mut ResponseState) -> bool {
         state.rows += done.count().unwrap_or(0);
         state.is_cancelled |= done.is_attention();
         !done.has_more()
     }
 
-    fn attention(&self, asked: &AtomicBool) {
-        if !asked.swap(true, Ordering::AcqRel) {
+    fn attention(&self, requested: &AtomicBool) {
+        if !requested.swap(true, Ordering::AcqRel) {
             self.sender.attention();
         }
     }
 
     /// The next token. If the server says nothing for longer than a call may take, the call is cancelled.
-    fn token(&mut self, asked: &AtomicBool) -> WireResult<TdsToken> {
+    fn token(&mut self, requested: &AtomicBool) -> TdsResult<TdsToken> {
         while let Err(error) = self.receiver.fill() {
             let is_late =
                 matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
@@ -232,7 +232,7 @@ impl TdsChannel {
                 return Err(error.into());
             }
             self.timed_out = true;
-            self.attention(asked);
+            self.attention(requested);
         }
         Ok(self.tokens.next(&mut self.receiver)?)
     }
@@ -250,11 +250,11 @@ impl Drop for TdsChannel {
 }
 
 /// Lets an [`Interrupt`] of this thread cancel the request, until the returned guard is dropped.
-fn stoppable(sender: &TdsSender, asked: &Arc<AtomicBool>) -> Option<Interruptible> {
+fn stoppable(sender: &TdsSender, requested: &Arc<AtomicBool>) -> Option<Interruptible> {
     Interrupt::is_enabled().then(|| {
-        let (sender, asked) = (sender.clone(), Arc::clone(asked));
+        let (sender, requested) = (sender.clone(), Arc::clone(requested));
         Interrupt::stop_by(move || {
-            if !asked.swap(true, Ordering::AcqRel) {
+            if !requested.swap(true, Ordering::AcqRel) {
                 sender.attention();
             }
         })

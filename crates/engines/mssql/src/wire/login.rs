@@ -1,7 +1,7 @@
 //! Connecting: the pre-login, in which both sides agree on encryption, and the login.
 
 use super::bytes::{ByteSource, SliceSource, push_text};
-use super::status::{WireError, WireResult, invalid};
+use super::status::{TdsError, TdsResult, invalid};
 use super::stream::{TdsReceiver, TdsSender, kind};
 use super::tls::{self, TlsSettings};
 use std::io;
@@ -17,7 +17,7 @@ pub(super) const FIRST_PACKET: usize = 4_096;
 
 /// How the client logs in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Login<'s> {
+pub(crate) struct TdsLogin<'s> {
     pub host: &'s str,
     pub port: u16,
     pub database: &'s str,
@@ -31,7 +31,7 @@ pub(crate) struct Login<'s> {
     pub timeout: Duration,
 }
 
-/// Connects to the first address that answers.
+/// Connects to the first address that responses.
 pub(super) fn connect(host: &str, port: u16, timeout: Duration) -> io::Result<TcpStream> {
     let end = Instant::now() + timeout;
     let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
@@ -48,7 +48,7 @@ pub(super) fn connect(host: &str, port: u16, timeout: Duration) -> io::Result<Tc
     Err(failed)
 }
 
-/// The server's answers about encryption.
+/// The server's responses about encryption.
 mod encryption {
     pub(super) const OFF: u8 = 0;
     pub(super) const ON: u8 = 1;
@@ -59,22 +59,22 @@ mod encryption {
 pub(super) fn prelogin(
     receiver: &mut TdsReceiver,
     sender: &TdsSender,
-    login: &Login<'_>,
-) -> WireResult<()> {
+    login: &TdsLogin<'_>,
+) -> TdsResult<()> {
     let wanted = if login.tls.is_some() { encryption::ON } else { encryption::NOT_SUPPORTED };
     // Each option: its number, where its value is, and how long that is. Then the values.
     let mut message = vec![0, 0, 16, 0, 6, 1, 0, 22, 0, 1, 4, 0, 23, 0, 1, 255];
     message.extend([0, 1, 0, 0, 0, 0, wanted, 0]);
     sender.send(kind::PRELOGIN, &message, FIRST_PACKET)?;
-    let answered = encryption_of(&whole(receiver)?)?;
-    match (login.tls, answered) {
+    let replied = encryption_of(&whole(receiver)?)?;
+    match (login.tls, replied) {
         (None, encryption::OFF | encryption::NOT_SUPPORTED) => Ok(()),
-        (None, _) => Err(WireError::Tls(
+        (None, _) => Err(TdsError::Tls(
             "the server requires encryption: connect without encrypt=disable".to_owned(),
         )),
         (Some(_), encryption::OFF | encryption::NOT_SUPPORTED) if login.requires_tls => {
             let message = "the server does not encrypt: give it a certificate, or connect with encrypt=prefer";
-            Err(WireError::Tls(message.to_owned()))
+            Err(TdsError::Tls(message.to_owned()))
         }
         // "Off" encrypts the login only.
         (Some(_), encryption::OFF | encryption::NOT_SUPPORTED) => Ok(()),
@@ -96,17 +96,17 @@ fn whole(receiver: &mut TdsReceiver) -> io::Result<Vec<u8>> {
     }
 }
 
-fn encryption_of(answer: &[u8]) -> io::Result<u8> {
-    let mut source = SliceSource::new(answer);
+fn encryption_of(response: &[u8]) -> io::Result<u8> {
+    let mut source = SliceSource::new(response);
     loop {
         match source.u8()? {
             255 => return Err(invalid("the server says nothing about encryption")),
             option => {
                 let (at, _) = (u16::from_be_bytes(source.array()?), source.u16()?);
                 if option == 1 {
-                    let value = answer.get(usize::from(at)).copied();
+                    let value = response.get(usize::from(at)).copied();
                     return value
-                        .ok_or_else(|| invalid("the answer to the pre-login is too short"));
+                        .ok_or_else(|| invalid("the response to the pre-login is too short"));
                 }
             }
         }
@@ -114,7 +114,7 @@ fn encryption_of(answer: &[u8]) -> io::Result<u8> {
 }
 
 /// The login's message.
-pub(super) fn message(login: &Login<'_>) -> Vec<u8> {
+pub(super) fn message(login: &TdsLogin<'_>) -> Vec<u8> {
     let mut out = vec![0; 4];
     out.extend(VERSION.to_le_bytes());
     out.extend(PACKET.to_le_bytes());
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_login_has_its_texts_after_94_bytes() {
-        let login = Login {
+        let login = TdsLogin {
             host: "db1",
             port: 1433,
             database: "shop",

@@ -3,7 +3,7 @@
 use super::bytes::push_text;
 use super::collation::CollationBytes;
 use super::types::SentKind;
-use super::values::SentValue;
+use super::values::TdsValue;
 
 /// The number of the procedure `sp_executesql`.
 const EXECUTE_SQL: u16 = 10;
@@ -22,17 +22,17 @@ pub(super) fn headers(transaction: u64) -> Vec<u8> {
 }
 
 /// A call of `sp_executesql`: the text, whose parameters are `@P1`, `@P2` and so on, and their values.
-pub(crate) fn push_call(out: &mut Vec<u8>, sql: &str, values: &[(SentKind, SentValue<'_>)]) {
+pub(crate) fn push_call(out: &mut Vec<u8>, sql: &str, values: &[(SentKind, TdsValue<'_>)]) {
     out.extend(u16::MAX.to_le_bytes());
     out.extend(EXECUTE_SQL.to_le_bytes());
     out.extend([0; 2]);
-    push_parameter(out, text_kind(sql), SentValue::Text(sql));
+    push_parameter(out, text_kind(sql), TdsValue::Text(sql));
     if values.is_empty() {
         return;
     }
     let declared = (1..).zip(values).map(|(at, (kind, _))| format!("@P{at} {}", kind.name()));
     let declared = declared.collect::<Vec<_>>().join(",");
-    push_parameter(out, text_kind(&declared), SentValue::Text(&declared));
+    push_parameter(out, text_kind(&declared), TdsValue::Text(&declared));
     for (kind, value) in values {
         push_parameter(out, *kind, *value);
     }
@@ -43,7 +43,7 @@ fn text_kind(text: &str) -> SentKind {
 }
 
 /// A parameter without a name, at the next place.
-fn push_parameter(out: &mut Vec<u8>, kind: SentKind, value: SentValue<'_>) {
+fn push_parameter(out: &mut Vec<u8>, kind: SentKind, value: TdsValue<'_>) {
     out.extend([0, 0]);
     kind.push(out, CollationBytes::default());
     value.push(kind, out);
@@ -81,7 +81,7 @@ pub(crate) fn push_bulk_head(out: &mut Vec<u8>, columns: &[BulkColumn], collatio
 }
 
 /// A row of a bulk load.
-pub(crate) fn push_bulk_row(out: &mut Vec<u8>, columns: &[BulkColumn], values: &[SentValue<'_>]) {
+pub(crate) fn push_bulk_row(out: &mut Vec<u8>, columns: &[BulkColumn], values: &[TdsValue<'_>]) {
     out.push(0xd1);
     for (column, value) in columns.iter().zip(values) {
         match column.fixed() {

@@ -5,7 +5,7 @@ use std::io;
 
 /// An error of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ServerError {
+pub(crate) struct MssqlError {
     pub number: i32,
     /// From 11 to 16 a program can correct it; from 20 on the connection ends.
     pub severity: u8,
@@ -14,26 +14,26 @@ pub(crate) struct ServerError {
 
 /// Why a call failed.
 #[derive(Debug)]
-pub(crate) enum WireError {
-    /// The connection is lost, or what came is no answer.
+pub(crate) enum TdsError {
+    /// The connection is lost, or the input is no response.
     Io(io::Error),
     /// The server rejects the request.
-    Server(ServerError),
+    Server(MssqlError),
     /// The request was cancelled by an attention.
     Cancelled,
     /// The server's certificate is not trusted, or encryption was not agreed on.
     Tls(String),
 }
 
-pub(crate) type WireResult<T> = Result<T, WireError>;
+pub(crate) type TdsResult<T> = Result<T, TdsError>;
 
-impl From<io::Error> for WireError {
+impl From<io::Error> for TdsError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl fmt::Display for WireError {
+impl fmt::Display for TdsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
@@ -44,7 +44,7 @@ impl fmt::Display for WireError {
     }
 }
 
-impl std::error::Error for WireError {
+impl std::error::Error for TdsError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io(error) => Some(error),
@@ -53,7 +53,7 @@ impl std::error::Error for WireError {
     }
 }
 
-/// Bytes that are no answer of a server.
+/// Bytes that are no response of a server.
 #[cold]
 pub(super) fn invalid(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)

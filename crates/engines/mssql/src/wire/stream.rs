@@ -1,7 +1,7 @@
 //! Packets over a socket: a header of eight bytes, and a part of a message. After the pre-login they may be encrypted.
 
 use super::bytes::ByteSource;
-use super::status::{WireError, WireResult, invalid};
+use super::status::{TdsError, TdsResult, invalid};
 use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(super) mod kind {
     pub(in super::super) const BATCH: u8 = 1;
     pub(in super::super) const CALL: u8 = 3;
-    pub(in super::super) const ANSWER: u8 = 4;
+    pub(in super::super) const RESPONSE: u8 = 4;
     pub(in super::super) const ATTENTION: u8 = 6;
     pub(in super::super) const BULK: u8 = 7;
     pub(in super::super) const TRANSACTION: u8 = 14;
@@ -127,7 +127,7 @@ impl TdsReceiver {
         self.socket.set_read_timeout(time)
     }
 
-    /// Whether nothing has arrived that nobody asked for, such as the end of the connection.
+    /// Whether nothing has arrived that nobody requested, such as the end of the connection.
     pub fn seems_open(&self) -> bool {
         let mut byte = [0];
         let is_set = self.socket.set_nonblocking(true).is_ok();
@@ -138,9 +138,9 @@ impl TdsReceiver {
     }
 
     /// Shakes hands; both directions are encrypted from then on.
-    pub fn encrypt(&mut self, mut tls: ClientConnection, size: usize) -> WireResult<()> {
+    pub fn encrypt(&mut self, mut tls: ClientConnection, size: usize) -> TdsResult<()> {
         let failed = |error: rustls::Error| {
-            WireError::Tls(format!("could not start TLS with the server: {error}"))
+            TdsError::Tls(format!("could not start TLS with the server: {error}"))
         };
         while tls.is_handshaking() {
             let mut message = Vec::new();
@@ -225,7 +225,7 @@ impl TdsReceiver {
         }
         let [kind, status, high, low, ..] = header;
         let length = usize::from(u16::from_be_bytes([high, low]));
-        if !matches!(kind, kind::ANSWER | kind::PRELOGIN) || length < HEADER {
+        if !matches!(kind, kind::RESPONSE | kind::PRELOGIN) || length < HEADER {
             return Err(invalid("what listens there does not speak SQL Server's protocol"));
         }
         (self.left, self.is_last) = (length - HEADER, status & LAST != 0);

@@ -1,6 +1,6 @@
 //! TLS inside the protocol: the handshake travels in packets of the pre-login, what follows is encrypted as a whole.
 
-use super::status::{WireError, WireResult};
+use super::status::{TdsError, TdsResult};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -21,8 +21,8 @@ pub(crate) struct TlsSettings<'s> {
 }
 
 /// A client's side of a handshake. SQL Server wraps no newer version than 1.2 in its own packets.
-pub(super) fn client(host: &str, settings: TlsSettings<'_>) -> WireResult<ClientConnection> {
-    let failed = |error: rustls::Error| WireError::Tls(format!("could not set up TLS: {error}"));
+pub(super) fn client(host: &str, settings: TlsSettings<'_>) -> TdsResult<ClientConnection> {
+    let failed = |error: rustls::Error| TdsError::Tls(format!("could not set up TLS: {error}"));
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&[&rustls::version::TLS12])
@@ -35,18 +35,18 @@ pub(super) fn client(host: &str, settings: TlsSettings<'_>) -> WireResult<Client
             .with_no_client_auth(),
     };
     let name = ServerName::try_from(host.to_owned())
-        .map_err(|_| WireError::Tls(format!("'{host}' is not a valid host name for TLS")))?;
+        .map_err(|_| TdsError::Tls(format!("'{host}' is not a valid host name for TLS")))?;
     ClientConnection::new(Arc::new(config), name).map_err(failed)
 }
 
-fn roots(file: Option<&Path>) -> WireResult<RootCertStore> {
+fn roots(file: Option<&Path>) -> TdsResult<RootCertStore> {
     let mut roots = RootCertStore::empty();
     let Some(file) = file else {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         return Ok(roots);
     };
     let bad = |error: String| {
-        WireError::Tls(format!("could not read the certificates in {}: {error}", file.display()))
+        TdsError::Tls(format!("could not read the certificates in {}: {error}", file.display()))
     };
     for certificate in
         CertificateDer::pem_file_iter(file).map_err(|error| bad(error.to_string()))?

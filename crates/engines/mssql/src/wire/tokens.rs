@@ -1,9 +1,9 @@
-//! The tokens of an answer.
+//! The tokens of a response.
 
 use super::bytes::ByteSource;
-use super::status::{ServerError, invalid};
+use super::status::{MssqlError, invalid};
 use super::types::{TdsColumn, TypeInfo, type_id};
-use super::values::{self, Cell};
+use super::values::{self, TdsCell};
 use std::io;
 
 /// A token. The columns and the values of a row are in the reader.
@@ -14,11 +14,11 @@ pub(crate) enum TdsToken {
     Row,
     /// A statement has ended, or all of the request.
     Done(DoneToken),
-    Error(ServerError),
+    Error(MssqlError),
     /// The session has another state.
     Change(ChangeToken),
     /// The login succeeded; the version of the protocol.
-    Login(u32),
+    LoggedIn(u32),
     /// Nothing to act on.
     Other,
 }
@@ -53,7 +53,7 @@ pub(crate) enum ChangeToken {
     Collation([u8; 5]),
     /// A transaction has begun, with this number, or has ended.
     Transaction(Option<u64>),
-    /// Another server is to be used: its name and port.
+    /// Another server must be used: its name and port.
     Route(String, u16),
     Other,
 }
@@ -62,7 +62,7 @@ pub(crate) enum ChangeToken {
 #[derive(Debug, Default)]
 pub(crate) struct TokenReader {
     pub columns: Vec<TdsColumn>,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<TdsCell>,
     pub bytes: Vec<u8>,
 }
 
@@ -148,7 +148,7 @@ impl TokenReader {
         for (at, column) in self.columns.iter().enumerate() {
             let is_null = nulls.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
             let cell = match is_null {
-                true => Cell::Null,
+                true => TdsCell::Null,
                 false => values::read(source, column.ty, &mut self.bytes)?,
             };
             self.cells.push(cell);
@@ -167,7 +167,7 @@ impl TokenReader {
     }
 }
 
-fn error(source: &mut impl ByteSource) -> io::Result<ServerError> {
+fn error(source: &mut impl ByteSource) -> io::Result<MssqlError> {
     source.u16()?;
     let number = source.i32()?;
     source.u8()?;
@@ -176,7 +176,7 @@ fn error(source: &mut impl ByteSource) -> io::Result<ServerError> {
     source.short_text()?;
     source.short_text()?;
     source.u32()?;
-    Ok(ServerError { number, severity, message })
+    Ok(MssqlError { number, severity, message })
 }
 
 fn login(source: &mut impl ByteSource) -> io::Result<TdsToken> {
@@ -185,7 +185,7 @@ fn login(source: &mut impl ByteSource) -> io::Result<TdsToken> {
     let version = u32::from_be_bytes(source.array()?);
     source.short_text()?;
     source.u32()?;
-    Ok(TdsToken::Login(version))
+    Ok(TdsToken::LoggedIn(version))
 }
 
 fn skip_features(source: &mut impl ByteSource) -> io::Result<()> {

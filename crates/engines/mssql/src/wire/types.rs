@@ -149,7 +149,7 @@ impl TypeInfo {
         source.long_text().map(drop)
     }
 
-    /// Whether the values come in parts.
+    /// Whether the values are sent in parts.
     pub(super) const fn is_in_parts(self) -> bool {
         let has_parts = matches!(
             self.id,

@@ -12,7 +12,7 @@ const DAY: i64 = 86_400_000_000;
 
 /// A value that has arrived. Texts and bytes are a range of the reader's bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Cell {
+pub(crate) enum TdsCell {
     Null,
     Int(i64),
     Float(f64),
@@ -34,17 +34,17 @@ pub(super) fn read(
     source: &mut impl ByteSource,
     ty: TypeInfo,
     bytes: &mut Vec<u8>,
-) -> io::Result<Cell> {
+) -> io::Result<TdsCell> {
     if let Some(length) = fixed_length(ty.id) {
-        return if length == 0 { Ok(Cell::Null) } else { number(source, ty, length as usize) };
+        return if length == 0 { Ok(TdsCell::Null) } else { number(source, ty, length as usize) };
     }
     match ty.id {
         type_id::TEXT | type_id::NTEXT | type_id::IMAGE => return old_long(source, ty, bytes),
         type_id::VARIANT => {
             let length = source.u32()?;
             source.skip(length as usize)?;
-            let variant = Cell::Foreign("a value of sql_variant: read it by CAST to its type");
-            return Ok(if length == 0 { Cell::Null } else { variant });
+            let variant = TdsCell::Foreign("a value of sql_variant: read it by CAST to its type");
+            return Ok(if length == 0 { TdsCell::Null } else { variant });
         }
         _ if ty.is_in_parts() => return parts(source, ty, bytes),
         type_id::VARBINARY
@@ -55,7 +55,7 @@ pub(super) fn read(
         | type_id::NCHAR => {
             let length = source.u16()?;
             if length == u16::MAX {
-                return Ok(Cell::Null);
+                return Ok(TdsCell::Null);
             }
             let mut raw = Vec::new();
             source.append(length.into(), &mut raw)?;
@@ -70,19 +70,19 @@ pub(super) fn read(
             source.append(length, &mut raw)?;
             Ok(text_or_bytes(ty, &raw, bytes))
         }
-        _ if length == 0 => Ok(Cell::Null),
+        _ if length == 0 => Ok(TdsCell::Null),
         type_id::GUID => uuid(source, length, bytes),
         type_id::DECIMAL | type_id::NUMERIC | type_id::OLD_DECIMAL | type_id::OLD_NUMERIC => {
             decimal(source, ty.scale, length)
         }
-        type_id::DATE => Ok(Cell::Date(days(source)?)),
+        type_id::DATE => Ok(TdsCell::Date(days(source)?)),
         type_id::TIME | type_id::DATETIME2 | type_id::DATETIMEOFFSET => moment(source, ty, length),
         _ => number(source, ty, length),
     }
 }
 
 /// A number, an old amount of money, or an old date.
-fn number(source: &mut impl ByteSource, ty: TypeInfo, length: usize) -> io::Result<Cell> {
+fn number(source: &mut impl ByteSource, ty: TypeInfo, length: usize) -> io::Result<TdsCell> {
     let signed = |number: u128| match length {
         2 => i64::from(number as i16),
         4 => i64::from(number as i32),
@@ -90,58 +90,58 @@ fn number(source: &mut impl ByteSource, ty: TypeInfo, length: usize) -> io::Resu
     };
     match (ty.id, length) {
         (type_id::REAL | type_id::FLOAT | type_id::FLOATN, 4) => {
-            Ok(Cell::Float(f32::from_bits(source.u32()?).into()))
+            Ok(TdsCell::Float(f32::from_bits(source.u32()?).into()))
         }
         (type_id::REAL | type_id::FLOAT | type_id::FLOATN, 8) => {
-            Ok(Cell::Float(f64::from_bits(source.u64()?)))
+            Ok(TdsCell::Float(f64::from_bits(source.u64()?)))
         }
         (type_id::MONEY | type_id::SMALLMONEY | type_id::MONEYN, 8) => {
             let (high, low) = (i64::from(source.i32()?), i64::from(source.u32()?));
-            Ok(Cell::Decimal((high << 32 | low).into(), 4))
+            Ok(TdsCell::Decimal((high << 32 | low).into(), 4))
         }
         (type_id::MONEY | type_id::SMALLMONEY | type_id::MONEYN, 4) => {
-            Ok(Cell::Decimal(source.i32()?.into(), 4))
+            Ok(TdsCell::Decimal(source.i32()?.into(), 4))
         }
         (type_id::DATETIME | type_id::SMALLDATETIME | type_id::DATETIMEN, _) => {
             old_moment(source, length)
         }
-        (_, 1 | 2 | 4 | 8) => Ok(Cell::Int(signed(source.number(length)?))),
+        (_, 1 | 2 | 4 | 8) => Ok(TdsCell::Int(signed(source.number(length)?))),
         _ => Err(invalid("a number has a length that its type does not have")),
     }
 }
 
 /// A DATETIME of eight bytes, or a SMALLDATETIME of four.
-fn old_moment(source: &mut impl ByteSource, length: usize) -> io::Result<Cell> {
+fn old_moment(source: &mut impl ByteSource, length: usize) -> io::Result<TdsCell> {
     match length {
         8 => {
             let (day, parts) = (i64::from(source.i32()?), i64::from(source.u32()?));
             // Three-hundredths of a second, which stand for the nearest milliseconds.
             let millis = (parts * 10 + 1) / 3;
-            Ok(Cell::Micros((day - EPOCH_1900) * DAY + millis * 1_000))
+            Ok(TdsCell::Micros((day - EPOCH_1900) * DAY + millis * 1_000))
         }
         4 => {
             let (day, minutes) = (i64::from(source.u16()?), i64::from(source.u16()?));
-            Ok(Cell::Micros((day - EPOCH_1900) * DAY + minutes * 60_000_000))
+            Ok(TdsCell::Micros((day - EPOCH_1900) * DAY + minutes * 60_000_000))
         }
         _ => Err(invalid("a date has a length that its type does not have")),
     }
 }
 
-fn decimal(source: &mut impl ByteSource, scale: u8, length: usize) -> io::Result<Cell> {
+fn decimal(source: &mut impl ByteSource, scale: u8, length: usize) -> io::Result<TdsCell> {
     let is_positive = source.u8()? != 0;
     let digits = source.number(length - 1)?;
     let digits = i128::try_from(digits).map_err(|_| invalid("a decimal has too many digits"))?;
-    Ok(Cell::Decimal(if is_positive { digits } else { -digits }, scale))
+    Ok(TdsCell::Decimal(if is_positive { digits } else { -digits }, scale))
 }
 
 /// A UUID, whose first three fields SQL Server has in little-endian order.
-fn uuid(source: &mut impl ByteSource, length: usize, bytes: &mut Vec<u8>) -> io::Result<Cell> {
+fn uuid(source: &mut impl ByteSource, length: usize, bytes: &mut Vec<u8>) -> io::Result<TdsCell> {
     if length != 16 {
         return Err(invalid("a uniqueidentifier has 16 bytes"));
     }
     let start = bytes.len();
     bytes.extend(swap_uuid(source.array()?));
-    Ok(Cell::Bytes(start, bytes.len()))
+    Ok(TdsCell::Bytes(start, bytes.len()))
 }
 
 fn swap_uuid(mut uuid: [u8; 16]) -> [u8; 16] {
@@ -156,7 +156,7 @@ fn days(source: &mut impl ByteSource) -> io::Result<i64> {
     Ok(source.number(3)? as i64 - EPOCH)
 }
 
-fn moment(source: &mut impl ByteSource, ty: TypeInfo, length: usize) -> io::Result<Cell> {
+fn moment(source: &mut impl ByteSource, ty: TypeInfo, length: usize) -> io::Result<TdsCell> {
     let rest = match ty.id {
         type_id::TIME => 0,
         type_id::DATETIME2 => 3,
@@ -176,14 +176,14 @@ fn moment(source: &mut impl ByteSource, ty: TypeInfo, length: usize) -> io::Resu
         source.u16()?;
     }
     Ok(match is_exact {
-        true => Cell::Micros(day * DAY + micros),
-        false => Cell::Foreign(
+        true => TdsCell::Micros(day * DAY + micros),
+        false => TdsCell::Foreign(
             "a time with digits after the microseconds: read it by CAST to DATETIME2(6) or TIME(6)",
         ),
     })
 }
 
-fn text_or_bytes(ty: TypeInfo, raw: &[u8], bytes: &mut Vec<u8>) -> Cell {
+fn text_or_bytes(ty: TypeInfo, raw: &[u8], bytes: &mut Vec<u8>) -> TdsCell {
     let start = bytes.len();
     match ty.id {
         type_id::NVARCHAR | type_id::NCHAR | type_id::NTEXT | type_id::XML => {
@@ -191,31 +191,31 @@ fn text_or_bytes(ty: TypeInfo, raw: &[u8], bytes: &mut Vec<u8>) -> Cell {
             let units = pairs.iter().map(|pair| u16::from_le_bytes(*pair));
             for character in char::decode_utf16(units) {
                 let Ok(character) = character else {
-                    return Cell::Foreign("a text with half of a surrogate pair");
+                    return TdsCell::Foreign("a text with half of a surrogate pair");
                 };
                 bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             }
-            Cell::Text(start, bytes.len())
+            TdsCell::Text(start, bytes.len())
         }
         type_id::VARCHAR
         | type_id::CHAR
         | type_id::TEXT
         | type_id::OLD_CHAR
         | type_id::OLD_VARCHAR => match ty.collation.decode(raw, bytes) {
-            Some(()) => Cell::Text(start, bytes.len()),
-            None => Cell::Foreign("a text in another code page: read it by CAST to NVARCHAR"),
+            Some(()) => TdsCell::Text(start, bytes.len()),
+            None => TdsCell::Foreign("a text in another code page: read it by CAST to NVARCHAR"),
         },
         _ => {
             bytes.extend_from_slice(raw);
-            Cell::Bytes(start, bytes.len())
+            TdsCell::Bytes(start, bytes.len())
         }
     }
 }
 
 /// A value in parts: the length of all, which may be unknown, then each after its length, then a zero.
-fn parts(source: &mut impl ByteSource, ty: TypeInfo, bytes: &mut Vec<u8>) -> io::Result<Cell> {
+fn parts(source: &mut impl ByteSource, ty: TypeInfo, bytes: &mut Vec<u8>) -> io::Result<TdsCell> {
     if source.u64()? == u64::MAX {
-        return Ok(Cell::Null);
+        return Ok(TdsCell::Null);
     }
     let mut raw = Vec::new();
     loop {
@@ -226,10 +226,14 @@ fn parts(source: &mut impl ByteSource, ty: TypeInfo, bytes: &mut Vec<u8>) -> io:
     }
 }
 
-fn old_long(source: &mut impl ByteSource, ty: TypeInfo, bytes: &mut Vec<u8>) -> io::Result<Cell> {
+fn old_long(
+    source: &mut impl ByteSource,
+    ty: TypeInfo,
+    bytes: &mut Vec<u8>,
+) -> io::Result<TdsCell> {
     let pointer = source.u8()?;
     if pointer == 0 {
-        return Ok(Cell::Null);
+        return Ok(TdsCell::Null);
     }
     source.skip(usize::from(pointer) + 8)?;
     let length = source.u32()?;
@@ -240,7 +244,7 @@ fn old_long(source: &mut impl ByteSource, ty: TypeInfo, bytes: &mut Vec<u8>) -> 
 
 /// A value that is sent, of some [`SentKind`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum SentValue<'v> {
+pub(crate) enum TdsValue<'v> {
     Null,
     Int(i64),
     Float(f64),
@@ -254,7 +258,7 @@ pub(crate) enum SentValue<'v> {
     Bytes(&'v [u8]),
 }
 
-impl SentValue<'_> {
+impl TdsValue<'_> {
     /// Writes the value after its length.
     pub(super) fn push(self, kind: SentKind, out: &mut Vec<u8>) {
         match (self, kind) {

@@ -1,4 +1,4 @@
-//! Tests of the SQL Server engine: against a peer that sends recorded answers, and against the server that
+//! Tests of the SQL Server engine: against a peer that sends recorded responses, and against the server that
 //! `BOBAK_TEST_MSSQL` names, if it does.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
@@ -7,5 +7,5 @@ mod peer; // a server from a script
 mod stores; // a database for each test
 
 mod model; // random programs on two stores
-mod recorded; // what the client makes of answers
+mod recorded; // what the client makes of responses
 mod suite; // the conformance suite

@@ -1,4 +1,4 @@
-//! A peer that speaks the server's side of the protocol from a script: it logs clients in, knows transactions, and answers
+//! A peer that speaks the server's side of the protocol from a script: it logs clients in, knows transactions, and responses
 //! other requests as the test says.
 
 use std::io::{Read, Write};
@@ -17,9 +17,9 @@ pub struct PeerRequest {
 
 /// What the peer does with a request.
 pub enum PeerAction {
-    /// Sends these tokens as the whole answer.
-    Answer(Vec<u8>),
-    /// Sends the begin of an answer, and then nothing until an attention.
+    /// Sends these tokens as the whole response.
+    Reply(Vec<u8>),
+    /// Sends the begin of a response, and then nothing until an attention.
     Hang(Vec<u8>),
     /// Closes the connection.
     Close,
@@ -34,7 +34,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Answers what the peer does not know itself by a script.
+    /// Responds what the peer does not know itself by a script.
     pub fn start(script: impl Fn(&PeerRequest) -> PeerAction + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -54,7 +54,7 @@ impl Peer {
         format!("mssql://ada:secret@127.0.0.1:{}/shop?encrypt=disable&{settings}", self.port)
     }
 
-    /// The requests that the script has answered.
+    /// The requests that the script has replied.
     pub fn requests(&self) -> Vec<PeerRequest> {
         self.requests.lock().unwrap().clone()
     }
@@ -91,7 +91,7 @@ fn send(stream: &mut TcpStream, tokens: &[u8], ends: bool) -> Option<()> {
 fn serve(mut stream: TcpStream, script: &Script, noted: &Mutex<Vec<PeerRequest>>) -> Option<()> {
     loop {
         let (kind, body) = read_message(&mut stream)?;
-        let answer = match kind {
+        let response = match kind {
             // It does not encrypt.
             18 => vec![1, 0, 6, 0, 1, 255, 2],
             16 => login(&body),
@@ -102,9 +102,9 @@ fn serve(mut stream: TcpStream, script: &Script, noted: &Mutex<Vec<PeerRequest>>
                         noted.lock().unwrap().push(request.clone());
                         script(&request)
                     },
-                    PeerAction::Answer,
+                    PeerAction::Reply,
                 ) {
-                    PeerAction::Answer(tokens) => tokens,
+                    PeerAction::Reply(tokens) => tokens,
                     PeerAction::Hang(tokens) => {
                         send(&mut stream, &tokens, false)?;
                         while read_message(&mut stream)?.0 != 6 {}
@@ -114,7 +114,7 @@ fn serve(mut stream: TcpStream, script: &Script, noted: &Mutex<Vec<PeerRequest>>
                 }
             }
         };
-        send(&mut stream, &answer, true)?;
+        send(&mut stream, &response, true)?;
     }
 }
 
@@ -123,7 +123,7 @@ fn login(body: &[u8]) -> Vec<u8> {
     let hidden = &body[word(44)..word(44) + word(46) * 2];
     let password: Vec<u8> = hidden.iter().map(|byte| (byte ^ 0xa5).rotate_left(4)).collect();
     if password != utf16("secret") {
-        return [error(18_456, 14, "Login failed for user 'ada'."), done(2, 0)].concat();
+        return [error(18_456, 14, "TdsLogin failed for user 'ada'."), done(2, 0)].concat();
     }
     let mut token = vec![0xad];
     let mut inner = vec![1, 0x74, 0, 0, 4, 4];

@@ -1,4 +1,4 @@
-//! The client against a peer that sends recorded answers: what the server says, and what the client makes of it.
+//! The client against a peer that sends recorded responses: what the server says, and what the client makes of it.
 
 use crate::peer::{
     BIGINT, NVARCHAR, Peer, PeerAction, columns, committed, done, error, integer, result,
@@ -21,7 +21,7 @@ fn kind_of(url: &str) -> (ErrorKind, String) {
 }
 
 fn idle() -> Peer {
-    Peer::start(|_| PeerAction::Answer(done(0, 0)))
+    Peer::start(|_| PeerAction::Reply(done(0, 0)))
 }
 
 fn sql(text: &str) -> Source<'_> {
@@ -106,8 +106,9 @@ fn values_of_every_type_arrive() {
         parts,
     ];
     let nulls = vec![0xd2, 0xee, 0x3f, 0xf9, 0xff, 0xff, 0xff, 0, 0, 0, 0];
-    let answer = [columns(&described), vec![0xd1], values.concat(), nulls, done(0x10, 2)].concat();
-    let peer = Peer::start(move |_| PeerAction::Answer(answer.clone()));
+    let response =
+        [columns(&described), vec![0xd1], values.concat(), nulls, done(0x10, 2)].concat();
+    let peer = Peer::start(move |_| PeerAction::Reply(response.clone()));
     let engine = Mssql::open(&peer.url("")).unwrap();
     let rows = Probe::new(&engine).unwrap().query(&sql("select * from t")).unwrap();
     let guid = vec![3_u8, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -156,8 +157,8 @@ fn error_numbers_have_kinds() {
         (9_002, ErrorKind::Full),
         (50_000, ErrorKind::Engine),
     ] {
-        let answer = [error(number, 16, "It failed."), done(2, 0)].concat();
-        let peer = Peer::start(move |_| PeerAction::Answer(answer.clone()));
+        let response = [error(number, 16, "It failed."), done(2, 0)].concat();
+        let peer = Peer::start(move |_| PeerAction::Reply(response.clone()));
         let engine = Mssql::open(&peer.url("busy_timeout=1")).unwrap();
         let failed = engine.session().unwrap().execute("delete from t", &[]).unwrap_err();
         assert_eq!(failed.kind(), kind, "{number}: {failed}");
@@ -169,7 +170,7 @@ fn error_numbers_have_kinds() {
 #[test]
 fn constraints_are_found_by_their_names() {
     let table = Arc::new(
-        TableSchema::builder("seat")
+        TableSchema::builder("place")
             .column(ColumnSchema::of::<i64>("number").check("number > 0"))
             .column(ColumnSchema::of::<Option<String>>("mail").unique())
             .key(["number"])
@@ -185,7 +186,7 @@ fn constraints_are_found_by_their_names() {
     let (check, key, index) = (name("bobak_c"), name("bobak_k"), name("bobak_i"));
     let duplicate = |name: &str| {
         format!(
-            "Violation of UNIQUE KEY constraint '{name}'. Cannot insert duplicate key in object 'dbo.seat'."
+            "Violation of UNIQUE KEY constraint '{name}'. Cannot insert duplicate key in object 'dbo.place'."
         )
     };
     for (number, message, kind, column) in [
@@ -198,12 +199,12 @@ fn constraints_are_found_by_their_names() {
             "number",
         ),
     ] {
-        let answer = [error(number, 14, &message), done(2, 0)].concat();
-        let peer = Peer::start(move |_| PeerAction::Answer(answer.clone()));
+        let response = [error(number, 14, &message), done(2, 0)].concat();
+        let peer = Peer::start(move |_| PeerAction::Reply(response.clone()));
         let engine = Mssql::open(&peer.url("")).unwrap();
         let probe = Probe::new(&engine).unwrap();
         let failed = probe.insert(&table, row![1, "x"]).unwrap_err();
-        assert_eq!((failed.kind(), failed.table()), (kind, Some("seat")), "{failed}");
+        assert_eq!((failed.kind(), failed.table()), (kind, Some("place")), "{failed}");
         if number != 547 {
             assert_eq!(failed.column(), Some(column), "{failed}");
         }
@@ -212,8 +213,8 @@ fn constraints_are_found_by_their_names() {
 
 #[test]
 fn an_error_that_ends_the_transaction_ends_it_here() {
-    let answer = [rolled_back(), error(3_960, 16, "Snapshot conflict."), done(2, 0)].concat();
-    let peer = Peer::start(move |_| PeerAction::Answer(answer.clone()));
+    let response = [rolled_back(), error(3_960, 16, "Snapshot conflict."), done(2, 0)].concat();
+    let peer = Peer::start(move |_| PeerAction::Reply(response.clone()));
     let engine = Mssql::open(&peer.url("")).unwrap();
     let session = engine.session().unwrap();
     session.control(Begin).unwrap();
@@ -228,7 +229,7 @@ fn an_error_that_ends_the_transaction_ends_it_here() {
 fn a_call_is_cancelled_by_an_attention() {
     let peer = Peer::start(|request| match request.sql.contains("slow") {
         true => PeerAction::Hang(columns(&[("a", BIGINT)])),
-        false => PeerAction::Answer(result(&[("a", BIGINT)], &[vec![integer(1)]])),
+        false => PeerAction::Reply(result(&[("a", BIGINT)], &[vec![integer(1)]])),
     });
     let engine = Mssql::open(&peer.url("connections=1")).unwrap();
     let probe = Probe::new(&engine).unwrap();
@@ -257,7 +258,7 @@ fn many(tag: &Arc<TableSchema>, count: usize) -> Vec<Entry> {
 fn a_connection_that_is_lost_in_a_bulk_load_leaves_nothing() {
     let peer = Peer::start(|request| match request.kind {
         7 => PeerAction::Close,
-        _ => PeerAction::Answer(done(0, 0)),
+        _ => PeerAction::Reply(done(0, 0)),
     });
     let engine = Mssql::open(&peer.url("")).unwrap();
     let tag = tables::tag().unwrap();
@@ -276,10 +277,10 @@ fn a_connection_that_is_lost_in_a_bulk_load_leaves_nothing() {
 }
 
 #[test]
-fn a_commit_whose_answer_is_lost_is_unknown() {
+fn a_commit_whose_response_is_lost_is_unknown() {
     let peer = Peer::start(|request| match request.sql.starts_with("COMMIT") {
         true => PeerAction::Close,
-        false => PeerAction::Answer(done(0x10, 1)),
+        false => PeerAction::Reply(done(0x10, 1)),
     });
     let engine = Mssql::open(&peer.url("")).unwrap();
     let session = engine.session().unwrap();
@@ -291,8 +292,8 @@ fn a_commit_whose_answer_is_lost_is_unknown() {
 #[test]
 fn a_bulk_load_has_the_rows_of_a_batch() {
     let peer = Peer::start(|request| match request.sql.starts_with("COMMIT") {
-        true => PeerAction::Answer(committed()),
-        false => PeerAction::Answer(done(0x10, 5)),
+        true => PeerAction::Reply(committed()),
+        false => PeerAction::Reply(done(0x10, 5)),
     });
     let engine = Mssql::open(&peer.url("")).unwrap();
     let tag = tables::tag().unwrap();
@@ -310,13 +311,13 @@ fn a_bulk_load_has_the_rows_of_a_batch() {
 
 #[test]
 fn keys_are_returned_in_the_order_of_the_rows() {
-    // The server may return them in any order; those of a bigger number of rows come in several statements.
+    // The server may return them in any order; more rows need several statements.
     let peer = Peer::start(|request| {
         let rows = request.sql.matches("), (").count() as i64 + 1;
         let keys: Vec<_> = (1..=rows).rev().map(|key| vec![integer(key)]).collect();
         match request.sql.starts_with("COMMIT") {
-            true => PeerAction::Answer(committed()),
-            false => PeerAction::Answer(result(&[("id", BIGINT)], &keys)),
+            true => PeerAction::Reply(committed()),
+            false => PeerAction::Reply(result(&[("id", BIGINT)], &keys)),
         }
     });
     let engine = Mssql::open(&peer.url("")).unwrap();
@@ -365,7 +366,7 @@ fn values_that_sql_server_lacks_are_rejected_before_any_call() {
 #[test]
 fn statements_have_texts_and_values() {
     let peer =
-        Peer::start(|_| PeerAction::Answer(result(&[("name", NVARCHAR)], &[vec![text("é")]])));
+        Peer::start(|_| PeerAction::Reply(result(&[("name", NVARCHAR)], &[vec![text("é")]])));
     let engine = Mssql::open(&peer.url("")).unwrap();
     let parameters = [Parameter::from(5)];
     let source = Source::Sql { text: "select 'é' where 1 < ?", parameters: &parameters };
