@@ -101,6 +101,9 @@ struct FoundTable {
     references: Vec<(String, Vec<String>, ForeignKey)>,
 }
 
+/// Takes note of a row of the catalog.
+type AddRow = fn(&mut FoundTable, &dyn Row);
+
 /// The tables that have a key.
 ///
 /// # Errors
@@ -117,7 +120,7 @@ pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
         table.json.push_str(&text(row, 2));
         Ok(true)
     })?;
-    let parts: [(&str, fn(&mut FoundTable, &dyn Row)); 3] =
+    let parts: [(&str, AddRow); 3] =
         [(COLUMNS, add_column), (INDEXES, add_index), (REFERENCES, add_reference)];
     for (sql, add) in parts {
         connection.each(None, sql, &[], None, &mut |row| {

@@ -326,7 +326,7 @@ fn keys_are_returned_in_the_order_of_the_rows() {
         (0..900).map(|n| Entry::insert(&person, row![NULL, format!("n{n}"), NULL, 1])).collect();
     let sent = Probe::new(&engine).unwrap().batch(&entries, OnError::Stop);
     sent.whole.unwrap();
-    let keys: Vec<_> = sent.rows.iter().map(|row| row.as_ref().unwrap().clone()).collect();
+    let keys: Vec<_> = sent.rows.iter().map(|row| *row.as_ref().unwrap()).collect();
     assert_eq!(keys.len(), 900);
     assert!(matches!(keys[0], Outcome::Inserted(Some(bobak_core::GeneratedKey::Int(1)))));
     assert!(matches!(keys[665], Outcome::Inserted(Some(bobak_core::GeneratedKey::Int(666)))));
