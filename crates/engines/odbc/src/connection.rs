@@ -313,14 +313,13 @@ impl Connection {
     pub(crate) fn parameter_types(
         &mut self,
         sql: &str,
-    ) -> Result<Vec<Option<odbc_sys::SqlDataType>>> {
-        let prepared = || {
-            let statement = self.prepare(sql)?;
-            let count = statement.parameter_count()?;
-            let types = (1..=count).map(|number| statement.parameter_type(number)).collect();
+    ) -> Result<Arc<[Option<odbc_sys::SqlDataType>]>> {
+        let kept = self.statements.remove(sql).map(|(statement, _)| statement);
+        let prepared = kept.map_or_else(|| self.prepare(sql), Ok).and_then(|mut statement| {
+            let types = statement.parameter_types()?;
             Ok((statement, types))
-        };
-        let (statement, types) = prepared().map_err(|failed| self.failed(failed, None))?;
+        });
+        let (statement, types) = prepared.map_err(|failed| self.failed(failed, None))?;
         self.keep(sql, statement);
         Ok(types)
     }

@@ -1,13 +1,16 @@
 //! The rows of a result, and the texts that connections send.
 
 use crate::connection::CELL;
-use crate::driver::{Buffer, OdbcError, OdbcStatement};
+use crate::driver::{Buffer, ColumnDescription, OdbcError, OdbcStatement};
 use crate::product::{Product, ProductKind};
 use crate::settings::Settings;
 use crate::values::{CellError, Cells, Target};
 use bobak_core::{Interrupt, Result, ResultColumn, Type};
 use bobak_sql::Dialect;
 use bobak_sql::token::{SqlTokenKind, SqlTokenizer};
+
+/// The rows of the first block of a result.
+const FIRST_BLOCK: usize = 16;
 
 /// Reads the rows of a result; the inner error is the reader's.
 pub(crate) fn read_rows(
@@ -24,31 +27,33 @@ pub(crate) fn read_rows(
     }
     let is_typed = targets.is_some();
     let targets = targets.unwrap_or_else(|| described.iter().map(Target::of_result).collect());
-    let mut is_long = false;
-    let buffers = |rows: usize, is_long: &mut bool| -> Vec<Buffer> {
-        let cells = targets.iter().zip(&described).map(|(target, column)| {
-            let limit = if column.size == 0 || column.size > CELL { CELL } else { column.size };
-            *is_long |= limit == CELL && column.size != CELL;
-            target.buffer(kind, limit, rows)
-        });
-        cells.collect()
+    let cell = |column: &ColumnDescription| match column.size {
+        0 => CELL,
+        size => size.min(CELL),
     };
-    let mut rows = rows;
-    let mut bound = buffers(rows, &mut is_long);
+    let is_long = described.iter().any(|column| column.size == 0 || column.size > CELL);
+    let buffers = |rows: usize| -> Vec<Buffer> {
+        let cells = targets.iter().zip(&described);
+        cells.map(|(target, column)| target.buffer(kind, cell(column), rows)).collect()
+    };
+    // Most results are small, and buffers are as large as the values may be: a first block of few rows, then whole ones.
+    let mut block = rows.min(FIRST_BLOCK);
     if is_long && !in_blocks {
         // The driver reads a long value only of a single row, and of a column that is not bound.
-        rows = 1;
-        bound.clear();
+        block = 1;
+        statement.bind(Vec::new(), block)?;
+    } else {
+        statement.bind(buffers(block), block)?;
     }
-    statement.bind(bound, rows)?;
+    let whole = if is_long && !in_blocks { 1 } else { rows };
     let ty = |target: &Target| if is_typed { Type::Any } else { target.ty() };
-    let columns = described.into_iter().zip(&targets);
-    let columns = columns.map(|(column, target)| ResultColumn::new(column.name, ty(target)));
+    let columns = described.iter().zip(&targets);
+    let columns = columns.map(|(column, target)| ResultColumn::new(&*column.name, ty(target)));
     let mut cells = Cells::new(kind, columns.collect());
     loop {
         let fetched = statement.fetch()?;
-        for at in 0..fetched.min(rows) {
-            let read = match cells.read(statement, &targets, at, rows > 1) {
+        for at in 0..fetched.min(block) {
+            let read = match cells.read(statement, &targets, at, block > 1) {
                 Err(CellError::Driver(failed)) => return Err(failed),
                 Err(CellError::Value(error)) => Err(error),
                 Ok(()) => row(&cells),
@@ -60,6 +65,10 @@ pub(crate) fn read_rows(
         }
         if fetched == 0 {
             return Ok(Ok(()));
+        }
+        if block < whole && fetched == block {
+            block = whole;
+            statement.bind(buffers(block), block)?;
         }
         if let Err(error) = Interrupt::check() {
             return Ok(Err(error));

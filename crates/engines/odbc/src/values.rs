@@ -75,11 +75,13 @@ impl Target {
 
     const fn form(self, kind: ProductKind) -> BufferForm {
         match self {
+            // ASCII: the same in every character set of a driver.
+            Self::Literal(_) => BufferForm::Utf8,
             // MariaDB's driver reads long UTF-16 wrongly.
-            Self::Text | Self::Literal(_) if matches!(kind, ProductKind::MySql) => BufferForm::Utf8,
+            Self::Text if matches!(kind, ProductKind::MySql) => BufferForm::Utf8,
             Self::Int => BufferForm::Int,
             Self::Float | Self::Narrow => BufferForm::Float,
-            Self::Text | Self::Literal(_) => BufferForm::Text,
+            Self::Text => BufferForm::Text,
             Self::Bytes => BufferForm::Bytes,
         }
     }
@@ -90,7 +92,7 @@ impl Target {
             // UTF-8 has up to four bytes for a character of two units of UTF-16.
             Self::Text => size * 4,
             // Dates, amounts and UUIDs have fewer characters.
-            Self::Literal(_) => 2 * size.max(40),
+            Self::Literal(_) => size.max(40),
             _ => size,
         };
         Buffer::new(self.form(kind), bytes, rows)
@@ -346,5 +348,16 @@ fn digits(text: &str) -> Value<'static> {
 fn utf16(bytes: &[u8]) -> String {
     let (units, _) = bytes.as_chunks::<2>();
     let units = units.iter().map(|unit| u16::from_ne_bytes(*unit));
-    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    // Most texts are ASCII, which needs no decoder.
+    let mut text = String::with_capacity(bytes.len() / 2);
+    let mut rest = units.clone();
+    while let Some(letter) = rest.clone().next().and_then(|unit| u8::try_from(unit).ok()) {
+        if !letter.is_ascii() {
+            break;
+        }
+        text.push(char::from(letter));
+        rest.next();
+    }
+    text.extend(char::decode_utf16(rest).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    text
 }

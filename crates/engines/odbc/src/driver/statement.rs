@@ -13,6 +13,8 @@ pub(crate) struct OdbcStatement {
     handle: HStmt,
     _link: Arc<Channel>,
     parameters: Vec<Buffer>,
+    /// The types of the prepared text's parameters, once somebody has asked the driver, which may ask the database.
+    parameter_types: Option<Arc<[Option<SqlDataType>]>>,
     /// The status of each row of an array.
     statuses: Vec<u16>,
     /// How many rows of an array the driver has processed.
@@ -94,6 +96,7 @@ impl OdbcStatement {
             handle: handle.as_hstmt(),
             _link: Arc::clone(link),
             parameters: Vec::new(),
+            parameter_types: None,
             statuses: Vec::new(),
             processed: Box::new(0),
             columns: Vec::new(),
@@ -123,6 +126,7 @@ impl OdbcStatement {
 
     pub(crate) fn prepare(&mut self, sql: &str) -> Result<()> {
         let text = wide(sql);
+        self.parameter_types = None;
         // SAFETY: the text ends with a NUL.
         let done = unsafe { odbc_sys::SQLPrepareW(self.handle, text.as_ptr(), WHOLE.into()) };
         self.check(done)
@@ -190,8 +194,18 @@ impl OdbcStatement {
         *self.processed
     }
 
-    /// The type of a parameter as the database expects it.
-    pub(crate) fn parameter_type(&self, number: u16) -> Option<SqlDataType> {
+    /// The types of the parameters as the database expects them; `None` for one that the driver does not know.
+    pub(crate) fn parameter_types(&mut self) -> Result<Arc<[Option<SqlDataType>]>> {
+        if let Some(types) = &self.parameter_types {
+            return Ok(Arc::clone(types));
+        }
+        let types = (1..=self.parameter_count()?).map(|number| self.parameter_type(number));
+        let types: Arc<[_]> = types.collect();
+        self.parameter_types = Some(Arc::clone(&types));
+        Ok(types)
+    }
+
+    fn parameter_type(&self, number: u16) -> Option<SqlDataType> {
         let (mut ty, mut size, mut digits) = (SqlDataType::UNKNOWN_TYPE, 0, 0);
         let mut nullable = Nullability::UNKNOWN;
         // SAFETY: the results outlive the call.
@@ -209,7 +223,7 @@ impl OdbcStatement {
     }
 
     /// How many parameters the prepared text has.
-    pub(crate) fn parameter_count(&self) -> Result<u16> {
+    fn parameter_count(&self) -> Result<u16> {
         let mut count = 0_i16;
         // SAFETY: the result outlives the call.
         let done = unsafe { odbc_sys::SQLNumParams(self.handle, &mut count) };
