@@ -3,11 +3,12 @@
 use crate::handle::SessionSource;
 use crate::rows::RowCursor;
 use bobak_core::engine::fallback::conflicting_row;
+use bobak_core::join::JoinExpr;
 use bobak_core::statements::CallSite;
 use bobak_core::{
-    Assign, Assignment, BulkChange, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
-    FromRow, GeneratedKey, Outcome, Query, Result, Row, Select, Selection, Session, Source,
-    TableSchema, Value, Verb, Write, check_width,
+    Assign, AssignedValue, Assignment, BulkChange, Comparison, Condition, Error, ErrorKind, Expr,
+    FieldSet, FromRow, GeneratedKey, Outcome, Query, Result, Row, Select, Selection, Session,
+    Source, TableSchema, Value, Verb, Write, check_width,
 };
 use std::sync::Arc;
 
@@ -18,6 +19,13 @@ pub(crate) struct TableAccess<'a> {
     pub(crate) schema: Arc<TableSchema>,
     /// The fields that a whole-record update sets.
     pub(crate) updated: FieldSet,
+}
+
+/// The value of a column that an assignment calculates.
+#[derive(Clone)]
+pub(crate) struct ColumnExpr {
+    pub column: usize,
+    pub expr: JoinExpr,
 }
 
 impl<'a> TableAccess<'a> {
@@ -186,43 +194,78 @@ impl<'a> TableAccess<'a> {
         assign: Option<Vec<Assignment<T>>>,
     ) -> Result<u64> {
         let _at = CallSite::enter();
-        let table = &*self.schema;
-        let condition = condition.map(|condition| condition.resolve(table)).transpose()?;
+        let Some(assignments) = assign else { return self.change_all(condition, None) };
+        let (assigns, exprs) = self.resolve_assignments(assignments)?;
+        self.set_all(condition, &assigns, &exprs)
+    }
+
+    /// Updates the rows that match a condition.
+    pub(crate) fn set_all(
+        &self,
+        condition: Option<Condition>,
+        assigns: &[Assign],
+        exprs: &[ColumnExpr],
+    ) -> Result<u64> {
+        match exprs {
+            [] => self.change_all(condition, Some(assigns)),
+            _ => self.set_exprs(condition, assigns, exprs),
+        }
+    }
+
+    /// Updates (`Some`) or deletes (`None`) the rows that match a condition.
+    pub(crate) fn change_all(
+        &self,
+        condition: Option<Condition>,
+        assign: Option<&[Assign]>,
+    ) -> Result<u64> {
+        let condition = condition.map(|condition| condition.resolve(&self.schema)).transpose()?;
         let condition = self.source.replace_subqueries(condition)?;
-        let assign = assign.map(|list| self.resolve_assignments(list)).transpose()?;
-        let change = BulkChange {
-            table: &self.schema,
-            condition: condition.as_ref(),
-            assign: assign.as_deref(),
-        };
+        let change = BulkChange { table: &self.schema, condition: condition.as_ref(), assign };
         self.source.with(|session| session.change(&change)).map_err(|error| self.in_table(error))
     }
 
-    fn resolve_assignments<T>(&self, list: Vec<Assignment<T>>) -> Result<Vec<Assign>> {
+    /// The assignments of values in their columns' stored form, with the modification time, and those of expressions.
+    ///
+    /// # Errors
+    /// `Misuse` for none, for a key or a version, and for a column that is assigned twice.
+    pub(crate) fn resolve_assignments<T>(
+        &self,
+        list: Vec<Assignment<T>>,
+    ) -> Result<(Vec<Assign>, Vec<ColumnExpr>)> {
         let table = &*self.schema;
-        let mut assigns = Vec::with_capacity(list.len() + 1);
-        for assignment in list {
-            let assign = assignment.into_assign().resolve(table)?;
-            let column = assign.column();
-            let fixed = table.key().contains(&column) || table.version() == Some(column);
-            let twice = assigns.iter().any(|other: &Assign| other.column() == column);
-            if fixed || twice {
-                let message = if twice {
-                    "the column is assigned twice"
-                } else {
-                    "a key or version can't be assigned: delete the row and insert another"
-                };
-                let name = table.columns().get(column).map_or("", |column| &column.name);
-                let error = Error::new(ErrorKind::Misuse, message);
-                return Err(self.in_table(error.in_column(name)));
-            }
-            assigns.push(assign);
-        }
-        if assigns.is_empty() {
+        if list.is_empty() {
             return Err(self.in_table(Error::new(ErrorKind::Misuse, "no column is assigned")));
         }
-        bobak_core::stamp_assignments(table, &mut assigns);
-        Ok(assigns)
+        let mut assigned = FieldSet::EMPTY;
+        let (mut assigns, mut exprs) = (Vec::with_capacity(list.len() + 1), Vec::new());
+        for assignment in list {
+            let value = assignment.into_value();
+            let column = value.column();
+            self.check_assigned(column, assigned)?;
+            assigned.insert(column);
+            match value {
+                AssignedValue::Value(assign) => assigns.push(assign.resolve(table)?),
+                AssignedValue::Expr { column, expr } => exprs.push(ColumnExpr { column, expr }),
+            }
+        }
+        if table.modified_at().is_none_or(|column| !assigned.contains(column)) {
+            bobak_core::stamp_assignments(table, &mut assigns);
+        }
+        Ok((assigns, exprs))
+    }
+
+    /// Checks that a column can be assigned next to others.
+    fn check_assigned(&self, column: usize, others: FieldSet) -> Result<()> {
+        let table = &*self.schema;
+        let name = &table.column_at(column)?.name;
+        let message = if others.contains(column) {
+            "the column is assigned twice"
+        } else if table.key().contains(&column) || table.version() == Some(column) {
+            "a key or version can't be assigned: delete the row and insert another"
+        } else {
+            return Ok(());
+        };
+        Err(self.in_table(Error::new(ErrorKind::Misuse, message).in_column(name.clone())))
     }
 
     /// The condition that matches the row with this key.

@@ -29,7 +29,7 @@ impl TableAccess<'_> {
         }
         let mut found: Vec<Option<T>> = Vec::new();
         found.resize_with(keys.len(), || None);
-        let most = if self.schema.key().len() == 1 { MOST_KEYS } else { MOST_COMPOSITE_KEYS };
+        let most = self.most_keys();
         for (keys, found) in keys.chunks(most).zip(found.chunks_mut(most)) {
             self.get_chunk::<T>(keys, found)?;
         }
@@ -92,6 +92,19 @@ impl TableAccess<'_> {
             }
             _ => Condition::Or(keys.iter().map(|key| self.key_condition(key)).collect()),
         }
+    }
+
+    /// Conditions that together match the rows with these keys.
+    pub(crate) fn key_conditions(
+        &self,
+        keys: &[Vec<Value<'static>>],
+    ) -> impl Iterator<Item = Condition> {
+        keys.chunks(self.most_keys()).map(|keys| self.any_key(keys.to_vec()))
+    }
+
+    /// The maximum number of keys of a request.
+    fn most_keys(&self) -> usize {
+        if self.schema.key().len() == 1 { MOST_KEYS } else { MOST_COMPOSITE_KEYS }
     }
 
     /// A key such that two are equal if and only if the engine finds the same row by them.

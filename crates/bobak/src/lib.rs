@@ -40,6 +40,7 @@ mod dynamic;
 pub mod field_encryption;
 mod get_many;
 mod handle;
+mod insert_from;
 mod join;
 mod join_conditions;
 mod links;
@@ -48,7 +49,9 @@ mod parameters;
 pub mod pipeline;
 mod record_arg;
 mod retry;
+mod returning_table;
 mod router;
+mod row_changes;
 #[cfg(feature = "scopes")]
 mod row_scope;
 mod rows;
@@ -77,6 +80,7 @@ pub use db::{Db, DbBuilder};
 pub use dynamic::DynTable;
 pub use parameters::Parameters;
 pub use pipeline::Pipeline;
+pub use returning_table::ReturningTable;
 #[cfg(feature = "scopes")]
 pub use row_scope::RowScope;
 pub use shape::Shape;
@@ -86,17 +90,19 @@ pub use transaction::{Savepoint, Transaction};
 /// The parts of a [`Query`] and the iterators over its rows.
 pub mod query {
     pub use crate::dynamic::DynRows;
+    pub use crate::join::EngineQueries;
     pub use crate::rows::Rows;
     pub use crate::shape::{Page, PageRequest, PageToken};
     /// The parts of a [`JoinQuery`]: of expressions, and over several records.
     pub use bobak_core::join;
     pub use bobak_core::join::{
-        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, WindowMethods, dense_rank, exists, from,
-        not, nth, rank, row_number, when, whole, window,
+        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, JsonMethods, WindowMethods, dense_rank,
+        exists, from, not, nth, rank, row_number, when, whole, window,
     };
     pub use bobak_core::{
-        AnyColumn, Assignment, Column, DatePart, DateUnit, EncryptedColumn, Expression, Filter,
-        Operand, Order, OrderBy, Query, Selection, SelectionPart, Summable, count,
+        AnyColumn, AssignedValue, Assignment, Column, DatePart, DateUnit, EncryptedColumn,
+        Expression, Filter, Operand, Order, OrderBy, Query, Selection, SelectionPart, Summable,
+        TextQuery, count,
     };
 }
 
@@ -205,7 +211,7 @@ pub mod engine {
 
 /// Everything that most programs need, in one `use`.
 pub mod prelude {
-    pub use crate::query::{ExpressionMethods, WindowMethods};
+    pub use crate::query::{ExpressionMethods, JsonMethods, WindowMethods};
     pub use crate::types::{Currency, Date, DateTime, Json, Time, Timestamp, Uuid};
     pub use crate::{
         Batch, BatchOptions, Db, DynRow, Error, ErrorKind, Field, FromRow, Query, Record,

@@ -281,10 +281,10 @@ impl<'a, T: Record> Table<'a, T> {
     }
 
     /// Assigns fields of the record with this key in one step, without reading it first; returns `false` if there is none.
-    /// The modification time is set and the version incremented.
+    /// The modification time is set and the version incremented. A field can be set to an expression of the fields.
     ///
     /// # Errors
-    /// As [`update`](Table::update), except `NotFound`; `OutOfRange` if an addition overflows.
+    /// As [`update`](Table::update), except `NotFound`; `OutOfRange` if a new value does not fit.
     #[track_caller]
     pub fn set(
         &self,

@@ -1,8 +1,8 @@
 //! References to a record of any of several types: the name of its table, and its key.
 
 use crate::{
-    Assign, Assignment, Comparison, Condition, Error, Field, Filter, Record, Result, Row,
-    TableSchema, ToOne, Value, ValueRef,
+    Assign, AssignedValue, Assignment, Comparison, Condition, Error, Field, Filter, Record, Result,
+    Row, TableSchema, ToOne, Value, ValueRef,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -131,8 +131,9 @@ impl<T, E: AnyReference> AnyReferenceColumns<T, E> {
     #[must_use]
     pub fn set(self, reference: &E) -> [Assignment<T>; 2] {
         let (table, key) = stored(reference);
-        [(self.table, table), (self.table + 1, key)]
-            .map(|(column, value)| Assignment::new(Assign::Set { column, value }))
+        [(self.table, table), (self.table + 1, key)].map(|(column, value)| {
+            Assignment::new(AssignedValue::Value(Assign::Set { column, value }))
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Assignments: what an update sets.
 
+use crate::join::JoinExpr;
 use crate::{Error, ErrorKind, Result, TableSchema, Value, ValueRef};
 use std::marker::PhantomData;
 
@@ -22,23 +23,54 @@ pub enum Assign {
     },
 }
 
-/// An [`Assign`] for the record `T`, made by [`Column::set`](crate::Column::set) and
+/// What an [`Assignment`] sets a column to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AssignedValue {
+    /// A value, or a number to add.
+    Value(Assign),
+    /// An expression of the row, whose columns are those of the table 0.
+    Expr {
+        /// The column's index.
+        column: usize,
+        /// The expression.
+        expr: JoinExpr,
+    },
+}
+
+/// An assignment to a column of the record `T`, made by [`Column::set`](crate::Column::set) and
 /// [`Column::add`](crate::Column::add).
 #[derive(Clone, Debug)]
 pub struct Assignment<T> {
-    assign: Assign,
+    value: AssignedValue,
     record: PhantomData<fn() -> T>,
 }
 
 impl<T> Assignment<T> {
-    pub(crate) const fn new(assign: Assign) -> Self {
-        Self { assign, record: PhantomData }
+    pub(crate) const fn new(value: AssignedValue) -> Self {
+        Self { value, record: PhantomData }
     }
 
     /// The untyped assignment.
     #[must_use]
-    pub fn into_assign(self) -> Assign {
-        self.assign
+    pub fn into_value(self) -> AssignedValue {
+        self.value
+    }
+}
+
+impl<T> From<AssignedValue> for Assignment<T> {
+    fn from(value: AssignedValue) -> Self {
+        Self::new(value)
+    }
+}
+
+impl AssignedValue {
+    /// The column's index.
+    #[must_use]
+    pub const fn column(&self) -> usize {
+        match self {
+            Self::Value(assign) => assign.column(),
+            Self::Expr { column, .. } => *column,
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! Typed columns, from which conditions, orders and assignments are built.
 
 use crate::{
-    Assign, Assignment, Comparison, Condition, Expr, Expression, Field, Filter, Order, OrderBy,
-    Summable, ToOne, Value,
+    Comparison, Condition, Expr, Expression, Field, Filter, Order, OrderBy, Summable, ToOne, Value,
 };
 use std::marker::PhantomData;
 
@@ -315,12 +314,6 @@ impl<T, V> Column<T, V> {
         Filter::new(Condition::Compare { column: self.index, comparison, value })
     }
 
-    /// Sets the column, in an update.
-    #[must_use]
-    pub fn set(self, value: impl Operand<V>) -> Assignment<T> {
-        Assignment::new(Assign::Set { column: self.index, value: value.into_value() })
-    }
-
     /// The smallest value; `None` if no row has one.
     #[must_use]
     pub const fn min(self) -> Expression<T, Option<V>> {
@@ -335,13 +328,6 @@ impl<T, V> Column<T, V> {
 }
 
 impl<T, V: Summable> Column<T, V> {
-    /// Adds to the column atomically, in an update. NULL stays NULL.
-    #[must_use]
-    #[allow(clippy::should_implement_trait, reason = "an assignment, not a sum")]
-    pub fn add(self, value: impl Operand<V>) -> Assignment<T> {
-        Assignment::new(Assign::Add { column: self.index, value: value.into_value() })
-    }
-
     /// The sum, exact for integers and money; `None` if no row has a value.
     #[must_use]
     pub const fn sum(self) -> Expression<T, Option<V::Sum>> {

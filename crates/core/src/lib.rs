@@ -34,7 +34,7 @@ pub mod join;
 mod map_columns;
 mod parameter;
 mod parse;
-pub use parse::RelatedStep;
+pub use parse::{RelatedStep, TextQuery};
 mod pattern;
 mod prepare;
 mod query;
@@ -65,7 +65,7 @@ pub use alteration::TableAlteration;
 pub use any_reference::{AnyReference, AnyReferenceColumns, RefersTo};
 #[doc(hidden)]
 pub use any_reference::{read_any_reference, unknown_table};
-pub use assign::{Assign, Assignment};
+pub use assign::{Assign, AssignedValue, Assignment};
 pub use atomic_file::AtomicFile;
 pub use backup::{
     BackupContent, BackupJob, BackupPhase, BackupProgress, MissingExtension, UnverifiedTable,

@@ -3,6 +3,7 @@
 use crate::decimal::{Decimal, out_of_range, rounded_quotient};
 use crate::kind::{ValueKind, mismatch, noun, unsupported};
 use crate::{text, vocabulary};
+use bobak_core::join::JoinFunction;
 use bobak_core::{
     Currency, DateTime, Error, Field, Json, Result, Time, Type, Uuid, Value, ValueRef,
     stored_literal,
@@ -80,6 +81,23 @@ pub const STORED_FUNCTIONS: &[StoredFunction] = &[
         let (start, length) = (count(1)?, count(2)?);
         let text = String::from_value(argument(a, 0))?;
         Ok(text.chars().skip(start.saturating_sub(1)).take(length).collect::<String>().into())
+    }),
+    function("bobak_json_text", 2, TEXT, |a| JoinFunction::JsonText.of_json(a)),
+    function("bobak_json_integer", 2, ValueKind::Of(Type::I64), |a| {
+        JoinFunction::JsonInteger.of_json(a)
+    }),
+    function("bobak_json_float", 2, ValueKind::Of(Type::F64), |a| {
+        JoinFunction::JsonFloat.of_json(a)
+    }),
+    function("bobak_json_truth", 2, ValueKind::Of(Type::Bool), |a| {
+        JoinFunction::JsonTruth.of_json(a)
+    }),
+    function("bobak_json_length", 2, ValueKind::Of(Type::I64), |a| {
+        JoinFunction::JsonLength.of_json(a)
+    }),
+    function("bobak_json_has", 3, ValueKind::Of(Type::Bool), |a| JoinFunction::JsonHas.of_json(a)),
+    function("bobak_json_with", 3, ValueKind::Of(Type::Json), |a| {
+        JoinFunction::JsonWith.of_json(a)
     }),
     // SQLite prepares a text as it was written before it is rewritten.
     function("now", 0, ValueKind::Plain, |_| not_rewritten()),

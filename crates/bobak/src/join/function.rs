@@ -50,6 +50,7 @@ pub(super) fn call(
             Ok(texts.collect::<Result<String>>()?.into())
         }
         JoinFunction::Coalesce => Ok(Value::Null),
+        json => json.of_json(&arguments.iter().map(Value::as_ref).collect::<Vec<_>>()),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod calculation;
 mod combined;
+mod engine_queries;
 mod function;
 mod groups;
 mod page;
@@ -12,18 +13,21 @@ mod subquery;
 mod tuples;
 mod windows;
 
+pub use engine_queries::EngineQueries;
+
 use crate::db::Db;
 use crate::handle::{EngineHandle, EngineSet, SessionSource};
 use crate::query::{Page, PageRequest};
 use crate::shape::in_snapshot;
 use crate::subqueries::NO_ENGINE;
 use crate::transaction::Transaction;
+use bobak_core::join::{JoinRows, SetOperator};
 use bobak_core::statements::CallSite;
-use bobak_core::{Join, JoinQuery, Result, Row};
+use bobak_core::{Join, JoinQuery, Result, Row, Value};
 use std::sync::Arc;
 
 /// Calls `row` with the rows of a join until it returns `false`.
-fn run(
+pub(crate) fn run(
     source: &SessionSource<'_>,
     join: &Join,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
@@ -62,12 +66,28 @@ fn run_here(
     join: &Join,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    let tuples = subquery::load(source, join)?;
+    let tuples = subquery::load(source, join, None)?;
+    rows::calculate(&tuples, tuples.iter(None), None, row)
+}
+
+/// Calculates a query of one table over rows that are read already, with all of their columns.
+pub(crate) fn run_over(
+    source: &SessionSource<'_>,
+    join: &Join,
+    rows: &[Vec<Value<'static>>],
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    let mut join = subqueries::replace(source, NO_ENGINE, join)?;
+    if let Some(first) = join.tables.first_mut() {
+        let operator = SetOperator::UnionAll;
+        first.rows = Some(Box::new(JoinRows { operator, queries: Vec::new() }));
+    }
+    let tuples = subquery::load(source, &join, Some(rows))?;
     rows::calculate(&tuples, tuples.iter(None), None, row)
 }
 
 #[track_caller]
-fn list<L, R>(source: &SessionSource<'_>, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
+pub(crate) fn list<L, R>(source: &SessionSource<'_>, query: &JoinQuery<L, R>) -> Result<Vec<R>> {
     let _at = CallSite::enter();
     let join = query.to_join()?;
     let mut rows = Vec::new();

@@ -12,11 +12,18 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// Reads the rows of a join's tables, and of those of the queries inside of it. What filters leave out whatever the row of the
-/// query around is, is left out.
-pub(super) fn load<'j>(source: &SessionSource<'_>, join: &'j Join) -> Result<JoinedTuples<'j>> {
+/// query around is, is left out. `given` are the rows of a first table with the rows of no query.
+pub(super) fn load<'j>(
+    source: &SessionSource<'_>,
+    join: &'j Join,
+    given: Option<&[Vec<Value<'static>>]>,
+) -> Result<JoinedTuples<'j>> {
     let combine = |rows: &JoinRows, columns| {
+        if let Some(given) = given {
+            return ShapeRows::of_values(columns, given);
+        }
         let queries = rows.queries.iter().map(|query| {
-            let (tuples, mut found) = (load(source, &query.join)?, Vec::new());
+            let (tuples, mut found) = (load(source, &query.join, None)?, Vec::new());
             calculate(&tuples, tuples.iter(None), None, &mut |row| {
                 found.push((0..row.len()).map(|place| row.get(place).to_owned()).collect());
                 Ok(true)
@@ -68,7 +75,7 @@ struct FirstColumn {
 
 impl<'j> LoadedSubquery<'j> {
     fn load(source: &SessionSource<'_>, query: &'j JoinSubquery) -> Result<Self> {
-        let tuples = load(source, &query.join)?;
+        let tuples = load(source, &query.join, None)?;
         let constant = query.is_constant().then(OnceCell::new);
         let index = TupleIndex::new(&tuples)?;
         Ok(Self { query, tuples, index, constant })

@@ -42,6 +42,7 @@ mod galera; // three MariaDB nodes, one of them killed
 mod hooks; // before and after writes
 mod join_paths; // joins as statements, and in this process
 mod joins; // typed
+mod json_parts;
 mod link_writes; // added, removed and replaced
 #[cfg(all(feature = "postgres", feature = "mysql"))]
 mod long_decimals; // decimal numbers of servers that money cannot hold
@@ -62,6 +63,7 @@ mod replaced_files;
 mod replay; // triggers, keys and end points
 mod replication;
 mod retries;
+mod returning;
 mod row_locks; // queues, and what cannot be locked
 mod rules; // normalizers and validators
 mod rules_model; // the layer behaves like the engine behind it

@@ -7,7 +7,7 @@ use super::selection::JoinPart;
 use super::subquery::QueryValue;
 use super::tables::{NeverNull, Nullness, OrNull};
 use super::tree::{CalculationOperator, JoinAggregate};
-use super::{CaseOf, JoinExpr};
+use super::{CaseOf, JoinExpr, JsonPart};
 use crate::{Column, Currency, Expression, Field};
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Rem, Sub};
@@ -211,6 +211,7 @@ operators! {
     (E, K) FunctionOf<E, K>;
     (A, B, K) PairOf<A, B, K>;
     (C, E) CaseOf<C, E>;
+    (E, K) JsonPart<E, K>;
     (I, Q) QueryValue<I, Q>;
     (C, P, O) WindowExpr<C, P, O>;
 }

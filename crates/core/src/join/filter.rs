@@ -3,7 +3,8 @@
 use super::scalar::ScalarField;
 use super::selection::JoinPart;
 use super::tables::JoinsTable;
-use super::tree::{JoinCondition, TextTest};
+use super::text_test::TextTest;
+use super::tree::JoinCondition;
 use crate::{Comparison, Filter};
 
 /// What the rows or groups of a join must match: a [`Filter`] of one of its records, a compared or tested expression, or

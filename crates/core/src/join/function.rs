@@ -8,8 +8,9 @@ use super::scalar::{CountableField, IntegerField, Moment, Number, ScalarField, T
 use super::selection::{JoinPart, OrderedPart};
 use super::subquery::{AmongRows, QueryValue};
 use super::tables::Nullness;
-use super::tree::{JoinAggregate, JoinFunction, TextTest};
-use super::{CaseOf, JoinExpr, JoinQuery, WindowFunction};
+use super::text_test::TextTest;
+use super::tree::{JoinAggregate, JoinFunction};
+use super::{CaseOf, JoinExpr, JoinQuery, JsonPart, PartOfType, WindowFunction};
 use crate::{Column, Comparison, DatePart, DateUnit, Expression, Field};
 use std::marker::PhantomData;
 
@@ -434,5 +435,6 @@ impl<E, K> ExpressionMethods for FunctionOf<E, K> {}
 impl<A, B, K> ExpressionMethods for PairOf<A, B, K> {}
 impl<C, E> ExpressionMethods for CaseOf<C, E> {}
 impl<I, R> ExpressionMethods for QueryValue<I, R> {}
+impl<E, P> ExpressionMethods for JsonPart<E, PartOfType<P>> {}
 impl<C, P, O> ExpressionMethods for WindowExpr<C, P, O> {}
 impl<const N: usize> ExpressionMethods for NthColumn<N> {}

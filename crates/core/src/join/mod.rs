@@ -3,11 +3,13 @@
 //! [`JoinQuery`] is the typed form, which the compiler checks; [`Join`] is the untyped form, which the facade runs.
 
 mod alias;
+mod assigned;
 mod case;
 mod combined;
 mod expression;
 mod filter;
 mod function;
+mod json;
 mod nested;
 mod over;
 mod query;
@@ -15,10 +17,12 @@ mod scalar;
 mod selection;
 mod subquery;
 mod tables;
+mod text_test;
 mod tree;
 mod window;
 
 pub use alias::Alias;
+pub use assigned::{AssignedTo, ByExpr, ByValue, FilledColumns, FitsColumn, FitsNullness};
 pub use case::{CaseBranches, CaseOf, WhenBranch, when};
 pub use combined::{CombinedRows, NthColumn, RowColumn, nth};
 pub use expression::{
@@ -32,6 +36,9 @@ pub use function::{
     CoalesceKind, ConcatKind, ExpressionMethods, FloatOfNumber, FunctionKind, FunctionOf,
     IntegerOfNumber, Itself, MomentOfMoment, NumberOfMoment, NumberOfText, PairKind, PairOf,
     TextOfInteger, TextOfText,
+};
+pub use json::{
+    JsonElement, JsonField, JsonKind, JsonMethods, JsonPart, PartOfType, WholeDocument,
 };
 pub use nested::{JoinRows, JoinSubquery, SetOperator};
 pub use over::{
@@ -49,9 +56,9 @@ pub use tables::{
     EndOfTables, FirstTable, InnerJoined, JoinedRecords, JoinedTable, JoinedTables, JoinsTable,
     LaterTable, LeftJoined, NeverNull, Nullness, OrNull, Outer, OuterPlace,
 };
+pub use text_test::TextTest;
 pub use tree::{
     CalculationOperator, JoinAggregate, JoinCondition, JoinExpr, JoinFunction, JoinRewriter,
-    TextTest,
 };
 pub use window::{JoinWindow, WindowFunction};
 

@@ -2,7 +2,9 @@
 //! as tables.
 
 use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinTable};
-use crate::{Collation, ColumnSchema, Error, ErrorKind, Result, Storage, TableSchema, Type};
+use crate::{
+    Collation, ColumnSchema, Condition, Error, ErrorKind, Result, Storage, TableSchema, Type,
+};
 use std::sync::Arc;
 
 /// A join, and what is not resolved in it. Its columns and conditions are over the tables of the list, which leaves out those
@@ -235,6 +237,27 @@ fn form(join: &Join, expr: &JoinExpr) -> (Type, Storage, Collation) {
 }
 
 impl Join {
+    /// A query of expressions over the rows of one table that match a condition, in the order of the key. The columns of the
+    /// expressions are those of the table 0.
+    ///
+    /// # Errors
+    /// As [`JoinQuery::to_join`]; `Unsupported` for an aggregate or a window function.
+    pub fn of_rows(
+        table: &Arc<TableSchema>,
+        condition: Option<Condition>,
+        exprs: Vec<JoinExpr>,
+    ) -> Result<Self> {
+        if exprs.iter().any(|expr| expr.is_aggregate() || expr.is_window()) {
+            let message = "the value is calculated from one row: for an aggregate or a window \
+                           function, use the value of a query";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+        }
+        let filters = condition.map(|condition| JoinCondition::Row(0, condition));
+        let tables = vec![JoinTable { table: Arc::clone(table), link: None, rows: None }];
+        let filters = filters.into_iter().collect();
+        Self { tables, filters, columns: exprs, ..Self::default() }.resolve(&[0], false)
+    }
+
     /// A query of the rows of this one, in the same order: for conditions and limits that come after its groups and limits.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Untyped expressions and conditions over the rows of a join.
 
-use super::{Join, JoinColumn, JoinSubquery, JoinWindow};
+use super::{Join, JoinColumn, JoinSubquery, JoinWindow, TextTest};
 use crate::{Comparison, Condition, DatePart, DateUnit, Error, ErrorKind, Result, Type, Value};
 
 /// An expression over the rows of a join.
@@ -83,6 +83,20 @@ pub enum JoinFunction {
     Part(DatePart),
     /// Where the unit begins in which a date or time is.
     StartOf(DateUnit),
+    /// The text at a path of a JSON document; this and the following have the document and the path as arguments.
+    JsonText,
+    /// The integer at a path.
+    JsonInteger,
+    /// The number at a path, as a float.
+    JsonFloat,
+    /// The truth value at a path.
+    JsonTruth,
+    /// The number of elements of the array at a path.
+    JsonLength,
+    /// Whether the array at a path has an element, which is a JSON text.
+    JsonHas,
+    /// The document with a value at a path, which is a JSON text.
+    JsonWith,
 }
 
 /// A condition over the rows or groups of a join, with three-valued logic.
@@ -108,19 +122,6 @@ pub enum JoinCondition {
     Not(Box<JoinCondition>),
 }
 
-/// A test of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TextTest {
-    /// It matches a pattern, as in [`Condition::Like`] and [`Condition::LikeEscape`].
-    Like(String, Option<char>),
-    /// It has this part, byte for byte.
-    Contains(String),
-    /// It begins with this text, byte for byte.
-    StartsWith(String),
-    /// It ends with this text, byte for byte.
-    EndsWith(String),
-}
-
 /// Replaces parts of expressions and conditions.
 pub trait JoinRewriter {
     /// Replaces a column.
@@ -143,26 +144,6 @@ pub trait JoinRewriter {
     /// Replaces a window function, whose parts are replaced already.
     fn window(&mut self, window: JoinWindow) -> JoinWindow {
         window
-    }
-}
-
-impl TextTest {
-    /// Whether a text passes.
-    #[must_use]
-    pub fn holds(&self, text: &str) -> bool {
-        match self {
-            Self::Like(pattern, None) => crate::like(pattern, text),
-            Self::Like(pattern, Some(escape)) => crate::like_with_escape(pattern, text, *escape),
-            Self::Contains(part) => text.contains(part.as_str()),
-            Self::StartsWith(prefix) => text.starts_with(prefix.as_str()),
-            Self::EndsWith(suffix) => text.ends_with(suffix.as_str()),
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        let Self::Like(pattern, escape) = self else { return Ok(()) };
-        escape.map_or(Ok(()), crate::check_escape)?;
-        crate::check_pattern(pattern)
     }
 }
 
@@ -391,6 +372,7 @@ impl JoinExpr {
             Self::Function(function, arguments) => match function {
                 JoinFunction::Length | JoinFunction::Part(_) | JoinFunction::ToInteger => Type::I64,
                 JoinFunction::ToFloat => Type::F64,
+                json if json.is_of_json() => json.json_type(),
                 JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
                     arguments.first().map_or(Type::Any, |first| first.common_type(join))
                 }
@@ -438,6 +420,7 @@ impl JoinExpr {
             }
             Self::Function(function, arguments) => {
                 function.check()?;
+                function.check_json(&arguments)?;
                 let arguments = arguments.into_iter().map(|argument| argument.rewrite(rewriter));
                 Self::Function(function, arguments.collect::<Result<_>>()?)
             }

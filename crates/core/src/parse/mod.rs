@@ -3,13 +3,19 @@
 //! The text becomes a [`Condition`], a plain value that never reaches an engine as text. SQL injection
 //! is therefore impossible.
 
+mod base;
+mod expressions;
 mod literal;
 mod named;
+mod text_query;
+
+pub use self::text_query::TextQuery;
 
 use self::literal::to_stored;
 use crate::sql_expression::{SqlExpression, SqlLiteral, SqlOperator, SqlParser};
 use crate::{
-    Comparison, Condition, Error, ErrorKind, Result, SubQuery, TableSchema, Value, check_pattern,
+    Comparison, Condition, Error, ErrorKind, Result, SubQuery, TableSchema, Type, Value,
+    check_pattern,
 };
 use std::sync::Arc;
 
@@ -20,6 +26,7 @@ impl Condition {
     ///   `between … and …`, `in (…)`, `is null`, `like '%x_'`, `like '50!%' escape '!'`,
     ///   `contains 'x'`, `starts with 'x'`, `ends with 'x'`. Each of the words can follow `not`,
     ///   and `is not null` works, too.
+    /// * Columns of truth values by themselves: `active and not hidden`.
     /// * `and`, `or`, `not`, parentheses.
     /// * Literals: numbers; `'text'` with `''` for a quote; `x'00ff'`; `true`, `false`; dates, times
     ///   and UUIDs as text, money as a number, infinite floats as `'inf'` and `'-inf'`.
@@ -130,6 +137,7 @@ impl ConditionConverter<'_> {
             SqlExpression::Binary(_, left, _) => left,
             SqlExpression::Between(operands) => &operands[0],
             SqlExpression::In(value, _) => value,
+            truth @ SqlExpression::Name { .. } => truth,
             _ => return None,
         };
         let SqlExpression::Name { qualifier: Some(path), .. } = column else { return None };
@@ -174,6 +182,13 @@ impl ConditionConverter<'_> {
                 // NULL equals nothing.
                 values.retain(|value| !value.is_null());
                 Ok(Condition::In { column, values })
+            }
+            SqlExpression::Name { .. } => {
+                let column = self.column(expression)?;
+                if self.table.column_at(column)?.ty != Type::Bool {
+                    return Err(syntax("expected a comparison: the column is no truth value"));
+                }
+                Ok(compare(column, Comparison::Equal, Value::Int(1)))
             }
             _ => Err(syntax(
                 "expected a comparison, is, in, like, contains, starts with, ends with, or between",

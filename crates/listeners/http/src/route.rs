@@ -30,6 +30,8 @@ pub(crate) enum Resource {
     Import(String),
     Export(String),
     Aggregate(String),
+    /// Rows of expressions.
+    Query(String),
     Changes(String),
     /// Those of several tables.
     AllChanges,
@@ -73,6 +75,7 @@ impl Route {
             ["tables", table, "import"] => Resource::Import(decode(table)?),
             ["tables", table, "export"] => Resource::Export(decode(table)?),
             ["tables", table, "aggregate"] => Resource::Aggregate(decode(table)?),
+            ["tables", table, "query"] => Resource::Query(decode(table)?),
             ["tables", table, "changes"] => Resource::Changes(decode(table)?),
             ["changes"] => Resource::AllChanges,
             ["batch"] => Resource::Batch,
@@ -87,7 +90,7 @@ impl Route {
 
 impl Resource {
     /// The path templates, by which metrics are grouped.
-    pub const TEMPLATES: [&str; 22] = [
+    pub const TEMPLATES: [&str; 23] = [
         "/health",
         "/metrics",
         "/databases",
@@ -109,10 +112,11 @@ impl Resource {
         "/changes",
         "/migrations",
         "/statements",
+        "/tables/{table}/query",
         "other",
     ];
     /// The index of requests without a route.
-    pub const OTHER: usize = 21;
+    pub const OTHER: usize = 22;
 
     /// The methods of all resources together.
     pub const ALL_METHODS: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -141,6 +145,7 @@ impl Resource {
             Self::AllChanges => 18,
             Self::Migrations => 19,
             Self::Statements => 20,
+            Self::Query(_) => 21,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::request::context::RequestContext;
 use crate::request::headers;
 use crate::resources::{
     aggregate, batch, bulk_change, changes, create, export, history, import, list, migrations,
-    openapi, row, session, sql, statements, studio, tables,
+    openapi, query, row, session, sql, statements, studio, tables,
 };
 use crate::response::builder::{Body, ResponseBuilder};
 use crate::response::compression::{self, ContentCoding};
@@ -188,6 +188,7 @@ async fn dispatch(
         (Resource::Import(table), "POST") => import::import(request, table).await,
         (Resource::Export(table), "GET" | "HEAD") => export::export(request, table).await,
         (Resource::Aggregate(table), "GET" | "HEAD") => aggregate::aggregate(request, table).await,
+        (Resource::Query(table), "GET" | "HEAD") => query::query(request, table).await,
         (Resource::Changes(table), "GET" | "HEAD") => changes::changes(request, table).await,
         (Resource::AllChanges, "GET" | "HEAD") => changes::of_tables(request).await,
         (Resource::Batch, "POST") => batch::batch(request).await,

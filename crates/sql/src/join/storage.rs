@@ -30,10 +30,14 @@ fn storage(join: &Join, expr: &JoinExpr) -> Option<Storage> {
             (_, None) => Some(Storage::Int),
         },
         JoinExpr::Function(function, arguments) => match function {
-            JoinFunction::Length | JoinFunction::Part(_) | JoinFunction::ToInteger => {
-                Some(Storage::Int)
-            }
-            JoinFunction::ToFloat => Some(Storage::Float),
+            JoinFunction::Length
+            | JoinFunction::Part(_)
+            | JoinFunction::ToInteger
+            | JoinFunction::JsonInteger
+            | JoinFunction::JsonTruth
+            | JoinFunction::JsonLength
+            | JoinFunction::JsonHas => Some(Storage::Int),
+            JoinFunction::ToFloat | JoinFunction::JsonFloat => Some(Storage::Float),
             JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
                 arguments.iter().find_map(|argument| storage(join, argument))
             }

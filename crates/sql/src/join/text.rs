@@ -67,7 +67,7 @@ impl<'a> JoinWriter<'a> {
                     Dialect::MariaDb | Dialect::MySql => " AS CHAR)",
                 });
             }
-            _ => self.require(false),
+            json => self.push_json(json, arguments),
         }
     }
 

@@ -68,6 +68,7 @@ pub(super) fn paths(
         }
         paths.insert(format!("{base}/{rest}"), path);
     }
+    paths.insert(format!("{base}/query"), json!({"get": row_query(&name, max_page_size)}));
 }
 
 /// Adds the parameter `expand` to an operation that reads rows of a table with relations.
@@ -157,7 +158,9 @@ fn matching() -> Value {
 
 fn patch_matching(name: &str) -> Value {
     let summary = "Set columns of all rows that match a filter, in one transaction";
-    let mut patch = operation(&format!("patch_all_{name}"), summary, vec![matching()]);
+    let set = "Instead of a body: expressions of each row, such as total = price * quantity";
+    let parameters = vec![matching(), query::text("set", set)];
+    let mut patch = operation(&format!("patch_all_{name}"), summary, parameters);
     patch["requestBody"] = body(json_of(reference(&format!("{name}.changes"))));
     patch["responses"]["200"] =
         response("How many rows were changed", json_of(reference("bobak.Changed")));
@@ -390,6 +393,52 @@ fn history(name: &str) -> Value {
     });
     get["responses"]["200"] = response("Its changes, oldest first", json_of(changes));
     problem(&mut get, &[400, 404, 409]);
+    get
+}
+
+fn query_parameters(max_page_size: u64) -> Vec<Value> {
+    let expressions = "columns, values, + - * / %, ||, cast(x as integer), lower, upper, trim, length, \
+                       substr, coalesce, iif, year, month, day, date_part, date_trunc, count(*), count, \
+                       count_distinct, sum, avg, min, max";
+    let select = format!(
+        "Expressions with optional names, separated by commas: 'upper(x) as y'. All columns if \
+         absent. Expressions are {expressions}"
+    );
+    let mut parameters = vec![
+        query::text("select", &select),
+        query::text("filter", "A condition of expressions that rows must match"),
+        query::text("group", "Expressions to group by, separated by commas"),
+        query::text("having", "A condition of expressions that groups must match"),
+        query::text(
+            "order",
+            "Expressions to sort by, separated by commas; descending after a minus",
+        ),
+        query::flag("distinct", "Leave out equal rows"),
+        query::count("limit", "The maximum number of rows"),
+        query::count("offset", "How many rows to skip"),
+        query::numbers(),
+    ];
+    if let Some(limit) = parameters.iter_mut().find(|one| one["name"] == "limit") {
+        limit["schema"]["maximum"] = json!(max_page_size);
+    }
+    parameters
+        .push(query::header("If-None-Match", "The entity tag of a result that the client has"));
+    parameters
+}
+
+fn row_query(name: &str, max_page_size: u64) -> Value {
+    let parameters = query_parameters(max_page_size);
+    let summary = "Select expressions of rows, or of groups of rows";
+    let mut get = operation(&format!("query_{name}"), summary, parameters);
+    let rows = json!({"type": "array", "items": {"type": "object"}});
+    let result = json!({
+        "type": "object",
+        "required": ["rows", "more"],
+        "properties": {"rows": rows, "more": {"type": "boolean"}},
+    });
+    get["responses"]["200"] = tagged(response("The rows", json_of(result)));
+    get["responses"]["304"] = empty("The result has not changed");
+    problem(&mut get, &[400, 404, 422, 501]);
     get
 }
 

@@ -8,23 +8,48 @@ use crate::request::context::RequestContext;
 use crate::request::selection::take_filter;
 use crate::response::builder::ResponseBuilder;
 use crate::workers::blocking;
+use bobak::query::EngineQueries;
 use bobak_core::{
-    Assign, BulkChange, Condition, Error, ErrorKind, Result, Value, stamp_assignments,
+    Assign, AssignedValue, BulkChange, Condition, Error, ErrorKind, Result, Value,
+    stamp_assignments,
 };
 use hyper::StatusCode;
 use std::sync::Arc;
 
-/// `PATCH /tables/{table}/rows?filter=`: sets the given columns of all rows that match.
+/// `PATCH /tables/{table}/rows?filter=`: sets the given columns of all rows that match, to the values of the body, or to the
+/// expressions of `set=`.
 pub(crate) async fn patch(
     request: &mut RequestContext,
     name: &str,
 ) -> Result<ResponseBuilder, Problem> {
+    let expressions = request.parameters.take("set");
     let (table, condition) = take(request, name).await?;
+    if let Some(expressions) = expressions {
+        return set(request, table, condition, &expressions).await;
+    }
     let body = request.body(&["application/json", "application/merge-patch+json"]).await?;
     let database = Arc::clone(&request.database);
     let changed = blocking::run(move || {
         let assigns = assignments(&table, &body)?;
         Ok(change(&database, &table, &condition, Some(&assigns))?)
+    });
+    Ok(report(changed.await?))
+}
+
+/// Sets columns to expressions. There is no body.
+async fn set(
+    request: &mut RequestContext,
+    table: Arc<CachedTable>,
+    condition: Condition,
+    expressions: &str,
+) -> Result<ResponseBuilder, Problem> {
+    let bad_request = |error| Problem::with_status(StatusCode::BAD_REQUEST, error);
+    let values = AssignedValue::parse_list(expressions, &table.schema).map_err(bad_request)?;
+    let engine = Arc::clone(&request.database.engine);
+    let queries = EngineQueries::new(engine, request.state.settings.expand_rows);
+    let changed = blocking::run(move || {
+        let changed = queries.set_where(&table.schema, condition, values);
+        Ok(changed.map_err(|error| table.name_error(error))?)
     });
     Ok(report(changed.await?))
 }

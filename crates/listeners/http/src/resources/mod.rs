@@ -13,6 +13,7 @@ pub(crate) mod list;
 pub(crate) mod load_report;
 pub(crate) mod migrations;
 pub(crate) mod openapi;
+pub(crate) mod query;
 pub(crate) mod related_rows;
 pub(crate) mod row;
 pub(crate) mod session;

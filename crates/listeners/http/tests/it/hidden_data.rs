@@ -106,6 +106,45 @@ fn parameters(random: &mut Random) -> String {
     .replace('D', other)
 }
 
+/// The parameters of a query of expressions.
+fn expressions(random: &mut Random) -> String {
+    let (column, other) = (one(random, &COLUMNS), one(random, &COLUMNS));
+    one(
+        random,
+        &[
+            "",
+            "?select=count(*),max(C)",
+            "?select=C,count(*),sum(D)&group=C&order=-count",
+            "?select=C,count(*)&group=C&having=count(*)%20%3e%201",
+            "?select=C%20*%20D%20as%20x&filter=C%20%2b%201%20%3e%20D",
+            "?select=C%20/%20D%20as%20x&order=x",
+            "?select=upper(C)%20as%20x&distinct",
+            "?select=1%20/%20(C%20-%20D)%20as%20x",
+            "?filter=length(C)%20%3e%202%20or%20D%20is%20null&limit=2",
+            "?select=C%20*%209223372036854775807%20as%20x",
+        ],
+    )
+    .replace('C', column)
+    .replace('D', other)
+}
+
+/// The parameters of an update by expressions.
+fn assignments(random: &mut Random) -> String {
+    let (column, other) = (one(random, &COLUMNS), one(random, &COLUMNS));
+    one(
+        random,
+        &[
+            "?filter=C%20%3e%200&set=D%20=%20D%20%2b%201",
+            "?filter=C%20is%20not%20null&set=D%20=%20coalesce(D,C)",
+            "?filter=true&set=C%20=%20C%20||%20'x'",
+            "?filter=C%20%3c%2010&set=C%20=%20C%20*%20922337203685477580",
+            "?filter=C%20%3e%205&set=D%20=%20iif(C%20%3e%20D,C,D)",
+        ],
+    )
+    .replace('C', column)
+    .replace('D', other)
+}
+
 fn sql(random: &mut Random) -> String {
     let names = match random.percent(50) {
         true => hidden_data::table_names(),
@@ -150,7 +189,7 @@ fn content(random: &mut Random) -> (String, &'static str, String) {
     let json = object(random, table);
     let rows = format!("/tables/{table}/rows");
     let none = String::new;
-    match random.weighted(&[14, 14, 14, 8, 8, 8, 4, 4, 6, 10, 10, 6, 3, 2, 4]) {
+    match random.weighted(&[14, 14, 14, 8, 8, 8, 4, 4, 6, 10, 10, 6, 3, 2, 4, 10, 6]) {
         0 => (format!("GET {rows}{}", parameters(random)), "", none()),
         1 => (format!("GET {rows}/{taken}"), "", none()),
         2 => (format!("POST {rows}{}", parameters(random)), "json", json),
@@ -165,6 +204,8 @@ fn content(random: &mut Random) -> (String, &'static str, String) {
         11 => (format!("POST /tables/{table}/import{}", one(random, &MODES)), "x-ndjson", json),
         12 => (format!("GET /tables/{table}"), "", none()),
         13 => (format!("OPTIONS {rows}"), "", none()),
+        15 => (format!("GET /tables/{table}/query{}", expressions(random)), "", none()),
+        16 => (format!("PATCH {rows}{}", assignments(random)), "", none()),
         _ => (format!("GET {}", one(random, &PATHS)), "", none()),
     }
 }

@@ -21,6 +21,7 @@ mod migrations; // how much memory a client can make the server use
 mod openapi; // the OpenAPI document is valid and true
 mod openapi_client; // a client that knows only the document
 mod permissions; // what restricted clients see
+mod queries; // queries and updates by expressions
 mod quotas; // no client takes all workers, memory or connections
 mod related_rows; // in responses and in filters
 mod rows; // single rows and lists

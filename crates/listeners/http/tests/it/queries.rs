@@ -1,0 +1,131 @@
+//! Queries and updates by expressions.
+
+use crate::client::{TestServer, memory, sqlite};
+use bobak_core::Engine;
+use bobak_http::{HttpServer, Settings};
+use bobak_permissions::{Access, new_token};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn fill(server: &TestServer) {
+    for (name, active, balance, born) in [
+        ("Ada", true, "1.50", "1815-12-10"),
+        ("bob", true, "2", "1815-01-02"),
+        ("Eve", false, "3", "1990-02-03"),
+        ("Zoe", true, "2", "1990-02-28"),
+    ] {
+        let row = json!({"name": name, "active": active, "balance": balance, "born": born});
+        server.send("POST", "/tables/person/rows", &row.to_string()).ok(201);
+    }
+}
+
+fn path(parameters: &[(&str, &str)]) -> String {
+    let encode =
+        |text| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC);
+    let all = parameters.iter().map(|(name, value)| format!("{name}={}", encode(value)));
+    all.collect::<Vec<_>>().join("&")
+}
+
+fn rows(server: &TestServer, parameters: &[(&str, &str)]) -> Value {
+    server.get(&format!("/tables/person/query?{}", path(parameters))).ok(200).json()["rows"].take()
+}
+
+fn reject(server: &TestServer, parameters: &[(&str, &str)], kind: &str) {
+    server.get(&format!("/tables/person/query?{}", path(parameters))).is(400, kind);
+}
+
+fn each(test: impl Fn(&TestServer)) {
+    for engine in [sqlite(), memory()] as [Arc<dyn Engine>; 2] {
+        let server = TestServer::with(Settings::default(), engine);
+        fill(&server);
+        test(&server);
+    }
+}
+
+#[test]
+fn expressions_are_selected_filtered_grouped_and_sorted() {
+    each(|server| {
+        let select = ("select", "upper(name) as name, balance * 2 as twice, year(born) as year");
+        let found = rows(
+            server,
+            &[select, ("filter", "active and balance * 2 > 3"), ("order", "-lower(name)")],
+        );
+        let zoe = json!({"name": "ZOE", "twice": 4.0, "year": 1990});
+        assert_eq!(found, json!([zoe, {"name": "BOB", "twice": 4.0, "year": 1815}]));
+        let groups = [
+            ("select", "date_trunc('year', born) as year, count(*), count_distinct(balance) as n"),
+            ("group", "year"),
+            ("having", "count(*) > 1"),
+            ("order", "-year"),
+        ];
+        let nineties = json!({"year": "1990-01-01", "count": 2, "n": 2});
+        assert_eq!(rows(server, &groups)[0], nineties);
+        let kinds = [("select", "iif(active, 'on', 'off') as kind"), ("distinct", "")];
+        assert_eq!(rows(server, &kinds), json!([{"kind": "off"}, {"kind": "on"}]));
+        let page = server.get("/tables/person/query?select=id&limit=2&offset=1").ok(200).json();
+        assert_eq!(page, json!({"rows": [{"id": 2}, {"id": 3}], "more": true}));
+        // Columns of truth values are conditions of lists, too.
+        let list = server.get("/tables/person/rows?filter=not%20active&columns=name").json();
+        assert_eq!(list["rows"], json!([{"name": "Eve"}]));
+    });
+}
+
+#[test]
+fn wrong_expressions_are_one_clear_error_each() {
+    each(|server| {
+        reject(server, &[("select", "name || ")], "Syntax");
+        reject(server, &[("select", "balance * 2")], "Syntax");
+        reject(server, &[("select", "nosuch")], "Schema");
+        reject(server, &[("select", "balance * balance as x")], "Mismatch");
+        reject(server, &[("filter", "name > 1")], "Mismatch");
+        reject(server, &[("filter", "sum(balance) > 1")], "Syntax");
+        reject(server, &[("select", "name, count(*)")], "Schema");
+        reject(server, &[("select", "name"), ("distinct", ""), ("order", "balance")], "Schema");
+        reject(server, &[("select", "name; drop table person")], "Syntax");
+        reject(server, &[("filter", &format!("{}active", "not (".repeat(1_000)))], "Syntax");
+        server.get("/tables/person/query?nosuch=1").is(400, "Syntax");
+        server.get("/tables/nosuch/query").is(404, "NotFound");
+        let large = path(&[("select", "id * 9223372036854775807 as x"), ("filter", "id > 1")]);
+        server.get(&format!("/tables/person/query?{large}")).is(422, "OutOfRange");
+    });
+}
+
+#[test]
+fn rows_are_set_to_expressions() {
+    each(|server| {
+        let set = |filter, set| {
+            let query = path(&[("filter", filter), ("set", set)]);
+            server.ask("PATCH", &format!("/tables/person/rows?{query}"), &[], "")
+        };
+        let changed = set("active", "balance = balance * 2, name = upper(name), email = null");
+        assert_eq!(changed.ok(200).json(), json!({"changed": 3}));
+        let names = rows(server, &[("select", "name, balance"), ("filter", "balance >= 3")]);
+        assert_eq!(names.as_array().unwrap().len(), 4);
+        set("active", "id = id + 1").is(400, "Misuse");
+        set("active", "name = balance").is(400, "Mismatch");
+        set("active", "balance = sum(balance)").is(501, "Unsupported");
+        set("id > 0", "name = name || '01234567890123456789'").is(422, "TooLong");
+    });
+}
+
+#[test]
+fn queries_keep_row_rules() {
+    let (token, hash) = new_token().unwrap();
+    let access = format!(
+        "role clerk\nread, update on person where active = true\ntoken ada {hash} roles clerk\n"
+    );
+    let builder = HttpServer::builder().access(Access::from_text(&access).unwrap());
+    let mut server = TestServer::of(builder.shared_database("main", sqlite()));
+    fill(&server);
+    server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+    let count = rows(&server, &[("select", "count(*), max(balance)")]);
+    assert_eq!(count, json!([{"count": 3, "max_balance": 2.0}]));
+    let set = path(&[("filter", "id > 0"), ("set", "balance = balance + 1")]);
+    let path_of_rows = format!("/tables/person/rows?{set}");
+    assert_eq!(server.ask("PATCH", &path_of_rows, &[], "").ok(200).json(), json!({"changed": 3}));
+    let hide = path(&[("filter", "id > 0"), ("set", "active = not active")]);
+    server.ask("PATCH", &format!("/tables/person/rows?{hide}"), &[], "").is(400, "Syntax");
+    let hide = path(&[("filter", "id > 0"), ("set", "active = iif(id > 2, false, true)")]);
+    server.ask("PATCH", &format!("/tables/person/rows?{hide}"), &[], "").is(403, "Denied");
+    server.get("/tables/note/query").is(404, "NotFound");
+}
