@@ -210,9 +210,7 @@ fn write_table(out: &mut String, list: &StatementList, width: Option<usize>) -> 
     writeln!(out, "  statement")?;
     for line in &list.statements {
         let mut row = String::new();
-        for millis in [line.total_ms] {
-            write!(row, "{:>9}", time(millis))?;
-        }
+        write!(row, "{:>9}", time(line.total_ms))?;
         write!(row, "{:>9}", number(line.count))?;
         for millis in [line.mean_ms, line.p95_ms, line.max_ms, line.waited_ms] {
             write!(row, "{:>9}", time(millis))?;
