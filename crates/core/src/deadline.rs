@@ -293,7 +293,12 @@ mod tests {
         });
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Timeout);
         // An alarm that is dropped in time does not ring.
-        Deadline::after(SHORT).run(|| Ok(drop(stop_by()))).unwrap();
+        Deadline::after(SHORT)
+            .run(|| {
+                drop(stop_by());
+                Ok(())
+            })
+            .unwrap();
         std::thread::sleep(SHORT * 3);
         assert!(receiver.try_recv().is_err());
     }
