@@ -38,8 +38,8 @@ mod engine;
 mod policy;
 mod secret;
 
-pub use authentication::{Access, Caller, SchemaAccess};
+pub use authentication::{Access, AccessDescription, Caller, SchemaAccess};
 pub use bobak_wire::Credentials;
 pub use engine::{PermissionEngine, ProtectedDatabase, read_only_policy};
-pub use policy::{AccessFile, Permission, Policy, check_expiry};
+pub use policy::{AccessFile, AccountDescription, Permission, Policy, check_expiry};
 pub use secret::{hash_password, hash_token, new_token};

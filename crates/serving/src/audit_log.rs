@@ -5,10 +5,12 @@
 
 use crate::quotas::Principal;
 use crate::rate_limiter::RateLimiter;
+use bobak_core::Timestamp;
+use std::collections::VecDeque;
 use std::fmt::Display;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Receives the lines of a log.
@@ -21,12 +23,17 @@ const LINES_IN_TOTAL: u32 = 600;
 /// The most characters of a line, which may quote what a client sent.
 const LINE_LENGTH: usize = 500;
 
+/// How many lines are kept in memory.
+const RECENT_LINES: usize = 1_000;
+
 /// The log of a server.
 pub struct AuditLog {
     sink: LogSink,
     by_address: RateLimiter<Option<IpAddr>>,
     in_total: RateLimiter<()>,
     dropped: AtomicU64,
+    /// The last lines with their times, for administrators.
+    recent: Mutex<VecDeque<(Timestamp, String)>>,
 }
 
 impl AuditLog {
@@ -39,11 +46,30 @@ impl AuditLog {
             by_address: RateLimiter::new(LINES_PER_ADDRESS, minute),
             in_total: RateLimiter::new(LINES_IN_TOTAL, minute),
             dropped: AtomicU64::new(0),
+            recent: Mutex::default(),
         }
     }
 
     /// Logs an event of the server itself. It is never dropped.
     pub fn server_event(&self, line: &str) {
+        self.write(line);
+    }
+
+    /// The last lines with their times, oldest first: at most a thousand.
+    #[must_use]
+    pub fn recent(&self) -> Vec<(Timestamp, String)> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.iter().cloned().collect()
+    }
+
+    fn write(&self, line: &str) {
+        {
+            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            if recent.len() == RECENT_LINES {
+                recent.pop_front();
+            }
+            recent.push_back((Timestamp::now(), line.to_owned()));
+        }
         (self.sink)(line);
     }
 
@@ -57,9 +83,9 @@ impl AuditLog {
         }
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
-            (self.sink)(&format!("{dropped} lines about clients were dropped: too many a minute"));
+            self.write(&format!("{dropped} lines about clients were dropped: too many a minute"));
         }
-        (self.sink)(&one_line(&line.to_string()));
+        self.write(&one_line(&line.to_string()));
     }
 }
 
@@ -83,7 +109,6 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
 
     #[test]
     fn clients_cannot_flood_the_log() {

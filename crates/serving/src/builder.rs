@@ -31,6 +31,17 @@ pub struct ServerParts<S> {
     pub log: LogSink,
     /// The open listening sockets.
     pub listeners: Vec<Listener>,
+    /// Where an administrator's backups go.
+    pub backups: BackupFolders,
+}
+
+/// Where an administrator makes backups and finds archives. Without a folder there are none.
+#[derive(Clone, Debug, Default)]
+pub struct BackupFolders {
+    /// The folder of the backups, created with the first one.
+    pub backups: Option<PathBuf>,
+    /// The folder with an archive `NAME.changes` of each database.
+    pub archives: Option<PathBuf>,
 }
 
 /// Collects the parts of a server, and starts it.
@@ -45,6 +56,7 @@ pub struct ServerBuilder<S: ProtocolServer> {
     #[cfg(feature = "tls")]
     tls: Option<(PathBuf, PathBuf)>,
     without_tls: bool,
+    backups: BackupFolders,
     settings: S::Settings,
     log: Option<LogSink>,
 }
@@ -61,6 +73,7 @@ impl<S: ProtocolServer> Default for ServerBuilder<S> {
             #[cfg(feature = "tls")]
             tls: None,
             without_tls: false,
+            backups: BackupFolders::default(),
             settings: S::Settings::default(),
             log: None,
         }
@@ -128,6 +141,12 @@ impl<S: ProtocolServer> ServerBuilder<S> {
         self
     }
 
+    /// Lets administrators make backups over HTTP, and restore them, also to a moment if there are archives.
+    pub fn backups(mut self, folders: BackupFolders) -> Self {
+        self.backups = folders;
+        self
+    }
+
     /// Sets limits, timeouts and the protocol's other settings.
     pub fn settings(mut self, settings: S::Settings) -> Self {
         self.settings = settings;
@@ -171,8 +190,8 @@ impl<S: ProtocolServer> ServerBuilder<S> {
         }
         let access_log = Arc::clone(&log);
         access.log(move |line| access_log(line));
-        let (databases, settings) = (self.databases, self.settings);
-        S::serve(ServerParts { databases, access, settings, log, listeners })
+        let (databases, settings, backups) = (self.databases, self.settings, self.backups);
+        S::serve(ServerParts { databases, access, settings, log, listeners, backups })
     }
 
     fn open_listeners(&self) -> Result<Vec<Listener>> {

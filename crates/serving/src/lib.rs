@@ -28,11 +28,11 @@ mod rate_limiter;
 mod tls;
 
 pub use audit_log::{AuditLog, LogSink};
-pub use builder::{ProtocolServer, ServerBuilder, ServerParts};
+pub use builder::{BackupFolders, ProtocolServer, ServerBuilder, ServerParts};
 pub use connection_limiter::ConnectionLimiter;
 pub use fair_queue::FairQueue;
 pub use listener::Listener;
 pub use login_queue::{LoginAttempt, LoginQueue};
-pub use process::raise_file_limit;
+pub use process::{memory_in_use, raise_file_limit};
 pub use quotas::{Permit, Permits, Principal, QuotaLimits, Quotas, Scope};
 pub use rate_limiter::RateLimiter;

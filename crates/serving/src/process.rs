@@ -1,4 +1,4 @@
-//! Limits of the operating system on this process.
+//! Limits of the operating system on this process, and what it uses.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -11,4 +11,12 @@ pub fn raise_file_limit() -> u64 {
     // If the system rejects, the server accepts fewer clients.
     let _ = setrlimit(Resource::Nofile, limit);
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// The bytes of memory that this process occupies; `None` where the system does not say.
+#[must_use]
+pub fn memory_in_use() -> Option<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
+    pages.checked_mul(u64::try_from(rustix::param::page_size()).ok()?)
 }

@@ -8,7 +8,7 @@ use bobak::ErrorKind;
 use bobak::archive::Archive;
 use bobak::engine::Engine;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -48,6 +48,11 @@ struct DatabaseArchiver {
 }
 
 impl ContinuousArchive {
+    /// The folder of the archives.
+    pub fn folder(&self) -> Option<&Path> {
+        self.archive.as_deref()
+    }
+
     /// Rejects an unencrypted archive of an encrypted database.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use super::limits::ServeLimits;
 use super::listeners::ListenerConfig;
 use crate::error::Result;
 use bobak_http::HttpServer;
+use bobak_serving::BackupFolders;
 use clap::Args;
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -38,9 +39,11 @@ impl HttpOptions {
         &self,
         shared: &ListenerConfig<'_>,
         limits: &ServeLimits,
+        folders: BackupFolders,
         log: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<HttpServer> {
         let builder = HttpServer::builder().settings(limits.http.clone()).log(log);
+        let builder = builder.backups(folders);
         if self.is_given() {
             return Ok(shared.configure(builder, &self.http, &self.http_unix).start()?);
         }

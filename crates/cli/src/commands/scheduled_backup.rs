@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::output::Terminal;
 use bobak::ErrorKind;
 use bobak::backup::{BackupOptions, Compression};
-use bobak::backup::{backup, clear_abandoned};
+use bobak::backup::{backup, backup_file_name, clear_abandoned, is_backup_of};
 use bobak::engine::Engine;
 use clap::Args;
 use std::fs;
@@ -56,11 +56,16 @@ struct BackupTask {
     interval: Duration,
     keep: usize,
     options: BackupOptions,
-    extension: String,
+    compression: Compression,
     screen: Terminal,
 }
 
 impl ScheduledBackup {
+    /// The folder of the backups.
+    pub fn folder(&self) -> Option<&Path> {
+        self.backup.as_deref()
+    }
+
     /// Starts backing up these databases if `--backup` was given.
     ///
     /// # Errors
@@ -86,18 +91,13 @@ impl ScheduledBackup {
                 return Err(Error::usage(message));
             }
         }
-        let extension = match compression {
-            Compression::Zstd => ".zst",
-            Compression::Gzip => ".gz",
-            _ => "",
-        };
         let task = BackupTask {
             databases: databases.to_vec(),
             folder: folder.clone(),
             interval: self.interval,
             keep: usize::try_from(self.keep).unwrap_or(usize::MAX),
             options: BackupOptions::new().compression(compression),
-            extension: extension.to_owned(),
+            compression,
             screen,
         };
         let stop = Arc::new(ShutdownSignal::default());
@@ -154,10 +154,19 @@ impl BackupTask {
         }
     }
 
-    fn back_up(&self, name: &str, engine: &dyn Engine, stop: &ShutdownSignal) -> Result<String> {
-        let kind = if engine.name() == "memory" { "bobak" } else { "db" };
-        let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-        let file = self.folder.join(format!("{name}-{stamp}.{kind}{}", self.extension));
+    fn back_up(
+        &self,
+        database: &str,
+        engine: &dyn Engine,
+        stop: &ShutdownSignal,
+    ) -> Result<String> {
+        let name = backup_file_name(
+            database,
+            engine.name(),
+            bobak::prelude::Timestamp::now(),
+            self.compression,
+        );
+        let file = self.folder.join(name);
         // The folder may have been removed since, for example with its mount.
         fs::create_dir_all(&self.folder)
             .map_err(|error| Error::io(format_args!("create {}", self.folder.display()), &error))?;
@@ -165,7 +174,7 @@ impl BackupTask {
             false => Ok(()),
             true => Err(bobak::Error::new(ErrorKind::Interrupted, "the server is stopping")),
         })?;
-        self.delete_old(name, &file);
+        self.delete_old(database, &file);
         self.clear_abandoned();
         Ok(format!("{}: {}{}", file.display(), summary(&report), unverified(&report)))
     }
@@ -219,20 +228,6 @@ fn surplus(mut all: Vec<PathBuf>, made: &Path, keep: usize) -> Vec<PathBuf> {
     all
 }
 
-/// Whether a file name is that of a backup of this database: `NAME-20261122T043000Z.db.zst`.
-fn is_backup_of(name: &str, file: &str) -> bool {
-    let parts = || {
-        let rest = file.strip_prefix(name)?.strip_prefix('-')?;
-        rest.split_once('.')
-    };
-    parts().is_some_and(|(stamp, extension)| {
-        let shape: String =
-            stamp.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-        let extensions = ["db", "db.zst", "db.gz", "bobak", "bobak.zst", "bobak.gz"];
-        shape == "00000000T000000Z" && extensions.contains(&extension)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,7 +257,7 @@ mod tests {
             interval: Duration::from_secs(3_600),
             keep: 1,
             options: BackupOptions::new(),
-            extension: String::new(),
+            compression: Compression::None,
             screen: Terminal::new(true),
         }
     }
@@ -291,21 +286,5 @@ mod tests {
         let left = work.backups_of("app");
         assert_eq!(left.len(), 1, "{left:?}");
         assert!(left[0].as_path() > path("app-2025").as_path(), "the new one");
-    }
-
-    #[test]
-    fn other_files_are_no_backups() {
-        assert!(is_backup_of("app", "app-20261122T043000Z.db"));
-        assert!(is_backup_of("app", "app-20261122T043000Z.db.zst"));
-        for other in [
-            "app-2-20261122T043000Z.db",
-            "app-20261122T043000Z.db.1.2.new",
-            "app-20261122T043000Z.txt",
-            "app-2026.db",
-            "app.db",
-            "other-20261122T043000Z.db",
-        ] {
-            assert!(!is_backup_of("app", other), "{other}");
-        }
     }
 }

@@ -14,6 +14,7 @@ use bobak::engine::{Engine, FederatedEngine, SchemaChange};
 use bobak_http::HttpServer;
 use bobak_permissions::Access;
 use bobak_server::Server;
+use bobak_serving::BackupFolders;
 use clap::Args;
 use std::fs;
 use std::io::{IsTerminal, Write, stdout};
@@ -147,7 +148,7 @@ impl ServeCommand {
         let (names, urls): (Vec<_>, Vec<_>) =
             self.databases.iter().map(|database| name_and_url(database)).map(with_scheme).unzip();
         self.shipping.check(&urls)?;
-        let access = self.access(shows_link)?;
+        let access = self.access(shows_link, &urls)?;
         let code = if shows_link { Some(access.new_sign_in_code()?) } else { None };
         let readers = self.limits.readers(self.serves_http());
         let max_value = self.limits.wire.max_row;
@@ -173,7 +174,9 @@ impl ServeCommand {
         let server = builder.log(move |line| wire_log.note(line)).start()?;
         let log = move |line: &str| http_log.note(line);
         let http = match self.serves_http() {
-            true => Some(self.http.start(&shared, &self.limits, log)?),
+            true => {
+                Some(self.http.start(&shared, &self.limits, self.backup_folders(&urls), log)?)
+            }
             false => None,
         };
         let servers = Arc::new(RunningListeners { server, http });
@@ -228,15 +231,20 @@ impl ServeCommand {
         Ok(())
     }
 
-    /// The accounts. `shows_link` creates a sign-in code.
-    fn access(&self, shows_link: bool) -> Result<Access> {
+    /// The accounts. `shows_link` creates a sign-in code; the administrator who uses it may create accounts, which are in a
+    /// file next to the first database unless another one is given.
+    fn access(&self, shows_link: bool, urls: &[String]) -> Result<Access> {
+        let beside = first_file(urls).filter(|_| shows_link);
         let access = match &self.access_file {
             Some(path) => {
                 let access = Access::from_file(path)?;
                 access.watch()?;
                 access
             }
-            None => Access::new(),
+            None => match beside {
+                Some(file) => Access::from_optional_file(file.with_extension("access"))?,
+                None => Access::new(),
+            },
         };
         for token in lines(self.token_file.as_deref())? {
             access.add_token(&token)?;
@@ -255,6 +263,15 @@ impl ServeCommand {
             return Err(Error::failed(message));
         }
         Ok(access)
+    }
+
+    /// Where backups go that an administrator makes in the studio: to a folder `backups` next to the first database, unless
+    /// there is one for scheduled backups.
+    fn backup_folders(&self, urls: &[String]) -> BackupFolders {
+        let given = self.schedule.folder().map(Path::to_owned);
+        let beside = || first_file(urls).map(|file| file.with_file_name("backups"));
+        let archives = self.shipping.folder().map(Path::to_owned);
+        BackupFolders { backups: given.or_else(beside), archives }
     }
 
     /// Whether the listeners are given, rather than the default ones.
@@ -333,6 +350,15 @@ fn name_and_url(text: &str) -> (String, String) {
     let file = path.rsplit_once(':').map_or(path, |(_, file)| file);
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
     (stem.filter(|stem| !stem.is_empty()).unwrap_or("main").to_owned(), text.to_owned())
+}
+
+/// The file of the first database, if it is one.
+fn first_file(urls: &[String]) -> Option<PathBuf> {
+    let url = urls.first()?;
+    let (scheme, rest) = url.split_once(':')?;
+    let path = rest.split('?').next().unwrap_or(rest);
+    let is_file = matches!(scheme, "sqlite" | "memory") && !path.is_empty() && path != ":memory:";
+    is_file.then(|| PathBuf::from(path))
 }
 
 /// A name without a scheme is an SQLite file.

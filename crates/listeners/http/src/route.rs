@@ -41,6 +41,17 @@ pub(crate) enum Resource {
     Migrations,
     /// The statements that ran, with their times.
     Statements,
+    Backups,
+    Backup(String),
+    VerifyBackup(String),
+    RestoreBackup(String),
+    Sizes,
+    Access,
+    Role(String),
+    User(String),
+    Token(String),
+    Status,
+    Log,
     Session,
     /// The file of the web application with this name; empty for its page.
     Studio(String),
@@ -82,6 +93,17 @@ impl Route {
             ["sql"] => Resource::Sql,
             ["migrations"] => Resource::Migrations,
             ["statements"] => Resource::Statements,
+            ["backups"] => Resource::Backups,
+            ["backups", file] => Resource::Backup(decode(file)?),
+            ["backups", file, "verify"] => Resource::VerifyBackup(decode(file)?),
+            ["backups", file, "restore"] => Resource::RestoreBackup(decode(file)?),
+            ["sizes"] => Resource::Sizes,
+            ["access"] if database.is_none() => Resource::Access,
+            ["access", "roles", name] if database.is_none() => Resource::Role(decode(name)?),
+            ["access", "users", name] if database.is_none() => Resource::User(decode(name)?),
+            ["access", "tokens", name] if database.is_none() => Resource::Token(decode(name)?),
+            ["status"] if database.is_none() => Resource::Status,
+            ["log"] if database.is_none() => Resource::Log,
             _ => return Err(Problem::not_found()),
         };
         Ok(Self { database, resource })
@@ -90,7 +112,7 @@ impl Route {
 
 impl Resource {
     /// The path templates, by which metrics are grouped.
-    pub const TEMPLATES: [&str; 23] = [
+    pub const TEMPLATES: [&str; 34] = [
         "/health",
         "/metrics",
         "/databases",
@@ -113,10 +135,21 @@ impl Resource {
         "/migrations",
         "/statements",
         "/tables/{table}/query",
+        "/backups",
+        "/backups/{file}",
+        "/backups/{file}/verify",
+        "/backups/{file}/restore",
+        "/sizes",
+        "/access",
+        "/access/roles/{name}",
+        "/access/users/{name}",
+        "/access/tokens/{name}",
+        "/status",
+        "/log",
         "other",
     ];
     /// The index of requests without a route.
-    pub const OTHER: usize = 22;
+    pub const OTHER: usize = 33;
 
     /// The methods of all resources together.
     pub const ALL_METHODS: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -146,12 +179,32 @@ impl Resource {
             Self::Migrations => 19,
             Self::Statements => 20,
             Self::Query(_) => 21,
+            Self::Backups => 22,
+            Self::Backup(_) => 23,
+            Self::VerifyBackup(_) => 24,
+            Self::RestoreBackup(_) => 25,
+            Self::Sizes => 26,
+            Self::Access => 27,
+            Self::Role(_) => 28,
+            Self::User(_) => 29,
+            Self::Token(_) => 30,
+            Self::Status => 31,
+            Self::Log => 32,
         }
     }
 
     /// Whether its duration depends on the length of a body or of a table, so that no time limit applies.
     pub const fn is_stream(&self) -> bool {
-        matches!(self, Self::Import(_) | Self::Export(_) | Self::Batch | Self::Migrations)
+        let is_load = matches!(self, Self::Import(_) | Self::Export(_) | Self::Batch);
+        let is_long = matches!(
+            self,
+            Self::Migrations
+                | Self::Backups
+                | Self::Backup(_)
+                | Self::VerifyBackup(_)
+                | Self::RestoreBackup(_)
+        );
+        is_load || is_long
     }
 
     /// Whether it is a part of the studio: what only browsers need.
@@ -166,7 +219,9 @@ impl Resource {
             Self::Row(..) => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
             Self::Import(_) | Self::Batch | Self::Sql => "POST, OPTIONS",
             Self::Session => "GET, HEAD, POST, DELETE, OPTIONS",
-            Self::Migrations => "GET, HEAD, POST, OPTIONS",
+            Self::Migrations | Self::Backups => "GET, HEAD, POST, OPTIONS",
+            Self::VerifyBackup(_) | Self::RestoreBackup(_) => "POST, OPTIONS",
+            Self::Role(_) | Self::User(_) | Self::Token(_) => "PUT, DELETE, OPTIONS",
             _ => "GET, HEAD, OPTIONS",
         }
     }

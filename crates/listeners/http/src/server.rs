@@ -69,7 +69,7 @@ impl ProtocolServer for HttpServer {
     type Settings = Settings;
 
     fn serve(parts: ServerParts<Settings>) -> Result<Self> {
-        let ServerParts { databases, access, settings, log, listeners } = parts;
+        let ServerParts { databases, access, settings, log, listeners, backups } = parts;
         let authenticator = Authenticator::new(access, &databases, &settings)?;
         let io = |error| Error::io("start the server", error);
         let runtime = runtime::Builder::new_multi_thread()
@@ -79,7 +79,8 @@ impl ProtocolServer for HttpServer {
             .build()
             .map_err(io)?;
         let addresses = listeners.iter().filter_map(Listener::address).collect();
-        let state = Arc::new(ServerState::new(settings, authenticator, AuditLog::new(log)));
+        let state =
+            Arc::new(ServerState::new(settings, authenticator, AuditLog::new(log), backups));
         let entered = runtime.enter();
         for listener in listeners {
             tokio::spawn(AsyncListener::new(listener)?.run(Arc::clone(&state)));

@@ -7,8 +7,8 @@ use crate::request::body::RequestBody;
 use crate::request::context::RequestContext;
 use crate::request::headers;
 use crate::resources::{
-    aggregate, batch, bulk_change, changes, create, export, history, import, list, migrations,
-    openapi, query, row, session, sql, statements, studio, tables,
+    access, aggregate, backups, batch, bulk_change, changes, create, export, history, import, list,
+    migrations, openapi, query, row, server_status, session, sql, statements, studio, tables,
 };
 use crate::response::builder::{Body, ResponseBuilder};
 use crate::response::compression::{self, ContentCoding};
@@ -26,6 +26,9 @@ use hyper::{Method, Request, StatusCode};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+
+/// Names the account whose permissions an administrator tries.
+const ACTING_AS: &str = "bobak-as";
 
 /// Responds to a request.
 pub(crate) async fn respond(
@@ -136,6 +139,10 @@ async fn respond_to(
         _ => {}
     }
     let client = state.authenticator.authenticate(&parts, peer).await?;
+    let client = match parts.headers.get(ACTING_AS) {
+        Some(account) => acting_as(state, &client, account, &resource, &parts.method)?,
+        None => client,
+    };
     let name = route.database.as_deref();
     let name = name.unwrap_or_else(|| state.authenticator.default_database());
     let database = Arc::clone(client.database(name)?);
@@ -149,6 +156,25 @@ async fn respond_to(
         Problem::new(StatusCode::GATEWAY_TIMEOUT, ErrorKind::Timeout, message)
     };
     tokio::time::timeout(state.settings.request_timeout, work).await.map_err(timed_out)?
+}
+
+/// The client as the account whose permissions an administrator tries.
+fn acting_as(
+    state: &ServerState,
+    client: &Client,
+    account: &HeaderValue,
+    resource: &Resource,
+    method: &Method,
+) -> Result<Arc<Client>, Problem> {
+    let is_read = matches!(*method, Method::GET | Method::HEAD) || *resource == Resource::Sql;
+    let account = account.to_str().unwrap_or_default();
+    let client = state.authenticator.acting_as(client, account)?;
+    if is_read {
+        return Ok(client);
+    }
+    let message =
+        "permission denied: an administrator who tries the permissions of others may only read";
+    Err(Problem::new(StatusCode::FORBIDDEN, ErrorKind::Denied, message))
 }
 
 /// Dispatches a request; a second time if it fails because its table has changed since the schema
@@ -202,6 +228,32 @@ async fn dispatch(
         (Resource::Databases, "GET" | "HEAD") => tables::databases(request),
         (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&request.state, Some(&request.client))),
         (Resource::Statements, "GET" | "HEAD") => statements::statements(request),
+        _ => administrate(resource, method.as_str(), request).await,
+    }
+}
+
+/// What only administrators do.
+async fn administrate(
+    resource: &Resource,
+    method: &str,
+    request: &mut RequestContext,
+) -> Result<ResponseBuilder, Problem> {
+    match (resource, method) {
+        (Resource::Backups, "GET" | "HEAD") => backups::list(request).await,
+        (Resource::Backups, "POST") => backups::create(request).await,
+        (Resource::Backup(file), "GET" | "HEAD") => backups::download(request, file).await,
+        (Resource::VerifyBackup(file), "POST") => backups::verify(request, file).await,
+        (Resource::RestoreBackup(file), "POST") => backups::restore(request, file).await,
+        (Resource::Sizes, "GET" | "HEAD") => server_status::sizes(request).await,
+        (Resource::Access, "GET" | "HEAD") => access::get(request).await,
+        (Resource::Role(name), "PUT") => access::put_role(request, name).await,
+        (Resource::Role(name), "DELETE") => access::delete_role(request, name).await,
+        (Resource::User(name), "PUT") => access::put_user(request, name).await,
+        (Resource::User(name), "DELETE") => access::delete_user(request, name).await,
+        (Resource::Token(name), "PUT") => access::put_token(request, name).await,
+        (Resource::Token(name), "DELETE") => access::delete_token(request, name).await,
+        (Resource::Status, "GET" | "HEAD") => server_status::status(request).await,
+        (Resource::Log, "GET" | "HEAD") => server_status::log(request),
         _ => Err(method_not_allowed(resource)),
     }
 }

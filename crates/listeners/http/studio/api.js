@@ -20,10 +20,21 @@ export const requests = [];
 let signIn = async () => false;
 export const onSignIn = (action) => (signIn = action);
 
+/** The account whose permissions this tab tries. */
+export const actingAs = sessionStorage.getItem("as");
+
+/** Shows what another account sees, in this tab, until it is called without one. */
+export function actAs(account) {
+  if (account) sessionStorage.setItem("as", account);
+  else sessionStorage.removeItem("as");
+  location.hash = "";
+  location.reload();
+}
+
 /** Sends a request. `path` is below the root. Returns the response if its status is one of success, or one of `accept`. */
 export async function send(method, path, { body, type = "application/json", headers = {}, signal, accept = [], quiet } = {}) {
   const url = new URL(path, ROOT);
-  const init = { method, headers: { "bobak-studio": "1", ...headers }, signal, credentials: "same-origin" };
+  const init = { method, headers: { "bobak-studio": "1", ...(actingAs ? { "bobak-as": actingAs } : {}), ...headers }, signal, credentials: "same-origin" };
   if (body !== undefined) {
     init.body = typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body);
     init.headers["content-type"] = type;

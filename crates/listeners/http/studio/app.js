@@ -1,6 +1,6 @@
 // The frame of the studio: signing in, the list of tables, pages by address, themes and keys.
 
-import { ApiError, Database, json, onSignIn, query, ROOT, send } from "./api.js";
+import { actAs, actingAs, ApiError, Database, json, onSignIn, query, ROOT, send } from "./api.js";
 import { button, dialog, fill, h, icon, notify, report } from "./dom.js";
 
 const PAGES = {
@@ -8,6 +8,7 @@ const PAGES = {
   sql: { title: "SQL", picture: "sql", load: () => import("./query.js") },
   live: { title: "Live changes", picture: "live", load: () => import("./live.js") },
   schema: { title: "Schema", picture: "schema", load: () => import("./schema.js") },
+  admin: { title: "Administration", picture: "key", load: () => import("./admin.js") },
   server: { title: "Server and API", picture: "server", load: () => import("./server.js") },
 };
 
@@ -101,6 +102,8 @@ async function start() {
   try {
     app.session ??= await json("GET", "session", { quiet: true });
   } catch (error) {
+    // The account may be gone, or the administrator be signed out.
+    if (actingAs && [403, 404].includes(error.status)) return actAs();
     if (error.status !== 401) message = error.message;
     return showSignIn(message);
   }
@@ -146,7 +149,8 @@ async function showFrame() {
     app.databases.map(({ name }) => h("option", { value: name }, name)),
   );
   Object.assign(app, { list, search, choose });
-  app.links = Object.entries(PAGES).slice(1).map(([page, { title, picture }]) => h("a", { data: { page }, href: "#/" }, icon(picture), title));
+  const pages = Object.entries(PAGES).filter(([page]) => page !== "data" && (page !== "admin" || app.session.administrator));
+  app.links = pages.map(([page, { title, picture }]) => h("a", { data: { page }, href: "#/" }, icon(picture), title));
   const side = h(
     "nav",
     { className: "side", id: "side", aria: { label: "Tables and pages" } },
@@ -172,6 +176,7 @@ async function showFrame() {
     (app.main = h("main", { id: "main", tabIndex: -1 })),
     h("div", { id: "messages", role: "status", aria: { live: "polite" } }),
   );
+  if (actingAs) document.body.append(h("div", { className: "acting", role: "status" }, h("span", {}, `You see what ${actingAs} sees. Nothing can be changed.`), button("Stop", () => actAs(), { kind: "primary" })));
   addEventListener("hashchange", () => show());
   await show();
 }

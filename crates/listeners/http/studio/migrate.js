@@ -214,7 +214,7 @@ export async function review(database, done) {
           fill(
             shownPlan,
             h("ol", { className: "steps" }, plan.words.map((text, index) => h("li", {}, h("span", {}, text), button("Leave this step out", () => (steps.splice(index, 1), load()), { picture: "close", quiet: true })))),
-            plan.loses_data ? h("p", { className: "warning" }, "Values are lost. A backup keeps them: see Administration.") : null,
+            plan.loses_data ? h("p", { className: "warning" }, "Values are lost. A backup keeps them: the page Administration makes one.") : null,
             plan.sql.length ? h("details", { open: true }, h("summary", {}, "In SQL"), h("pre", { className: "code", tabIndex: 0, role: "region", aria: { label: "SQL" } }, plan.sql.map((text) => (text.startsWith("--") ? text : `${text};`)).join("\n"))) : null,
             h("details", {}, h("summary", {}, `As a file, ${plan.name}.migration`), h("pre", { className: "code", tabIndex: 0, role: "region", aria: { label: "File" } }, plan.file)),
           );

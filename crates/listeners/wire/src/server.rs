@@ -101,7 +101,7 @@ impl ProtocolServer for Server {
     type Settings = Settings;
 
     fn serve(parts: ServerParts<Settings>) -> Result<Self> {
-        let ServerParts { databases, access, settings, log, listeners } = parts;
+        let ServerParts { databases, access, settings, log, listeners, .. } = parts;
         let io = |error| Error::io("start the server", error);
         let addresses = listeners.iter().filter_map(Listener::address).collect();
         let shutdown = Arc::new(Shutdown::default());

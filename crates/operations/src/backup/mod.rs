@@ -7,6 +7,7 @@
 mod checksum;
 #[cfg(feature = "compress")]
 mod compressed;
+mod file_name;
 mod file_type;
 mod options;
 mod plain;
@@ -19,6 +20,7 @@ mod verify;
 mod write;
 
 pub use bobak_core::{BackupPhase, BackupProgress, MissingExtension, UnverifiedTable};
+pub use file_name::{backup_file_name, is_backup_of};
 pub use file_type::FileType;
 pub use options::{BackupOptions, Compression};
 pub use report::{BackupReport, Checksum};

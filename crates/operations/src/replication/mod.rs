@@ -6,8 +6,10 @@ mod apply;
 mod check;
 mod pair;
 mod position;
+mod state;
 
 pub use check::{CheckedTable, ReplicaCheck};
+pub use state::{ReplicaState, replica_state};
 
 use crate::copy::CopyProgress;
 pub(crate) use apply::{MAX_CHANGES, apply_changes, in_transaction};

@@ -7,6 +7,7 @@ use crate::secret::{hash_token, is_equal, verify_password};
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_wire::Credentials;
 use std::fs;
+use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -55,6 +56,8 @@ struct PolicyFile {
     path: PathBuf,
     /// Modification time and size when it was last read; `None` before.
     stamp: Option<(SystemTime, u64)>,
+    /// Whether a missing file is an empty one.
+    is_optional: bool,
 }
 
 impl Access {
@@ -80,8 +83,20 @@ impl Access {
     /// # Errors
     /// `Config`, with the line number; `Io`.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref().to_owned();
-        let file = Mutex::new(Some(PolicyFile { path, stamp: None }));
+        Self::with_file(path.as_ref(), false)
+    }
+
+    /// As [`from_file`](Self::from_file), with a file that need not exist: [`edit`](Self::edit) creates it.
+    ///
+    /// # Errors
+    /// As [`from_file`](Self::from_file).
+    pub fn from_optional_file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::with_file(path.as_ref(), true)
+    }
+
+    fn with_file(path: &Path, is_optional: bool) -> Result<Self> {
+        let path = path.to_owned();
+        let file = Mutex::new(Some(PolicyFile { path, stamp: None, is_optional }));
         let started = Some(Instant::now());
         let access = Self(Arc::new(AccessState { file, started, ..AccessState::default() }));
         access.reload()?;
@@ -140,6 +155,20 @@ impl Access {
     /// `Config`, with the line number; `Io`.
     pub fn reload(&self) -> Result<()> {
         self.0.reload(true)
+    }
+
+    /// The path of the access file.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        let file = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.as_ref().map(|file| file.path.clone())
+    }
+
+    pub(super) fn policy(&self) -> Arc<Policy> {
+        self.0.policy()
+    }
+
+    pub(super) const fn state(&self) -> &Arc<AccessState> {
+        &self.0
     }
 
     /// Creates a code with which one client signs in as the operator, once: a browser that opens the link which the
@@ -329,7 +358,10 @@ impl AccessState {
         let is_first = file.stamp.is_none();
         // Noted before reading, so that an error is logged once and not every second.
         file.stamp = stamp;
-        let text = fs::read_to_string(&file.path).map_err(io)?;
+        let text = match fs::read_to_string(&file.path) {
+            Err(error) if file.is_optional && error.kind() == NotFound => String::new(),
+            text => text.map_err(io)?,
+        };
         let policy = Policy::parse(&text).map_err(|error| {
             Error::new(ErrorKind::Config, format!("{path}: {}", error.message()))
         })?;

@@ -5,10 +5,12 @@
 //! error on, count it (`LoginQueue` in `bobak-serving`) and log it (`AuditLog`).
 
 mod access;
+mod administration;
 mod caller;
 mod schema_access;
 mod sign_in;
 
 pub use access::Access;
+pub use administration::AccessDescription;
 pub use caller::Caller;
 pub use schema_access::SchemaAccess;

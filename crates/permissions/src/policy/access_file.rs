@@ -23,8 +23,8 @@ use std::path::Path;
 #[derive(Clone, Debug, Default)]
 pub struct AccessFile {
     /// Each without its `\n`.
-    lines: Vec<String>,
-    policy: Policy,
+    pub(super) lines: Vec<String>,
+    pub(super) policy: Policy,
 }
 
 /// What a line contains.
@@ -101,7 +101,7 @@ impl AccessFile {
         replacement.commit().map_err(failed)
     }
 
-    fn of(lines: Vec<String>) -> Result<Self> {
+    pub(super) fn of(lines: Vec<String>) -> Result<Self> {
         let policy = Policy::parse(&lines.join("\n"))?;
         Ok(Self { lines, policy })
     }
@@ -186,8 +186,28 @@ impl AccessFile {
         Ok(())
     }
 
+    /// Replaces the grants of a role, which is created if it does not exist.
+    ///
+    /// # Errors
+    /// `Config` for an invalid grant or role name.
+    pub fn set_grants(&mut self, role: &str, grants: &[String]) -> Result<()> {
+        let mut changed = self.clone();
+        let wanted: Vec<String> = grants.iter().map(|grant| normalize(grant)).collect();
+        if wanted.is_empty() && changed.block(role).is_none() {
+            return Err(Error::new(ErrorKind::Config, "a new role needs a grant"));
+        }
+        for old in changed.grants(role).iter().filter(|old| !wanted.contains(old)) {
+            changed.revoke(role, Some(old))?;
+        }
+        for grant in &wanted {
+            changed.grant(role, grant)?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
     /// What precedes the `\n` of a new line.
-    fn line_end(&self) -> &'static str {
+    pub(super) fn line_end(&self) -> &'static str {
         if self.lines.first().is_some_and(|line| line.ends_with('\r')) { "\r" } else { "" }
     }
 

@@ -20,7 +20,14 @@ const MISSING: &str = "install Node 20 and Chromium (Debian: `apt-get install no
 /// When Node or Chromium is missing and cannot be installed, and when a test failed.
 pub fn test(tally: &mut Tally) -> Outcome {
     println!("\n== {FOLDER} ==");
-    let words = ["node", "--test", "--test-reporter=tap", "studio.test.js", "schema.test.js"];
+    let words = [
+        "node",
+        "--test",
+        "--test-reporter=tap",
+        "studio.test.js",
+        "schema.test.js",
+        "admin.test.js",
+    ];
     prepare()?.count(&words, CURE, tally, Tally::count_tap)
 }
 

@@ -1,5 +1,6 @@
 //! Generates the OpenAPI 3.1 document of a database, for the tables that the client may see.
 
+mod administration;
 mod builders;
 mod examples;
 mod migrations;
@@ -29,6 +30,7 @@ pub(crate) fn document(
     let mut schemas = common_schemas();
     schemas.extend(session_schemas());
     migrations::components(&mut schemas);
+    administration::components(&mut schemas);
     if base_path.is_empty() {
         server_paths(&mut paths);
     }
@@ -86,6 +88,7 @@ fn server_paths(paths: &mut Map<String, Value>) {
     );
     paths.insert("/databases".to_owned(), json!({"get": get}));
     paths.insert("/session".to_owned(), session());
+    administration::server_paths(paths);
 }
 
 /// The session of a browser. Other programs authenticate each request.
@@ -153,6 +156,7 @@ fn database_paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, sql: 
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     paths.insert("/batch".to_owned(), json!({"post": post}));
     migrations::paths(paths);
+    administration::database_paths(paths);
     if sql != SqlAccess::None {
         paths.insert("/sql".to_owned(), sql_path());
     }
@@ -245,10 +249,12 @@ fn session_schemas() -> Map<String, Value> {
     let schemas = json!({
         "bobak.Client": {
             "type": "object",
-            "required": ["name", "anonymous", "sql"],
+            "required": ["name", "anonymous", "administrator", "sql"],
             "properties": {
                 "name": text(),
                 "anonymous": {"type": "boolean"},
+                "administrator": {"type": "boolean"},
+                "as": {"type": "string", "description": "The account whose permissions are tried"},
                 "sql": {"enum": ["none", "read", "write"]},
             },
         },

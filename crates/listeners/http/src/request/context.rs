@@ -11,7 +11,8 @@ use crate::request::media_type::media_type_of;
 use crate::request::parameters::QueryParameters;
 use crate::state::authentication::Client;
 use crate::state::shared::ServerState;
-use bobak_core::ErrorKind;
+use bobak_core::{Error, ErrorKind};
+use bobak_permissions::Access;
 use bobak_serving::Permit;
 use bytes::{Bytes, BytesMut};
 use hyper::StatusCode;
@@ -87,6 +88,25 @@ impl RequestContext {
         let table = self.database.schema.table(name).await?;
         self.table = Some(Arc::clone(&table));
         Ok(table)
+    }
+
+    /// # Errors
+    /// 403 for a client without all permissions on everything.
+    pub fn check_administrator(&self) -> Result<(), Problem> {
+        if self.client.caller.is_administrator() {
+            return Ok(());
+        }
+        let message = "permission denied: only an administrator may do this, with the role `admin` or by the sign-in link";
+        Err(Error::new(ErrorKind::Denied, message).into())
+    }
+
+    /// The accounts, for an administrator.
+    ///
+    /// # Errors
+    /// As [`check_administrator`](Self::check_administrator).
+    pub fn administered_access(&self) -> Result<Access, Problem> {
+        self.check_administrator()?;
+        Ok(self.state.authenticator.access().clone())
     }
 
     /// A permit for an import, an export or a batch.

@@ -1,6 +1,8 @@
 //! The resources: one file for each path, or for what several paths share.
 
+pub(crate) mod access;
 pub(crate) mod aggregate;
+pub(crate) mod backups;
 pub(crate) mod batch;
 pub(crate) mod bulk_change;
 pub(crate) mod bulk_load;
@@ -16,6 +18,7 @@ pub(crate) mod openapi;
 pub(crate) mod query;
 pub(crate) mod related_rows;
 pub(crate) mod row;
+pub(crate) mod server_status;
 pub(crate) mod session;
 pub(crate) mod sql;
 pub(crate) mod statements;

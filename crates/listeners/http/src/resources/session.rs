@@ -10,11 +10,11 @@ use crate::same_origin;
 use crate::settings::SqlAccess;
 use crate::state::shared::ServerState;
 use bobak_permissions::{Caller, Credentials};
-use bobak_text::json::write_string;
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
 use hyper::http::request::Parts;
 use serde::Deserialize;
+use serde_json::{Value as Json, json};
 
 /// The most bytes of a sign-in.
 const MAX_BODY: usize = 4_096;
@@ -33,7 +33,11 @@ struct SignIn {
 pub(crate) fn session(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
     request.parameters.finish()?;
     let client = &request.client;
-    let body = describe(&client.name, client.is_anonymous(), client.sql);
+    let mut body = describe(&client.caller, client.sql);
+    if let Some(account) = &client.acting_as {
+        body["as"] = json!(account);
+    }
+    let body = body.to_string() + "\n";
     Ok(ResponseBuilder::json(StatusCode::OK, body))
 }
 
@@ -52,11 +56,10 @@ pub(crate) async fn sign_in(
     let (caller, sql) = authenticate(state, peer, sign_in).await?;
     let authenticator = &state.authenticator;
     authenticator.sessions.end(&parts.headers);
-    let (name, is_anonymous) = (caller.name().to_owned(), caller.is_anonymous());
+    let body = describe(&caller, sql).to_string() + "\n";
     let id = authenticator.sessions.begin(caller, sql)?;
     let is_secure = same_origin::is_secure(&parts.headers);
     let cookie = authenticator.sessions.cookie(&parts.headers, &id, is_secure);
-    let body = describe(&name, is_anonymous, sql);
     Ok(ResponseBuilder::json(StatusCode::CREATED, body).with(SET_COOKIE, &cookie))
 }
 
@@ -108,14 +111,16 @@ async fn read(mut body: RequestBody) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-fn describe(name: &str, is_anonymous: bool, sql: SqlAccess) -> String {
-    let mut body = String::from("{\"name\":");
-    write_string(&mut body, name);
-    body.push_str(if is_anonymous { ",\"anonymous\":true" } else { ",\"anonymous\":false" });
-    body.push_str(match sql {
-        SqlAccess::None => ",\"sql\":\"none\"}\n",
-        SqlAccess::Read => ",\"sql\":\"read\"}\n",
-        SqlAccess::Write => ",\"sql\":\"write\"}\n",
-    });
-    body
+fn describe(caller: &Caller, sql: SqlAccess) -> Json {
+    let sql = match sql {
+        SqlAccess::None => "none",
+        SqlAccess::Read => "read",
+        SqlAccess::Write => "write",
+    };
+    json!({
+        "name": caller.name(),
+        "anonymous": caller.is_anonymous(),
+        "administrator": caller.is_administrator(),
+        "sql": sql,
+    })
 }

@@ -40,6 +40,8 @@ pub(crate) struct Client {
     pub databases: Vec<Arc<DatabaseHandle>>,
     /// Which SQL the client may send.
     pub sql: SqlAccess,
+    /// The account whose permissions an administrator tries.
+    pub acting_as: Option<Box<str>>,
 }
 
 /// All accounts, and the limits on guessing their credentials.
@@ -90,7 +92,7 @@ impl Authenticator {
         let label = "operator: rows over HTTP";
         let databases: Vec<_> = with_label(label, || protected.iter().map(database).collect());
         let (name, sql) = (Arc::from(caller.name()), settings.sql);
-        let operator = Client { caller, name, databases: databases.clone(), sql };
+        let operator = Client { caller, name, databases: databases.clone(), sql, acting_as: None };
         Ok(Self {
             access,
             protected,
@@ -177,7 +179,7 @@ impl Authenticator {
 
     fn remember(&self, key: u128, caller: Caller, sql: SqlAccess) -> Arc<Client> {
         let (name, databases) = (Arc::from(caller.name()), self.databases_of(&caller));
-        let client = Arc::new(Client { caller, name, databases, sql });
+        let client = Arc::new(Client { caller, name, databases, sql, acting_as: None });
         let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         if verified.len() >= MAX_REMEMBERED {
             verified.retain(|_, (since, _)| since.elapsed() < CREDENTIALS_TTL);
@@ -264,6 +266,40 @@ impl Authenticator {
         with_label(label, || visible.map(restrict).collect())
     }
 
+    /// The accounts.
+    pub const fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// The client as another account, for an administrator who tries what that may do: `user NAME`, `token NAME` or
+    /// `public`. It may only read.
+    ///
+    /// # Errors
+    /// 403 unless the client is an administrator; 404 for an account that does not exist.
+    pub fn acting_as(&self, client: &Client, account: &str) -> Result<Arc<Client>, Problem> {
+        if !client.caller.is_administrator() {
+            let message =
+                "permission denied: only an administrator may try the permissions of others";
+            return Err(Error::new(ErrorKind::Denied, message).into());
+        }
+        let caller = match account.split_once(' ') {
+            Some(("user", name)) => self.access.as_user(name),
+            Some(("token", name)) => self.access.as_token(name),
+            None if account == "public" => self.access.anonymous(),
+            _ => None,
+        };
+        let caller = caller.ok_or_else(|| {
+            Problem::new(
+                StatusCode::NOT_FOUND,
+                ErrorKind::NotFound,
+                format!("there is no {account}"),
+            )
+        })?;
+        let sql = if self.sql == SqlAccess::None { self.sql } else { SqlAccess::Read };
+        let (name, databases) = (Arc::from(caller.name()), self.databases_of(&caller));
+        Ok(Arc::new(Client { caller, name, databases, sql, acting_as: Some(account.into()) }))
+    }
+
     /// The name of the default database, for paths that name none.
     pub fn default_database(&self) -> &str {
         self.databases.first().map_or("", |database| &database.name)
@@ -281,11 +317,6 @@ impl Authenticator {
 }
 
 impl Client {
-    /// Whether it sent no credentials, because the server is public.
-    pub fn is_anonymous(&self) -> bool {
-        self.caller.is_anonymous()
-    }
-
     /// The database with this name.
     ///
     /// # Errors

@@ -68,6 +68,13 @@ impl Sessions {
         None
     }
 
+    /// The number of sessions.
+    pub fn count(&self) -> usize {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, session| session.began.elapsed() < self.lifetime);
+        all.len()
+    }
+
     /// Ends the session that a request's cookie names.
     pub fn end(&self, headers: &HeaderMap) {
         if let Some(id) = id_in(headers) {

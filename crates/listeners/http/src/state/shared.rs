@@ -7,8 +7,9 @@ use crate::settings::Settings;
 use crate::state::authentication::Authenticator;
 use crate::state::metrics::Metrics;
 use crate::workers::permits::WorkerPermits;
-use bobak_serving::{AuditLog, ConnectionLimiter, Permits, QuotaLimits};
+use bobak_serving::{AuditLog, BackupFolders, ConnectionLimiter, Permits, QuotaLimits};
 use std::fmt::Display;
+use std::time::Instant;
 use tokio::sync::watch;
 
 /// A running server: its settings, clients, quotas, metrics and log.
@@ -29,11 +30,19 @@ pub(crate) struct ServerState {
     pub log: AuditLog,
     /// Whether a database has a monitor.
     is_monitored: bool,
+    /// Where backups go.
+    pub backups: BackupFolders,
+    pub started: Instant,
     stop: watch::Sender<bool>,
 }
 
 impl ServerState {
-    pub fn new(settings: Settings, authenticator: Authenticator, log: AuditLog) -> Self {
+    pub fn new(
+        settings: Settings,
+        authenticator: Authenticator,
+        log: AuditLog,
+        backups: BackupFolders,
+    ) -> Self {
         let limits = |most| QuotaLimits::with_share(most, settings.client_quota);
         let memory = || MemoryBudget::new(settings.max_memory, settings.client_quota);
         let mut databases = authenticator.databases().iter();
@@ -50,6 +59,8 @@ impl ServerState {
             subscribers: Permits::new(limits(settings.max_subscriptions)),
             metrics: Metrics::default(),
             log,
+            backups,
+            started: Instant::now(),
             stop: watch::Sender::new(false),
             settings,
         }

@@ -1,6 +1,7 @@
 //! The HTTP listener over real sockets, with a real client.
 #![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
+mod administration; // accounts, backups and the state of the server
 mod authentication; // guessed and changed secrets, SQL that no client may send
 mod bad_input; // JSON bombs, slow headers, what error responses might reveal
 mod bulk_changes; // of all rows that match; groups by their number; results as CSV
@@ -17,7 +18,7 @@ mod interrupts; // endless requests, after their time limit or without a client
 mod keys; // given keys, 0 included, and generated ones
 mod log; // what the server logs about clients
 mod memory;
-mod migrations; // how much memory a client can make the server use
+mod migrations; // changes of the schema // how much memory a client can make the server use
 mod openapi; // the OpenAPI document is valid and true
 mod openapi_client; // a client that knows only the document
 mod permissions; // what restricted clients see

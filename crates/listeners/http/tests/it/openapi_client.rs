@@ -127,7 +127,14 @@ fn table_of<'d>(operation: &Operation<'d>) -> &'d str {
 fn path_of(document: &Value, operation: &Operation<'_>) -> String {
     let item = &document["paths"][operation.path];
     match item["parameters"][0]["x-key"] {
-        Value::Null => operation.path.to_owned(),
+        Value::Null => {
+            let parameters = operation.schema["parameters"].as_array().into_iter().flatten();
+            let parameters = parameters.filter(|parameter| parameter["in"] == "path");
+            parameters.fold(operation.path.to_owned(), |path, parameter| {
+                let name = format!("{{{}}}", parameter["name"].as_str().unwrap());
+                path.replace(&name, parameter["example"].as_str().unwrap())
+            })
+        }
         ref names => {
             let key = key_of(document, table_of(operation), names);
             operation.path.replace("{key}", &key)
@@ -181,7 +188,7 @@ fn parameters(
     });
     let base = required.as_ref().map_or(String::new(), |(_, query)| query.clone());
     let mut all = vec![(base.clone(), None)];
-    for parameter in parameters() {
+    for parameter in parameters().filter(|parameter| parameter["in"] != "path") {
         let name = parameter["name"].as_str().unwrap();
         let schema = &parameter["schema"];
         let values: Vec<String> = match (&schema["enum"], schema["type"].as_str()) {

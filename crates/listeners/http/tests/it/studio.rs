@@ -71,7 +71,10 @@ fn a_sign_in_link_works_once() {
     let detail = wrong.is(401, "Denied").json()["detail"].as_str().unwrap().to_owned();
     assert!(detail.contains("restarted") && detail.contains("`bobak serve`"), "{detail}");
     let client = browser.send("GET", "/session", &cookie, "").ok(200).json();
-    assert_eq!(client, json!({"name": "operator", "anonymous": false, "sql": "write"}));
+    assert_eq!(
+        client,
+        json!({"name": "operator", "anonymous": false, "administrator": true, "sql": "write"})
+    );
     let next = browser.sign_in(&json!({"code": used.recv().unwrap()}));
     assert_ne!(next, cookie);
     browser.send("GET", "/tables", &cookie, "").ok(200);

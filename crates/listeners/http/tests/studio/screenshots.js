@@ -13,6 +13,7 @@ const PAGES = {
   sql: [`sql/shop?q=${statement}`, (page) => page.click("button:has-text('Chart')")],
   live: ["live/shop", sell],
   schema: ["schema/shop"],
+  admin: ["admin/shop"],
   server: ["server/shop"],
 };
 

@@ -331,7 +331,7 @@ for (const width of [390, 1440]) {
       const page = await newPage(own.browser, own.server, { storageState: own.state, colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
       const problems = [];
       const q = encodeURIComponent("SELECT status, count(*) AS n FROM orders GROUP BY status");
-      const paths = ["data/shop/customer?facets=active", "data/shop/orders?row=3", "data/shop/wide", `sql/shop?q=${q}`, "live/shop", "schema/shop", "server/shop", "data/shop/nosuch"];
+      const paths = ["data/shop/customer?facets=active", "data/shop/orders?row=3", "data/shop/wide", `sql/shop?q=${q}`, "live/shop", "schema/shop", "admin/shop", "server/shop", "data/shop/nosuch"];
       for (const path of paths) {
         await page.goto(`${own.server.address}/studio/#/${path}`);
         await page.waitForSelector(".page, .empty");

@@ -1,0 +1,84 @@
+// The page of the administrator.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { newPage, studio } from "./server.js";
+
+const own = studio({ orders: 500, plain: true });
+const section = (page, title) => page.locator(`section:has(h2:has-text("${title}"))`);
+
+own.on("a colleague gets read access to two tables, and the administrator sees what they see", "#/admin/shop", async (page) => {
+  await page.click("button:has-text('New role')");
+  await page.fill("dialog label:text-is('Name') ~ input", "reader");
+  await page.selectOption("dialog select[multiple]", ["customer", "orders"]);
+  await page.fill("dialog label:has-text('Only rows where') ~ input", "id <= 5");
+  await page.click("dialog button:has-text('Add the grant')");
+  assert.equal(await page.inputValue("dialog textarea"), "read on customer, orders where id <= 5");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("th:text-is('reader')");
+  await page.click("button:has-text('New user')");
+  await page.fill("dialog label:text-is('Name') ~ input", "ada");
+  await page.fill("dialog input[type=password]", "short");
+  await page.check("dialog .boxes label:has-text('reader') input");
+  await page.fill("dialog input[type=password]", "correct horse");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("th:text-is('ada')");
+  assert.match(readFileSync(join(own.server.folder, "shop.access"), "utf8"), /^user ada \$argon2/m);
+  await page.click("button[aria-label='More for user ada']");
+  await page.click(".menu >> text=Try as this account");
+  await page.waitForSelector(".acting:has-text('user ada')");
+  await page.waitForFunction(() => document.querySelector(".title .status")?.textContent.includes("5 rows"));
+  assert.deepEqual(await page.$$eval(".tables a", (all) => all.map((one) => one.textContent)), ["customer", "orders"]);
+  assert.equal(await page.isVisible(".pages >> text=Administration"), false);
+  await page.click(".acting button");
+  await page.waitForSelector(".pages >> text=Administration");
+  // And they can sign in.
+  const other = await newPage(own.browser, own.server);
+  await other.goto(`${own.server.address}/studio/`);
+  await other.fill("#user", "ada");
+  await other.fill("#password", "correct horse");
+  await other.click("button:has-text('Sign in with the password')");
+  await other.waitForFunction(() => document.querySelector(".title .status")?.textContent.includes("5 rows"));
+  await other.context().close();
+});
+
+own.on("a token is shown once, and removed", "#/admin/shop", async (page) => {
+  await page.click("button:has-text('New token')");
+  await page.fill("dialog label:text-is('Name') ~ input", "till");
+  await page.check("dialog .boxes label:has-text('admin') input");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog .token");
+  const token = await page.textContent("dialog .token");
+  await page.keyboard.press("Escape");
+  const status = () => page.evaluate(async (token) => (await fetch("../tables", { credentials: "omit", headers: { authorization: `Bearer ${token}` } })).status, token);
+  assert.equal(await status(), 200);
+  await page.click("button[aria-label='More for token till']");
+  await page.click(".menu >> text=Remove…");
+  await page.click("dialog button.danger");
+  await page.waitForSelector("th:text-is('till')", { state: "detached" });
+  assert.equal(await status(), 401);
+});
+
+own.on("a backup is made, verified, downloaded and restored", "#/admin/shop", async (page) => {
+  const backups = section(page, "Backups");
+  await backups.locator("button:has-text('Back up now')").click();
+  await page.waitForSelector(".message:has-text('verified')");
+  await backups.locator("button:has-text('Verify')").click();
+  await page.waitForSelector(".message:has-text('is whole')");
+  const [download] = await Promise.all([page.waitForEvent("download"), backups.locator("a[download]").click()]);
+  assert.match(readFileSync(await download.path(), "latin1").slice(0, 15), /^SQLite format 3/);
+  await backups.locator("button:has-text('Restore')").click();
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog pre:has-text('bobak studio')");
+  const file = (await page.textContent("dialog pre")).replace("bobak studio ", "");
+  assert.ok(existsSync(join(own.server.folder, file)), file);
+});
+
+own.on("the state of the server is shown", "#/admin/shop", async (page) => {
+  await page.waitForSelector("dt:text-is('Connections') ~ dd:has-text('of 16,384')");
+  await section(page, "Sizes").locator("tr:has-text('orders') td:has-text('KiB')").waitFor();
+  await page.evaluate(() => fetch("../tables", { credentials: "omit", headers: { authorization: "Bearer wrong" } }).then(() => undefined));
+  await section(page, "Audit log").locator("button:has-text('Read again')").click();
+  await page.waitForSelector(".log li:has-text('status 401')");
+});
