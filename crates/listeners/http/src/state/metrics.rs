@@ -23,7 +23,7 @@ const BOUNDS: [(u64, &str); 10] = [
 ];
 
 /// All metrics of a server.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Metrics {
     resources: [ResourceMetrics; Resource::TEMPLATES.len()],
     /// Requests with missing or wrong credentials.
@@ -37,6 +37,17 @@ struct ResourceMetrics {
     responses: [[AtomicU64; CLASSES.len()]; METHODS.len()],
     durations: [AtomicU64; BOUNDS.len() + 1],
     micros: AtomicU64,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            // Only arrays of at most 32 have a default of their own.
+            resources: std::array::from_fn(|_| ResourceMetrics::default()),
+            failed_logins: AtomicU64::default(),
+            rate_limited: AtomicU64::default(),
+        }
+    }
 }
 
 impl Metrics {
