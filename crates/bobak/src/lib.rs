@@ -177,9 +177,12 @@ pub mod types {
 /// | MariaDB and MySQL | `mysql::MySql::builder` | `mysql` |
 /// | Firebird | `firebird::Firebird::builder` | `firebird` |
 /// | SQL Server | `mssql::Mssql::builder` | `mssql` |
+/// | Access file | `access::MsAccess::builder` | `access` |
 /// | any database with an ODBC driver | `odbc::Odbc::builder` | `odbc` |
 /// | Bobak server | `remote::Remote::builder` | `remote` |
 pub mod engine {
+    #[cfg(feature = "access")]
+    pub use bobak_access as access;
     pub use bobak_core::{
         Assign, BackupContent, BackupJob, BulkChange, Capabilities, Comparison, Condition, Cursor,
         CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, Join, MonitoredEngine, RowBuffer,

@@ -46,6 +46,8 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         "mssql" => bobak_mssql::Mssql::open(url)
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
             .map_err(|error| in_url(error, bad)),
+        #[cfg(feature = "access")]
+        "access" => access(&place, query).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "odbc")]
         "odbc" => bobak_odbc::Odbc::open(url)
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
@@ -69,7 +71,7 @@ fn parts(url: &str) -> Result<(&str, &str, &str)> {
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     // Libraries differ in whether `//x.db` is in the current folder or in the root.
     if let Some(path) =
-        place.strip_prefix("//").filter(|_| matches!(scheme, "sqlite" | "kv" | "memory"))
+        place.strip_prefix("//").filter(|_| matches!(scheme, "sqlite" | "kv" | "memory" | "access"))
     {
         let name = path.trim_start_matches('/');
         return Err(config(format!(
@@ -98,6 +100,8 @@ pub fn all_settings() -> Vec<(&'static str, &'static [SettingInfo])> {
         ("firebird", bobak_firebird::FirebirdBuilder::SETTINGS),
         #[cfg(feature = "mssql")]
         ("mssql", bobak_mssql::MssqlBuilder::SETTINGS),
+        #[cfg(feature = "access")]
+        ("access", bobak_access::MsAccessBuilder::SETTINGS),
         #[cfg(feature = "odbc")]
         ("odbc", bobak_odbc::OdbcBuilder::SETTINGS),
         #[cfg(feature = "remote")]
@@ -114,6 +118,7 @@ fn unknown_engine(scheme: &str) -> String {
         "mysql" | "mariadb" => "mysql",
         "firebird" => "firebird",
         "mssql" => "mssql",
+        "access" => "access",
         "odbc" => "odbc",
         "bobak" | "bobak+unix" | "bobak+stdio" => "remote",
         _ => {
@@ -145,6 +150,8 @@ const ENGINES: &[&str] = &[
     "firebird",
     #[cfg(feature = "mssql")]
     "mssql",
+    #[cfg(feature = "access")]
+    "access",
     #[cfg(feature = "odbc")]
     "odbc",
     #[cfg(feature = "remote")]
@@ -257,6 +264,16 @@ fn key_value(place: &str, query: &str) -> Result<Arc<dyn Engine>> {
     Ok(Arc::new(builder.open(place)?))
 }
 
+#[cfg(feature = "access")]
+fn access(place: &str, query: &str) -> Result<Arc<dyn Engine>> {
+    if place.is_empty() {
+        return Err(config("no file; write access:FILE"));
+    }
+    let mut builder = bobak_access::MsAccess::builder();
+    builder.set_query(query)?;
+    Ok(Arc::new(builder.open(place)?))
+}
+
 #[cfg(feature = "sqlite")]
 fn sqlite(place: &str, query: &str) -> Result<Arc<dyn Engine>> {
     if place.is_empty() {
@@ -324,6 +341,8 @@ mod tests {
         check::<bobak_firebird::FirebirdBuilder>();
         #[cfg(feature = "mssql")]
         check::<bobak_mssql::MssqlBuilder>();
+        #[cfg(feature = "access")]
+        check::<bobak_access::MsAccessBuilder>();
         #[cfg(feature = "odbc")]
         check::<bobak_odbc::OdbcBuilder>();
         #[cfg(feature = "mysql")]
@@ -357,6 +376,10 @@ mod tests {
             ("mssql://ada:secret@db1/shop", "enable the feature `mssql`"),
             #[cfg(feature = "mssql")]
             ("mssql://db1", "write mssql://user:password@host:port/database"),
+            #[cfg(not(feature = "access"))]
+            ("access:shop.accdb", "enable the feature `access`"),
+            #[cfg(feature = "access")]
+            ("access:", "no file; write access:FILE"),
             #[cfg(not(feature = "odbc"))]
             ("odbc:shop;PWD=secret", "enable the feature `odbc` of bobak in 'odbc:shop;PWD=…'"),
             #[cfg(not(feature = "sqlite"))]

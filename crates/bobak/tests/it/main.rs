@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests: a failure names its line")]
 
+mod access; // an Access file: records, joins, copies
 #[cfg(feature = "async")]
 mod aio;
 mod altered_tables; // tracked tables that are altered while they are archived or replicated

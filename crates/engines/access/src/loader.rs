@@ -1,0 +1,282 @@
+//! Reads the tables of a file into the memory engine.
+
+use crate::columns::AccessColumn;
+use crate::file::AccessFile;
+use crate::values::stored;
+use bobak_core::{
+    ColumnSchema, Engine, FieldSet, ForeignKey, Interrupt, OnDelete, OnError, OnUpdate, Result,
+    SchemaChange, SchemaLoss, Session, TableSchema, TableSchemaBuilder, Type, Value, Verb, Write,
+    WriteBatch,
+};
+use bobak_memory::Memory;
+use jetdb::{
+    CatalogEntry, ColumnDef, ColumnType, IndexDef, ObjectType, Relationship, TableDef, TableRows,
+    calculated_column_types_in, index_flags, index_type, read_catalog, read_relationships_in,
+    read_table_def, relationship_flags,
+};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The rows of one batch.
+const ROWS: u64 = 1_000;
+
+/// A table of the file.
+struct AccessTable {
+    definition: TableDef,
+    calculated: HashMap<String, ColumnType>,
+    columns: Vec<AccessColumn>,
+    schema: Arc<TableSchema>,
+}
+
+/// Reads all tables with their rows, and lists what Bobak has no counterpart of.
+///
+/// # Errors
+/// As [`MsAccessBuilder::open`](crate::MsAccessBuilder::open).
+pub(crate) fn load(file: &mut AccessFile) -> Result<(Memory, Vec<SchemaLoss>)> {
+    let catalog = file.read(read_catalog)?;
+    let mut losses = Vec::new();
+    let memory = Memory::new();
+    let mut schemas = Vec::new();
+    for entry in catalog.iter().filter(|entry| !entry.is_system_or_hidden()) {
+        let kind = match entry.object_type {
+            ObjectType::Table => {
+                let table = AccessTable::read(file, &catalog, entry, &mut losses)?;
+                table.load(file, &memory).map_err(|error| error.in_table(entry.name.clone()))?;
+                schemas.push(table.schema);
+                continue;
+            }
+            ObjectType::LinkedTable | ObjectType::LinkedOdbcTable => "table in another database",
+            ObjectType::Query if !entry.name.starts_with('~') => "saved query",
+            _ => continue,
+        };
+        losses.push(SchemaLoss::new(entry.name.clone(), kind));
+    }
+    for relationship in file.read(|reader| read_relationships_in(reader, &catalog))? {
+        if relationship.has_referential_integrity() {
+            add_foreign_key(&memory, &mut schemas, &relationship, &mut losses)?;
+        }
+    }
+    Ok((memory, losses))
+}
+
+impl AccessTable {
+    fn read(
+        file: &mut AccessFile,
+        catalog: &[CatalogEntry],
+        entry: &CatalogEntry,
+        losses: &mut Vec<SchemaLoss>,
+    ) -> Result<Self> {
+        let definition =
+            file.read(|reader| read_table_def(reader, &entry.name, entry.table_page))?;
+        let calculated = calculated_column_types_in(catalog, &definition);
+        let mut columns = Vec::new();
+        for (position, column) in definition.columns.iter().enumerate() {
+            if column.is_hidden() {
+                continue;
+            }
+            let ty = calculated.get(&column.name.to_lowercase()).copied();
+            match AccessColumn::new(&definition, position, column, ty.unwrap_or(column.col_type)) {
+                Some(column) => columns.push(column),
+                None => {
+                    let what =
+                        format!("field '{}' with several values or attachments", column.name);
+                    losses.push(SchemaLoss::new(entry.name.clone(), what));
+                }
+            }
+        }
+        let schema = Arc::new(schema(&definition, &mut columns)?);
+        Ok(Self { definition, calculated, columns, schema })
+    }
+
+    /// Writes the rows to the table of the memory engine, which is created.
+    fn load(&self, file: &mut AccessFile, memory: &Memory) -> Result<()> {
+        memory.alter(&[SchemaChange::CreateTable(Arc::clone(&self.schema))])?;
+        let session = memory.session()?;
+        let mut rows = TableRows::new(&self.definition, &self.calculated);
+        let mut batch = WriteBatch::new();
+        let mut number = 0;
+        while let Some(row) = file.read(|reader| rows.next_row(reader))? {
+            number += 1;
+            let values = self
+                .values(row.values, number)
+                .map_err(|error| error.at_row(number.unsigned_abs()))?;
+            let (table, verb, fields) = (&self.schema, Verb::Insert, FieldSet::EMPTY);
+            batch.push(&Write { table, verb, fields, values: &values })?;
+            if batch.rows() == ROWS {
+                Interrupt::check()?;
+                insert(&*session, &mut batch)?;
+            }
+        }
+        if rows.skipped_rows() > 0 {
+            return Err(file.damaged(&format!("{} rows cannot be read", rows.skipped_rows())));
+        }
+        insert(&*session, &mut batch)
+    }
+
+    /// A row in its stored form; the row's number is the key of a table without one.
+    fn values(&self, mut row: Vec<jetdb::Value>, number: i64) -> Result<Vec<Value<'static>>> {
+        let hidden = self.schema.has_hidden_key().then_some(Value::Int(number));
+        let mut values: Vec<_> = hidden.into_iter().collect();
+        for column in &self.columns {
+            let null = jetdb::Value::Null;
+            let found = row.get_mut(column.position).map(|found| std::mem::replace(found, null));
+            let value = stored(column, found.unwrap_or(jetdb::Value::Null));
+            values.push(value.map_err(|error| error.in_column(column.schema.name.to_string()))?);
+        }
+        Ok(values)
+    }
+}
+
+fn insert(session: &dyn Session, batch: &mut WriteBatch) -> Result<()> {
+    let mut failed = None;
+    session.batch(batch, OnError::Stop, &mut |outcome| {
+        if let Err(error) = outcome {
+            failed.get_or_insert(error);
+        }
+    })?;
+    batch.clear();
+    failed.map_or(Ok(()), Err)
+}
+
+/// The table's schema. Columns of the key are not NULL.
+fn schema(table: &TableDef, columns: &mut [AccessColumn]) -> Result<TableSchema> {
+    let key = table.indexes.iter().find(|index| index.index_type == index_type::PRIMARY);
+    let key = key.and_then(|index| names(table, index, columns)).unwrap_or_default();
+    for column in columns.iter_mut().filter(|column| key.contains(&column.schema.name.to_string()))
+    {
+        column.schema.nullable = false;
+    }
+    let builder = TableSchema::builder(table.name.clone());
+    let builder =
+        columns.iter().fold(builder, |builder, column| builder.column(column.schema.clone()));
+    let builder = with_key(builder, table, columns, &key);
+    with_indexes(builder, table, columns).build()
+}
+
+/// The table with its key, or with the row's number if it has none.
+fn with_key(
+    builder: TableSchemaBuilder,
+    table: &TableDef,
+    columns: &[AccessColumn],
+    key: &[String],
+) -> TableSchemaBuilder {
+    if key.is_empty() {
+        let is_free =
+            |name: &&str| !columns.iter().any(|c| c.schema.name.eq_ignore_ascii_case(name));
+        let name = ["rowid", "_rowid_", "oid", "bobak_row"].into_iter().find(is_free);
+        let name = name.unwrap_or("bobak_row");
+        return builder.first_column(ColumnSchema::new(name, Type::I64)).key([name]).hidden_key();
+    }
+    let is_made = |column: &ColumnDef| column.is_auto_number() && key.contains(&column.name);
+    let builder = builder.key(key.to_vec());
+    match key.len() == 1 && table.columns.iter().any(is_made) {
+        true => builder,
+        false => builder.given_key(),
+    }
+}
+
+fn with_indexes(
+    mut builder: TableSchemaBuilder,
+    table: &TableDef,
+    columns: &[AccessColumn],
+) -> TableSchemaBuilder {
+    let mut taken = Vec::new();
+    for index in table.indexes.iter().filter(|index| is_users(index)) {
+        let Some(names) = names(table, index, columns) else { continue };
+        let unique = index.flags & index_flags::UNIQUE != 0;
+        // Access has an index of its own for each relationship, along with the user's.
+        if taken.contains(&(names.clone(), unique)) {
+            continue;
+        }
+        // Names of indexes are those of the whole database in Bobak, and of a table in Access.
+        let name = format!("{}_{}", table.name, index.name);
+        builder = match unique {
+            true => builder.unique_index(name, names.clone()),
+            false => builder.index(name, names.clone()),
+        };
+        taken.push((names, unique));
+    }
+    builder
+}
+
+/// Whether it is an index that a user made, not that of the key or of a relationship.
+const fn is_users(index: &IndexDef) -> bool {
+    index.index_type != index_type::PRIMARY && index.index_type != index_type::FOREIGN_KEY
+}
+
+/// The names of an index's columns; `None` if one of them cannot be read.
+fn names(table: &TableDef, index: &IndexDef, columns: &[AccessColumn]) -> Option<Vec<String>> {
+    let name = |part: &jetdb::IndexColumn| {
+        let place = table.columns.iter().position(|column| column.col_num == part.col_num)?;
+        let column = columns.iter().find(|column| column.position == place)?;
+        Some(column.schema.name.to_string())
+    };
+    let names: Option<Vec<String>> = index.columns.iter().map(name).collect();
+    names.filter(|names| !names.is_empty())
+}
+
+/// Adds a foreign key to its table. Access compares texts without case, so rows may break it here: then it is a loss.
+fn add_foreign_key(
+    memory: &Memory,
+    schemas: &mut [Arc<TableSchema>],
+    relationship: &Relationship,
+    losses: &mut Vec<SchemaLoss>,
+) -> Result<()> {
+    let of_table = |schema: &&mut Arc<TableSchema>| schema.name() == relationship.from_table;
+    let Some(schema) = schemas.iter_mut().find(of_table) else { return Ok(()) };
+    let changed = with_foreign_key(schema, relationship).and_then(|table| {
+        let table = Arc::new(table);
+        let foreign_key = table.foreign_keys().len().saturating_sub(1);
+        let change = match table.foreign_keys().len() > schema.foreign_keys().len() {
+            true => SchemaChange::AddForeignKey { table: Arc::clone(&table), foreign_key },
+            false => {
+                let column = first_column(&table, relationship)?;
+                SchemaChange::AddReference { table: Arc::clone(&table), column }
+            }
+        };
+        memory.alter(&[change]).map(|()| table)
+    });
+    match changed {
+        Ok(table) => *schema = table,
+        Err(error) => {
+            let what = format!("relationship '{}': {}", relationship.name, error.message());
+            losses.push(SchemaLoss::new(relationship.from_table.clone(), what));
+        }
+    }
+    Ok(())
+}
+
+fn first_column(table: &TableSchema, relationship: &Relationship) -> Result<usize> {
+    let first = relationship.columns.first().map(|pair| pair.from_column.as_str());
+    table.column(first.unwrap_or_default())
+}
+
+/// The table with the foreign key of a relationship.
+fn with_foreign_key(table: &TableSchema, relationship: &Relationship) -> Result<TableSchema> {
+    let flag = |flag| relationship.flags & flag != 0;
+    let on_delete = match flag(relationship_flags::CASCADE_DELETE) {
+        true => OnDelete::Cascade,
+        false => OnDelete::Restrict,
+    };
+    let on_update = match flag(relationship_flags::CASCADE_UPDATE) {
+        true => OnUpdate::Cascade,
+        false => OnUpdate::NoAction,
+    };
+    let parent = relationship.to_table.clone();
+    let place = first_column(table, relationship)?;
+    let is_free = table.column_at(place)?.reference.is_none();
+    let builder = table.clone().into_builder();
+    if let ([pair], true) = (&relationship.columns[..], is_free) {
+        let refer = |column: ColumnSchema| match column.name == pair.from_column {
+            true => column
+                .references(parent.clone(), pair.to_column.clone(), on_delete)
+                .on_update(on_update),
+            false => column,
+        };
+        return builder.map_columns(refer).build();
+    }
+    let referenced = relationship.columns.iter().map(|pair| pair.to_column.clone());
+    let key = ForeignKey::new(parent, referenced, on_delete).on_update(on_update);
+    let columns = relationship.columns.iter().map(|pair| pair.from_column.clone());
+    builder.foreign_key(columns, key).build()
+}

@@ -1,0 +1,111 @@
+//! Files that cannot be read.
+
+use crate::{NAMES, unpacked};
+use bobak_access::MsAccess;
+use bobak_core::ErrorKind;
+use std::fs;
+use std::path::Path;
+
+fn fails(path: &Path, kind: ErrorKind, text: &str) {
+    let error = MsAccess::open(path).unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.message().contains(text), "{error}");
+    assert!(error.message().contains(path.to_str().unwrap()), "{error}");
+}
+
+#[test]
+fn files_of_others_are_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.accdb");
+    fails(&file, ErrorKind::Io, "could not open");
+    for (content, text) in [
+        (&b"SQLite format 3\0 and more text"[..], "is an SQLite database: open it as sqlite:"),
+        (b"", "is not an Access file"),
+        (b"\0\x01\0\0Standard Jet", "is not an Access file"),
+        (b"\0\x01\0\0Standard ACE DB\0", "is damaged"),
+    ] {
+        fs::write(&file, content).unwrap();
+        fails(&file, ErrorKind::Corrupt, text);
+    }
+    fails(folder.path(), ErrorKind::Misuse, "is a folder");
+}
+
+#[test]
+fn a_file_that_is_open_elsewhere_is_busy() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, lock) in NAMES.into_iter().zip(["v2000.ldb", "v2019.laccdb"]) {
+        let path = unpacked(name, folder.path());
+        let lock = folder.path().join(lock);
+        fs::write(&lock, b"").unwrap();
+        fails(&path, ErrorKind::Busy, lock.to_str().unwrap());
+        fs::remove_file(lock).unwrap();
+        MsAccess::open(path).unwrap();
+    }
+}
+
+/// The file with a description of its encryption in its first page, as MS-OFFCRYPTO 2.3.5 has it for RC4.
+fn encrypted(folder: &Path, version: [u16; 2]) -> std::path::PathBuf {
+    let path = unpacked("v2019.accdb", folder);
+    let mut bytes = fs::read(&path).unwrap();
+    let mut info: Vec<u8> = version.iter().flat_map(|part| part.to_le_bytes()).collect();
+    // Flags, the header's size, and in it: flags, nothing, RC4, SHA-1, bits, kind of provider, nothing, an empty name.
+    let numbers: [u32; 10] = [4, 34, 4, 0, 0x6801, 0x8004, 128, 1, 0, 0];
+    info.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    info.extend([0, 0]);
+    info.extend(16_u32.to_le_bytes());
+    info.extend([7; 32]);
+    info.extend(20_u32.to_le_bytes());
+    info.extend([7; 20]);
+    let length = u16::try_from(info.len()).unwrap().to_le_bytes();
+    bytes[0x299..0x29b].copy_from_slice(&length);
+    bytes[0x29b..0x29b + info.len()].copy_from_slice(&info);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn an_encrypted_file_needs_its_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = encrypted(folder.path(), [3, 2]);
+    fails(&path, ErrorKind::Denied, "has a password");
+    let error = MsAccess::builder().password("y").open(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    fails(&encrypted(folder.path(), [1, 1]), ErrorKind::Unsupported, "is encrypted");
+    let error = MsAccess::builder().password_env("BOBAK_NO_SUCH_VARIABLE".to_owned()).open(&path);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Config);
+}
+
+#[test]
+fn truncated_files_are_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in NAMES {
+        let path = unpacked(name, folder.path());
+        let whole = fs::read(&path).unwrap();
+        for length in [100, 4_096, 8_192, 20_000, whole.len() / 2] {
+            fs::write(&path, &whole[..length]).unwrap();
+            fails(&path, ErrorKind::Corrupt, "");
+        }
+    }
+}
+
+/// Some damage is in texts and numbers, and no reader can find it.
+#[test]
+fn damage_is_an_error_and_no_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = unpacked("v2000.mdb", folder.path());
+    let whole = fs::read(&path).unwrap();
+    let mut rejected = 0;
+    for step in 0..150 {
+        let mut bytes = whole.clone();
+        let at = 4_096 + step * 1_231;
+        for byte in &mut bytes[at..at + 40] {
+            *byte = byte.wrapping_mul(31).wrapping_add(0x5b);
+        }
+        fs::write(&path, bytes).unwrap();
+        if let Err(error) = MsAccess::open(&path) {
+            rejected += 1;
+            assert!(!error.message().contains('\n'), "{error}");
+        }
+    }
+    assert!(rejected > 5, "{rejected}");
+}
