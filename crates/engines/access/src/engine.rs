@@ -1,7 +1,7 @@
 //! The engine and its settings.
 
 use crate::NAME;
-use crate::file::AccessFile;
+use crate::file::MsAccessFile;
 use crate::loader::load;
 use crate::session::AccessSession;
 use bobak_core::engine::EngineLayer;
@@ -79,7 +79,7 @@ impl MsAccessBuilder {
             None => self.password.clone(),
         };
         reject_open_elsewhere(path)?;
-        let mut file = AccessFile::open(path, password.as_deref())?;
+        let mut file = MsAccessFile::open(path, password.as_deref())?;
         let (tables, losses) = load(&mut file)?;
         Ok(MsAccess { tables, losses })
     }

@@ -7,12 +7,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// A file that is open for reading.
-pub(crate) struct AccessFile {
+pub(crate) struct MsAccessFile {
     reader: PageReader,
     path: PathBuf,
 }
 
-impl AccessFile {
+impl MsAccessFile {
     /// Opens a file.
     ///
     /// # Errors

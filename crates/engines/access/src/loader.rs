@@ -1,7 +1,7 @@
 //! Reads the tables of a file into the memory engine.
 
 use crate::columns::AccessColumn;
-use crate::file::AccessFile;
+use crate::file::MsAccessFile;
 use crate::values::stored;
 use bobak_core::{
     ColumnSchema, Engine, FieldSet, ForeignKey, Interrupt, OnDelete, OnError, OnUpdate, Result,
@@ -32,7 +32,7 @@ struct AccessTable {
 ///
 /// # Errors
 /// As [`MsAccessBuilder::open`](crate::MsAccessBuilder::open).
-pub(crate) fn load(file: &mut AccessFile) -> Result<(Memory, Vec<SchemaLoss>)> {
+pub(crate) fn load(file: &mut MsAccessFile) -> Result<(Memory, Vec<SchemaLoss>)> {
     let catalog = file.read(read_catalog)?;
     let mut losses = Vec::new();
     let memory = Memory::new();
@@ -61,7 +61,7 @@ pub(crate) fn load(file: &mut AccessFile) -> Result<(Memory, Vec<SchemaLoss>)> {
 
 impl AccessTable {
     fn read(
-        file: &mut AccessFile,
+        file: &mut MsAccessFile,
         catalog: &[CatalogEntry],
         entry: &CatalogEntry,
         losses: &mut Vec<SchemaLoss>,
@@ -89,7 +89,7 @@ impl AccessTable {
     }
 
     /// Writes the rows to the table of the memory engine, which is created.
-    fn load(&self, file: &mut AccessFile, memory: &Memory) -> Result<()> {
+    fn load(&self, file: &mut MsAccessFile, memory: &Memory) -> Result<()> {
         memory.alter(&[SchemaChange::CreateTable(Arc::clone(&self.schema))])?;
         let session = memory.session()?;
         let mut rows = TableRows::new(&self.definition, &self.calculated);
