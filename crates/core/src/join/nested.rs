@@ -241,7 +241,7 @@ impl Join {
     /// expressions are those of the table 0.
     ///
     /// # Errors
-    /// As [`JoinQuery::to_join`]; `Unsupported` for an aggregate or a window function.
+    /// As [`JoinQuery::to_join`](crate::join::JoinQuery::to_join); `Unsupported` for an aggregate or a window function.
     pub fn of_rows(
         table: &Arc<TableSchema>,
         condition: Option<Condition>,

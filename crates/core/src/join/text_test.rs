@@ -5,7 +5,7 @@ use crate::Result;
 /// A test of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextTest {
-    /// It matches a pattern, as in [`Condition::Like`] and [`Condition::LikeEscape`].
+    /// It matches a pattern, as in [`Condition::Like`](crate::Condition::Like) and [`Condition::LikeEscape`](crate::Condition::LikeEscape).
     Like(String, Option<char>),
     /// It has this part, byte for byte.
     Contains(String),
