@@ -77,7 +77,7 @@ class Accounts extends Section {
     const role = ({ name, grants }) => row(name, h("ul", { className: "grants" }, grants.map((grant) => h("li", {}, h("code", {}, grant)))), button(`More for role ${name}`, (event) => menu(event.currentTarget, [["Change…", () => this.role({ name, grants })], null, ["Remove…", () => this.remove("access/roles", name)]]), { picture: "menu", quiet: true }));
     fill(
       this.body,
-      users.length + tokens.length ? table("Accounts", ["Name", "Kind", "Roles", "Expires", ""], [...users.map((one) => account("user", one)), ...tokens.map((one) => account("token", one))]) : h("p", { className: "hint" }, "There are no users and no tokens. Whoever opens the sign-in link may do everything."),
+      users.length + tokens.length ? table("Accounts", ["Name", "Kind", "Roles", "Expires", ""], [...users.map((one) => account("user", one)), ...tokens.map((one) => account("token", one))]) : h("p", { className: "hint" }, "There are no users and no tokens. A browser that opens the sign-in link may do everything."),
       roles.length ? table("Roles", ["Role", "Grants", ""], roles.map(role)) : h("p", { className: "hint" }, "There are no roles besides ", h("code", {}, "admin"), ", which may do everything."),
       this.access.public ? h("p", {}, "This server is public: everybody reads what the role ", h("code", {}, "public"), " grants. ", button("Try as everybody", () => actAs("public"))) : null,
       h("p", { className: "hint" }, file ? ["They are kept in ", h("code", {}, file), ", which may also be edited; changes hold at once."] : ["Start the server with ", h("code", {}, "--access-file FILE"), " to change them here."]),
@@ -267,6 +267,6 @@ class Log extends Section {
   async load() {
     const { lines } = await json("GET", "log", { quiet: true });
     this.text = lines.map(({ at, line }) => `${at} ${line}\n`).reverse().join("");
-    fill(this.body, lines.length ? h("ol", { className: "log", tabIndex: 0, role: "region", aria: { label: "Audit log" } }, lines.slice(0, 200).map(({ at, line }) => h("li", {}, h("time", {}, time(at)), " ", line))) : h("p", { className: "hint" }, "Nothing yet: rejected and disconnected clients, and what administrators do."));
+    fill(this.body, lines.length ? h("div", { className: "log", tabIndex: 0, role: "region", aria: { label: "Audit log" } }, h("ol", {}, lines.slice(0, 200).map(({ at, line }) => h("li", {}, h("time", {}, time(at)), " ", line)))) : h("p", { className: "hint" }, "Nothing yet: rejected and disconnected clients, and what administrators do."));
   }
 }

@@ -211,7 +211,10 @@ fn tokens_and_passwords_sign_in_with_their_permissions() {
     {
         let cookie = browser.sign_in(&body);
         let client = browser.send("GET", "/session", &cookie, "").ok(200).json();
-        assert_eq!(client, json!({"name": name, "anonymous": false, "sql": "read"}));
+        assert_eq!(
+            client,
+            json!({"name": name, "anonymous": false, "administrator": false, "sql": "read"})
+        );
         let tables = browser.send("GET", "/tables", &cookie, "").ok(200).json();
         assert_eq!(tables["tables"].as_array().unwrap().len(), 1);
         browser.send("POST", "/tables/person/rows", &cookie, r#"{"name":"x"}"#).is(403, "Denied");
