@@ -110,11 +110,17 @@ fn number(source: &mut impl ByteSource, ty: TypeInfo, length: usize) -> io::Resu
     }
 }
 
+/// The days that a DATETIME may have, from 1900-01-01 on.
+const DATETIME_DAYS: std::ops::RangeInclusive<i64> = -53_690..=2_958_463;
+
 /// A DATETIME of eight bytes, or a SMALLDATETIME of four.
 fn old_moment(source: &mut impl ByteSource, length: usize) -> io::Result<TdsCell> {
     match length {
         8 => {
             let (day, parts) = (i64::from(source.i32()?), i64::from(source.u32()?));
+            if !DATETIME_DAYS.contains(&day) {
+                return Err(invalid("a DATETIME is outside of the years 1753 to 9999"));
+            }
             // Three-hundredths of a second, which stand for the nearest milliseconds.
             let millis = (parts * 10 + 1) / 3;
             Ok(TdsCell::Micros((day - EPOCH_1900) * DAY + millis * 1_000))
