@@ -3,6 +3,12 @@
 //! For engines of database servers:
 //!
 //! * [`Pool`] opens connections through a [`Connector`] and lends them as [`PooledConnection`].
+//! * [`Savepoints`] are those of a transaction, [`ServerAddress`] is the place in a URL.
+//!
+//! For engines of servers with SQL texts of their own:
+//!
+//! * [`ServerRow`] is a row of a result; [`check_row_length`], [`reject_null`], [`needs_key`] and others are parts of a write.
+//! * [`add_created_tables`] and [`reject_table_changes`] are parts of a change of the schema.
 //!
 //! For engines that store rows themselves:
 //!
@@ -23,11 +29,16 @@ mod column_map;
 mod key_ranges;
 mod pool;
 mod prepared_condition;
+mod row_write;
 mod rules;
+mod savepoints;
 mod schema_change;
 mod schema_json;
 mod select;
+mod server_address;
+mod server_row;
 mod sort_key;
+mod table_changes;
 mod write;
 mod write_lock;
 
@@ -36,14 +47,21 @@ pub use column_map::{ColumnMap, ColumnMaps};
 pub use key_ranges::{KeyRange, KeyRanges};
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
 pub use prepared_condition::PreparedCondition;
+pub use row_write::{
+    check_row_length, in_column, is_row_error, kept_type, needs_key, none_if_beyond, reject_null,
+};
 pub use rules::RowRules;
+pub use savepoints::{Savepoints, ServerSavepoint};
 pub use schema_change::{TableAdditions, TableRebuild, assemble_table, index_parts};
 pub use schema_json::{
     column_from_json, column_to_json, table_from_json, table_to_json, value_from_json,
     value_to_json,
 };
 pub use select::{EachRow, run_select};
+pub use server_address::ServerAddress;
+pub use server_row::{ServerRow, ServerValue};
 pub use sort_key::{push_sort_key, sort_key};
+pub use table_changes::{add_created_tables, find_table, foreign_keys_of, reject_table_changes};
 pub use write::{
     RowStore, StoredTable, check_version, duplicate_error, encode_row, missing_table, no_key_left,
     no_such_row, raised_version, reject_references, table_exists, write_row,

@@ -3,15 +3,15 @@
 
 use crate::block;
 use crate::connection::{Connection, GivenValue};
-use crate::error::is_row_error;
 use crate::texts;
 use crate::wire::{FirebirdStatement, SentValue, ValueMessage};
-use crate::writes::{FirebirdWrite, advance, in_column, needs_key, take_keys, type_of};
+use crate::writes::{FirebirdWrite, advance, take_keys};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, ErrorKind, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, ValueRef, Verb,
     WriteBatch,
 };
+use bobak_engine_common::{in_column, is_row_error, kept_type, needs_key, reject_null};
 
 /// The rows whose answers are waited for together.
 const ROWS: usize = 2_000;
@@ -168,9 +168,9 @@ impl Sender<'_> {
         row: &'r KeyedRow<'_>,
     ) -> Result<Vec<SentValue<'r>>> {
         let table = run.table;
-        FirebirdWrite { table, verb: run.verb, fields: run.fields, row }.reject_null()?;
+        reject_null(table, row)?;
         let values: Vec<GivenValue<'_>> =
-            (0..row.len()).map(|place| (type_of(table, place), row.get(place))).collect();
+            (0..row.len()).map(|place| (kept_type(table, place), row.get(place))).collect();
         let located = |error: Error, place: usize| in_column(error, table, Some(place));
         self.connection.sent_values(statement, &values, &located)
     }

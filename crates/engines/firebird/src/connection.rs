@@ -4,7 +4,7 @@ use crate::error::{self, FirebirdPhase};
 use crate::mode::Mode;
 use crate::names::Names;
 use crate::settings::Settings;
-use crate::values::{Blobs, INLINE, RowView, encode};
+use crate::values::{Blobs, INLINE, encode, read_row, result_row};
 use crate::wire::{
     Cell, ChannelSender, FirebirdChannel, FirebirdStatement, ReceivedRows, SentValue, ValueMessage,
     WireError, WireResult, cancel,
@@ -12,6 +12,7 @@ use crate::wire::{
 use bobak_core::{
     Error, ErrorKind, Interrupt, Interruptible, Result, ResultColumn, TableSchema, Type, ValueRef,
 };
+use bobak_engine_common::ServerRow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -381,12 +382,12 @@ impl Connection {
         sql: &str,
         values: &[GivenValue<'_>],
         types: Option<&[Type]>,
-        row: &mut dyn FnMut(&RowView) -> Result<bool>,
+        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
     ) -> Result<()> {
         let statement = self.prepared(table, sql)?;
         let message = self.message(&statement, values, &|error, _| error)?;
         let transaction = self.current()?;
-        let mut view = RowView::new(&statement.columns, types);
+        let mut view = result_row(&statement.columns, types);
         let (mut rows, mut blobs) = (ReceivedRows::default(), Blobs::default());
         if !statement.has_cursor {
             return self.one(table, &statement, &message, &mut view, row);
@@ -419,8 +420,8 @@ impl Connection {
         table: Option<&TableSchema>,
         statement: &FirebirdStatement,
         message: &ValueMessage,
-        view: &mut RowView,
-        row: &mut dyn FnMut(&RowView) -> Result<bool>,
+        view: &mut ServerRow,
+        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
     ) -> Result<()> {
         let (transaction, mut rows) = (self.current()?, ReceivedRows::default());
         let has_row = self.patiently(table, |channel| {
@@ -440,13 +441,13 @@ impl Connection {
         statement: &FirebirdStatement,
         rows: &ReceivedRows,
         blobs: &mut Blobs,
-        view: &mut RowView,
-        row: &mut dyn FnMut(&RowView) -> Result<bool>,
+        view: &mut ServerRow,
+        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
     ) -> Result<bool> {
         let width = statement.columns.len().max(1);
         self.read_blobs(transaction, rows, blobs)?;
         for at in 0..rows.cells.len() / width {
-            view.read(rows, at, &statement.columns, blobs)?;
+            read_row(view, rows, at, &statement.columns, blobs)?;
             if !row(view)? {
                 return Ok(false);
             }
@@ -476,7 +477,7 @@ impl Connection {
     /// The columns of a statement's result.
     pub(crate) fn result_columns(&mut self, sql: &str) -> Result<Vec<ResultColumn>> {
         let statement = self.prepared(None, sql)?;
-        Ok(RowView::new(&statement.columns, None).columns().to_vec())
+        Ok(result_row(&statement.columns, None).columns().to_vec())
     }
 }
 

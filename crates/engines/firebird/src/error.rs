@@ -80,25 +80,6 @@ const SQL_CODES: &[(&str, ErrorKind)] = &[
     ("-804", ErrorKind::Misuse),
 ];
 
-/// Whether the error is about the one row that was sent: a batch may go on without it.
-pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
-    use ErrorKind as K;
-    matches!(
-        kind,
-        K::Duplicate
-            | K::Constraint
-            | K::NotFound
-            | K::Conflict
-            | K::TooLong
-            | K::OutOfRange
-            | K::Mismatch
-            | K::Schema
-            | K::Misuse
-            | K::Full
-            | K::Unsupported
-    )
-}
-
 /// Whether a table is in use: the call may be repeated.
 pub(crate) fn is_in_use(error: &WireError) -> bool {
     matches!(error, WireError::Server(status) if status.has(IN_USE))

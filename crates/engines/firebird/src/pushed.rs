@@ -4,8 +4,8 @@ use crate::columns::text_bytes;
 use crate::connection::GivenValue;
 use crate::names::Names;
 use crate::values::{is_day, is_text};
-use crate::writes::type_of;
 use bobak_core::{Collation, Comparison, Condition, TableSchema, Type, Value, ValueRef};
+use bobak_engine_common::kept_type;
 
 /// The most values of a list that the server compares.
 const LIST: usize = 200;
@@ -48,7 +48,7 @@ impl<'c> PushedCondition<'c> {
                 self.texts.push(format!("{} IS NULL", names.column(table, *column)));
             }
             Condition::Compare { column, comparison, value: Value::Int(_) }
-                if type_of(table, *column) == Type::I64
+                if kept_type(table, *column) == Type::I64
                     && !matches!(comparison, Comparison::Equal | Comparison::NotEqual) =>
             {
                 self.push_wide(names, table, condition);
@@ -60,7 +60,7 @@ impl<'c> PushedCondition<'c> {
                         self.names_key |= operator == "=" && table.key().first() == Some(column);
                         let name = names.column(table, *column);
                         self.texts.push(format!("{name} {operator} {cast}"));
-                        self.values.push((type_of(table, *column), value.as_ref().into()));
+                        self.values.push((kept_type(table, *column), value.as_ref().into()));
                     }
                     _ => self.is_whole = false,
                 }
@@ -87,7 +87,7 @@ impl<'c> PushedCondition<'c> {
         };
         self.names_key |= table.key().first() == Some(&column);
         self.texts.push(format!("{} IN ({})", names.column(table, column), casts.join(", ")));
-        let ty = type_of(table, column);
+        let ty = kept_type(table, column);
         self.values.extend(values.iter().map(|value| (ty, value.as_ref().into())));
     }
 

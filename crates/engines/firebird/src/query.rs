@@ -10,13 +10,13 @@ use crate::pushed::PushedCondition;
 use crate::sql_text::sql_text;
 use crate::texts;
 use crate::values::is_text;
-use crate::writes::{compared, given, type_of};
+use crate::writes::{compared, given};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Condition, Error, ErrorKind, Expr, Interrupt, Result, Row, RowLock, Select, Source,
     TableSchema, Type, Value, ValueRef,
 };
-use bobak_engine_common::{EachRow, encode_row, run_select, sort_key};
+use bobak_engine_common::{EachRow, encode_row, kept_type, run_select, sort_key};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -92,7 +92,7 @@ fn scan(
             || is_octets(table, place)
     });
     let first = table.key().first().copied().unwrap_or(0);
-    if is_sorted && !pushed.names_key && type_of(table, first) == Type::I64 {
+    if is_sorted && !pushed.names_key && kept_type(table, first) == Type::I64 {
         // Of 64-bit integers, Firebird's indexes have the smallest in a wrong place: it comes first here.
         let name = connection.names.column(table, first);
         pushed.texts.push(format!("{name} = {}", i64::MIN));
@@ -124,7 +124,8 @@ fn scan_part(
         let key = names.columns(table, table.key().iter().copied());
         sql.push_str(&format!(" ORDER BY {key}"));
     }
-    let types: Vec<Type> = (0..table.columns().len()).map(|place| type_of(table, place)).collect();
+    let types: Vec<Type> =
+        (0..table.columns().len()).map(|place| kept_type(table, place)).collect();
     let (mut sorted, mut goes_on) = (BTreeMap::new(), true);
     let read = connection.each(Some(table), &sql, &pushed.values(), Some(&types), &mut |row| {
         let encoded = encode_row(table, |place| row.get(place))?;

@@ -10,40 +10,10 @@ use bobak_core::{
     Error, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, SchemaChange, TableSchema, Type,
     Value,
 };
-use bobak_engine_common::{TableAdditions, missing_table, table_exists};
+use bobak_engine_common::{TableAdditions, add_created_tables, find_table, foreign_keys_of};
 
 fn unsupported(message: &str, table: &TableSchema) -> Error {
     Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned())
-}
-
-/// Rejects what Firebird does not do, before any call.
-///
-/// # Errors
-/// `Unsupported`.
-pub(crate) fn reject_unsupported(changes: &[SchemaChange]) -> Result<()> {
-    for change in changes {
-        let table = change.table();
-        match change {
-            SchemaChange::CreateTable(_)
-            | SchemaChange::AddColumn { .. }
-            | SchemaChange::AddIndex { .. }
-            | SchemaChange::AddReference { .. }
-            | SchemaChange::AddForeignKey { .. } => {}
-            SchemaChange::Track { .. } | SchemaChange::Untrack(_) => {
-                return Err(unsupported("change capture, on Firebird", table));
-            }
-            _ => {
-                let message = "changes of a table's form and drops of tables, on Firebird: make them with its own tools";
-                return Err(unsupported(message, table));
-            }
-        }
-        if let Some(key) = table.all_foreign_keys().iter().find(|key| key.deferred) {
-            let error =
-                unsupported("foreign keys that are checked at the commit, on Firebird", table);
-            return Err(error.in_column(table.column_names(&key.columns)));
-        }
-    }
-    Ok(())
 }
 
 /// The statements of a list of changes, in order.
@@ -60,25 +30,6 @@ fn after_length(text: &str) -> String {
     format!("CAST(OCTET_LENGTH({text}) AS VARCHAR(10) CHARACTER SET OCTETS) || x'3a' || {text}")
 }
 
-fn find(tables: &[TableSchema], table: &TableSchema) -> Option<usize> {
-    tables.iter().position(|known| known.name().eq_ignore_ascii_case(table.name()))
-}
-
-/// Adds the tables that are created to the stored ones; all others must exist.
-fn add_created(stored: &mut Vec<TableSchema>, changes: &[SchemaChange]) -> Result<()> {
-    for change in changes {
-        if let SchemaChange::CreateTable(table) = change {
-            if find(stored, table).is_some() {
-                return Err(table_exists(table));
-            }
-            stored.push(TableSchema::clone(table));
-        } else if find(stored, change.table()).is_none() {
-            return Err(missing_table(change.table()));
-        }
-    }
-    Ok(())
-}
-
 /// Plans changes of the stored tables.
 ///
 /// # Errors
@@ -88,11 +39,12 @@ pub(crate) fn plan(
     mut stored: Vec<TableSchema>,
     changes: &[SchemaChange],
 ) -> Result<Statements> {
-    add_created(&mut stored, changes)?;
+    add_created_tables(&mut stored, changes)?;
     let (old, names) = (stored.clone(), connection.names);
     let (mut references, mut remarks) = (Vec::new(), Vec::new());
     for addition in TableAdditions::collect(changes)? {
-        if let Some(known) = find(&stored, addition.table()).and_then(|place| stored.get_mut(place))
+        if let Some(known) =
+            find_table(&stored, addition.table()).and_then(|place| stored.get_mut(place))
         {
             *known = TableSchema::clone(&addition.rebuild(known)?.schema);
             remarks.push((known.clone(), remark(names, known)?));
@@ -100,7 +52,7 @@ pub(crate) fn plan(
     }
     let mut plan = Plan { names, tables: stored.clone(), statements: Statements::default() };
     for change in changes {
-        let place = find(&stored, change.table());
+        let place = find_table(&stored, change.table());
         let Some((whole, old)) = place.and_then(|place| stored.get(place).zip(old.get(place)))
         else {
             continue;
@@ -135,10 +87,6 @@ impl Plan {
         let mut refer = |table: &TableSchema, keys: Vec<ForeignKey>| {
             references.extend(keys.into_iter().map(|key| (table.clone(), key)));
         };
-        let of_column = |table: &TableSchema, place: usize| {
-            let keys = table.all_foreign_keys().into_iter();
-            keys.filter(|key| key.columns == [place]).collect::<Vec<_>>()
-        };
         match change {
             SchemaChange::CreateTable(table) => {
                 self.create(table)?;
@@ -147,7 +95,7 @@ impl Plan {
             SchemaChange::AddColumn { table, column } => {
                 let place = whole.column(&table.column_at(*column)?.name)?;
                 self.add_column(whole, place)?;
-                refer(whole, of_column(whole, place));
+                refer(whole, foreign_keys_of(whole, place));
             }
             SchemaChange::AddIndex { table, index } => {
                 let name = table.indexes().get(*index).map(|index| &index.name);
@@ -156,7 +104,9 @@ impl Plan {
                     self.add_index(whole, index, old)?;
                 }
             }
-            SchemaChange::AddReference { table, column } => refer(table, of_column(table, *column)),
+            SchemaChange::AddReference { table, column } => {
+                refer(table, foreign_keys_of(table, *column))
+            }
             SchemaChange::AddForeignKey { table, foreign_key } => {
                 refer(table, table.foreign_keys().get(*foreign_key).cloned().into_iter().collect());
             }

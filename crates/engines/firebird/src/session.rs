@@ -12,6 +12,7 @@ use bobak_core::{
     Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row, SchemaChange, Session,
     Source, TableSchema, TransactionControl, Write, WriteBatch,
 };
+use bobak_engine_common::{Savepoints, reject_table_changes};
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,9 +28,7 @@ pub(crate) struct FirebirdSession<'e> {
 /// A transaction that was begun and has not ended.
 struct OpenTransaction {
     pooled: PooledConnection,
-    /// The savepoints: the caller's name, and the number in the name in the database.
-    savepoints: Vec<(String, u64)>,
-    next_savepoint: u64,
+    savepoints: Savepoints,
     /// Why it has ended, if it has.
     dead: Option<(ErrorKind, String)>,
 }
@@ -76,34 +75,26 @@ impl OpenTransaction {
     }
 
     fn mark(&mut self, name: &str) -> Result<()> {
-        let number = self.next_savepoint;
+        let number = self.savepoints.next_number();
         self.run(|connection| connection.command(None, &format!("SAVEPOINT BOBAK_{number}")))?;
-        self.next_savepoint += 1;
-        self.savepoints.push((name.to_owned(), number));
+        self.savepoints.set(name, number);
         Ok(())
     }
 
     fn release(&mut self, name: &str) -> Result<()> {
-        let (at, number) = self.find(name)?;
-        let text = format!("RELEASE SAVEPOINT BOBAK_{number}");
+        let savepoint = self.savepoints.find(name)?;
+        let text = format!("RELEASE SAVEPOINT BOBAK_{}", savepoint.number);
         self.run(|connection| connection.command(None, &text))?;
-        self.savepoints.truncate(at);
+        self.savepoints.released(savepoint);
         Ok(())
     }
 
     fn rollback_to(&mut self, name: &str) -> Result<()> {
-        let (at, number) = self.find(name)?;
-        let text = format!("ROLLBACK TO SAVEPOINT BOBAK_{number}");
+        let savepoint = self.savepoints.find(name)?;
+        let text = format!("ROLLBACK TO SAVEPOINT BOBAK_{}", savepoint.number);
         self.run(|connection| connection.command(None, &text))?;
-        self.savepoints.truncate(at + 1);
+        self.savepoints.rolled_back_to(savepoint);
         Ok(())
-    }
-
-    fn find(&self, name: &str) -> Result<(usize, u64)> {
-        let found = self.savepoints.iter().enumerate().rev().find(|(_, (known, _))| known == name);
-        found
-            .map(|(at, (_, number))| (at, *number))
-            .ok_or_else(|| misuse(&format!("there is no savepoint '{name}'")))
     }
 }
 
@@ -179,12 +170,7 @@ impl Session for FirebirdSession<'_> {
             }
             let mut pooled = self.pool.acquire_owned()?;
             pooled.begin(Mode::Snapshot)?;
-            *open = Some(OpenTransaction {
-                pooled,
-                savepoints: Vec::new(),
-                next_savepoint: 0,
-                dead: None,
-            });
+            *open = Some(OpenTransaction { pooled, savepoints: Savepoints::default(), dead: None });
             self.in_transaction.set(true);
             return Ok(());
         }
@@ -273,7 +259,7 @@ impl Session for FirebirdSession<'_> {
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        schema::reject_unsupported(changes)?;
+        reject_table_changes(changes, "Firebird")?;
         let open = self.enter()?;
         if open.is_some() {
             let message = "Firebird makes changes of the schema known when it commits: change the \

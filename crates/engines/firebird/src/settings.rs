@@ -2,8 +2,9 @@
 
 use crate::wire::Login;
 use bobak_core::settings::Configurable;
-use bobak_core::url::{config, decode};
+use bobak_core::url::config;
 use bobak_core::{Result, settings};
+use bobak_engine_common::ServerAddress;
 use std::time::Duration;
 
 settings! {
@@ -65,28 +66,12 @@ impl FirebirdBuilder {
     /// `Config`, without the password.
     pub fn from_url(url: &str) -> Result<Self> {
         let rest = url.strip_prefix("firebird://").ok_or_else(|| config(USAGE))?;
-        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (login, place) = match place.rsplit_once('@') {
-            Some((login, place)) => (Some(login), place),
-            None => (None, place),
-        };
-        let (host, database) = place.split_once('/').ok_or_else(|| config(USAGE))?;
-        let (host, port) = match host.rsplit_once(':') {
-            Some((host, port)) if !host.ends_with(':') && !port.ends_with(']') => {
-                (host, port.parse().map_err(|_| config("the port is no number from 1 to 65535"))?)
-            }
-            _ => (host, PORT),
-        };
-        if host.is_empty() || database.is_empty() {
-            return Err(config(USAGE));
+        let address = ServerAddress::parse(rest, PORT, USAGE)?;
+        let mut builder = Self::new(address.host, address.database).port(address.port);
+        if let Some((user, password)) = address.login {
+            builder = builder.login(user, password);
         }
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        let mut builder = Self::new(decode(host)?, decode(database)?).port(port);
-        if let Some(login) = login {
-            let (user, password) = login.split_once(':').unwrap_or((login, ""));
-            builder = builder.login(decode(user)?, decode(password)?);
-        }
-        builder.set_query(query)?;
+        builder.set_query(address.settings)?;
         Ok(builder)
     }
 

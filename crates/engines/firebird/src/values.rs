@@ -4,9 +4,8 @@
 //! declared, and tables of other programs work, too.
 
 use crate::wire::{Cell, FieldDescription, ReceivedRows, SentValue, sql_type};
-use bobak_core::{
-    ColumnSchema, Error, ErrorKind, Result, ResultColumn, Row, Type, ValueRef, stored_literal,
-};
+use bobak_core::{ColumnSchema, Error, ErrorKind, Result, ResultColumn, Type, ValueRef};
+use bobak_engine_common::{ServerRow, ServerValue};
 
 /// The day 1970-01-01, in days since 1858-11-17.
 const EPOCH: i64 = 40_587;
@@ -169,176 +168,86 @@ pub(crate) fn result_type(column: &FieldDescription) -> Type {
     }
 }
 
-/// A value of a row, in the form that its type has for Bobak.
-#[derive(Clone, Copy, Debug)]
-enum ShownValue {
-    Null,
-    Int(i64),
-    Float(f64),
-    Text(usize, usize),
-    Bytes(usize, usize),
+/// Rows of a result, with the types of its columns if a schema says them.
+pub(crate) fn result_row(described: &[FieldDescription], types: Option<&[Type]>) -> ServerRow {
+    let columns = described.iter().enumerate().map(|(at, column)| {
+        let known = types.and_then(|types| types.get(at).copied());
+        let name = crate::names::swap_case(&column.name).into_owned();
+        ResultColumn::new(name, known.unwrap_or_else(|| result_type(column)))
+    });
+    ServerRow::new(columns.collect(), types.is_some())
 }
 
-/// A row that is handed out.
-#[derive(Debug)]
-pub(crate) struct RowView {
-    columns: Vec<ResultColumn>,
-    /// Whether a schema gave the types: rows of tables do not repeat them.
-    is_typed: bool,
-    shown: Vec<ShownValue>,
-    bytes: Vec<u8>,
+/// Takes the row at this place of those that have arrived, with the next of the BLOBs that were read.
+///
+/// # Errors
+/// `OutOfRange`, `Corrupt` for a value that its column's type does not have.
+pub(crate) fn read_row(
+    view: &mut ServerRow,
+    rows: &ReceivedRows,
+    row: usize,
+    described: &[FieldDescription],
+    blobs: &mut Blobs,
+) -> Result<()> {
+    view.begin(&[]);
+    let width = described.len();
+    let cells = rows.cells.get(row * width..(row + 1) * width).unwrap_or_default();
+    let mut cells = cells.iter().zip(described);
+    cells
+        .try_for_each(|(cell, from)| view.push(|view, ty| show(view, *cell, from, ty, rows, blobs)))
 }
 
-impl RowView {
-    /// Rows of a result, with the types of its columns if a schema says them.
-    pub(crate) fn new(described: &[FieldDescription], types: Option<&[Type]>) -> Self {
-        let columns = described.iter().enumerate().map(|(at, column)| {
-            let known = types.and_then(|types| types.get(at).copied());
-            let name = crate::names::swap_case(&column.name).into_owned();
-            ResultColumn::new(name, known.unwrap_or_else(|| result_type(column)))
-        });
-        Self {
-            columns: columns.collect(),
-            is_typed: types.is_some(),
-            shown: Vec::new(),
-            bytes: Vec::new(),
+fn show(
+    view: &mut ServerRow,
+    cell: Cell,
+    from: &FieldDescription,
+    ty: Type,
+    rows: &ReceivedRows,
+    blobs: &mut Blobs,
+) -> Result<ServerValue> {
+    Ok(match cell {
+        Cell::Null => ServerValue::Null,
+        Cell::Int(integer) => number(view, integer, -from.scale, ty)?,
+        Cell::Double(float) if ty == Type::Currency => {
+            ServerValue::Int(bobak_core::Currency::from_f64(float)?.scaled())
         }
-    }
-
-    pub(crate) fn columns(&self) -> &[ResultColumn] {
-        &self.columns
-    }
-
-    /// Takes the row at this place of those that have arrived, with the next of the BLOBs that were read.
-    ///
-    /// # Errors
-    /// `OutOfRange`, `Corrupt` for a value that its column's type does not have.
-    pub(crate) fn read(
-        &mut self,
-        rows: &ReceivedRows,
-        row: usize,
-        described: &[FieldDescription],
-        blobs: &mut Blobs,
-    ) -> Result<()> {
-        self.shown.clear();
-        self.bytes.clear();
-        let width = described.len();
-        let cells = rows.cells.get(row * width..(row + 1) * width).unwrap_or_default();
-        for (at, (cell, from)) in cells.iter().zip(described).enumerate() {
-            let ty = self.columns.get(at).map_or(Type::Any, |column| column.ty);
-            let shown = self.show(*cell, from, ty, rows, blobs).map_err(|error| {
-                let name = self.columns.get(at).map_or("", |column| &*column.name);
-                error.in_column(name.to_owned())
-            })?;
-            self.shown.push(shown);
+        Cell::Double(float) => ServerValue::Float(float),
+        Cell::Bool(truth) => ServerValue::Int(i64::from(truth)),
+        Cell::Date(days) => ServerValue::Int(i64::from(days) - EPOCH),
+        Cell::Time(parts) => ServerValue::Int(parts * 100),
+        Cell::Timestamp(days, parts) => {
+            ServerValue::Int((i64::from(days) - EPOCH) * DAY + parts * 100)
         }
-        Ok(())
-    }
-
-    fn show(
-        &mut self,
-        cell: Cell,
-        from: &FieldDescription,
-        ty: Type,
-        rows: &ReceivedRows,
-        blobs: &mut Blobs,
-    ) -> Result<ShownValue> {
-        Ok(match cell {
-            Cell::Null => ShownValue::Null,
-            Cell::Int(integer) => self.number(integer, -from.scale, ty)?,
-            Cell::Double(float) if ty == Type::Currency => {
-                ShownValue::Int(bobak_core::Currency::from_f64(float)?.scaled())
-            }
-            Cell::Double(float) => ShownValue::Float(float),
-            Cell::Bool(truth) => ShownValue::Int(i64::from(truth)),
-            Cell::Date(days) => ShownValue::Int(i64::from(days) - EPOCH),
-            Cell::Time(parts) => ShownValue::Int(parts * 100),
-            Cell::Timestamp(days, parts) => {
-                ShownValue::Int((i64::from(days) - EPOCH) * DAY + parts * 100)
-            }
-            Cell::Bytes(start, end) => {
-                self.bytes_of(rows.bytes.get(start..end).unwrap_or_default(), ty)?
-            }
-            Cell::Blob(_) => {
-                let bytes = blobs.next();
-                self.bytes_of(bytes, ty)?
-            }
-        })
-    }
-
-    /// A number with decimals, as its type has it.
-    fn number(&mut self, integer: i64, decimals: i32, ty: Type) -> Result<ShownValue> {
-        let power = |count: i32| 10_i64.checked_pow(u32::try_from(count).unwrap_or(0));
-        match ty {
-            Type::Currency => {
-                let scaled = power(MONEY - decimals).and_then(|unit| integer.checked_mul(unit));
-                let too_large = || out_of_range("the amount is beyond Bobak's money".to_owned());
-                scaled.map(ShownValue::Int).ok_or_else(too_large)
-            }
-            Type::F64 | Type::F32 => Ok(ShownValue::Float(integer as f64 / 10_f64.powi(decimals))),
-            _ if decimals == 0 && ty != Type::Text && ty != Type::Decimal => {
-                Ok(ShownValue::Int(integer))
-            }
-            _ => {
-                let digits = integer.unsigned_abs().to_string();
-                let wide = usize::try_from(decimals).unwrap_or(0);
-                let digits = format!("{digits:0>width$}", width = wide + 1);
-                let (whole, part) = digits.split_at(digits.len() - wide);
-                let sign = if integer < 0 { "-" } else { "" };
-                let point = if wide > 0 { "." } else { "" };
-                let start = self.bytes.len();
-                self.bytes.extend(format!("{sign}{whole}{point}{part}").bytes());
-                Ok(ShownValue::Text(start, self.bytes.len()))
-            }
+        Cell::Bytes(start, end) => {
+            text_or_bytes(view, rows.bytes.get(start..end).unwrap_or_default(), ty)?
         }
-    }
+        Cell::Blob(_) => text_or_bytes(view, blobs.next(), ty)?,
+    })
+}
 
-    /// Bytes, or the text that they are.
-    fn bytes_of(&mut self, bytes: &[u8], ty: Type) -> Result<ShownValue> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        let end = self.bytes.len();
-        if matches!(ty, Type::Bytes | Type::Uuid) {
-            return Ok(ShownValue::Bytes(start, end));
+/// A number with decimals, as its type has it.
+fn number(view: &mut ServerRow, integer: i64, decimals: i32, ty: Type) -> Result<ServerValue> {
+    let power = |count: i32| 10_i64.checked_pow(u32::try_from(count).unwrap_or(0));
+    match ty {
+        Type::Currency => {
+            let scaled = power(MONEY - decimals).and_then(|unit| integer.checked_mul(unit));
+            let too_large = || out_of_range("the amount is beyond Bobak's money".to_owned());
+            scaled.map(ServerValue::Int).ok_or_else(too_large)
         }
-        let not_text = |_| Error::new(ErrorKind::Corrupt, "the text is not UTF-8");
-        let text = std::str::from_utf8(bytes).map_err(not_text)?;
-        // An amount or a date that another program keeps as text.
-        if ty == Type::Currency
-            && let bobak_core::Value::Int(scaled) = stored_literal(ty, text)?
-        {
-            return Ok(ShownValue::Int(scaled));
+        Type::F64 | Type::F32 => Ok(ServerValue::Float(integer as f64 / 10_f64.powi(decimals))),
+        _ if decimals == 0 && ty != Type::Text && ty != Type::Decimal => {
+            Ok(ServerValue::Int(integer))
         }
-        Ok(ShownValue::Text(start, end))
+        _ => Ok(view.number_text(integer.into(), usize::try_from(decimals).unwrap_or(0))),
     }
 }
 
-impl Row for RowView {
-    fn len(&self) -> usize {
-        self.columns.len()
-    }
-
-    fn get(&self, column: usize) -> ValueRef<'_> {
-        let part = |start: usize, end: usize| self.bytes.get(start..end).unwrap_or_default();
-        match self.shown.get(column) {
-            None | Some(ShownValue::Null) => ValueRef::Null,
-            Some(ShownValue::Int(integer)) => ValueRef::Int(*integer),
-            Some(ShownValue::Float(float)) => ValueRef::Float(*float),
-            // It was looked at when it was taken.
-            Some(&ShownValue::Text(start, end)) => {
-                ValueRef::Text(std::str::from_utf8(part(start, end)).unwrap_or_default())
-            }
-            Some(&ShownValue::Bytes(start, end)) => ValueRef::Bytes(part(start, end)),
-        }
-    }
-
-    fn name(&self, column: usize) -> Option<&str> {
-        self.columns.get(column).map(|column| &*column.name)
-    }
-
-    fn ty(&self, column: usize) -> Type {
-        let known = self.columns.get(column).filter(|_| !self.is_typed);
-        known.map_or(Type::Any, |column| column.ty)
+/// Bytes, or the text that they are.
+fn text_or_bytes(view: &mut ServerRow, bytes: &[u8], ty: Type) -> Result<ServerValue> {
+    let (start, end) = view.append(bytes);
+    match ty {
+        Type::Bytes | Type::Uuid => Ok(ServerValue::Bytes(start, end)),
+        _ => view.text(start, end, ty),
     }
 }
 

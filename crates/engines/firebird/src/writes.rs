@@ -7,7 +7,10 @@ use bobak_core::{
     Collation, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
     TableSchema, Type, Value, ValueRef, Verb,
 };
-use bobak_engine_common::{check_version, no_key_left, no_such_row};
+use bobak_engine_common::{
+    check_row_length, check_version, in_column, kept_type, needs_key, no_key_left, no_such_row,
+    none_if_beyond, reject_null,
+};
 use std::sync::Arc;
 
 /// A write of one row.
@@ -31,16 +34,11 @@ impl FirebirdWrite<'_> {
     /// As [`Session::write`](bobak_core::Session::write).
     pub(crate) fn run(&self, connection: &mut Connection) -> Result<Outcome> {
         let table = self.table;
-        let wanted =
-            if self.verb == Verb::Delete { table.key().len() } else { table.columns().len() };
-        if self.row.len() != wanted {
-            let error = Error::wrong_number(ErrorKind::Misuse, self.row.len(), wanted, "column");
-            return Err(error.in_table(table.name().to_owned()));
-        }
+        check_row_length(table, self.verb, self.row)?;
         match self.verb {
             Verb::Insert => self.insert(connection),
             Verb::InsertOrReplace => {
-                self.reject_null()?;
+                reject_null(self.table, self.row)?;
                 self.clear(connection)?;
                 self.insert(connection)
             }
@@ -60,13 +58,13 @@ impl FirebirdWrite<'_> {
         let keys: Vec<_> = (0..table.key().len()).map(|at| self.row.get(at)).collect();
         let key = table.key().iter().zip(keys).map(|(place, value)| compared(table, *place, value));
         let changed = run(connection, table, &sql, table.key(), &key.collect::<Vec<_>>());
-        or_none(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
+        none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
     }
 
     fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
         let table = self.table;
         let made = needs_key(table, self.row);
-        self.reject_null()?;
+        reject_null(self.table, self.row)?;
         match self.insert_once(connection, made) {
             // Keys were given that the generator has not reached.
             Err(error)
@@ -84,7 +82,7 @@ impl FirebirdWrite<'_> {
         let sql = texts::insert(connection.names, table, made);
         let places: Vec<usize> = texts::written(table, made).collect();
         let values: Vec<GivenValue<'_>> =
-            places.iter().map(|&place| (type_of(table, place), self.row.get(place))).collect();
+            places.iter().map(|&place| (kept_type(table, place), self.row.get(place))).collect();
         let located = |error: Error, at: usize| in_column(error, table, places.get(at).copied());
         if !made {
             connection.run(Some(table), &sql, &values, &located)?;
@@ -122,7 +120,7 @@ impl FirebirdWrite<'_> {
         if self.verb == Verb::Upsert && needs_key(self.table, self.row) {
             return self.insert(connection);
         }
-        self.reject_null()?;
+        reject_null(self.table, self.row)?;
         match self.overwrite(connection)? {
             Some(outcome) => Ok(outcome),
             None => self.insert(connection),
@@ -135,7 +133,8 @@ impl FirebirdWrite<'_> {
         let values = self.assigned(columns);
         let sql = texts::overwrite(connection.names, table, self.fields, columns);
         let places: Vec<usize> = self.fields.iter().chain(columns.iter().copied()).collect();
-        let changed = or_none(run(connection, table, &sql, &places, &values), table, columns)?;
+        let changed =
+            none_if_beyond(run(connection, table, &sql, &places, &values), table, columns)?;
         if changed == 0 || self.verb == Verb::Upsert {
             return Ok((changed > 0).then_some(Outcome::Changed(1)));
         }
@@ -143,7 +142,7 @@ impl FirebirdWrite<'_> {
         let keys: Vec<_> =
             columns.iter().map(|&place| compared(table, place, self.row.get(place))).collect();
         let keys: Vec<GivenValue<'_>> = keys.iter().map(given).collect();
-        let types: Vec<Type> = table.key().iter().map(|&place| type_of(table, place)).collect();
+        let types: Vec<Type> = table.key().iter().map(|&place| kept_type(table, place)).collect();
         let mut outcome = None;
         connection.each(Some(table), &sql, &keys, Some(&types), &mut |row| {
             outcome = Some(Outcome::of_updated(table, |_| row.get(0)));
@@ -154,7 +153,7 @@ impl FirebirdWrite<'_> {
 
     /// The fields as they are set, then the columns by which the row is found.
     fn assigned(&self, columns: &[usize]) -> Vec<ComparedValue<'_>> {
-        let plain = |place: usize| (type_of(self.table, place), None, self.row.get(place));
+        let plain = |place: usize| (kept_type(self.table, place), None, self.row.get(place));
         let fields = self.fields.iter().map(plain);
         let columns = columns.iter().map(|&place| compared(self.table, place, self.row.get(place)));
         fields.chain(columns).collect()
@@ -166,12 +165,12 @@ impl FirebirdWrite<'_> {
         let mut places: Vec<usize> =
             self.fields.iter().chain(table.key().iter().copied()).collect();
         if let Some(version) = table.version() {
-            values.push((type_of(table, version), None, self.row.get(version)));
+            values.push((kept_type(table, version), None, self.row.get(version)));
             places.push(version);
         }
         let sql = texts::update(connection.names, table, self.fields);
         let changed = run(connection, table, &sql, &places, &values);
-        if or_none(changed, table, table.key())? > 0 {
+        if none_if_beyond(changed, table, table.key())? > 0 {
             return Ok(Outcome::Changed(1));
         }
         let Some(version) = table.version() else { return Err(no_such_row(table)) };
@@ -186,20 +185,6 @@ impl FirebirdWrite<'_> {
         })?;
         // Of the version that was given: another has changed the row since.
         found.and_then(|()| Err(no_such_row(table)))
-    }
-
-    /// Rejects a row in which a required value is NULL: before duplicates, and whatever an update sets.
-    pub(crate) fn reject_null(&self) -> Result<()> {
-        let makes_key = needs_key(self.table, self.row);
-        for (place, column) in self.table.columns().iter().enumerate() {
-            let is_made = makes_key && self.table.key().contains(&place);
-            if !column.nullable && self.row.get(place).is_null() && !is_made {
-                return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")
-                    .in_table(self.table.name().to_owned())
-                    .in_column(column.name.to_string()));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -221,12 +206,12 @@ pub(crate) fn compared<'v>(
         ValueRef::Text(text) if collation != Collation::Binary => {
             Some(Value::from(collation.fold(text).into_owned()))
         }
-        ValueRef::Bytes(bytes) if type_of(table, place) == Type::Bytes => {
+        ValueRef::Bytes(bytes) if kept_type(table, place) == Type::Bytes => {
             Some(Value::from(counted(bytes)))
         }
         _ => None,
     };
-    (type_of(table, place), folded, value)
+    (kept_type(table, place), folded, value)
 }
 
 /// Runs a statement whose parameters are values of these columns.
@@ -241,40 +226,6 @@ fn run(
     connection.run(Some(table), sql, &values, &|error, at| {
         in_column(error, table, places.get(at).copied())
     })
-}
-
-/// The rows that were written: none if a value by which they are found is too long, or out of range, to be that of any row.
-fn or_none(done: Result<u64>, table: &TableSchema, columns: &[usize]) -> Result<u64> {
-    let is_beyond = |error: &Error| {
-        let mut names = columns.iter().filter_map(|place| table.columns().get(*place));
-        matches!(error.kind(), ErrorKind::TooLong | ErrorKind::OutOfRange)
-            && names.any(|column| error.column() == Some(&*column.name))
-    };
-    match done {
-        Err(error) if is_beyond(&error) => Ok(0),
-        other => other,
-    }
-}
-
-pub(crate) fn in_column(error: Error, table: &TableSchema, place: Option<usize>) -> Error {
-    let error = error.in_table(table.name().to_owned());
-    match place.and_then(|place| table.columns().get(place)) {
-        Some(column) => error.in_column(column.name.to_string()),
-        None => error,
-    }
-}
-
-pub(crate) fn type_of(table: &TableSchema, place: usize) -> Type {
-    table
-        .columns()
-        .get(place)
-        .map_or(Type::Any, |column| if column.is_kept_as_text() { Type::Text } else { column.ty })
-}
-
-/// Whether the server is to make this row's key.
-pub(crate) fn needs_key(table: &TableSchema, row: &dyn Row) -> bool {
-    table.key_generation() == KeyGeneration::Engine
-        && table.key().first().is_some_and(|&place| row.get(place).is_null())
 }
 
 fn is_of_key(table: &TableSchema, error: &Error) -> bool {

@@ -3,15 +3,15 @@
 
 use crate::bulk;
 use crate::connection::{Connection, TypedValue};
-use crate::error::is_row_error;
 use crate::texts;
 use crate::wire::TransactionStep;
-use crate::writes::{MssqlWrite, needs_key, no_key_returned, out_of_keys, type_of};
+use crate::writes::{MssqlWrite, no_key_returned, out_of_keys};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, ErrorKind, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema,
     Type, ValueRef, Verb, WriteBatch,
 };
+use bobak_engine_common::{is_row_error, kept_type, needs_key};
 
 /// The rows of one bulk load.
 const ROWS: usize = 5_000;
@@ -127,7 +127,7 @@ impl Sender<'_> {
         let values: Vec<TypedValue<'_>> = rows
             .iter()
             .flat_map(|row| {
-                texts::written(table, true).map(|place| (type_of(table, place), row.get(place)))
+                texts::written(table, true).map(|place| (kept_type(table, place), row.get(place)))
             })
             .collect();
         let sql = texts::insert_rows(table, rows.len());

@@ -2,13 +2,14 @@
 
 use crate::error::{self, MssqlPhase};
 use crate::names::quoted;
-use crate::rows::{MssqlRow, result_columns};
+use crate::rows::{read_row, result_columns};
 use crate::settings::{MssqlIsolation, Settings};
 use crate::values::parameter;
 use crate::wire::{SentKind, TdsChannel, TdsError, TdsValue, TransactionStep, push_call};
 use bobak_core::{
     Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
 };
+use bobak_engine_common::ServerRow;
 
 /// A value for a statement, and the type that it is of for Bobak.
 pub(crate) type TypedValue<'v> = (Type, ValueRef<'v>);
@@ -248,7 +249,7 @@ impl Connection {
         sql: &str,
         values: &[TypedValue<'_>],
         types: Option<&[Type]>,
-        row: &mut dyn FnMut(&MssqlRow) -> Result<bool>,
+        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
     ) -> Result<()> {
         self.each_located(table, sql, values, types, &|error, _| error, row)
     }
@@ -261,21 +262,21 @@ impl Connection {
         values: &[TypedValue<'_>],
         types: Option<&[Type]>,
         located: &LocateError<'_>,
-        row: &mut dyn FnMut(&MssqlRow) -> Result<bool>,
+        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
     ) -> Result<()> {
         Interrupt::check()?;
         let sent = parameters(values, located)?;
-        let (mut view, mut rejected) = (MssqlRow::default(), None);
-        let done = self.channel.call(|out| push_call(out, sql, &sent), &mut |reader| match view
-            .read(reader, types)
-            .and_then(|()| row(&view))
-        {
-            Ok(goes_on) => goes_on,
-            Err(error) => {
-                rejected = Some(error);
-                false
-            }
-        });
+        let (mut view, mut rejected) = (ServerRow::default(), None);
+        let done = self.channel.call(
+            |out| push_call(out, sql, &sent),
+            &mut |reader| match read_row(&mut view, reader, types).and_then(|()| row(&view)) {
+                Ok(goes_on) => goes_on,
+                Err(error) => {
+                    rejected = Some(error);
+                    false
+                }
+            },
+        );
         match (done, rejected) {
             (Err(failed), _) => Err(self.failed(failed, table)),
             (Ok(_), Some(error)) => Err(error),

@@ -92,25 +92,6 @@ const KINDS: &[(i32, ErrorKind, &str)] = &[
     (40_613, ErrorKind::Unreachable, "the database is not available"),
 ];
 
-/// Whether the error is about the one row that was sent: a batch may go on without it.
-pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
-    use ErrorKind as K;
-    matches!(
-        kind,
-        K::Duplicate
-            | K::Constraint
-            | K::NotFound
-            | K::Conflict
-            | K::TooLong
-            | K::OutOfRange
-            | K::Mismatch
-            | K::Schema
-            | K::Misuse
-            | K::Full
-            | K::Unsupported
-    )
-}
-
 /// An error of a call.
 #[cold]
 pub(crate) fn translate(error: TdsError, phase: MssqlPhase, table: Option<&TableSchema>) -> Error {

@@ -4,8 +4,8 @@ use crate::columns::all_equal;
 use crate::connection::TypedValue;
 use crate::names::column as name_of;
 use crate::values::{fits, is_text};
-use crate::writes::type_of;
 use bobak_core::{Collation, Comparison, Condition, TableSchema, Type, Value, ValueRef};
+use bobak_engine_common::kept_type;
 
 /// The most values of a list that the server compares.
 const LIST: usize = 200;
@@ -57,7 +57,7 @@ impl<'c> ServerCondition<'c> {
                 match text {
                     Some(text) => {
                         self.texts.push(text);
-                        self.values.push((type_of(table, *column), value.into()));
+                        self.values.push((kept_type(table, *column), value.into()));
                     }
                     None => self.is_whole = false,
                 }
@@ -77,7 +77,7 @@ impl<'c> ServerCondition<'c> {
         let first = self.values.len() + 1;
         let parts = (first..first + values.len()).map(|at| all_equal(table, &[column], at));
         self.texts.push(format!("({})", parts.collect::<Vec<_>>().join(" OR ")));
-        let ty = type_of(table, column);
+        let ty = kept_type(table, column);
         self.values.extend(values.iter().map(|value| (ty, value.as_ref().into())));
     }
 }

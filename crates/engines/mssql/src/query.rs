@@ -9,13 +9,13 @@ use crate::pushed::ServerCondition;
 use crate::sql_text::sql_text;
 use crate::texts;
 use crate::values::is_text;
-use crate::writes::{compared, given, type_of};
+use crate::writes::{compared, given};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Condition, Error, ErrorKind, Expr, Result, Row, RowLock, Select, Source, TableSchema, Type,
     Value, ValueRef,
 };
-use bobak_engine_common::{EachRow, encode_row, run_select, sort_key};
+use bobak_engine_common::{EachRow, encode_row, kept_type, run_select, sort_key};
 use std::collections::BTreeMap;
 
 /// Runs a query and hands its rows out.
@@ -100,7 +100,8 @@ fn scan(
         })
     });
     let sql = scan_text(table, pushed, is_sorted);
-    let types: Vec<Type> = (0..table.columns().len()).map(|place| type_of(table, place)).collect();
+    let types: Vec<Type> =
+        (0..table.columns().len()).map(|place| kept_type(table, place)).collect();
     let mut sorted = BTreeMap::new();
     let read = connection.each(Some(table), &sql, &pushed.values(), Some(&types), &mut |row| {
         let encoded = encode_row(table, |place| row.get(place))?;

@@ -12,6 +12,7 @@ use bobak_core::{
     Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result, ResultColumn, Row,
     SchemaChange, Session, Source, TableSchema, TransactionControl, Write, WriteBatch,
 };
+use bobak_engine_common::{Savepoints, reject_table_changes};
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,9 +30,7 @@ pub(crate) struct MssqlSession<'e> {
 /// A transaction that was begun and has not ended.
 struct OpenTransaction {
     pooled: PooledConnection,
-    /// The savepoints: the caller's name, and the number in the name in the database.
-    savepoints: Vec<(String, u64)>,
-    next_savepoint: u64,
+    savepoints: Savepoints,
     /// Why it has ended, if it has.
     dead: Option<(ErrorKind, String)>,
 }
@@ -78,34 +77,26 @@ impl OpenTransaction {
     }
 
     fn mark(&mut self, name: &str) -> Result<()> {
-        let number = self.next_savepoint;
+        let number = self.savepoints.next_number();
         let own = format!("bobak_{number}");
         self.run(|connection| connection.transact(TransactionStep::Save(&own), None))?;
-        self.next_savepoint += 1;
-        self.savepoints.push((name.to_owned(), number));
+        self.savepoints.set(name, number);
         Ok(())
     }
 
     /// SQL Server forgets savepoints with the transaction only.
     fn release(&mut self, name: &str) -> Result<()> {
-        let (at, _) = self.find(name)?;
-        self.savepoints.truncate(at);
+        let savepoint = self.savepoints.find(name)?;
+        self.savepoints.released(savepoint);
         Ok(())
     }
 
     fn rollback_to(&mut self, name: &str) -> Result<()> {
-        let (at, number) = self.find(name)?;
-        let own = format!("bobak_{number}");
+        let savepoint = self.savepoints.find(name)?;
+        let own = format!("bobak_{}", savepoint.number);
         self.run(|connection| connection.transact(TransactionStep::Rollback(&own), None))?;
-        self.savepoints.truncate(at + 1);
+        self.savepoints.rolled_back_to(savepoint);
         Ok(())
-    }
-
-    fn find(&self, name: &str) -> Result<(usize, u64)> {
-        let found = self.savepoints.iter().enumerate().rev().find(|(_, (known, _))| known == name);
-        found
-            .map(|(at, (_, number))| (at, *number))
-            .ok_or_else(|| misuse(&format!("there is no savepoint '{name}'")))
     }
 }
 
@@ -191,12 +182,7 @@ impl Session for MssqlSession<'_> {
             }
             let mut pooled = self.pool.acquire_owned()?;
             pooled.begin(true)?;
-            *open = Some(OpenTransaction {
-                pooled,
-                savepoints: Vec::new(),
-                next_savepoint: 0,
-                dead: None,
-            });
+            *open = Some(OpenTransaction { pooled, savepoints: Savepoints::default(), dead: None });
             self.in_transaction.set(true);
             return Ok(());
         }
@@ -290,7 +276,7 @@ impl Session for MssqlSession<'_> {
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        schema::reject_unsupported(changes)?;
+        reject_table_changes(changes, "SQL Server")?;
         let open = self.enter()?;
         if open.is_some() {
             let message = "SQL Server does not change schemas in a transaction with snapshot isolation: \

@@ -1,9 +1,7 @@
 //! Encodes keys, for the server and for comparisons.
 
 use crate::values::encode::encode;
-use bobak_core::{
-    Collation, Error, ErrorKind, KeyGeneration, Result, Row, TableSchema, ValueRef, codec,
-};
+use bobak_core::{Collation, Error, ErrorKind, Result, Row, TableSchema, ValueRef, codec};
 use mysql::Value as Wire;
 
 /// A key's values as bytes: the same for keys that the table takes as the same.
@@ -76,12 +74,6 @@ pub(crate) fn key_bytes<'v>(
         _ => value(at),
     })?;
     Ok(bytes)
-}
-
-/// Whether the engine is to make this row's key.
-pub(crate) fn needs_key(table: &TableSchema, row: &dyn Row) -> bool {
-    table.key_generation() == KeyGeneration::Engine
-        && table.key().first().is_some_and(|&place| row.get(place).is_null())
 }
 
 /// Rejects a row that has not a value for each column: the statement would get too few.

@@ -1,13 +1,14 @@
 //! Writes one row and returns its outcome.
 
 use crate::connection::Connection;
-use crate::keys::{check_count, needs_key, push_bare_key, push_columns, push_key};
+use crate::keys::{check_count, push_bare_key, push_columns, push_key};
 use crate::sql_texts::{SqlTextCache, SqlTextKind};
 use crate::values::decode::{BorrowedRow, DecodedValue};
 use crate::values::encode::encode;
 use bobak_core::{
     Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, ValueRef, Verb,
 };
+use bobak_engine_common::{needs_key, reject_null};
 use mysql::Value as Wire;
 
 /// Writes one row. Each statement is whole in itself, so no transaction is needed; an upsert that
@@ -246,20 +247,6 @@ fn delete(
     push_bare_key(table, key, &mut parameters)?;
     let done = connection.run(Some(table), &sql, parameters)?;
     Ok(Outcome::Changed(done.affected.min(1)))
-}
-
-/// Rejects a row in which a required value is NULL, before an update could go round it: it sets some fields only.
-pub(crate) fn reject_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
-    let makes_key = needs_key(table, row);
-    for (place, column) in table.columns().iter().enumerate() {
-        let is_made = makes_key && table.key().contains(&place);
-        if !column.nullable && row.get(place).is_null() && !is_made {
-            return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")
-                .in_table(table.name())
-                .in_column(column.name.as_ref()));
-        }
-    }
-    Ok(())
 }
 
 #[cold]

@@ -4,17 +4,15 @@
 //! have no savepoints: there, all of the batch is undone, and sent row by row.
 
 use crate::connection::Connection;
-use crate::error::is_row_error;
 use crate::product::ProductKind;
 use crate::values::{BoundParameter, Target};
-use crate::writes::{
-    OdbcWrite, advance, insert_text, needs_key, strange_keys, value_of, written_columns,
-};
+use crate::writes::{OdbcWrite, advance, insert_text, strange_keys, value_of, written_columns};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
     WriteBatch,
 };
+use bobak_engine_common::{is_row_error, needs_key};
 use bobak_sql::Dialect;
 
 /// The most parameters of one statement: drivers count them in 16 bits.

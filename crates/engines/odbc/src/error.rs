@@ -19,25 +19,6 @@ pub(crate) enum OdbcPhase {
     Commit,
 }
 
-/// Whether the error is about the one row that was sent: a batch may go on without it.
-pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
-    use ErrorKind as K;
-    matches!(
-        kind,
-        K::Duplicate
-            | K::Constraint
-            | K::NotFound
-            | K::Conflict
-            | K::TooLong
-            | K::OutOfRange
-            | K::Mismatch
-            | K::Schema
-            | K::Misuse
-            | K::Full
-            | K::Unsupported
-    )
-}
-
 /// Whether the database has undone the whole transaction, not the statement alone.
 pub(crate) fn ends_transaction(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Serialization | ErrorKind::Unreachable | ErrorKind::Unknown)

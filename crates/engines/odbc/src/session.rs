@@ -11,6 +11,7 @@ use bobak_core::{
     Error, ErrorKind, OnError, Outcome, Parameter, Result, Row, SchemaChange, Session, Source,
     TableSchema, TransactionControl, Write, WriteBatch,
 };
+use bobak_engine_common::Savepoints;
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 
@@ -25,9 +26,7 @@ pub(crate) struct OdbcSession<'e> {
 /// A transaction that was begun and has not ended.
 struct OpenTransaction {
     pooled: PooledConnection,
-    /// The savepoints: the caller's name, and the number in the name in the database.
-    savepoints: Vec<(String, u64)>,
-    next_savepoint: u64,
+    savepoints: Savepoints,
     /// Why the database has rolled it back, if it has.
     dead: Option<(ErrorKind, String)>,
 }
@@ -38,7 +37,7 @@ const OWN: &str = "bobak statement";
 impl OpenTransaction {
     fn begin(mut pooled: PooledConnection, is_callers: bool) -> Result<Self> {
         pooled.begin(is_callers)?;
-        Ok(Self { pooled, savepoints: Vec::new(), next_savepoint: 0, dead: None })
+        Ok(Self { pooled, savepoints: Savepoints::default(), dead: None })
     }
 
     fn check(&self) -> Result<()> {
@@ -89,34 +88,28 @@ impl OpenTransaction {
             let message = "savepoints, in a database that Bobak does not know";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let number = self.next_savepoint;
+        let number = self.savepoints.next_number();
         self.run(|connection| connection.command(&format!("SAVEPOINT bobak_{number}")))?;
-        self.next_savepoint += 1;
-        self.savepoints.push((name.to_owned(), number));
+        self.savepoints.set(name, number);
         Ok(())
     }
 
     fn release(&mut self, name: &str) -> Result<()> {
-        let (at, number) = self.find(name)?;
-        self.run(|connection| connection.command(&format!("RELEASE SAVEPOINT bobak_{number}")))?;
-        self.savepoints.truncate(at);
+        let savepoint = self.savepoints.find(name)?;
+        self.run(|connection| {
+            connection.command(&format!("RELEASE SAVEPOINT bobak_{}", savepoint.number))
+        })?;
+        self.savepoints.released(savepoint);
         Ok(())
     }
 
     fn rollback_to(&mut self, name: &str) -> Result<()> {
-        let (at, number) = self.find(name)?;
+        let savepoint = self.savepoints.find(name)?;
         self.run(|connection| {
-            connection.command(&format!("ROLLBACK TO SAVEPOINT bobak_{number}"))
+            connection.command(&format!("ROLLBACK TO SAVEPOINT bobak_{}", savepoint.number))
         })?;
-        self.savepoints.truncate(at + 1);
+        self.savepoints.rolled_back_to(savepoint);
         Ok(())
-    }
-
-    fn find(&self, name: &str) -> Result<(usize, u64)> {
-        let found = self.savepoints.iter().enumerate().rev().find(|(_, (known, _))| known == name);
-        found
-            .map(|(at, (_, number))| (at, *number))
-            .ok_or_else(|| misuse(&format!("there is no savepoint '{name}'")))
     }
 }
 

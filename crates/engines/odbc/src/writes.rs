@@ -7,6 +7,7 @@ use bobak_core::{
     Collation, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
     TableSchema, ValueRef, Verb,
 };
+use bobak_engine_common::{check_row_length, needs_key, reject_null};
 use bobak_sql::{Dialect, quote};
 
 /// A write of one row.
@@ -28,9 +29,7 @@ impl OdbcWrite<'_> {
     /// # Errors
     /// As [`Session::write`](bobak_core::Session::write).
     pub(crate) fn run(&self, connection: &mut Connection) -> Result<Outcome> {
-        if self.verb != Verb::Delete {
-            check_count(self.table.columns().len(), self.row, self.table)?;
-        }
+        check_row_length(self.table, self.verb, self.row)?;
         match self.verb {
             Verb::Insert => self.insert(connection),
             Verb::InsertOrReplace => {
@@ -44,7 +43,6 @@ impl OdbcWrite<'_> {
             Verb::Upsert | Verb::UpsertOn(_) => self.upsert(connection),
             Verb::Update => self.update(connection),
             Verb::Delete => {
-                check_count(self.table.key().len(), self.row, self.table)?;
                 let mut parameters = Vec::new();
                 for (at, &place) in self.table.key().iter().enumerate() {
                     self.push_compared(connection, place, self.row.get(at), &mut parameters)?;
@@ -148,7 +146,7 @@ impl OdbcWrite<'_> {
         if by_key && needs_key(self.table, self.row) {
             return self.insert(connection);
         }
-        self.reject_null()?;
+        reject_null(self.table, self.row)?;
         for is_last in [false, true] {
             if let Some(outcome) = self.overwrite(connection)? {
                 return Ok(outcome);
@@ -243,20 +241,6 @@ impl OdbcWrite<'_> {
         parameters.push(compared(connection, self.table, place, value)?);
         Ok(())
     }
-
-    /// Rejects a row in which a required value is NULL: an update sets some fields only.
-    fn reject_null(&self) -> Result<()> {
-        let makes_key = needs_key(self.table, self.row);
-        for (place, column) in self.table.columns().iter().enumerate() {
-            let is_made = makes_key && self.table.key().contains(&place);
-            if !column.nullable && self.row.get(place).is_null() && !is_made {
-                return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")
-                    .in_table(self.table.name())
-                    .in_column(column.name.as_ref()));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A value that a column is compared with.
@@ -307,12 +291,6 @@ pub(crate) fn insert_text(
     made: bool,
 ) -> String {
     bobak_sql::insert(connection.product.dialect, table, verb, FieldSet::EMPTY, rows, made)
-}
-
-/// Whether the database is to make this row's key.
-pub(crate) fn needs_key(table: &TableSchema, row: &dyn Row) -> bool {
-    table.key_generation() == KeyGeneration::Engine
-        && table.key().first().is_some_and(|&place| row.get(place).is_null())
 }
 
 /// Advances the sequence of a table to a key that was given, so that it does not generate that key.
@@ -370,14 +348,6 @@ fn last_key_text(connection: &Connection, table: &TableSchema) -> Result<Option<
 fn is_of_key(table: &TableSchema, error: &Error) -> bool {
     let key = table.key().first().and_then(|place| table.columns().get(*place));
     key.is_some_and(|column| error.message().contains(&format!("'{}'", column.name)))
-}
-
-fn check_count(wanted: usize, row: &dyn Row, table: &TableSchema) -> Result<()> {
-    if row.len() == wanted {
-        return Ok(());
-    }
-    let error = Error::wrong_number(ErrorKind::Misuse, row.len(), wanted, "column");
-    Err(error.in_table(table.name().to_owned()))
 }
 
 #[cold]

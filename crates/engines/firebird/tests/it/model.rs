@@ -5,23 +5,12 @@
 use crate::stores;
 use bobak_testkit::{Fixture, Harness, model};
 
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {
     if !stores::has_server() {
         return;
     }
-    let steps = setting("BOBAK_STEPS").unwrap_or(150) as usize;
-    let seeds = match setting("BOBAK_SEED") {
-        Some(seed) => seed..=seed,
-        None => first..=first + setting("BOBAK_SEEDS").unwrap_or(4) - 1,
-    };
-    for seed in seeds {
-        if let Err(difference) = model::compare(seed, steps, reference, subject) {
-            panic!("{difference}");
-        }
+    if let Err(difference) = model::compare_seeds(first, (4, 150), reference, subject) {
+        panic!("{difference}");
     }
 }
 

@@ -12,12 +12,13 @@
 
 use crate::batch::{RunTarget, Sender};
 use crate::error::is_row_error;
-use crate::keys::{KeyBytes, key_bytes, needs_key, push_bare_key, push_key};
-use crate::row_writes::{conflict, not_found, push_update, push_values, reject_null, strange_keys};
+use crate::keys::{KeyBytes, key_bytes, push_bare_key, push_key};
+use crate::row_writes::{conflict, not_found, push_update, push_values, strange_keys};
 use crate::sql_texts::SqlTextKind;
 use crate::values::decode::{BorrowedRow, DecodedValue};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{GeneratedKey, OnError, Outcome, Result, Row, ValueRef, Verb};
+use bobak_engine_common::{needs_key, reject_null};
 use bobak_sql::Dialect;
 use mysql::Value as Wire;
 use std::collections::HashMap;

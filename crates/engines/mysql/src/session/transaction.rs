@@ -4,14 +4,12 @@ use crate::connection::Connection;
 use crate::connection::pool::PooledConnection;
 use crate::error::{Phase, ends_transaction};
 use bobak_core::{Error, ErrorKind, Result};
+use bobak_engine_common::Savepoints;
 
 /// A transaction that was begun and has not ended.
 pub(crate) struct OpenTransaction {
     pooled: PooledConnection,
-    /// The savepoints: the caller's name, and the number in the name on the server. There, a second savepoint of the
-    /// same name replaces the first, and names are short.
-    savepoints: Vec<(String, u64)>,
-    next_savepoint: u64,
+    savepoints: Savepoints,
     /// Why the server has rolled it back, if it has.
     dead: Option<(ErrorKind, String)>,
 }
@@ -23,7 +21,7 @@ impl OpenTransaction {
         match pooled.command("START TRANSACTION") {
             Ok(()) => {
                 pooled.phase = Phase::Inside;
-                Ok(Self { pooled, savepoints: Vec::new(), next_savepoint: 0, dead: None })
+                Ok(Self { pooled, savepoints: Savepoints::default(), dead: None })
             }
             Err(error) => Err((error, pooled)),
         }
@@ -108,35 +106,29 @@ impl OpenTransaction {
 
     /// Marks a place.
     pub(crate) fn mark(&mut self, name: &str) -> Result<()> {
-        let number = self.next_savepoint;
+        let number = self.savepoints.next_number();
         self.run(|connection| connection.command(&format!("SAVEPOINT bobak_{number}")))?;
-        self.next_savepoint += 1;
-        self.savepoints.push((name.to_owned(), number));
+        self.savepoints.set(name, number);
         Ok(())
     }
 
     /// Forgets a mark and those after it.
     pub(crate) fn release(&mut self, name: &str) -> Result<()> {
-        let (at, number) = self.find(name)?;
-        self.run(|connection| connection.command(&format!("RELEASE SAVEPOINT bobak_{number}")))?;
-        self.savepoints.truncate(at);
+        let savepoint = self.savepoints.find(name)?;
+        self.run(|connection| {
+            connection.command(&format!("RELEASE SAVEPOINT bobak_{}", savepoint.number))
+        })?;
+        self.savepoints.released(savepoint);
         Ok(())
     }
 
     /// Undoes what was done since a mark, which stays.
     pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
-        let (at, number) = self.find(name)?;
+        let savepoint = self.savepoints.find(name)?;
         self.run(|connection| {
-            connection.command(&format!("ROLLBACK TO SAVEPOINT bobak_{number}"))
+            connection.command(&format!("ROLLBACK TO SAVEPOINT bobak_{}", savepoint.number))
         })?;
-        self.savepoints.truncate(at + 1);
+        self.savepoints.rolled_back_to(savepoint);
         Ok(())
-    }
-
-    fn find(&self, name: &str) -> Result<(usize, u64)> {
-        let found = self.savepoints.iter().enumerate().rev().find(|(_, (known, _))| known == name);
-        found
-            .map(|(at, (_, number))| (at, *number))
-            .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")))
     }
 }

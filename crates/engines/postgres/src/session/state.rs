@@ -13,6 +13,7 @@ use crate::protocol::value::Outside;
 use crate::session::open_cursors::OpenCursors;
 use crate::table_info::{SQL, TableInfo};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, Row, TableSchema, Value, ValueRef};
+use bobak_engine_common::Savepoints;
 use bobak_sql::Dialect;
 use bobak_sql::server::SqlServer;
 use std::sync::Arc;
@@ -35,9 +36,7 @@ pub(crate) struct SessionState<'e> {
     pub reason: ErrorKind,
     /// Whether the transaction has changed tables. A rollback reverts that.
     pub altered: bool,
-    /// Savepoints: the caller's name, and the number in the name on the server.
-    pub savepoints: Vec<(String, u64)>,
-    pub made: u64,
+    pub savepoints: Savepoints,
     pub cursors: OpenCursors<'e>,
     pub spans: ValueSpans,
 }
@@ -76,8 +75,7 @@ impl<'e> SessionState<'e> {
             failed: false,
             reason: ErrorKind::Serialization,
             altered: false,
-            savepoints: Vec::new(),
-            made: 0,
+            savepoints: Savepoints::default(),
             cursors: OpenCursors::default(),
             spans: ValueSpans::default(),
         }

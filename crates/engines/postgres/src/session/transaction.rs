@@ -131,25 +131,21 @@ impl SessionState<'_> {
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         if let TransactionControl::Savepoint(name) = step {
-            self.made += 1;
-            let number = self.made;
+            let number = self.savepoints.next_number();
             self.simple_step(&format!("SAVEPOINT bobak_mark_{number}"))?;
-            self.savepoints.push((name.to_owned(), number));
+            self.savepoints.set(name, number);
             return Ok(());
         }
-        let place = self.savepoints.iter().rposition(|(mark, _)| mark == name);
-        let Some((place, number)) = place.and_then(|at| Some((at, self.savepoints.get(at)?.1)))
-        else {
-            return Err(Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")));
-        };
+        let savepoint = self.savepoints.find(name)?;
+        let number = savepoint.number;
         if let TransactionControl::Release(_) = step {
             self.simple_step(&format!("RELEASE bobak_mark_{number}"))?;
-            self.savepoints.truncate(place);
+            self.savepoints.released(savepoint);
             return Ok(());
         }
         self.drain_inside()?;
         self.simple_step(&format!("ROLLBACK TO bobak_mark_{number}"))?;
-        self.savepoints.truncate(place + 1);
+        self.savepoints.rolled_back_to(savepoint);
         if self.altered {
             self.database.table_info().clear();
             if let Some(pooled) = &mut self.pooled {

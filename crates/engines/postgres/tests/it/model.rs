@@ -7,20 +7,9 @@ use bobak_core::Result;
 use bobak_memory::Memory;
 use bobak_testkit::{Fixture, Harness, model};
 
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 pub fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {
-    let steps = setting("BOBAK_STEPS").unwrap_or(200) as usize;
-    let seeds = match setting("BOBAK_SEED") {
-        Some(seed) => seed..=seed,
-        None => first..=first + setting("BOBAK_SEEDS").unwrap_or(2) - 1,
-    };
-    for seed in seeds {
-        if let Err(difference) = model::compare(seed, steps, reference, subject) {
-            panic!("{difference}");
-        }
+    if let Err(difference) = model::compare_seeds(first, (2, 200), reference, subject) {
+        panic!("{difference}");
     }
 }
 

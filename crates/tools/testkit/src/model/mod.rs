@@ -91,6 +91,27 @@ pub fn compare(
     Err(Box::new(Difference { seed, steps, what }))
 }
 
+/// Compares as [`compare`] does, with the programs of so many seeds from `first` on, of so many steps each.
+///
+/// `BOBAK_SEED=7` runs one seed instead, `BOBAK_SEEDS=1000` so many, `BOBAK_STEPS=2000` longer programs.
+///
+/// # Errors
+/// The first difference.
+pub fn compare_seeds(
+    first: u64,
+    (seeds, steps): (u64, u64),
+    reference: &dyn Harness,
+    subject: &dyn Harness,
+) -> std::result::Result<(), Box<Difference>> {
+    let setting = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+    let steps = setting("BOBAK_STEPS").unwrap_or(steps) as usize;
+    let mut seeds = match setting("BOBAK_SEED") {
+        Some(seed) => seed..=seed,
+        None => first..=first + setting("BOBAK_SEEDS").unwrap_or(seeds) - 1,
+    };
+    seeds.try_for_each(|seed| compare(seed, steps, reference, subject))
+}
+
 /// A difference between two stores: after how many steps, and what differs.
 struct Mismatch {
     after: usize,

@@ -2,21 +2,14 @@
 //!
 //! `BOBAK_SEED=7` runs one seed, `BOBAK_SEEDS=1000` so many, `BOBAK_STEPS=2000` longer programs.
 
-use crate::{setting, stores};
+use crate::stores;
 use bobak_core::Result;
 use bobak_testkit::{Fixture, Harness, model};
 
 /// Runs the programs of some seeds, `first` and those after it.
 fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {
-    let steps = setting("BOBAK_STEPS").unwrap_or(400) as usize;
-    let seeds = match setting("BOBAK_SEED") {
-        Some(seed) => seed..=seed,
-        None => first..=first + setting("BOBAK_SEEDS").unwrap_or(8) - 1,
-    };
-    for seed in seeds {
-        if let Err(difference) = model::compare(seed, steps, reference, subject) {
-            panic!("{difference}");
-        }
+    if let Err(difference) = model::compare_seeds(first, (8, 400), reference, subject) {
+        panic!("{difference}");
     }
 }
 

@@ -1,0 +1,95 @@
+//! Parts of the write of one row, for engines of servers with SQL texts of their own.
+
+use bobak_core::{Error, ErrorKind, KeyGeneration, Result, Row, TableSchema, Type, Verb};
+
+/// Checks that a row has a value for each column, or for each column of the key if it is deleted.
+///
+/// # Errors
+/// `Misuse`.
+pub fn check_row_length(table: &TableSchema, verb: Verb, row: &dyn Row) -> Result<()> {
+    let wanted = if verb == Verb::Delete { table.key().len() } else { table.columns().len() };
+    if row.len() == wanted {
+        return Ok(());
+    }
+    let error = Error::wrong_number(ErrorKind::Misuse, row.len(), wanted, "column");
+    Err(error.in_table(table.name().to_owned()))
+}
+
+/// Rejects a row in which a required value is NULL: before duplicates, and whatever an update sets.
+///
+/// # Errors
+/// `Constraint`.
+pub fn reject_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
+    let makes_key = needs_key(table, row);
+    for (place, column) in table.columns().iter().enumerate() {
+        let is_made = makes_key && table.key().contains(&place);
+        if !column.nullable && row.get(place).is_null() && !is_made {
+            return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")
+                .in_table(table.name().to_owned())
+                .in_column(column.name.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the engine is to make this row's key.
+#[must_use]
+pub fn needs_key(table: &TableSchema, row: &dyn Row) -> bool {
+    table.key_generation() == KeyGeneration::Engine
+        && table.key().first().is_some_and(|&place| row.get(place).is_null())
+}
+
+/// The rows that were written: none if a value by which they are found is too long, or out of range, to be that of any row.
+///
+/// # Errors
+/// All other errors of `done`.
+pub fn none_if_beyond(done: Result<u64>, table: &TableSchema, columns: &[usize]) -> Result<u64> {
+    let is_beyond = |error: &Error| {
+        let mut names = columns.iter().filter_map(|place| table.columns().get(*place));
+        matches!(error.kind(), ErrorKind::TooLong | ErrorKind::OutOfRange)
+            && names.any(|column| error.column() == Some(&*column.name))
+    };
+    match done {
+        Err(error) if is_beyond(&error) => Ok(0),
+        other => other,
+    }
+}
+
+/// The error with the table, and the column at this place if there is one.
+#[must_use]
+pub fn in_column(error: Error, table: &TableSchema, place: Option<usize>) -> Error {
+    let error = error.in_table(table.name().to_owned());
+    match place.and_then(|place| table.columns().get(place)) {
+        Some(column) => error.in_column(column.name.to_string()),
+        None => error,
+    }
+}
+
+/// The type whose values a column keeps.
+#[must_use]
+pub fn kept_type(table: &TableSchema, place: usize) -> Type {
+    table
+        .columns()
+        .get(place)
+        .map_or(Type::Any, |column| if column.is_kept_as_text() { Type::Text } else { column.ty })
+}
+
+/// Whether an error is about the one row that was sent: a batch may go on without it.
+#[must_use]
+pub const fn is_row_error(kind: ErrorKind) -> bool {
+    use ErrorKind as K;
+    matches!(
+        kind,
+        K::Duplicate
+            | K::Constraint
+            | K::NotFound
+            | K::Conflict
+            | K::TooLong
+            | K::OutOfRange
+            | K::Mismatch
+            | K::Schema
+            | K::Misuse
+            | K::Full
+            | K::Unsupported
+    )
+}

@@ -1,0 +1,134 @@
+//! A row that a server has sent, as Bobak's.
+
+use bobak_core::{
+    Error, ErrorKind, Result, ResultColumn, Row, Type, Value, ValueRef, stored_literal,
+};
+
+/// A value of a [`ServerRow`], in the form that its type has for Bobak. Texts and bytes are from one place in the row's
+/// bytes to another.
+#[derive(Clone, Copy, Debug)]
+pub enum ServerValue {
+    /// NULL.
+    Null,
+    /// What Bobak stores as an integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// A text in UTF-8.
+    Text(usize, usize),
+    /// Bytes.
+    Bytes(usize, usize),
+}
+
+/// A row that is handed out, and filled again for the next.
+#[derive(Debug, Default)]
+pub struct ServerRow {
+    columns: Vec<ResultColumn>,
+    /// Whether a schema gave the types: rows of tables do not repeat them.
+    is_typed: bool,
+    values: Vec<ServerValue>,
+    bytes: Vec<u8>,
+}
+
+impl ServerRow {
+    /// Rows with these columns; `is_typed` if a schema gave their types.
+    #[must_use]
+    pub const fn new(columns: Vec<ResultColumn>, is_typed: bool) -> Self {
+        Self { columns, is_typed, values: Vec::new(), bytes: Vec::new() }
+    }
+
+    /// The columns.
+    #[must_use]
+    pub fn columns(&self) -> &[ResultColumn] {
+        &self.columns
+    }
+
+    /// Begins the next row, some of whose values are in `bytes`.
+    pub fn begin(&mut self, bytes: &[u8]) {
+        self.values.clear();
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Adds the next value; `read` is given the type of its column.
+    ///
+    /// # Errors
+    /// Those of `read`, with the column.
+    pub fn push(
+        &mut self,
+        read: impl FnOnce(&mut Self, Type) -> Result<ServerValue>,
+    ) -> Result<()> {
+        let at = self.values.len();
+        let ty = self.columns.get(at).map_or(Type::Any, |column| column.ty);
+        let value = read(self, ty).map_err(|error| {
+            let name = self.columns.get(at).map_or("", |column| &*column.name);
+            error.in_column(name.to_owned())
+        })?;
+        self.values.push(value);
+        Ok(())
+    }
+
+    /// Appends to the row's bytes; returns where they start and end.
+    pub fn append(&mut self, bytes: &[u8]) -> (usize, usize) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        (start, self.bytes.len())
+    }
+
+    /// The text between two places: an amount, if another program keeps the column's amounts as texts.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is not UTF-8, `Mismatch` if it is no amount.
+    pub fn text(&self, start: usize, end: usize, ty: Type) -> Result<ServerValue> {
+        let text = std::str::from_utf8(self.part(start, end))
+            .map_err(|_| Error::new(ErrorKind::Corrupt, "the text is not UTF-8"))?;
+        if ty == Type::Currency
+            && let Value::Int(scaled) = stored_literal(ty, text)?
+        {
+            return Ok(ServerValue::Int(scaled));
+        }
+        Ok(ServerValue::Text(start, end))
+    }
+
+    /// The text of a number, of which so many digits are decimals.
+    pub fn number_text(&mut self, digits: i128, decimals: usize) -> ServerValue {
+        let text = format!("{:0>width$}", digits.unsigned_abs(), width = decimals + 1);
+        let (whole, part) = text.split_at(text.len() - decimals);
+        let sign = if digits < 0 { "-" } else { "" };
+        let point = if decimals > 0 { "." } else { "" };
+        let (start, end) = self.append(format!("{sign}{whole}{point}{part}").as_bytes());
+        ServerValue::Text(start, end)
+    }
+
+    fn part(&self, start: usize, end: usize) -> &[u8] {
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+}
+
+impl Row for ServerRow {
+    fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        match self.values.get(column) {
+            None | Some(ServerValue::Null) => ValueRef::Null,
+            Some(ServerValue::Int(integer)) => ValueRef::Int(*integer),
+            Some(ServerValue::Float(float)) => ValueRef::Float(*float),
+            // It was looked at when it was taken.
+            Some(&ServerValue::Text(start, end)) => {
+                ValueRef::Text(std::str::from_utf8(self.part(start, end)).unwrap_or_default())
+            }
+            Some(&ServerValue::Bytes(start, end)) => ValueRef::Bytes(self.part(start, end)),
+        }
+    }
+
+    fn name(&self, column: usize) -> Option<&str> {
+        self.columns.get(column).map(|column| &*column.name)
+    }
+
+    fn ty(&self, column: usize) -> Type {
+        let known = self.columns.get(column).filter(|_| !self.is_typed);
+        known.map_or(Type::Any, |column| column.ty)
+    }
+}

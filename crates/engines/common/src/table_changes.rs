@@ -1,0 +1,71 @@
+//! Parts of a change of the schema, for engines of servers with SQL texts of their own.
+
+use crate::{missing_table, table_exists};
+use bobak_core::{Error, ErrorKind, ForeignKey, Result, SchemaChange, TableSchema};
+
+/// Where a table is among others: the case of ASCII letters is ignored.
+#[must_use]
+pub fn find_table(tables: &[TableSchema], table: &TableSchema) -> Option<usize> {
+    tables.iter().position(|known| known.name().eq_ignore_ascii_case(table.name()))
+}
+
+/// Adds the tables that are created to the stored ones; all others must exist.
+///
+/// # Errors
+/// `Schema`.
+pub fn add_created_tables(stored: &mut Vec<TableSchema>, changes: &[SchemaChange]) -> Result<()> {
+    for change in changes {
+        if let SchemaChange::CreateTable(table) = change {
+            if find_table(stored, table).is_some() {
+                return Err(table_exists(table));
+            }
+            stored.push(TableSchema::clone(table));
+        } else if find_table(stored, change.table()).is_none() {
+            return Err(missing_table(change.table()));
+        }
+    }
+    Ok(())
+}
+
+/// The foreign keys of this one column.
+#[must_use]
+pub fn foreign_keys_of(table: &TableSchema, place: usize) -> Vec<ForeignKey> {
+    let keys = table.all_foreign_keys().into_iter();
+    keys.filter(|key| key.columns == [place]).collect()
+}
+
+/// Rejects what an engine does not do that only creates tables and adds columns, indexes and foreign keys. `server` is its
+/// name in messages.
+///
+/// # Errors
+/// `Unsupported`.
+pub fn reject_table_changes(changes: &[SchemaChange], server: &str) -> Result<()> {
+    let unsupported = |what: &str, table: &TableSchema| {
+        Error::new(ErrorKind::Unsupported, what).in_table(table.name().to_owned())
+    };
+    for change in changes {
+        let table = change.table();
+        match change {
+            SchemaChange::CreateTable(_)
+            | SchemaChange::AddColumn { .. }
+            | SchemaChange::AddIndex { .. }
+            | SchemaChange::AddReference { .. }
+            | SchemaChange::AddForeignKey { .. } => {}
+            SchemaChange::Track { .. } | SchemaChange::Untrack(_) => {
+                return Err(unsupported(&format!("change capture, on {server}"), table));
+            }
+            _ => {
+                let message = format!(
+                    "changes of a table's form and drops of tables, on {server}: make them with its own tools"
+                );
+                return Err(unsupported(&message, table));
+            }
+        }
+        if let Some(key) = table.all_foreign_keys().iter().find(|key| key.deferred) {
+            let message = format!("foreign keys that are checked at the commit, on {server}");
+            let error = unsupported(&message, table);
+            return Err(error.in_column(table.column_names(&key.columns)));
+        }
+    }
+    Ok(())
+}
