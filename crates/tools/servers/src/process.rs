@@ -21,6 +21,9 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$1" 2>/dev/null || break; sleep 0.5; 
 kill -KILL "$1" 2>/dev/null
 rm -rf "$2""#;
 
+/// How long processes may take to end that were killed: far more than they need.
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// A running server.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -74,10 +77,16 @@ impl Process {
 
     /// Kills all of its processes (SIGKILL) before one can react to the end of another.
     pub(crate) fn kill(mut self) -> Result<()> {
-        for pid in self.all_stopped() {
-            signal(pid, Signal::KILL);
+        let all = self.all_stopped();
+        for pid in &all {
+            signal(*pid, Signal::KILL);
         }
         let ended = self.child.wait();
+        // PostgreSQL does not start again while one of them still has its shared memory.
+        let end = Instant::now() + KILL_TIMEOUT;
+        while all.iter().any(|pid| is_running(*pid)) && Instant::now() < end {
+            thread::sleep(Duration::from_millis(5));
+        }
         self.guard.dismiss();
         ended.map(drop).map_err(|e| Error::new(format!("could not wait for a killed server: {e}")))
     }
@@ -157,8 +166,18 @@ fn children(parent: u32) -> Vec<u32> {
         .collect()
 }
 
-/// The fourth word of /proc/PID/stat; the second is the program's name in brackets, which may hold anything.
 fn parent_of(pid: u32) -> Option<u32> {
+    state_and_parent(pid)?.1.parse().ok()
+}
+
+/// Whether a process has not ended. One that has is a zombie until its parent has asked for its status.
+fn is_running(pid: u32) -> bool {
+    state_and_parent(pid).is_some_and(|(state, _)| state != "Z")
+}
+
+/// The third and the fourth word of /proc/PID/stat; the second is the program's name in brackets, which may hold anything.
+fn state_and_parent(pid: u32) -> Option<(String, String)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.get(stat.rfind(')')? + 1..)?.split_whitespace().nth(1)?.parse().ok()
+    let mut words = stat.get(stat.rfind(')')? + 1..)?.split_whitespace();
+    Some((words.next()?.to_owned(), words.next()?.to_owned()))
 }
