@@ -184,10 +184,11 @@ pub mod engine {
     #[cfg(feature = "access")]
     pub use bobak_access as access;
     pub use bobak_core::{
-        Assign, BackupContent, BackupJob, BulkChange, Capabilities, Comparison, Condition, Cursor,
-        CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, Join, MonitoredEngine, RowBuffer,
-        Run, SchemaChange, Select, Session, SessionLayer, Source, TransactionControl, Verb, Write,
-        WriteBatch, choices, codec, prepare_batched, prepare_insert, prepare_update, settings,
+        Assign, BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities, Comparison,
+        Condition, Cursor, CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, Join,
+        MonitoredEngine, RowBuffer, Run, SchemaChange, Select, Session, SessionLayer, Source,
+        TransactionControl, Verb, Write, WriteBatch, choices, codec, prepare_batched,
+        prepare_insert, prepare_update, settings,
     };
     #[cfg(feature = "firebird")]
     pub use bobak_firebird as firebird;

@@ -18,6 +18,15 @@ pub struct BackupJob<'a> {
     pub watch: &'a mut dyn FnMut(BackupProgress) -> Result<()>,
 }
 
+/// The format of an engine's backups. See [`Engine::backup_format`](crate::Engine::backup_format).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackupFormat {
+    /// The scheme of the URL that opens such a file as a database: `sqlite`.
+    pub scheme: &'static str,
+    /// The ending of the names of such files, without a dot: `db`.
+    pub extension: &'static str,
+}
+
 /// The progress of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackupProgress {

@@ -68,7 +68,8 @@ pub use any_reference::{read_any_reference, unknown_table};
 pub use assign::{Assign, AssignedValue, Assignment};
 pub use atomic_file::AtomicFile;
 pub use backup::{
-    BackupContent, BackupJob, BackupPhase, BackupProgress, MissingExtension, UnverifiedTable,
+    BackupContent, BackupFormat, BackupJob, BackupPhase, BackupProgress, MissingExtension,
+    UnverifiedTable,
 };
 pub use batch::{GeneratedKey, OnError, Outcome, Run, WriteBatch};
 pub use column::{AnyColumn, Column, Operand};

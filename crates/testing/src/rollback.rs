@@ -75,7 +75,7 @@ impl RollbackEngine {
     /// # Errors
     /// Those of the engine; `Busy` if another writer does not finish in time.
     pub fn new(engine: Arc<dyn Engine>) -> Result<Self> {
-        if engine.name() == "remote" {
+        if engine.capabilities().served {
             let message = "a Bobak server ends a transaction that is open for long: test with its engine's URL";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }

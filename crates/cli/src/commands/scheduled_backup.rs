@@ -85,8 +85,7 @@ impl ScheduledBackup {
                     format!("{name} is encrypted and can't be compressed: omit --backup-compress");
                 return Err(Error::usage(message));
             }
-            // By name: only these engines write backups, and this is reported before the server starts.
-            if !matches!(engine.name(), "sqlite" | "memory") {
+            if engine.backup_format().is_none() {
                 let message = format!("Bobak can't back up {name}: use the server's own backup");
                 return Err(Error::usage(message));
             }
@@ -160,12 +159,9 @@ impl BackupTask {
         engine: &dyn Engine,
         stop: &ShutdownSignal,
     ) -> Result<String> {
-        let name = backup_file_name(
-            database,
-            engine.name(),
-            bobak::prelude::Timestamp::now(),
-            self.compression,
-        );
+        let extension = engine.backup_format().map_or("db", |format| format.extension);
+        let now = bobak::prelude::Timestamp::now();
+        let name = backup_file_name(database, extension, now, self.compression);
         let file = self.folder.join(name);
         // The folder may have been removed since, for example with its mount.
         fs::create_dir_all(&self.folder)

@@ -64,6 +64,13 @@ pub struct Capabilities {
     /// A limit: each schema change commits by itself, so [`Session::alter`](crate::Session::alter)
     /// inside a transaction MUST fail with `Unsupported`.
     pub implicit_ddl_commit: bool,
+    /// Outside transactions, [`AddIndex`](crate::SchemaChange::AddIndex), and an
+    /// [`AlterTable`](crate::SchemaChange::AlterTable) that only adds rules to a column, let other sessions write
+    /// meanwhile; if such a change was interrupted, the same call again completes it.
+    pub online_ddl: bool,
+    /// A limit: the tables are behind a Bobak server, which ends transactions that stay open for long, and whose
+    /// protocol has neither renames nor conversions.
+    pub served: bool,
     /// A limit: floats are finite. The engine MUST reject an infinity, or a sum that overflows, with
     /// `OutOfRange`.
     pub finite_floats: bool,
@@ -96,6 +103,8 @@ impl Capabilities {
         weak_types: false,
         encrypted: false,
         implicit_ddl_commit: false,
+        online_ddl: false,
+        served: false,
         finite_floats: false,
         limited_key_length: false,
         large_batches: false,

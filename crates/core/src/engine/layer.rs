@@ -7,11 +7,13 @@
 use crate::change_log::Trigger;
 use crate::statements::StatementMonitor;
 use crate::{
-    BackupContent, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate, Join, OnError,
-    Outcome, Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
-    Source, SqlAuthorizer, TableSchema, TransactionControl, Value, Write, WriteBatch,
+    BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate,
+    Join, OnError, Outcome, Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails,
+    Session, SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl, Value, Write,
+    WriteBatch,
 };
 use std::any::Any;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Declares a layer trait whose methods delegate to the inner object, and implements the trait that
@@ -87,6 +89,8 @@ layer! {
         fn statements(&self) -> Option<&Arc<StatementMonitor>>;
         fn flush(&self) -> Result<()>;
         fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent>;
+        fn backup_format(&self) -> Option<BackupFormat>;
+        fn open_backup(&self, file: &Path) -> Result<Option<Box<dyn Engine>>>;
     }
     builds_on_session {
         fn write(&self, write: &Write<'_>) -> Result<Outcome>;

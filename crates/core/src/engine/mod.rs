@@ -76,8 +76,12 @@ pub use transaction::{TransactionControl, atomically};
 pub use write::{BulkChange, Verb, Write};
 
 use crate::statements::StatementMonitor;
-use crate::{BackupContent, BackupJob, Error, ErrorKind, Outcome, Result, Row, TableSchema, Value};
+use crate::{
+    BackupContent, BackupFormat, BackupJob, Error, ErrorKind, Outcome, Result, Row, TableSchema,
+    Value,
+};
 use std::any::Any;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Stores tables. See the [module](self) for the contract.
@@ -190,6 +194,22 @@ pub trait Engine: Any + Send + Sync {
             self.name()
         );
         Err(Error::new(ErrorKind::Unsupported, message))
+    }
+
+    /// The format of the files that [`backup`](Engine::backup) writes. Default: `None`, no backups to files. An
+    /// engine that overrides `backup` MUST override this too.
+    fn backup_format(&self) -> Option<BackupFormat> {
+        None
+    }
+
+    /// Opens an unpacked backup as a database of the same kind, which runs the same SQL, so that changes can be
+    /// tried on it. Default: `None`; callers then copy the tables into memory.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`.
+    fn open_backup(&self, file: &Path) -> Result<Option<Box<dyn Engine>>> {
+        let _ = file;
+        Ok(None)
     }
 }
 

@@ -7,8 +7,9 @@ use crate::state::DatabaseState;
 use crate::table::TableState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    BackupContent, BackupJob, BackupPhase, BackupProgress, Capabilities, Engine, Error, ErrorKind,
-    Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write, choices, settings,
+    BackupContent, BackupFormat, BackupJob, BackupPhase, BackupProgress, Capabilities, Engine,
+    Error, ErrorKind, Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write, choices,
+    settings,
 };
 use bobak_engine_common::WriteLock;
 use std::path::{Path, PathBuf};
@@ -182,6 +183,10 @@ impl Engine for Memory {
         let _one = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
         let state = Arc::clone(&self.shared.read());
         snapshot::save(path, self.format, &state)
+    }
+
+    fn backup_format(&self) -> Option<BackupFormat> {
+        Some(BackupFormat { scheme: "memory", extension: "bobak" })
     }
 
     /// The backup reads the state at its start, without copying it, and does not disturb writers.

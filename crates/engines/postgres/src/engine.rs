@@ -85,6 +85,7 @@ impl Engine for Postgres {
         capabilities.add_reference = true;
         capabilities.deferred_references = true;
         capabilities.alter_table = true;
+        capabilities.online_ddl = true;
         capabilities.unreused_keys = true;
         capabilities
     }

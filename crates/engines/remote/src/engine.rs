@@ -53,6 +53,7 @@ impl Remote {
         let mut capabilities = welcome.capabilities;
         // The client does not prepare the next part while the server writes one.
         capabilities.large_batches = true;
+        capabilities.served = true;
         if pool.is_shared() {
             // A transaction has the only connection to itself.
             capabilities.concurrent_readers = false;

@@ -5,8 +5,8 @@ use crate::session::database::Database;
 use crate::session::{SqliteSession, query};
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use bobak_core::{
-    BackupContent, BackupJob, Capabilities, Engine, Error, ErrorKind, Estimate, Interrupt, Outcome,
-    Result, Row, Session, SqlHost, TableSchema, Value, Write,
+    BackupContent, BackupFormat, BackupJob, Capabilities, Engine, Error, ErrorKind, Estimate,
+    Interrupt, Outcome, Result, Row, Session, SqlHost, TableSchema, Value, Write,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -175,6 +175,18 @@ impl Engine for Sqlite {
             pooled.first_integer("PRAGMA wal_checkpoint(PASSIVE)")?;
         }
         Ok(())
+    }
+
+    fn backup_format(&self) -> Option<BackupFormat> {
+        Some(BackupFormat { scheme: "sqlite", extension: "db" })
+    }
+
+    /// `None` for an encrypted database: its key is not known any more.
+    fn open_backup(&self, file: &Path) -> Result<Option<Box<dyn Engine>>> {
+        if self.inner.settings().has_key() {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Self::builder().open(file)?)))
     }
 
     fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {

@@ -6,30 +6,30 @@ use bobak_core::Timestamp;
 /// The endings of backups.
 const EXTENSIONS: [&str; 6] = ["db", "db.zst", "db.gz", "bobak", "bobak.zst", "bobak.gz"];
 
-/// The name of a backup of a database that was made at this moment, by its name and that of its engine.
+/// The name of a backup of a database that was made at this moment, by its name and the
+/// [extension](bobak_core::BackupFormat) of its engine's backups.
 ///
 /// ```
 /// use bobak_operations::backup::{Compression, backup_file_name, is_backup_of};
 /// let at = "2026-11-22T04:30:00.5Z".parse().unwrap();
-/// let name = backup_file_name("app", "sqlite", at, Compression::Zstd);
+/// let name = backup_file_name("app", "db", at, Compression::Zstd);
 /// assert_eq!(name, "app-20261122T043000Z.db.zst");
 /// assert!(is_backup_of("app", &name));
 /// ```
 #[must_use]
 pub fn backup_file_name(
     database: &str,
-    engine: &str,
+    extension: &str,
     at: Timestamp,
     compression: Compression,
 ) -> String {
     let stamp: String = at.to_string().chars().take(19).filter(|c| !"-:".contains(*c)).collect();
-    let kind = if engine == "memory" { "bobak" } else { "db" };
     let suffix = match compression {
         Compression::Zstd => ".zst",
         Compression::Gzip => ".gz",
         _ => "",
     };
-    format!("{database}-{stamp}Z.{kind}{suffix}")
+    format!("{database}-{stamp}Z.{extension}{suffix}")
 }
 
 /// Whether a file name is that of a backup of this database.

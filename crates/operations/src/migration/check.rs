@@ -2,6 +2,8 @@
 
 use super::files::Migrations;
 use super::run::up;
+use crate::backup::temp_dir::TempDir;
+use crate::backup::{BackupOptions, backup};
 use crate::copy::{CopyOptions, copy_tables};
 use bobak_core::{Engine, Result};
 use bobak_memory::Memory;
@@ -9,21 +11,19 @@ use bobak_memory::Memory;
 /// Carries the pending migrations out on a copy of the database, which is deleted; returns their names. The
 /// database itself does not change.
 ///
-/// The copy of an SQLite file is an SQLite file in the system's temporary folder. The tables of other engines
-/// are copied into memory, where steps in SQL fail.
+/// If the engine can [open its backups](Engine::open_backup), as SQLite can, the copy is a backup in the system's
+/// temporary folder. Other tables are copied into memory, where steps in SQL fail.
 ///
 /// # Errors
 /// As [`up`]; those of the copy.
 pub fn check(engine: &dyn Engine, migrations: &Migrations) -> Result<Vec<String>> {
-    // By name, since only a backup of this engine is a file that can be opened as a database with the same SQL.
-    #[cfg(feature = "sqlite")]
-    if engine.name() == "sqlite" && !engine.capabilities().encrypted {
-        let folder = crate::backup::temp_dir::TempDir::new()?;
-        let file = folder.file("migrated.db");
-        let options = crate::backup::BackupOptions::new();
-        crate::backup::backup(engine, &file, &options, &mut |_| Ok(()))?;
-        let copy = bobak_sqlite::Sqlite::builder().open(&file)?;
-        return up(&copy, migrations);
+    if engine.backup_format().is_some() {
+        let folder = TempDir::new()?;
+        let file = folder.file("migrated");
+        backup(engine, &file, &BackupOptions::new(), &mut |_| Ok(()))?;
+        if let Some(copy) = engine.open_backup(&file)? {
+            return up(&*copy, migrations);
+        }
     }
     let copy = Memory::new();
     let options = CopyOptions::new().allow_loss(true);

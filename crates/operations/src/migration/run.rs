@@ -99,7 +99,7 @@ pub fn baseline(engine: &dyn Engine, migrations: &Migrations, name: &str) -> Res
 
 /// Rejects a database behind a server, whose protocol has neither renames nor conversions.
 fn reject_served(engine: &dyn Engine) -> Result<()> {
-    if engine.name() != "remote" {
+    if !engine.capabilities().served {
         return Ok(());
     }
     let message =
@@ -150,7 +150,7 @@ fn run(
 /// Whether the steps build indexes and add rules on an engine that does so without blocking writers, outside
 /// transactions.
 fn runs_online(engine: &dyn Engine, steps: &[MigrationStep]) -> Result<bool> {
-    if engine.name() != "postgres" || steps.is_empty() {
+    if !engine.capabilities().online_ddl || steps.is_empty() {
         return Ok(false);
     }
     let tables = engine.tables()?;

@@ -124,8 +124,7 @@ struct Open<'e> {
 impl<'e> Replay<'e> {
     /// The change logs of a database, and where they end.
     fn read_begin(engine: &dyn Engine, until: RecoveryTarget) -> Result<(Vec<ChangeLog>, Begin)> {
-        // By name, since this is about backups, which only these engines write to files.
-        if !matches!(engine.name(), "sqlite" | "memory") {
+        if engine.backup_format().is_none() {
             let message =
                 format!("the {} engine cannot replay changes after a backup", engine.name());
             return Err(Error::new(ErrorKind::Unsupported, message));

@@ -9,8 +9,8 @@ use crate::policy::{CallerPermissions, Permission};
 use bobak_changes::ActorEngine;
 use bobak_core::check::CheckExpression;
 use bobak_core::{
-    BackupContent, BackupJob, Capabilities, Condition, Engine, Error, ErrorKind, Estimate, Outcome,
-    Result, Row, SchemaChange, Session, TableSchema, Value, Write,
+    BackupContent, BackupFormat, BackupJob, Capabilities, Condition, Engine, Error, ErrorKind,
+    Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
 };
 use bobak_sql::changes_rows;
 use std::collections::HashMap;
@@ -362,6 +362,10 @@ impl Engine for PermissionEngine {
     fn flush(&self) -> Result<()> {
         self.view()?;
         self.database.engine().flush()
+    }
+
+    fn backup_format(&self) -> Option<BackupFormat> {
+        self.database.engine().backup_format()
     }
 
     fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {

@@ -61,7 +61,8 @@ pub(crate) async fn create(request: &mut RequestContext) -> Result<ResponseBuild
         let engine = database.protected.engine();
         fs::create_dir_all(&folder).map_err(|error| Error::io("create the folder", error))?;
         let (name, compression) = (&database.name, Compression::None);
-        let name = backup_file_name(name, engine.name(), Timestamp::now(), compression);
+        let extension = engine.backup_format().map_or("db", |format| format.extension);
+        let name = backup_file_name(name, extension, Timestamp::now(), compression);
         let file = folder.join(&name);
         let report = backup::backup(&**engine, &file, &BackupOptions::new(), &mut |_| Ok(()))?;
         let mut described = describe(&file).unwrap_or_else(|| json!({"name": name}));
@@ -130,10 +131,8 @@ pub(crate) async fn restore(
         serde_json::from_slice(&body).map_err(|error| invalid_json(&error))?;
     let options = restore_options(request, target.until.as_deref())?;
     let restored = restored_path(&path, &request.database.name);
-    let scheme = match request.database.protected.engine().name() {
-        "memory" => "memory",
-        _ => "sqlite",
-    };
+    let format = request.database.protected.engine().backup_format();
+    let scheme = format.map_or("sqlite", |format| format.scheme);
     let url = format!("{scheme}:{}", restored.display());
     let report = blocking::run(move || Ok(Db::restore(&path, &url, &options)?)).await?;
     let shown = restored.display().to_string();

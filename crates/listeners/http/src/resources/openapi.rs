@@ -12,9 +12,7 @@ pub(crate) async fn openapi(request: &mut RequestContext) -> Result<ResponseBuil
     request.parameters.finish()?;
     let catalog = request.database.schema.catalog().await?;
     let base_path = request.parts.uri.path().strip_suffix("/openapi.json").unwrap_or_default();
-    // These engines enforce column types; SQLite, for one, may not.
-    let engine = request.database.engine.name();
-    let is_typed = matches!(engine, "memory" | "postgres" | "mysql" | "mariadb");
+    let is_typed = !request.database.engine.capabilities().weak_types;
     let max = request.state.settings.max_page_size;
     let protected = &request.database.protected;
     let has_statements = protected.engine().statements().is_some()
