@@ -4,28 +4,22 @@
 
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Capabilities, Engine, Error, ErrorKind, Outcome, Result, Row, SchemaChange, Session, Source,
-    TableSchema, TransactionControl, Write,
+    Capabilities, Engine, Outcome, Result, Row, SchemaChange, Session, Source, TableSchema,
+    TransactionControl, Write,
 };
 use bobak_engine_common::{
-    ColumnMap, EachRow, HeldWriteLock, RowStore, StoredTable, TableAdditions, WriteLock,
-    encode_row, missing_table, reject_references, run_select, table_exists, write_row,
+    AlterTables, EachRow, HeldWriteLock, ListedTable, LocalTransaction, RowStore, SavepointStack,
+    StoredTable, TableList, TableRebuild, TransactionSlot, WriteLock, add_rebuilt, alter_tables,
+    reject_references, run_select, write_row,
 };
-use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 /// An engine that keeps its tables in memory.
 pub struct BTreeEngine {
-    published: RwLock<Arc<TableSet>>,
+    published: RwLock<Arc<TableList<Table>>>,
     writer: WriteLock,
-}
-
-/// All tables at one moment. Clones share what neither of them changes.
-#[derive(Clone, Default)]
-struct TableSet {
-    tables: Vec<Arc<Table>>,
 }
 
 /// One table. Rows are sorted by the bytes of their sort keys, which is the order of their keys.
@@ -95,50 +89,37 @@ impl RowStore for Table {
     }
 }
 
-impl TableSet {
-    fn position(&self, table: &TableSchema) -> Result<usize> {
-        let same =
-            |other: &Arc<Table>| other.stored.schema.name().eq_ignore_ascii_case(table.name());
-        self.tables.iter().position(same).ok_or_else(|| missing_table(table))
+impl ListedTable for Table {
+    fn schema(&self) -> &Arc<TableSchema> {
+        &self.stored.schema
+    }
+}
+
+/// The tables while they are changed.
+struct AlteredTables(TableList<Table>);
+
+impl AlterTables for AlteredTables {
+    type Table = Table;
+
+    fn tables(&mut self) -> &mut TableList<Table> {
+        &mut self.0
     }
 
-    /// The table of a schema, and where the schema's columns are in it, if not in the same places.
-    fn find(&mut self, table: &TableSchema) -> Result<(&mut Arc<Table>, Option<ColumnMap>)> {
-        let position = self.position(table)?;
-        let found = self.tables.get_mut(position).expect("the position was found just now");
-        let map = ColumnMap::new(table, &found.stored.schema)?;
-        Ok((found, map))
+    fn create(&mut self, table: &Arc<TableSchema>) -> Result<Table> {
+        Table::new(Arc::clone(table))
     }
 
-    fn alter(&mut self, changes: &[SchemaChange]) -> Result<()> {
-        for change in changes {
-            match change {
-                SchemaChange::CreateTable(table) if self.position(table).is_ok() => {
-                    return Err(table_exists(table));
-                }
-                SchemaChange::CreateTable(table) => {
-                    self.tables.push(Arc::new(Table::new(Arc::clone(table))?));
-                }
-                // Below, for all changes of a table together.
-                SchemaChange::AddColumn { .. } | SchemaChange::AddIndex { .. } => {}
-                _ => return Err(Error::unsupported(NAME, "change capture")),
-            }
+    fn rebuild(&mut self, old: &Table, rebuild: &TableRebuild) -> Result<Table> {
+        let mut new = Table::new(Arc::clone(&rebuild.schema))?;
+        new.largest_key = old.largest_key;
+        let stored = Arc::clone(&new.stored);
+        for row in old.rows.values() {
+            add_rebuilt(&mut new, &stored, rebuild, EncodedRow::new(row))?;
         }
-        for addition in TableAdditions::collect(changes)? {
-            let position = self.position(addition.table())?;
-            let Some(old) = self.tables.get_mut(position) else { continue };
-            let rebuild = addition.rebuild(&old.stored.schema)?;
-            let mut new = Table::new(Arc::clone(&rebuild.schema))?;
-            new.largest_key = old.largest_key;
-            for row in old.rows.values() {
-                let row = EncodedRow::new(row);
-                let row = encode_row(&rebuild.schema, |column| rebuild.value(row, column))?;
-                let row = EncodedRow::new(&row);
-                Arc::clone(&new.stored).check_new(&new, row)?;
-                new.replace(None, Some(row))?;
-            }
-            *old = Arc::new(new);
-        }
+        Ok(new)
+    }
+
+    fn remove(&mut self, _old: &Table) -> Result<()> {
         Ok(())
     }
 }
@@ -152,11 +133,11 @@ impl BTreeEngine {
         Self { published: RwLock::default(), writer: WriteLock::new(busy_timeout) }
     }
 
-    fn published(&self) -> RwLockReadGuard<'_, Arc<TableSet>> {
+    fn published(&self) -> RwLockReadGuard<'_, Arc<TableList<Table>>> {
         self.published.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn publish(&self) -> RwLockWriteGuard<'_, Arc<TableSet>> {
+    fn publish(&self) -> RwLockWriteGuard<'_, Arc<TableList<Table>>> {
         self.published.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -167,8 +148,7 @@ impl Engine for BTreeEngine {
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        let (transaction, in_transaction) = (RefCell::new(None), Cell::new(false));
-        Ok(Box::new(BTreeSession { engine: self, transaction, in_transaction }))
+        Ok(Box::new(BTreeSession { engine: self, transaction: TransactionSlot::default() }))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -177,6 +157,7 @@ impl Engine for BTreeEngine {
         capabilities.sequential_keys = true;
         capabilities.nul_in_text = true;
         capabilities.untyped_columns = true;
+        capabilities.alter_table = true;
         capabilities.unreused_keys = true;
         capabilities
     }
@@ -184,61 +165,49 @@ impl Engine for BTreeEngine {
 
 struct BTreeSession<'e> {
     engine: &'e BTreeEngine,
-    /// Borrowed while a call runs, so that a call from inside a row's callback is rejected.
-    transaction: RefCell<Option<Transaction<'e>>>,
-    in_transaction: Cell<bool>,
+    transaction: TransactionSlot<Transaction<'e>>,
 }
 
-/// A transaction changes a state of its own; its commit publishes that.
+/// The open transaction, if there is one.
+type Open<'e> = Option<SavepointStack<Transaction<'e>>>;
+
+/// A transaction changes a state of its own; its commit publishes that. A savepoint is one more state.
 struct Transaction<'e> {
-    state: Arc<TableSet>,
-    savepoints: Vec<(String, Arc<TableSet>)>,
+    engine: &'e BTreeEngine,
+    state: Arc<TableList<Table>>,
     _lock: HeldWriteLock<'e>,
 }
 
-impl Transaction<'_> {
-    fn savepoint(&self, name: &str) -> Result<usize> {
-        let place = self.savepoints.iter().rposition(|(other, _)| other == name);
-        place.ok_or_else(|| Error::new(ErrorKind::Misuse, format!("no savepoint is '{name}'")))
+impl LocalTransaction for Transaction<'_> {
+    type Mark = Arc<TableList<Table>>;
+
+    fn mark(&mut self) -> Arc<TableList<Table>> {
+        Arc::clone(&self.state)
     }
 
-    fn step(&mut self, step: TransactionControl<'_>) -> Result<()> {
-        match step {
-            TransactionControl::Savepoint(name) => {
-                self.savepoints.push((name.to_owned(), Arc::clone(&self.state)));
-            }
-            TransactionControl::Release(name) => {
-                self.savepoints.truncate(self.savepoint(name)?);
-            }
-            TransactionControl::RollbackTo(name) => {
-                self.savepoints.truncate(self.savepoint(name)? + 1);
-                if let Some((_, state)) = self.savepoints.last() {
-                    self.state = Arc::clone(state);
-                }
-            }
-            _ => return Err(Error::new(ErrorKind::Misuse, "a transaction is already open")),
-        }
+    fn return_to(&mut self, mark: &Arc<TableList<Table>>) -> Result<()> {
+        self.state = Arc::clone(mark);
+        Ok(())
+    }
+
+    fn commit(self) -> Result<()> {
+        *self.engine.publish() = self.state;
         Ok(())
     }
 }
 
 impl<'e> BTreeSession<'e> {
-    fn enter(&self) -> Result<RefMut<'_, Option<Transaction<'e>>>> {
-        let message = "the session is in a row callback";
-        self.transaction.try_borrow_mut().map_err(|_| Error::new(ErrorKind::Misuse, message))
-    }
-
     /// The open transaction's state, or the published one.
-    fn state(&self, open: &Option<Transaction<'e>>) -> TableSet {
+    fn state(&self, open: &Open<'e>) -> TableList<Table> {
         match open {
-            Some(transaction) => TableSet::clone(&transaction.state),
-            None => TableSet::clone(&self.engine.published()),
+            Some(transaction) => TableList::clone(&transaction.state),
+            None => TableList::clone(&self.engine.published()),
         }
     }
 
     /// Changes the open transaction's state, or the published one. `work` changes nothing if it fails.
-    fn change<R>(&self, work: impl FnOnce(&mut TableSet) -> Result<R>) -> Result<R> {
-        if let Some(transaction) = &mut *self.enter()? {
+    fn change<R>(&self, work: impl FnOnce(&mut TableList<Table>) -> Result<R>) -> Result<R> {
+        if let Some(transaction) = &mut *self.transaction.enter()? {
             return work(Arc::make_mut(&mut transaction.state));
         }
         let _lock = self.engine.writer.hold()?;
@@ -248,40 +217,25 @@ impl<'e> BTreeSession<'e> {
 
 impl Session for BTreeSession<'_> {
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
-        let mut open = self.enter()?;
-        match (step, open.take()) {
-            (TransactionControl::Begin, None) => {
-                let lock = self.engine.writer.hold()?;
-                let (state, savepoints) = (Arc::clone(&self.engine.published()), Vec::new());
-                *open = Some(Transaction { state, savepoints, _lock: lock });
-                self.in_transaction.set(true);
-                Ok(())
-            }
-            (_, None) => Err(Error::new(ErrorKind::Misuse, "no transaction is open")),
-            (TransactionControl::Commit, Some(transaction)) => {
-                self.in_transaction.set(false);
-                *self.engine.publish() = Arc::clone(&transaction.state);
-                Ok(())
-            }
-            (TransactionControl::Rollback, Some(_)) => {
-                self.in_transaction.set(false);
-                Ok(())
-            }
-            (step, Some(transaction)) => open.insert(transaction).step(step),
-        }
+        let engine = self.engine;
+        self.transaction.control(step, || {
+            let lock = engine.writer.hold()?;
+            let state = Arc::clone(&engine.published());
+            Ok(Transaction { engine, state, _lock: lock })
+        })
     }
 
     fn in_transaction(&self) -> bool {
-        self.in_transaction.get()
+        self.transaction.is_open()
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        let map = self.state(&*self.enter()?).find(write.table)?.1;
+        let map = self.state(&*self.transaction.enter()?).map(write.table);
         if let Some(map) = map {
             return map.write(self, write);
         }
         self.change(|state| {
-            let table = Arc::make_mut(state.find(write.table)?.0);
+            let table = state.find_mut(write.table)?;
             let stored = Arc::clone(&table.stored);
             write_row(table, &stored, write)
         })
@@ -294,11 +248,11 @@ impl Session for BTreeSession<'_> {
     ) -> Result<()> {
         let select = source.as_select(NAME)?;
         select.check_lock(self.in_transaction())?;
-        let open = self.enter()?;
-        let mut state = self.state(&open);
-        let (table, map) = state.find(&select.table)?;
-        let mapped = map.map(|map| map.select(select));
+        let open = self.transaction.enter()?;
+        let state = self.state(&open);
+        let mapped = state.map(&select.table).map(|map| map.select(select));
         let select = mapped.as_ref().unwrap_or(select);
+        let table = state.find(&select.table)?;
         let scan = |each: &mut EachRow<'_>| {
             for row in table.rows.values() {
                 if !each(EncodedRow::new(row))? {
@@ -311,15 +265,14 @@ impl Session for BTreeSession<'_> {
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
-        let state = self.state(&*self.enter()?);
-        Ok(state.tables.iter().map(|table| TableSchema::clone(&table.stored.schema)).collect())
+        Ok(self.state(&*self.transaction.enter()?).schemas())
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.change(|state| {
-            let mut altered = state.clone();
-            altered.alter(changes)?;
-            *state = altered;
+            let mut altered = AlteredTables(state.clone());
+            alter_tables(NAME, &mut altered, changes)?;
+            *state = altered.0;
             Ok(())
         })
     }

@@ -2,8 +2,8 @@
 
 use crate::{
     Assign, BulkChange, Comparison, Condition, Cursor, Error, ErrorKind, FieldSet, Interrupt,
-    OnError, Outcome, Result, ResultColumn, Row, RowBuffer, Select, Session, SideEffects, Source,
-    TableSchema, Value, ValueRef, Verb, Write, WriteBatch, atomically,
+    OnError, Outcome, Result, ResultColumn, Row, RowBuffer, Run, Select, Session, SideEffects,
+    Source, TableSchema, Value, ValueRef, Verb, Write, WriteBatch, atomically,
 };
 use std::sync::Arc;
 
@@ -25,23 +25,34 @@ pub fn batch<S: Session + ?Sized>(
         return Ok(());
     }
     atomically(session, SAVEPOINT, || {
-        for run in batch.runs() {
-            for (number, row) in (run.first..).zip(run.iter()) {
-                Interrupt::check()?;
-                let values: Vec<Value<'_>> =
-                    (0..row.len()).map(|column| row.value(column).into()).collect();
-                let (table, verb, fields) = (run.table, run.verb, run.fields);
-                let written = session.write(&Write { table, verb, fields, values: &values });
-                match written.map_err(|error| error.at_row(number)) {
-                    Err(error) if on_error == OnError::Stop || ends_batch(&error) => {
-                        return Err(error);
-                    }
-                    outcome => each(outcome),
-                }
-            }
-        }
-        Ok(())
+        batch
+            .runs()
+            .try_for_each(|run| write_run(&run, on_error, each, &mut |write| session.write(write)))
     })
+}
+
+/// Writes the rows of one run of a batch with `write`, each by itself.
+///
+/// # Errors
+/// With [`OnError::Stop`] the first error; with `Continue` one that concerns the whole batch, such as `Interrupted`.
+pub fn write_run(
+    run: &Run<'_>,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+    write: &mut dyn FnMut(&Write<'_>) -> Result<Outcome>,
+) -> Result<()> {
+    let (table, verb, fields) = (run.table, run.verb, run.fields);
+    for (number, row) in (run.first..).zip(run.iter()) {
+        Interrupt::check()?;
+        let values: Vec<Value<'_>> =
+            (0..row.len()).map(|column| row.value(column).into()).collect();
+        let written = write(&Write { table, verb, fields, values: &values });
+        match written.map_err(|error| error.at_row(number)) {
+            Err(error) if on_error == OnError::Stop || ends_batch(&error) => return Err(error),
+            outcome => each(outcome),
+        }
+    }
+    Ok(())
 }
 
 /// Whether an error concerns the whole batch, not just the row.

@@ -16,12 +16,12 @@
 //! * [`write_row`] does what each [`Verb`](bobak_core::Verb) says, on any [`RowStore`].
 //! * [`run_select`] runs a query over rows; [`PreparedCondition`] evaluates its condition, [`Groups`] its aggregates.
 //! * [`sort_key()`] makes bytes that sort as values do; [`KeyRanges`] are those that a condition leaves.
-//! * [`TableAdditions`] says how rows change when columns are added to their table.
+//! * [`TableList`] finds tables by the schemas that callers have; [`alter_tables`] changes them, and [`TableRebuild`] says what their rows become.
 //! * [`ColumnMap`] finds the columns that a program describes in a stored table that has more, or others first.
 //! * [`table_to_json`] and [`table_from_json`] store a schema.
-//! * [`WriteLock`] lets one writer at a time in.
+//! * [`WriteLock`] lets one writer at a time in; [`TransactionSlot`] has a session's [`LocalTransaction`] and its savepoints.
 //!
-//! The memory engine has rows and indexes of its own and uses the parts; the key-value engine, and
+//! The memory engine has rows and indexes of its own and uses some of the parts; the key-value engine, and
 //! the engine of `examples/engine`, use them all.
 
 mod aggregate;
@@ -39,6 +39,8 @@ mod server_address;
 mod server_row;
 mod sort_key;
 mod table_changes;
+mod table_list;
+mod transaction_slot;
 mod write;
 mod write_lock;
 
@@ -62,6 +64,8 @@ pub use server_address::ServerAddress;
 pub use server_row::{ServerRow, ServerValue};
 pub use sort_key::{push_sort_key, sort_key};
 pub use table_changes::{add_created_tables, find_table, foreign_keys_of, reject_table_changes};
+pub use table_list::{AlterTables, ListedTable, TableList, add_rebuilt, alter_tables};
+pub use transaction_slot::{LocalTransaction, SavepointStack, TransactionSlot};
 pub use write::{
     RowStore, StoredTable, check_version, duplicate_error, encode_row, missing_table, no_key_left,
     no_such_row, raised_version, reject_references, table_exists, write_row,

@@ -14,7 +14,9 @@ use crate::error::failed;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_engine_common::RowStore;
-use redb::{AccessGuard, Range, ReadOnlyTable, ReadableTable, Table, TableDefinition};
+use redb::{
+    AccessGuard, Range, ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition,
+};
 use std::ops::Bound;
 
 type Bytes = &'static [u8];
@@ -58,9 +60,7 @@ pub(super) fn prefix(table: u32, index: usize) -> Vec<u8> {
 
 /// The key of the largest key that a table ever had.
 pub(super) fn largest_key_place(table: u32) -> Vec<u8> {
-    let mut key = prefix(0, 1);
-    key.extend_from_slice(&table.to_be_bytes());
-    key
+    [prefix(0, 1), table.to_be_bytes().to_vec()].concat()
 }
 
 /// The key of the row that an index entry names.
@@ -71,6 +71,11 @@ pub(super) fn row_key(table: &KvTable, entry: &[u8], value: &[u8]) -> Vec<u8> {
 }
 
 impl Data<'_> {
+    /// The data of a read transaction.
+    pub fn reading(redb: &ReadTransaction) -> Result<Self> {
+        redb.open_table(DATA).map(Self::Reading).map_err(|error| failed("read", error))
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &[u8]) -> Result<Option<AccessGuard<'_, Bytes>>> {
         let found = match self {

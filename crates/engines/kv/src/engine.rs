@@ -1,7 +1,7 @@
 //! The engine and its settings.
 
 use crate::NAME;
-use crate::catalog::TableCatalog;
+use crate::catalog::{self, TableCatalog};
 use crate::data::{DATA, Data};
 use crate::error::{commit_failed, failed};
 use crate::session::KvSession;
@@ -117,7 +117,7 @@ impl KvBuilder {
         // Reading needs the table, which a new file does not have.
         let begun = redb.begin_write().map_err(|error| failed("begin", error))?;
         let table = begun.open_table(DATA).map_err(|error| failed("read", error))?;
-        let catalog = TableCatalog::load(&Data::Writing(table))?;
+        let catalog = catalog::load(&Data::Writing(table))?;
         begun.commit().map_err(commit_failed)?;
         let file = KvFile {
             redb,
@@ -228,6 +228,6 @@ impl Durability {
 
 impl std::fmt::Debug for Kv {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kv").field("tables", &self.file.catalog().tables.len()).finish()
+        f.debug_struct("Kv").field("tables", &self.file.catalog().iter().count()).finish()
     }
 }

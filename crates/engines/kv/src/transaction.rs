@@ -7,8 +7,8 @@ use crate::catalog::TableCatalog;
 use crate::data::{DATA, Data, DataWriter, Undo};
 use crate::engine::KvFile;
 use crate::error::{commit_failed, failed};
-use bobak_core::{Error, ErrorKind, Result, TransactionControl};
-use bobak_engine_common::HeldWriteLock;
+use bobak_core::{Error, ErrorKind, Result};
+use bobak_engine_common::{HeldWriteLock, LocalTransaction};
 use std::sync::Arc;
 
 /// A transaction that may write. Dropping it rolls it back.
@@ -17,19 +17,16 @@ pub(super) struct WriteTransaction<'e> {
     redb: redb::WriteTransaction,
     pub catalog: Arc<TableCatalog>,
     schema_changed: bool,
-    savepoints: Vec<SavepointMark>,
+    /// Whether changes are recorded in `undo`: a mark is in use.
+    recording: bool,
     undo: Vec<Undo>,
     failed: bool,
     /// Dropped last: other writers wait for it.
     _lock: HeldWriteLock<'e>,
 }
 
-struct SavepointMark {
-    name: String,
-    /// How many changes were recorded before it.
-    undo: usize,
-    catalog: Arc<TableCatalog>,
-}
+/// The number of recorded changes at a moment, and the tables then.
+pub(super) type Mark = (usize, Arc<TableCatalog>);
 
 impl<'e> WriteTransaction<'e> {
     /// Begins.
@@ -46,7 +43,7 @@ impl<'e> WriteTransaction<'e> {
             redb,
             catalog: shared.catalog(),
             schema_changed: false,
-            savepoints: Vec::new(),
+            recording: false,
             undo: Vec::new(),
             failed: false,
             _lock: lock,
@@ -68,7 +65,7 @@ impl<'e> WriteTransaction<'e> {
     /// `Io`.
     pub fn writer(&mut self) -> Result<(DataWriter<'_>, &TableCatalog)> {
         let table = self.redb.open_table(DATA).map_err(|error| failed("write", error))?;
-        let undo = (!self.savepoints.is_empty()).then_some(&mut self.undo);
+        let undo = self.recording.then_some(&mut self.undo);
         let writer = DataWriter { data: Data::Writing(table), undo, failed: &mut self.failed };
         Ok((writer, &self.catalog))
     }
@@ -79,11 +76,49 @@ impl<'e> WriteTransaction<'e> {
         self.schema_changed = true;
     }
 
-    /// Commits: on disk when it returns, if the engine is so durable.
+    /// Runs one statement that makes several changes: all of them, or none.
     ///
     /// # Errors
-    /// `Unknown` if the disk failed; `Io` if a change failed before, and nothing is committed.
-    pub fn commit(self) -> Result<()> {
+    /// Those of `work`.
+    pub fn atomically<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let was_recording = self.recording;
+        let mark = self.mark();
+        let result = work(self);
+        if result.is_err() {
+            self.return_to(&mark)?;
+        }
+        if !was_recording {
+            self.forget_marks();
+        }
+        result
+    }
+}
+
+impl LocalTransaction for WriteTransaction<'_> {
+    type Mark = Mark;
+
+    fn mark(&mut self) -> Mark {
+        self.recording = true;
+        (self.undo.len(), Arc::clone(&self.catalog))
+    }
+
+    fn return_to(&mut self, (recorded, catalog): &Mark) -> Result<()> {
+        self.catalog = Arc::clone(catalog);
+        let changes = self.undo.split_off(*recorded);
+        let table = self.redb.open_table(DATA).map_err(|error| failed("write", error))?;
+        let data = Data::Writing(table);
+        let mut writer = DataWriter { data, undo: None, failed: &mut self.failed };
+        changes.iter().rev().try_for_each(|(key, value)| writer.put(key, value.as_deref()))
+    }
+
+    fn forget_marks(&mut self) {
+        self.recording = false;
+        self.undo.clear();
+    }
+
+    /// On disk when it returns, if the engine is so durable. `Unknown` if the disk failed; `Io` if a change failed
+    /// before, and nothing is committed.
+    fn commit(self) -> Result<()> {
         if self.failed {
             let message = "a write of the transaction failed, so it was rolled back";
             return Err(Error::new(ErrorKind::Io, message));
@@ -95,65 +130,5 @@ impl<'e> WriteTransaction<'e> {
             **catalog = self.catalog;
         }
         Ok(())
-    }
-
-    /// Sets, releases or returns to a savepoint.
-    ///
-    /// # Errors
-    /// `Misuse` for an unknown savepoint; `Io`.
-    pub fn savepoint(&mut self, step: TransactionControl<'_>) -> Result<()> {
-        match step {
-            TransactionControl::Savepoint(name) => self.savepoints.push(SavepointMark {
-                name: name.to_owned(),
-                undo: self.undo.len(),
-                catalog: Arc::clone(&self.catalog),
-            }),
-            TransactionControl::Release(name) => {
-                let position = self.find(name)?;
-                self.savepoints.truncate(position);
-                if self.savepoints.is_empty() {
-                    self.undo.clear();
-                }
-            }
-            TransactionControl::RollbackTo(name) => {
-                let position = self.find(name)?;
-                self.savepoints.truncate(position + 1);
-                if let Some(savepoint) = self.savepoints.last() {
-                    self.catalog = Arc::clone(&savepoint.catalog);
-                    let changes = self.undo.split_off(savepoint.undo);
-                    self.restore(changes)?;
-                }
-            }
-            _ => return Err(Error::new(ErrorKind::Misuse, "not a step of a savepoint")),
-        }
-        Ok(())
-    }
-
-    /// Runs one statement that makes several changes: all of them, or none.
-    ///
-    /// # Errors
-    /// Those of `work`.
-    pub fn atomically<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        const NAME: &str = "";
-        self.savepoint(TransactionControl::Savepoint(NAME))?;
-        let result = work(self);
-        if result.is_err() {
-            self.savepoint(TransactionControl::RollbackTo(NAME))?;
-        }
-        self.savepoint(TransactionControl::Release(NAME))?;
-        result
-    }
-
-    fn restore(&mut self, changes: Vec<Undo>) -> Result<()> {
-        let table = self.redb.open_table(DATA).map_err(|error| failed("write", error))?;
-        let data = Data::Writing(table);
-        let mut writer = DataWriter { data, undo: None, failed: &mut self.failed };
-        changes.iter().rev().try_for_each(|(key, value)| writer.put(key, value.as_deref()))
-    }
-
-    fn find(&self, name: &str) -> Result<usize> {
-        let position = self.savepoints.iter().rposition(|savepoint| savepoint.name == name);
-        position
-            .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")))
     }
 }

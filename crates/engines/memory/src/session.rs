@@ -17,7 +17,7 @@ use bobak_core::{
     RowBuffer, SchemaChange, Select, Session, Source, TableSchema, TransactionControl, Value,
     Write, WriteBatch,
 };
-use bobak_engine_common::{ColumnMap, HeldWriteLock};
+use bobak_engine_common::{ColumnMap, HeldWriteLock, LocalTransaction, SavepointStack};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) struct MemorySession<'e> {
 }
 
 struct SessionState<'e> {
-    transaction: Option<Transaction<'e>>,
+    transaction: Option<SavepointStack<Transaction<'e>>>,
     /// A reusable buffer for rows.
     buffer: Vec<u8>,
     row: Vec<u8>,
@@ -45,8 +45,8 @@ struct SessionState<'e> {
 }
 
 struct Transaction<'e> {
+    shared: &'e SharedState,
     state: Arc<DatabaseState>,
-    savepoints: Vec<(String, Arc<DatabaseState>)>,
     /// Other writers wait until it is dropped.
     _lock: HeldWriteLock<'e>,
 }
@@ -229,52 +229,14 @@ impl Session for MemorySession<'_> {
 
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         let inner = &mut *self.enter()?;
-        if step == TransactionControl::Begin {
-            if inner.transaction.is_some() {
-                let message = "a transaction is already open: use a savepoint";
-                return Err(Error::new(ErrorKind::Misuse, message));
-            }
+        let begin = || {
             let lock = self.shared.writer.hold()?;
-            inner.transaction = Some(Transaction {
-                state: Arc::clone(&self.shared.read()),
-                savepoints: Vec::new(),
-                _lock: lock,
-            });
-            self.in_transaction.set(true);
-            return Ok(());
-        }
-        let Some(transaction) = &mut inner.transaction else {
-            return Err(Error::new(ErrorKind::Misuse, "no transaction is open"));
+            let state = Arc::clone(&self.shared.read());
+            Ok(Transaction { shared: self.shared, state, _lock: lock })
         };
-        match step {
-            TransactionControl::Begin => {}
-            TransactionControl::Commit => {
-                self.in_transaction.set(false);
-                if let Some(transaction) = inner.transaction.take() {
-                    self.shared.publish(transaction.state);
-                }
-            }
-            TransactionControl::Rollback => {
-                self.in_transaction.set(false);
-                inner.transaction = None;
-            }
-            TransactionControl::Savepoint(name) => {
-                let mark = Arc::clone(&transaction.state);
-                transaction.savepoints.push((name.to_owned(), mark));
-            }
-            TransactionControl::Release(name) => {
-                let position = transaction.savepoint(name)?;
-                transaction.savepoints.truncate(position);
-            }
-            TransactionControl::RollbackTo(name) => {
-                let position = transaction.savepoint(name)?;
-                transaction.savepoints.truncate(position + 1);
-                if let Some((_, mark)) = transaction.savepoints.last() {
-                    transaction.state = Arc::clone(mark);
-                }
-            }
-        }
-        Ok(())
+        let result = SavepointStack::control(&mut inner.transaction, step, begin);
+        self.in_transaction.set(inner.transaction.is_some());
+        result
     }
 
     fn in_transaction(&self) -> bool {
@@ -375,12 +337,21 @@ impl Session for MemorySession<'_> {
     }
 }
 
-impl Transaction<'_> {
-    /// The position of the latest savepoint with this name.
-    fn savepoint(&self, name: &str) -> Result<usize> {
-        let found = self.savepoints.iter().rposition(|(other, _)| other == name);
-        found
-            .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")))
+impl LocalTransaction for Transaction<'_> {
+    type Mark = Arc<DatabaseState>;
+
+    fn mark(&mut self) -> Arc<DatabaseState> {
+        Arc::clone(&self.state)
+    }
+
+    fn return_to(&mut self, mark: &Arc<DatabaseState>) -> Result<()> {
+        self.state = Arc::clone(mark);
+        Ok(())
+    }
+
+    fn commit(self) -> Result<()> {
+        self.shared.publish(self.state);
+        Ok(())
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) struct ChildReference {
     pub on_delete: OnDelete,
 }
 
-/// Positions are looked up by name in the same state, and tables are never dropped.
+/// Positions are looked up by name in the same state.
 const POSITION: &str = "a table's position is valid in its state";
 
 impl DatabaseState {
