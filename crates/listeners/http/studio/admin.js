@@ -1,6 +1,7 @@
 // The page of the administrator: accounts, backups, replication, load and the audit log.
 
 import { actAs, json, ROOT, send } from "./api.js";
+import { Statements } from "./statements.js";
 import { ask, button, count, dialog, fill, h, icon, menu, notify, report, save } from "./dom.js";
 
 const PERMISSIONS = ["read", "insert", "update", "delete", "sql", "schema"];
@@ -10,7 +11,7 @@ export async function page(main, { database, session }) {
     fill(main, h("div", { className: "empty" }, h("h1", {}, "For administrators"), h("p", {}, "Sign in by the link that ", h("code", {}, "bobak serve"), " shows, or with an account that has the role ", h("code", {}, "admin"), ".")));
     return;
   }
-  const sections = [new Accounts(database), new Backups(database), new Server(), new Sizes(database), new Log()];
+  const sections = [new Accounts(database), new Backups(database), new Server(), new StatementTimes(database), new Sizes(database), new Log()];
   fill(main, h("div", { className: "page admin" }, h("header", { className: "title" }, h("h1", {}, icon("key"), "Administration")), sections.map((section) => section.element)));
   await Promise.all(sections.map((section) => section.show()));
 }
@@ -243,6 +244,23 @@ const lag = (text) => {
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(text)) / 1_000));
   return seconds < 120 ? `${seconds} seconds` : seconds < 7_200 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3_600)} hours`;
 };
+
+class StatementTimes extends Section {
+  constructor(database) {
+    const list = new Statements(database, () => this.show());
+    super("Slowest and most frequent statements", h("label", { className: "sort" }, "Sort by ", list.choose), button("Read again", () => this.show()));
+    this.list = list;
+  }
+
+  async load() {
+    try {
+      await this.list.load(this.body);
+    } catch (error) {
+      if (error.status !== 501) throw error;
+      fill(this.body, h("p", { className: "hint" }, "The server was started with ", h("code", {}, "--without-statements"), "."));
+    }
+  }
+}
 
 class Sizes extends Section {
   constructor(database) {

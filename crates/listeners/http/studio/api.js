@@ -89,9 +89,9 @@ export class Database {
     return table;
   }
 
-  /** Runs one SQL statement. */
-  sql(text, parameters = [], options = {}) {
-    return json("POST", `${this.path}sql?numbers=text`, { body: { sql: text, parameters }, ...options });
+  /** Runs one SQL statement; with `readOnly` only if it does not write. */
+  sql(text, parameters = [], { readOnly, ...options } = {}) {
+    return json("POST", `${this.path}sql?numbers=text`, { body: { sql: text, parameters, ...(readOnly ? { read_only: true } : {}) }, ...options });
   }
 
   /** Several writes, all or none: `{op, table, row}`. */

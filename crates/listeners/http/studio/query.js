@@ -57,7 +57,7 @@ class SqlPage {
     this.results = new WeakMap();
   }
 
-  async open({ q }) {
+  async open({ q, explain }) {
     if (q) {
       const found = this.tabs.findIndex((tab) => tab.text === q);
       if (found >= 0) this.current = found;
@@ -90,7 +90,8 @@ class SqlPage {
     this.#showTabs();
     this.#load();
     this.text.focus();
-    if (q) await this.run();
+    // A link from elsewhere must not write.
+    if (q) await (explain ? this.explain() : this.run({ readOnly: true }));
   }
 
   close() {
@@ -269,7 +270,7 @@ class SqlPage {
     return (selectionStart < selectionEnd ? value.slice(selectionStart, selectionEnd) : value).trim().replace(/;\s*$/, "");
   }
 
-  async #send(text) {
+  async #send(text, { readOnly } = {}) {
     const { order, text: plain } = withParameters(text);
     const values = order.map((name) => {
       const value = this.tab.parameters?.[name] ?? "";
@@ -280,14 +281,15 @@ class SqlPage {
     this.stopButton.disabled = false;
     this.runButton.disabled = true;
     try {
-      return await this.database.sql(plain, values, { signal: this.abort.signal });
+      return await this.database.sql(plain, values, { readOnly, signal: this.abort.signal });
     } finally {
       this.stopButton.disabled = true;
       this.runButton.disabled = false;
     }
   }
 
-  async run() {
+  /** Runs the statement; with `readOnly` only if it does not write. */
+  async run({ readOnly } = {}) {
     this.#hide();
     const text = this.#statement();
     if (!text) return;
@@ -296,13 +298,14 @@ class SqlPage {
     fill(this.output, h("p", { role: "status" }, "Running…"));
     setParameters({ q: text.length < 4_000 ? text : undefined });
     try {
-      const result = await this.#send(text);
+      const result = await this.#send(text, { readOnly });
       result.time = performance.now() - begun;
       result.text = text;
       if (result.changed !== undefined) this.tables = await this.database.tables(true);
       this.results.set(tab, result);
       if (tab === this.tab) this.#show(result);
     } catch (error) {
+      if (readOnly && error.status === 403) return fill(this.output, h("p", { role: "status" }, "This statement came with the address, and writes. Read it, then press Run."));
       fill(this.output, h("p", { className: "problem", role: "alert" }, error.name === "AbortError" ? "Canceled: the server stops the statement." : error.message));
     }
   }
@@ -368,7 +371,7 @@ class SqlPage {
     const text = this.#statement();
     if (!text) return;
     try {
-      const { rows, columns } = await this.#send(`EXPLAIN QUERY PLAN ${text}`);
+      const { rows, columns } = await this.#send(`EXPLAIN QUERY PLAN ${text}`, { readOnly: true });
       const [id, parent, detail] = ["id", "parent", "detail"].map((name) => columns.indexOf(name));
       const children = (of) => rows.filter((row) => Number(row[parent]) === of);
       const tree = (of) => {

@@ -12,6 +12,7 @@ mod foreign_key_check;
 mod permission_engine;
 mod permission_session;
 mod protected_database;
+mod recording_engine;
 mod redact;
 mod reference_checks;
 mod row_writes;

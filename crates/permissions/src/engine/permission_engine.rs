@@ -2,6 +2,7 @@
 
 use super::permission_session::PermissionSession;
 use super::protected_database::ProtectedDatabase;
+use super::recording_engine::RecordingEngine;
 use super::statement_policy::StatementPolicyEngine;
 use super::table_permissions::{TablePermissions, no_such_table, satisfies};
 use crate::authentication::Caller;
@@ -12,7 +13,6 @@ use bobak_core::{
     BackupContent, BackupFormat, BackupJob, Capabilities, Condition, Engine, Error, ErrorKind,
     Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
 };
-use bobak_sql::changes_rows;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -50,9 +50,7 @@ impl PermissionEngine {
         // Replaced by the current permissions at the first call.
         let empty =
             PermissionView { permissions: None, is_unrestricted: false, tables: Mutex::default() };
-        let (engine, tracked) = (Arc::clone(database.engine()), Arc::clone(&database));
-        let is_tracking = move |session: &dyn Session| tracked.tracking().is_tracking(session);
-        let actor_engine = ActorEngine::new(engine, caller.name(), changes_rows, is_tracking);
+        let actor_engine = database.actor_engine(caller.name());
         Self { database, actor_engine, caller, view: Mutex::new(Arc::new(empty)) }
     }
 
@@ -207,6 +205,16 @@ impl ProtectedDatabase {
             return Arc::new(StatementPolicyEngine::new(Arc::clone(self.engine())));
         }
         Arc::new(PermissionEngine::new(Arc::clone(self), caller.clone()))
+    }
+
+    /// As [`engine_for`](Self::engine_for), and changes of tracked tables record the operator's name, too.
+    #[must_use]
+    pub fn recording_engine_for(self: &Arc<Self>, caller: &Caller) -> Arc<dyn Engine> {
+        if caller.is_operator() {
+            let engine = RecordingEngine::new(Arc::clone(self), caller.name());
+            return Arc::new(StatementPolicyEngine::new(Arc::new(engine)));
+        }
+        self.engine_for(caller)
     }
 
     /// The condition on the rows of a table that a caller may read; `None` for all. For rows that

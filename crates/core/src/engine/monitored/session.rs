@@ -3,8 +3,9 @@
 use super::call::{EngineCall, rows_of};
 use crate::statements::{CallProgress, StatementMonitor};
 use crate::{
-    BulkChange, Cursor, Join, OnError, Outcome, Parameter, Result, Row, RowBuffer, SchemaChange,
-    Session, SessionLayer, Source, TableSchema, TransactionControl, Value, Write, WriteBatch,
+    BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
+    RowBuffer, SchemaChange, Select, Session, SessionLayer, Source, TableSchema,
+    TransactionControl, Value, Write, WriteBatch,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -75,10 +76,12 @@ impl SessionLayer for MonitoredSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         self.run(&EngineCall::of_source(source), |progress| {
-            self.inner.query(source, &mut |found| {
+            let read = self.inner.query(source, &mut |found| {
                 progress.rows += 1;
                 row(found)
-            })
+            });
+            progress.is_declined = read.as_ref().is_err_and(|error| is_probe(source, error));
+            read
         })
     }
 
@@ -148,4 +151,11 @@ impl SessionLayer for MonitoredSession<'_> {
             changed.inspect(|rows| progress.rows = *rows)
         })
     }
+}
+
+/// Whether a read only found out that one of Bobak's own tables does not exist: that is no failed statement.
+fn is_probe(source: &Source<'_>, error: &Error) -> bool {
+    let is_own = |select: &Select| select.table.name().starts_with("bobak_");
+    let is_read = matches!(source, Source::Select(select) if is_own(select));
+    is_read && error.kind() == ErrorKind::Schema
 }

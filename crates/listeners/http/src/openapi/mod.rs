@@ -225,6 +225,7 @@ fn common_schemas() -> Map<String, Value> {
                     "type": "array",
                     "items": {"type": ["null", "boolean", "integer", "number", "string"]},
                 },
+                "read_only": {"type": "boolean", "description": "Whether to reject writes"},
             },
         },
         "bobak.Rows": {

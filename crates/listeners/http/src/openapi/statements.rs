@@ -47,10 +47,10 @@ pub(super) fn components(schemas: &mut Map<String, Value>) {
         "type": "object",
         "required": ["statements", "total"],
         "properties": {
-            "statements": {"type": "array", "items": reference("bobak.Statement")},
+            "statements": {"type": "array", "items": reference("bobak.StatementTimes")},
             "total": number("How many there are"),
         },
     });
-    schemas.insert("bobak.Statement".to_owned(), one);
+    schemas.insert("bobak.StatementTimes".to_owned(), one);
     schemas.insert("bobak.Statements".to_owned(), all);
 }

@@ -34,6 +34,9 @@ struct SqlStatement {
     sql: String,
     #[serde(default)]
     parameters: Vec<Box<RawValue>>,
+    /// Whether to reject the statement if it writes, whatever the client may do.
+    #[serde(default)]
+    read_only: bool,
 }
 
 /// How to write a result, and how much of it.
@@ -47,7 +50,7 @@ struct ResultFormat {
 
 /// `POST /sql`
 pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder, Problem> {
-    let access = request.client.sql;
+    let mut access = request.client.sql;
     if access == SqlAccess::None {
         return Err(Problem::not_found());
     }
@@ -58,13 +61,16 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
     let body = request.body(&["application/json"]).await?;
     let statement: SqlStatement =
         serde_json::from_slice(&body).map_err(|error| invalid_json(&error))?;
+    if statement.read_only {
+        access = SqlAccess::Read;
+    }
     let text = statement.sql;
     let values = statement.parameters.iter().map(|json| parse_value(Type::Any, json.get()));
     let parameters = values
         .map(|value| Ok(value?.into_owned().into()))
         .collect::<Result<Vec<Parameter<'static>>>>()?;
     if as_csv && returns_rows(&text) {
-        return stream_csv(request, text, parameters).await;
+        return stream_csv(request, access, text, parameters).await;
     }
     let settings = &request.state.settings;
     let (max_rows, max_length) = (settings.max_page_size, settings.max_response);
@@ -92,10 +98,11 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
 /// All rows of a query as CSV: a stream of any length.
 async fn stream_csv(
     request: &RequestContext,
+    access: SqlAccess,
     text: String,
     parameters: Vec<Parameter<'static>>,
 ) -> Result<ResponseBuilder, Problem> {
-    let (database, access) = (Arc::clone(&request.database), request.client.sql);
+    let database = Arc::clone(&request.database);
     let work = move |out: &mut dyn Write| {
         let session = database.engine.session()?;
         if access == SqlAccess::Read {

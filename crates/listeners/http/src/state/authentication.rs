@@ -86,7 +86,7 @@ impl Authenticator {
             .collect();
         let database = |database: &Arc<ProtectedDatabase>| {
             let feed = ChangeFeed::new(database.engine());
-            let engine = database.engine_for(&caller);
+            let engine = database.recording_engine_for(&caller);
             Arc::new(DatabaseHandle::new(Arc::clone(database), engine, feed, &writers))
         };
         let label = "operator: rows over HTTP";

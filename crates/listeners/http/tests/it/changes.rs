@@ -83,7 +83,7 @@ fn changes_are_streamed_and_resumed() {
         server.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
         let (first, kind, data) = all.next();
         assert_eq!((kind.as_str(), &data["row"]["name"]), ("insert", &json!("Ada")));
-        assert!(data["who"].is_null(), "changes by the operator have no actor: {data}");
+        assert_eq!(data["who"], "operator");
         let kinds: Vec<_> = (0..3).map(|_| all.next().1).collect();
         assert_eq!(kinds, ["update", "update", "delete"]);
         let (_, kind, data) = rich.next();

@@ -200,11 +200,11 @@ fn changes_record_their_actor() {
         let changes = Changes::of(engine).limit(100).page().unwrap().changes;
         let actors: Vec<_> = changes.iter().map(|change| change.actor.as_deref()).collect();
         let expected = 11 + usize::from(has_sql);
-        assert_eq!(actors[0], None);
+        assert_eq!(actors[0], Some("operator"));
         assert_eq!(actors[1..], vec![Some("ada"); expected]);
         let history = server.get("/tables/person/rows/1/history?limit=3").ok(200).json();
         let of_row: Vec<_> = (0..3).map(|at| history["changes"][at]["who"].clone()).collect();
-        assert_eq!(of_row, [json!(null), json!("ada"), json!("ada")]);
+        assert_eq!(of_row, [json!("operator"), json!("ada"), json!("ada")]);
         let headers = format!("authorization: Bearer {token}\r\n");
         let mut events = Events::subscribe(&server, "?since=1", &headers);
         assert_eq!(events.next().2["who"], json!("ada"));

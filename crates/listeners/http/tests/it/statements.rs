@@ -91,3 +91,21 @@ fn statement_that_runs_too_long_is_504() {
     let list = server.get("/statements?order=errors").ok(200).json();
     assert_eq!(list["statements"][0]["last_error"], "Timeout");
 }
+
+#[test]
+fn a_statement_sent_as_read_only_does_not_write() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Write;
+    let server = TestServer::with(settings, sqlite());
+    let send = |sql: &str, accept: &str| {
+        let headers = [("content-type", "application/json"), ("accept", accept)];
+        let body = format!(r#"{{"sql":"{sql}","read_only":true}}"#);
+        server.ask("POST", "/sql", &headers, &body)
+    };
+    for accept in ["application/json", "text/csv"] {
+        send("SELECT 1", accept).ok(200);
+        send("DELETE FROM person", accept).is(403, "Denied");
+        send("INSERT INTO person (name) VALUES ('a') RETURNING id", accept).is(403, "Denied");
+    }
+    server.send("POST", "/sql", r#"{"sql":"DELETE FROM person"}"#).ok(200);
+}

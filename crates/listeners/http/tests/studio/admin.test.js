@@ -82,3 +82,39 @@ own.on("the state of the server is shown", "#/admin/shop", async (page) => {
   await section(page, "Audit log").locator("button:has-text('Read again')").click();
   await page.waitForSelector(".log li:has-text('status 401')");
 });
+
+own.on("the slowest and most frequent statements are listed, opened and explained", "#/admin/shop", async (page) => {
+  await page.evaluate(async () => {
+    for (let id = 1; id <= 30; id++) await fetch(`../databases/shop/tables/orders/rows?filter=status%20%3D%20'lost'%20and%20id%20%3C%20${id}`);
+    await fetch("../databases/shop/sql", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ sql: "SELECT nosuch FROM orders" }) });
+  });
+  const list = section(page, "Slowest and most frequent statements");
+  await list.locator("button:has-text('Read again')").click();
+  const row = list.locator("tbody tr:has(code:text('FROM orders WHERE (status = ? AND id < ?) ORDER BY id'))");
+  await row.waitFor();
+  assert.match(await row.textContent(), /30.*operator: GET \/tables\/\{table\}\/rows/);
+  const numbers = (column) => list.locator(`tbody td:nth-child(${column + 1})`).allTextContents();
+  for (const [order, column] of [["count", 2], ["rows", 7], ["errors", 8]]) {
+    await list.locator("select").selectOption(order);
+    await page.waitForSelector(`table.statements th:nth-child(${column + 1})[aria-sort=descending]`);
+    const found = (await numbers(column)).map((one) => Number(one.split(" ")[0].replaceAll(",", "")));
+    assert.deepEqual(found, [...found].sort((a, b) => b - a), order);
+  }
+  assert.match(await list.locator("tbody tr").first().textContent(), /Schema/, "the last error is shown");
+  await list.locator("th button:text('Origin')").click();
+  await page.waitForSelector("table.statements th:nth-child(10)[aria-sort=ascending]");
+  const origins = (await numbers(9)).filter((one) => one !== "unknown");
+  assert.deepEqual(origins, [...origins].sort((a, b) => a.localeCompare(b)));
+  await row.locator("a").click();
+  await page.waitForSelector(".plan li");
+  assert.match(await page.inputValue("#sql"), /WHERE \(status = :value1 AND id < :value2\) ORDER BY id LIMIT :value3$/);
+  assert.equal(await page.locator(".parameters input").count(), 3);
+});
+
+own.on("a statement that comes with the address runs only if it reads", `#/sql/shop?q=${encodeURIComponent("DELETE FROM line")}`, async (page) => {
+  await page.waitForSelector(".output:has-text('press Run')");
+  const lines = () => page.evaluate(async () => (await (await fetch("../databases/shop/tables/line/aggregate?values=count&numbers=text")).json()).rows[0].count);
+  assert.equal(Number(await lines()), 2_000);
+  await page.goto(`${own.server.address}/studio/#/sql/shop?q=${encodeURIComponent("SELECT 41 + 1 AS answer")}`);
+  await page.waitForSelector(".output [role=gridcell]:text-is('42')");
+});
