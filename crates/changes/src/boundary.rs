@@ -4,7 +4,7 @@
 //! of a transaction.
 
 use crate::change::integer;
-use crate::log::{ChangeLog, tracked};
+use crate::log::{ChangeLog, last_move, tracked};
 use bobak_core::change_log::counter_schema;
 use bobak_core::{Error, ErrorKind, Result, Select, Session, Source, ValueRef};
 
@@ -25,6 +25,8 @@ pub(crate) fn last_boundary(session: &dyn Session, logs: &[ChangeLog]) -> Result
     }
     // Either there are no changes yet, or the engine numbers changes without this counter.
     let pruned = tracked(session)?.iter().map(|tracked| tracked.pruned).max().unwrap_or(0);
+    // The changes of a table that is no longer tracked were numbered, too.
+    let pruned = pruned.max(last_move(session)?);
     let one_by_one = || {
         logs.iter().try_fold(0, |last: u64, log| Ok::<_, Error>(last.max(log.last(session, None)?)))
     };

@@ -24,7 +24,7 @@ pub use change::{Change, ChangeKind};
 pub use consumer::{Consumer, consumers, remove_consumer};
 pub use log::{
     ChangeLog, TableLayout, TrackedTable, check_capture, compare_number, is_tracked, last_up_to,
-    layouts, logs, logs_in, tracked, unchecked_logs,
+    layouts, logs, logs_in, table_moves, tracked, unchecked_logs,
 };
 pub use page::{ChangePage, TransactionBoundary, page};
 pub use reader::{Changes, ChangesIter, CheckedPage};

@@ -2,11 +2,11 @@
 
 use crate::change::{Change, integer};
 use bobak_core::change_log::{
-    AT, SEQ, is_captured, layout, layout_schema, log_schema, tracked_schema,
+    AT, SEQ, TableMoves, is_captured, layout, layout_schema, log_schema, tracked_schema,
 };
 use bobak_core::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, ResultColumn, Row, Select,
-    Session, Source, TableSchema, Timestamp, ValueRef,
+    Session, Source, TableSchema, Timestamp, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -197,7 +197,9 @@ pub fn tracked(session: &dyn Session) -> Result<Vec<TrackedTable>> {
 pub fn layouts(session: &dyn Session) -> Result<Vec<TableLayout>> {
     let mut layouts = Vec::new();
     let read = session.query(&Source::Select(&Select::all(layout_schema())), &mut |row| {
-        if let (ValueRef::Text(table), ValueRef::Text(layout)) = (row.get(1), row.get(3)) {
+        if let (ValueRef::Text(table), ValueRef::Text(layout)) = (row.get(1), row.get(3))
+            && !table.is_empty()
+        {
             let (table, layout) = (table.to_owned(), layout.to_owned());
             layouts.push(TableLayout { table, since: integer(row, 2)?.unsigned_abs(), layout });
         }
@@ -207,6 +209,44 @@ pub fn layouts(session: &dyn Session) -> Result<Vec<TableLayout>> {
         // An earlier version of Bobak tracked the tables.
         Err(error) if error.kind() == ErrorKind::Schema => Ok(Vec::new()),
         read => read.map(|()| layouts),
+    }
+}
+
+/// How tracked tables were renamed, dropped, or lost columns, each with its number, in order.
+///
+/// # Errors
+/// Those of the engine.
+pub fn table_moves(session: &dyn Session) -> Result<Vec<(u64, TableMoves)>> {
+    let mut all = Vec::new();
+    each_move(session, &mut |row| {
+        if let ValueRef::Text(text) = row.get(3) {
+            let id = integer(row, 0)?.unsigned_abs();
+            all.extend(TableMoves::parse(text).map(|moves| (id, moves)));
+        }
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// The largest number of a change before a table was renamed, dropped or untracked.
+pub(crate) fn last_move(session: &dyn Session) -> Result<u64> {
+    let mut last = 0;
+    each_move(session, &mut |row| {
+        last = last.max(integer(row, 2)?.unsigned_abs());
+        Ok(())
+    })?;
+    Ok(last)
+}
+
+fn each_move(session: &dyn Session, each: &mut dyn FnMut(&dyn Row) -> Result<()>) -> Result<()> {
+    let (comparison, value) = (Comparison::Equal, Value::from(""));
+    let condition = Some(Condition::Compare { column: 1, comparison, value });
+    let select = Select { condition, ..Select::all(layout_schema()) };
+    let read = session.query(&Source::Select(&select), &mut |row| each(row).map(|()| true));
+    match read {
+        // An earlier version of Bobak tracked the tables, or none is.
+        Err(error) if error.kind() == ErrorKind::Schema => Ok(()),
+        read => read,
     }
 }
 

@@ -16,7 +16,7 @@ use bobak_core::change_log::{
 use bobak_core::{Error, ErrorKind, Result, TableAlteration, TableSchema, ValueRef};
 
 /// The advisory lock of PostgreSQL that numbers are given out under: the letters of "bobakfed".
-const LOCK: &str = "7093288047853922660";
+pub(crate) const LOCK: &str = "7093288047853922660";
 
 /// How a table came to what it is when it is tracked.
 #[derive(Clone, Copy, Debug)]
@@ -92,8 +92,28 @@ pub fn track(
         Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => triggers(dialect, table, &wanted),
         Dialect::Postgres => postgres(table, &wanted),
     });
+    if let TrackReason::Altered(alteration) = reason
+        && alteration.renames_table()
+        && dialect.is_mysql()
+    {
+        // They went with the table.
+        texts.extend(drop_triggers(dialect, alteration.from()));
+    }
     texts.push(note_layout(dialect, table));
     Ok(texts)
+}
+
+/// The number of the last change, from the [counter](push_counter).
+pub(crate) fn push_last_change(out: &mut Writer<'_>) {
+    match out.dialect {
+        Dialect::Postgres => out.raw("CASE WHEN is_called THEN last_value ELSE 0 END"),
+        _ => out.name("seq"),
+    };
+}
+
+pub(crate) fn push_counter(out: &mut Writer<'_>) {
+    let is_postgres = out.dialect == Dialect::Postgres;
+    out.name(if is_postgres { "bobak_feed_seq" } else { COUNTER_TABLE });
 }
 
 /// Rejects a table with a column whose log would convert its values.
@@ -110,22 +130,6 @@ fn reject_retyped(table: &TableSchema, wanted: &TableSchema, log: &TableSchema) 
     let message = "the column has another type than its change log: untrack the table, which deletes \
                    its history, and track it again";
     Err(Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned()).in_column(column))
-}
-
-/// As [`track`], of a tracked table that was just altered; nothing if its log and layout stay as they are.
-///
-/// # Errors
-/// As [`track`].
-pub fn track_altered(
-    dialect: Dialect,
-    table: &TableSchema,
-    log: &TableSchema,
-    alteration: &TableAlteration,
-) -> Result<Vec<String>> {
-    if layout(table) == layout_before_alteration(table, alteration) {
-        return Ok(Vec::new());
-    }
-    track(dialect, table, Some(log), TrackReason::Altered(alteration))
 }
 
 /// The condition that the last layout of a table is, or is not, a text.
@@ -146,7 +150,7 @@ fn last_layout(dialect: Dialect, table: &TableSchema, is: &str, text: &str) -> S
 
 /// Statements that record that the changes of a table up to now are unknown; only if the last layout differs from
 /// `before`, if that is given.
-fn gap(dialect: Dialect, table: &TableSchema, before: Option<&str>) -> Vec<String> {
+pub(crate) fn gap(dialect: Dialect, table: &TableSchema, before: Option<&str>) -> Vec<String> {
     let mut texts = note_gap(dialect, table);
     if let Some(before) = before {
         let other = last_layout(dialect, table, " <> ", before);
@@ -165,16 +169,9 @@ fn note_layout(dialect: Dialect, table: &TableSchema) -> String {
     let mut note = Writer::new(dialect);
     note.raw("INSERT INTO ").name(LAYOUT_TABLE).raw(" (").name("name").raw(", ").name("seq");
     note.raw(", ").name("layout").raw(") SELECT ").literal(ValueRef::Text(table.name())).raw(", ");
-    match dialect {
-        Dialect::Postgres => {
-            note.raw("CASE WHEN is_called THEN last_value ELSE 0 END");
-        }
-        _ => {
-            note.name("seq");
-        }
-    }
+    push_last_change(&mut note);
     note.raw(", ").literal(ValueRef::Text(&now)).raw(" FROM ");
-    note.name(if dialect == Dialect::Postgres { "bobak_feed_seq" } else { COUNTER_TABLE });
+    push_counter(&mut note);
     note.raw(" WHERE NOT ").raw(&last_layout(dialect, table, " = ", &now));
     note.into_text()
 }
@@ -219,7 +216,7 @@ pub const fn list_triggers(dialect: Dialect) -> &'static str {
 }
 
 /// The statements that drop the triggers of change capture.
-fn drop_triggers(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+pub(crate) fn drop_triggers(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     let own = |name: &str| quote(dialect, name);
     let (name, log) = (own(table.name()), own(&format!("{LOG_PREFIX}{}", table.name())));
     match dialect {
@@ -234,33 +231,6 @@ fn drop_triggers(dialect: Dialect, table: &TableSchema) -> Vec<String> {
             format!("DROP FUNCTION IF EXISTS {log}()"),
         ],
     }
-}
-
-/// What ends it, the log included.
-///
-/// # Errors
-/// None for a table that is tracked.
-pub fn untrack(dialect: Dialect, table: &TableSchema) -> Result<Vec<String>> {
-    let own = |name: &str| quote(dialect, name);
-    let log = own(&format!("{LOG_PREFIX}{}", table.name()));
-    let mut texts = shared(dialect)?;
-    texts.extend(drop_triggers(dialect, table));
-    texts.push(format!("DROP TABLE IF EXISTS {log}"));
-    for list in [TRACKED_TABLE, LAYOUT_TABLE] {
-        let mut note = Writer::new(dialect);
-        note.raw("DELETE FROM ").name(list).raw(" WHERE ").name("name").raw(" = ");
-        note.literal(ValueRef::Text(table.name()));
-        texts.push(note.into_text());
-    }
-    // So that a later layout has another number, even if nothing is captured in between.
-    texts.push(match dialect {
-        Dialect::Postgres => "SELECT nextval('bobak_feed_seq')".to_owned(),
-        _ => {
-            let (feed, seq) = (own(COUNTER_TABLE), own("seq"));
-            format!("UPDATE {feed} SET {seq} = {seq} + 1")
-        }
-    });
-    Ok(texts)
 }
 
 /// Rejects a table some of whose changes set off no trigger.
@@ -281,7 +251,7 @@ pub(crate) fn reject_unseen(dialect: Dialect, table: &TableSchema) -> Result<()>
 }
 
 /// The tables that all logs share, where they are missing.
-fn shared(dialect: Dialect) -> Result<Vec<String>> {
+pub(crate) fn shared(dialect: Dialect) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     for table in [counter_schema(), tracked_schema(), layout_schema()] {
         let made = create_table(dialect, table)?.into_iter();
@@ -328,8 +298,10 @@ fn triggers(dialect: Dialect, table: &TableSchema, log: &TableSchema) -> Vec<Str
     };
     let trigger = |(verb, number): (&str, u8)| {
         let (columns, values) = images(dialect, table, log, number);
+        // MariaDB replaces a trigger without a moment in which there is none.
+        let create = if dialect == Dialect::MariaDb { "CREATE OR REPLACE" } else { "CREATE" };
         let create = format!(
-            "CREATE TRIGGER {trigger} AFTER {verb} ON {table}{row} BEGIN \
+            "{create} TRIGGER {trigger} AFTER {verb} ON {table}{row} BEGIN \
              UPDATE {feed} SET {seq} = {seq} + 1, {at} = {latest}; \
              INSERT INTO {log} ({seq}, {at}, {actor}, {kind}, {columns}) \
              SELECT {seq}, {at}, {actor}, {number}, {values} FROM {feed}; END",
@@ -339,7 +311,8 @@ fn triggers(dialect: Dialect, table: &TableSchema, log: &TableSchema) -> Vec<Str
             actor = name("who"),
             kind = name("verb"),
         );
-        [drop_trigger(dialect, table, verb), create]
+        let dropped = drop_trigger(dialect, table, verb);
+        Some(dropped).filter(|_| dialect != Dialect::MariaDb).into_iter().chain([create])
     };
     VERBS.into_iter().flat_map(trigger).collect()
 }

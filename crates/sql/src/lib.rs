@@ -44,6 +44,7 @@ mod index_name;
 mod join;
 mod list;
 mod literal;
+mod log_moves;
 mod mysql;
 mod mysql_schema;
 mod remark;
@@ -70,12 +71,13 @@ pub use constraint_names::ConstraintNames;
 pub use declared::{DeclaredType, LONG_DECIMAL, declared_type, is_long_decimal, parse_declared};
 pub use default::DefaultExpression;
 pub use dialect::{Dialect, quote};
-pub use feed::{TrackReason, list_triggers, track, track_altered, untrack};
+pub use feed::{TrackReason, list_triggers, track};
 pub use index_name::{
     existing_index, index_name, mysql_index_name, note_index_name, parse_mysql_index_comment,
     split_index_comment, substitute_index_name, substitute_index_names,
 };
 pub use join::join;
+pub use log_moves::{begin_moves, note_moves, track_altered, untrack};
 pub use mysql::{FOLDED, folded};
 pub use mysql_schema::FOLDED_KEY;
 pub use remark::{MetadataComment, parse_metadata_comment};

@@ -4,6 +4,7 @@ use super::engine_rules::EngineRules;
 use super::row_writes::borrowed;
 use super::rule_session::RuleSession;
 use super::soft_delete::get_live;
+use bobak_core::rules::FieldRules;
 use bobak_core::{
     Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Verb,
     Write,
@@ -55,6 +56,10 @@ impl EngineLayer for RuleEngine {
         let rules = self.rules.of(table);
         let hidden_by = rules.map_or(Ok(None), |rules| rules.deleted_at(table))?;
         get_live(hidden_by, row, |row| self.engine.get(table, key, row))
+    }
+
+    fn field_rules(&self, table: &TableSchema) -> Vec<FieldRules> {
+        self.rules.of(table).map_or_else(Vec::new, |rules| rules.field_rules())
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {

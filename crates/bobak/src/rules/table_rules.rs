@@ -2,7 +2,7 @@
 
 use super::engine_rules::RecordRules;
 use super::hooks::{HookPoint, RowHook};
-use bobak_core::rules::{FieldRule, Violations, catch_panic};
+use bobak_core::rules::{FieldRule, FieldRules, Violations, catch_panic};
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, FieldSet, KeyGeneration, Result, TableSchema, Value, ValueRef,
     Verb, Write,
@@ -49,6 +49,11 @@ impl TableRules {
         });
         let fields = fields.collect();
         Self { record: Arc::clone(record), columns, fields }
+    }
+
+    /// The rules of fields, with the columns of the described table.
+    pub fn field_rules(&self) -> Vec<FieldRules> {
+        self.fields.iter().map(|&(column, rules)| FieldRules { column, rules }).collect()
     }
 
     /// Whether the write needs a transaction: to run hooks, or to read the stored row, of which it sets only some columns.

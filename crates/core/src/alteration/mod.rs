@@ -215,20 +215,14 @@ impl TableAlteration {
         plain(renamed) != plain(to) || check(&self.renamed, renamed) != check(&self.to, to)
     }
 
-    /// Whether a change log of the table cannot follow: the table or a column gets another name or
-    /// type, a column is dropped, or several are added.
+    /// Whether a change log of the table cannot follow: a column gets another type, or several are added.
     #[must_use]
     pub fn breaks_log(&self) -> bool {
         let changed = |(old, new): (usize, usize)| {
             let (from, to) = (self.from.columns().get(old), self.to.columns().get(new));
-            from.zip(to).is_none_or(|(from, to)| {
-                from.name != to.name || from.ty != to.ty || from.max_chars != to.max_chars
-            })
+            from.zip(to).is_none_or(|(from, to)| from.ty != to.ty || from.max_chars != to.max_chars)
         };
-        self.renames_table()
-            || !self.dropped.is_empty()
-            || self.added().count() > 1
-            || self.kept().any(changed)
+        self.added().count() > 1 || self.kept().any(changed)
     }
 
     /// Rejects a change that a tracked table's log cannot follow.
@@ -239,9 +233,8 @@ impl TableAlteration {
         if !is_tracked || !self.breaks_log() {
             return Ok(());
         }
-        let message = "the table is tracked, and its change log cannot follow a renamed or dropped \
-                       column, another type, another table name or several new columns at once: stop tracking it first, which \
-                       deletes its recorded changes";
+        let message = "the table is tracked, and its change log cannot follow another type or several new columns at \
+                       once: make the change in a migration, one column after the other";
         Err(Error::new(ErrorKind::Unsupported, message).in_table(self.from.name()))
     }
 
@@ -324,7 +317,7 @@ impl TableAlteration {
         column.map_or_else(|| name.to_owned().into(), |column| column.name.clone())
     }
 
-    /// Rejects other foreign keys of several columns, and another use of deleted keys.
+    /// Rejects other foreign keys of several columns.
     fn check_foreign_keys(&self) -> Result<()> {
         let new_place = |old: &usize| self.kept().find(|kept| kept.0 == *old).map(|kept| kept.1);
         let keys = self.renamed.foreign_keys().iter().map(|key| {
@@ -346,14 +339,14 @@ impl TableAlteration {
                  drop their columns: change them in SQL",
             );
         }
-        if self.from.never_reuses_keys() != self.to.never_reuses_keys() {
-            return reject(
-                "an existing table cannot change whether it reuses the keys of deleted rows: \
-                 create another table \
-                 and copy the rows",
-            );
-        }
         Ok(())
+    }
+
+    /// Whether keys of deleted rows are [reused](TableSchema::never_reuses_keys) and were not before, or the other way
+    /// round.
+    #[must_use]
+    pub fn changes_key_reuse(&self) -> bool {
+        self.from.never_reuses_keys() != self.to.never_reuses_keys()
     }
 
     fn check_key(&self) -> Result<()> {

@@ -40,14 +40,14 @@ pub fn layout_before(table: &TableSchema, added: &str) -> String {
     layout_with(table, |column| (column.name != added).then_some(column.nullable))
 }
 
-/// The [`layout`] that a table had before an alteration that its log follows: see
-/// [`TableAlteration::breaks_log`]. `table` is as it is stored now.
+/// The [`layout`] that a table had before an alteration that its log follows (see
+/// [`TableAlteration::breaks_log`]), with the new names and without the dropped columns. `table` is as it is
+/// stored now.
 #[must_use]
 pub fn layout_before_alteration(table: &TableSchema, alteration: &TableAlteration) -> String {
-    let from = alteration.from();
     layout_with(table, |column| {
-        let place = from.column(&column.name).ok()?;
-        from.columns().get(place).map(|column| column.nullable)
+        let source = alteration.source(alteration.to().column(&column.name).ok()?)?;
+        alteration.from().columns().get(source).map(|column| column.nullable)
     })
 }
 
@@ -59,19 +59,20 @@ fn layout_with(table: &TableSchema, nullable: impl Fn(&ColumnSchema) -> Option<b
         let mut part = |part: std::fmt::Arguments<'_>| {
             text.write_fmt(part).expect("a String takes every text");
         };
-        part(format_args!("{:?} {:?}", column.name, column.ty));
-        if column.is_kept_as_text() {
-            part(format_args!(" text"));
-        }
-        if nullable {
-            part(format_args!(" null"));
-        }
+        part(format_args!("{}", self::part(column, nullable)));
         if let Some(key) = table.key().iter().position(|key| *key == place) {
             part(format_args!(" key {key}"));
         }
         part(format_args!("; "));
     }
     text
+}
+
+/// What a layout has about a column, except for its place in the key.
+pub(super) fn part(column: &ColumnSchema, nullable: bool) -> String {
+    let kept = if column.is_kept_as_text() { " text" } else { "" };
+    let nullable = if nullable { " null" } else { "" };
+    format!("{:?} {:?}{kept}{nullable}", column.name, column.ty)
 }
 
 #[cfg(test)]

@@ -11,9 +11,11 @@
 //! no such row.
 
 mod layout;
+mod moves;
 mod trigger;
 
 pub use layout::{LAYOUT_TABLE, layout, layout_before, layout_before_alteration, layout_schema};
+pub use moves::TableMoves;
 pub use trigger::{Trigger, is_capture_trigger, is_captured};
 
 use crate::{ColumnRole, ColumnSchema, Error, ErrorKind, Result, TableSchema, Type};

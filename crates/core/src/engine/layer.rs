@@ -5,6 +5,7 @@
 //! overrides only the methods that it changes.
 
 use crate::change_log::Trigger;
+use crate::rules::FieldRules;
 use crate::statements::StatementMonitor;
 use crate::{
     BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate,
@@ -87,6 +88,7 @@ layer! {
         fn capabilities(&self) -> Capabilities;
         fn estimate(&self, table: &TableSchema) -> Estimate;
         fn statements(&self) -> Option<&Arc<StatementMonitor>>;
+        fn field_rules(&self, table: &TableSchema) -> Vec<FieldRules>;
         fn flush(&self) -> Result<()>;
         fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent>;
         fn backup_format(&self) -> Option<BackupFormat>;

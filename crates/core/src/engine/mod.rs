@@ -75,6 +75,7 @@ pub use source::Source;
 pub use transaction::{TransactionControl, atomically};
 pub use write::{BulkChange, Verb, Write};
 
+use crate::rules::FieldRules;
 use crate::statements::StatementMonitor;
 use crate::{
     BackupContent, BackupFormat, BackupJob, Error, ErrorKind, Outcome, Result, Row, TableSchema,
@@ -165,6 +166,13 @@ pub trait Engine: Any + Send + Sync {
     /// layers in front of it.
     fn statements(&self) -> Option<&Arc<StatementMonitor>> {
         None
+    }
+
+    /// The rules of fields that the engine applies to the rows of a table which are written, each with the column's
+    /// index in `table`. Default: none. The facade's rule layer, which knows the records, has them.
+    fn field_rules(&self, table: &TableSchema) -> Vec<FieldRules> {
+        let _ = table;
+        Vec::new()
     }
 
     /// Makes every committed change durable: the memory engine writes its snapshot, SQLite

@@ -30,7 +30,8 @@ pub enum SchemaChange {
     /// columns get their [`added_value`](crate::ColumnSchema::added_value).
     ///
     /// The engine MUST check existing rows against every new rule. Foreign keys of other tables follow
-    /// new names. It MUST return `Unsupported` for a tracked table whose log cannot follow (see
+    /// new names, and so does the log of a tracked table: see [`TableMoves`](crate::change_log::TableMoves). The engine
+    /// MUST return `Unsupported` for a tracked table whose log cannot follow (see
     /// [`TableAlteration::check_tracked`]). What a schema cannot express, such as triggers and views, MUST
     /// survive, or the change MUST fail.
     AlterTable(Arc<TableAlteration>),

@@ -46,6 +46,27 @@ pub fn check_range<V: Field + PartialOrd + Display>(
     Ok(Err(format!("must be {low}{and}{high}, not {value}")))
 }
 
+/// The ends of a range, as stored values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeLimits {
+    /// The low end.
+    pub min: Bound<Value<'static>>,
+    /// The high end.
+    pub max: Bound<Value<'static>>,
+}
+
+/// The ends of a range of `range = …`.
+#[must_use]
+pub fn range_limits<V: Field>(range: &impl RangeBounds<V>) -> RangeLimits {
+    let stored = |value: &V| value.to_value().map(Value::into_owned);
+    let limit = |bound: Bound<&V>| match bound {
+        Bound::Included(value) => stored(value).map_or(Bound::Unbounded, Bound::Included),
+        Bound::Excluded(value) => stored(value).map_or(Bound::Unbounded, Bound::Excluded),
+        Bound::Unbounded => Bound::Unbounded,
+    };
+    RangeLimits { min: limit(range.start_bound()), max: limit(range.end_bound()) }
+}
+
 /// The verdict of a validator on a value.
 ///
 /// # Errors
@@ -73,6 +94,13 @@ pub fn normalize_with<V: Field>(
 mod tests {
     use super::*;
     use crate::Currency;
+
+    #[test]
+    fn the_ends_of_ranges_are_stored_values() {
+        let limits = range_limits(&(Currency::ZERO..));
+        assert_eq!(limits, RangeLimits { min: Bound::Included(0.into()), max: Bound::Unbounded });
+        assert_eq!(range_limits(&(..5_u8)).max, Bound::Excluded(5.into()));
+    }
 
     #[test]
     fn ranges_say_what_they_accept() {

@@ -10,7 +10,9 @@ mod pattern;
 mod violations;
 
 pub use crate::rule_violation::Violation;
-pub use functions::{catch_panic, check_range, check_with, normalize_with};
+pub use functions::{
+    RangeLimits, catch_panic, check_range, check_with, normalize_with, range_limits,
+};
 #[cfg(feature = "pattern")]
 pub use pattern::Pattern;
 pub use violations::Violations;
@@ -82,6 +84,13 @@ pub enum FieldRule {
     /// Accepts texts that a regular expression matches as a whole.
     #[cfg(feature = "pattern")]
     Pattern(&'static Pattern),
+    /// Accepts values within a range.
+    Range {
+        /// Checks a value.
+        check: fn(ValueRef<'_>) -> Result<Verdict>,
+        /// Returns the ends of the range.
+        limits: fn() -> RangeLimits,
+    },
     /// Accepts what a function accepts.
     Validate(fn(ValueRef<'_>) -> Result<Verdict>),
 }
@@ -145,8 +154,25 @@ impl FieldRule {
             }),
             #[cfg(feature = "pattern")]
             (Self::Pattern(pattern), ValueRef::Text(text)) => pattern.validate(text),
+            (Self::Range { check, .. }, _) => check(value),
             (Self::Validate(function), _) => catch_panic("a validator", || function(value)),
             _ => Ok(Ok(())),
+        }
+    }
+
+    /// Whether it may replace a value.
+    #[must_use]
+    pub const fn is_normalizer(&self) -> bool {
+        matches!(self, Self::Trim | Self::Lowercase | Self::Uppercase | Self::Normalize(_))
+    }
+
+    /// The regular expression that must match a whole text.
+    #[must_use]
+    pub const fn pattern(&self) -> Option<&'static str> {
+        match self {
+            #[cfg(feature = "pattern")]
+            Self::Pattern(pattern) => Some(pattern.text()),
+            _ => None,
         }
     }
 

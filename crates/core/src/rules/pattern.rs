@@ -19,6 +19,12 @@ impl Pattern {
         Self { text, compiled: OnceLock::new() }
     }
 
+    /// The regular expression.
+    #[must_use]
+    pub const fn text(&self) -> &'static str {
+        self.text
+    }
+
     /// Checks a text.
     ///
     /// # Errors

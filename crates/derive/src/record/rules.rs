@@ -207,7 +207,10 @@ fn field_rule(column: &FieldAst<'_>, rule: &RuleAttr) -> TokenStream {
             quote!(Length { min: #min, max: #max })
         }
         RuleAttr::Range(range) => quote_spanned! {range.span()=>
-            Validate(|value| __bobak::rules::check_range::<#ty>(value, &(#range)))
+            Range {
+                check: |value| __bobak::rules::check_range::<#ty>(value, &(#range)),
+                limits: || __bobak::rules::range_limits::<#ty>(&(#range)),
+            }
         },
         RuleAttr::Normalize(path) => quote_spanned! {path.span()=>
             Normalize(|value| __bobak::rules::normalize_with::<#ty>(value, |value| #path(value)))

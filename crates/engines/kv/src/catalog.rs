@@ -4,7 +4,7 @@ use crate::NAME;
 use crate::data::{AFTER, Data, DataWriter, TableRows, largest_key_place, prefix};
 use crate::error::failed;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
+use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema, ValueRef};
 use bobak_engine_common::{
     AlterTables, ListedTable, RowStore, StoredTable, TableList, TableRebuild, add_rebuilt,
     alter_tables, reject_references, table_from_json, table_to_json,
@@ -112,7 +112,13 @@ impl AlterTables for AlteredCatalog<'_, '_> {
             }
         }
         if new.stored.schema.never_reuses_keys() {
-            let key = TableRows { writer: self.writer, table: old }.largest_key()?;
+            let mut key = TableRows { writer: self.writer, table: old }.largest_key()?;
+            let last = TableRows { writer: self.writer, table: &new }.last()?;
+            if let ([column], Some(row)) = (new.stored.schema.key(), last)
+                && let ValueRef::Int(last) = EncodedRow::new(&row).value(*column)
+            {
+                key = key.max(last);
+            }
             TableRows { writer: self.writer, table: &new }.set_largest_key(key)?;
         }
         self.remove(old)?;

@@ -5,7 +5,7 @@ use crate::log;
 use crate::rows::encode;
 use crate::state::DatabaseState;
 use crate::table::TableState;
-use bobak_core::change_log;
+use bobak_core::change_log::{self, TableMoves};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema};
 use bobak_engine_common::{TableAdditions, TableRebuild, missing_table, table_exists};
@@ -102,6 +102,7 @@ fn alter_table(state: &mut DatabaseState, alteration: &TableAlteration) -> Resul
     let rebuild = TableRebuild::of(alteration, &old.schema, is_tracked(state, from))?;
     let rebuilt = rebuilt(&rebuild, old)?;
     *state.table_mut(position) = rebuilt;
+    let is_moved = move_log(state, alteration)?;
     for other in (0..state.tables.len()).filter(|other| *other != position) {
         let schema = &state.table(other).schema;
         let followed = alteration.follow(schema)?;
@@ -109,9 +110,28 @@ fn alter_table(state: &mut DatabaseState, alteration: &TableAlteration) -> Resul
             state.table_mut(other).schema = Arc::new(followed);
         }
     }
+    if is_moved {
+        return log::note_layout(state, to);
+    }
     let added = alteration.added().filter_map(|place| to.columns().get(place));
     let added = added.map(|column| column.name.to_string()).collect();
     widen_log(&TableAdditions::of_columns(Arc::clone(to), added), state)
+}
+
+/// Gives the table's change log, if it has one, its new names and columns; `false` if no name changes.
+fn move_log(state: &mut DatabaseState, alteration: &TableAlteration) -> Result<bool> {
+    let (from, to) = (alteration.from(), alteration.to());
+    let position = state.position(&format!("{}{}", change_log::LOG_PREFIX, from.name()));
+    let (Some(position), Some(moves)) = (position, TableMoves::of(alteration)) else {
+        return Ok(false);
+    };
+    let old = state.table(position);
+    let new = change_log::log_schema(to, !old.schema.indexes().is_empty())?;
+    let moved = moves.alter_log_to(&old.schema, new)?;
+    let rebuilt = rebuilt(&TableRebuild::of(&moved, &old.schema, false)?, old)?;
+    *state.table_mut(position) = rebuilt;
+    log::note_moves(state, from, &moves)?;
+    Ok(true)
 }
 
 fn drop_table(state: &mut DatabaseState, table: &TableSchema) -> Result<()> {

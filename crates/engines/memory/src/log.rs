@@ -6,7 +6,7 @@ use crate::rows::{RowBytes, encode};
 use crate::state::{DatabaseState, LogTables};
 use crate::statement::{AtomicStatement, UndoStep};
 use crate::table::TableState;
-use bobak_core::change_log::{self, LOG_COLUMNS, LOG_PREFIX, LoggedVerb};
+use bobak_core::change_log::{self, LOG_COLUMNS, LOG_PREFIX, LoggedVerb, TableMoves};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, TableSchema, Value, ValueRef};
 use bobak_engine_common::missing_table;
@@ -44,17 +44,55 @@ pub(super) fn track(state: &mut DatabaseState, table: &TableSchema, history: boo
     note_layout(state, &schema)
 }
 
-/// Records the layout of a tracked table, unless it is recorded already.
-pub(super) fn note_layout(state: &mut DatabaseState, schema: &TableSchema) -> Result<()> {
-    let layout = change_log::layout(schema);
-    let counted = state.position(change_log::COUNTER_TABLE).map_or(0, |position| {
+/// The number of the last change.
+fn last_change(state: &DatabaseState) -> i64 {
+    state.position(change_log::COUNTER_TABLE).map_or(0, |position| {
         let counter = state.table(position);
         let slot = counter.key().order.next(&mut counter.key().order.start());
         match slot.and_then(|slot| counter.row(slot)).map(|row| row.value(1)) {
             Some(ValueRef::Int(number)) => number,
             _ => 0,
         }
-    });
+    })
+}
+
+/// Records the moves of a tracked table, whose log has moved: see [`TableMoves`]. `from` is the table before.
+pub(super) fn note_moves(
+    state: &mut DatabaseState,
+    from: &TableSchema,
+    moves: &TableMoves,
+) -> Result<()> {
+    let counted = last_change(state);
+    for list in [change_log::TRACKED_TABLE, change_log::LAYOUT_TABLE] {
+        let Some(position) = state.position(list) else { continue };
+        let rows = state.table_mut(position);
+        for slot in find_names(rows, from.name()).collect::<Vec<_>>() {
+            let Some(row) = rows.row(slot) else { continue };
+            let columns = 0..rows.schema.columns().len();
+            let mut values: Vec<_> = columns.map(|column| row.value(column).to_owned()).collect();
+            if let [_, name, ..] = &mut values[..] {
+                *name = Value::from(moves.to.clone());
+            }
+            if let [_, _, _, Value::Text(layout)] = &mut values[..] {
+                *layout = moves.moved_layout(layout, from).into();
+            }
+            let row = row_of(rows, &values)?;
+            rows.remove(slot);
+            rows.free(slot);
+            rows.add(row)?;
+        }
+    }
+    let Some(position) = state.position(change_log::LAYOUT_TABLE) else { return Ok(()) };
+    let layouts = state.table_mut(position);
+    let (key, name) = (Value::Int(layouts.next_key()?), Value::from(""));
+    let row = row_of(layouts, &[key, name, Value::Int(counted), Value::from(moves.to_text())])?;
+    layouts.add(row).map(drop)
+}
+
+/// Records the layout of a tracked table, unless it is recorded already.
+pub(super) fn note_layout(state: &mut DatabaseState, schema: &TableSchema) -> Result<()> {
+    let layout = change_log::layout(schema);
+    let counted = last_change(state);
     if state.position(change_log::LAYOUT_TABLE).is_none() {
         let layouts = TableState::new(Arc::clone(change_log::layout_schema()))?;
         state.tables.push(Arc::new(layouts));

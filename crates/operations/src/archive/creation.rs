@@ -16,12 +16,17 @@ use std::sync::Arc;
 /// The size of the rows in one frame, in bytes, approximately.
 const FRAME_BYTES: usize = 8 << 20;
 
-/// The tables that have a layout now and had none, each after the change after which it was tracked, in that order.
-pub(super) fn new_tables(known: &[TableLayout], now: &[TableLayout]) -> Vec<(u64, String)> {
+/// The tables that have a layout now and had none, each after the change after which it was tracked, in that order. A table
+/// that was tracked before the last archived change, `position`, was renamed since, and is no new one.
+pub(super) fn new_tables(
+    known: &[TableLayout],
+    now: &[TableLayout],
+    position: u64,
+) -> Vec<(u64, String)> {
     let mut new: Vec<(u64, String)> = Vec::new();
     for TableLayout { table, since, .. } in now {
         let is_known = known.iter().any(|layout| layout.table == *table);
-        if !is_known && !new.iter().any(|(_, name)| name == table) {
+        if !is_known && *since >= position && !new.iter().any(|(_, name)| name == table) {
             new.push((*since, table.clone()));
         }
     }

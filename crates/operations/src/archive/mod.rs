@@ -187,7 +187,9 @@ impl Archive {
     fn write(&mut self, checked: CheckedPage, before: i64) -> Result<bool> {
         let CheckedPage { mut page, mut layouts, .. } = checked;
         let known = self.writer.layouts().map(<[_]>::to_vec);
-        let mut new = known.map_or_else(Vec::new, |known| creation::new_tables(&known, &layouts));
+        let position = self.writer.position();
+        let new_tables = |known: Vec<_>| creation::new_tables(&known, &layouts, position);
+        let mut new = known.map_or_else(Vec::new, new_tables);
         while !new.is_empty() {
             let (since, name) = new.remove(0);
             if since > page.next {

@@ -2,7 +2,8 @@
 
 use bobak_core::{
     ColumnRole, ColumnSchema, Error, ErrorKind, FieldSet, OnError, Result, Select, Session, Source,
-    TableSchema, Type, Value, ValueRef, Verb, Write, WriteBatch, convert as convert_number,
+    TableSchema, Type, Value, ValueRef, Verb, Write, WriteBatch, change_log,
+    convert as convert_number,
 };
 use std::sync::Arc;
 
@@ -23,8 +24,37 @@ pub(super) fn run(
     to: usize,
 ) -> Result<()> {
     set_in_each_row(session, table, to, |table, row| {
-        set_converted(table, row, from, to).map(|()| true)
+        let before = row.get(to).cloned();
+        set_converted(table, row, from, to)?;
+        Ok(row.get(to) != before.as_ref())
     })
+}
+
+/// Sets the values of the column `to` in a change log to those of `from`, where a change has none. What `to`'s type does not have
+/// becomes NULL.
+///
+/// # Errors
+/// Those of the engine.
+pub(super) fn run_in_log(
+    session: &dyn Session,
+    table: &TableSchema,
+    from: usize,
+    to: usize,
+) -> Result<()> {
+    let log = Arc::new(change_log::log_schema(table, false)?);
+    for place in [change_log::old_column, change_log::new_column] {
+        let set = set_in_each_row(session, &log, place(to), |log, row| {
+            let is_set = row.get(place(to)).is_some_and(|value| *value != Value::Null);
+            let is_empty = row.get(place(from)).is_none_or(|value| *value == Value::Null);
+            Ok(!is_set && !is_empty && set_converted(log, row, place(from), place(to)).is_ok())
+        });
+        match set {
+            // A killed process has renamed the log's columns already.
+            Err(error) if error.kind() == ErrorKind::Schema => return Ok(()),
+            set => set?,
+        }
+    }
+    Ok(())
 }
 
 /// Sets a column to a value in each row where it is NULL.

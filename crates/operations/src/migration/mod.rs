@@ -42,6 +42,7 @@ mod sql;
 mod status;
 mod step;
 mod text;
+mod tracked;
 mod words;
 
 pub use bobak_engine_common::table_to_json;
@@ -51,6 +52,7 @@ pub use ledger::LEDGER;
 pub use next::{NextMigration, done};
 pub use plan::{MigrationPlan, plan};
 pub use plan_options::{Drops, PlanOptions, PossibleRename};
+pub(crate) use run::change_tables;
 pub use run::{baseline, down, up};
 pub use status::{MigrationState, MigrationStatus, status, verify};
 pub use step::MigrationStep;

@@ -269,7 +269,7 @@ impl Planner {
         Ok(())
     }
 
-    /// Foreign keys of several columns do not change by a migration.
+    /// Foreign keys of several columns do not change by a migration. Keys may become such that are never reused.
     fn check_foreign_keys(&mut self, wanted: &TableSchema) -> Result<()> {
         let stored = self.stored(wanted)?;
         let (model, found) = (described_keys(wanted), described_keys(&stored));
@@ -287,11 +287,8 @@ impl Planner {
             self.plan.kept.push(sentence);
         }
         if wanted.never_reuses_keys() && !stored.never_reuses_keys() {
-            return reject(
-                "the record never reuses keys, and the table does: create another table and copy the \
-                 rows"
-                    .to_owned(),
-            );
+            let table = stored.name().to_owned();
+            self.push(MigrationStep::ChangeKeyReuse { table, never: true })?;
         }
         Ok(())
     }

@@ -2,13 +2,14 @@
 
 use super::files::{Migration, Migrations};
 use super::ledger::{self, Entry, MigrationProgress};
-use super::step::{Action, MigrationStep, fill_by_writing, find};
-use super::{convert, status};
-use bobak_changes::tracked;
+use super::step::{Action, MigrationStep, find};
+use super::{convert, status, tracked};
+use bobak_changes::{last_id, unchecked_logs};
+use bobak_core::change_log::{TableMoves, layout_schema};
 use bobak_core::engine::fallback::has_rows;
 use bobak_core::{
-    ColumnSchema, Engine, Error, ErrorKind, Result, SchemaChange, Session, TableSchema,
-    TransactionControl,
+    ColumnSchema, Engine, Error, ErrorKind, FieldSet, Result, Session, TableSchema,
+    TransactionControl, Value, Verb, Write,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -122,10 +123,10 @@ fn run(
         })?,
     };
     let session = engine.session()?;
-    let tracked = tracked(&*session)?.into_iter().map(|table| table.name).collect();
+    let tracked = bobak_changes::tracked(&*session)?.into_iter().map(|table| table.name).collect();
     let runner = Runner { engine, session: &*session, migrations, migration, direction, tracked };
     if runs_online(engine, steps)? {
-        return waiting_for(&[ErrorKind::Busy], || runner.run_online(steps));
+        return runner.run_online(steps);
     }
     if engine.capabilities().implicit_ddl_commit {
         let lock = engine.session()?;
@@ -248,12 +249,22 @@ impl Runner<'_> {
 
     /// Builds the indexes and adds the rules that are not there, each by itself. Only the engine's lock keeps processes apart, because a
     /// transaction would keep the engine from finishing an index.
+    ///
+    /// The start is noted with the file's checksum, so that an edited file does not go on after a kill. If the first
+    /// step fails, nothing was done, and the file may change.
     fn run_online(&self, steps: &[MigrationStep]) -> Result<bool> {
+        let before = self.session.tables()?;
         for (number, step) in steps.iter().enumerate() {
-            if self.entry()?.is_none() {
-                return Ok(false);
+            let Some(entry) = self.entry()? else { return Ok(false) };
+            if entry.is_none_or(|entry| entry.progress == MigrationProgress::Done) {
+                self.note(0)?;
             }
-            self.step(number, step, true)?;
+            let done = waiting_for(&[ErrorKind::Busy], || self.step(number, step, true));
+            if done.is_err() && number == 0 {
+                // The first error says more.
+                let _ = self.forget_start(step, &before);
+            }
+            done?;
         }
         if self.entry()?.is_none() {
             return Ok(false);
@@ -383,6 +394,10 @@ impl Runner<'_> {
                 Action::Convert { table, from, to } => {
                     convert::run(self.session, &table, from, to)?;
                 }
+                Action::ConvertLog { table, from, to } => {
+                    convert::run_in_log(self.session, &table, from, to)?;
+                }
+                Action::NoteDrop(table) => self.note_drop(&table)?,
                 Action::Fill { table, column, value } => {
                     convert::fill(self.session, &table, column, &value)?;
                 }
@@ -400,21 +415,28 @@ impl Runner<'_> {
 
     fn actions(&self, step: &MigrationStep, resumed: bool) -> Result<Vec<Action>> {
         let tables = self.session.tables()?;
-        let is_own = |name: &String| step.table().is_some_and(|own| own.eq_ignore_ascii_case(name));
-        if !self.tracked.iter().any(is_own) {
+        let is_tracked = |name: &str| self.tracked.iter().any(|own| own.eq_ignore_ascii_case(name));
+        let new_name = match step {
+            MigrationStep::RenameTable { to, .. } => Some(to.as_str()),
+            _ => None,
+        };
+        if !step.table().into_iter().chain(new_name).any(is_tracked) {
             return step.actions(&tables, resumed);
         }
-        let actions = match fill_by_writing(step, &tables, resumed)? {
-            Some(actions) => actions,
-            None => step.actions(&tables, resumed)?,
-        };
-        // Before the first action, which an engine may commit by itself.
-        for action in &actions {
-            if let Action::Change(SchemaChange::AlterTable(alteration)) = action {
-                alteration.check_tracked(true)?;
-            }
+        if resumed && step.is_done(&tables) {
+            return Ok(tracked::rest(step, &tables));
         }
-        Ok(actions)
+        tracked::actions(step, &tables, resumed)
+    }
+
+    /// Records for replicas that a tracked table is dropped.
+    fn note_drop(&self, table: &str) -> Result<()> {
+        let last = last_id(self.session, &unchecked_logs(self.session)?)?;
+        let text = TableMoves::of_dropped(table).to_text();
+        let seq = Value::Int(i64::try_from(last).unwrap_or(i64::MAX));
+        let values = [Value::Null, Value::from(""), seq, Value::from(text)];
+        let (table, verb, fields) = (layout_schema(), Verb::Insert, FieldSet::EMPTY);
+        self.session.write(&Write { table, verb, fields, values: &values }).map(drop)
     }
 
     fn run_function(&self, name: &str) -> Result<()> {
@@ -445,4 +467,17 @@ fn runs_on(engines: &[String], engine: &dyn Engine) -> bool {
         [] => true,
         some => some.iter().any(|name| name == engine.name()),
     }
+}
+
+/// Makes the schema changes of a step.
+///
+/// # Errors
+/// Those of the engine.
+pub(crate) fn change_tables(session: &dyn Session, step: &MigrationStep) -> Result<()> {
+    for action in step.actions(&session.tables()?, false)? {
+        if let Action::Change(change) = action {
+            session.alter(&[change])?;
+        }
+    }
+    Ok(())
 }

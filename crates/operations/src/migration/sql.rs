@@ -50,7 +50,8 @@ fn step_to_sql(
                 let names = ConstraintNames::expected(change.from());
                 texts.extend(alter_table(dialect, &change, &names)?);
                 let columns = changed_columns(&change);
-                if dialect == Dialect::Sqlite && !columns.is_empty() {
+                let is_rebuilt = !columns.is_empty() || change.changes_key_reuse();
+                if dialect == Dialect::Sqlite && is_rebuilt {
                     texts.push(format!("-- rebuild table {}", change.to().name()));
                 }
                 let is_mysql = matches!(dialect, Dialect::MariaDb | Dialect::MySql);
@@ -65,7 +66,7 @@ fn step_to_sql(
                 texts.push(format!("-- convert the values of {}.{}", table.name(), column.name));
             }
             // Only of tracked tables, of which a plan does not know.
-            Action::Fill { .. } => {}
+            Action::Fill { .. } | Action::ConvertLog { .. } | Action::NoteDrop(_) => {}
             Action::Sql(text) => texts.push(text),
             Action::Rust(name) => texts.push(format!("-- run the function {name}")),
         }

@@ -73,6 +73,13 @@ pub enum MigrationStep {
         /// The index's name.
         name: String,
     },
+    /// Changes whether generated keys of deleted rows are [never reused](TableSchema::never_reuses_keys).
+    ChangeKeyReuse {
+        /// The table.
+        table: String,
+        /// Whether no key is generated twice.
+        never: bool,
+    },
     /// Runs SQL statements, each ended by a semicolon at the end of a line.
     Sql {
         /// The engines that run it, by [name](bobak_core::Engine::name); all with SQL if empty.
@@ -94,6 +101,14 @@ pub(super) enum Action {
         from: usize,
         to: usize,
     },
+    /// As [`Convert`](Self::Convert), of the change log of this table: values that do not convert become NULL.
+    ConvertLog {
+        table: Arc<TableSchema>,
+        from: usize,
+        to: usize,
+    },
+    /// Records for replicas that this tracked table is dropped.
+    NoteDrop(String),
     /// Sets the column to this value in each row where it is NULL.
     Fill {
         table: Arc<TableSchema>,
@@ -136,7 +151,8 @@ impl MigrationStep {
             | Self::RenameColumn { table, .. }
             | Self::ChangeColumn { table, .. }
             | Self::AddIndex { table, .. }
-            | Self::DropIndex { table, .. } => Some(table),
+            | Self::DropIndex { table, .. }
+            | Self::ChangeKeyReuse { table, .. } => Some(table),
             Self::Sql { .. } | Self::Rust(_) => None,
         }
     }
@@ -175,12 +191,14 @@ impl MigrationStep {
             Self::AddColumn { table, column, .. }
                 if resumed && find(tables, table)?.column(&column.name).is_ok() =>
             {
-                change_column(find(tables, table)?, column)
+                change_column(find(tables, table)?, column, TableAlteration::keeps_values)
             }
             Self::AddColumn { table, column, after, fill } => {
                 add_column(find(tables, table)?, column, after.as_deref(), fill.as_ref())
             }
-            Self::ChangeColumn { table, column } => change_column(find(tables, table)?, column),
+            Self::ChangeColumn { table, column } => {
+                change_column(find(tables, table)?, column, TableAlteration::keeps_values)
+            }
             Self::AddIndex { table, name, columns, unique } => {
                 let table = find(tables, table)?;
                 let mut parts = TableParts::of(table);
@@ -200,13 +218,20 @@ impl MigrationStep {
                 }
                 alter(table, parts.build()?, &[], &[])
             }
+            Self::ChangeKeyReuse { table, never } => {
+                let table = find(tables, table)?;
+                let builder = table.clone().into_builder();
+                let builder =
+                    if *never { builder.never_reuse_keys() } else { builder.reuse_keys() };
+                alter(table, builder.build()?, &[], &[])
+            }
             Self::Sql { text, .. } => Ok(statements(text).into_iter().map(Action::Sql).collect()),
             Self::Rust(name) => Ok(vec![Action::Rust(name.clone())]),
         }
     }
 
     /// Whether the tables are as after the step.
-    fn is_done(&self, tables: &[TableSchema]) -> bool {
+    pub(super) fn is_done(&self, tables: &[TableSchema]) -> bool {
         let column = |table: &str, name: &str| {
             find(tables, table).is_ok_and(|table| table.column(name).is_ok())
         };
@@ -233,6 +258,9 @@ impl MigrationStep {
                 find(tables, table).is_ok_and(is_it)
             }
             Self::DropIndex { table, name } => !index(table, name),
+            Self::ChangeKeyReuse { table, never } => {
+                find(tables, table).is_ok_and(|table| table.never_reuses_keys() == *never)
+            }
             // Carried out again from where it stopped.
             Self::ChangeColumn { .. } | Self::Sql { .. } | Self::Rust(_) => false,
         }
@@ -271,6 +299,7 @@ impl MigrationStep {
                 let (name, columns, unique) = index_parts(swapped?, index);
                 Self::AddIndex { table, name, columns, unique }
             }
+            Self::ChangeKeyReuse { never, .. } => Self::ChangeKeyReuse { table, never: !never },
             Self::Sql { .. } | Self::Rust(_) => return None,
         })
     }
@@ -287,7 +316,7 @@ fn has(names: &[String], name: &str) -> bool {
     names.iter().any(|other| other.eq_ignore_ascii_case(name))
 }
 
-fn alter(
+pub(super) fn alter(
     from: &TableSchema,
     to: TableSchema,
     renamed: &[(&str, &str)],
@@ -325,43 +354,12 @@ fn add_column(
     Ok(actions)
 }
 
-/// As [`MigrationStep::actions`] of a new column of a tracked table with a value for the rows that are there: it is
-/// written to each row, so that the change log has it. `None` for another step.
-pub(super) fn fill_by_writing(
-    step: &MigrationStep,
-    tables: &[TableSchema],
-    resumed: bool,
-) -> Result<Option<Vec<Action>>> {
-    let MigrationStep::AddColumn { table, column, after, fill: Some(fill) } = step else {
-        return Ok(None);
-    };
-    let table = find(tables, table)?;
-    let mut actions = Vec::new();
-    let between = match table.column(&column.name) {
-        Ok(_) if resumed => table.clone(),
-        _ => {
-            let mut unfilled = ColumnSchema::new(column.name.to_string(), column.ty).nullable(true);
-            unfilled.storage = column.storage;
-            unfilled.declared.clone_from(&column.declared);
-            unfilled.max_chars = column.max_chars;
-            unfilled.collation = column.collation;
-            let mut parts = TableParts::of(table);
-            let last = parts.columns.len();
-            let place = after.as_deref().map_or(Ok(last), |after| Ok(table.column(after)? + 1))?;
-            parts.columns.insert(place, unfilled);
-            let between = parts.build()?;
-            actions.append(&mut alter(table, between.clone(), &[], &[])?);
-            between
-        }
-    };
-    let (place, value) = (between.column(&column.name)?, column.accept(fill.clone())?);
-    let mut last = change_column(&between, column)?;
-    actions.push(Action::Fill { table: Arc::new(between), column: place, value });
-    actions.append(&mut last);
-    Ok(Some(actions))
-}
-
-fn change_column(table: &TableSchema, column: &ColumnSchema) -> Result<Vec<Action>> {
+/// The actions that change a column: values are converted into another column unless `keeps` says that they stay.
+pub(super) fn change_column(
+    table: &TableSchema,
+    column: &ColumnSchema,
+    keeps: impl Fn(&ColumnSchema, &ColumnSchema) -> bool,
+) -> Result<Vec<Action>> {
     let place = table.column(&column.name)?;
     let mut parts = TableParts::of(table);
     let old = table.column_at(place)?;
@@ -373,7 +371,7 @@ fn change_column(table: &TableSchema, column: &ColumnSchema) -> Result<Vec<Actio
     replace(&mut parts, column);
     parts.columns.retain(|column| column.name != CONVERTED);
     let to = parts.build()?;
-    if TableAlteration::keeps_values(old, column) {
+    if keeps(old, column) {
         return alter(table, to, &[], &[]);
     }
     if table.key().contains(&place) {
@@ -388,6 +386,7 @@ fn change_column(table: &TableSchema, column: &ColumnSchema) -> Result<Vec<Actio
         Err(_) => {
             let mut converted = ColumnSchema::new(CONVERTED, column.ty).nullable(true);
             converted.storage = column.storage;
+            converted.declared.clone_from(&column.declared);
             converted.max_chars = column.max_chars;
             let mut parts = TableParts::of(table);
             parts.columns.push(converted);
@@ -405,14 +404,14 @@ fn change_column(table: &TableSchema, column: &ColumnSchema) -> Result<Vec<Actio
 }
 
 /// A table taken apart, to be put together otherwise.
-struct TableParts<'t> {
+pub(super) struct TableParts<'t> {
     table: &'t TableSchema,
-    columns: Vec<ColumnSchema>,
+    pub columns: Vec<ColumnSchema>,
     indexes: Vec<(String, Vec<String>, bool)>,
 }
 
 impl<'t> TableParts<'t> {
-    fn of(table: &'t TableSchema) -> Self {
+    pub fn of(table: &'t TableSchema) -> Self {
         let is_of_column = |columns: &[usize], unique: bool| match columns {
             [place] => unique && table.columns().get(*place).is_some_and(|column| column.unique),
             _ => false,
@@ -423,7 +422,7 @@ impl<'t> TableParts<'t> {
         Self { table, columns: table.columns().to_vec(), indexes }
     }
 
-    fn build(self) -> Result<TableSchema> {
+    pub fn build(self) -> Result<TableSchema> {
         let column_name =
             |place: &usize| self.table.columns().get(*place).map(|c| c.name.to_string());
         let key = self.table.key().iter().filter_map(column_name).collect();

@@ -63,6 +63,10 @@ impl fmt::Display for MigrationStep {
             Self::DropIndex { table, name } => {
                 write!(f, "drop index {}.{}", Name(table), Name(name))
             }
+            Self::ChangeKeyReuse { table, never } => {
+                let never = if *never { "never " } else { "" };
+                write!(f, "change keys {} {never}reused", Name(table))
+            }
             Self::Sql { engines, text } => {
                 write!(f, "sql")?;
                 engines.iter().try_for_each(|engine| write!(f, " {}", Name(engine)))?;
@@ -204,6 +208,11 @@ impl<'t> Parser<'t> {
             ("change", "column") => {
                 let table = self.name()?;
                 MigrationStep::ChangeColumn { table, column: column_from_json(&self.json()?)? }
+            }
+            ("change", "keys") => {
+                let (table, never) = (self.name()?, self.has("never"));
+                self.keyword("reused")?;
+                MigrationStep::ChangeKeyReuse { table, never }
             }
             ("add", "index") => self.index()?,
             ("drop", "index") => {

@@ -39,6 +39,10 @@ impl MigrationStep {
                 format!("Create the {kind} {name} on {} of {table}.", columns.join(", "))
             }
             Self::DropIndex { table, name } => format!("Drop the index {name} of {table}."),
+            Self::ChangeKeyReuse { table, never } => {
+                let how = if *never { "Never reuse" } else { "Reuse" };
+                format!("{how} the keys of deleted rows of {table}.")
+            }
             Self::Sql { engines, .. } if engines.is_empty() => "Run SQL.".to_owned(),
             Self::Sql { engines, .. } => format!("Run SQL, on {} only.", engines.join(", ")),
             Self::Rust(name) => format!("Run the program's function {name}."),

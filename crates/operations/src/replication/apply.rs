@@ -9,8 +9,8 @@ use super::pair::TablePair;
 use super::position::{self, CopyState, NO_FIELDS};
 use bobak_changes::{Change, ChangePage};
 use bobak_core::{
-    DynRow, Engine, Error, ErrorKind, OnError, Result, Session, TransactionControl, Value, Verb,
-    Write, WriteBatch, codec,
+    DynRow, Engine, Error, ErrorKind, OnError, Result, Session, TableSchema, TransactionControl,
+    Value, Verb, Write, WriteBatch, codec,
 };
 use std::collections::HashMap;
 
@@ -102,7 +102,7 @@ impl<'c> RowStates<'c> {
             let same = |pair: &TablePair| pair.source.name().eq_ignore_ascii_case(name);
             let Some(number) = pairs.iter().position(same) else { continue };
             let Some(pair) = pairs.get(number) else { continue };
-            if change.table.columns().len() != pair.source.columns().len() {
+            if !has_same_columns(&change.table, &pair.source) {
                 let message =
                     "the table was changed while it was read: continue with the next step";
                 return Err(Error::new(ErrorKind::Schema, message).in_table(name));
@@ -120,6 +120,12 @@ impl<'c> RowStates<'c> {
         }
         Ok(states)
     }
+}
+
+fn has_same_columns(one: &TableSchema, other: &TableSchema) -> bool {
+    let (one, other) = (one.columns(), other.columns());
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| (&one.name, one.ty) == (&other.name, other.ty))
 }
 
 /// Rejects a row with NULL in its key, which SQLite allows: several rows may have that key, so it is unknown which of them

@@ -4,6 +4,7 @@
 
 mod apply;
 mod check;
+mod moves;
 mod pair;
 mod position;
 mod state;
@@ -13,7 +14,7 @@ pub use state::{ReplicaState, replica_state};
 
 use crate::copy::CopyProgress;
 pub(crate) use apply::{MAX_CHANGES, apply_changes, in_transaction};
-use bobak_changes::Changes;
+use bobak_changes::{ChangePage, Changes, TableLayout, table_moves};
 use bobak_core::{Engine, Error, ErrorKind, Result};
 pub(crate) use pair::TablePair;
 use std::hash::{BuildHasher, RandomState};
@@ -37,6 +38,8 @@ pub struct Replica {
     /// The wanted tables, all tracked ones if empty; those of the first copy once it has begun.
     names: Vec<String>,
     pairs: Vec<TablePair>,
+    /// The layouts of the source's tables that they were compared with.
+    layouts: Vec<TableLayout>,
     /// The change up to which the target has all changes; `None` before the first copy is complete.
     position: Option<u64>,
     /// The time of the last applied change, in microseconds.
@@ -66,7 +69,8 @@ impl Replica {
     pub fn new(source: Arc<dyn Engine>, target: Arc<dyn Engine>, tables: &[&str]) -> Result<Self> {
         let (from, to) = (source, target);
         let names = tables.iter().map(|name| (*name).to_owned()).collect();
-        let mut replica = Self { from, to, names, pairs: Vec::new(), position: None, made: None };
+        let (pairs, layouts) = (Vec::new(), Vec::new());
+        let mut replica = Self { from, to, names, pairs, layouts, position: None, made: None };
         if let Some(position) = position::read(&*replica.to)? {
             replica.must_replicate(&position.tables)?;
             replica.names = position.tables;
@@ -95,6 +99,11 @@ impl Replica {
         }
         self.must_be_another()?;
         position::begin(&*self.to, first, &self.tables())?;
+        self.names = self.tables().into_iter().map(str::to_owned).collect();
+        if !begun_before {
+            let moved = table_moves(&*self.from.session()?)?.last().map_or(0, |(id, _)| *id);
+            position::move_on(&*self.to.session()?, moved, &self.names)?;
+        }
         for pair in &mut self.pairs {
             pair.create_target(&*self.to)?;
             if begun_before {
@@ -110,7 +119,6 @@ impl Replica {
         self.made = self.last_of_source(at)?;
         position::finish(&*self.to, at, self.made)?;
         self.to.flush()?;
-        self.names = self.tables().into_iter().map(str::to_owned).collect();
         self.position = Some(at);
         Ok(at)
     }
@@ -150,15 +158,7 @@ impl Replica {
     }
 
     fn advance(&mut self, from: u64, wait: Duration, filled: bool) -> Result<ReplicationReport> {
-        let mut changes = self.changes().since(from).limit(PAGE_CHANGES);
-        if changes.last_id()? < from {
-            let message = format!(
-                "the source ends before change {from}, up to which it was replicated: it is older \
-                 than the target, so begin again with an empty one"
-            );
-            return Err(Error::new(ErrorKind::Conflict, message));
-        }
-        let page = changes.wait_checked(wait)?.page;
+        let (changes, page) = self.next_page(from, wait)?;
         if page.next <= from {
             return Ok(ReplicationReport {
                 changes: 0,
@@ -166,7 +166,6 @@ impl Replica {
                 whole: page.is_whole(),
             });
         }
-        self.pair()?;
         if filled {
             self.must_be_same(from)?;
         }
@@ -178,6 +177,25 @@ impl Replica {
         let done = apply::apply(&*self.to, &self.pairs, from, page, &mut made, more)?;
         self.made = made.unwrap_or(self.made);
         Ok(done)
+    }
+
+    /// The next page, once the pairs are those of the tables that it was read from.
+    fn next_page(&mut self, from: u64, wait: Duration) -> Result<(Changes, ChangePage)> {
+        let mut is_again = false;
+        loop {
+            let mut changes = self.changes().since(from).limit(PAGE_CHANGES);
+            let read = changes.last_id().and_then(|last| {
+                must_reach(last, from)?;
+                changes.wait_checked(wait)
+            });
+            match read {
+                // A table was renamed or dropped.
+                Err(error) if error.kind() == ErrorKind::Schema && !is_again => self.pair()?,
+                Ok(checked) if checked.layouts != self.layouts => self.pair()?,
+                read => return Ok((changes, read?.page)),
+            }
+            is_again = true;
+        }
     }
 
     /// Rejects a source whose last change up to the replica's position differs from the one applied: it is another database,
@@ -249,18 +267,48 @@ impl Replica {
     /// Compares the current tables of both databases.
     fn pair(&mut self) -> Result<()> {
         let logs = bobak_changes::logs(&*self.from)?;
-        if logs.is_empty() {
+        let all_dropped = self.position.is_some() && self.names.is_empty();
+        if logs.is_empty() || all_dropped {
             let message = "no table of the source is tracked: track those to replicate";
             return Err(Error::new(ErrorKind::Schema, message));
+        }
+        let mut is_dropped = false;
+        if position::read(&*self.to)?.is_some() {
+            is_dropped = moves::follow(&*self.from, &*self.to, &mut self.names)?;
         }
         if self.position.is_some() {
             pair::widen_targets(&logs, &*self.to)?;
         }
         let there = self.to.tables()?;
         let triggers = self.to.session()?.triggers()?.unwrap_or_default();
+        self.layouts = logs.iter().flat_map(|log| log.layouts.iter().cloned()).collect();
         self.pairs = TablePair::all(logs, &self.names, &there, &triggers)?;
+        match self.position {
+            Some(position) if is_dropped => self.forget_dropped(position),
+            _ => Ok(()),
+        }
+    }
+
+    /// The last change of the replicated tables may be one of a table that was dropped.
+    fn forget_dropped(&mut self, position: u64) -> Result<()> {
+        let made = self.last_of_source(position)?;
+        let (before, after) = (Some(self.made), Some(made));
+        position::write(&*self.to.session()?, (position, before), (position, after))?;
+        self.made = made;
         Ok(())
     }
+}
+
+/// Rejects a source that ends before the target's position.
+fn must_reach(last: u64, from: u64) -> Result<()> {
+    if last >= from {
+        return Ok(());
+    }
+    let message = format!(
+        "the source ends before change {from}, up to which it was replicated: it is older \
+         than the target, so begin again with an empty one"
+    );
+    Err(Error::new(ErrorKind::Conflict, message))
 }
 
 impl std::fmt::Debug for Replica {

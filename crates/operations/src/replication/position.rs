@@ -25,7 +25,7 @@ pub(super) type CopyState = Option<Option<i64>>;
 /// The row; `None` in a database that is no replica yet.
 pub(super) fn read(to: &dyn Engine) -> Result<Option<ReplicaPosition>> {
     let mut position = None;
-    let select = Select::all(replica_schema());
+    let select = Select { condition: Some(is_row(1)), ..Select::all(replica_schema()) };
     let read = to.session()?.query(&Source::Select(&select), &mut |row: &dyn Row| {
         if let (ValueRef::Int(at), ValueRef::Int(filled), ValueRef::Text(names)) =
             (row.get(1), row.get(2), row.get(3))
@@ -44,6 +44,36 @@ pub(super) fn read(to: &dyn Engine) -> Result<Option<ReplicaPosition>> {
         Err(error) if error.kind() == ErrorKind::Schema => Ok(None),
         read => read.map(|()| position),
     }
+}
+
+/// The condition of a row's key: 1 has the position, 2 the number of the last seen [move](bobak_changes::table_moves).
+fn is_row(id: i64) -> Condition {
+    let (comparison, value) = (Comparison::Equal, Value::Int(id));
+    Condition::Compare { column: 0, comparison, value }
+}
+
+/// The number of the last move of the source's tables that the target has seen.
+pub(super) fn moved(to: &dyn Engine) -> Result<u64> {
+    let mut moved = 0;
+    let select = Select { condition: Some(is_row(2)), ..Select::all(replica_schema()) };
+    to.session()?.query(&Source::Select(&select), &mut |row: &dyn Row| {
+        if let ValueRef::Int(number) = row.get(1) {
+            moved = number.unsigned_abs();
+        }
+        Ok(true)
+    })?;
+    Ok(moved)
+}
+
+/// Records that the target has seen a move, and the names of its tables since.
+pub(super) fn move_on(session: &dyn Session, moved: u64, tables: &[String]) -> Result<()> {
+    let values = [Value::Int(2), number(moved), Value::Int(0), Value::from("")];
+    let (table, verb, fields) = (replica_schema(), Verb::InsertOrReplace, NO_FIELDS);
+    session.write(&Write { table, verb, fields, values: &values })?;
+    let assign = [Assign::Set { column: 3, value: Value::from(tables.join("\n")) }];
+    let here = is_row(1);
+    let change = BulkChange { table, condition: Some(&here), assign: Some(&assign) };
+    session.change(&change).map(drop)
 }
 
 /// Records that a copy is being made of the state after this change.
@@ -97,7 +127,11 @@ pub(super) fn write(
         Assign::Set { column: 2, value: Value::Int(noted(filled)) },
     ];
     let was = |column, value| Condition::Compare { column, comparison: Comparison::Equal, value };
-    let here = Condition::And(vec![was(1, number(before.0)), was(2, Value::Int(noted(before.1)))]);
+    let here = Condition::And(vec![
+        is_row(1),
+        was(1, number(before.0)),
+        was(2, Value::Int(noted(before.1))),
+    ]);
     let change =
         BulkChange { table: replica_schema(), condition: Some(&here), assign: Some(&assign) };
     if session.change(&change)? == 1 {

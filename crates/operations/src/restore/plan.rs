@@ -188,11 +188,23 @@ impl ArchiveScan {
         let is_created = |layout: &TableLayout| {
             creations.get(&layout.table).is_some_and(|created| layout.since <= created.rows_at)
         };
+        let of = |layouts: &[TableLayout], table: &String| -> Vec<TableLayout> {
+            layouts.iter().filter(|layout| layout.table == *table).cloned().collect()
+        };
         let is_new = |layout: &&TableLayout| !known.contains(layout) && !is_created(layout);
         for layout in self.begin.layouts.iter().filter(is_new) {
-            let was = known.iter().any(|other| other.table == layout.table);
-            let reason = if was { "its columns changed" } else { "it was not tracked before" };
-            alteration(Some(layout.since), &layout.table, reason);
+            let table = &layout.table;
+            let was = of(&known, table);
+            if was.is_empty() {
+                // A table that was tracked before what is archived was renamed since.
+                let since = Some(layout.since).filter(|since| *since >= read);
+                alteration(since, table, "it was not tracked before, or had another name");
+            } else if of(&self.begin.layouts, table).starts_with(&was) {
+                alteration(Some(layout.since), table, "its columns changed");
+            } else {
+                // Changes that were not archived before have the new columns.
+                alteration(None, table, "its columns were renamed, dropped or converted");
+            }
         }
         let is_gone = |layout: &&TableLayout| {
             !self.begin.layouts.iter().any(|other| other.table == layout.table)

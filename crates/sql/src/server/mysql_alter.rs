@@ -11,8 +11,9 @@ use crate::{
 };
 use bobak_core::{
     Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema,
-    Type, Value, ValueRef, change_log,
+    Type, Value, ValueRef, change_log, change_log::TableMoves,
 };
+use std::sync::Arc;
 
 /// Makes all of the changes, or none. Prepared statements must be forgotten afterwards.
 ///
@@ -80,8 +81,7 @@ fn alter_one(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<()> {
             return server.run(&table, &sql);
         }
     };
-    let (table, log) =
-        change_log::table_and_log(mysql_catalog::with_logs(server)?, alteration.from())?;
+    let (table, log) = stored(server, alteration)?;
     let alteration = &alteration.for_stored(&table)?;
     let (from, to) = (alteration.from(), alteration.to());
     alteration.check_tracked(log.is_some())?;
@@ -101,14 +101,63 @@ fn alter_one(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<()> {
             return Err(error);
         }
     }
+    if let Some(log) = &log {
+        move_log(server, log, alteration)?;
+    }
     let names = mysql_catalog::constraint_names(server, from)?;
     for sql in crate::alter_table(dialect, alteration, &names)? {
         server.run(to, &sql)?;
     }
+    if log.is_none() {
+        return Ok(());
+    }
+    let (table, log) = change_log::table_and_log(mysql_catalog::with_logs(server)?, to)?;
     let Some(log) = log else { return Ok(()) };
-    let (table, _) = change_log::table_and_log(mysql_catalog::with_logs(server)?, to)?;
     let mut texts = crate::track_altered(dialect, &table, &log, alteration)?.into_iter();
     texts.try_for_each(|sql| server.run(to, &sql))
+}
+
+/// The stored table and its log, which may have the new name of the table already if a process was killed.
+fn stored(
+    server: &mut dyn SqlServer,
+    alteration: &TableAlteration,
+) -> Result<(TableSchema, Option<TableSchema>)> {
+    let tables = mysql_catalog::with_logs(server)?;
+    let moved = format!("{}{}", change_log::LOG_PREFIX, alteration.to().name());
+    let moved = tables.iter().find(|table| table.name() == moved).cloned();
+    let (table, log) = change_log::table_and_log(tables, alteration.from())?;
+    Ok((table, log.or(moved.filter(|_| alteration.renames_table()))))
+}
+
+/// Gives the log of a tracked table its new names. Until its triggers are replaced, other writes of the table fail, so that
+/// none goes past the log.
+fn move_log(
+    server: &mut dyn SqlServer,
+    log: &TableSchema,
+    alteration: &TableAlteration,
+) -> Result<()> {
+    let Some(moves) = TableMoves::of(alteration) else { return Ok(()) };
+    let (dialect, from) = (server.dialect(), alteration.from());
+    check_tracked_name(alteration.to())?;
+    if let Some(moved) = moves.alter_log(log)? {
+        for sql in crate::begin_moves(dialect, from) {
+            server.run(from, &sql)?;
+        }
+        alter_one(server, &SchemaChange::AlterTable(Arc::new(moved)))?;
+    }
+    for sql in crate::note_moves(dialect, from, &moves) {
+        server.run(from, &sql)?;
+    }
+    Ok(())
+}
+
+/// Rejects a name with which those of the triggers are too long.
+fn check_tracked_name(table: &TableSchema) -> Result<()> {
+    if change_log::LOG_PREFIX.len() + "insert_".len() + table.name().len() <= MAX_NAME_LENGTH {
+        return Ok(());
+    }
+    let message = format!("a tracked table's name has {} bytes at most", MAX_NAME_LENGTH - 17);
+    Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()))
 }
 
 /// Rejects a changed CHECK on MySQL, where it is no part of the column's definition.
@@ -192,13 +241,7 @@ fn log_statements(server: &mut dyn SqlServer, change: &SchemaChange) -> Result<V
     match change {
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(table)?;
-            if change_log::LOG_PREFIX.len() + "insert_".len() + table.name().len() > MAX_NAME_LENGTH
-            {
-                let message =
-                    format!("a tracked table's name has {} bytes at most", MAX_NAME_LENGTH - 17);
-                let error = Error::new(ErrorKind::Unsupported, message);
-                return Err(error.in_table(table.name()));
-            }
+            check_tracked_name(&table)?;
             let triggers = mysql_catalog::triggers(server)?;
             let captured = change_log::is_captured(&triggers, table.name());
             let reason = TrackReason::Track { captured, history: *history };

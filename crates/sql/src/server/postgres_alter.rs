@@ -7,7 +7,7 @@ use crate::{
 };
 use bobak_core::{
     Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableAlteration, TableSchema, Type,
-    Value, ValueRef, change_log,
+    Value, ValueRef, change_log, change_log::TableMoves,
 };
 use std::collections::HashSet;
 
@@ -107,6 +107,7 @@ pub struct PreparedChange {
     pub names: ConstraintNames,
     /// Whether the change log of the table has another layout afterwards.
     pub changes_layout: bool,
+    log: Option<TableSchema>,
     taken: HashSet<String>,
 }
 
@@ -137,14 +138,29 @@ pub fn prepare(server: &mut dyn SqlServer, alteration: &TableAlteration) -> Resu
     let names = postgres_catalog::constraint_names(server, from)?;
     let layouts = [from, alteration.to()].map(|table| change_log::layout(table));
     let changes_layout = log.is_some() && layouts[0] != layouts[1];
-    Ok(PreparedChange { alteration, names, changes_layout, taken })
+    Ok(PreparedChange { alteration, names, changes_layout, log, taken })
 }
 
 fn alter_table(server: &mut dyn SqlServer, alteration: &TableAlteration) -> Result<Vec<String>> {
     let change = prepare(server, alteration)?;
     let mut all = drop_unvalidated(server, change.alteration.from())?;
+    all.extend(move_log(server, &change)?);
     all.extend(crate::alter_table(SQL, &change.alteration, &change.names)?);
     all.extend(change.index_statements()?);
+    Ok(all)
+}
+
+/// The statements that give the log of a tracked table its new names.
+fn move_log(server: &mut dyn SqlServer, change: &PreparedChange) -> Result<Vec<String>> {
+    let moves = TableMoves::of(&change.alteration);
+    let (Some(log), Some(moves)) = (&change.log, moves) else { return Ok(Vec::new()) };
+    let from = change.alteration.from();
+    let mut all = crate::begin_moves(SQL, from);
+    if let Some(moved) = moves.alter_log(log)? {
+        check(moved.to())?;
+        all.extend(alter_table(server, &moved)?);
+    }
+    all.extend(crate::note_moves(SQL, from, &moves));
     Ok(all)
 }
 

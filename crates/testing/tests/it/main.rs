@@ -2,8 +2,10 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests: a failure names its line")]
 
+mod conversions;
 mod double;
 mod fixtures;
+mod key_reuse;
 mod online_indexes;
 mod online_rules;
 mod rollback;

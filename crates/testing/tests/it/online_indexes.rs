@@ -101,8 +101,9 @@ fn postgres_builds_an_index_while_others_write_and_a_killed_build_is_repeated() 
         assert!(indexes(&db).is_empty(), "an unfinished index is not seen");
         let left = "SELECT count(*) FROM pg_index WHERE NOT indisvalid";
         assert_eq!(db.sql::<i64>(left, ()).unwrap(), [1]);
-        let state = db.migration_status(&all).unwrap();
-        assert_eq!(state[1].state, MigrationState::Pending);
+        // Its start is noted if the migration could not take it back.
+        let state = db.migration_status(&all).unwrap()[1].state;
+        assert!(matches!(state, MigrationState::Pending | MigrationState::Interrupted(0)));
         // The next one waits too, and others write meanwhile.
         std::thread::scope(|scope| {
             let build = scope.spawn(|| Db::open(url).unwrap().migrate(&all));

@@ -1,8 +1,12 @@
 //! Migrations that add rules while others write.
 
 use crate::on_each;
+use bobak::engine::{Engine, EngineLayer, Session};
 use bobak::migration::{MigrationState, Migrations};
 use bobak::prelude::*;
+use bobak_testkit::FaultyEngine;
+use std::process::Command;
+use std::sync::Arc;
 
 const TABLES: &str = r#"bobak migration 1
 first
@@ -134,7 +138,8 @@ fn postgres_validates_rules_while_others_write_and_a_killed_one_is_repeated() {
                 // New rows obey already, and others write meanwhile.
                 insert(&db, Some("meanwhile"), 2, Some(1)).unwrap();
                 assert!(insert(&db, None, 2, None).is_err());
-                assert_eq!(db.migration_status(&all).unwrap()[1].state, MigrationState::Pending);
+                let state = db.migration_status(&all).unwrap()[1].state;
+                assert_eq!(state, MigrationState::Interrupted(0));
                 if killed {
                     db.sql::<bool>("SELECT pg_terminate_backend(?::int)", (process,)).unwrap();
                     migrates.join().unwrap().unwrap_err();
@@ -158,5 +163,83 @@ fn postgres_validates_rules_while_others_write_and_a_killed_one_is_repeated() {
         assert_eq!(names, ["book_pages_check", "book_shelf_fkey"]);
         let invalid = "SELECT count(*) FROM pg_constraint WHERE NOT convalidated";
         assert_eq!(db.sql::<i64>(invalid, ()).unwrap(), [0]);
+    });
+}
+
+/// An engine that is shared with a layer.
+struct Shared(Arc<dyn Engine>);
+
+impl EngineLayer for Shared {
+    fn inner(&self) -> &dyn Engine {
+        &*self.0
+    }
+
+    fn session(&self) -> bobak::Result<Box<dyn Session + '_>> {
+        self.0.session()
+    }
+}
+
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn adds_rules_until_an_operation_ends_the_process() {
+    let url = std::env::var("BOBAK_TEST_RULES_URL").unwrap();
+    let operation = std::env::var("BOBAK_TEST_OPERATION").unwrap().parse().unwrap();
+    let engine = FaultyEngine::new(Box::new(Shared(bobak::engine::open(&url).unwrap())));
+    engine.faults().end_process_at(operation);
+    bobak::migration::up(&engine, &migrations().1).unwrap();
+}
+
+/// Whether a process that migrates came to its end before this operation.
+fn migrates(url: &str, operation: u64) -> bool {
+    let name = "online_rules::adds_rules_until_an_operation_ends_the_process";
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--ignored"])
+        .env("BOBAK_TEST_RULES_URL", url)
+        .env("BOBAK_TEST_OPERATION", operation.to_string())
+        .output()
+        .unwrap();
+    let is_killed = child.status.code().is_none();
+    assert!(is_killed || child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+    !is_killed
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_edited_after_a_kill_between_rules_does_not_go_on() {
+    on_each(|url| {
+        if url.starts_with("kv") || url.starts_with("memory") {
+            return;
+        }
+        let (one, all) = migrations();
+        let edited = RULES.replace("BETWEEN 1 AND 5000", "BETWEEN 1 AND 6000");
+        let edited = Migrations::new([("a", TABLES), ("b", edited.as_str())]).unwrap();
+        let db = Db::open(url).unwrap();
+        db.migrate(&one).unwrap();
+        db.dynamic("shelf").unwrap().insert(&DynRow::new()).unwrap();
+        insert(&db, Some("first"), 1, Some(1)).unwrap();
+        let before = book(&db).columns().to_vec();
+        db.migrate(&all).unwrap();
+        let after = book(&db).columns().to_vec();
+        db.undo_migrations(&all, 1, false).unwrap();
+        let mut interrupted = 0;
+        let mut operation = 1;
+        while !migrates(url, operation) {
+            let at = format!("{url}, operation {operation}");
+            if matches!(db.migration_status(&all).unwrap()[1].state, MigrationState::Interrupted(_))
+            {
+                interrupted += 1;
+                let error = db.migrate(&edited).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Conflict, "{at}: {error}");
+                assert!(error.to_string().contains("was edited after it ran"), "{at}: {error}");
+            }
+            db.migrate(&all).unwrap_or_else(|error| panic!("{at}: {error}"));
+            assert_eq!(book(&db).columns(), after, "{at}");
+            db.undo_migrations(&all, 1, false).unwrap();
+            assert_eq!(book(&db).columns(), before, "{at}");
+            operation += 1;
+        }
+        assert!(operation > 10, "{url}: {operation} operations");
+        // On SQLite the whole migration is one transaction.
+        assert_eq!(interrupted == 0, url.starts_with("sqlite"), "{url}: {interrupted}");
     });
 }

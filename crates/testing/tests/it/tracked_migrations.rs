@@ -1,11 +1,15 @@
-//! Migrations of tracked tables: what their logs and replicas follow, and what is rejected.
+//! Migrations of tracked tables: their logs, replicas and archives follow.
 
 use crate::on_each;
+use bobak::archive::Archive;
+use bobak::backup::BackupOptions;
 use bobak::changes::TrackOptions;
 use bobak::migration::Migrations;
 use bobak::prelude::*;
 use bobak::replication::Replica;
-use bobak_core::{Select, Source, TableSchema};
+use bobak::restore::{RecoveryTarget, RestoreOptions};
+use bobak_core::{FieldSet, Select, Source, TableSchema, Type, Verb, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,39 +19,50 @@ const START: &str = "bobak migration 1\nfirst\nup\n\
     {\"name\":\"name\",\"type\":\"text\",\"nullable\":true,\"max_chars\":40},\
     {\"name\":\"age\",\"type\":\"i32\",\"nullable\":true}]}\n";
 
-/// Steps that a log follows, with those that undo them.
-const FOLLOWED: [(&str, &str); 6] = [
-    (
-        "change column person {\"name\":\"name\",\"type\":\"text\",\"nullable\":false,\"max_chars\":40}",
-        "change column person {\"name\":\"name\",\"type\":\"text\",\"nullable\":true,\"max_chars\":40}",
-    ),
+/// Another table, which stays.
+const OTHER: &str = "create table {\"name\":\"other\",\"key\":[\"id\"],\"indexes\":[],\"columns\":[\
+    {\"name\":\"id\",\"type\":\"i64\"},{\"name\":\"name\",\"type\":\"text\",\"nullable\":true}]}";
+
+/// The column `age` with a type.
+macro_rules! age {
+    ($type:literal) => {
+        concat!(r#"change column person {"name":"age","nullable":true,"type":""#, $type, r#""}"#)
+    };
+}
+
+/// The column `name`, with rules.
+macro_rules! name {
+    ($rules:literal) => {
+        concat!(r#"change column person {"name":"name","type":"text","#, $rules, "}")
+    };
+}
+
+/// Steps, with those that undo them.
+const STEPS: [(&str, &str); 12] = [
+    (name!(r#""nullable":false,"max_chars":40"#), name!(r#""nullable":true,"max_chars":40"#)),
+    (name!(r#""nullable":true,"max_chars":60"#), name!(r#""nullable":true,"max_chars":40"#)),
     (
         "change column person {\"name\":\"age\",\"type\":\"i32\",\"nullable\":true,\"check\":\"age >= 0\",\"default\":1}",
-        "change column person {\"name\":\"age\",\"type\":\"i32\",\"nullable\":true}",
+        age!("i32"),
     ),
     (
         "add index person {\"name\":\"person_name\",\"columns\":[\"name\"],\"unique\":false}",
         "drop index person.person_name",
     ),
     ("add column person {\"name\":\"rank\",\"type\":\"i64\",\"nullable\":true}", ""),
+    ("rename column person.name to title", "rename column person.title to name"),
+    ("rename table person to member", "rename table member to person"),
     ("add column person {\"name\":\"points\",\"type\":\"i64\",\"nullable\":false} fill 7", ""),
     (
         "add column person {\"name\":\"level\",\"type\":\"i64\",\"nullable\":false,\"default\":3}",
         "",
     ),
+    (age!("text"), age!("i32")),
+    (age!("i64"), ""),
+    ("drop column person.rank", ""),
 ];
 
-/// Steps that no log follows.
-const REJECTED: [&str; 6] = [
-    "rename column person.name to title",
-    "rename table person to member",
-    "drop column person.age",
-    "drop table person",
-    "change column person {\"name\":\"age\",\"type\":\"text\",\"nullable\":true}",
-    "change column person {\"name\":\"age\",\"type\":\"i64\",\"nullable\":true}",
-];
-
-/// A tracked table, its migrations so far, and a replica.
+/// Two tracked tables, their migrations so far, and a replica.
 struct Place {
     db: Db,
     texts: Vec<String>,
@@ -56,96 +71,231 @@ struct Place {
     rows: i64,
 }
 
+fn migrations(texts: &[String]) -> Migrations {
+    let names: Vec<_> = (0..texts.len()).map(|number| format!("m{number}")).collect();
+    let texts = texts.iter().map(String::as_str);
+    Migrations::new(names.iter().map(String::as_str).zip(texts)).unwrap()
+}
+
+/// Creates and tracks the tables.
+fn start(db: &Db) -> Vec<String> {
+    let texts = vec![format!("{START}{OTHER}\n")];
+    db.migrate(&migrations(&texts)).unwrap();
+    for table in ["person", "other"] {
+        db.track_table(table, TrackOptions::new()).unwrap();
+    }
+    texts
+}
+
+/// Carries one more step out.
+fn step(db: &Db, texts: &mut Vec<String>, step: &str) {
+    let after = texts.len() - 1;
+    texts.push(format!("bobak migration 1\nafter m{after}\nup\n{step}\n"));
+    db.migrate(&migrations(texts)).unwrap_or_else(|error| panic!("{step}: {error}"));
+}
+
+/// The tables of the database, by the engine: a database keeps what it knows of a table.
+fn tables(db: &Db) -> Vec<Arc<TableSchema>> {
+    let mut all = db.engine().unwrap().tables().unwrap();
+    all.retain(|table| table.name() != bobak::migration::LEDGER);
+    all.sort_by(|a, b| a.name().cmp(b.name()));
+    all.into_iter().map(Arc::new).collect()
+}
+
+/// Writes a row to each table, with a number in each column.
+fn write(db: &Db, number: i64) {
+    for table in tables(db) {
+        let value = |column: &bobak_core::ColumnSchema| match column.ty {
+            _ if column.name == "id" => Value::Null,
+            Type::Text => Value::from(number.to_string()),
+            _ => Value::Int(number),
+        };
+        let values: Vec<_> = table.columns().iter().map(value).collect();
+        let (table, verb, fields) = (&table, Verb::Insert, FieldSet::EMPTY);
+        let write = Write { table, verb, fields, values: &values };
+        db.engine().unwrap().write(&write).unwrap();
+    }
+}
+
+/// The rows of all tables, with their columns' names.
+fn content(db: &Db) -> Vec<String> {
+    let engine = db.engine().unwrap();
+    let mut rows = Vec::new();
+    for table in tables(db) {
+        let select = Select::all(&table);
+        let session = engine.session().unwrap();
+        let done = session.query(&Source::Select(&select), &mut |row| {
+            let columns = table.columns().iter().enumerate();
+            let mut row: Vec<_> = columns
+                .map(|(place, column)| format!("{} {:?}", column.name, row.get(place)))
+                .collect();
+            row.sort();
+            rows.push(format!("{}: {}", table.name(), row.join(", ")));
+            Ok(true)
+        });
+        done.unwrap();
+    }
+    rows
+}
+
 impl Place {
     fn new(url: &str) -> Self {
         let db = Db::open(url).unwrap();
-        db.migrate(&Migrations::new([("m0", START)]).unwrap()).unwrap();
-        db.track_table("person", TrackOptions::new()).unwrap();
+        let texts = start(&db);
         let copy = Db::open("memory:").unwrap();
-        let mut replica = db.replicate_to(&copy, &["person"]).unwrap();
+        let mut replica = db.replicate_to(&copy, &["person", "other"]).unwrap();
         replica.begin(|_| {}).unwrap();
-        Self { db, texts: vec![START.to_owned()], replica, copy, rows: 0 }
+        Self { db, texts, replica, copy, rows: 0 }
     }
 
-    /// Carries one more step out, and keeps it if it succeeds.
-    fn step(&mut self, step: &str) -> bobak::Result<()> {
-        let after = self.texts.len() - 1;
-        self.texts.push(format!("bobak migration 1\nafter m{after}\nup\n{step}\n"));
-        let names: Vec<_> = (0..self.texts.len()).map(|number| format!("m{number}")).collect();
-        let texts = self.texts.iter().map(String::as_str);
-        let all = Migrations::new(names.iter().map(String::as_str).zip(texts)).unwrap();
-        let done = self.db.migrate(&all);
-        if done.is_err() {
-            self.texts.pop();
-        }
-        done.map(drop)
+    fn step(&mut self, text: &str) {
+        step(&self.db, &mut self.texts, text);
     }
 
-    /// Writes a row, and compares the log and the replica.
-    fn write_and_compare(&mut self, what: &str) {
-        let mut row = DynRow::new();
-        row.set("name", format!("n{}", self.rows)).unwrap();
-        row.set("age", 30_i32).unwrap();
-        if self.texts.iter().any(|text| text.contains("points")) {
-            row.set("points", 5_i64).unwrap();
-        }
-        self.db.dynamic("person").unwrap().insert(&row).unwrap();
+    fn write(&mut self) {
         self.rows += 1;
-        // By the engine: a database keeps what it knows of a table.
-        let read = |db: &Db| -> Vec<String> {
-            let engine = db.engine().unwrap();
-            let table = TableSchema::find_in(engine.tables().unwrap(), "person").unwrap();
-            let (select, mut rows) = (Select::all(&Arc::new(table)), Vec::new());
-            let session = engine.session().unwrap();
-            let done = session.query(&Source::Select(&select), &mut |row| {
-                let columns = select.table.columns().iter().enumerate();
-                let mut row: Vec<_> = columns
-                    .map(|(place, column)| format!("{} {:?}", column.name, row.get(place)))
-                    .collect();
-                row.sort();
-                rows.push(row.join(", "));
-                Ok(true)
-            });
-            done.unwrap();
-            rows
+        write(&self.db, self.rows);
+    }
+
+    /// Compares the replica, which may be many steps behind.
+    fn compare(&mut self, what: &str) {
+        let mut next = || self.replica.step(Duration::ZERO);
+        while next().unwrap_or_else(|error| panic!("{what}: {error}")).changes > 0 {}
+        assert_eq!(content(&self.copy), content(&self.db), "{what}");
+    }
+
+    /// The values of a column in the history of the first row of `person`, by its names since.
+    fn history(&self, table: &str, column: &str) -> Vec<Value<'static>> {
+        let changes = self.db.changes().unwrap().table_named(table);
+        let changes = changes.iter().map(Result::unwrap);
+        let of_first = changes.filter(|change| change.key() == [Value::Int(1)]);
+        let value = |change: bobak::changes::Change| {
+            change.after.and_then(|row| row.value(column).cloned()).unwrap_or(Value::Null)
         };
-        while self.replica.step(Duration::ZERO).unwrap_or_else(|e| panic!("{what}: {e}")).changes
-            > 0
-        {}
-        assert_eq!(read(&self.copy), read(&self.db), "{what}");
-        let changes: Result<Vec<_>, _> = self.db.changes().unwrap().iter().collect();
-        let changes = changes.unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert!(changes.len() as i64 >= self.rows, "{what}: {} changes", changes.len());
+        of_first.map(value).collect()
     }
 }
 
 #[test]
-fn a_tracked_table_is_followed_or_stays_as_it_was() {
+fn logs_and_replicas_follow_every_step() {
+    // The replica follows after each step, or after all of them.
+    for is_behind in [false, true] {
+        on_each(|url| {
+            // The key-value engine has no change capture.
+            if url.starts_with("kv") {
+                return;
+            }
+            let mut place = Place::new(url);
+            place.write();
+            place.compare("before");
+            let undone = STEPS.iter().flat_map(|(step, undo)| [*step, *undo]);
+            for step in undone.filter(|step| !step.is_empty()) {
+                place.step(step);
+                place.write();
+                if !is_behind {
+                    place.compare(step);
+                }
+            }
+            place.compare("after all steps");
+            assert_eq!(place.history("person", "name").first(), Some(&Value::from("1")), "{url}");
+            assert_eq!(place.history("person", "age").first(), Some(&Value::Int(1)), "{url}");
+            assert!(place.history("person", "rank").iter().all(|value| *value == Value::Null));
+            place.step("rename table person to member");
+            place.step("rename column member.name to title");
+            assert_eq!(place.history("member", "title").first(), Some(&Value::from("1")), "{url}");
+            place.compare("another name");
+            place.step("drop table member");
+            place.write();
+            place.compare("without the table");
+            assert_eq!(place.replica.tables(), ["other"]);
+            place.replica.check().unwrap();
+            place.db.untrack_table("other").unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_replica_that_is_opened_again_follows() {
     on_each(|url| {
-        // The key-value engine has no change capture.
         if url.starts_with("kv") {
             return;
         }
         let mut place = Place::new(url);
-        place.write_and_compare("before");
-        for (step, undo) in FOLLOWED {
-            place.step(step).unwrap_or_else(|error| panic!("{step}: {error}"));
-            place.write_and_compare(step);
-            if !undo.is_empty() {
-                place.step(undo).unwrap_or_else(|error| panic!("{undo}: {error}"));
-                place.write_and_compare(undo);
+        place.write();
+        place.compare("before");
+        for step in ["rename table person to member", "rename column member.name to title"] {
+            place.step(step);
+        }
+        place.write();
+        place.replica = place.db.replicate_to(&place.copy, &[]).unwrap();
+        place.compare("opened again");
+        for table in ["member", "other"] {
+            place.db.untrack_table(table).unwrap();
+        }
+    });
+}
+
+/// What a restore has with a backup from before the step, and with one from after it.
+fn restores(folder: &Path, scheme: &str, text: &str, is_behind: bool) {
+    let what = format!("{scheme}, {text}, behind: {is_behind}");
+    let path = |name: &str| folder.join(name);
+    let url = |name: &str| format!("{scheme}:{}", path(name).display());
+    let db = Db::open(&url("app")).unwrap();
+    let mut texts = start(&db);
+    let ship = |archive: &mut Archive| while archive.step(Duration::ZERO).unwrap().changes > 0 {};
+    let backup = |name: &str| {
+        db.backup(path(name), &BackupOptions::new(), |_| Ok(())).unwrap();
+    };
+    let mut archive = db.archive_to(path("changes")).unwrap();
+    write(&db, 1);
+    ship(&mut archive);
+    backup("old");
+    write(&db, 2);
+    if !is_behind {
+        ship(&mut archive);
+    }
+    let (before, position) = (content(&db), db.changes().unwrap().last_id().unwrap());
+    step(&db, &mut texts, text);
+    if !is_behind {
+        ship(&mut archive);
+    }
+    backup("new");
+    write(&db, 3);
+    ship(&mut archive);
+    drop(archive);
+    ship(&mut db.archive_to(path("changes")).unwrap());
+    let restore = |backup: &str, until: RecoveryTarget| {
+        let options = RestoreOptions::new().overwrite(true).changes(path("changes"), until);
+        Db::restore(path(backup), &url("restored"), &options)?;
+        Ok::<_, Error>(content(&Db::open(&url("restored"))?))
+    };
+    let error = restore("old", RecoveryTarget::End).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Schema, "{what}: {error}");
+    match restore("old", RecoveryTarget::Change(position)) {
+        Ok(restored) => assert_eq!(restored, before, "{what}"),
+        // The changes before the step were archived with the columns after it.
+        Err(error) if is_behind => assert_eq!(error.kind(), ErrorKind::Schema, "{what}: {error}"),
+        Err(error) => panic!("{what}: {error}"),
+    }
+    assert_eq!(restore("new", RecoveryTarget::End).unwrap(), content(&db), "{what}");
+}
+
+#[test]
+fn restores_to_before_and_after_a_step_are_complete() {
+    let steps = [
+        "rename table person to member",
+        "rename column person.name to title",
+        age!("text"),
+        "drop column person.age",
+        "drop table person",
+        "change column person {\"name\":\"name\",\"type\":\"text\",\"nullable\":true,\"max_chars\":60}",
+    ];
+    for scheme in ["sqlite", "memory"] {
+        for text in steps {
+            for is_behind in [false, true] {
+                let folder = tempfile::tempdir().unwrap();
+                restores(folder.path(), scheme, text, is_behind);
             }
         }
-        let columns =
-            |db: &Db| db.tables().unwrap().iter().map(|t| t.columns().to_vec()).collect::<Vec<_>>();
-        let before = columns(&place.db);
-        for step in REJECTED {
-            let error = place.step(step).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Unsupported, "{step}: {error}");
-            assert!(error.to_string().contains("stop tracking it first"), "{step}: {error}");
-            assert_eq!(columns(&place.db), before, "{step}");
-            place.write_and_compare(step);
-        }
-        place.db.untrack_table("person").unwrap();
-    });
+    }
 }

@@ -11,12 +11,14 @@ use super::index;
 use super::tables::read_with_logs;
 use super::text::{definitions, has_word, name_of_column};
 use crate::connection::Connection;
+use bobak_core::sql_token::{SqlSyntax, SqlTokenizer};
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, Result, TableAlteration, TableSchema, Value, change_log,
+    change_log::TableMoves,
 };
 use bobak_sql::{
-    ConstraintNames, Dialect, add_index, alter_table, changed_columns, find_violations, quote,
-    sqlite_column, substitute_index_name,
+    ConstraintNames, Dialect, add_index, alter_table, begin_moves, changed_columns,
+    find_violations, note_moves, quote, sqlite_column, substitute_index_name,
 };
 
 /// The name of the table that a rebuild fills.
@@ -42,11 +44,15 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
     let located = |error: Error| error.in_table(from.name().to_owned());
     let mut changed = changed_columns(alteration);
     let names = index_names(connection, alteration, &mut changed)?;
+    if let Some(log) = &log {
+        move_log(connection, log, alteration)?;
+    }
     for sql in alter_table(Dialect::Sqlite, alteration, &names)? {
         connection.run_owned(&sql).map_err(located)?;
     }
-    if !changed.is_empty() {
-        rebuild(connection, to, &changed).map_err(located)?;
+    let key = alteration.changes_key_reuse().then(|| to.key().first().copied()).flatten();
+    if !changed.is_empty() || key.is_some() {
+        rebuild(connection, to, &changed, key).map_err(located)?;
     }
     create_indexes(connection, to)?;
     check_foreign_keys(connection, alteration, &tables)?;
@@ -54,6 +60,23 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
         Some(_) => super::alter::adapt_log(connection, alteration),
         None => Ok(()),
     }
+}
+
+/// Gives the log of a tracked table its new names.
+fn move_log(
+    connection: &mut Connection,
+    log: &TableSchema,
+    alteration: &TableAlteration,
+) -> Result<()> {
+    let Some(moves) = TableMoves::of(alteration) else { return Ok(()) };
+    let from = alteration.from();
+    for sql in begin_moves(Dialect::Sqlite, from) {
+        connection.run_owned(&sql)?;
+    }
+    if let Some(moved) = moves.alter_log(log)? {
+        run(connection, &moved)?;
+    }
+    note_moves(Dialect::Sqlite, from, &moves).iter().try_for_each(|sql| connection.run_owned(sql))
 }
 
 /// Drops a table that nothing references.
@@ -150,8 +173,13 @@ fn create_indexes(connection: &mut Connection, table: &TableSchema) -> Result<()
     Ok(())
 }
 
-/// Creates the table again, with other definitions of these columns.
-fn rebuild(connection: &mut Connection, table: &TableSchema, changed: &[usize]) -> Result<()> {
+/// Creates the table again, with other definitions of these columns, and of the key if it is to be reused, or no more.
+fn rebuild(
+    connection: &mut Connection,
+    table: &TableSchema,
+    changed: &[usize],
+    key: Option<usize>,
+) -> Result<()> {
     if connection.replay.is_none() {
         let message = "SQLite rebuilds a table for this change, which it cannot do inside a \
                        transaction that enforces foreign keys: make the change outside of one";
@@ -173,7 +201,7 @@ fn rebuild(connection: &mut Connection, table: &TableSchema, changed: &[usize]) 
     let (own, new) = (quote(Dialect::Sqlite, table.name()), quote(Dialect::Sqlite, NEW));
     let columns = copied_columns(connection, table, &statement)?;
     let counted = counted_key(connection, &name)?;
-    connection.run_owned(&rewritten(&statement, table, changed)?)?;
+    connection.run_owned(&rewritten(&statement, table, changed, key)?)?;
     connection.run_owned(&format!(
         "INSERT INTO main.{new} ({columns}) SELECT {columns} FROM main.{own}"
     ))?;
@@ -183,7 +211,7 @@ fn rebuild(connection: &mut Connection, table: &TableSchema, changed: &[usize]) 
     let renamed = connection.run_owned(&format!("ALTER TABLE main.{new} RENAME TO {own}"));
     connection.run("PRAGMA legacy_alter_table = off")?;
     renamed?;
-    if let Some(counted) = counted {
+    if let Some(counted) = counted.filter(|_| key.is_none()) {
         let values = [counted, name.clone()];
         connection.run_text("UPDATE main.sqlite_sequence SET seq = ?1 WHERE name = ?2", &values)?;
     }
@@ -225,7 +253,12 @@ fn counted_key(connection: &mut Connection, name: &Value<'_>) -> Result<Option<V
 }
 
 /// The CREATE TABLE statement for the new table.
-fn rewritten(statement: &str, table: &TableSchema, changed: &[usize]) -> Result<String> {
+fn rewritten(
+    statement: &str,
+    table: &TableSchema,
+    changed: &[usize],
+    key: Option<usize>,
+) -> Result<String> {
     let parts = definitions(statement);
     let unreadable =
         || Error::new(ErrorKind::Unsupported, "the table's CREATE statement cannot be read");
@@ -236,6 +269,11 @@ fn rewritten(statement: &str, table: &TableSchema, changed: &[usize]) -> Result<
     let mut found = 0;
     for part in &parts {
         let place = name_of_column(part).and_then(|name| table.column(&name).ok());
+        if place.is_some() && place == key {
+            found += 1;
+            definitions.push(redefined_key(part, table.never_reuses_keys())?);
+            continue;
+        }
         match place.filter(|place| changed.contains(place)) {
             Some(place) => {
                 found += 1;
@@ -244,13 +282,41 @@ fn rewritten(statement: &str, table: &TableSchema, changed: &[usize]) -> Result<
             None => definitions.push((*part).to_owned()),
         }
     }
-    if found != changed.len() {
+    if found != changed.len() + usize::from(key.is_some()) {
         return Err(unreadable());
     }
     let tail = statement.get(end..).ok_or_else(unreadable)?;
     debug_assert!(start <= end);
     let new = quote(Dialect::Sqlite, NEW);
     Ok(format!("CREATE TABLE main.{new} ({}{tail}", definitions.join(",")))
+}
+
+/// The definition of an integer key, with AUTOINCREMENT or without it.
+fn redefined_key(part: &str, never_reused: bool) -> Result<String> {
+    let tokens = SqlTokenizer::new(SqlSyntax::Sqlite, part).significant();
+    if !never_reused {
+        let word = tokens.clone().find(|token| token.is_word("AUTOINCREMENT"));
+        return Ok(word.map_or_else(
+            || part.to_owned(),
+            |word| {
+                let (before, after) = (part.get(..word.start), part.get(word.end()..));
+                format!("{}{}", before.unwrap_or_default().trim_end(), after.unwrap_or_default())
+            },
+        ));
+    }
+    let mut rest = tokens.skip_while(|token| !token.is_word("KEY"));
+    let mut end = rest.next().map(|key| key.end());
+    if let Some(order) = rest.next().filter(|word| word.is_word("ASC")) {
+        end = Some(order.end());
+    }
+    let is_simple = !has_word(part, "CONFLICT") && !has_word(part, "DESC");
+    let Some((before, after)) =
+        end.filter(|_| is_simple).and_then(|end| part.split_at_checked(end))
+    else {
+        let message = "the key is not declared by its column alone: change it in SQL";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    };
+    Ok(format!("{before} AUTOINCREMENT{after}"))
 }
 
 /// A column's new definition. Rejects an old one with a rule that a schema has no place for.

@@ -1,0 +1,241 @@
+//! What an alteration of a tracked table changes in its change log: names, and columns that are gone.
+//!
+//! The log goes with its table: its columns get the new names, those of dropped columns are dropped, and the
+//! layouts that were recorded before are rewritten, as if the table had always had its new names. A row of
+//! [`layout_schema`](super::layout_schema) without a table's name records the moves, so that replicas can follow.
+
+use super::{LOG_PREFIX, layout};
+use crate::{KeyGeneration, Result, TableAlteration, TableSchema};
+use std::sync::Arc;
+
+/// The names that an alteration of a tracked table changes, and the columns that it drops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableMoves {
+    /// The table's name before.
+    pub from: String,
+    /// The table's name after; empty if it was dropped.
+    pub to: String,
+    /// The columns' names before and after.
+    pub renamed: Vec<(String, String)>,
+    /// The dropped columns.
+    pub dropped: Vec<String>,
+}
+
+impl TableMoves {
+    /// Those of an alteration; `None` if it changes no names and drops nothing.
+    #[must_use]
+    pub fn of(alteration: &TableAlteration) -> Option<Self> {
+        let (from, to) = (alteration.from(), alteration.to());
+        let name = |table: &TableSchema, place: usize| {
+            table.columns().get(place).map_or_else(String::new, |column| column.name.to_string())
+        };
+        let pairs = alteration.kept().map(|(old, new)| (name(from, old), name(to, new)));
+        let renamed: Vec<_> = pairs.filter(|(old, new)| old != new).collect();
+        let dropped: Vec<_> = alteration.dropped().iter().map(|old| name(from, *old)).collect();
+        if renamed.is_empty() && dropped.is_empty() && !alteration.renames_table() {
+            return None;
+        }
+        let (from, to) = (from.name().to_owned(), to.name().to_owned());
+        Some(Self { from, to, renamed, dropped })
+    }
+
+    /// Those of a dropped table.
+    #[must_use]
+    pub fn of_dropped(table: &str) -> Self {
+        let (renamed, dropped) = (Vec::new(), Vec::new());
+        Self { from: table.to_owned(), to: String::new(), renamed, dropped }
+    }
+
+    /// Whether the table gets another name.
+    #[must_use]
+    pub fn renames_table(&self) -> bool {
+        self.from != self.to
+    }
+
+    /// The text that records the moves.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("table\t{}\t{}\n", escaped(&self.from), escaped(&self.to));
+        for (old, new) in &self.renamed {
+            text.push_str(&format!("rename\t{}\t{}\n", escaped(old), escaped(new)));
+        }
+        for name in &self.dropped {
+            text.push_str(&format!("drop\t{}\n", escaped(name)));
+        }
+        text
+    }
+
+    /// Reads what [`to_text`](Self::to_text) wrote.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut moves: Option<Self> = None;
+        for line in text.lines() {
+            let words: Vec<String> = line.split('\t').map(unescaped).collect();
+            match (&words[..], moves.as_mut()) {
+                ([word, from, to], None) if word == "table" => {
+                    moves = Some(Self { to: to.clone(), ..Self::of_dropped(from) });
+                }
+                ([word, old, new], Some(moves)) if word == "rename" => {
+                    moves.renamed.push((old.clone(), new.clone()));
+                }
+                ([word, name], Some(moves)) if word == "drop" => moves.dropped.push(name.clone()),
+                _ => return None,
+            }
+        }
+        moves
+    }
+
+    /// How the log becomes that of the altered table, without columns that are added; `None` if it is that already.
+    ///
+    /// # Errors
+    /// As [`TableAlteration::new`].
+    pub fn alter_log(&self, log: &TableSchema) -> Result<Option<TableAlteration>> {
+        let name = format!("{LOG_PREFIX}{}", self.to);
+        let lacks = |column: &String| log.column(&format!("old_{column}")).is_err();
+        let is_moved = match (self.renamed.first(), self.dropped.first()) {
+            (Some((old, _)), _) => lacks(old),
+            (None, Some(dropped)) => lacks(dropped),
+            (None, None) => log.name().eq_ignore_ascii_case(&name),
+        };
+        if is_moved {
+            return Ok(None);
+        }
+        let to = self.moved_log(log, name)?;
+        self.alter_log_to(log, to).map(Some)
+    }
+
+    /// How the log becomes this one, which may have more columns.
+    ///
+    /// # Errors
+    /// As [`TableAlteration::new`].
+    pub fn alter_log_to(&self, log: &TableSchema, to: TableSchema) -> Result<TableAlteration> {
+        let both = |name: &String| [format!("old_{name}"), format!("new_{name}")];
+        let pairs = self.renamed.iter().flat_map(|(old, new)| both(old).into_iter().zip(both(new)));
+        let renamed: Vec<(String, String)> = pairs.collect();
+        let dropped: Vec<String> = self.dropped.iter().flat_map(both).collect();
+        let renamed: Vec<_> = renamed.iter().map(|(old, new)| (&**old, &**new)).collect();
+        let dropped: Vec<_> = dropped.iter().map(String::as_str).collect();
+        TableAlteration::new(Arc::new(log.clone()), Arc::new(to), &renamed, &dropped)
+    }
+
+    fn moved_log(&self, log: &TableSchema, name: String) -> Result<TableSchema> {
+        let new_name = |column: &str| -> Option<String> {
+            let (when, own) = column.split_at_checked("old_".len()).unwrap_or((column, ""));
+            let is_image = when == "old_" || when == "new_";
+            if is_image && self.dropped.iter().any(|dropped| dropped == own) {
+                return None;
+            }
+            let renamed = self.renamed.iter().find(|(old, _)| is_image && old == own);
+            Some(renamed.map_or_else(|| column.to_owned(), |(_, new)| format!("{when}{new}")))
+        };
+        let mut table = TableSchema::builder(name.clone());
+        for column in log.columns() {
+            if let Some(name) = new_name(&column.name) {
+                let name = name.into();
+                table = table.column(crate::ColumnSchema { name, ..column.clone() });
+            }
+        }
+        table = table.key(["seq"]);
+        if log.key_generation() == KeyGeneration::Given {
+            table = table.given_key();
+        }
+        for index in log.indexes() {
+            let columns = index.columns.iter().filter_map(|place| log.columns().get(*place));
+            let columns: Vec<_> = columns.filter_map(|column| new_name(&column.name)).collect();
+            table = table.index(index.name.replacen(log.name(), &name, 1), columns);
+        }
+        table.build()
+    }
+
+    /// The parts of recorded layouts that change, in the order in which they are replaced: in a text that begins with
+    /// another `; `. `from` is the table before.
+    #[must_use]
+    pub fn layout_replacements(&self, from: &TableSchema) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for name in &self.dropped {
+            let Some(column) = from.column(name).ok().and_then(|at| from.columns().get(at)) else {
+                continue;
+            };
+            for nullable in [true, false] {
+                let part = layout::part(column, nullable);
+                all.push((format!("; {part}; "), "; ".to_owned()));
+            }
+        }
+        let part = |name: &str| format!("; {name:?} ");
+        let is_taken =
+            |new: &String| self.renamed.iter().any(|(old, _)| old.eq_ignore_ascii_case(new));
+        let mut last = Vec::new();
+        for (number, (old, new)) in self.renamed.iter().enumerate() {
+            if is_taken(new) {
+                let between = part(&format!("bobak_renamed_{number}"));
+                all.push((part(old), between.clone()));
+                last.push((between, part(new)));
+            } else {
+                last.push((part(old), part(new)));
+            }
+        }
+        all.append(&mut last);
+        all
+    }
+
+    /// A recorded layout with the new names, without the dropped columns.
+    #[must_use]
+    pub fn moved_layout(&self, layout: &str, from: &TableSchema) -> String {
+        let replacements = self.layout_replacements(from);
+        let moved = replacements
+            .iter()
+            .fold(format!("; {layout}"), |text, (part, new)| text.replace(part, new));
+        moved.get(2..).unwrap_or_default().to_owned()
+    }
+}
+
+/// Without the characters that separate names.
+fn escaped(name: &str) -> String {
+    name.replace('%', "%25").replace('\t', "%09").replace('\n', "%0A").replace('\r', "%0D")
+}
+
+fn unescaped(name: &str) -> String {
+    name.replace("%0D", "\r").replace("%0A", "\n").replace("%09", "\t").replace("%25", "%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change_log::log_schema;
+    use crate::{ColumnSchema, Type};
+
+    fn table(name: &'static str, columns: &[&'static str]) -> Arc<TableSchema> {
+        let table = TableSchema::builder(name).column(ColumnSchema::new("id", Type::I64));
+        let columns = columns.iter().map(|name| ColumnSchema::of::<Option<String>>(*name));
+        let table = columns.fold(table, crate::TableSchemaBuilder::column);
+        Arc::new(table.key(["id"]).build().unwrap())
+    }
+
+    #[test]
+    fn a_log_and_its_layouts_get_the_new_names() {
+        let (from, to) = (table("t", &["a", "b", "c; \" x"]), table("u", &["b", "a"]));
+        let swap = [("a", "b"), ("b", "a")];
+        let change = TableAlteration::new(Arc::clone(&from), to, &swap, &["c; \" x"]).unwrap();
+        let moves = TableMoves::of(&change).unwrap();
+        assert_eq!(TableMoves::parse(&moves.to_text()), Some(moves.clone()));
+        let wanted = r#""id" I64 key 0; "b" Text null; "a" Text null; "#;
+        assert_eq!(moves.moved_layout(&layout::layout(&from), &from), wanted);
+        let log = log_schema(&from, true).unwrap();
+        let altered = moves.alter_log(&log).unwrap().unwrap();
+        let names: Vec<_> = altered.to().columns().iter().skip(4).map(|c| &*c.name).collect();
+        assert_eq!(names, ["old_id", "new_id", "old_b", "new_b", "old_a", "new_a"]);
+        assert_eq!(altered.to().name(), "bobak_log_u");
+        assert_eq!(altered.to().indexes()[1].name, "bobak_log_u_new");
+    }
+
+    #[test]
+    fn a_log_is_moved_once() {
+        let (from, to) = (table("t", &["a", "new"]), table("t", &["a"]));
+        let change = TableAlteration::new(from, to, &[("new", "a")], &["a"]).unwrap();
+        let moves = TableMoves::of(&change).unwrap();
+        let log = log_schema(change.from(), false).unwrap();
+        let altered = moves.alter_log(&log).unwrap().unwrap();
+        assert!(moves.alter_log(altered.to()).unwrap().is_none());
+        assert_eq!(TableMoves::parse("\"id\" I64 key 0; "), None);
+    }
+}
