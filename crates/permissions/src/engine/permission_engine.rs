@@ -9,6 +9,7 @@ use crate::authentication::Caller;
 use crate::policy::{CallerPermissions, Permission};
 use bobak_changes::ActorEngine;
 use bobak_core::check::CheckExpression;
+use bobak_core::rules::FieldRules;
 use bobak_core::{
     BackupContent, BackupFormat, BackupJob, Capabilities, Condition, Engine, Error, ErrorKind,
     Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
@@ -365,6 +366,10 @@ impl Engine for PermissionEngine {
             matches!(permissions.check(Permission::Read, table), Ok(None))
         });
         if readable { self.database.engine().estimate(table) } else { Estimate::default() }
+    }
+
+    fn field_rules(&self, table: &TableSchema) -> Vec<FieldRules> {
+        self.database.engine().field_rules(table)
     }
 
     fn flush(&self) -> Result<()> {

@@ -4,6 +4,7 @@ mod administration;
 mod builders;
 mod examples;
 mod migrations;
+mod rules;
 mod schemas;
 mod statements;
 mod table_paths;
@@ -13,19 +14,21 @@ use self::builders::{
 };
 use crate::database::schema_cache::VisibleTables;
 use crate::settings::SqlAccess;
+use bobak_core::Engine;
 use serde_json::{Map, Value, json};
 
-/// The document. `base_path` is the path of the database, empty for the default one. `is_typed` says
-/// whether values are always of their column's type; SQLite stores values of any type in any column. `max_page_size` is the
+/// The document. `base_path` is the path of the database, empty for the default one. `max_page_size` is the
 /// maximum number of rows in a page, and `has_statements` whether the client may see which statements ran.
 pub(crate) fn document(
     catalog: &VisibleTables,
+    engine: &dyn Engine,
     base_path: &str,
     sql: SqlAccess,
-    is_typed: bool,
     max_page_size: u64,
     has_statements: bool,
 ) -> Value {
+    // SQLite stores values of any type in any column.
+    let is_typed = !engine.capabilities().weak_types;
     let mut paths = Map::new();
     let mut schemas = common_schemas();
     schemas.extend(session_schemas());
@@ -41,7 +44,8 @@ pub(crate) fn document(
     }
     for table in catalog.sorted() {
         table_paths::paths(&mut paths, catalog, table, max_page_size);
-        schemas::components(&mut schemas, catalog, table, is_typed);
+        let rules = engine.field_rules(&table.schema);
+        schemas::components(&mut schemas, catalog, table, is_typed, &rules);
     }
     schemas.insert("bobak.Operation".to_owned(), schemas::operations(catalog));
     let server = if base_path.is_empty() { "/" } else { base_path };

@@ -5,6 +5,7 @@ use crate::database::schema_cache::VisibleTables;
 use crate::database::table::{CachedTable, OmittedValue};
 use crate::json::NumberFormat;
 use crate::json::write::write_cell;
+use bobak_core::rules::FieldRules;
 use bobak_core::{ColumnRole, ColumnSchema, IndexSchema, TableSchema, Type};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub(super) fn components(
     catalog: &VisibleTables,
     table: &CachedTable,
     is_typed: bool,
+    rules: &[FieldRules],
 ) {
     let name = component(table.schema.name());
     let columns = table.schema.columns();
@@ -46,7 +48,11 @@ pub(super) fn components(
         let in_key = table.schema.key().contains(&position) && !table.schema.has_integer_key();
         let untyped = (!is_typed).then(|| untyped_schema(column, in_key));
         read.insert(column.name.to_string(), untyped.unwrap_or_else(|| column_schema(column)));
-        written.insert(column.name.to_string(), column_schema(column));
+        let mut new = column_schema(column);
+        for field in rules.iter().filter(|field| field.column == position) {
+            super::rules::add(&mut new, column, field.rules);
+        }
+        written.insert(column.name.to_string(), new);
     }
     let all: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
     let required: Vec<&str> = columns

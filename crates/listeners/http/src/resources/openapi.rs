@@ -12,13 +12,13 @@ pub(crate) async fn openapi(request: &mut RequestContext) -> Result<ResponseBuil
     request.parameters.finish()?;
     let catalog = request.database.schema.catalog().await?;
     let base_path = request.parts.uri.path().strip_suffix("/openapi.json").unwrap_or_default();
-    let is_typed = !request.database.engine.capabilities().weak_types;
     let max = request.state.settings.max_page_size;
     let protected = &request.database.protected;
     let has_statements = protected.engine().statements().is_some()
         && request.client.caller.is_unrestricted(protected.name());
     let sql = request.client.sql;
-    let document = document(&catalog, base_path, sql, is_typed, max, has_statements);
+    let document =
+        document(&catalog, &*request.database.engine, base_path, sql, max, has_statements);
     let text = serde_json::to_string(&document)
         .map_err(|error| Error::new(ErrorKind::Engine, error.to_string()))?;
     Ok(ResponseBuilder::json(StatusCode::OK, text))

@@ -23,6 +23,63 @@ struct Customer {
     greeting: Option<String>,
 }
 
+#[derive(Record)]
+#[record(table = "offer")]
+struct Offer {
+    id: i64,
+    #[record(max = 8, length = 2.., validate = known)]
+    code: String,
+    #[record(range = Currency::ZERO..)]
+    price: Currency,
+    #[record(range = 0.5..1.0)]
+    share: Option<f64>,
+    #[record(normalize = padded, length = ..=3)]
+    padded: Option<String>,
+}
+
+fn known(code: &str) -> Result<(), &'static str> {
+    if code == "xx" { Err("is unknown") } else { Ok(()) }
+}
+
+fn padded(text: String) -> String {
+    text.chars().take(3).collect()
+}
+
+#[test]
+fn the_openapi_document_has_the_rules_of_written_rows() {
+    let builder = || Db::builder().record::<Customer>().record::<Offer>();
+    for db in [
+        builder().open_engine(Memory::new()).unwrap(),
+        builder().open_engine(Sqlite::open_memory().unwrap()).unwrap(),
+    ] {
+        db.create_missing_tables().unwrap();
+        let server = TestServer::with(Settings::default(), db.engine().unwrap());
+        let document = server.get("/openapi.json").ok(200).json();
+        let of = |schema: &str, column: &str| {
+            let mut column =
+                document["components"]["schemas"][schema]["properties"][column].clone();
+            let members = column.as_object_mut().unwrap();
+            members.retain(|name, _| name != "type" && name != "default" && name != "format");
+            column
+        };
+        for schema in ["customer.new", "customer.patch", "customer.changes"] {
+            assert_eq!(of(schema, "name"), json!({"minLength": 1, "maxLength": 10}), "{schema}");
+            let age = of(schema, "age");
+            assert_eq!((&age["minimum"], &age["maximum"]), (&json!(0), &json!(150)), "{schema}");
+        }
+        assert_eq!(of("offer.new", "code"), json!({"minLength": 2, "maxLength": 8}));
+        assert_eq!(of("offer.new", "price")["minimum"], json!(0));
+        assert_eq!(of("offer.new", "share")["minimum"], json!(0.5));
+        assert_eq!(of("offer.new", "share")["exclusiveMaximum"], json!(1.0));
+        assert!(of("offer.new", "padded").get("maxLength").is_none());
+        let email = &document["components"]["schemas"]["customer.new"]["properties"]["email"];
+        assert_eq!(email["format"], json!("email"));
+        // Other programs may have stored other rows.
+        assert!(of("customer", "age").get("maximum").is_none());
+        assert!(of("customer", "name").get("minLength").is_none());
+    }
+}
+
 fn check(customer: &Customer, violations: &mut bobak::rules::Violations) {
     if customer.name == customer.email.as_deref().unwrap_or_default() {
         violations.add_to_record("has no name of its own");
