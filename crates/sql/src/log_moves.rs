@@ -10,7 +10,7 @@ use bobak_core::change_log::{
 };
 use bobak_core::{Result, TableAlteration, TableSchema, ValueRef};
 
-/// What comes before the log of a tracked table moves: see [`TableMoves`]. `table` is as it was. Where an alteration is a
+/// The statements before the log of a tracked table moves: see [`TableMoves`]. `table` is as it was. Where an alteration is a
 /// transaction, this drops the triggers of change capture. On MariaDB and MySQL they stay, and writes fail until [`track_altered`] has
 /// replaced them, so that no change is lost.
 #[must_use]

@@ -36,7 +36,7 @@ pub(super) fn actions(
     Ok(actions)
 }
 
-/// What a killed process may not have done of a step whose tables are as after it: the log's triggers are made again.
+/// What a killed process may not have done of a step whose tables are as after it: the log's triggers are created once more.
 pub(super) fn rest(step: &MigrationStep, tables: &[TableSchema]) -> Vec<Action> {
     let name = match step {
         MigrationStep::RenameTable { to, .. } => Some(to.as_str()),

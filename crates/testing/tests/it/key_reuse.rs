@@ -48,7 +48,7 @@ fn keys_become_such_that_are_never_reused() {
         assert!(db.migration_plan(Drops::Nothing).unwrap().to_string().is_empty(), "{url}");
         let tickets = db.table::<Ticket>().unwrap();
         assert_eq!(tickets.count(Query::all()).unwrap(), 2, "{url}");
-        // The key of a row that was there before is not made again, nor that of a later one.
+        // The key of a row that was there before is not generated once more, nor that of a later one.
         tickets.delete(second).unwrap();
         let third = insert();
         tickets.delete(third).unwrap();

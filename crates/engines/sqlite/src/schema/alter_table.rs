@@ -173,7 +173,7 @@ fn create_indexes(connection: &mut Connection, table: &TableSchema) -> Result<()
     Ok(())
 }
 
-/// Creates the table again, with other definitions of these columns, and of the key if it is to be reused, or no more.
+/// Creates the table again, with other definitions of these columns, and of the key if whether it is reused changes.
 fn rebuild(
     connection: &mut Connection,
     table: &TableSchema,

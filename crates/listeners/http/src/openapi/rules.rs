@@ -7,8 +7,8 @@ use bobak_core::{ColumnSchema, Value as Stored};
 use serde_json::{Value, json};
 use std::ops::Bound;
 
-/// Adds what rules say about the values of a column, as they are after white space is removed and letters have their case. What comes
-/// after a function that changes values is unknown.
+/// Adds what rules say about the values of a column, as they are after white space is removed and letters have their case. Rules
+/// after a function that changes values are left out.
 pub(super) fn add(schema: &mut Value, column: &ColumnSchema, rules: &[FieldRule]) {
     for rule in rules {
         match rule {
