@@ -1,11 +1,11 @@
-//! The latest articles of a blog with authors, tags and favorites, as one reader sees them: three statements a page.
+//! The latest articles of a blog with authors, tags and favorites, as one reader sees them: two statements a page.
 //!
 //! `cargo run -p bobak --example conduit`
 
+use bobak::Shape;
 use bobak::prelude::*;
 use bobak::query::{Filter, Page, PageRequest};
 use bobak::relation::ToMany;
-use std::collections::HashMap;
 
 #[derive(Record, Debug, PartialEq)]
 pub(crate) struct User {
@@ -56,15 +56,28 @@ impl Article {
     pub(crate) const TAGS: ToMany<Article, ArticleTag> = ArticleTag::ARTICLE.inverse();
 }
 
+/// A user as a reader sees them.
+#[derive(Shape, Debug, PartialEq)]
+#[shape(of = User, with(me: i64))]
+pub(crate) struct ProfileView {
+    pub(crate) name: String,
+    #[shape(exists = User::READERS, filter = Follow::READER_ID.eq(me))]
+    pub(crate) is_following: bool,
+}
+
 /// An article as a reader sees it.
-#[derive(Debug, PartialEq)]
+#[derive(Shape, Debug, PartialEq)]
+#[shape(of = Article, with(me: i64))]
 pub(crate) struct ArticleView {
     pub(crate) slug: String,
-    pub(crate) author: String,
-    pub(crate) is_following: bool,
-    pub(crate) is_favorite: bool,
-    pub(crate) favorites: i64,
+    #[shape(one = Article::AUTHOR, with = me)]
+    pub(crate) author: ProfileView,
+    #[shape(many = Article::TAGS, select = ArticleTag::TAG)]
     pub(crate) tags: Vec<String>,
+    #[shape(count = Article::FAVORITES)]
+    pub(crate) favorites: u64,
+    #[shape(exists = Article::FAVORITES, filter = Favorite::USER_ID.eq(me))]
+    pub(crate) is_favorite: bool,
 }
 
 pub(crate) fn model() -> bobak::DbBuilder {
@@ -79,35 +92,8 @@ pub(crate) fn page(
     me: i64,
     request: PageRequest,
 ) -> bobak::Result<Page<ArticleView>> {
-    // One statement: the reader follows an author, and favors an article, once or not at all.
-    let articles = Query::filter(filter)
-        .order_by(Article::ID.desc())
-        .join(Article::AUTHOR)
-        .left_join_where(User::READERS, Follow::READER_ID.eq(me))
-        .left_join_where(Article::FAVORITES, Favorite::USER_ID.eq(me));
-    let found = db.page(&articles, request)?;
-    let ids: Vec<i64> = found.items.iter().map(|(article, ..)| article.id).collect();
-
-    let mut tags: HashMap<i64, Vec<String>> = HashMap::new();
-    for link in db.table::<ArticleTag>()?.list(ArticleTag::ARTICLE_ID.is_in(ids.clone()))? {
-        tags.entry(link.article_id).or_default().push(link.tag);
-    }
-    let favorites = Query::filter(Favorite::ARTICLE_ID.is_in(ids)).group_by(Favorite::ARTICLE_ID);
-    let favorites: Vec<(i64, i64)> =
-        db.table()?.select(favorites, (Favorite::ARTICLE_ID, count()))?;
-    let favorites: HashMap<i64, i64> = favorites.into_iter().collect();
-
-    type Found = (Article, User, Option<Follow>, Option<Favorite>);
-    let view = |(article, author, follow, favorite): Found| ArticleView {
-        slug: article.slug,
-        author: author.name,
-        is_following: follow.is_some(),
-        is_favorite: favorite.is_some(),
-        favorites: favorites.get(&article.id).copied().unwrap_or(0),
-        tags: tags.remove(&article.id).unwrap_or_default(),
-    };
-    let items = found.items.into_iter().map(view).collect();
-    Ok(Page { items, next: found.next, total: found.total })
+    let latest = Query::filter(filter).order_by(Article::ID.desc());
+    db.table::<Article>()?.page(latest, &me, request)
 }
 
 /// Stores three users and twelve articles.

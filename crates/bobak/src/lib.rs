@@ -36,6 +36,7 @@ mod catalog;
 pub mod changes;
 mod db;
 mod dynamic;
+mod engine_joins;
 #[cfg(feature = "field-encryption")]
 pub mod field_encryption;
 mod get_many;
@@ -227,7 +228,7 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::shape::{
-        RelatedCounts, RelatedRecords, RelatedValues, Shape, ShapeColumns, ShapeLevel,
+        RelatedCounts, RelatedRecords, RelatedValues, Shape, ShapeColumns, ShapeJoins, ShapeLevel,
         read_shape_field,
     };
     pub use bobak_core::*;

@@ -142,6 +142,7 @@ impl<'a> Shape<'a> {
         let names: Vec<_> = relations.iter().map(|(field, _)| field.ident).collect();
         let part_types = relations.iter().map(|(_, relation)| relation.part_type());
         let loads = relations.iter().map(|(field, relation)| self.load(field, relation));
+        let joins = self.joins();
         let links = relations.iter().map(|(field, Relation { path, .. })| {
             quote_spanned!(field.ty.span()=> columns.relation::<#record, _>(#path);)
         });
@@ -163,6 +164,7 @@ impl<'a> Shape<'a> {
                         #(#links)*
                     }
 
+                    #joins
                     fn load_parts(
                         level: &__bobak::ShapeLevel<'_>,
                         with: &Self::With,
@@ -200,19 +202,67 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// Loads the part of a field. Each has the parameters for itself, so that it may consume them.
-    fn load(&self, field: &Field<'_>, relation: &Relation) -> TokenStream {
-        let Relation { path, query, with, inner, .. } = relation;
+    /// The place of a field among those that hold one related record, or among those that count such.
+    fn place(&self, field: &Field<'_>, relation: &Relation) -> usize {
+        let is_one = relation.kind == RelatedKind::One;
+        let same = |(_, other): &(&Field<'_>, &Relation)| {
+            other.kind != RelatedKind::Many && (other.kind == RelatedKind::One) == is_one
+        };
+        let mut places = self.relations().filter(same);
+        places.position(|(other, _)| std::ptr::eq(other, field)).unwrap_or(usize::MAX)
+    }
+
+    /// The function that joins and counts related records.
+    fn joins(&self) -> Option<TokenStream> {
         let record = &self.record;
+        let mut joins = self.relations().filter_map(|(field, relation)| {
+            let (bind, Relation { path, query, with, inner, .. }) = (self.bind(), relation);
+            let call = match relation.kind {
+                RelatedKind::Many => return None,
+                RelatedKind::One => {
+                    quote!(one::<#record, _, #inner>(#path, #query, &(#with)))
+                }
+                kind => {
+                    let only_exists = kind == RelatedKind::Exists;
+                    quote!(count::<#record, _>(#path, &#query, #only_exists))
+                }
+            };
+            Some(quote_spanned!(field.ty.span()=> { #bind joins.#call?; }))
+        });
+        let first = joins.next()?;
+        Some(quote! {
+            fn join_related(
+                joins: &mut __bobak::ShapeJoins<'_>,
+                with: &Self::With,
+            ) -> __bobak::Result<()> {
+                #first
+                #(#joins)*
+                ::core::result::Result::Ok(())
+            }
+        })
+    }
+
+    /// The parameters as variables: of each field for itself, so that it may consume them.
+    fn bind(&self) -> TokenStream {
         let names = self.parameters.iter().map(|parameter| &parameter.name);
-        let bind = match self.parameters.len() {
+        match self.parameters.len() {
             0 => TokenStream::new(),
             1 => quote!(let #(#names)* = ::core::clone::Clone::clone(with);),
             _ => quote!(let (#(#names),*) = ::core::clone::Clone::clone(with);),
-        };
+        }
+    }
+
+    /// Loads the part of a field.
+    fn load(&self, field: &Field<'_>, relation: &Relation) -> TokenStream {
+        let Relation { path, query, with, inner, .. } = relation;
+        let (record, bind) = (&self.record, self.bind());
+        let place = self.place(field, relation);
         let call = match (relation.kind, &relation.select) {
             (RelatedKind::Count | RelatedKind::Exists, _) => {
-                quote!(counts::<#record, _>(#path, #query))
+                quote!(count::<#record, _>(#place, #path, #query))
+            }
+            (RelatedKind::One, _) => {
+                quote!(one::<#record, _, #inner>(#place, #path, #query, &(#with)))
             }
             (_, Some(column)) => quote!(values::<#record, _, #inner>(#path, #query, #column)),
             _ => quote!(related::<#record, _, #inner>(#path, #query, &(#with))),

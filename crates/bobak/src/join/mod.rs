@@ -8,7 +8,6 @@ mod function;
 mod groups;
 mod page;
 mod rows;
-mod subqueries;
 mod subquery;
 mod tuples;
 mod windows;
@@ -16,6 +15,7 @@ mod windows;
 pub use engine_queries::EngineQueries;
 
 use crate::db::Db;
+use crate::engine_joins::{run_on_engine, with_values_of_subqueries};
 use crate::handle::{EngineHandle, EngineSet, SessionSource};
 use crate::query::{Page, PageRequest};
 use crate::shape::in_snapshot;
@@ -36,28 +36,8 @@ pub(crate) fn run(
         return Ok(());
     }
     in_snapshot(source, |source| {
-        run_here(source, &subqueries::replace(source, NO_ENGINE, join)?, row)
+        run_here(source, &with_values_of_subqueries(source, NO_ENGINE, join)?, row)
     })
-}
-
-/// Lets the engine that keeps all tables run the join; `false` if there is none, or it does not run this one.
-fn run_on_engine(
-    source: &SessionSource<'_>,
-    join: &Join,
-    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-) -> Result<bool> {
-    let engines = source.engines();
-    let mut kept = Vec::new();
-    join.for_each_table(&mut |table| kept.push(engines.engine_with(table, source.engine_index())));
-    let Some(&engine) = kept.first().filter(|engine| kept.iter().all(|other| other == *engine))
-    else {
-        return Ok(false);
-    };
-    if !engines.engine(engine)?.capabilities().subqueries {
-        return Ok(false);
-    }
-    let join = subqueries::replace(source, engine, join)?;
-    source.with_engine(engine, |session| session.join(&join, row))
 }
 
 /// Reads the tables, and joins, groups and sorts the rows.
@@ -77,7 +57,7 @@ pub(crate) fn run_over(
     rows: &[Vec<Value<'static>>],
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    let mut join = subqueries::replace(source, NO_ENGINE, join)?;
+    let mut join = with_values_of_subqueries(source, NO_ENGINE, join)?;
     if let Some(first) = join.tables.first_mut() {
         let operator = SetOperator::UnionAll;
         first.rows = Some(Box::new(JoinRows { operator, queries: Vec::new() }));

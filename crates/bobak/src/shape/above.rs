@@ -1,6 +1,7 @@
 //! The level of a shape from which a relation starts, and the rows that the relation leads to.
 
 use super::Shape;
+use super::join::ShapeJoins;
 use super::links::{Gaps, LinkValues, NO_ROW, RowLinks};
 use super::load::build_rows;
 use super::rows::{
@@ -87,9 +88,100 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
         Ok((self.groups, shapes))
     }
 
-    /// Reads the related rows, and which rows they belong to.
-    pub fn load(self, columns: ShapeColumns, mut select: Select) -> Result<(ShapeRows, RowLinks)> {
-        let (count, is_unfiltered) = (self.values.len(), select.condition.is_none());
+    /// Reads the related rows, and which rows they belong to. `ones` joins the records that these refer to.
+    pub fn load(
+        self,
+        columns: ShapeColumns,
+        select: Select,
+        ones: &dyn Fn(&mut ShapeJoins<'_>) -> Result<()>,
+    ) -> Result<(ShapeRows, RowLinks)> {
+        if self.values.len() == 0 {
+            return Ok(Default::default());
+        }
+        if self.has_one_step() {
+            return self.load_step(columns, select, ones);
+        }
+        match self.load_joined(&columns, &select, ones)? {
+            Some((rows, pairs)) => {
+                let count = self.values.len();
+                Ok((rows, RowLinks::new(self.groups, count, &pairs)))
+            }
+            None => self.load_by_steps(columns, select),
+        }
+    }
+
+    /// By one query, of the one step of the relation.
+    fn load_step(
+        self,
+        columns: ShapeColumns,
+        mut select: Select,
+        ones: &dyn Fn(&mut ShapeJoins<'_>) -> Result<()>,
+    ) -> Result<(ShapeRows, RowLinks)> {
+        let Some(step) = self.relation.steps().next() else { return Ok(Default::default()) };
+        let is_unfiltered = select.condition.is_none();
+        restrict(&mut select, link_condition(step, &self.values, self.is_whole()));
+        let mut joins = ShapeJoins::new(self.source, &select)?;
+        ones(&mut joins)?;
+        let mut rows = match joins.read(&columns, &select, &mut |_, _| ())? {
+            Some(rows) => rows,
+            None => ShapeRows::select(self.source, columns, select)?,
+        };
+        rows.set_built_once(self.is_split);
+        rows.is_whole = self.is_whole() && is_unfiltered;
+        let pairs = follow(&rows, step.to_column(), &self.values, None);
+        let count = self.values.len();
+        Ok((rows, RowLinks::new(self.groups, count, &pairs)))
+    }
+
+    /// By one query for all steps: the rows, and pairs of a group and a row. `None` if the tables are on several engines, or
+    /// the engine does not run this join.
+    fn load_joined(
+        &self,
+        columns: &ShapeColumns,
+        select: &Select,
+        ones: &dyn Fn(&mut ShapeJoins<'_>) -> Result<()>,
+    ) -> Result<Option<(ShapeRows, Vec<(u32, u32)>)>> {
+        let (Some(first), Some(last)) =
+            (self.relation.steps().next(), self.relation.steps().next_back())
+        else {
+            return Ok(None);
+        };
+        if select.table.key().is_empty() {
+            return Ok(None);
+        }
+        let (mut columns, mut select) = (columns.clone(), select.clone());
+        select.table.key().iter().for_each(|&key| columns.link(key));
+        if let Some(condition) = last.to_condition() {
+            restrict(&mut select, condition);
+        }
+        let mut joins = ShapeJoins::new(self.source, &select)?;
+        let linked = self.values.condition(first.to_column(), Gaps::Exact);
+        if !joins.add_steps(self.relation.steps(), linked) {
+            return Ok(None);
+        }
+        ones(&mut joins)?;
+        let mut pairs = Vec::new();
+        let rows = joins.read(&columns, &select, &mut |value, row| {
+            let group = self.values.number(value);
+            if group != NO_ROW {
+                pairs.push((group, row));
+            }
+        })?;
+        let Some(mut rows) = rows else { return Ok(None) };
+        rows.set_built_once(false);
+        // Several ways may lead from one row to another.
+        pairs.sort_unstable_by_key(|&(group, row)| (row, group));
+        pairs.dedup();
+        Ok(Some((rows, pairs)))
+    }
+
+    /// By one query for each step.
+    fn load_by_steps(
+        self,
+        columns: ShapeColumns,
+        mut select: Select,
+    ) -> Result<(ShapeRows, RowLinks)> {
+        let count = self.values.len();
         let mut is_whole = self.is_whole();
         let (mut values, mut origins) = (self.values, None);
         let mut steps = self.relation.steps().peekable();
@@ -99,8 +191,7 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
             let Some(next) = steps.peek() else {
                 restrict(&mut select, linked);
                 let mut rows = ShapeRows::select(self.source, columns, select)?;
-                rows.is_built_once = self.is_split;
-                rows.is_whole = is_whole && is_unfiltered;
+                rows.is_built_once = false;
                 let pairs = follow(&rows, link, &values, origins.as_deref());
                 return Ok((rows, RowLinks::new(self.groups, count, &pairs)));
             };

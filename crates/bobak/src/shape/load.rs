@@ -1,6 +1,7 @@
 //! Runs the queries of a shape.
 
 use super::Shape;
+use super::join::select_shape;
 use super::rows::{ShapeColumns, ShapeLevel, ShapeRows};
 use crate::handle::{LendSession, SessionSource, TransactionSession};
 use crate::table::Table;
@@ -9,8 +10,9 @@ use bobak_core::{ErrorKind, Filter, Key, Query, Record, Result, Row, Select, Tra
 
 impl<T: Record> Table<'_, T> {
     /// Loads [shapes](trait@crate::Shape) of the records of a query: some fields of each, and related records with them. The
-    /// number of queries depends on the shape alone: one for the records, and for each related field one for each step of
-    /// its relation. `with` are the shape's parameters.
+    /// number of queries depends on the shape alone. SQLite, PostgreSQL and MariaDB read records and those that they refer to
+    /// by one, and for each other related field one; other engines, for each related field, one for each step of its
+    /// relation. `with` are the shape's parameters.
     ///
     /// The order, limit and offset of the query apply to the records; those of a related field apply to the related records
     /// of each record. All queries see one state of the database if the engine has read-only transactions, as SQLite has.
@@ -79,7 +81,7 @@ fn load_from<S: Shape>(
     S::columns(&mut columns);
     let select = query.to_select(S::Record::schema(), columns.exprs())?;
     if columns.has_relations() {
-        return build(source, &ShapeRows::select(source, columns, select)?, with);
+        return build(source, &select_shape::<S>(source, columns, select, with)?, with);
     }
     let mut shapes = Vec::new();
     build_rows(source, select, with, |_, shape| shapes.push(shape))?;

@@ -3,6 +3,7 @@
 //! ```text
 //! rows      the rows of one level of a shape
 //! above     from a level to the rows that a relation leads to
+//! join      related records that the same statement reads
 //! links     which row of a level belongs to which row of the level above
 //! related   the parts of a shape: related records, values, counts
 //! page      pages, with tokens for the next one
@@ -10,12 +11,14 @@
 //! ```
 
 mod above;
+mod join;
 mod links;
 mod load;
 mod page;
 mod related;
 mod rows;
 
+pub use join::ShapeJoins;
 pub(crate) use links::{Gaps, LinkValues, NO_ROW, RowLinks};
 pub(crate) use load::in_snapshot;
 pub use page::{Page, PageRequest, PageToken};
@@ -29,7 +32,10 @@ use bobak_core::{Record, Result, Row};
 /// by [`#[derive(Shape)]`](derive@crate::Shape); a record is a shape of itself.
 ///
 /// [`Table::load`](crate::Table::load) loads shapes with a fixed number of queries, however many rows there are: one for the
-/// records, and for each related field one, or one for each step of its relation. So a query for each row cannot happen.
+/// records and those that they refer to, and one for each other related field. Few records have their counts in the same
+/// query. Across engines, and on engines that run no
+/// joins, each related field has a query of its own, or one for each step of its relation. So a query for each row cannot
+/// happen.
 ///
 /// ```
 /// use bobak::prelude::*;
@@ -125,6 +131,16 @@ pub trait Shape: Sized {
     /// Adds the columns that its fields and relations read: those of the fields first, in their order.
     #[doc(hidden)]
     fn columns(columns: &mut ShapeColumns);
+
+    /// Joins the related records of the fields that hold one, and counts those of the fields that hold a number.
+    ///
+    /// # Errors
+    /// As [`Table::load`](crate::Table::load).
+    #[doc(hidden)]
+    fn join_related(joins: &mut ShapeJoins<'_>, with: &Self::With) -> Result<()> {
+        let _ = (joins, with);
+        Ok(())
+    }
 
     /// Loads the parts of all rows of one level.
     ///

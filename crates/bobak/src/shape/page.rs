@@ -1,6 +1,7 @@
 //! Pages of shapes: the next one begins behind the last row of the one before, in any order.
 
 use super::Shape;
+use super::join::select_shape;
 use super::load::{build, in_snapshot};
 use super::rows::{ShapeColumns, ShapeRows};
 use crate::handle::SessionSource;
@@ -124,7 +125,7 @@ fn load_page<S: Shape>(
         })?;
         select = select.after_row(&values)?;
     }
-    let mut rows = ShapeRows::select(source, columns, select)?;
+    let mut rows = select_shape::<S>(source, columns, select, with)?;
     let size = usize::try_from(request.size).unwrap_or(usize::MAX);
     let has_next = rows.len() > size;
     rows.truncate(size);

@@ -3,11 +3,12 @@
 use super::Shape;
 use super::above::LevelAbove;
 use super::links::{NO_ROW, RowLinks};
-use super::rows::{RelatedLimits, ShapeColumns, ShapeLevel, ShapeRows, read_field_at};
+use super::rows::{JoinedRows, RelatedLimits, ShapeColumns, ShapeLevel, ShapeRows, read_field_at};
 use bobak_core::{
     Column, Error, ErrorKind, Field, Query, Record, RecordRelation, Result, TableSchema,
 };
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// The related records of all rows of a level.
 pub struct RelatedRecords<S: Shape>(RelatedRows<S>);
@@ -23,6 +24,11 @@ enum RelatedRows<S: Shape> {
         parts: S::Parts,
         links: RowLinks,
         limits: RelatedLimits,
+    },
+    /// They were read with the rows.
+    Joined {
+        joined: Arc<JoinedRows>,
+        parts: S::Parts,
     },
 }
 
@@ -58,6 +64,9 @@ impl<S: Shape> RelatedRecords<S> {
                 let build = |&row: &u32| S::build(&rows.row(row as usize), row as usize, parts);
                 limits.apply(links.of(row)).iter().map(build).collect()
             }
+            RelatedRows::Joined { joined, parts } => {
+                joined.build(row, parts).map(|found| found.into_iter().collect())
+            }
         }
     }
 
@@ -83,6 +92,7 @@ impl<S: Shape> RelatedRecords<S> {
                 &[row] => S::build(&rows.row(row as usize), row as usize, parts).map(Some),
                 rows => several(rows.len()),
             },
+            RelatedRows::Joined { joined, parts } => joined.build(row, parts),
         }
     }
 
@@ -95,6 +105,15 @@ impl<S: Shape> RelatedRecords<S> {
             let message = format!("no record is related by the field `{field}`: make it an Option");
             Error::new(ErrorKind::NotFound, message).in_table(S::Record::TABLE)
         })
+    }
+}
+
+impl JoinedRows {
+    /// The shape of the record of a row above, if there is one.
+    fn build<S: Shape>(&self, above: usize, parts: &mut S::Parts) -> Result<Option<S>> {
+        let number = self.numbers.get(above).copied().filter(|number| *number != NO_ROW);
+        let mut build = |number| S::build(&self.rows.row(number), number, parts);
+        number.map(|number| build(number as usize)).transpose()
     }
 }
 
@@ -126,7 +145,27 @@ impl RelatedCounts {
 }
 
 impl ShapeLevel<'_> {
-    /// Loads the related records of all rows with one query for each step of the relation, and those of their parts.
+    /// The related records of a field that holds one, and their parts. `place` is the field's place among such fields: the
+    /// records may have been read with the rows.
+    ///
+    /// # Errors
+    /// As [`Table::load`](crate::Table::load).
+    pub fn one<T: Record, R: RecordRelation<From = T>, S: Shape<Record = R::To>>(
+        &self,
+        place: usize,
+        relation: R,
+        query: Query<R::To>,
+        with: &S::With,
+    ) -> Result<RelatedRecords<S>> {
+        let Some(Some(joined)) = self.rows.joined.get(place) else {
+            return self.related(relation, query, with);
+        };
+        let joined = Arc::clone(joined);
+        let parts = S::load_parts(&ShapeLevel { source: self.source, rows: &joined.rows }, with)?;
+        Ok(RelatedRecords(RelatedRows::Joined { joined, parts }))
+    }
+
+    /// Loads the related records of all rows with one query, or one for each step of the relation, and those of their parts.
     ///
     /// # Errors
     /// As [`Table::load`](crate::Table::load).
@@ -144,7 +183,7 @@ impl ShapeLevel<'_> {
             let (groups, shapes) = above.build(columns, select, with)?;
             return Ok(RelatedRecords(RelatedRows::Built { groups, shapes }));
         }
-        let (rows, links) = above.load(columns, select)?;
+        let (rows, links) = above.load(columns, select, &|joins| S::join_related(joins, with))?;
         let parts = S::load_parts(&ShapeLevel { source: self.source, rows: &rows }, with)?;
         Ok(RelatedRecords(RelatedRows::Rows { rows, parts, links, limits }))
     }
@@ -163,9 +202,27 @@ impl ShapeLevel<'_> {
         columns.field(column);
         let above = LevelAbove::new(self, relation.to_many());
         let (select, limits) = above.select(&mut columns, &query)?;
-        let (rows, links) = above.load(columns, select)?;
+        let (rows, links) = above.load(columns, select, &|_| Ok(()))?;
         let table = R::To::schema();
         Ok(RelatedValues { rows, table, column, links, limits, values: PhantomData })
+    }
+
+    /// The numbers of a field that counts related records. `place` is the field's place among such fields: they may have been
+    /// read with the rows.
+    ///
+    /// # Errors
+    /// As [`Table::load`](crate::Table::load).
+    pub fn count<T: Record, R: RecordRelation<From = T>>(
+        &self,
+        place: usize,
+        relation: R,
+        query: Query<R::To>,
+    ) -> Result<RelatedCounts> {
+        let Some(Some(counts)) = self.rows.counts.get(place) else {
+            return self.counts(relation, query);
+        };
+        let groups = (0..counts.len() as u32).collect();
+        Ok(RelatedCounts { groups, counts: counts.clone() })
     }
 
     /// Counts the related records of all rows that match the query's filter.
@@ -185,7 +242,7 @@ impl ShapeLevel<'_> {
         // A record that is reached by several ways counts once.
         let mut columns = ShapeColumns::default();
         let (select, _) = above.select(&mut columns, &query)?;
-        let (_, links) = above.load(columns, select)?;
+        let (_, links) = above.load(columns, select, &|_| Ok(()))?;
         let rows = self.rows.len();
         let counts = (0..rows).map(|row| links.of(row).len() as u64).collect();
         Ok(RelatedCounts { groups: (0..rows as u32).collect(), counts })

@@ -9,7 +9,7 @@ use bobak_core::{
 use std::sync::Arc;
 
 /// The columns that a level reads, by their indexes in the record's schema.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ShapeColumns {
     columns: Vec<usize>,
     has_relations: bool,
@@ -53,6 +53,11 @@ impl ShapeColumns {
         self.columns.iter().copied().map(Expr::Column).collect()
     }
 
+    /// The columns' indexes in the record's schema.
+    pub(super) fn indexes(&self) -> impl Iterator<Item = usize> {
+        self.columns.iter().copied()
+    }
+
     pub(super) fn position(&self, column: usize) -> usize {
         self.columns.iter().position(|other| *other == column).unwrap_or(usize::MAX)
     }
@@ -69,6 +74,18 @@ pub struct ShapeRows {
     pub(super) is_built_once: bool,
     /// Whether no row of the table is left out, unless it refers to none of the level above.
     pub(super) is_whole: bool,
+    /// For each field that holds one related record, those that were read with the rows.
+    pub(super) joined: Vec<Option<Arc<JoinedRows>>>,
+    /// For each field that counts related records, the counts that were read with the rows.
+    pub(super) counts: Vec<Option<Vec<u64>>>,
+}
+
+/// Related records that were read with the rows above them.
+#[derive(Debug)]
+pub(super) struct JoinedRows {
+    pub rows: ShapeRows,
+    /// The number of the record of each row above; `NO_ROW` if there is none.
+    pub numbers: Vec<u32>,
 }
 
 /// The query of related rows, of which a column links them. Its limit and offset are returned: they apply to the rows of each
@@ -113,14 +130,29 @@ impl ShapeRows {
         columns: ShapeColumns,
         select: Select,
     ) -> Result<Self> {
-        let is_whole = select.condition.is_none() && select.limit.is_none() && select.offset == 0;
-        let mut rows = RowBuffer::default();
-        let mut positions = Vec::new();
-        source.query(select, &mut |row| {
-            positions.push(rows.bytes());
-            rows.push(row).map(|()| true)
-        })?;
-        Ok(Self { columns, rows, positions, is_built_once: true, is_whole })
+        let is_whole = is_whole(&select);
+        let mut rows = Self::of_columns(columns);
+        source.query(select, &mut |row| rows.push(row).map(|()| true))?;
+        rows.is_whole = is_whole;
+        Ok(rows)
+    }
+
+    /// No rows yet.
+    pub(super) fn of_columns(columns: ShapeColumns) -> Self {
+        Self { columns, is_built_once: true, ..Self::default() }
+    }
+
+    pub(super) fn push(&mut self, row: &dyn Row) -> Result<()> {
+        self.positions.push(self.rows.bytes());
+        self.rows.push(row)
+    }
+
+    /// Notes that the shape of a row may be built for each of several rows above.
+    pub(super) fn set_built_once(&mut self, is_built_once: bool) {
+        self.is_built_once = is_built_once;
+        for joined in self.joined.iter_mut().flatten().filter_map(Arc::get_mut) {
+            joined.rows.set_built_once(is_built_once);
+        }
     }
 
     /// Rows with the values of so many columns.
@@ -132,17 +164,19 @@ impl ShapeRows {
         all: &[Vec<bobak_core::Value<'static>>],
     ) -> Result<Self> {
         let columns = ShapeColumns { columns: (0..columns).collect(), has_relations: false };
-        let (mut rows, mut positions) = (RowBuffer::default(), Vec::new());
-        for row in all {
-            positions.push(rows.bytes());
-            rows.push(&row.as_slice())?;
-        }
-        Ok(Self { columns, rows, positions, is_built_once: true, is_whole: true })
+        let mut rows = Self { is_whole: true, ..Self::of_columns(columns) };
+        all.iter().try_for_each(|row| rows.push(&row.as_slice()))?;
+        Ok(rows)
     }
 
     /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         self.positions.len()
+    }
+
+    /// The number of columns.
+    pub(super) const fn width(&self) -> usize {
+        self.columns.columns.len()
     }
 
     /// Drops the rows after the first ones.
@@ -164,6 +198,11 @@ impl ShapeRows {
     pub(crate) fn position(&self, column: usize) -> usize {
         self.columns.position(column)
     }
+}
+
+/// Whether a query leaves no row out.
+pub(super) fn is_whole(select: &Select) -> bool {
+    select.condition.is_none() && select.limit.is_none() && select.offset == 0
 }
 
 /// The rows of a level, and where the rows of its parts are read from.

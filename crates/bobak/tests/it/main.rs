@@ -71,6 +71,8 @@ mod rules_model; // the layer behaves like the engine behind it
 mod schema;
 #[cfg(feature = "scopes")]
 mod scopes; // the rows of one tenant
+#[cfg(feature = "scopes")]
+mod shape_joins; // records that one statement reads, against those that are read by themselves
 mod shapes; // many rows, depths and statements
 #[cfg(feature = "postgres")]
 mod sharded; // three PostgreSQL shards, one of them killed

@@ -180,8 +180,9 @@ struct DeepShelf {
 }
 
 #[test]
-fn three_levels_of_relations_take_four_statements() {
-    for url in ["sqlite::memory:", "memory:"] {
+fn the_statements_depend_on_the_levels_alone() {
+    // SQLite reads loans with their books.
+    for (url, statements) in [("sqlite::memory:", 3), ("memory:", 4)] {
         let queries = Arc::new(AtomicU64::new(0));
         let inner = bobak::engine::open(url).unwrap();
         let db = model().open_engine(Counted { inner, queries: Arc::clone(&queries) }).unwrap();
@@ -190,7 +191,7 @@ fn three_levels_of_relations_take_four_statements() {
         for (most, count) in [(2, 2), (2_000, 1_029)] {
             queries.store(0, Ordering::Relaxed);
             let found: Vec<DeepShelf> = shelves.load(Shelf::ID.le(most), &()).unwrap();
-            assert_eq!(queries.load(Ordering::Relaxed), 4, "{url}");
+            assert_eq!(queries.load(Ordering::Relaxed), statements, "{url}");
             assert_eq!(found.len(), count);
             let loans = found.iter().flat_map(|shelf| &shelf.books).flat_map(|book| &book.loans);
             let books: Vec<_> = loans.filter_map(|loan| loan.book.as_ref()).collect();

@@ -1,0 +1,37 @@
+//! Joins that the engine runs that keeps all of their tables.
+
+use crate::handle::SessionSource;
+use crate::join_conditions::map_conditions;
+use bobak_core::{Condition, Join, Result, Row};
+
+/// Lets the engine that keeps all tables run the join; `false` if there is none, or it does not run this one.
+pub(crate) fn run_on_engine(
+    source: &SessionSource<'_>,
+    join: &Join,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<bool> {
+    let engines = source.engines();
+    let mut kept = Vec::new();
+    join.for_each_table(&mut |table| kept.push(engines.engine_with(table, source.engine_index())));
+    let Some(&engine) = kept.first().filter(|engine| kept.iter().all(|other| other == *engine))
+    else {
+        return Ok(false);
+    };
+    if !engines.engine(engine)?.capabilities().subqueries {
+        return Ok(false);
+    }
+    let join = with_values_of_subqueries(source, engine, join)?;
+    source.with_engine(engine, |session| session.join(&join, row))
+}
+
+/// The join with the values of each subquery that the engine at an index cannot run itself.
+pub(crate) fn with_values_of_subqueries(
+    source: &SessionSource<'_>,
+    engine: usize,
+    join: &Join,
+) -> Result<Join> {
+    map_conditions(join, &mut |condition| {
+        let replaced = source.replace_for(engine, Some(condition))?;
+        Ok(replaced.unwrap_or(Condition::And(Vec::new())))
+    })
+}

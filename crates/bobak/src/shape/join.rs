@@ -1,0 +1,421 @@
+//! Related records that one statement reads together with the records that refer to them.
+//!
+//! A row of such a join has the columns of the level's own record and its counts, then those of each related record, then that
+//! of the link to the level above. It is taken apart when it is read, so that each level has its rows.
+
+use super::Shape;
+use super::links::NO_ROW;
+use super::rows::{JoinedRows, ShapeColumns, ShapeRows, is_whole};
+use crate::engine_joins::run_on_engine;
+use crate::handle::SessionSource;
+use bobak_core::join::{
+    JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder, JoinSubquery,
+    JoinTable,
+};
+use bobak_core::{
+    Comparison, Condition, Join, Query, Record, RecordRelation, RelationStep, Result, Row, Select,
+    TableSchema, ToMany, Type, Value, ValueRef,
+};
+use std::sync::Arc;
+
+/// The most tables that a shape joins: more related records have statements of their own. MariaDB and SQLite allow about 60.
+const MAX_TABLES: usize = 16;
+
+/// The most rows for each of which related records are counted. For more, one query that counts all is faster.
+const FEW_ROWS: u64 = 200;
+
+/// The tables that one statement reads for a level of a shape.
+pub struct ShapeJoins<'a> {
+    source: &'a SessionSource<'a>,
+    /// The index of the engine that keeps the tables; `None` if it joins none.
+    engine: Option<usize>,
+    tables: Vec<JoinTable>,
+    /// The index of the table whose relations are added.
+    above: usize,
+    /// For each field of this table's shape that holds one related record, how it is joined.
+    ones: Vec<Option<JoinedLevel>>,
+    /// For each field of this table's shape that counts related records, how it is counted.
+    counts: Vec<Option<JoinedCount>>,
+    /// Whether there are few rows, so that related records may be counted for each.
+    has_few_rows: bool,
+    /// The column that links the rows to those of the level above, if another table has it.
+    link: Option<JoinColumn>,
+}
+
+/// A record of a join.
+struct JoinedLevel {
+    table: usize,
+    columns: ShapeColumns,
+    /// The column that is NULL if there is no record.
+    key: usize,
+    ones: Vec<Option<JoinedLevel>>,
+    counts: Vec<Option<JoinedCount>>,
+}
+
+/// Related records that are counted for each row.
+struct JoinedCount {
+    /// The column that links them.
+    from: JoinColumn,
+    table: &'static Arc<TableSchema>,
+    to: usize,
+    condition: Option<Condition>,
+    /// Whether it is enough to know whether there is one.
+    only_exists: bool,
+}
+
+impl JoinedCount {
+    /// The number in a join of these tables.
+    fn expr(&self, tables: &[JoinTable]) -> JoinExpr {
+        let number = |number| JoinExpr::Value(Value::Int(number), Type::I64);
+        let own = tables.len();
+        let mut tables = tables.to_vec();
+        tables.iter_mut().filter_map(|t| t.link.as_mut()).for_each(|link| link.condition = None);
+        tables.push(JoinTable { table: Arc::clone(self.table), link: None, rows: None });
+        let to = JoinExpr::Column(JoinColumn { table: own, column: self.to });
+        let linked = JoinCondition::Compare(to, Comparison::Equal, JoinExpr::Column(self.from));
+        let own_condition =
+            self.condition.clone().map(|own_rows| JoinCondition::Row(own, own_rows));
+        let filters = [linked].into_iter().chain(own_condition).collect();
+        let count = JoinExpr::Aggregate(JoinAggregate::Count, Box::new(number(1)));
+        let columns = vec![if self.only_exists { number(1) } else { count }];
+        let join = Join { tables, outer: own, filters, columns, ..Join::default() };
+        let query = Box::new(JoinSubquery::of_join(join));
+        if !self.only_exists {
+            return JoinExpr::Query(query);
+        }
+        JoinExpr::Case(vec![(JoinCondition::Exists(query), number(1))], Box::new(number(0)))
+    }
+}
+
+/// Whether a query has a limit of few rows, or asks for a row by its key.
+fn has_few_rows(select: &Select) -> bool {
+    let has_key = |condition: &Condition| {
+        matches!(condition, Condition::Compare { column, comparison: Comparison::Equal, .. }
+            if *select.table.key() == [*column])
+    };
+    select.limit.is_some_and(|limit| limit <= FEW_ROWS)
+        || match &select.condition {
+            Some(Condition::And(parts)) => parts.iter().any(has_key),
+            Some(condition) => has_key(condition),
+            None => false,
+        }
+}
+
+/// Whether a step leads to at most one row, by its key.
+fn leads_to_key(step: &RelationStep) -> bool {
+    *step.table().key() == [step.to_column()]
+}
+
+/// Whether an index finds the rows with a value of a column.
+fn is_indexed(table: &TableSchema, column: usize) -> bool {
+    let begins = |columns: &[usize]| columns.first() == Some(&column);
+    begins(table.key()) || table.indexes().iter().any(|index| begins(&index.columns))
+}
+
+impl<'a> ShapeJoins<'a> {
+    pub(super) fn new(source: &'a SessionSource<'a>, select: &Select) -> Result<Self> {
+        let (table, has_few_rows) = (&select.table, has_few_rows(select));
+        let engines = source.engines();
+        let engine = engines.engine_with(table, source.engine_index());
+        let joins = engines.engine(engine)?.capabilities().subqueries;
+        let tables = vec![JoinTable { table: Arc::clone(table), link: None, rows: None }];
+        let engine = joins.then_some(engine);
+        let (ones, counts, link) = (Vec::new(), Vec::new(), None);
+        Ok(Self { source, engine, tables, above: 0, ones, counts, has_few_rows, link })
+    }
+
+    /// Joins the record of the next field that holds one related record, if the engine keeps it, too.
+    ///
+    /// # Errors
+    /// As [`Table::load`](crate::Table::load).
+    pub fn one<T: Record, R: RecordRelation<From = T>, S: Shape<Record = R::To>>(
+        &mut self,
+        relation: R,
+        query: Query<R::To>,
+        with: &S::With,
+    ) -> Result<()> {
+        let joined = self.joined::<T, R::To, S>(relation.to_many(), &query, with)?;
+        self.ones.push(joined);
+        Ok(())
+    }
+
+    /// Counts the related records of the next field that counts such for each row, or looks whether there is one, if there are
+    /// few rows and an index finds them.
+    ///
+    /// # Errors
+    /// As [`Table::load`](crate::Table::load).
+    pub fn count<T: Record, R: RecordRelation<From = T>>(
+        &mut self,
+        relation: R,
+        query: &Query<R::To>,
+        only_exists: bool,
+    ) -> Result<()> {
+        let relation = relation.to_many();
+        let mut steps = relation.steps();
+        let one_step = steps.next().filter(|_| steps.next().is_none() && self.has_few_rows);
+        let step = one_step.filter(|step| {
+            step.from_text().is_none()
+                && self.keeps(step)
+                && is_indexed(step.table(), step.to_column())
+        });
+        let Some(step) = step else {
+            self.counts.push(None);
+            return Ok(());
+        };
+        let (table, to) = (step.table(), step.to_column());
+        let condition = both(step.to_condition(), query.to_condition(table)?);
+        let from = JoinColumn { table: self.above, column: step.from_column(T::schema()) };
+        self.counts.push(Some(JoinedCount { from, table, to, condition, only_exists }));
+        Ok(())
+    }
+
+    fn joined<T: Record, B: Record, S: Shape<Record = B>>(
+        &mut self,
+        relation: ToMany<T, B>,
+        query: &Query<B>,
+        with: &S::With,
+    ) -> Result<Option<JoinedLevel>> {
+        let select = query.to_select(B::schema(), Vec::new())?;
+        let is_plain = select.limit.is_none() && select.offset == 0 && select.lock.is_none();
+        let leads_to_one = |step: &RelationStep| {
+            step.from_text().is_none() && leads_to_key(step) && self.keeps(step)
+        };
+        let has_room = self.tables.len() + relation.steps().count() <= MAX_TABLES;
+        if !is_plain || select.is_grouped() || !has_room || !relation.steps().all(leads_to_one) {
+            return Ok(None);
+        }
+        let (mut from, mut before, mut key) = (self.above, T::schema(), usize::MAX);
+        for step in relation.steps() {
+            let column = step.from_column(before);
+            (before, key) = (step.table(), step.to_column());
+            let from_column = JoinColumn { table: from, column };
+            from = self.add(before, link(from_column, key, true, step.to_condition()));
+        }
+        if let Some(link) = self.tables.last_mut().and_then(|table| table.link.as_mut()) {
+            link.condition = both(link.condition.take(), select.condition);
+        }
+        let mut columns = ShapeColumns::default();
+        S::columns(&mut columns);
+        columns.link(key);
+        let above = std::mem::replace(&mut self.above, from);
+        let (ones, counts) = (std::mem::take(&mut self.ones), std::mem::take(&mut self.counts));
+        S::join_related(self, with)?;
+        self.above = above;
+        let ones = std::mem::replace(&mut self.ones, ones);
+        let counts = std::mem::replace(&mut self.counts, counts);
+        Ok(Some(JoinedLevel { table: from, columns, key, ones, counts }))
+    }
+
+    /// Joins the tables between the level above and this level's records, to which several steps lead. `linked` is what rows
+    /// of the first step must match. Returns whether the engine keeps all of them.
+    pub(super) fn add_steps<'s>(
+        &mut self,
+        steps: impl Iterator<Item = &'s RelationStep>,
+        linked: Condition,
+    ) -> bool {
+        let steps: Vec<_> = steps.collect();
+        let has_room = self.tables.len() + steps.len() <= MAX_TABLES;
+        if !has_room || !steps.iter().all(|step| self.keeps(step)) {
+            return false;
+        }
+        let mut table = 0;
+        for pair in steps.windows(2).rev() {
+            let &[before, step] = pair else { continue };
+            let from = JoinColumn { table, column: step.to_column() };
+            let to = step.from_column(before.table());
+            let condition = both(step.from_condition(), before.to_condition());
+            table = self.add(before.table(), link(from, to, false, condition));
+        }
+        let Some(first) = steps.first() else { return false };
+        self.link = Some(JoinColumn { table, column: first.to_column() });
+        if let Some(link) = self.tables.get_mut(table).and_then(|table| table.link.as_mut()) {
+            link.condition = both(link.condition.take(), Some(linked));
+        }
+        true
+    }
+
+    fn keeps(&self, step: &RelationStep) -> bool {
+        let index = self.source.engine_index();
+        self.engine == Some(self.source.engines().engine_with(step.table(), index))
+    }
+
+    /// Adds a table, and returns its index.
+    fn add(&mut self, table: &Arc<TableSchema>, link: JoinLink) -> usize {
+        self.tables.push(JoinTable { table: Arc::clone(table), link: Some(link), rows: None });
+        self.tables.len() - 1
+    }
+
+    /// Reads the rows of a query with what is joined, and calls `each` with the value of the link and the number of the row
+    /// that has it. `None` if nothing is joined, or if the engine does not run this join.
+    pub(super) fn read(
+        self,
+        columns: &ShapeColumns,
+        select: &Select,
+        each: &mut dyn FnMut(ValueRef<'_>, u32),
+    ) -> Result<Option<ShapeRows>> {
+        let Self { source, tables, ones, counts, link, .. } = self;
+        let is_single = tables.len() == 1 && counts.iter().all(Option::is_none);
+        if is_single || select.lock.is_some() {
+            return Ok(None);
+        }
+        let mut exprs = Vec::new();
+        let (columns_read, key) = (columns.clone(), usize::MAX);
+        let root = JoinedLevel { table: 0, columns: columns_read, key, ones, counts };
+        let mut reader = LevelReader::new(root, &tables, &mut exprs);
+        let place = exprs.len();
+        exprs.extend(link.map(JoinExpr::Column));
+        let key: Vec<usize> = select.table.key().iter().map(|&key| columns.position(key)).collect();
+        let ran = run_on_engine(source, &join_of(select, tables, exprs), &mut |row| {
+            // Rows are sorted by the key at last: equal ones follow each other.
+            if link.is_none() || !reader.ends_with(row, &key) {
+                reader.push(row)?;
+            }
+            if link.is_some() {
+                each(row.get(place), reader.rows.len() as u32 - 1);
+            }
+            Ok(true)
+        });
+        let ran = ran.map_err(|error| error.in_table(select.table.name()))?;
+        Ok(ran.then(|| reader.finish()))
+    }
+}
+
+/// The rows of a query of a shape's records, with the related records that the same statement can read.
+pub(super) fn select_shape<S: Shape>(
+    source: &SessionSource<'_>,
+    columns: ShapeColumns,
+    select: Select,
+    with: &S::With,
+) -> Result<ShapeRows> {
+    let mut joins = ShapeJoins::new(source, &select)?;
+    S::join_related(&mut joins, with)?;
+    match joins.read(&columns, &select, &mut |_, _| ())? {
+        Some(mut rows) => {
+            rows.is_whole = is_whole(&select);
+            Ok(rows)
+        }
+        None => ShapeRows::select(source, columns, select),
+    }
+}
+
+fn join_of(select: &Select, tables: Vec<JoinTable>, columns: Vec<JoinExpr>) -> Join {
+    let column = |column| JoinExpr::Column(JoinColumn { table: 0, column });
+    let order = select.order.iter().map(|step| JoinOrder {
+        expr: column(step.column),
+        descending: step.descending,
+        nulls_first: !step.descending,
+    });
+    Join {
+        tables,
+        filters: select
+            .condition
+            .clone()
+            .map(|own| JoinCondition::Row(0, own))
+            .into_iter()
+            .collect(),
+        columns,
+        order: order.collect(),
+        limit: select.limit,
+        offset: select.offset,
+        ..Join::default()
+    }
+}
+
+fn link(from: JoinColumn, to: usize, is_left: bool, condition: Option<Condition>) -> JoinLink {
+    JoinLink { from, to, is_left, condition }
+}
+
+fn both(one: Option<Condition>, other: Option<Condition>) -> Option<Condition> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(Condition::And(vec![one, other])),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Takes the rows of a join apart.
+struct LevelReader {
+    rows: ShapeRows,
+    /// Where the columns of the level begin in a row.
+    first: usize,
+    /// The place of the column that is NULL if there is no record.
+    key: usize,
+    numbers: Vec<u32>,
+    ones: Vec<Option<Self>>,
+    /// The places of counts in a row, and the counts of all rows.
+    counts: Vec<Option<(usize, Vec<u64>)>>,
+}
+
+impl LevelReader {
+    /// The reader of a level and of those joined to it, whose columns it adds.
+    fn new(level: JoinedLevel, tables: &[JoinTable], exprs: &mut Vec<JoinExpr>) -> Self {
+        let JoinedLevel { table, columns, key, ones, counts } = level;
+        let first = exprs.len();
+        let column = |column| JoinExpr::Column(JoinColumn { table, column });
+        exprs.extend(columns.indexes().map(column));
+        let key = first.saturating_add(columns.position(key));
+        let counts = counts.into_iter().map(|count| {
+            let place = exprs.len();
+            exprs.extend(count.as_ref().map(|count| count.expr(tables)));
+            count.map(|_| (place, Vec::new()))
+        });
+        let counts = counts.collect();
+        let ones = ones.into_iter().map(|one| one.map(|one| Self::new(one, tables, exprs)));
+        let (ones, rows) = (ones.collect(), ShapeRows::of_columns(columns));
+        Self { rows, first, key, numbers: Vec::new(), ones, counts }
+    }
+
+    fn push(&mut self, row: &dyn Row) -> Result<()> {
+        self.rows.push(&RowPart { row, first: self.first, len: self.rows.width() })?;
+        for (place, counts) in self.counts.iter_mut().flatten() {
+            counts.push(match row.get(*place) {
+                ValueRef::Int(count) => count.unsigned_abs(),
+                _ => 0,
+            });
+        }
+        for one in self.ones.iter_mut().flatten() {
+            if row.get(one.key).is_null() {
+                one.numbers.push(NO_ROW);
+            } else {
+                one.numbers.push(one.rows.len() as u32);
+                one.push(row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the last row of the level has the same key as a row.
+    fn ends_with(&self, row: &dyn Row, key: &[usize]) -> bool {
+        let Some(last) = self.rows.len().checked_sub(1).map(|last| self.rows.row(last)) else {
+            return false;
+        };
+        key.iter().all(|&place| last.value(place) == row.get(self.first + place))
+    }
+
+    fn finish(self) -> ShapeRows {
+        let mut rows = self.rows;
+        let finish = |mut one: Self| {
+            let numbers = std::mem::take(&mut one.numbers);
+            Arc::new(JoinedRows { rows: one.finish(), numbers })
+        };
+        rows.joined = self.ones.into_iter().map(|one| one.map(finish)).collect();
+        rows.counts = self.counts.into_iter().map(|one| one.map(|(_, counts)| counts)).collect();
+        rows
+    }
+}
+
+/// Some columns of a row.
+struct RowPart<'r> {
+    row: &'r dyn Row,
+    first: usize,
+    len: usize,
+}
+
+impl Row for RowPart<'_> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        if column < self.len { self.row.get(self.first + column) } else { ValueRef::Null }
+    }
+}
