@@ -365,3 +365,42 @@ fn a_changed_schema_changes_the_meaning() {
     assert_eq!(ask(&db, sql).unwrap(), "1");
     assert_eq!(ask(&db, "SELECT max(total) FROM sale").unwrap(), "12.3456");
 }
+
+/// As docs/sql.md says: SQLite computes on with a float, servers reject the statement.
+#[test]
+fn integers_of_more_than_64_bits() {
+    const SUMS: [&str; 2] = ["big + 1", "big * 4"];
+    fn open(url: &str) -> Db {
+        #[derive(Record)]
+        struct Number {
+            id: i64,
+            big: i64,
+        }
+        let db = Db::builder().record::<Number>().open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        db.table().unwrap().insert(&Number { id: 0, big: i64::MAX }).unwrap();
+        db
+    }
+    crate::engines::on_each(|place| {
+        let db = open(&place.url);
+        for sum in SUMS {
+            let found = db.sql::<(f64,)>(&format!("SELECT {sum} FROM number"), ()).unwrap();
+            assert!(found[0].0 > 9.2e18, "{sum}: {found:?}");
+        }
+        let sql = "SELECT (big * 4) % 0, big / 0 FROM number";
+        assert_eq!(db.sql::<(Option<i64>, Option<i64>)>(sql, ()).unwrap(), [(None, None)]);
+    });
+    #[cfg(all(feature = "mysql", feature = "postgres"))]
+    crate::engines::on_servers(|url| {
+        let db = open(url);
+        for sum in SUMS {
+            let error = db.sql::<(f64,)>(&format!("SELECT {sum} FROM number"), ()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfRange, "{url}: {sum}: {error}");
+        }
+        let by_zero = db.sql::<(Option<i64>,)>("SELECT big % 0 FROM number", ());
+        match url.starts_with("postgres") {
+            true => assert!(by_zero.is_err(), "{by_zero:?}"),
+            false => assert_eq!(by_zero.unwrap(), [(None,)]),
+        }
+    });
+}

@@ -108,9 +108,12 @@ impl Statements {
                 "e.big {compare} {}",
                 self.pick(&["9007199254740993", "-1", "9223372036854775807"])
             ),
-            14 => match self.below(3) {
+            14 => match self.below(5) {
                 0 => self.own("e.token = '02020202-0202-0202-0202-020202020202'"),
                 1 => self.own("e.name = 'ADA'"),
+                // Servers reject integers of more than 64 bits, and some a division by 0.
+                2 => self.own("e.big + e.quantity > 0"),
+                3 => self.own("(e.big * 4) % e.quantity IS NULL"),
                 _ => self.own("e.name IN ('ada', 'Bob') AND e.shop LIKE 'A%'"),
             },
             _ => format!("({} AND {})", self.condition(depth + 1), self.condition(depth + 1)),
