@@ -24,7 +24,7 @@ pub(crate) struct AttachedEngines {
     version: AtomicU64,
 }
 
-/// The tables of all attached engines at one moment.
+/// The tables and views of all attached engines at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct AttachedTables {
     /// By the engine's position.
@@ -126,7 +126,8 @@ impl AttachedEngines {
                 let same = before.and_then(|old| old.iter().find(|old| old.same_as(&table)));
                 same.map_or_else(|| Arc::new(table), Arc::clone)
             };
-            let (tables, error) = match attached.engine.tables() {
+            let read = attached.engine.session().and_then(|session| session.tables_and_views());
+            let (tables, error) = match read {
                 Ok(tables) => (tables.into_iter().map(keep).collect(), None),
                 Err(error) => (Vec::new(), Some(error)),
             };

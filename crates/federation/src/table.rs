@@ -102,6 +102,7 @@ impl VirtualTable for AttachedTable {
     }
 
     fn update(&self, change: RowChange<'_>) -> Result<UpdateOutcome> {
+        self.schema.check_writable()?;
         write::run(self, change).map_err(|error| error.in_table(self.schema.name()))
     }
 

@@ -239,3 +239,75 @@ fn views_of_mariadb() {
     write(&db);
     misuse(&server.url());
 }
+
+/// Joins views of an attached engine with tables and views of the main one.
+fn join_views(main: &str, other: &str) {
+    fill(other).execute("CREATE VIEW twice AS SELECT country, area FROM city", ()).unwrap();
+    let cities = fill(main);
+    cities.execute("DELETE FROM city WHERE id = 4", ()).unwrap();
+    drop(cities);
+    let db = Db::builder().attach("other", other).open(main).unwrap();
+    let names = |sql: &str| -> Vec<String> {
+        let rows = db.sql::<(String,)>(sql, ());
+        rows.unwrap_or_else(|error| panic!("{main} and {other}: {sql}: {error}"))
+            .into_iter()
+            .map(|(name,)| name)
+            .collect()
+    };
+    let sql = "SELECT c.name || ' ' || v.name FROM city AS c JOIN other.large_city AS v ON v.id = c.id \
+               WHERE v.area > 51 ORDER BY c.id";
+    assert_eq!(names(sql), ["Bern Bern", "Ulm Ulm"]);
+    let sql = "SELECT v.name FROM large_city AS v JOIN other.country AS o ON o.country = v.country_of \
+               ORDER BY v.id";
+    let sql = sql.replace("v.country_of", "'DE'");
+    assert_eq!(names(&sql), ["Bern", "Ulm"]);
+    let sql = "SELECT v.name FROM other.large_city AS v LEFT JOIN large_city AS m ON m.id = v.id WHERE m.id IS NULL";
+    assert_eq!(names(sql), ["Köln"]);
+    // A view has no key: equal rows stay apart.
+    let twice = "SELECT t.country FROM other.twice AS t JOIN city AS c ON c.id = 1 \
+                 WHERE t.country = 'CH' OR t.area > 51.5 ORDER BY 1";
+    assert_eq!(names(twice), ["CH", "CH", "DE", "DE"], "{main} and {other}");
+    let one = db.sql::<(Currency,)>("SELECT area FROM other.large_city WHERE id = 3", ()).unwrap();
+    assert_eq!(one, [("51.6".parse().unwrap(),)]);
+    // A join with a table of the main engine, which the views' own engine cannot run.
+    for sql in [
+        "INSERT INTO other.large_city (id, name) SELECT id, name FROM city",
+        "DELETE FROM other.twice WHERE country IN (SELECT country FROM city)",
+        "UPDATE other.large_city SET name = 'x' WHERE id IN (SELECT id FROM city)",
+    ] {
+        let error = db.execute(sql, ()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{main} and {other}: {sql}: {error}");
+    }
+}
+
+#[test]
+fn views_join_tables_of_other_engines() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    join_views(&file("a.db"), &file("b.db"));
+    #[cfg(all(feature = "mysql", feature = "postgres"))]
+    {
+        if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"]
+            .iter()
+            .any(|v| std::env::var_os(v).is_none())
+        {
+            println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
+            return;
+        }
+        let (postgres, mariadb) =
+            (bobak_servers::Postgres::start().unwrap(), bobak_servers::MariaDb::start().unwrap());
+        let server = mariadb.url();
+        let server = server.rsplit_once('/').unwrap().0;
+        for number in 0..4 {
+            postgres.run(&format!("CREATE SCHEMA s{number}")).unwrap();
+            mariadb.run(&format!("CREATE DATABASE s{number}")).unwrap();
+        }
+        let on_postgres = |number: u32| format!("{}?schema=s{number}", postgres.url());
+        let on_mariadb = |number: u32| format!("{server}/s{number}");
+        join_views(&file("c.db"), &on_postgres(0));
+        join_views(&file("d.db"), &on_mariadb(0));
+        join_views(&on_postgres(1), &file("e.db"));
+        join_views(&on_postgres(2), &on_mariadb(2));
+        join_views(&on_mariadb(3), &on_postgres(3));
+    }
+}
