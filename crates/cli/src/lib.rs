@@ -63,6 +63,8 @@ enum Command {
     #[cfg(unix)]
     Studio(Box<WithKey<commands::StudioCommand>>),
     #[cfg(unix)]
+    Mcp(WithKey<commands::McpCommand>),
+    #[cfg(unix)]
     Top(commands::TopCommand),
     #[cfg(unix)]
     User(commands::UserCommand),
@@ -88,6 +90,7 @@ Examples:
   bobak backup flights.db flights-backup.db.zst
   bobak replicate app.db replica.db --track
   bobak studio app.db
+  bobak mcp app.db
   bobak serve app.db --unix /run/app.socket
   bobak bench --rows 100000 --engines \"sqlite memory\"
 
@@ -125,6 +128,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(command) => command.set_key().run(&screen),
         #[cfg(unix)]
         Command::Studio(command) => command.set_key().run(&screen),
+        #[cfg(unix)]
+        Command::Mcp(command) => command.set_key().run(&screen),
         #[cfg(unix)]
         Command::Top(command) => command.run(&screen),
         #[cfg(unix)]

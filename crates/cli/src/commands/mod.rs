@@ -17,6 +17,8 @@ mod import;
 mod limits;
 #[cfg(unix)]
 mod listeners;
+#[cfg(unix)]
+mod mcp;
 mod migrate;
 mod migrate_diff;
 #[cfg(unix)]
@@ -56,6 +58,8 @@ pub use copy::CopyCommand;
 pub use crash_writer::CrashWriterCommand;
 pub use export::ExportCommand;
 pub use import::ImportCommand;
+#[cfg(unix)]
+pub use mcp::McpCommand;
 pub use migrate::MigrateCommand;
 #[cfg(unix)]
 pub use permissions::PermissionsCommand;

@@ -17,6 +17,8 @@ mod http; // its HTTP listener
 
 mod foreign_schema; // structs of tables that other programs created
 mod import; // types, invalid lines, compression
+#[cfg(unix)]
+mod mcp; // tools of language models over standard input and output
 mod migrate; // written, tried, carried out and undone
 #[cfg(unix)]
 mod permissions; // roles of a server's access file

@@ -25,6 +25,7 @@
 //! * `server`: starts and stops everything.
 //! * `connection`: accepts connections (TCP, TLS, Unix sockets) and speaks HTTP/1.1 on them.
 //! * `service`: serves one request: authenticates it, finds its resource, builds the response.
+//! * `mcp`: the Model Context Protocol over HTTP and standard input.
 //! * `resources`: the resources, one file each: list, row, import, export, changes, SQL and so on.
 //! * `openapi`: generates the OpenAPI document.
 //! * `request`: what a request says: parameters, keys, row selection, preconditions, body.
@@ -43,6 +44,7 @@ mod database;
 #[doc(hidden)]
 pub mod decoders;
 mod json;
+mod mcp;
 mod memory_budget;
 mod openapi;
 mod peer;

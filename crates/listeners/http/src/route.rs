@@ -37,6 +37,8 @@ pub(crate) enum Resource {
     AllChanges,
     Batch,
     Sql,
+    /// Tools of language models.
+    Mcp,
     /// Changes of the schema.
     Migrations,
     /// The statements that ran, with their times.
@@ -91,6 +93,7 @@ impl Route {
             ["changes"] => Resource::AllChanges,
             ["batch"] => Resource::Batch,
             ["sql"] => Resource::Sql,
+            ["mcp"] => Resource::Mcp,
             ["migrations"] => Resource::Migrations,
             ["statements"] => Resource::Statements,
             ["backups"] => Resource::Backups,
@@ -112,7 +115,7 @@ impl Route {
 
 impl Resource {
     /// The path templates, by which metrics are grouped.
-    pub const TEMPLATES: [&str; 34] = [
+    pub const TEMPLATES: [&str; 35] = [
         "/health",
         "/metrics",
         "/databases",
@@ -146,10 +149,11 @@ impl Resource {
         "/access/tokens/{name}",
         "/status",
         "/log",
+        "/mcp",
         "other",
     ];
     /// The index of requests without a route.
-    pub const OTHER: usize = 33;
+    pub const OTHER: usize = 34;
 
     /// The methods of all resources together.
     pub const ALL_METHODS: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -190,6 +194,7 @@ impl Resource {
             Self::Token(_) => 30,
             Self::Status => 31,
             Self::Log => 32,
+            Self::Mcp => 33,
         }
     }
 
@@ -217,7 +222,7 @@ impl Resource {
         match self {
             Self::Rows(_) => "GET, HEAD, POST, PATCH, DELETE, OPTIONS",
             Self::Row(..) => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
-            Self::Import(_) | Self::Batch | Self::Sql => "POST, OPTIONS",
+            Self::Import(_) | Self::Batch | Self::Sql | Self::Mcp => "POST, OPTIONS",
             Self::Session => "GET, HEAD, POST, DELETE, OPTIONS",
             Self::Migrations | Self::Backups => "GET, HEAD, POST, OPTIONS",
             Self::VerifyBackup(_) | Self::RestoreBackup(_) => "POST, OPTIONS",

@@ -1,16 +1,21 @@
 //! The HTTP server: starts its listeners, and stops them in order.
 
 use crate::connection::listener::AsyncListener;
+use crate::mcp::endpoint::McpClient;
+use crate::mcp::stdio;
+use crate::peer::{Peer, PeerIdentity};
+use crate::service;
 use crate::settings::Settings;
 use crate::state::authentication::Authenticator;
 use crate::state::shared::ServerState;
 use crate::workers::blocking;
-use bobak_core::{Error, Result};
+use bobak_core::{Error, ErrorKind, Result};
 use bobak_serving::{AuditLog, Listener, ProtocolServer, ServerBuilder, ServerParts};
+use std::io::{BufRead, Write};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::runtime::{self, Runtime};
+use tokio::runtime::{self, Handle, Runtime};
 
 /// How often a stopping server checks whether all connections have closed.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -35,6 +40,35 @@ impl HttpServer {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Serves the Model Context Protocol to the process that started this one: a message per line of `input`, a response
+    /// per line of `output`. The process may do what the operator may. Returns at the end of `input`, when all requests
+    /// are answered.
+    ///
+    /// # Errors
+    /// `Io` if `input` fails; `Interrupted` after [`stop`](Self::stop).
+    pub fn serve_mcp(
+        &self,
+        input: impl BufRead,
+        output: impl Write + Send + 'static,
+    ) -> Result<()> {
+        let (runtime, client) = self.mcp_client()?;
+        stdio::serve(client, &runtime, input, output)
+    }
+
+    /// The operator as a client of the default database, with the threads that serve them.
+    fn mcp_client(&self) -> Result<(Handle, McpClient)> {
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = runtime.as_ref().map(|runtime| runtime.handle().clone());
+        let stopped = || Error::new(ErrorKind::Interrupted, "the server has stopped");
+        let (handle, state) = (handle.ok_or_else(stopped)?, Arc::clone(&self.state));
+        let client = state.authenticator.operator();
+        let database = client.databases.first().map(Arc::clone).ok_or_else(stopped)?;
+        let peer = Arc::new(Peer::new(true, None));
+        peer.set_identity(Some(PeerIdentity { name: Arc::clone(&client.name), is_operator: true }));
+        let dispatch = service::dispatch_tool;
+        Ok((handle, McpClient { state, peer, client, database, dispatch }))
     }
 
     /// Starts to stop the server, and returns at once. The server accepts no more connections and

@@ -1,5 +1,6 @@
 //! Serves one request: authenticates it, finds its resource, and builds the response.
 
+use crate::mcp::endpoint;
 use crate::memory_budget::MemoryBudget;
 use crate::peer::Peer;
 use crate::problem::Problem;
@@ -23,6 +24,7 @@ use hyper::body::Incoming;
 use hyper::header::{ALLOW, CACHE_CONTROL, COOKIE, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -151,11 +153,12 @@ async fn respond_to(
     if is_stream {
         return work.await;
     }
-    let timed_out = |_| {
-        let message = "the request timed out; its writes may still complete";
-        Problem::new(StatusCode::GATEWAY_TIMEOUT, ErrorKind::Timeout, message)
-    };
     tokio::time::timeout(state.settings.request_timeout, work).await.map_err(timed_out)?
+}
+
+fn timed_out(_: tokio::time::error::Elapsed) -> Problem {
+    let message = "the request timed out; its writes may still complete";
+    Problem::new(StatusCode::GATEWAY_TIMEOUT, ErrorKind::Timeout, message)
 }
 
 /// The client as the account whose permissions an administrator tries.
@@ -194,6 +197,18 @@ async fn dispatch_twice(
     }
 }
 
+/// Dispatches a request that a tool makes.
+pub(crate) fn dispatch_tool(
+    resource: Resource,
+    mut request: RequestContext,
+) -> Pin<Box<dyn Future<Output = Result<ResponseBuilder, Problem>> + Send>> {
+    Box::pin(async move {
+        let timeout = request.state.settings.request_timeout;
+        let work = dispatch_twice(&resource, &mut request);
+        tokio::time::timeout(timeout, work).await.map_err(timed_out)?
+    })
+}
+
 async fn dispatch(
     resource: &Resource,
     request: &mut RequestContext,
@@ -219,6 +234,7 @@ async fn dispatch(
         (Resource::AllChanges, "GET" | "HEAD") => changes::of_tables(request).await,
         (Resource::Batch, "POST") => batch::batch(request).await,
         (Resource::Sql, "POST") => sql::sql(request).await,
+        (Resource::Mcp, "POST") => endpoint::post(request, dispatch_tool).await,
         (Resource::Migrations, "GET" | "HEAD") => migrations::list(request).await,
         (Resource::Migrations, "POST") => migrations::create(request).await,
         (Resource::OpenApi, "GET" | "HEAD") => openapi::openapi(request).await,

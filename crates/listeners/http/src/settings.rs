@@ -71,6 +71,10 @@ settings! {
         cors_origin: Vec<String> = Vec::new(), unit = "origin";
         /// Accept SQL statements: those that only read, or all.
         sql: SqlAccess = SqlAccess::None;
+        /// Give clients of the Model Context Protocol tools that change rows, as their permissions allow.
+        ///
+        /// Without it, /mcp only reads.
+        mcp_write: bool = false;
         /// Time after which a browser has to sign in again.
         session_lifetime: Duration = Duration::from_secs(12 * 60 * 60);
         /// Do not serve the studio, the web application; browsers cannot sign in then.

@@ -28,6 +28,7 @@
 //! postgres_versions  the tests of PostgreSQL's engine on versions 17 and 18
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
+//! mcp       the tools for language models, with the library of their protocol
 //! studio    the studio in a real Chromium: its tests, and pictures of its pages
 //! clients   the lints and the tests of the clients in other languages
 //! encryption  the tests of encrypted files, with SQLCipher in SQLite's place
@@ -56,6 +57,7 @@ mod layers;
 mod lengths;
 mod links;
 mod lints;
+mod mcp;
 mod msrv;
 mod package;
 mod packages;
@@ -139,6 +141,7 @@ fn run(arguments: &[String]) -> Outcome {
             cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
             clients::test(&mut tally::Tally::default())
         }
+        "mcp" => mcp::run(),
         "studio" => studio::run(),
         "studio-million" => studio::run_with_a_million(),
         "screenshots" => studio::screenshots(),
@@ -167,6 +170,7 @@ fn help() -> String {
          `--no-servers`, of encryption, unless `--no-encryption`, and of the clients, unless\n             \
          `--no-clients`; further arguments go to `cargo test`, and leave these two out\n  \
          clients    the tests of the clients in other languages alone\n  \
+         mcp        the tests of the tools for language models, with Python\n  \
          studio     the tests of the studio in Chromium alone; studio-million: with 1,000,000 rows\n  \
          screenshots  a picture of each page of the studio, in target/screenshots\n  \
          check      every check below, without the tests, and with `--no-clients` without other languages\n  \

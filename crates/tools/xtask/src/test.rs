@@ -4,6 +4,7 @@ use crate::cargo_test;
 use crate::clients;
 use crate::encryption;
 use crate::failure::Outcome;
+use crate::mcp;
 use crate::servers::Servers;
 use crate::studio;
 use crate::tally::Tally;
@@ -39,7 +40,8 @@ pub fn run(arguments: &[String]) -> Outcome {
     if arguments.is_empty() && !no_clients {
         let clients = clients::test(&mut tally);
         let studio = studio::test(&mut tally);
-        outcome = outcome.and(clients).and(studio);
+        let mcp = mcp::test(&mut tally);
+        outcome = outcome.and(clients).and(studio).and(mcp);
     }
     println!("{} passed, {} failed", tally.passed, tally.failed);
     outcome

@@ -161,13 +161,15 @@ fn database_paths(paths: &mut Map<String, Value>, catalog: &VisibleTables, sql: 
     paths.insert("/batch".to_owned(), json!({"post": post}));
     migrations::paths(paths);
     administration::database_paths(paths);
+    paths.insert("/mcp".to_owned(), mcp_path());
     if sql != SqlAccess::None {
         paths.insert("/sql".to_owned(), sql_path());
     }
 }
 
 fn sql_path() -> Value {
-    let mut post = operation("sql", "Execute one SQL statement", vec![query::numbers()]);
+    let limit = query::count("limit", "Maximum number of rows of a result as JSON");
+    let mut post = operation("sql", "Execute one SQL statement", vec![query::numbers(), limit]);
     post["requestBody"] = body(json_of(reference("bobak.Statement")));
     let example = json!({"sql": "SELECT 1 AS one"});
     post["requestBody"]["content"]["application/json"]["example"] = example;
@@ -176,6 +178,20 @@ fn sql_path() -> Value {
     post["responses"]["200"] =
         response("Its result; as CSV all rows, however many there are", content);
     problem(&mut post, &[400, 406, 409, 413, 415, 422, 501]);
+    json!({"post": post})
+}
+
+fn mcp_path() -> Value {
+    let summary = "Answer messages of the Model Context Protocol: tools that read and change rows";
+    let mut post = operation("mcp", summary, Vec::new());
+    let message = json!({"schema": {"type": ["object", "array"], "description": "JSON-RPC 2.0"}});
+    post["requestBody"] = body(json!({"application/json": message}));
+    post["requestBody"]["content"]["application/json"]["example"] =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    post["responses"]["200"] = response("The response", json!({"application/json": message}));
+    post["responses"]["202"] = json!({"description": "There was no request among the messages"});
+    problem(&mut post, &[400, 406, 413, 415]);
+    post["responses"]["400"]["content"]["application/json"] = message;
     json!({"post": post})
 }
 

@@ -18,6 +18,8 @@ const MAX_DISCARDED_BYTES: usize = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct RequestBody {
     body: Option<Incoming>,
+    /// A body that did not come from a connection.
+    bytes: Option<Bytes>,
     was_read: bool,
     /// How long discarding the rest may take.
     discard_timeout: Duration,
@@ -28,7 +30,13 @@ impl RequestBody {
         // A client that waits for "100 Continue" sends nothing, unless the body is read.
         let waits = headers.contains_key(EXPECT);
         let discard_timeout = if waits { Duration::ZERO } else { timeout };
-        Self { body: Some(body), was_read: false, discard_timeout }
+        Self { body: Some(body), bytes: None, was_read: false, discard_timeout }
+    }
+
+    /// A body in memory, of a request that the server makes itself.
+    pub const fn of_bytes(bytes: Bytes) -> Self {
+        let discard_timeout = Duration::ZERO;
+        Self { body: None, bytes: Some(bytes), was_read: false, discard_timeout }
     }
 
     /// The least number of bytes that are still to come, as far as the headers tell.
@@ -44,6 +52,9 @@ impl RequestBody {
     /// The next frame; `None` at the end.
     pub async fn next(&mut self) -> Option<hyper::Result<Frame<Bytes>>> {
         self.was_read = true;
+        if let Some(bytes) = self.bytes.take() {
+            return Some(Ok(Frame::data(bytes)));
+        }
         let next = next_frame(self.body.as_mut()?).await;
         if !matches!(next, Some(Ok(_))) {
             self.body = None;

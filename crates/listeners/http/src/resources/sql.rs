@@ -55,6 +55,7 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
         return Err(Problem::not_found());
     }
     let numbers = request.number_format()?;
+    let limit = request.parameters.number("limit")?;
     request.parameters.finish()?;
     let media_types = [("application/json", false), ("text/csv", true)];
     let as_csv = negotiate(request.headers(), &media_types)?;
@@ -73,7 +74,8 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
         return stream_csv(request, access, text, parameters).await;
     }
     let settings = &request.state.settings;
-    let (max_rows, max_length) = (settings.max_page_size, settings.max_response);
+    let max_rows = limit.unwrap_or(u64::MAX).min(settings.max_page_size);
+    let max_length = settings.max_response;
     let format = ResultFormat { numbers, max_rows, max_length };
     let database = Arc::clone(&request.database);
     let body = blocking::run(move || {

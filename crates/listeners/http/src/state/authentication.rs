@@ -266,6 +266,11 @@ impl Authenticator {
         with_label(label, || visible.map(restrict).collect())
     }
 
+    /// The client with all permissions.
+    pub fn operator(&self) -> Arc<Client> {
+        Arc::clone(&self.operator)
+    }
+
     /// The accounts.
     pub const fn access(&self) -> &Access {
         &self.access

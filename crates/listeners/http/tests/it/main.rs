@@ -17,8 +17,10 @@ mod idle_clients; // ten thousand idle clients
 mod interrupts; // endless requests, after their time limit or without a client
 mod keys; // given keys, 0 included, and generated ones
 mod log; // what the server logs about clients
-mod memory;
-mod migrations; // changes of the schema // how much memory a client can make the server use
+mod lost_updates; // two editors of one row
+mod mcp; // tools of language models, with the permissions of their token
+mod memory; // how much memory a client can make the server use
+mod migrations; // changes of the schema
 mod openapi; // the OpenAPI document is valid and true
 mod openapi_client; // a client that knows only the document
 mod permissions; // what restricted clients see

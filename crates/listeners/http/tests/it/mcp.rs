@@ -1,0 +1,279 @@
+//! The Model Context Protocol over HTTP: tools with the permissions of the client.
+
+use crate::client::{Reply, TestServer, sqlite};
+use bobak_core::Engine;
+use bobak_core::MonitoredEngine;
+use bobak_core::statements::{MonitorOptions, StatementMonitor};
+use bobak_http::{HttpServer, Settings, SqlAccess};
+use bobak_permissions::{Access, new_token};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A server with these settings.
+fn server(change: impl FnOnce(&mut Settings)) -> TestServer {
+    let mut settings = Settings::default();
+    change(&mut settings);
+    TestServer::with(settings, sqlite())
+}
+
+fn post(server: &TestServer, message: &Value) -> Reply {
+    server.send("POST", "/mcp", &message.to_string())
+}
+
+/// The result of a request.
+fn ask(server: &TestServer, method: &str, params: Value) -> Value {
+    let message = json!({"jsonrpc": "2.0", "id": "a", "method": method, "params": params});
+    let response = post(server, &message).ok(200).json();
+    assert_eq!((&response["id"], &response["jsonrpc"]), (&json!("a"), &json!("2.0")));
+    assert!(response["result"].is_object(), "{response}");
+    response["result"].clone()
+}
+
+/// Calls a tool. Returns its text, and whether it is an error.
+fn call(server: &TestServer, tool: &str, arguments: Value) -> (String, bool) {
+    let result = ask(server, "tools/call", json!({"name": tool, "arguments": arguments}));
+    assert_eq!(result["content"].as_array().unwrap().len(), 1);
+    let text = result["content"][0]["text"].as_str().unwrap().to_owned();
+    (text, result["isError"].as_bool().unwrap())
+}
+
+/// The text of a call that succeeds.
+fn good(server: &TestServer, tool: &str, arguments: Value) -> String {
+    let (text, is_error) = call(server, tool, arguments);
+    assert!(!is_error, "{text}");
+    text
+}
+
+/// The kind of the error of a call that fails.
+fn bad(server: &TestServer, tool: &str, arguments: Value) -> Value {
+    let (text, is_error) = call(server, tool, arguments);
+    assert!(is_error, "{text}");
+    serde_json::from_str::<Value>(&text).unwrap()["kind"].clone()
+}
+
+/// The code of the error of a call that is no call.
+fn rejected(server: &TestServer, method: &str, params: Value) -> i64 {
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let response = post(server, &message).ok(200).json();
+    response["error"]["code"].as_i64().unwrap_or_else(|| panic!("{response}"))
+}
+
+fn tools(server: &TestServer) -> Vec<String> {
+    let list = ask(server, "tools/list", json!({}));
+    let all = list["tools"].as_array().unwrap().iter();
+    all.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+const READ: [&str; 4] = ["list_tables", "describe_table", "query_rows", "aggregate_rows"];
+
+#[test]
+fn versions_are_negotiated_and_there_are_no_sessions() {
+    let server = server(|_| ());
+    for (wanted, agreed) in [
+        ("2025-11-25", "2025-11-25"),
+        ("2025-06-18", "2025-06-18"),
+        ("2024-11-05", "2024-11-05"),
+        ("1999-01-01", "2025-11-25"),
+    ] {
+        let params = json!({"protocolVersion": wanted, "capabilities": {}, "clientInfo": {}});
+        let result = ask(&server, "initialize", params);
+        assert_eq!(result["protocolVersion"], agreed);
+        assert_eq!(result["serverInfo"]["name"], "bobak");
+        assert!(result["capabilities"]["tools"].is_object());
+    }
+    let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(post(&server, &notification).ok(202).text, "");
+    assert_eq!(ask(&server, "ping", json!({})), json!({}));
+    assert_eq!(rejected(&server, "server/discover", json!({})), -32_601);
+    let both = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}, notification, {"jsonrpc": "2.0", "id": 2, "method": "ping"}]);
+    assert_eq!(post(&server, &both).ok(200).json().as_array().unwrap().len(), 2);
+    for text in ["{", "[]", "{}"] {
+        let response = server.send("POST", "/mcp", text).ok(400).json();
+        assert!(response["error"]["message"].is_string(), "{response}");
+    }
+    let json = ("content-type", "application/json");
+    let version = ("mcp-protocol-version", "1999-01-01");
+    server.ask("POST", "/mcp", &[json, version], "{}").is(400, "Syntax");
+    server.ask("POST", "/mcp", &[("content-type", "text/plain")], "{}").is(415, "Unsupported");
+    server.get("/mcp").is(405, "Unsupported");
+}
+
+#[test]
+fn rows_are_read_with_filters_and_limits_and_exactly() {
+    let server = server(|settings| settings.sql = SqlAccess::Read);
+    assert_eq!(tools(&server), [&READ[..], &["run_sql"]].concat());
+    for index in 0..150 {
+        let row = format!(r#"{{"name":"p{index}","balance":{index}.2500}}"#);
+        server.send("POST", "/tables/person/rows", &row).ok(201);
+    }
+    let tables: Value = serde_json::from_str(&good(&server, "list_tables", json!({}))).unwrap();
+    let person = &tables["tables"].as_array().unwrap().iter().find(|one| one["name"] == "person");
+    assert_eq!(person.unwrap()["columns"][1], "name");
+    assert_eq!(person.unwrap()["key"], json!(["id"]));
+    let table = good(&server, "describe_table", json!({"table": "person"}));
+    assert!(table.contains("\"max_chars\":20") || table.contains("20"), "{table}");
+    let arguments = json!({"table": "person", "filter": "balance > 100 and name <> 'p7'", "columns": ["name", "balance"], "order": "-id", "limit": 2});
+    let text = good(&server, "query_rows", arguments);
+    assert!(text.contains(r#"{"name":"p149","balance":149.25}"#), "{text}");
+    let rows = |arguments: Value| {
+        let page: Value = serde_json::from_str(&good(&server, "query_rows", arguments)).unwrap();
+        (page["rows"].as_array().unwrap().len(), page["more"] == true, page["next"].clone())
+    };
+    let (count, more, next) = rows(json!({"table": "person"}));
+    assert_eq!((count, more), (100, true));
+    assert_eq!(rows(json!({"table": "person", "after": next})).0, 50);
+    let text =
+        good(&server, "aggregate_rows", json!({"table": "person", "values": "count,max(balance)"}));
+    assert!(text.contains(r#""count":150"#) && text.contains("149.25"), "{text}");
+    let sql = json!({"sql": "SELECT name FROM person WHERE id > ? ORDER BY id", "parameters": [10], "limit": 3});
+    let result: Value = serde_json::from_str(&good(&server, "run_sql", sql)).unwrap();
+    assert_eq!(result["rows"], json!([["p10"], ["p11"], ["p12"]]));
+    assert_eq!(result["more"], true);
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+    let result: Value =
+        serde_json::from_str(&good(&server, "run_sql", json!({"sql": many, "limit": 1_000_000})))
+            .unwrap();
+    assert_eq!(result["rows"].as_array().unwrap().len(), 1_000, "never more than a model reads");
+}
+
+#[test]
+fn wrong_calls_say_what_is_wrong() {
+    let server = server(|settings| settings.sql = SqlAccess::Read);
+    assert_eq!(bad(&server, "describe_table", json!({"table": "nosuch"})), "NotFound");
+    assert_eq!(
+        bad(&server, "query_rows", json!({"table": "person", "filter": "nosuch = 1"})),
+        "Schema"
+    );
+    assert_eq!(
+        bad(&server, "query_rows", json!({"table": "person", "filter": "name ="})),
+        "Syntax"
+    );
+    assert_eq!(bad(&server, "run_sql", json!({"sql": "SELEC"})), "Syntax");
+    for (tool, arguments) in [
+        ("nosuch", json!({})),
+        ("query_rows", json!({})),
+        ("query_rows", json!({"table": 1})),
+        ("query_rows", json!({"table": "person", "where": "1"})),
+        ("query_rows", json!({"table": "person", "limit": -1})),
+        ("list_tables", json!(1)),
+    ] {
+        let params = json!({"name": tool, "arguments": arguments});
+        assert_eq!(rejected(&server, "tools/call", params), -32_602, "{tool} {arguments}");
+    }
+    assert_eq!(rejected(&server, "tools/call", json!([])), -32_602);
+}
+
+#[test]
+fn nothing_is_written_unless_the_server_allows_it() {
+    let reads = server(|settings| settings.sql = SqlAccess::Write);
+    reads.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
+    for tool in ["insert_rows", "update_rows", "delete_rows"] {
+        assert!(!tools(&reads).contains(&tool.to_owned()));
+        let arguments = json!({"table": "person", "filter": "id = 1", "values": {}, "rows": [{}]});
+        let params = json!({"name": tool, "arguments": arguments});
+        assert_eq!(rejected(&reads, "tools/call", params), -32_602);
+    }
+    // SQL only reads, whatever the client may do elsewhere.
+    for sql in [
+        "DELETE FROM person",
+        "DROP TABLE person",
+        "WITH x AS (SELECT 1) INSERT INTO note SELECT 1, '', '', '', 1",
+        "PRAGMA user_version = 7",
+    ] {
+        assert_eq!(bad(&reads, "run_sql", json!({"sql": sql})), "Denied", "{sql}");
+    }
+    assert!(good(&reads, "query_rows", json!({"table": "person"})).contains("\"a\""));
+}
+
+#[test]
+fn rows_are_inserted_changed_and_deleted_if_the_server_allows_it() {
+    let server = server(|settings| settings.mcp_write = true);
+    assert_eq!(
+        tools(&server),
+        [&READ[..], &["insert_rows", "update_rows", "delete_rows"]].concat()
+    );
+    // As a client sends JSON over several lines, and with numbers that no float holds.
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"insert_rows","arguments":{"table":"person","rows":[
+        {"name":"a",
+         "balance":922337203685477.5807},
+        {"name":"b"}]}}}"#;
+    let response = server.send("POST", "/mcp", message).ok(200).json();
+    assert_eq!(response["result"]["isError"], false, "{response}");
+    assert!(
+        good(&server, "query_rows", json!({"table": "person"})).contains("922337203685477.5807")
+    );
+    let rows = json!([{"name": "c"}, {"name": "longer than twenty characters"}]);
+    assert_eq!(bad(&server, "insert_rows", json!({"table": "person", "rows": rows})), "TooLong");
+    let all = json!({"table": "person", "values": "count"});
+    assert!(good(&server, "aggregate_rows", all.clone()).contains("\"count\":2"), "all or none");
+    let arguments = json!({"table": "person", "filter": "name = 'b'", "values": {"balance": 1.5}});
+    assert!(good(&server, "update_rows", arguments).contains("\"changed\":1"));
+    for filter in ["", "name ="] {
+        bad(&server, "delete_rows", json!({"table": "person", "filter": filter}));
+    }
+    let arguments = json!({"table": "person", "filter": "balance = 1.5"});
+    assert!(good(&server, "delete_rows", arguments).contains("\"changed\":1"));
+    assert!(good(&server, "aggregate_rows", all).contains("\"count\":1"));
+}
+
+#[test]
+fn tools_have_the_permissions_of_the_token() {
+    let (token, hash) = new_token().unwrap();
+    let text = format!("role clerk\nread on person where id <= 2\ntoken ada {hash} roles clerk\n");
+    let mut settings = Settings::default();
+    (settings.sql, settings.mcp_write) = (SqlAccess::Read, true);
+    let builder =
+        HttpServer::builder().access(Access::from_text(&text).unwrap()).settings(settings);
+    let mut server = TestServer::of(builder.shared_database("main", sqlite()));
+    for name in ["a", "b", "c"] {
+        server.send("POST", "/tables/person/rows", &json!({"name": name}).to_string()).ok(201);
+    }
+    server.headers.clear();
+    post(&server, &json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).is(401, "Denied");
+    server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+    let tables = good(&server, "list_tables", json!({}));
+    assert!(tables.contains("person") && !tables.contains("note"), "{tables}");
+    let rows = good(&server, "query_rows", json!({"table": "person", "columns": ["name"]}));
+    assert!(rows.contains("\"b\"") && !rows.contains("\"c\""), "{rows}");
+    assert!(
+        good(&server, "aggregate_rows", json!({"table": "person", "values": "count"}))
+            .contains("\"count\":2")
+    );
+    assert_eq!(bad(&server, "describe_table", json!({"table": "note"})), "NotFound");
+    assert_eq!(bad(&server, "run_sql", json!({"sql": "SELECT * FROM person"})), "Denied");
+    let row = json!({"table": "person", "rows": [{"name": "d"}]});
+    assert_eq!(bad(&server, "insert_rows", row), "Denied");
+    assert_eq!(
+        bad(&server, "delete_rows", json!({"table": "person", "filter": "id = 1"})),
+        "Denied"
+    );
+}
+
+#[test]
+fn statements_of_tools_end_in_time_and_name_the_client() {
+    let options = MonitorOptions::new().timeout(Duration::from_millis(50));
+    let engine: Arc<dyn Engine> =
+        Arc::new(MonitoredEngine::new(sqlite(), StatementMonitor::new(options)));
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    let server = TestServer::with(settings, engine);
+    assert_eq!(
+        bad(&server, "run_sql", json!({"sql": crate::interrupts::ENDLESS_QUERY})),
+        "Timeout"
+    );
+    let list = server.get("/statements?order=errors").ok(200).json();
+    assert_eq!(list["statements"][0]["last_origin"], "operator: POST /mcp");
+}
+
+#[test]
+fn each_database_has_its_tools() {
+    let builder = HttpServer::builder().shared_database("a", sqlite());
+    let server = TestServer::of(builder.shared_database("b", sqlite()));
+    server.send("POST", "/databases/b/tables/person/rows", r#"{"name":"in b"}"#).ok(201);
+    let arguments = json!({"name": "query_rows", "arguments": {"table": "person"}});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments});
+    let rows = |path: &str| server.send("POST", path, &message.to_string()).ok(200).text.clone();
+    assert!(!rows("/mcp").contains("in b"));
+    assert!(rows("/databases/b/mcp").contains("in b"));
+}
