@@ -3,7 +3,7 @@
 import { link, setParameters } from "./app.js";
 import { send, query as queryString } from "./api.js";
 import { ask, button, count, dialog, fill, h, icon, menu, notify, report, save } from "./dom.js";
-import { chart, isNumeric } from "./chart.js";
+import { chart, firstSettings, isNumeric, KINDS } from "./chart.js";
 import { Grid, RowWindow } from "./grid.js";
 import { csv, sqlText } from "./values.js";
 
@@ -325,7 +325,7 @@ class SqlPage {
     const objects = rows.map((row) => Object.fromEntries(keys.map((key, index) => [key, row[index]])));
     grid.onOpen = (row) => dialog("Row", () => h("dl", { className: "values" }, keys.map((key) => [h("dt", {}, key), h("dd", {}, row[key] === null ? "NULL" : typeof row[key] === "object" ? JSON.stringify(row[key], null, 2) : String(row[key]))])));
     const plot = h("div", { className: "plot", hidden: true });
-    const chartButton = button("Chart", () => this.#chart(plot, result), { picture: "chart", disabled: rows.length === 0 || columns.length < 2 });
+    const chartButton = button("Chart", () => this.#chart(plot, result), { picture: "chart", disabled: rows.length === 0 });
     fill(
       this.output,
       h(
@@ -352,19 +352,37 @@ class SqlPage {
     save("result.csv", "text/csv", await response.blob());
   }
 
-  #chart(plot, { columns, rows }) {
+  #chart(plot, result) {
     plot.hidden = !plot.hidden;
     if (plot.hidden) return void (this.tab.chart = undefined);
-    const numeric = columns.map((_, index) => index).filter((index) => isNumeric(rows, index));
-    const settings = (this.tab.chart ??= { kind: "bar", x: columns.findIndex((_, index) => !numeric.includes(index)), y: numeric.at(-1) ?? columns.length - 1 });
-    if (settings.x < 0 || settings.x >= columns.length) settings.x = 0;
-    if (settings.y >= columns.length) settings.y = columns.length - 1;
-    const area = h("div", {});
-    const draw = () => (fill(area, chart(settings.kind, columns, rows, Number(settings.x), Number(settings.y))), this.#remember());
+    const { columns } = result;
+    const settings = (this.tab.chart ??= firstSettings(result));
+    for (const key of ["x", "y"]) if (!(settings[key] >= 0 && settings[key] < columns.length)) settings[key] = 0;
+    const area = h("div", { aria: { live: "polite" } });
+    let last = 0;
+    const draw = async () => {
+      across.hidden = settings.kind === "histogram";
+      this.#remember();
+      const own = (last += 1);
+      if (result.more) fill(area, h("p", { role: "status" }, "The database summarizes the rows…"));
+      try {
+        const { kind, x, y } = settings;
+        const { picture, note } = await chart({ kind, x: Number(x), y: Number(y) }, result, (text) => this.#ofAllRows(result.text, text));
+        if (own === last) fill(area, picture, note ? h("p", { className: "hint" }, note) : null);
+      } catch (error) {
+        if (own === last) fill(area, h("p", { className: "problem", role: "alert" }, error.name === "AbortError" ? "Canceled." : error.message));
+      }
+    };
     const choose = (label, key, options) => h("label", {}, label, h("select", { on: { change: (event) => ((settings[key] = event.target.value), draw()) } }, options.map(([value, text]) => h("option", { value: String(value), selected: String(value) === String(settings[key]) }, text))));
     const names = columns.map((name, index) => [index, name]);
-    fill(plot, h("div", { className: "tools" }, choose("Chart", "kind", [["bar", "Bars"], ["line", "Lines"], ["scatter", "Points"]]), choose("Across", "x", names), choose("Up", "y", names)), area);
+    const across = choose("Across", "x", names);
+    fill(plot, h("div", { className: "tools" }, choose("Chart", "kind", KINDS), across, choose("Up", "y", names)), area);
     draw();
+  }
+
+  /** Runs a query over all rows of a statement, which it names `bobak_rows`. */
+  async #ofAllRows(statement, text) {
+    return (await this.#send(text.replace("FROM bobak_rows", () => `FROM (${statement}\n) AS bobak_rows`), { readOnly: true })).rows;
   }
 
   async explain() {

@@ -26,6 +26,7 @@ pub fn test(tally: &mut Tally) -> Outcome {
         "--test-reporter=tap",
         "studio.test.js",
         "schema.test.js",
+        "charts.test.js",
         "admin.test.js",
     ];
     prepare()?.count(&words, CURE, tally, Tally::count_tap)
