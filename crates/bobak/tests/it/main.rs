@@ -34,6 +34,8 @@ mod federation;
 mod field_encryption;
 mod fields;
 mod firebird; // records and copies there and back
+#[cfg(all(feature = "postgres", feature = "mysql"))]
+mod foreign_rules; // defaults and CHECKs of servers' tables that other programs created
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod foreign_servers; // types of servers that other programs use
 mod front_page;

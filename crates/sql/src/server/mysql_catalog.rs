@@ -2,12 +2,13 @@
 //!
 //! Columns that Bobak made say in their comments what their types can't. Left out, since a schema
 //! has no place for them: tables without a key, keys and references over expressions or several
-//! columns, generated columns; of tables that others made also checks, defaults and collations.
-//! All of them stay in force in the database.
+//! columns, generated columns; of tables that others made also collations, and the CHECKs and defaults
+//! that Bobak cannot express. All of them stay in force in the database.
 
-use super::SqlServer;
+use super::mariadb_expressions::{self, MariaDbColumn};
+use super::{SqlServer, TableWithChecks, add_checks};
 use crate::{
-    CommentedKey, ConstraintNames, FOLDED, FOLDED_KEY, LONG_DECIMAL, is_long_decimal,
+    CommentedKey, ConstraintNames, Dialect, FOLDED, FOLDED_KEY, LONG_DECIMAL, is_long_decimal,
     parse_comment, parse_declared, parse_mysql_index_comment,
 };
 use bobak_core::{
@@ -16,11 +17,16 @@ use bobak_core::{
 };
 
 /// A column as the server describes it.
+#[derive(Clone)]
 struct CatalogColumn {
     schema: ColumnSchema,
     /// What Bobak's comment says of the key.
     key: CommentedKey,
     auto_increment: bool,
+    /// Whether Bobak's comment says what the column is.
+    is_described: bool,
+    sql_type: String,
+    collation: String,
 }
 
 /// An index as the server describes it.
@@ -34,6 +40,17 @@ struct CatalogIndex {
 
 /// Rows of a description, each with its table's name first.
 type Facts = Vec<Vec<String>>;
+
+/// The rows that describe one table.
+struct TableFacts {
+    columns: Facts,
+    indexes: Facts,
+    references: Facts,
+    checks: Facts,
+}
+
+const CHECKS: &str = "SELECT TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE \
+    FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE() ORDER BY 1, 2";
 
 /// The names of all tables.
 pub fn names(server: &mut dyn SqlServer) -> Result<Vec<String>> {
@@ -72,11 +89,16 @@ pub fn views(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
 
 /// As [`read`], with the change feed's.
 pub fn with_logs(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
+    Ok(with_checks(server)?.into_iter().map(|table| table.schema).collect())
+}
+
+/// As [`with_logs`], with the names of the CHECKs that the schemas have: on MariaDB only.
+pub fn with_checks(server: &mut dyn SqlServer) -> Result<Vec<TableWithChecks>> {
     let names = names(server)?;
     let columns = facts(
         server,
-        "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, COLUMN_COMMENT \
-         FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() \
+        "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, COLUMN_COMMENT, \
+         COLUMN_DEFAULT, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() \
          ORDER BY TABLE_NAME, ORDINAL_POSITION",
     )?;
     let indexes = facts(
@@ -95,13 +117,23 @@ pub fn with_logs(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
          WHERE k.TABLE_SCHEMA = DATABASE() AND k.REFERENCED_TABLE_NAME IS NOT NULL \
          ORDER BY k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION",
     )?;
+    let checks = match server.dialect() {
+        Dialect::MariaDb => facts(server, CHECKS)?,
+        _ => Facts::new(),
+    };
     let mut tables = Vec::new();
     for name in names {
         let of = |facts: &Facts| -> Facts {
             let own = |row: &&Vec<String>| row.first() == Some(&name);
             facts.iter().filter(own).cloned().collect()
         };
-        match table(server, &name, &of(&columns), &of(&indexes), &of(&references)) {
+        let found = TableFacts {
+            columns: of(&columns),
+            indexes: of(&indexes),
+            references: of(&references),
+            checks: of(&checks),
+        };
+        match table(server, &name, &found) {
             Ok(found) => tables.extend(found),
             Err(error) if error.kind() == ErrorKind::Schema => {}
             Err(error) => return Err(error),
@@ -142,6 +174,66 @@ pub fn constraint_names(
     Ok(ConstraintNames { references: references.collect(), ..ConstraintNames::default() })
 }
 
+impl TableFacts {
+    /// The rows of the columns that are not generated.
+    fn plain_columns(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.columns.iter().filter(|row| !part(row, 4).to_ascii_uppercase().contains("GENERATED"))
+    }
+}
+
+impl CatalogColumn {
+    fn declared(&self) -> MariaDbColumn<'_> {
+        MariaDbColumn { schema: &self.schema, sql_type: &self.sql_type, collation: &self.collation }
+    }
+}
+
+/// Makes the columns JSON that have MariaDB's CHECK of documents, and returns the names of those CHECKs.
+fn json_checks(columns: &mut [CatalogColumn], checks: &Facts) -> Vec<String> {
+    let mut kept = Vec::new();
+    for check in checks {
+        let Some(name) = mariadb_expressions::json_column(part(check, 2)) else { continue };
+        let is_named = |column: &&mut CatalogColumn| column.schema.name == name;
+        let Some(column) = columns.iter_mut().find(is_named) else { continue };
+        let is_text = column.schema.ty == Type::Text && column.schema.declared.is_none();
+        if is_text && !column.is_described {
+            let json = ColumnSchema::new(name.into_owned(), Type::Json);
+            column.schema = json.nullable(column.schema.nullable);
+        }
+        if column.schema.ty == Type::Json {
+            kept.push(part(check, 1).to_owned());
+        }
+    }
+    kept
+}
+
+/// Adds the CHECKs of other programs to the table, as far as Bobak has them.
+fn with_checks_of(
+    table: TableSchema,
+    columns: &[CatalogColumn],
+    mut kept: Vec<String>,
+    checks: &Facts,
+) -> TableWithChecks {
+    let declared: Vec<_> = columns.iter().map(CatalogColumn::declared).collect();
+    let mut found = Vec::new();
+    for row in checks {
+        let (name, clause) = (part(row, 1), part(row, 2));
+        let is_own = |column: &ColumnSchema| {
+            column.check.is_some() && column.name.eq_ignore_ascii_case(name)
+        };
+        if kept.iter().any(|kept| kept == name) {
+            // It is the type.
+        } else if table.columns().iter().any(is_own) {
+            kept.push(name.to_owned());
+        } else if let Some(check) = mariadb_expressions::check(clause, &table, &declared)
+            && let Some(&position) = check.columns().first()
+            && columns.get(position).is_some_and(|column| !column.is_described)
+        {
+            found.push((name.to_owned(), position, check));
+        }
+    }
+    add_checks(table, kept, found)
+}
+
 /// Rows of texts: a number is its digits, NULL is the empty text.
 pub fn facts(server: &mut dyn SqlServer, sql: &str) -> Result<Facts> {
     let text = |value: ValueRef<'_>| match value {
@@ -167,15 +259,20 @@ pub fn part(row: &[String], at: usize) -> &str {
 fn table(
     server: &dyn SqlServer,
     name: &str,
-    columns: &Facts,
-    indexes: &Facts,
-    references: &Facts,
-) -> Result<Option<TableSchema>> {
-    let mut columns: Vec<CatalogColumn> = columns
-        .iter()
-        .filter(|row| !part(row, 4).to_ascii_uppercase().contains("GENERATED"))
-        .map(|row| column(server, row))
-        .collect();
+    found: &TableFacts,
+) -> Result<Option<TableWithChecks>> {
+    let TableFacts { indexes, references, checks, .. } = found;
+    let mut columns: Vec<CatalogColumn> =
+        found.plain_columns().map(|row| column(server, row)).collect();
+    let kept = json_checks(&mut columns, checks);
+    if server.dialect() == Dialect::MariaDb {
+        for (column, row) in columns.iter_mut().zip(found.plain_columns()) {
+            let constant = mariadb_expressions::default(part(row, 6), column.declared());
+            if !column.is_described {
+                column.schema.default = constant;
+            }
+        }
+    }
     let mut indexes = grouped(indexes);
     let Some(at) = indexes.iter().position(|index| index.name == "PRIMARY") else {
         return Ok(None);
@@ -214,7 +311,9 @@ fn table(
         index.name != FOLDED_KEY && (index.unique || index.number.is_some() || !is_made(index))
     });
     indexes.sort_by_key(|index| index.number.unwrap_or(usize::MAX));
-    Ok(Some(build(name, columns, key, &indexes, further)?))
+    let described = columns.clone();
+    let table = build(name, columns, key, &indexes, further)?;
+    Ok(Some(with_checks_of(table, &described, kept, checks)))
 }
 
 fn column(server: &dyn SqlServer, row: &[String]) -> CatalogColumn {
@@ -223,6 +322,7 @@ fn column(server: &dyn SqlServer, row: &[String]) -> CatalogColumn {
     let described = parse_comment(name, comment)
         // One that was changed by another is what it is now.
         .filter(|(schema, _)| declared_type.ty.storage() == schema.storage);
+    let is_described = described.is_some();
     let (mut schema, key) = described.unwrap_or_else(|| {
         let mut schema = ColumnSchema::new(name.to_owned(), declared_type.ty);
         schema.max_chars = declared_type.max_chars;
@@ -231,7 +331,14 @@ fn column(server: &dyn SqlServer, row: &[String]) -> CatalogColumn {
         (schema, CommentedKey::default())
     });
     schema.nullable = part(row, 3) == "YES";
-    CatalogColumn { schema, key, auto_increment: part(row, 4).contains("auto_increment") }
+    CatalogColumn {
+        schema,
+        key,
+        auto_increment: part(row, 4).contains("auto_increment"),
+        is_described,
+        sql_type: declared.to_owned(),
+        collation: part(row, 7).to_owned(),
+    }
 }
 
 /// The indexes, their columns' rows put together.

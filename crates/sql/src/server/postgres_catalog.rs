@@ -1,10 +1,12 @@
 //! Reads the tables of a database from the server's catalog and the metadata comments of their columns.
 
-use super::SqlServer;
+use super::postgres_expressions::{self, PostgresColumn};
+use super::{SqlServer, TableWithChecks, add_checks};
 use crate::{
     ConstraintNames, Dialect, FOLDED_INDEX, KEY_INDEX, LONG_DECIMAL, declared_type,
     is_long_decimal, parse_declared, parse_metadata_comment, split_index_comment,
 };
+use bobak_core::check::CheckExpression;
 use bobak_core::{
     ColumnRole, ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema,
     TableSchemaBuilder, Type, Value, ValueRef,
@@ -16,7 +18,8 @@ const SQL: Dialect = Dialect::Postgres;
 const COLUMNS: &str = "SELECT c.oid::int8, c.relname::text, a.attnum, a.attname::text, \
     CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) \
     ELSE format_type(a.atttypid, a.atttypmod) END, a.attnotnull OR t.typnotnull, \
-    a.attidentity <> '' OR d.adbin IS NOT NULL, col_description(c.oid, a.attnum) \
+    a.attidentity <> '' OR d.adbin IS NOT NULL, col_description(c.oid, a.attnum), \
+    CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END \
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid \
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
     WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
@@ -44,6 +47,12 @@ const LINKS: &str = "SELECT k.conrelid::int8, k.oid::int8, u.own::int8, r.relnam
     WHERE k.contype = 'f' AND left(k.conname::text, 14) <> 'bobak_pending_' AND r.relnamespace = \
     (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) ORDER BY k.oid, u.at";
 
+/// The CHECKs, oldest first.
+const CHECKS: &str = "SELECT conrelid::int8, conname::text, pg_get_constraintdef(oid), \
+    array_to_string(conkey, ' ') FROM pg_constraint \
+    WHERE contype = 'c' AND convalidated AND left(conname::text, 14) <> 'bobak_pending_' \
+    AND connamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) ORDER BY oid";
+
 const CONSTRAINTS: &str = "SELECT t.relname::text, k.contype::text, k.conname::text, \
     (SELECT string_agg(a.attname::text, chr(1) ORDER BY a.attname::text COLLATE \"C\") FROM pg_attribute a \
     WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)) \
@@ -66,13 +75,26 @@ struct CatalogTable {
     given: bool,
     unreused: bool,
     foreign_keys: Vec<(i64, ForeignKey)>,
+    checks: Vec<FoundCheck>,
 }
 
+#[derive(Clone)]
 struct FoundColumn {
     number: i64,
     schema: ColumnSchema,
+    /// The type as the server writes it.
+    sql_type: String,
+    /// Whether Bobak's comment says what the column is.
+    is_described: bool,
     /// Whether the server generates a value if an insert has none.
     is_made: bool,
+}
+
+struct FoundCheck {
+    name: String,
+    definition: String,
+    /// The numbers of its columns.
+    columns: Vec<i64>,
 }
 
 /// All tables of the schema in use that have a key, but for the change feed's own.
@@ -94,6 +116,7 @@ pub fn views(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
         let builder = TableSchema::builder(view.name).view();
         // Roles are for writing.
         let columns = view.columns.into_iter().map(|c| c.schema.role(ColumnRole::Plain));
+        let columns = columns.map(|column| ColumnSchema { default: None, ..column });
         columns.fold(builder, TableSchemaBuilder::column).build().ok()
     });
     Ok(views.collect())
@@ -126,6 +149,14 @@ pub fn triggers(server: &mut dyn SqlServer) -> Result<Vec<bobak_core::change_log
 /// # Errors
 /// As [`tables`].
 pub fn with_logs(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
+    Ok(with_checks(server)?.into_iter().map(|table| table.schema).collect())
+}
+
+/// As [`with_logs`], with the names of the CHECKs that the schemas have.
+///
+/// # Errors
+/// As [`tables`].
+pub fn with_checks(server: &mut dyn SqlServer) -> Result<Vec<TableWithChecks>> {
     let mut tables = columns(server, TABLES)?;
     server.ask(INDEXES, &[], &mut |row| {
         if let Some(table) = tables.get_mut(&integer(row, 0)) {
@@ -135,6 +166,13 @@ pub fn with_logs(server: &mut dyn SqlServer) -> Result<Vec<TableSchema>> {
     server.ask(LINKS, &[], &mut |row| {
         if let Some(table) = tables.get_mut(&integer(row, 0)) {
             add_link(table, row);
+        }
+    })?;
+    server.ask(CHECKS, &[], &mut |row| {
+        if let Some(table) = tables.get_mut(&integer(row, 0)) {
+            let columns =
+                text(row, 3).split(' ').filter_map(|number| number.parse().ok()).collect();
+            table.checks.push(FoundCheck { name: text(row, 1), definition: text(row, 2), columns });
         }
     })?;
     // What has no key is no record's table.
@@ -207,6 +245,9 @@ fn add_column(table: &mut CatalogTable, row: &dyn Row) {
     let mut schema = ColumnSchema::new(text(row, 3), declared.ty).nullable(integer(row, 5) == 0);
     schema.max_chars = declared.max_chars;
     schema.declared = is_long_decimal(SQL, &sql_type).then(|| LONG_DECIMAL.into());
+    let declared_column = PostgresColumn { schema: &schema, sql_type: &sql_type };
+    let default = postgres_expressions::default(&text(row, 8), declared_column);
+    let mut is_described = false;
     if let ValueRef::Text(comment) = row.get(7)
         && let Some(remark) = parse_metadata_comment(comment)
     {
@@ -224,10 +265,14 @@ fn add_column(table: &mut CatalogTable, row: &dyn Row) {
             table.given |= remark.given;
             table.unreused |= remark.unreused;
             schema = said;
+            is_described = true;
         }
     }
-    let is_made = integer(row, 6) != 0;
-    table.columns.push(FoundColumn { number: integer(row, 2), schema, is_made });
+    if !is_described {
+        schema.default = default;
+    }
+    let (number, is_made) = (integer(row, 2), integer(row, 6) != 0);
+    table.columns.push(FoundColumn { number, schema, sql_type, is_described, is_made });
 }
 
 fn add_index(table: &mut CatalogTable, row: &dyn Row) {
@@ -267,7 +312,14 @@ fn add_index(table: &mut CatalogTable, row: &dyn Row) {
 }
 
 impl CatalogTable {
-    fn build(mut self) -> Option<TableSchema> {
+    fn build(mut self) -> Option<TableWithChecks> {
+        let checks = std::mem::take(&mut self.checks);
+        let columns = self.columns.clone();
+        let schema = self.build_table()?;
+        Some(with_checks_of(schema, &columns, checks))
+    }
+
+    fn build_table(mut self) -> Option<TableSchema> {
         if self.key.is_empty() {
             // Of foreign tables: what can tell rows apart as well as a key.
             let never_null = |place: &usize| {
@@ -327,6 +379,40 @@ impl CatalogTable {
         }
         builder.build().ok()
     }
+}
+
+/// Adds the CHECKs of other programs to the table, as far as Bobak has them.
+fn with_checks_of(
+    table: TableSchema,
+    columns: &[FoundColumn],
+    checks: Vec<FoundCheck>,
+) -> TableWithChecks {
+    let declared: Vec<_> = columns
+        .iter()
+        .map(|column| PostgresColumn { schema: &column.schema, sql_type: &column.sql_type })
+        .collect();
+    let number = |position: usize| columns.get(position).map(|column| column.number);
+    let is_described = |position: usize| columns.get(position).is_some_and(|c| c.is_described);
+    // Bobak's own CHECKs are known from the comments; the server's name the same columns.
+    let own = table.columns().iter().filter_map(|column| {
+        let columns = CheckExpression::parse(column.check.as_deref()?, &table).ok()?.columns();
+        columns.into_iter().map(number).collect::<Option<Vec<i64>>>()
+    });
+    let own: Vec<Vec<i64>> = own.collect();
+    let (mut kept, mut found) = (Vec::new(), Vec::new());
+    for check in checks {
+        let FoundCheck { name, definition, mut columns } = check;
+        columns.sort_unstable();
+        if own.contains(&columns) {
+            kept.push(name);
+        } else if let Some(check) = postgres_expressions::check(&definition, &table, &declared)
+            && let Some(&position) = check.columns().first()
+            && !is_described(position)
+        {
+            found.push((name, position, check));
+        }
+    }
+    add_checks(table, kept, found)
 }
 
 /// An integer of a row; 0 if it is none.

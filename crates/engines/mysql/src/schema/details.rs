@@ -6,7 +6,8 @@ use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
 use bobak_core::{
     Collation, ColumnSchema, InvalidDates, Result, SchemaDetails, Storage, TableSchema,
 };
-use bobak_sql::server::mysql_catalog::{facts, part, with_logs};
+use bobak_sql::server::TableWithChecks;
+use bobak_sql::server::mysql_catalog::{facts, part, with_checks};
 use bobak_sql::{FOLDED, declared_type, quote};
 
 const RELATIONS: &str = "SELECT TABLE_NAME, TABLE_TYPE, \
@@ -25,9 +26,12 @@ const INDEXES: &str = "SELECT TABLE_NAME, INDEX_NAME, INDEX_TYPE, COLLATION, \
 
 /// Lists it.
 pub(crate) fn read(connection: &mut Connection) -> Result<SchemaDetails> {
-    let tables = with_logs(connection)?;
-    let find =
-        |name: &str| tables.iter().find(|table| table.name() == name && !is_change_log_table(name));
+    let tables = with_checks(connection)?;
+    let with_checks = |name: &str| {
+        let mut tables = tables.iter();
+        tables.find(|table| table.schema.name() == name && !is_change_log_table(name))
+    };
+    let find = |name: &str| with_checks(name).map(|table| &table.schema);
     let mut details = SchemaDetails::default();
     for row in facts(connection, RELATIONS)? {
         let (name, kind) = (part(&row, 0), part(&row, 1));
@@ -53,7 +57,7 @@ pub(crate) fn read(connection: &mut Connection) -> Result<SchemaDetails> {
             invalid_dates(connection, table, rows, &mut details)?;
         }
     }
-    checks(connection, &find, &mut details)?;
+    checks(connection, &with_checks, &mut details)?;
     let mut last = String::new();
     for row in facts(connection, INDEXES)? {
         let name = format!("{}.{}", part(&row, 0), part(&row, 1));
@@ -163,7 +167,7 @@ fn plain_type(sql_type: &str) -> String {
 
 fn checks<'t>(
     connection: &mut Connection,
-    find: &dyn Fn(&str) -> Option<&'t TableSchema>,
+    find: &dyn Fn(&str) -> Option<&'t TableWithChecks>,
     details: &mut SchemaDetails,
 ) -> Result<()> {
     let is_maria = connection.flavour.dialect == bobak_sql::Dialect::MariaDb;
@@ -180,12 +184,12 @@ fn checks<'t>(
     for row in facts(connection, sql)? {
         let Some(table) = find(part(&row, 0)) else { continue };
         let (name, clause) = (part(&row, 1), part(&row, 2));
-        // MariaDB names a column's rule like the column; MySQL numbers them.
-        let is_own = table.columns().iter().any(|column| {
-            column.check.is_some() && (!is_maria || column.name.eq_ignore_ascii_case(name))
-        });
-        if !is_own {
-            details.lose(table.name(), format!("CHECK ({clause})"));
+        let schema = &table.schema;
+        // MySQL numbers the CHECKs, so that they cannot be told apart.
+        let is_kept = table.checks.iter().any(|kept| kept == name)
+            || (!is_maria && schema.columns().iter().any(|column| column.check.is_some()));
+        if !is_kept {
+            details.lose(schema.name(), format!("CHECK ({clause})"));
         }
     }
     Ok(())

@@ -6,7 +6,8 @@ use crate::table_info::SQL;
 use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
 use bobak_core::{ColumnSchema, Result, Row, SchemaDetails, TableSchema};
 use bobak_sql::declared_type;
-use bobak_sql::server::postgres_catalog::{integer, text, with_logs};
+use bobak_sql::server::TableWithChecks;
+use bobak_sql::server::postgres_catalog::{integer, text, with_checks};
 
 const RELATIONS: &str = "SELECT n.nspname::text, c.relname::text, c.relkind::text, \
     n.nspname = current_schema() FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
@@ -25,9 +26,8 @@ const COLUMNS: &str = "SELECT c.relname::text, a.attname::text, \
     AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.oid, a.attnum";
 
 const CONSTRAINTS: &str = "SELECT r.relname::text, k.conname::text, k.contype::text, \
-    pg_get_constraintdef(k.oid), cardinality(k.conkey), k.condeferrable AND NOT k.condeferred, \
+    pg_get_constraintdef(k.oid), k.condeferrable AND NOT k.condeferred, \
     ARRAY['d'] && ARRAY[k.confdeltype::text, k.confupdtype::text], \
-    (SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = r.oid AND a.attnum = k.conkey[1]), \
     k.confrelid <> 0 AND (SELECT relnamespace FROM pg_class WHERE oid = k.confrelid) <> r.relnamespace, \
     k.condeferrable \
     FROM pg_constraint k JOIN pg_class r ON r.oid = k.conrelid \
@@ -54,8 +54,9 @@ pub(crate) fn read(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
 ) -> Result<SchemaDetails> {
-    let tables = with_logs(&mut state.server(connection))?;
-    let find = |name: &str| tables.iter().find(|table| table.name() == name);
+    let tables = with_checks(&mut state.server(connection))?;
+    let with_checks = |name: &str| tables.iter().find(|table| table.schema.name() == name);
+    let find = |name: &str| with_checks(name).map(|table| &table.schema);
     let mut details = SchemaDetails::default();
     state.ask(connection, RELATIONS, &[], |row| relation(row, &find, &mut details))?;
     state.ask(connection, COLUMNS, &[], |row| {
@@ -65,7 +66,7 @@ pub(crate) fn read(
         }
     })?;
     state.ask(connection, CONSTRAINTS, &[], |row| {
-        if let Some(table) = find(&text(row, 0)) {
+        if let Some(table) = with_checks(&text(row, 0)) {
             constraint(row, table, &mut details);
         }
     })?;
@@ -149,27 +150,24 @@ fn short_name(sql_type: &str) -> String {
     }
 }
 
-fn constraint(row: &dyn Row, table: &TableSchema, details: &mut SchemaDetails) {
+fn constraint(row: &dyn Row, table: &TableWithChecks, details: &mut SchemaDetails) {
+    let TableWithChecks { schema: table, checks } = table;
     let (name, kind, definition) = (text(row, 1), text(row, 2), text(row, 3));
-    let (width, first) = (integer(row, 4), text(row, 7));
     let is = |position: usize| integer(row, position) != 0;
-    let own_check = || {
-        let column = table.column(&first).ok().and_then(|at| table.columns().get(at));
-        column.is_some_and(|column| column.check.is_some())
-            || (width > 1 && table.columns().iter().any(|column| column.check.is_some()))
-    };
     match kind.as_str() {
         "f" => {
-            if is(8) {
+            if is(6) {
                 details.lose(table.name(), definition);
-            } else if is(5) || is(6) {
+            } else if is(4) || is(5) {
                 details
                     .lose(table.name(), format!("DEFERRABLE or SET DEFAULT of the {definition}"));
             }
         }
-        "c" if !own_check() => details.lose(table.name(), format!("{definition} ({name})")),
+        "c" if !checks.contains(&name) => {
+            details.lose(table.name(), format!("{definition} ({name})"))
+        }
         "x" => details.lose(table.name(), definition),
-        "u" | "p" if is(9) => details.lose(table.name(), format!("DEFERRABLE of the {definition}")),
+        "u" | "p" if is(7) => details.lose(table.name(), format!("DEFERRABLE of the {definition}")),
         _ => {}
     }
 }
