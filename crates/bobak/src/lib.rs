@@ -76,7 +76,7 @@ pub use bobak_core::{
 };
 pub use bobak_derive::{Field, FromRow, Record, Shape, migrations};
 #[doc(inline)]
-pub use bobak_operations::{archive, backup, copy, migration, replication, restore};
+pub use bobak_operations::{archive, backup, copy, migration, replication, restore, stored_types};
 pub use db::{Db, DbBuilder};
 pub use dynamic::DynTable;
 pub use parameters::Parameters;

@@ -6,6 +6,7 @@
 //! * [`replication`] keeps a second database up to date with the first.
 //! * [`copy`] copies tables to a database of any engine.
 //! * [`migration`] changes the tables of a database by files of steps.
+//! * [`stored_types`] finds the types of the values in files of other programs.
 //! * [`retention`] removes old changes from the change log.
 //!
 //! All of them work on [`Engine`](bobak_core::Engine)s. The crate `bobak` wraps them in methods of its `Db`.
@@ -20,5 +21,6 @@ pub mod migration;
 pub mod replication;
 pub mod restore;
 pub mod retention;
+pub mod stored_types;
 
 pub use database_file::DatabaseFile;

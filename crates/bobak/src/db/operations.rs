@@ -2,12 +2,13 @@
 
 use super::Db;
 use crate::url;
-use bobak_core::{BackupProgress, Engine, Result, SchemaLoss, Type};
+use bobak_core::{BackupProgress, Engine, Result, SchemaLoss, TableSchema, Type};
 use bobak_operations::archive::Archive;
 use bobak_operations::backup::{self, BackupOptions, BackupReport};
 use bobak_operations::copy::{self, CopyOptions, CopyProgress, CopyReport};
 use bobak_operations::replication::Replica;
 use bobak_operations::restore::{self, ReplayOptions, ReplayReport, RestoreOptions, RestoreReport};
+use bobak_operations::stored_types::{StoredTypes, stored_types};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -222,6 +223,27 @@ impl Db {
     /// As [`Replica::new`].
     pub fn replicate_to(&self, target: &Self, tables: &[&str]) -> Result<Replica> {
         Replica::new(self.main_engine()?, target.main_engine()?, tables)
+    }
+
+    /// The table, with the types of the values in columns that another program declared as DATETIME, BOOL, DECIMAL or
+    /// JSON: see [`stored_types`](bobak_operations::stored_types::stored_types). The columns that `types` names (`price`,
+    /// or `item.price`) get these.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// use bobak::schema::Type;
+    /// let file = Db::open("sqlite::memory:")?;
+    /// file.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, price DECIMAL(6,2), sold BOOL)", ())?;
+    /// file.execute("INSERT INTO item VALUES (1, 0.5, 1), (2, 3, 0)", ())?;
+    /// let item = file.stored_types(&file.tables()?[0], &[])?.table;
+    /// assert_eq!((item.columns()[1].ty, item.columns()[2].ty), (Type::F64, Type::Bool));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn stored_types(&self, table: &TableSchema, types: &[(&str, Type)]) -> Result<StoredTypes> {
+        stored_types(&*self.main_engine()?, table, types)
     }
 
     /// What a copy of these tables would lose, of all if none is named: see

@@ -61,6 +61,47 @@ fn values_of_other_types_are_listed_and_kept() {
     assert_eq!(stored(&same), stored(&from));
 }
 
+#[cfg(feature = "postgres")]
+#[test]
+fn defaults_of_retyped_columns_are_kept_or_listed() {
+    let from = database(&[
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER DEFAULT '5', d DECIMAL(10,2) DEFAULT '0.0', b BOOL DEFAULT 1, \
+         e DECIMAL(10,2) DEFAULT 'free', at DATETIME DEFAULT '2024-01-01 00:00:00')",
+        "INSERT INTO t VALUES (1, 2, 1.5, 1, 1.5, '2024-01-01 00:00:00')",
+    ]);
+    crate::engines::on_postgres(|url| {
+        let to = Db::open(url).unwrap();
+        assert_eq!(losses(&from, &to), ["t: default 'free' of column e"]);
+        from.copy_to(&to, &[], &options().allow_loss(true), |_| {}).unwrap();
+        to.execute("INSERT INTO t (id) VALUES (2)", ()).unwrap();
+        let row = to.dynamic("t").unwrap().get([2]).unwrap().unwrap();
+        assert_eq!(row.get::<i64>("n").unwrap(), 5);
+        assert_eq!(row.get::<Currency>("d").unwrap(), Currency::ZERO);
+        assert_eq!(row.get::<Option<Currency>>("e").unwrap(), None);
+        assert_eq!(row.get::<DateTime>("at").unwrap(), "2024-01-01T00:00:00".parse().unwrap());
+    });
+}
+
+/// As in a sample database whose keys are `numeric`.
+#[cfg(feature = "postgres")]
+#[test]
+fn keys_of_whole_numbers_are_integers() {
+    let from = database(&[
+        "CREATE TABLE actor (id numeric NOT NULL PRIMARY KEY, fee numeric)",
+        "CREATE TABLE part (actor numeric NOT NULL REFERENCES actor, number INT, PRIMARY KEY (actor, number))",
+        "INSERT INTO actor VALUES (1, 5), (2, 7)",
+        "INSERT INTO part VALUES (2, 1)",
+    ]);
+    crate::engines::on_postgres(|url| {
+        let to = Db::open(url).unwrap();
+        from.copy_to(&to, &[], &options(), |_| {}).unwrap();
+        let ty =
+            |table: &str, column: usize| to.dynamic(table).unwrap().schema().columns()[column].ty;
+        let types = (ty("actor", 0), ty("actor", 1), ty("part", 0));
+        assert_eq!(types, (Type::I64, Type::Currency, Type::I64));
+    });
+}
+
 #[test]
 fn null_keys_are_never_renumbered() {
     for declared in ["INT PRIMARY KEY", "TEXT PRIMARY KEY", "BIGINT PRIMARY KEY"] {

@@ -1,16 +1,20 @@
 //! `bobak schema`: describes the tables of a database, as text or as Rust structs.
 
-use crate::commands::arguments::database_url;
+use crate::commands::arguments::{column_type, database_url};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{OutputTarget, Terminal};
 use crate::schema::{describe, rust_module};
+use bobak::Db;
+use bobak::schema::{TableSchema, Type};
+use bobak::stored_types::{MAX_ROWS, StoredTypes};
 use clap::Args;
 use std::io::Write;
 
 /// Describe the tables and views of a database, as text or as Rust structs.
 ///
-/// Works with any SQLite file, whichever program created it.
+/// Works with any SQLite file, whichever program created it. A column that is declared DATETIME, BOOL, DECIMAL or JSON there
+/// gets the type of its values, of which at most the first million of a table is read.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SchemaCommand {
@@ -25,26 +29,33 @@ pub struct SchemaCommand {
     /// Print one #[derive(Record)] struct per table
     #[arg(long)]
     rust: bool,
+
+    /// Type of a column: COLUMN or TABLE.COLUMN, and a type as in bobak import, which its values must have. May be repeated
+    /// [default: the column's own; of an untyped column of an SQLite file, the one that all values have]
+    #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
+    types: Vec<(String, Type)>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   bobak schema flights.db
   bobak schema flights.db --table planes --table airlines
-  bobak schema flights.db --rust > src/records.rs";
+  bobak schema flights.db --rust > src/records.rs
+  bobak schema shop.db --rust --type orders.price=f64";
 
 impl SchemaCommand {
     /// Runs the command.
     ///
     /// # Errors
     /// If the database can't be read or a table does not exist.
-    pub fn run(&self, _screen: &Terminal) -> Result<()> {
+    pub fn run(&self, screen: &Terminal) -> Result<()> {
         let db = database::open_to_read(&self.database)?;
         let tables = database::tables_and_views(&db, &self.tables)?;
         let others = match self.tables[..] {
             [] => database::undescribed(&db, &tables)?,
             _ => Vec::new(),
         };
+        let tables = self.typed(&db, &tables, screen)?;
         let text = if self.rust {
             rust_module(&tables, &others)
         } else {
@@ -54,5 +65,38 @@ impl SchemaCommand {
         let mut output = OutputTarget::open(None)?;
         output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;
         output.finish()
+    }
+    /// The tables with the types of their values.
+    fn typed(
+        &self,
+        db: &Db,
+        tables: &[TableSchema],
+        screen: &Terminal,
+    ) -> Result<Vec<TableSchema>> {
+        let types: Vec<_> = self.types.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
+        for (wanted, _) in &types {
+            let is_wanted = |table: &TableSchema, column: &str| {
+                wanted.eq_ignore_ascii_case(column)
+                    || wanted.eq_ignore_ascii_case(&format!("{}.{column}", table.name()))
+            };
+            let has =
+                |table: &TableSchema| table.columns().iter().any(|c| is_wanted(table, &c.name));
+            if !tables.iter().any(has) {
+                return Err(Error::failed(format!("--type {wanted}: there is no such column")));
+            }
+        }
+        let mut typed = Vec::with_capacity(tables.len());
+        for table in tables {
+            let found = db.stored_types(table, &types);
+            let found = found.map_err(|error| error.in_table(table.name().to_owned()))?;
+            let StoredTypes { table, is_complete } = found;
+            if !is_complete {
+                let name = table.name();
+                screen
+                    .note(format_args!("{name}: the types are those of the first {MAX_ROWS} rows"));
+            }
+            typed.push(table);
+        }
+        Ok(typed)
     }
 }

@@ -6,6 +6,7 @@ use bobak::schema::{
     Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
     OnUpdate, TableSchema, Type,
 };
+use bobak_sql::LONG_DECIMAL;
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -84,13 +85,21 @@ fn rust_struct(table: &TableSchema, name: &str) -> String {
     text
 }
 
-/// What is known of a column whose values may be of any type.
+/// What is known of a column whose declared type does not say what its values are.
 fn comment(column: &ColumnSchema) -> String {
-    match (column.ty, &column.declared) {
-        (Type::Any, Some(declared)) => {
-            format!(" // declared {}: holds values of any type", one_line(declared))
+    let values = match column.ty {
+        Type::Any if column.declared.is_none() => return " // declared without a type".to_owned(),
+        Type::Any => "values of any type",
+        Type::Text => "texts",
+        Type::I64 => "integers",
+        Type::F64 => "numbers",
+        Type::Bytes => "bytes",
+        _ => return String::new(),
+    };
+    match column.declared.as_deref() {
+        Some(declared) if declared != LONG_DECIMAL => {
+            format!(" // declared {}: holds {values}", one_line(declared))
         }
-        (Type::Any, None) => " // declared without a type".to_owned(),
         _ => String::new(),
     }
 }

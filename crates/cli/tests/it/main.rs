@@ -16,6 +16,7 @@ mod exports_come_back; // imports of every format
 mod http; // its HTTP listener
 
 mod foreign_schema; // structs of tables that other programs created
+mod framework_schema; // structs of tables of Django and Rails
 mod import; // types, invalid lines, compression
 #[cfg(unix)]
 mod mcp; // tools of language models over standard input and output

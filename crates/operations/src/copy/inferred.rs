@@ -11,6 +11,8 @@ use std::sync::Arc;
 struct ColumnSample {
     /// The type that the user wants, which the values must have.
     given: Option<ColumnSchema>,
+    /// Whether it is part of the key or of a foreign key.
+    is_key: bool,
     nulls: u64,
     integers: u64,
     floats: u64,
@@ -58,12 +60,16 @@ pub(super) fn infer(
     given: &[Option<Type>],
     limits: TargetLimits,
 ) -> Result<Vec<Decision>> {
-    let with_given = |(column, given): (&ColumnSchema, &Option<Type>)| ColumnSample {
-        given: given.map(|ty| retyped(column, ty)),
-        ..ColumnSample::default()
+    let is_key = |position: usize| {
+        let mut keys = table.all_foreign_keys().into_iter().map(|key| key.columns);
+        table.key().contains(&position) || keys.any(|columns| columns.contains(&position))
+    };
+    let sample = |(position, (column, given)): (usize, (&ColumnSchema, &Option<Type>))| {
+        let given = given.map(|ty| retyped(column, ty));
+        ColumnSample { given, is_key: is_key(position), ..ColumnSample::default() }
     };
     let mut columns: Vec<ColumnSample> =
-        table.columns().iter().zip(given).map(with_given).collect();
+        table.columns().iter().zip(given).enumerate().map(sample).collect();
     walk(&*engine.session()?, &Select::all(table), |row| {
         for (position, (values, column)) in columns.iter_mut().zip(table.columns()).enumerate() {
             match &values.given {
@@ -76,6 +82,15 @@ pub(super) fn infer(
     let decide = |(column, values): (&ColumnSchema, &ColumnSample)| match &values.given {
         Some(given) => Decision { column: given.clone(), loss: None },
         None => values.decide(column, limits),
+    };
+    let decide = |(column, values): (&ColumnSchema, &ColumnSample)| {
+        let mut decision = decide((column, values));
+        if let (Some(default), None) = (&column.default, &decision.column.default) {
+            let what = format!("default {} of column {}", show(default), column.name);
+            let before = decision.loss.map(|loss| format!("{loss}; "));
+            decision.loss = Some(before.unwrap_or_default() + &what);
+        }
+        decision
     };
     Ok(table.columns().iter().zip(&columns).map(decide).collect())
 }
@@ -163,12 +178,7 @@ impl ColumnSample {
     }
 
     fn describe_misfits(&self, column: &ColumnSchema, ty: Type) -> String {
-        let value = match &self.misfit {
-            Some(Value::Text(text)) => format!("'{}'", text.chars().take(40).collect::<String>()),
-            Some(Value::Int(integer)) => integer.to_string(),
-            Some(Value::Float(float)) => format!("{float:?}"),
-            _ => "bytes".to_owned(),
-        };
+        let value = self.misfit.as_ref().map_or_else(String::new, show);
         let (count, name) = (self.misfits, &column.name);
         let (noun, verb) = if count == 1 { ("value", "is") } else { ("values", "are") };
         format!(
@@ -186,6 +196,8 @@ impl ColumnSample {
         match (self.integers, self.floats, self.texts, self.bytes) {
             (0, 0, 0, 0) => empty(column, &declared),
             (_, 0, 0, 0) if says("BOOL") && self.is_within(0, 1) => Type::Bool,
+            // A key of whole numbers is no amount.
+            (_, 0, 0, 0) if self.is_key => Type::I64,
             (.., 0, 0) if has_decimals && decimals(&declared) > 0 && !self.inexact_currency => {
                 Type::Currency
             }
@@ -253,6 +265,15 @@ fn retyped(column: &ColumnSchema, ty: Type) -> ColumnSchema {
         .and_then(|value| cast(&retyped, value.as_ref()).ok())
         .map(Value::into_owned);
     retyped
+}
+
+fn show(value: &Value<'_>) -> String {
+    match value {
+        Value::Text(text) => format!("'{}'", text.chars().take(40).collect::<String>()),
+        Value::Int(integer) => integer.to_string(),
+        Value::Float(float) => format!("{float:?}"),
+        Value::Bytes(_) | Value::Null => "bytes".to_owned(),
+    }
 }
 
 const fn is_integer(ty: Type) -> bool {

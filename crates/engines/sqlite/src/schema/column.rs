@@ -3,7 +3,8 @@
 use super::foreign_key::DeclaredForeignKey;
 use super::text::{add_check, checks, names};
 use crate::connection::Connection;
-use bobak_core::{Collation, ColumnSchema, Result, Type, Value};
+use bobak_core::sql_token::number;
+use bobak_core::{Collation, ColumnSchema, Result, Storage, Type, Value};
 use bobak_sql::{DefaultExpression, Dialect, LONG_DECIMAL, parse_declared, storage_check};
 
 /// A column, and its position in the key, counted from 1; 0 if it is not part of the key.
@@ -145,5 +146,28 @@ fn constant(
     if value.is_null() {
         return Ok(None);
     }
-    Ok(column.accept(value).ok())
+    Ok(column.accept(as_stored(column, value)).ok())
+}
+
+/// A default as SQLite stores it: a text that is a number becomes one in a column of numbers, and an integer a text in
+/// one of texts.
+fn as_stored(column: &ColumnSchema, value: Value<'static>) -> Value<'static> {
+    let is_numeric = match column.storage {
+        Storage::Any => column.declared.is_some(),
+        Storage::Int | Storage::Float => !column.ty.has_text_form(),
+        Storage::Text | Storage::Bytes => false,
+    };
+    let found = match &value {
+        Value::Text(text) if is_numeric && !text.contains(['x', 'X']) => number(text.trim_ascii()),
+        Value::Int(integer) if column.ty == Type::Text => return integer.to_string().into(),
+        Value::Float(float) if is_numeric => Some(Value::Float(*float)),
+        _ => None,
+    };
+    match found {
+        Some(Value::Float(float)) if float.fract() == 0.0 && float.abs() < 9e15 => {
+            Value::Int(float as i64)
+        }
+        Some(number) => number,
+        None => value,
+    }
 }

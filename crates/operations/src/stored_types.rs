@@ -1,0 +1,181 @@
+//! The types of the values that untyped columns hold: other programs' SQLite files.
+//!
+//! SQLite gives a column that is declared DATETIME, BOOL, DECIMAL or JSON no type that its values must have. Here
+//! each column gets the type in which Bobak would store all of its values as they are, so that a record with this
+//! type reads, finds and writes them. A copy converts values instead: see [`copy`](crate::copy).
+
+use crate::copy::walk;
+use bobak_core::{
+    ColumnSchema, Engine, Error, ErrorKind, Result, Select, Storage, TableSchema, Type, Value,
+    ValueRef,
+};
+use std::sync::Arc;
+
+/// The most rows of a table that are read.
+pub const MAX_ROWS: u64 = 1_000_000;
+
+/// A table with the types of its values.
+#[derive(Clone, Debug)]
+pub struct StoredTypes {
+    /// The table.
+    pub table: TableSchema,
+    /// Whether all rows were read, and not only the first [`MAX_ROWS`].
+    pub is_complete: bool,
+}
+
+/// Reads the table, and gives each column without a type the one that all of its values have; it stays without one if
+/// there is none, or no value. The columns that `given` names (`price`, or `item.price`) get these types.
+///
+/// A column that is declared without any type stays as it is. Reads nothing if all others have types.
+///
+/// # Errors
+/// `Mismatch` for a value that is not stored as one of the given type; `Unsupported` for a type as which another program
+/// stores no value; those of the engine.
+pub fn stored_types(
+    engine: &dyn Engine,
+    table: &TableSchema,
+    given: &[(&str, Type)],
+) -> Result<StoredTypes> {
+    let mut columns = Vec::with_capacity(table.columns().len());
+    for column in table.columns() {
+        columns.push(Candidates::of(table, column, given)?);
+    }
+    let mut rows = 0;
+    if columns.iter().any(|column| !column.types.is_empty()) {
+        let source = Arc::new(table.clone());
+        let select = Select { limit: Some(MAX_ROWS + 1), ..Select::all(&source) };
+        walk(&*engine.session()?, &select, |row| {
+            rows += 1;
+            if rows > MAX_ROWS {
+                return Ok(());
+            }
+            for (position, column) in columns.iter_mut().enumerate() {
+                column.observe(row.get(position))?;
+            }
+            Ok(())
+        })?;
+    }
+    let mut columns = columns.into_iter();
+    let table = table.clone().map_columns(|column| match columns.next() {
+        Some(found) => found.decide(column),
+        None => column,
+    })?;
+    Ok(StoredTypes { table, is_complete: rows <= MAX_ROWS })
+}
+
+/// The types that a column may still have, the preferred one first.
+struct Candidates {
+    types: Vec<ColumnSchema>,
+    is_given: bool,
+    has_values: bool,
+}
+
+impl Candidates {
+    fn of(table: &TableSchema, column: &ColumnSchema, given: &[(&str, Type)]) -> Result<Self> {
+        let name = format!("{}.{}", table.name(), column.name);
+        let is = |(wanted, _): &&(&str, Type)| {
+            wanted.eq_ignore_ascii_case(&column.name) || wanted.eq_ignore_ascii_case(&name)
+        };
+        let given = given.iter().rev().find(is).map(|(_, ty)| *ty);
+        let types = match given {
+            Some(Type::Currency) => {
+                let message = "no other program stores amounts as Bobak does: `f64` reads such numbers, and a copy \
+                               converts them";
+                let error =
+                    Error::new(ErrorKind::Unsupported, message).in_column(column.name.clone());
+                return Err(error.in_table(table.name().to_owned()));
+            }
+            Some(ty) => vec![ty],
+            None if column.ty == Type::Any && column.declared.is_some() => preferred(table, column),
+            None => Vec::new(),
+        };
+        let typed = types.into_iter().map(|ty| with_type(column, ty));
+        let types = typed.filter(|typed| fits_default(typed, column)).collect();
+        Ok(Self { types, is_given: given.is_some(), has_values: false })
+    }
+
+    fn observe(&mut self, value: ValueRef<'_>) -> Result<()> {
+        if self.types.is_empty() || value.is_null() {
+            return Ok(());
+        }
+        self.has_values = true;
+        if let (true, [given]) = (self.is_given, &self.types[..])
+            && !fits(given, value)
+        {
+            let message = format!("{} is not stored as {}", show(value), given.ty.name());
+            return Err(Error::new(ErrorKind::Mismatch, message).in_column(given.name.clone()));
+        }
+        self.types.retain(|typed| fits(typed, value));
+        Ok(())
+    }
+
+    fn decide(self, column: ColumnSchema) -> ColumnSchema {
+        let is_decided = self.has_values || self.is_given;
+        self.types.into_iter().next().filter(|_| is_decided).unwrap_or(column)
+    }
+}
+
+/// The types that a column of this declared type may have.
+fn preferred(table: &TableSchema, column: &ColumnSchema) -> Vec<Type> {
+    use Type::{Bool, Bytes, Date, DateTime, F64, I64, Json, Text, Time, Timestamp, Uuid};
+    let declared = column.declared.as_deref().unwrap_or_default().to_ascii_uppercase();
+    let says = |part: &str| declared.contains(part);
+    let names_column =
+        |columns: &[usize]| columns.iter().any(|&place| table.columns().get(place) == Some(column));
+    let is_key = names_column(table.key())
+        || table.all_foreign_keys().iter().any(|key| names_column(&key.columns));
+    let whole = declared.ends_with(",0)") || (says("(") && !says(","));
+    let first: &[Type] = match () {
+        () if says("BOOL") => &[Bool],
+        () if says("DATE") || says("TIMESTAMP") => &[Date, DateTime, Timestamp],
+        () if says("TIME") => &[Time],
+        () if says("JSON") => &[Json],
+        () if says("UUID") => &[Uuid],
+        () if is_key => &[],
+        // All numbers may be whole by chance.
+        () if (says("DEC") || says("NUMERIC") || says("MONEY")) && !whole => &[F64],
+        () => &[],
+    };
+    [first, &[I64, F64, Text, Bytes]].concat()
+}
+
+/// The column with a type, in the form that other programs give its values.
+fn with_type(column: &ColumnSchema, ty: Type) -> ColumnSchema {
+    let plain = ColumnSchema::new(column.name.clone(), ty).as_text();
+    let mut typed = ColumnSchema { ty, storage: plain.storage, ..column.clone() };
+    if let (Storage::Float, Some(Value::Int(integer))) = (typed.storage, &typed.default)
+        && fits(&typed, ValueRef::Int(*integer))
+    {
+        typed.default = Some(Value::Float(*integer as f64));
+    }
+    typed
+}
+
+fn fits_default(typed: &ColumnSchema, column: &ColumnSchema) -> bool {
+    column.default.as_ref().is_none_or(|value| fits(typed, value.as_ref()))
+}
+
+/// Whether the value is stored as Bobak stores one of the column's type. Whole numbers are floats, too.
+fn fits(column: &ColumnSchema, value: ValueRef<'_>) -> bool {
+    const EXACT: i64 = 1 << 53;
+    match (column.storage, value) {
+        (Storage::Text, ValueRef::Text(text)) if column.ty.has_text_form() => {
+            column.accept(Value::from(text)).is_ok_and(|stored| stored == Value::from(text))
+        }
+        (Storage::Float, ValueRef::Int(integer)) => (-EXACT..=EXACT).contains(&integer),
+        (Storage::Int, ValueRef::Int(integer)) if column.ty == Type::Bool => {
+            (0..=1).contains(&integer)
+        }
+        _ => column.check_stored(value).is_ok(),
+    }
+}
+
+fn show(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "NULL".to_owned(),
+        ValueRef::Int(integer) => integer.to_string(),
+        ValueRef::Float(float) => format!("{float:?}"),
+        ValueRef::Text(text) => format!("'{}'", text.chars().take(40).collect::<String>()),
+        ValueRef::Bytes(_) => "a value of bytes".to_owned(),
+    }
+}
