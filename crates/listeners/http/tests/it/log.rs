@@ -36,6 +36,15 @@ impl LogLines {
         }
     }
 
+    /// Asserts that there are lines, and that each is one.
+    #[track_caller]
+    pub fn has_no_line_break(&self) {
+        let lines = self.0.lock().unwrap();
+        assert!(!lines.is_empty(), "something is logged");
+        let is_broken = |line: &&String| line.chars().any(char::is_control);
+        assert_eq!(lines.iter().find(is_broken), None);
+    }
+
     /// Whether a line has this start.
     #[cfg(feature = "tls")]
     pub fn any(&self, start: &str) -> bool {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod administration; // accounts, backups and the state of the server
+mod asvs; // points of OWASP's standard that no other test shows
 mod authentication; // guessed and changed secrets, SQL that no client may send
 mod bad_input; // JSON bombs, slow headers, what error responses might reveal
 mod bulk_changes; // of all rows that match; groups by their number; results as CSV
@@ -16,6 +17,7 @@ mod hidden_data; // random requests to two databases that differ in what is hidd
 mod idle_clients; // ten thousand idle clients
 mod interrupts; // endless requests, after their time limit or without a client
 mod keys; // given keys, 0 included, and generated ones
+mod large_imports; // imports of any length take little memory
 mod log; // what the server logs about clients
 mod lost_updates; // two editors of one row
 mod mcp; // tools of language models, with the permissions of their token
