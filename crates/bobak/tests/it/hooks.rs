@@ -276,6 +276,30 @@ fn hooks_that_write_to_their_own_table_end() -> Result<()> {
     Ok(())
 }
 
+/// The hook of each table writes to the other one.
+#[test]
+fn a_cycle_of_hooks_is_one_error_and_writes_nothing() -> Result<()> {
+    for url in ["memory:", "sqlite::memory:"] {
+        let db = Db::builder()
+            .before_insert(|transaction, item: &mut Item| {
+                let text = format!("{}x", item.code);
+                transaction.table::<Event>()?.insert(&Event { id: 0, text }).map(drop)
+            })
+            .before_insert(|transaction, event: &mut Event| {
+                transaction.table::<Item>()?.insert(&item(&event.text, &event.text)).map(drop)
+            })
+            .open(url)?;
+        db.create_missing_tables()?;
+        let error = db.table::<Item>()?.insert(&item("a", "a")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Misuse, "{error}");
+        let message = "hooks write rows whose hooks write rows, 8 deep";
+        assert!(error.message().contains(message), "{error}");
+        assert_eq!(db.table::<Item>()?.count(Query::all())?, 0);
+        assert_eq!(db.table::<Event>()?.count(Query::all())?, 0);
+    }
+    Ok(())
+}
+
 /// Clients of a served database write through its rules and hooks.
 #[cfg(feature = "remote")]
 #[test]

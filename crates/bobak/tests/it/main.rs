@@ -74,6 +74,7 @@ mod schema;
 #[cfg(feature = "scopes")]
 mod scopes; // the rows of one tenant
 #[cfg(feature = "scopes")]
+mod scopes_model;
 mod shape_joins; // records that one statement reads, against those that are read by themselves
 mod shapes; // many rows, depths and statements
 #[cfg(feature = "postgres")]
