@@ -217,7 +217,8 @@ pub fn tracked_schema() -> &'static Arc<TableSchema> {
     })
 }
 
-/// The schema of [`REPLICA_TABLE`]. Its one row has the `id` 1. `filled` is 0 during the first copy,
+/// The schema of [`REPLICA_TABLE`]. The row with the `id` 1 has the position; that with the `id` 2 has as `place` the number of
+/// the last [move](TableMoves) of the source's tables that the replica has seen. `filled` is 0 during the first copy,
 /// then the time of the last applied change, or 1 if that is unknown. `tables` has the names of the
 /// replicated tables, one per line.
 #[must_use]

@@ -179,12 +179,17 @@ impl EngineLayer for Shared {
     }
 }
 
+/// The engine of a URL, which can end the process at an operation.
+pub fn faulty(url: &str) -> FaultyEngine {
+    FaultyEngine::new(Box::new(Shared(bobak::engine::open(url).unwrap())))
+}
+
 #[test]
 #[ignore = "run by the test below, in a process of its own"]
 fn adds_rules_until_an_operation_ends_the_process() {
     let url = std::env::var("BOBAK_TEST_RULES_URL").unwrap();
     let operation = std::env::var("BOBAK_TEST_OPERATION").unwrap().parse().unwrap();
-    let engine = FaultyEngine::new(Box::new(Shared(bobak::engine::open(&url).unwrap())));
+    let engine = faulty(&url);
     engine.faults().end_process_at(operation);
     bobak::migration::up(&engine, &migrations().1).unwrap();
 }

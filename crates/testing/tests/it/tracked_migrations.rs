@@ -299,3 +299,74 @@ fn restores_to_before_and_after_a_step_are_complete() {
         }
     }
 }
+
+/// Every kind of change of the tracked table, in one migration.
+const ALL_STEPS: [&str; 5] = [
+    "rename column person.name to title",
+    age!("text"),
+    "add column person {\"name\":\"points\",\"type\":\"i64\",\"nullable\":false} fill 7",
+    "rename table person to member",
+    "drop column member.points",
+];
+
+fn all_steps(texts: &[String]) -> Migrations {
+    let mut texts = texts.to_vec();
+    texts.push(format!("bobak migration 1\nafter m0\nup\n{}\n", ALL_STEPS.join("\n")));
+    migrations(&texts)
+}
+
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn migrates_a_tracked_table_until_an_operation_ends_the_process() {
+    let url = std::env::var("BOBAK_TEST_TRACKED_URL").unwrap();
+    let operation = std::env::var("BOBAK_TEST_OPERATION").unwrap().parse().unwrap();
+    let engine = crate::online_rules::faulty(&url);
+    engine.faults().end_process_at(operation);
+    let all = all_steps(&[format!("{START}{OTHER}\n")]);
+    bobak::migration::up(&engine, &all).unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn a_migration_of_a_tracked_table_goes_on_after_a_kill() {
+    on_each(|url| {
+        if url.starts_with("kv") || url.starts_with("memory") {
+            return;
+        }
+        let mut operation = 1;
+        loop {
+            let mut place = Place::new(url);
+            place.write();
+            place.compare("before");
+            place.write();
+            let name =
+                "tracked_migrations::migrates_a_tracked_table_until_an_operation_ends_the_process";
+            let child = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", name, "--ignored"])
+                .env("BOBAK_TEST_TRACKED_URL", url)
+                .env("BOBAK_TEST_OPERATION", operation.to_string())
+                .output()
+                .unwrap();
+            let is_killed = child.status.code().is_none();
+            let shown = String::from_utf8_lossy(&child.stdout);
+            assert!(is_killed || child.status.success(), "{shown}");
+            let what = format!("{url}, operation {operation}");
+            place.db = Db::open(url).unwrap();
+            place.db.migrate(&all_steps(&place.texts)).unwrap_or_else(|e| panic!("{what}: {e}"));
+            place.write();
+            // Nothing is missing in the log, and the replica has all of it.
+            place.compare(&what);
+            assert_eq!(place.history("member", "title")[0], Value::from("1"), "{what}");
+            assert_eq!(place.history("member", "age")[0], Value::from("1"), "{what}");
+            for table in ["member", "other"] {
+                place.db.untrack_table(table).unwrap();
+            }
+            crate::drop_tables(&*place.db.engine().unwrap());
+            if !is_killed {
+                break;
+            }
+            operation += 3;
+        }
+        assert!(operation > 20, "{operation} operations");
+    });
+}
