@@ -40,6 +40,15 @@ pub fn alter_table(
             writer.raw("DROP INDEX ").name(names.index(&index.name));
         });
     }
+    let (dropped_keys, added_keys) = alteration.changed_foreign_keys();
+    let dropped_keys = dropped_keys.iter().filter_map(|number| from.foreign_keys().get(*number));
+    for key in dropped_keys.filter(|_| dialect == Dialect::Postgres) {
+        for name in names.foreign_keys_of(from, &key.columns) {
+            statement(&|writer| {
+                writer.raw("ALTER TABLE ").name(from.name()).raw(" DROP CONSTRAINT ").name(name);
+            });
+        }
+    }
     for column in alteration.dropped() {
         statement(&|writer| {
             writer.raw("ALTER TABLE ").name(from.name()).raw(" DROP COLUMN ").column(from, *column);
@@ -65,6 +74,9 @@ pub fn alter_table(
         texts.extend(add_column(dialect, to, column)?);
     }
     if dialect == Dialect::Postgres {
+        for number in added_keys {
+            texts.extend(crate::add_foreign_key(dialect, to, number, &[])?);
+        }
         texts.extend(remarks(alteration, names));
     }
     Ok(texts)
@@ -315,6 +327,16 @@ fn index_remarks(alteration: &TableAlteration, names: &ConstraintNames) -> Vec<S
         texts.extend(crate::note_index_name(to, &stored, new));
     }
     texts
+}
+
+/// The definition of a foreign key of several columns in a CREATE TABLE of SQLite, for the rebuilding of a table.
+#[must_use]
+pub fn sqlite_foreign_key(table: &TableSchema, number: usize) -> String {
+    let mut writer = Writer::new(Dialect::Sqlite);
+    if let Some(key) = table.foreign_keys().get(number) {
+        crate::schema::push_foreign_key(&mut writer, table, key, &[]);
+    }
+    writer.into_text()
 }
 
 /// The definition of a column in a CREATE TABLE of SQLite, for the rebuilding of a table.

@@ -11,6 +11,8 @@ pub struct ConstraintNames {
     pub checks: Vec<(Vec<String>, String)>,
     /// The foreign keys of one column: the column, and the constraint's name.
     pub references: Vec<(String, String)>,
+    /// The foreign keys of several columns: the columns in the order of their names, and the constraint's name.
+    pub foreign_keys: Vec<(Vec<String>, String)>,
     /// The indexes: the name in the schema, and the one in the database.
     pub indexes: Vec<(String, String)>,
     /// The indexes of constraints, which no statement drops.
@@ -34,7 +36,23 @@ impl ConstraintNames {
                 names.references.push((column.name.to_string(), name));
             }
         }
+        for key in table.foreign_keys() {
+            let columns = key.columns.iter().filter_map(|place| table.columns().get(*place));
+            let mut columns: Vec<_> = columns.map(|column| column.name.to_string()).collect();
+            let name = format!("{}_{}_fkey", table.name(), columns.join("_"));
+            columns.sort();
+            names.foreign_keys.push((columns, name));
+        }
         names
+    }
+
+    /// The names of the foreign keys of these columns.
+    pub(crate) fn foreign_keys_of(&self, table: &TableSchema, columns: &[usize]) -> Vec<&str> {
+        let columns = columns.iter().filter_map(|place| table.columns().get(*place));
+        let mut columns: Vec<_> = columns.map(|column| column.name.to_string()).collect();
+        columns.sort();
+        let own = self.foreign_keys.iter().filter(|(names, _)| *names == columns);
+        own.map(|(_, name)| name.as_str()).collect()
     }
 
     /// An index's name in the database.

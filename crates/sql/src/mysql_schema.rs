@@ -168,6 +168,13 @@ pub(crate) fn alter_table(
             writer.raw(", ");
         }
     }
+    for number in alteration.changed_foreign_keys().1 {
+        if let Some(key) = to.foreign_keys().get(number) {
+            writer.raw("ADD ");
+            crate::schema::push_foreign_key(&mut writer, to, key, &[]);
+            writer.raw(", ");
+        }
+    }
     let changes = writer.into_result()?;
     // MariaDB 10.11 keeps the old table next to the new one if it copies the rows of such a name.
     let is_encoded = |c: char| !c.is_ascii_alphanumeric() && c != '_';
@@ -218,6 +225,20 @@ fn drop_parts(
             writer.raw("DROP FOREIGN KEY ").name(name).raw(", ");
             // The index that the server made for it has one of these names.
             for key in [name, &*column.name] {
+                let is_own = from.indexes().iter().any(|index| index.name == key);
+                if writer.dialect == Dialect::MariaDb && !is_own {
+                    writer.raw("DROP KEY IF EXISTS ").name(key).raw(", ");
+                }
+            }
+        }
+    }
+    let dropped_keys = alteration.changed_foreign_keys().0.into_iter();
+    for key in dropped_keys.filter_map(|number| from.foreign_keys().get(number)) {
+        for name in names.foreign_keys_of(from, &key.columns) {
+            writer.raw("DROP FOREIGN KEY ").name(name).raw(", ");
+            // As above: the index of a constraint without a name has that of the first column.
+            let first = key.columns.first().and_then(|place| from.columns().get(*place));
+            for key in std::iter::once(name).chain(first.map(|column| &*column.name)) {
                 let is_own = from.indexes().iter().any(|index| index.name == key);
                 if writer.dialect == Dialect::MariaDb && !is_own {
                     writer.raw("DROP KEY IF EXISTS ").name(key).raw(", ");

@@ -73,7 +73,6 @@ impl TableAlteration {
         let renamed = with_new_names(&from, &to, &sources)?;
         let alteration = Self { from, to, sources, dropped, renamed };
         alteration.check_key()?;
-        alteration.check_foreign_keys()?;
         alteration.check_types()?;
         alteration.check_rules()?;
         Ok(alteration)
@@ -317,29 +316,24 @@ impl TableAlteration {
         column.map_or_else(|| name.to_owned().into(), |column| column.name.clone())
     }
 
-    /// Rejects other foreign keys of several columns.
-    fn check_foreign_keys(&self) -> Result<()> {
+    /// The foreign keys of several columns that are dropped, as positions in the stored form, and those that are added,
+    /// as positions in the new form.
+    #[must_use]
+    pub fn changed_foreign_keys(&self) -> (Vec<usize>, Vec<usize>) {
         let new_place = |old: &usize| self.kept().find(|kept| kept.0 == *old).map(|kept| kept.1);
-        let keys = self.renamed.foreign_keys().iter().map(|key| {
-            let columns = key.columns.iter().map(new_place).collect::<Option<Vec<_>>>()?;
-            Some(key.clone().of_columns(columns))
-        });
-        let mut keys: Vec<_> = keys.collect();
-        let same = keys.len() == self.to.foreign_keys().len()
-            && self.to.foreign_keys().iter().all(|wanted| {
-                let found = keys.iter().position(|key| key.as_ref() == Some(wanted));
-                found.map(|found| keys.swap_remove(found)).is_some()
-            });
-        let reject = |message: &str| {
-            Err(Error::new(ErrorKind::Unsupported, message).in_table(self.from.name()))
-        };
-        if !same {
-            return reject(
-                "Bobak cannot change foreign keys of several columns of an existing table, or \
-                 drop their columns: change them in SQL",
-            );
+        let mut added: Vec<usize> = (0..self.to.foreign_keys().len()).collect();
+        let mut dropped = Vec::new();
+        for (number, key) in self.renamed.foreign_keys().iter().enumerate() {
+            let columns = key.columns.iter().map(new_place).collect::<Option<Vec<_>>>();
+            let wanted = columns.map(|columns| key.clone().of_columns(columns));
+            let same = |new: &usize| self.to.foreign_keys().get(*new) == wanted.as_ref();
+            match added.iter().position(same).filter(|_| wanted.is_some()) {
+                Some(place) => drop(added.swap_remove(place)),
+                None => dropped.push(number),
+            }
         }
-        Ok(())
+        added.sort_unstable();
+        (dropped, added)
     }
 
     /// Whether keys of deleted rows are [reused](TableSchema::never_reuses_keys) and were not before, or the other way

@@ -56,8 +56,8 @@ pub use rules::RowRules;
 pub use savepoints::{Savepoints, ServerSavepoint};
 pub use schema_change::{TableAdditions, TableRebuild, assemble_table, index_parts};
 pub use schema_json::{
-    column_from_json, column_to_json, table_from_json, table_to_json, value_from_json,
-    value_to_json,
+    column_from_json, column_to_json, foreign_key_from_json, foreign_key_to_json, table_from_json,
+    table_to_json, value_from_json, value_to_json,
 };
 pub use select::{EachRow, run_select};
 pub use server_address::ServerAddress;

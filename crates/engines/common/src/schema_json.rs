@@ -27,14 +27,22 @@ pub fn table_to_json(table: &TableSchema) -> Json {
         json["never_reuse_keys"] = true.into();
     }
     if !table.foreign_keys().is_empty() {
-        let keys = table.foreign_keys().iter().map(|key| foreign_key_to_json(table, key));
+        let keys = table.foreign_keys().iter().map(|key| {
+            let columns = key.columns.iter().filter_map(|&at| table.columns().get(at));
+            foreign_key_to_json(columns.map(|column| &*column.name), key)
+        });
         json["foreign_keys"] = keys.collect();
     }
     json
 }
 
-fn foreign_key_to_json(table: &TableSchema, key: &ForeignKey) -> Json {
-    let columns = key.columns.iter().filter_map(|&at| Some(table.columns().get(at)?.name.as_ref()));
+/// Describes a foreign key of columns with these names.
+#[must_use]
+pub fn foreign_key_to_json<'c>(
+    columns: impl IntoIterator<Item = &'c str>,
+    key: &ForeignKey,
+) -> Json {
+    let columns = columns.into_iter();
     let mut json = json!({
         "columns": columns.collect::<Vec<_>>(),
         "table": key.table,
@@ -96,17 +104,22 @@ pub fn table_from_json(json: &Json) -> Result<TableSchema> {
         };
     }
     for key in json.get("foreign_keys").and_then(Json::as_array).into_iter().flatten() {
-        builder = builder.foreign_key(names(key, "columns")?, foreign_key_from_json(key)?);
+        let (columns, key) = foreign_key_from_json(key)?;
+        builder = builder.foreign_key(columns, key);
     }
     builder.build()
 }
 
-fn foreign_key_from_json(json: &Json) -> Result<ForeignKey> {
+/// The foreign key that a JSON object describes, and the names of its columns.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn foreign_key_from_json(json: &Json) -> Result<(Vec<String>, ForeignKey)> {
     let on_delete = by_name(ON_DELETE, "on_delete", text(json, "on_delete")?)?;
     let (table, referenced) = (text(json, "table")?.to_owned(), names(json, "referenced")?);
     let mut key = ForeignKey::new(table, referenced, on_delete);
     (key.on_update, key.deferred) = rules_from_json(json)?;
-    Ok(key)
+    Ok((names(json, "columns")?, key))
 }
 
 /// Describes a column.

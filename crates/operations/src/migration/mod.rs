@@ -41,6 +41,7 @@ mod run;
 mod sql;
 mod status;
 mod step;
+mod table_parts;
 mod text;
 mod tracked;
 mod words;

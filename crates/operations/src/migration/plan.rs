@@ -171,7 +171,7 @@ impl Planner {
         self.rename_columns(wanted)?;
         self.find_renamed_columns(wanted)?;
         self.check_key(wanted)?;
-        self.check_foreign_keys(wanted)?;
+        self.adapt_foreign_keys(wanted)?;
         self.drop_indexes(wanted)?;
         self.drop_columns(wanted)?;
         self.change_columns(wanted)?;
@@ -269,22 +269,37 @@ impl Planner {
         Ok(())
     }
 
-    /// Foreign keys of several columns do not change by a migration. Keys may become such that are never reused.
-    fn check_foreign_keys(&mut self, wanted: &TableSchema) -> Result<()> {
+    /// Adds the foreign keys of several columns that the model has, and drops others if asked to; keys may become such that
+    /// are never reused.
+    fn adapt_foreign_keys(&mut self, wanted: &TableSchema) -> Result<()> {
         let stored = self.stored(wanted)?;
         let (model, found) = (described_keys(wanted), described_keys(&stored));
-        let reject = |message: String| {
-            Err(Error::new(ErrorKind::Unsupported, message).in_table(wanted.name().to_owned()))
+        let names = |table: &TableSchema, columns: &[usize]| -> Vec<String> {
+            let columns = columns.iter().filter_map(|place| table.columns().get(*place));
+            columns.map(|column| column.name.to_string()).collect()
         };
-        if let Some(missing) = model.iter().find(|key| !found.contains(key)) {
-            return reject(format!(
-                "the foreign key {missing} is not in the table, and a migration adds none of several \
-                 columns: add it in SQL"
-            ));
+        // One of the same columns that acts otherwise is replaced.
+        let is_replaced = |columns: &[String]| {
+            let mut wanted_keys = wanted.foreign_keys().iter();
+            wanted_keys.any(|key| names(wanted, &key.columns) == columns)
+        };
+        for (key, described) in stored.foreign_keys().iter().zip(&found) {
+            let (table, columns) = (stored.name().to_owned(), names(&stored, &key.columns));
+            if model.contains(described) {
+                continue;
+            }
+            if self.options.drops != Drops::Nothing || is_replaced(&columns) {
+                self.push(MigrationStep::DropForeignKey { table, columns })?;
+            } else {
+                let sentence = format!("foreign key {described} of {table} is not in the model");
+                self.plan.kept.push(sentence);
+            }
         }
-        for extra in found.iter().filter(|key| !model.contains(key)) {
-            let sentence = format!("foreign key {extra} of {} is not in the model", wanted.name());
-            self.plan.kept.push(sentence);
+        for (key, described) in wanted.foreign_keys().iter().zip(&model) {
+            if !found.contains(described) {
+                let (table, columns) = (stored.name().to_owned(), names(wanted, &key.columns));
+                self.push(MigrationStep::AddForeignKey { table, columns, key: key.clone() })?;
+            }
         }
         if wanted.never_reuses_keys() && !stored.never_reuses_keys() {
             let table = stored.name().to_owned();

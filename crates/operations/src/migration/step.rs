@@ -1,9 +1,11 @@
 //! The steps of migrations, and what each does to the tables.
 
+use super::table_parts::{TableParts, foreign_key_of};
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableAlteration, TableSchema, Value,
+    ColumnSchema, Error, ErrorKind, ForeignKey, Result, SchemaChange, TableAlteration, TableSchema,
+    Value,
 };
-use bobak_engine_common::{assemble_table, index_parts};
+use bobak_engine_common::index_parts;
 use std::sync::Arc;
 
 /// One step of a migration: data, which every engine carries out in its own way.
@@ -72,6 +74,22 @@ pub enum MigrationStep {
         table: String,
         /// The index's name.
         name: String,
+    },
+    /// Adds a foreign key of several columns.
+    AddForeignKey {
+        /// The table.
+        table: String,
+        /// Its columns.
+        columns: Vec<String>,
+        /// The foreign key.
+        key: ForeignKey,
+    },
+    /// Drops a foreign key of several columns.
+    DropForeignKey {
+        /// The table.
+        table: String,
+        /// Its columns.
+        columns: Vec<String>,
     },
     /// Changes whether generated keys of deleted rows are [never reused](TableSchema::never_reuses_keys).
     ChangeKeyReuse {
@@ -152,6 +170,8 @@ impl MigrationStep {
             | Self::ChangeColumn { table, .. }
             | Self::AddIndex { table, .. }
             | Self::DropIndex { table, .. }
+            | Self::AddForeignKey { table, .. }
+            | Self::DropForeignKey { table, .. }
             | Self::ChangeKeyReuse { table, .. } => Some(table),
             Self::Sql { .. } | Self::Rust(_) => None,
         }
@@ -218,6 +238,19 @@ impl MigrationStep {
                 }
                 alter(table, parts.build()?, &[], &[])
             }
+            Self::AddForeignKey { table, columns, key } => {
+                let table = find(tables, table)?;
+                let builder = table.clone().into_builder();
+                let builder = builder.foreign_key(columns.clone(), key.clone());
+                alter(table, builder.build()?, &[], &[])
+            }
+            Self::DropForeignKey { table, columns } => {
+                let table = find(tables, table)?;
+                let dropped = foreign_key_of(table, columns)?.clone();
+                let keeps = |key: ForeignKey| Some(key).filter(|key| *key != dropped);
+                let builder = table.clone().into_builder().map_foreign_keys(keeps);
+                alter(table, builder.build()?, &[], &[])
+            }
             Self::ChangeKeyReuse { table, never } => {
                 let table = find(tables, table)?;
                 let builder = table.clone().into_builder();
@@ -258,6 +291,12 @@ impl MigrationStep {
                 find(tables, table).is_ok_and(is_it)
             }
             Self::DropIndex { table, name } => !index(table, name),
+            Self::AddForeignKey { table, columns, .. } => {
+                find(tables, table).is_ok_and(|table| foreign_key_of(table, columns).is_ok())
+            }
+            Self::DropForeignKey { table, columns } => {
+                find(tables, table).is_ok_and(|table| foreign_key_of(table, columns).is_err())
+            }
             Self::ChangeKeyReuse { table, never } => {
                 find(tables, table).is_ok_and(|table| table.never_reuses_keys() == *never)
             }
@@ -298,6 +337,15 @@ impl MigrationStep {
                 let index = swapped?.indexes().iter().find(|index| index.name == *name)?;
                 let (name, columns, unique) = index_parts(swapped?, index);
                 Self::AddIndex { table, name, columns, unique }
+            }
+            Self::AddForeignKey { columns, .. } => {
+                Self::DropForeignKey { table, columns: columns.clone() }
+            }
+            Self::DropForeignKey { columns, .. } => {
+                let key = foreign_key_of(swapped?, columns).ok()?.clone();
+                let names = key.columns.iter().filter_map(|at| swapped?.columns().get(*at));
+                let columns = names.map(|column| column.name.to_string()).collect();
+                Self::AddForeignKey { table, columns, key }
             }
             Self::ChangeKeyReuse { never, .. } => Self::ChangeKeyReuse { table, never: !never },
             Self::Sql { .. } | Self::Rust(_) => return None,
@@ -401,44 +449,6 @@ pub(super) fn change_column(
     let swap = TableAlteration::new(between, Arc::new(to), &[(CONVERTED, name)], &[name])?;
     actions.push(Action::Change(SchemaChange::AlterTable(Arc::new(swap))));
     Ok(actions)
-}
-
-/// A table taken apart, to be put together otherwise.
-pub(super) struct TableParts<'t> {
-    table: &'t TableSchema,
-    pub columns: Vec<ColumnSchema>,
-    indexes: Vec<(String, Vec<String>, bool)>,
-}
-
-impl<'t> TableParts<'t> {
-    pub fn of(table: &'t TableSchema) -> Self {
-        let is_of_column = |columns: &[usize], unique: bool| match columns {
-            [place] => unique && table.columns().get(*place).is_some_and(|column| column.unique),
-            _ => false,
-        };
-        let indexes = table.indexes().iter();
-        let indexes = indexes.filter(|index| !is_of_column(&index.columns, index.unique));
-        let indexes = indexes.map(|index| index_parts(table, index)).collect();
-        Self { table, columns: table.columns().to_vec(), indexes }
-    }
-
-    pub fn build(self) -> Result<TableSchema> {
-        let column_name =
-            |place: &usize| self.table.columns().get(*place).map(|c| c.name.to_string());
-        let key = self.table.key().iter().filter_map(column_name).collect();
-        let generation = self.table.key_generation();
-        let (name, keys) = (self.table.name(), self.table.foreign_keys());
-        let table = assemble_table(name, self.columns, key, generation, &self.indexes)?;
-        let mut builder = table.into_builder();
-        if self.table.never_reuses_keys() {
-            builder = builder.never_reuse_keys();
-        }
-        for key in keys {
-            let columns: Vec<_> = key.columns.iter().filter_map(column_name).collect();
-            builder = builder.foreign_key(columns, key.clone());
-        }
-        builder.build()
-    }
 }
 
 /// The statements of an SQL text: each ends with a semicolon at the end of a line.

@@ -3,8 +3,8 @@
 use super::step::MigrationStep;
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_engine_common::{
-    column_from_json, column_to_json, index_parts, table_from_json, table_to_json, value_from_json,
-    value_to_json,
+    column_from_json, column_to_json, foreign_key_from_json, foreign_key_to_json, index_parts,
+    table_from_json, table_to_json, value_from_json, value_to_json,
 };
 use serde_json::{Value as Json, json};
 use std::fmt;
@@ -62,6 +62,13 @@ impl fmt::Display for MigrationStep {
             }
             Self::DropIndex { table, name } => {
                 write!(f, "drop index {}.{}", Name(table), Name(name))
+            }
+            Self::AddForeignKey { table, columns, key } => {
+                let json = foreign_key_to_json(columns.iter().map(String::as_str), key);
+                write!(f, "add foreign key {} {json}", Name(table))
+            }
+            Self::DropForeignKey { table, columns } => {
+                write!(f, "drop foreign key {} {}", Name(table), json!(columns))
             }
             Self::ChangeKeyReuse { table, never } => {
                 let never = if *never { "never " } else { "" };
@@ -208,6 +215,19 @@ impl<'t> Parser<'t> {
             ("change", "column") => {
                 let table = self.name()?;
                 MigrationStep::ChangeColumn { table, column: column_from_json(&self.json()?)? }
+            }
+            ("add", "foreign") => {
+                self.keyword("key")?;
+                let table = self.name()?;
+                let (columns, key) = foreign_key_from_json(&self.json()?)?;
+                MigrationStep::AddForeignKey { table, columns, key }
+            }
+            ("drop", "foreign") => {
+                self.keyword("key")?;
+                let (table, json) = (self.name()?, self.json()?);
+                let columns = json.as_array().into_iter().flatten();
+                let columns = columns.filter_map(|name| Some(name.as_str()?.to_owned()));
+                MigrationStep::DropForeignKey { table, columns: columns.collect() }
             }
             ("change", "keys") => {
                 let (table, never) = (self.name()?, self.has("never"));

@@ -39,6 +39,16 @@ impl MigrationStep {
                 format!("Create the {kind} {name} on {} of {table}.", columns.join(", "))
             }
             Self::DropIndex { table, name } => format!("Drop the index {name} of {table}."),
+            Self::AddForeignKey { table, columns, key } => {
+                let (columns, referenced) = (columns.join(", "), key.referenced.join(", "));
+                format!(
+                    "Add the foreign key ({columns}) of {table} to {} ({referenced}).",
+                    key.table
+                )
+            }
+            Self::DropForeignKey { table, columns } => {
+                format!("Drop the foreign key ({}) of {table}.", columns.join(", "))
+            }
             Self::ChangeKeyReuse { table, never } => {
                 let how = if *never { "Never reuse" } else { "Reuse" };
                 format!("{how} the keys of deleted rows of {table}.")

@@ -171,7 +171,17 @@ pub fn constraint_names(
         .iter()
         .filter(has_one_column)
         .map(|row| (part(row, 1).to_owned(), part(row, 2).to_owned()));
-    Ok(ConstraintNames { references: references.collect(), ..ConstraintNames::default() })
+    let mut foreign_keys: Vec<(Vec<String>, String)> = Vec::new();
+    for row in own.iter().filter(|row| !has_one_column(row)) {
+        let (column, name) = (part(row, 1).to_owned(), part(row, 2));
+        match foreign_keys.iter_mut().find(|(_, known)| known == name) {
+            Some((columns, _)) => columns.push(column),
+            None => foreign_keys.push((vec![column], name.to_owned())),
+        }
+    }
+    foreign_keys.iter_mut().for_each(|(columns, _)| columns.sort());
+    let references = references.collect();
+    Ok(ConstraintNames { references, foreign_keys, ..ConstraintNames::default() })
 }
 
 impl TableFacts {

@@ -193,6 +193,11 @@ pub fn constraint_names(
         match (text(row, 0) == table.name(), text(row, 1).as_str(), &columns[..]) {
             (true, "c", _) => names.checks.push((columns, text(row, 2))),
             (true, "f", [column]) => names.references.push((column.clone(), text(row, 2))),
+            (true, "f", _) => {
+                let mut columns = columns;
+                columns.sort();
+                names.foreign_keys.push((columns, text(row, 2)));
+            }
             _ => {}
         }
     })?;

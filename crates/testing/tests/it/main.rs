@@ -5,6 +5,7 @@
 mod conversions;
 mod double;
 mod fixtures;
+mod foreign_key_steps;
 mod key_reuse;
 mod online_indexes;
 mod online_rules;

@@ -7,11 +7,11 @@
 //! Indexes and triggers are created again from their own texts; views and foreign keys of other
 //! tables are found by name.
 
+use super::changed_rules::{ChangedRules, redefined_key};
 use super::index;
 use super::tables::read_with_logs;
 use super::text::{definitions, has_word, name_of_column};
 use crate::connection::Connection;
-use bobak_core::sql_token::{SqlSyntax, SqlTokenizer};
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, Result, TableAlteration, TableSchema, Value, change_log,
     change_log::TableMoves,
@@ -50,9 +50,9 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
     for sql in alter_table(Dialect::Sqlite, alteration, &names)? {
         connection.run_owned(&sql).map_err(located)?;
     }
-    let key = alteration.changes_key_reuse().then(|| to.key().first().copied()).flatten();
-    if !changed.is_empty() || key.is_some() {
-        rebuild(connection, to, &changed, key).map_err(located)?;
+    let rules = ChangedRules::of(alteration, &changed);
+    if !rules.is_empty() {
+        rebuild(connection, to, &rules).map_err(located)?;
     }
     create_indexes(connection, to)?;
     check_foreign_keys(connection, alteration, &tables)?;
@@ -173,13 +173,8 @@ fn create_indexes(connection: &mut Connection, table: &TableSchema) -> Result<()
     Ok(())
 }
 
-/// Creates the table again, with other definitions of these columns, and of the key if whether it is reused changes.
-fn rebuild(
-    connection: &mut Connection,
-    table: &TableSchema,
-    changed: &[usize],
-    key: Option<usize>,
-) -> Result<()> {
+/// Creates the table again, with other rules.
+fn rebuild(connection: &mut Connection, table: &TableSchema, rules: &ChangedRules) -> Result<()> {
     if connection.replay.is_none() {
         let message = "SQLite rebuilds a table for this change, which it cannot do inside a \
                        transaction that enforces foreign keys: make the change outside of one";
@@ -201,7 +196,7 @@ fn rebuild(
     let (own, new) = (quote(Dialect::Sqlite, table.name()), quote(Dialect::Sqlite, NEW));
     let columns = copied_columns(connection, table, &statement)?;
     let counted = counted_key(connection, &name)?;
-    connection.run_owned(&rewritten(&statement, table, changed, key)?)?;
+    connection.run_owned(&rewritten(&statement, table, rules)?)?;
     connection.run_owned(&format!(
         "INSERT INTO main.{new} ({columns}) SELECT {columns} FROM main.{own}"
     ))?;
@@ -211,7 +206,7 @@ fn rebuild(
     let renamed = connection.run_owned(&format!("ALTER TABLE main.{new} RENAME TO {own}"));
     connection.run("PRAGMA legacy_alter_table = off")?;
     renamed?;
-    if let Some(counted) = counted.filter(|_| key.is_none()) {
+    if let Some(counted) = counted.filter(|_| rules.key.is_none()) {
         let values = [counted, name.clone()];
         connection.run_text("UPDATE main.sqlite_sequence SET seq = ?1 WHERE name = ?2", &values)?;
     }
@@ -253,12 +248,7 @@ fn counted_key(connection: &mut Connection, name: &Value<'_>) -> Result<Option<V
 }
 
 /// The CREATE TABLE statement for the new table.
-fn rewritten(
-    statement: &str,
-    table: &TableSchema,
-    changed: &[usize],
-    key: Option<usize>,
-) -> Result<String> {
+fn rewritten(statement: &str, table: &TableSchema, rules: &ChangedRules) -> Result<String> {
     let parts = definitions(statement);
     let unreadable =
         || Error::new(ErrorKind::Unsupported, "the table's CREATE statement cannot be read");
@@ -269,12 +259,16 @@ fn rewritten(
     let mut found = 0;
     for part in &parts {
         let place = name_of_column(part).and_then(|name| table.column(&name).ok());
-        if place.is_some() && place == key {
+        if place.is_none() && rules.drops(part) {
+            found += 1;
+            continue;
+        }
+        if place.is_some() && place == rules.key {
             found += 1;
             definitions.push(redefined_key(part, table.never_reuses_keys())?);
             continue;
         }
-        match place.filter(|place| changed.contains(place)) {
+        match place.filter(|place| rules.columns.contains(place)) {
             Some(place) => {
                 found += 1;
                 definitions.push(redefined(part, table, place)?);
@@ -282,41 +276,14 @@ fn rewritten(
             None => definitions.push((*part).to_owned()),
         }
     }
-    if found != changed.len() + usize::from(key.is_some()) {
+    if found != rules.in_text() {
         return Err(unreadable());
     }
+    definitions.extend(rules.added.iter().cloned());
     let tail = statement.get(end..).ok_or_else(unreadable)?;
     debug_assert!(start <= end);
     let new = quote(Dialect::Sqlite, NEW);
     Ok(format!("CREATE TABLE main.{new} ({}{tail}", definitions.join(",")))
-}
-
-/// The definition of an integer key, with AUTOINCREMENT or without it.
-fn redefined_key(part: &str, never_reused: bool) -> Result<String> {
-    let tokens = SqlTokenizer::new(SqlSyntax::Sqlite, part).significant();
-    if !never_reused {
-        let word = tokens.clone().find(|token| token.is_word("AUTOINCREMENT"));
-        return Ok(word.map_or_else(
-            || part.to_owned(),
-            |word| {
-                let (before, after) = (part.get(..word.start), part.get(word.end()..));
-                format!("{}{}", before.unwrap_or_default().trim_end(), after.unwrap_or_default())
-            },
-        ));
-    }
-    let mut rest = tokens.skip_while(|token| !token.is_word("KEY"));
-    let mut end = rest.next().map(|key| key.end());
-    if let Some(order) = rest.next().filter(|word| word.is_word("ASC")) {
-        end = Some(order.end());
-    }
-    let is_simple = !has_word(part, "CONFLICT") && !has_word(part, "DESC");
-    let Some((before, after)) =
-        end.filter(|_| is_simple).and_then(|end| part.split_at_checked(end))
-    else {
-        let message = "the key is not declared by its column alone: change it in SQL";
-        return Err(Error::new(ErrorKind::Unsupported, message));
-    };
-    Ok(format!("{before} AUTOINCREMENT{after}"))
 }
 
 /// A column's new definition. Rejects an old one with a rule that a schema has no place for.

@@ -2,6 +2,7 @@
 
 pub(crate) mod alter;
 mod alter_table;
+mod changed_rules;
 mod column;
 pub(crate) mod details;
 mod foreign_key;
