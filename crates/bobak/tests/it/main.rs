@@ -75,6 +75,7 @@ mod schema;
 mod scopes; // the rows of one tenant
 #[cfg(feature = "scopes")]
 mod scopes_model;
+#[cfg(feature = "scopes")]
 mod shape_joins; // records that one statement reads, against those that are read by themselves
 mod shapes; // many rows, depths and statements
 #[cfg(feature = "postgres")]

@@ -272,19 +272,33 @@ impl Planner {
     /// Adds the foreign keys of several columns that the model has, and drops others if asked to; keys may become such that
     /// are never reused.
     fn adapt_foreign_keys(&mut self, wanted: &TableSchema) -> Result<()> {
+        self.drop_foreign_keys(wanted)?;
         let stored = self.stored(wanted)?;
         let (model, found) = (described_keys(wanted), described_keys(&stored));
-        let names = |table: &TableSchema, columns: &[usize]| -> Vec<String> {
-            let columns = columns.iter().filter_map(|place| table.columns().get(*place));
-            columns.map(|column| column.name.to_string()).collect()
-        };
+        for (key, described) in wanted.foreign_keys().iter().zip(&model) {
+            if !found.contains(described) {
+                let (table, columns) = (stored.name().to_owned(), names_of(wanted, &key.columns));
+                self.push(MigrationStep::AddForeignKey { table, columns, key: key.clone() })?;
+            }
+        }
+        if wanted.never_reuses_keys() && !stored.never_reuses_keys() {
+            let table = stored.name().to_owned();
+            self.push(MigrationStep::ChangeKeyReuse { table, never: true })?;
+        }
+        Ok(())
+    }
+
+    /// Drops the foreign keys of several columns that the model does not have if asked to, and those that act otherwise.
+    fn drop_foreign_keys(&mut self, wanted: &TableSchema) -> Result<()> {
+        let stored = self.stored(wanted)?;
+        let (model, found) = (described_keys(wanted), described_keys(&stored));
         // One of the same columns that acts otherwise is replaced.
         let is_replaced = |columns: &[String]| {
             let mut wanted_keys = wanted.foreign_keys().iter();
-            wanted_keys.any(|key| names(wanted, &key.columns) == columns)
+            wanted_keys.any(|key| names_of(wanted, &key.columns) == columns)
         };
         for (key, described) in stored.foreign_keys().iter().zip(&found) {
-            let (table, columns) = (stored.name().to_owned(), names(&stored, &key.columns));
+            let (table, columns) = (stored.name().to_owned(), names_of(&stored, &key.columns));
             if model.contains(described) {
                 continue;
             }
@@ -294,16 +308,6 @@ impl Planner {
                 let sentence = format!("foreign key {described} of {table} is not in the model");
                 self.plan.kept.push(sentence);
             }
-        }
-        for (key, described) in wanted.foreign_keys().iter().zip(&model) {
-            if !found.contains(described) {
-                let (table, columns) = (stored.name().to_owned(), names(wanted, &key.columns));
-                self.push(MigrationStep::AddForeignKey { table, columns, key: key.clone() })?;
-            }
-        }
-        if wanted.never_reuses_keys() && !stored.never_reuses_keys() {
-            let table = stored.name().to_owned();
-            self.push(MigrationStep::ChangeKeyReuse { table, never: true })?;
         }
         Ok(())
     }
@@ -389,4 +393,10 @@ fn in_order(tables: &[Arc<TableSchema>]) -> Vec<Arc<TableSchema>> {
         ordered.push(waiting.remove(place));
     }
     ordered
+}
+
+/// The names of columns.
+fn names_of(table: &TableSchema, columns: &[usize]) -> Vec<String> {
+    let columns = columns.iter().filter_map(|place| table.columns().get(*place));
+    columns.map(|column| column.name.to_string()).collect()
 }
