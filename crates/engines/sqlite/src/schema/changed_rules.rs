@@ -9,7 +9,7 @@ use bobak_sql::sqlite_foreign_key;
 pub(super) struct ChangedRules {
     /// The columns with other definitions, as places in the new form.
     pub columns: Vec<usize>,
-    /// The key, if it is to be reused and was not, or the other way round.
+    /// The key, if whether it is reused changes.
     pub key: Option<usize>,
     /// The columns of each dropped foreign key of several columns, in the order of their names.
     dropped: Vec<Vec<String>>,
