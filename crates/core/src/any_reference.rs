@@ -137,9 +137,9 @@ impl<T, E: AnyReference> AnyReferenceColumns<T, E> {
     }
 }
 
-/// The values of both columns; a key without a stored form is NULL, which equals nothing.
+/// The values of both columns. A query with a key without a stored form fails.
 fn stored<E: AnyReference>(reference: &E) -> (Value<'static>, Value<'static>) {
-    let key = reference.key_value().map(Value::into_owned).unwrap_or_default();
+    let key = reference.key_value().map_or(Value::UNSTORABLE, Value::into_owned);
     (reference.table_value(), key)
 }
 

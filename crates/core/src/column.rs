@@ -68,12 +68,13 @@ impl<T, V> From<Column<T, V>> for AnyColumn<T> {
     note = "an expression is compared by `column.into_expr()`"
 )]
 pub trait Operand<V> {
-    /// The value; NULL if it has no stored form (a `u64` beyond `i64`), which equals nothing.
+    /// The value. The query fails with `OutOfRange` if it has no stored form: a `u64` beyond `i64`, a NaN, or a document
+    /// without a JSON form.
     fn into_value(self) -> Value<'static>;
 }
 
 fn stored<V: Field>(field: &V) -> Value<'static> {
-    field.to_value().map(Value::into_owned).unwrap_or_default()
+    field.to_value().map_or(Value::UNSTORABLE, Value::into_owned)
 }
 
 impl<V: Field> Operand<V> for V {

@@ -183,6 +183,23 @@ impl Error {
         Self::new(ErrorKind::Mismatch, format!("expected {expected}, found {found}"))
     }
 
+    /// Checks that a value is not NaN, which also stands for values without a stored form.
+    ///
+    /// # Errors
+    /// `OutOfRange` if it is.
+    pub(crate) fn check_storable(value: ValueRef<'_>) -> Result<()> {
+        match value {
+            ValueRef::Float(float) if float.is_nan() => Err(Self::unstorable()),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn unstorable() -> Self {
+        let message = "the value cannot be stored: it is NaN, an integer beyond 64 bits, or a document without a JSON form";
+        Self::new(ErrorKind::OutOfRange, message)
+    }
+
     /// The error's kind.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

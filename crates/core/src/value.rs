@@ -40,6 +40,10 @@ pub enum ValueRef<'a> {
 }
 
 impl<'a> Value<'a> {
+    /// What a query has for a value without a stored form: NaN, which no column takes, so that the query fails instead
+    /// of treating it as NULL.
+    pub(crate) const UNSTORABLE: Self = Self::Float(f64::NAN);
+
     /// Borrows the value.
     #[inline]
     #[must_use]

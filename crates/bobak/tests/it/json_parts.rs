@@ -74,12 +74,32 @@ fn wrong_paths(db: &Db) {
     }
 }
 
+/// Serde serializes no map whose keys are no texts.
+fn values_without_json(db: &Db) {
+    let wrong = || std::collections::BTreeMap::from([((1, 2), 3)]);
+    let events = db.table::<Event>().unwrap();
+    let before =
+        events.list(Query::all()).unwrap().into_iter().map(|event| event.data).collect::<Vec<_>>();
+    for error in [
+        db.list(&from::<Event>().and(Event::DATA.has_at("$", wrong())).select(Event::ID))
+            .unwrap_err(),
+        events.set(1, [Event::DATA.set(Event::DATA.with_at("$.a", wrong()))]).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+        assert!(error.message().contains("a document without a JSON form"), "{error}");
+    }
+    let after =
+        events.list(Query::all()).unwrap().into_iter().map(|event| event.data).collect::<Vec<_>>();
+    assert_eq!(before, after);
+}
+
 fn all(url: &str) {
     let db = Db::builder().record::<Event>().open(url).unwrap();
     fill(&db);
     parts(&db);
     updates(&db);
     wrong_paths(&db);
+    values_without_json(&db);
 }
 
 #[test]
@@ -100,8 +120,10 @@ fn values_that_are_not_documents() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("a.db").display());
     let db = Db::builder().record::<Event>().open(&url).unwrap();
+    let table =
+        "CREATE TABLE event (id INTEGER PRIMARY KEY, data JSON_TEXT NOT NULL, extra JSON_TEXT)";
+    db.execute(table, ()).unwrap();
     fill(&db);
-    let db = Db::builder().record::<Event>().open(&url).unwrap();
     db.execute("UPDATE event SET data = '{' WHERE id = 1", ()).unwrap();
     let query = from::<Event>().select(Event::DATA.text_at("$.a"));
     let error = db.list(&query).unwrap_err();

@@ -92,5 +92,6 @@ mod tables;
 mod transaction_boundaries; // replays end between transactions
 mod transactions;
 mod unknown_functions; // collations and functions that only other programs have
+mod unstorable_values; // values that no column takes, in queries and updates
 mod views; // read through records, by name and by clients
 mod windows; // functions of other rows of the result

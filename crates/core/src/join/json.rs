@@ -14,8 +14,8 @@ pub struct JsonPart<E, K> {
     expr: E,
     function: JoinFunction,
     path: String,
-    /// A JSON text.
-    value: Option<String>,
+    /// A JSON text, or what stands for a value that serde cannot serialize.
+    value: Option<Value<'static>>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -59,9 +59,9 @@ impl<L, P, E: JoinPart<L, P>, K: JsonKind<E::Value>> JoinPart<L, P> for JsonPart
     type Value = K::Value;
 
     fn expr(&self) -> JoinExpr {
-        let text = |text: &String| JoinExpr::Value(Value::from(text.clone()), Type::Text);
-        let mut arguments = vec![self.expr.expr(), text(&self.path)];
-        arguments.extend(self.value.as_ref().map(text));
+        let text = |text: Value<'static>| JoinExpr::Value(text, Type::Text);
+        let mut arguments = vec![self.expr.expr(), text(self.path.clone().into())];
+        arguments.extend(self.value.clone().map(text));
         JoinExpr::Function(self.function, arguments)
     }
 }
@@ -81,7 +81,8 @@ impl<L, P, E: JoinPart<L, P, Value: JsonField>> JoinFilter<L, P> for JsonElement
 ///
 /// A path is `$`, the document, with `.name`, `."a name"` and `[0]` after it. A part that the document does not have, or that is
 /// of another type, is NULL. SQLite calculates parts in its statement; elsewhere Bobak does in this process. A query fails with
-/// `Syntax` for a text that is no path, and with `Mismatch` for a stored value that is no JSON document.
+/// `Syntax` for a text that is no path, with `Mismatch` for a stored value that is no JSON document, and with `OutOfRange` for
+/// a value that serde cannot serialize, such as a map whose keys are no texts.
 ///
 /// ```
 /// # use bobak_core::{Column, Json, Record, join::{from, ExpressionMethods, JsonMethods}};
@@ -128,7 +129,7 @@ pub trait JsonMethods: Sized {
     /// Rows whose array at a path has this element: anything that serde serializes.
     #[must_use]
     fn has_at(self, path: impl Into<String>, element: impl Serialize) -> JsonElement<Self> {
-        let value = Some(serde_json::to_string(&element).unwrap_or_default());
+        let value = Some(json_text(&element));
         JsonElement(JsonPart { value, ..part(self, JoinFunction::JsonHas, path.into()) })
     }
 
@@ -140,13 +141,17 @@ pub trait JsonMethods: Sized {
         path: impl Into<String>,
         value: impl Serialize,
     ) -> JsonPart<Self, WholeDocument> {
-        let value = Some(serde_json::to_string(&value).unwrap_or_default());
+        let value = Some(json_text(&value));
         JsonPart { value, ..part(self, JoinFunction::JsonWith, path.into()) }
     }
 }
 
 impl<T, V> JsonMethods for Column<T, V> {}
 impl<E> JsonMethods for JsonPart<E, WholeDocument> {}
+
+fn json_text(value: &impl Serialize) -> Value<'static> {
+    serde_json::to_string(value).map_or(Value::UNSTORABLE, Value::from)
+}
 
 const fn part<E, K>(expr: E, function: JoinFunction, path: String) -> JsonPart<E, K> {
     JsonPart { expr, function, path, value: None, kind: PhantomData }
@@ -225,6 +230,9 @@ impl JoinFunction {
         }
         let mut values = arguments.iter().skip(1).map(|argument| match argument {
             JoinExpr::Value(Value::Text(text), _) => Ok(&**text),
+            JoinExpr::Value(value, _) => {
+                Error::check_storable(value.as_ref()).and_then(|()| Err(wrong_path("")))
+            }
             _ => Err(wrong_path("")),
         });
         steps(values.next().unwrap_or_else(|| Err(wrong_path("")))?)?;

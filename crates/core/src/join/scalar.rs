@@ -75,8 +75,7 @@ impl<N: IntegerField> IntegerField for Option<N> {}
 impl<N: Number> Number for Option<N> {}
 
 fn constant<V: Field>(value: &V) -> JoinExpr {
-    // A value without a stored form equals nothing, as NULL.
-    let stored = value.to_value().map(Value::into_owned).unwrap_or_default();
+    let stored = value.to_value().map_or(Value::UNSTORABLE, Value::into_owned);
     JoinExpr::Value(stored, V::TYPE)
 }
 

@@ -401,11 +401,14 @@ impl JoinExpr {
     /// The expression with parts replaced.
     ///
     /// # Errors
-    /// Those of the rewriter; `OutOfRange` for a substring from position 0.
+    /// Those of the rewriter; `OutOfRange` for a substring from position 0, and for a value without a stored form.
     pub fn rewrite(self, rewriter: &mut dyn JoinRewriter) -> Result<Self> {
         Ok(match self {
             Self::Column(column) => Self::Column(rewriter.column(column)),
-            value @ Self::Value(..) => value,
+            Self::Value(value, ty) => {
+                Error::check_storable(value.as_ref())?;
+                Self::Value(value, ty)
+            }
             Self::Calculation(operator, parts) => {
                 let (left, right) = *parts;
                 let parts = (left.rewrite(rewriter)?, right.rewrite(rewriter)?);

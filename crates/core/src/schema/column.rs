@@ -264,6 +264,7 @@ impl ColumnSchema {
         if value.is_null() && !self.nullable {
             return Err(Error::new(ErrorKind::Constraint, "a required value is NULL"));
         }
+        Error::check_storable(value.as_ref())?;
         let value = if self.ty.has_text_form() {
             match self.storage {
                 Storage::Text => types::to_text(self.ty, value.as_ref())?,
@@ -274,9 +275,6 @@ impl ColumnSchema {
         };
         match (self.storage, value.as_ref()) {
             (_, ValueRef::Null) => {}
-            (_, ValueRef::Float(f)) if f.is_nan() => {
-                return Err(Error::new(ErrorKind::OutOfRange, "NaN cannot be stored"));
-            }
             (Storage::Int, ValueRef::Int(i)) => {
                 if let Some((low, high)) = self.ty.integer_range()
                     && !(low..=high).contains(&i)
@@ -352,9 +350,7 @@ impl ColumnSchema {
             (Storage::Int, ValueRef::Int(i)) => {
                 Error::new(ErrorKind::OutOfRange, format!("{i} does not fit {}", self.ty.name()))
             }
-            (_, ValueRef::Float(f)) if f.is_nan() => {
-                Error::new(ErrorKind::OutOfRange, "NaN cannot be stored")
-            }
+            (_, ValueRef::Float(f)) if f.is_nan() => Error::unstorable(),
             (Storage::Float, ValueRef::Float(f)) => {
                 Error::new(ErrorKind::OutOfRange, format!("{f} does not fit {}", self.ty.name()))
             }
