@@ -12,6 +12,8 @@ struct Sale {
     at: Option<Time>,
     #[record(store = "text")]
     due: Option<Date>,
+    note: Option<Json<Vec<i64>>>,
+    share: Option<f32>,
 }
 
 #[derive(Record, Debug, Clone, PartialEq)]
@@ -24,6 +26,8 @@ struct Renamed {
     at: Option<Time>,
     #[record(store = "text")]
     due: Option<Date>,
+    note: Option<Json<Vec<i64>>>,
+    share: Option<f32>,
     paid: Option<Timestamp>,
 }
 
@@ -49,6 +53,11 @@ fn sql_cannot_store_what_is_not_read_back() {
         ("day", "'2013-01-31'"),
         ("day", "15706.5"),
         ("at", "'12:00:00'"),
+        ("note", "'{'"),
+        ("note", "'abc'"),
+        ("share", "1e300"),
+        ("share", "-3.5e38"),
+        ("share", "'half'"),
     ] {
         let sql = match column {
             "total" => format!("INSERT INTO sale (total) VALUES ({wrong})"),
@@ -61,8 +70,15 @@ fn sql_cannot_store_what_is_not_read_back() {
     // Numbers that are whole are stored as integers, and NULL is as it was.
     db.execute("INSERT INTO sale (total, due) VALUES (15000.0, '2013-01-31'), ('25000', NULL)", ())
         .unwrap();
+    db.execute(
+        "INSERT INTO sale (total, note, share) VALUES (1, '[1, 2]', 9e999), (1, NULL, '0.5')",
+        (),
+    )
+    .unwrap();
     let sales = db.table::<Sale>().unwrap().list(Query::all()).unwrap();
     assert_eq!(sales[1].total, "2.5".parse().unwrap());
+    assert_eq!(sales[2].note, Some(Json(vec![1, 2])));
+    assert_eq!((sales[2].share, sales[3].share), (Some(f32::INFINITY), Some(0.5)));
     // The table is the record's, as it is described and compared.
     assert!(db.dynamic("sale").unwrap().schema().same_as(Sale::schema()));
     assert_eq!(db.dynamic("sale").unwrap().schema().columns()[1].check, None);
@@ -76,7 +92,15 @@ fn the_rule_follows_alterations() {
     db.create_missing_tables().unwrap();
     db.table()
         .unwrap()
-        .insert(&Sale { id: 1, total: "1.5".parse().unwrap(), day: None, at: None, due: None })
+        .insert(&Sale {
+            id: 1,
+            total: "1.5".parse().unwrap(),
+            day: None,
+            at: None,
+            due: None,
+            note: None,
+            share: Some(f32::MAX),
+        })
         .unwrap();
     drop(db);
     let db = Db::builder().record::<Renamed>().open(&url).unwrap();
@@ -89,6 +113,8 @@ fn the_rule_follows_alterations() {
     for wrong in [
         "INSERT INTO sale (amount) VALUES (1.5)",
         "INSERT INTO sale (amount, paid) VALUES (1, '2013-01-31')",
+        "INSERT INTO sale (amount, note) VALUES (1, '{')",
+        "INSERT INTO sale (amount, share) VALUES (1, 1e300)",
     ] {
         assert_eq!(
             open(&folder).execute(wrong, ()).unwrap_err().kind(),
@@ -104,7 +130,8 @@ fn tables_without_the_rule_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder);
     for sql in [
-        "CREATE TABLE sale (id INTEGER PRIMARY KEY, total CURRENCY_E4 NOT NULL, day DATE_DAYS, at TIME_MICROS, due DATE_TEXT)",
+        "CREATE TABLE sale (id INTEGER PRIMARY KEY, total CURRENCY_E4 NOT NULL, day DATE_DAYS, at TIME_MICROS, due DATE_TEXT,
+         note JSON_TEXT, share FLOAT4)",
         "INSERT INTO sale (id, total) VALUES (1, 15000), (7, 1.5)",
     ] {
         db.execute(sql, ()).unwrap();

@@ -84,12 +84,16 @@ fn other_names_count_by_affinity() {
 fn edges(ty: Type, storage: Storage) -> Vec<Value<'static>> {
     let (low, high) = ty.integer_range().unwrap_or((0, 0));
     let integers = vec![Value::Int(low), Value::Int(high), Value::Int(high / 3)];
+    let large = if ty == Type::F32 { f64::from(f32::MIN) } else { -1e300 };
     let floats: Vec<Value<'static>> =
-        [0.1, 1.0, -1e300, 5e-324, 9_007_199_254_740_993.0, f64::INFINITY, f64::NEG_INFINITY]
+        [0.1, 1.0, large, 5e-324, 9_007_199_254_740_993.0, f64::INFINITY, f64::NEG_INFINITY]
             .map(Value::Float)
             .to_vec();
-    let texts: Vec<Value<'static>> =
-        ["", "1", "1.50", " 2 ", "1e3", "x\0y", "2013-01-01"].map(Value::from).to_vec();
+    let texts = match ty {
+        Type::Json => ["\"\"", "1", "1.50", " 2 ", "1e3", "\"x\\u0000y\"", "[\"2013-01-01\"]"],
+        _ => ["", "1", "1.50", " 2 ", "1e3", "x\0y", "2013-01-01"],
+    };
+    let texts: Vec<Value<'static>> = texts.map(Value::from).to_vec();
     let bytes: Vec<Value<'static>> =
         [&b""[..], b"12", b"1.5", &[b'1'; 16], &[0; 16]].map(Value::from).to_vec();
     match storage {
