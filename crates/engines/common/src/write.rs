@@ -266,7 +266,12 @@ fn next_key(store: &dyn RowStore, table: &StoredTable, column: usize) -> Result<
 #[must_use]
 pub fn no_key_left(schema: &TableSchema) -> Error {
     let message = "the largest possible key is in use, so no other key can be generated";
-    Error::new(ErrorKind::Full, message).in_table(schema.name())
+    let key = schema.key().first().and_then(|&place| schema.columns().get(place));
+    let error = Error::new(ErrorKind::Full, message).in_table(schema.name());
+    match key {
+        Some(column) => error.in_column(column.name.clone()),
+        None => error,
+    }
 }
 
 fn update(store: &mut dyn RowStore, table: &StoredTable, write: &Write<'_>) -> Result<Outcome> {

@@ -116,7 +116,7 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        Self::with_status(status_of(error.kind()), error)
+        Self::with_status(status_of(&error), error)
     }
 }
 
@@ -176,8 +176,16 @@ fn write_violations(out: &mut String, violations: &[Violation]) {
     }
 }
 
+/// The status of an error. A column that is full has had its largest key: the client can give another one.
+pub(crate) fn status_of(error: &Error) -> StatusCode {
+    match (error.kind(), error.column()) {
+        (ErrorKind::Full, Some(_)) => StatusCode::CONFLICT,
+        (kind, _) => status_of_kind(kind),
+    }
+}
+
 /// The status of an error kind.
-pub(crate) const fn status_of(kind: ErrorKind) -> StatusCode {
+const fn status_of_kind(kind: ErrorKind) -> StatusCode {
     match kind {
         ErrorKind::NotFound => StatusCode::NOT_FOUND,
         ErrorKind::Duplicate | ErrorKind::Conflict => StatusCode::CONFLICT,

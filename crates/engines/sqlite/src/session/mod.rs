@@ -5,6 +5,7 @@ pub(crate) mod checkpoints;
 mod commit_queue;
 mod cursor;
 pub(crate) mod database;
+mod exhausted_keys;
 mod foreign_key_error;
 mod group_commit;
 pub(crate) mod query;

@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::connection::statement_cache::{StatementKind, TableStatementKey};
 use crate::error::translate;
 use crate::ffi::StatementId;
+use crate::session::exhausted_keys::{explain_full, no_key_left};
 use crate::session::foreign_key_error;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -166,7 +167,9 @@ fn insert<'v>(
     }
     let needs_key = needs_key(table, values);
     let id = insert_statement(connection, table, verb, FieldSet::EMPTY, 1, needs_key)?;
-    run_insert(connection, table, id, values, needs_key)?;
+    if let Err(error) = run_insert(connection, table, id, values, needs_key) {
+        return Err(if needs_key { explain_full(connection, table, error) } else { error });
+    }
     if connection.db.changes() == 0 {
         match verb {
             Verb::InsertOrIgnore => return Ok(Outcome::Ignored),
@@ -203,8 +206,7 @@ fn reject_random_key(connection: &mut Connection, table: &TableSchema) -> Result
         return Ok(());
     }
     delete(connection, table, [Value::Int(made)].as_slice())?;
-    let message = "the largest possible key is in use: give the row a key";
-    Err(Error::new(ErrorKind::Full, message).in_table(table.name().to_owned()))
+    Err(no_key_left(table))
 }
 
 /// The column that has a NULL for which SQLite's REPLACE would store the default.

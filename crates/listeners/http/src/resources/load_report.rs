@@ -60,7 +60,7 @@ impl LoadReport {
         );
         for (index, error) in self.errors.iter().enumerate() {
             json.push_str(if index > 0 { ",\n" } else { "\n" });
-            write_problem(&mut json, status_of(error.kind()), error, "");
+            write_problem(&mut json, status_of(error), error, "");
         }
         json.push(']');
         if let Some(outcomes) = &self.outcomes {
@@ -92,7 +92,7 @@ fn write_outcome(out: &mut String, outcome: &Result<Outcome>) {
         Ok(Outcome::Ignored) => out.push_str("{\"ignored\":true}"),
         Err(error) => {
             out.push_str("{\"error\":");
-            write_problem(out, status_of(error.kind()), error, "");
+            write_problem(out, status_of(error), error, "");
             out.push('}');
         }
     }

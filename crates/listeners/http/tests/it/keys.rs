@@ -1,7 +1,7 @@
 //! Keys are generated if omitted, and kept if given, including 0 and the nil UUID.
 
 use crate::client::{TestServer, memory, sqlite};
-use bobak_http::Settings;
+use bobak_http::{Settings, SqlAccess};
 use serde_json::json;
 
 const NDJSON: [(&str, &str); 1] = [("content-type", "application/x-ndjson")];
@@ -48,4 +48,28 @@ fn given_nil_uuid_is_kept() {
     let inserted = server.send("POST", "/tables/thing/rows", r#"{"id":null,"name":"c"}"#);
     assert_ne!(inserted.ok(201).json()["id"], NIL);
     assert_eq!(server.get("/tables/thing/aggregate").json()["rows"], json!([{"count":2}]));
+}
+
+/// The disk is not full, and the client can choose another key.
+#[test]
+fn exhausted_keys_are_a_conflict() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Write;
+    let server = TestServer::with(settings, sqlite());
+    let largest = format!("{{\"id\":{},\"n\":1}}", i64::MAX);
+    for (table, reuse) in [("reused", ""), ("never", "AUTOINCREMENT")] {
+        let sql = format!("CREATE TABLE {table} (id INTEGER PRIMARY KEY {reuse}, n INTEGER)");
+        server.send("POST", "/sql", &json!({"sql": sql}).to_string()).ok(200);
+        let path = format!("/tables/{table}/rows");
+        server.send("POST", &path, &largest).ok(201);
+        let problem = server.send("POST", &path, r#"{"n":2}"#);
+        problem.is(409, "Full");
+        assert_eq!(problem.json()["column"], "id");
+        assert!(problem.text.contains("the largest possible key is in use"), "{}", problem.text);
+        server.send("POST", &path, r#"{"id":5,"n":3}"#).ok(201);
+    }
+    let memory = TestServer::with(Settings::default(), memory());
+    let largest = format!("{{\"id\":{},\"name\":\"x\"}}", i64::MAX);
+    memory.send("POST", "/tables/person/rows", &largest).ok(201);
+    memory.send("POST", "/tables/person/rows", r#"{"name":"y"}"#).is(409, "Full");
 }
