@@ -72,8 +72,13 @@ pub(super) mod query {
         of(name, description, json!({"type": "boolean", "default": false}))
     }
 
+    /// A condition, or expressions: not empty.
+    pub fn condition(name: &str, description: &str) -> Value {
+        of(name, description, json!({"type": "string", "minLength": 1}))
+    }
+
     pub fn count(name: &str, description: &str) -> Value {
-        of(name, description, json!({"type": "integer", "format": "int64", "minimum": 0}))
+        of(name, description, json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}))
     }
 
     pub fn choice(name: &str, description: &str, words: &[&str]) -> Value {

@@ -1,6 +1,6 @@
 //! Examples and schemas of parameters with a syntax of their own, so that generic tools can send valid requests.
 
-use super::schemas::key_schema;
+use super::keys::{encoded_key_schema, path_key_schema};
 use crate::database::table::CachedTable;
 use serde_json::{Value, json};
 
@@ -18,18 +18,22 @@ pub(super) fn add(path: &mut Value, table: &CachedTable) {
         for parameter in parameters {
             let name = parameter["name"].as_str().unwrap_or_default().to_owned();
             match name.as_str() {
-                "key" | "after" => {
+                "key" => {
                     parameter["x-key"] = json!(key);
-                    parameter["schema"] = key_schema(&table.schema);
+                    parameter["schema"] = path_key_schema(&table.schema);
                 }
-                // Groups can only be ordered by the columns that they are grouped by.
-                "order" if groups => {}
+                "after" => {
+                    parameter["x-key"] = json!(key);
+                    parameter["schema"] = encoded_key_schema(&table.schema);
+                }
+                // Groups can only be ordered by the columns that they are grouped by, and by their number of rows.
+                "order" if groups => add_order(parameter, table, &["count"]),
+                "columns" | "group" if plain_names(table).is_some() => {
+                    add_list(parameter, &plain_names(table).unwrap_or_default(), key.first());
+                }
                 name => {
-                    let sign = if name == "order" { "-?" } else { "" };
-                    if matches!(name, "columns" | "group" | "order")
-                        && let Some(pattern) = list_pattern(table, sign)
-                    {
-                        parameter["schema"]["pattern"] = json!(pattern);
+                    if name == "order" {
+                        add_order(parameter, table, &[]);
                     }
                     if let Some(example) = example(name, key.first()) {
                         parameter["example"] = json!(example);
@@ -40,16 +44,32 @@ pub(super) fn add(path: &mut Value, table: &CachedTable) {
     }
 }
 
-/// The pattern of a list of columns; none for a table with many columns, or with names that need quotes.
-fn list_pattern(table: &CachedTable, sign: &str) -> Option<String> {
+/// Describes a list of columns, separated by commas. The example is the key's first column, if there is one.
+fn add_list(parameter: &mut Value, names: &[&str], key: Option<&&str>) {
+    parameter["style"] = json!("form");
+    parameter["explode"] = json!(false);
+    parameter["example"] = json!(key.or(names.first()).as_slice());
+    parameter["schema"] =
+        json!({"type": "array", "items": {"enum": names}, "minItems": 1, "uniqueItems": true});
+}
+
+/// Adds the pattern of an order by columns, or by other `words`.
+fn add_order(parameter: &mut Value, table: &CachedTable, words: &[&str]) {
+    if let Some(mut names) = plain_names(table) {
+        names.extend(words);
+        let name = format!("-?({})", names.join("|"));
+        parameter["schema"]["pattern"] = json!(format!("^{name}(,{name})*$"));
+    }
+}
+
+/// The names of the columns; none for a table with many columns, or with names that need quotes.
+fn plain_names(table: &CachedTable) -> Option<Vec<&str>> {
     let columns = table.schema.columns();
     let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if columns.len() > 50 || !columns.iter().all(|column| is_plain(&column.name)) {
         return None;
     }
-    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-    let name = format!("{sign}({})", names.join("|"));
-    Some(format!("^{name}(,{name})*$"))
+    Some(columns.iter().map(|column| &*column.name).collect())
 }
 
 fn example(name: &str, column: Option<&&str>) -> Option<String> {

@@ -3,7 +3,9 @@
 mod administration;
 mod builders;
 mod examples;
+mod keys;
 mod migrations;
+mod patterns;
 mod rules;
 mod schemas;
 mod statements;

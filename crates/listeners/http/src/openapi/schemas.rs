@@ -1,6 +1,7 @@
 //! The JSON schemas of a table's rows.
 
 use super::builders::reference;
+use super::patterns;
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::{CachedTable, OmittedValue};
 use crate::json::NumberFormat;
@@ -48,7 +49,7 @@ pub(super) fn components(
         let in_key = table.schema.key().contains(&position) && !table.schema.has_integer_key();
         let untyped = (!is_typed).then(|| untyped_schema(column, in_key));
         read.insert(column.name.to_string(), untyped.unwrap_or_else(|| column_schema(column)));
-        let mut new = column_schema(column);
+        let mut new = written_schema(column);
         for field in rules.iter().filter(|field| field.column == position) {
             super::rules::add(&mut new, column, field.rules);
         }
@@ -187,6 +188,23 @@ fn column_schema(column: &ColumnSchema) -> Value {
     schema
 }
 
+/// The schema of a value in a request: as text, an integer or an amount has fewer digits, since the largest ones do not fit.
+fn written_schema(column: &ColumnSchema) -> Value {
+    let mut schema = column_schema(column);
+    match column.ty {
+        Type::I64 | Type::U64 => schema["pattern"] = json!(patterns::integer(column.ty)),
+        Type::Currency => {
+            schema["pattern"] = json!(patterns::AMOUNT);
+            let most = 922_337_203_685_477_i64;
+            schema["minimum"] = json!(-most);
+            schema["maximum"] = json!(most);
+        }
+        Type::Bytes => schema["pattern"] = json!(patterns::BASE64),
+        _ => {}
+    }
+    schema
+}
+
 /// The schema of a row to insert: a NULL for a value that is generated is the same as none.
 fn new_row(mut schema: Value, required: &[&str], table: &CachedTable) -> Value {
     schema["required"] = json!(required);
@@ -211,23 +229,6 @@ fn permit_null(schema: &mut Value) {
     *types = Value::Array(all);
 }
 
-/// The schema of a key in a path, or in a parameter: its values, separated by commas.
-pub(super) fn key_schema(table: &TableSchema) -> Value {
-    let mut columns = table.key().iter().filter_map(|&place| table.columns().get(place));
-    let (first, second) = (columns.next(), columns.next());
-    let (Some(column), None) = (first, second) else {
-        return json!({"type": "string", "minLength": 1});
-    };
-    let mut schema = json!({"type": "string"});
-    let whole = type_schema(Type::I64)["pattern"].take();
-    match type_schema(column.ty)["pattern"].take() {
-        Value::Null if column.ty.integer_range().is_some() => schema["pattern"] = whole,
-        Value::Null => schema["minLength"] = json!(1),
-        pattern => schema["pattern"] = pattern,
-    }
-    schema
-}
-
 /// The lists of columns by which an upsert may find a row instead of the key: those of the unique indexes.
 pub(super) fn unique_columns(table: &TableSchema) -> Vec<String> {
     let names = |index: &IndexSchema| {
@@ -237,32 +238,38 @@ pub(super) fn unique_columns(table: &TableSchema) -> Vec<String> {
     table.indexes().iter().filter(|index| index.unique).map(names).collect()
 }
 
-fn type_schema(ty: Type) -> Value {
+pub(super) fn type_schema(ty: Type) -> Value {
     let wide = |number: &str| json!([number, "string"]);
     let (whole, real) = (r"^-?\d{1,19}$", r"^-?(inf|\d+(\.\d+)?([eE][-+]?\d+)?)$");
     match ty {
         Type::Bool => json!({"type": "boolean"}),
-        Type::I64 | Type::U64 => {
-            json!({"type": wide("integer"), "format": "int64", "pattern": whole})
+        Type::I64 => json!({"type": wide("integer"), "format": "int64", "pattern": whole}),
+        Type::U64 => {
+            json!({"type": wide("integer"), "format": "int64", "minimum": 0, "pattern": whole})
         }
         Type::Currency => json!({
             "type": wide("number"), "format": "decimal", "pattern": r"^-?\d+(\.\d+)?$",
             "description": "Money, exact to four decimals",
         }),
-        Type::F32 => json!({"type": wide("number"), "format": "float", "pattern": real}),
+        Type::F32 => json!({
+            "type": wide("number"), "format": "float", "pattern": real,
+            "minimum": f32::MIN, "maximum": f32::MAX,
+        }),
         Type::F64 => json!({"type": wide("number"), "format": "double", "pattern": real}),
         Type::Text => json!({"type": "string"}),
         Type::Bytes => json!({"type": "string", "contentEncoding": "base64"}),
         Type::Uuid => json!({"type": "string", "format": "uuid"}),
         Type::Date => json!({"type": "string", "format": "date"}),
-        Type::Timestamp => json!({"type": "string", "format": "date-time"}),
+        Type::Timestamp => {
+            json!({"type": "string", "format": "date-time", "pattern": patterns::TIMESTAMP})
+        }
         Type::DateTime => json!({
             "type": "string", "description": "A date and time of day, without a time zone",
-            "pattern": r"^-?\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?$",
+            "pattern": patterns::DATE_TIME,
         }),
         Type::Time => json!({
             "type": "string", "description": "A time of day",
-            "pattern": r"^\d\d:\d\d(:\d\d(\.\d{1,9})?)?$",
+            "pattern": patterns::TIME,
         }),
         Type::Json => json!({"description": "Any JSON value"}),
         Type::Any => json!({"type": ["string", "number", "boolean", "null"]}),

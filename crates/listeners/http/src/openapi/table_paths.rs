@@ -47,6 +47,8 @@ pub(super) fn paths(
             for method in ["post", "patch", "delete"] {
                 path.as_object_mut().map(|path| path.remove(method));
             }
+            let parameters = path["get"]["parameters"].as_array_mut();
+            parameters.map(|all| all.retain(|one| one["name"] != "after"));
         }
         let schema = &table.schema;
         if schema.columns().len() == schema.key().len() + usize::from(schema.version().is_some())
@@ -103,7 +105,7 @@ const COLUMNS: &str =
 
 fn selection() -> Vec<Value> {
     vec![
-        query::text("filter", "A condition as in SQL's WHERE: age > 30 and name like 'A%'"),
+        query::condition("filter", "A condition as in SQL's WHERE: age > 30 and name like 'A%'"),
         query::columns(
             "order",
             "Columns, separated by commas; names that contain a comma are in double quotes; a minus \
@@ -151,7 +153,7 @@ fn list(name: &str) -> Value {
 
 /// The rows that a bulk change applies to.
 fn matching() -> Value {
-    let mut filter = query::text("filter", "The rows to change, by a condition");
+    let mut filter = query::condition("filter", "The rows to change, by a condition");
     filter["required"] = json!(true);
     filter
 }
@@ -406,9 +408,9 @@ fn query_parameters(max_page_size: u64) -> Vec<Value> {
     );
     let mut parameters = vec![
         query::text("select", &select),
-        query::text("filter", "A condition of expressions that rows must match"),
-        query::text("group", "Expressions to group by, separated by commas"),
-        query::text("having", "A condition of expressions that groups must match"),
+        query::condition("filter", "A condition of expressions that rows must match"),
+        query::condition("group", "Expressions to group by, separated by commas"),
+        query::condition("having", "A condition of expressions that groups must match"),
         query::text(
             "order",
             "Expressions to sort by, separated by commas; descending after a minus",

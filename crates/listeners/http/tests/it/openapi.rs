@@ -42,6 +42,21 @@ fn document_matches_official_schema() {
     }
 }
 
+/// Each schema has a name of its own: the SQL of a request is none of the statements that ran.
+#[test]
+fn examples_match_their_schemas() {
+    let server = server();
+    server
+        .send("POST", "/sql", r#"{"sql":"CREATE TABLE pair (a UUID, b TEXT, PRIMARY KEY (a, b))"}"#)
+        .ok(200);
+    let document = server.get("/openapi.json").ok(200).json();
+    let checker = Checker::new(&document);
+    let checked = operations(&document).map(|operation| checker.check_examples(&operation));
+    assert!(checked.sum::<usize>() > 50);
+    let sql = &document["components"]["schemas"]["bobak.Statement"];
+    assert_eq!(sql["required"], serde_json::json!(["sql"]));
+}
+
 #[test]
 fn document_follows_schema_changes() {
     let server = server();

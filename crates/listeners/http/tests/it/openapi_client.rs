@@ -198,6 +198,10 @@ fn parameters(
             _ if !parameter["x-key"].is_null() => {
                 vec![key_of(document, table_of(operation), &parameter["x-key"])]
             }
+            (_, Some("array")) => {
+                let items = parameter["example"].as_array().unwrap().iter();
+                vec![items.map(plain).collect::<Vec<_>>().join(",")]
+            }
             // Without an example, only people understand the description.
             _ => parameter["example"].as_str().map(str::to_owned).into_iter().collect(),
         };
@@ -260,6 +264,27 @@ impl<'d> Checker<'d> {
     }
 
     #[track_caller]
+    /// Checks the examples of an operation against their schemas. Returns how many there are.
+    pub fn check_examples(&self, operation: &Operation<'_>) -> usize {
+        let mut checked = 0;
+        let mut check = |place: String, example: &Value| {
+            if !example.is_null() {
+                self.validate(&format!("{}/{place}/schema", operation.pointer), example);
+                checked += 1;
+            }
+        };
+        for (place, one) in
+            operation.schema["parameters"].as_array().into_iter().flatten().enumerate()
+        {
+            check(format!("parameters/{place}"), &one["example"]);
+        }
+        let content = operation.schema["requestBody"]["content"].as_object();
+        for (media, one) in content.into_iter().flatten() {
+            check(format!("requestBody/content/{}", media.replace('/', "~1")), &one["example"]);
+        }
+        checked
+    }
+
     fn validate(&self, pointer: &str, value: &Value) {
         let mut compiled = self.compiled.borrow_mut();
         if !compiled.contains_key(pointer) {
