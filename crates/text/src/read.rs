@@ -48,7 +48,12 @@ fn parse_generously(ty: Type, text: &[u8]) -> Result<Value<'_>, String> {
             text.parse().ok().filter(|i| (least..=most).contains(i)).map(Value::Int)
         }),
     };
-    value.ok_or_else(|| format!("{} is not {}", shown(text), with_article(ty)))
+    value.ok_or_else(|| match ty {
+        Type::Time | Type::DateTime | Type::Timestamp if is_beyond_micros(text) => {
+            format!("{} has nanoseconds: write at most six decimals of a second", shown(text))
+        }
+        _ => format!("{} is not {}", shown(text), with_article(ty)),
+    })
 }
 
 fn utf8(text: &[u8]) -> Result<&str, String> {
@@ -97,13 +102,18 @@ fn has_zone(text: &str) -> bool {
 
 /// Reads a type by its own text form, unless storing the value loses what the text says.
 fn field<T: Field>(text: &str) -> Option<Value<'static>> {
-    let fraction = text.rsplit_once('.').map_or("", |(_, after)| after);
-    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-    let beyond_micros = fraction.get(..digits).and_then(|digits| digits.get(6..));
-    if beyond_micros.is_some_and(|digits| digits.bytes().any(|digit| digit != b'0')) {
+    if is_beyond_micros(text) {
         return None;
     }
     T::from_value(ValueRef::Text(text)).ok()?.to_value().ok().map(Value::into_owned)
+}
+
+/// Whether a text has decimals after the sixth one that are not 0.
+fn is_beyond_micros(text: &str) -> bool {
+    let fraction = text.rsplit_once('.').map_or("", |(_, after)| after);
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    let beyond = fraction.get(..digits).and_then(|digits| digits.get(6..));
+    beyond.is_some_and(|digits| digits.bytes().any(|digit| digit != b'0'))
 }
 
 /// The number that the text is, where it would come back from it, or else the text.
@@ -186,9 +196,8 @@ mod tests {
         );
         assert_eq!(rejected(Type::Json, "{"), "\"{\" is not JSON");
         assert!(rejected(Type::DateTime, "2013-01-01T10:00:00+01:00").contains("not a datetime"));
-        assert!(
-            rejected(Type::Timestamp, "2013-01-01T10:00:00.1234567Z").contains("not a timestamp")
-        );
+        let nanos = rejected(Type::Timestamp, "2013-01-01T10:00:00.1234567Z");
+        assert!(nanos.ends_with("has nanoseconds: write at most six decimals of a second"));
         assert!(rejected(Type::Timestamp, "2013-01-01T10:00:00").contains("not a timestamp"));
         assert!(rejected(Type::F64, "1e400").contains("not an f64"));
         assert!(rejected(Type::F64, "NaN").contains("not an f64"));
