@@ -111,6 +111,11 @@ fn unusable_databases_are_reported() {
         program.fails(1, "file missing.db does not exist", arguments);
         assert!(!program.path("missing.db").exists());
     }
+    program.fails(
+        2,
+        "write sqlite:t.db for one in the current folder",
+        &["schema", "sqlite://t.db"],
+    );
     program.fails(1, "", &["import", "sqlite:no/such/folder/t.db", &airlines, "--table", "t"]);
 }
 
