@@ -159,45 +159,62 @@ fn reopened<T: Record>(db: Option<Db>, url: &str) -> Db {
     Db::builder().record::<T>().open(url).unwrap()
 }
 
+fn rename_a_field(url: &str) {
+    let db = reopened::<renamed::Club>(None, url);
+    db.create_missing_tables().unwrap();
+    let club = renamed::Club { id: 0, name: "red".into() };
+    db.table::<renamed::Club>().unwrap().insert(&club).unwrap();
+    let db = reopened::<renamed::Renamed>(Some(db), url);
+    let before = columns(&db);
+    let error = db.create_missing_tables().unwrap_err();
+    let place_of = (error.kind(), error.table(), error.column());
+    assert_eq!(place_of, (ErrorKind::Schema, Some("club"), Some("name")), "{error}");
+    assert!(error.message().contains("if a field was renamed"), "{error}");
+    assert_eq!(columns(&db), before);
+    let db = reopened::<renamed::Named>(Some(db), url);
+    assert!(db.create_missing_tables().unwrap().is_empty());
+    assert_eq!(db.table::<renamed::Named>().unwrap().require(1).unwrap().title, "red");
+}
+
 #[test]
 fn a_renamed_field_is_rejected_before_anything_changes() {
-    on_each_file(|url| {
-        let db = reopened::<renamed::Club>(None, url);
-        db.create_missing_tables().unwrap();
-        let club = renamed::Club { id: 0, name: "red".into() };
-        db.table::<renamed::Club>().unwrap().insert(&club).unwrap();
-        let db = reopened::<renamed::Renamed>(Some(db), url);
-        let before = columns(&db);
-        let error = db.create_missing_tables().unwrap_err();
-        let place_of = (error.kind(), error.table(), error.column());
-        assert_eq!(place_of, (ErrorKind::Schema, Some("club"), Some("name")), "{error}");
-        assert!(error.message().contains("if a field was renamed"), "{error}");
-        assert_eq!(columns(&db), before);
-        let db = reopened::<renamed::Named>(Some(db), url);
-        assert!(db.create_missing_tables().unwrap().is_empty());
-        assert_eq!(db.table::<renamed::Named>().unwrap().require(1).unwrap().title, "red");
-    });
+    on_each_file(rename_a_field);
+}
+
+fn require_a_column(url: &str) {
+    let db = reopened::<renamed::Club>(None, url);
+    db.create_missing_tables().unwrap();
+    let clubs = db.table::<renamed::Club>().unwrap();
+    let id = clubs.insert(&renamed::Club { id: 0, name: "red".into() }).unwrap();
+    drop(clubs);
+    let later = reopened::<renamed::Founded>(Some(db), url);
+    let before = columns(&later);
+    let error = later.create_missing_tables().unwrap_err();
+    let place_of = (error.kind(), error.table(), error.column());
+    assert_eq!(place_of, (ErrorKind::Schema, Some("club"), Some("founded")), "{error}");
+    assert!(error.message().contains("add a default, or make the field an Option"), "{error}");
+    assert_eq!(columns(&later), before);
+    later.dynamic("club").unwrap().delete((id,)).unwrap();
+    assert_eq!(later.create_missing_tables().unwrap(), ["added column club.founded"]);
+    assert_eq!(later.table::<renamed::Founded>().unwrap().count(Query::all()).unwrap(), 0);
 }
 
 #[test]
 fn a_required_column_needs_a_default_if_there_are_rows() {
-    on_each_file(|url| {
-        let db = reopened::<renamed::Club>(None, url);
-        db.create_missing_tables().unwrap();
-        let clubs = db.table::<renamed::Club>().unwrap();
-        let id = clubs.insert(&renamed::Club { id: 0, name: "red".into() }).unwrap();
-        drop(clubs);
-        let later = reopened::<renamed::Founded>(Some(db), url);
-        let before = columns(&later);
-        let error = later.create_missing_tables().unwrap_err();
-        let place_of = (error.kind(), error.table(), error.column());
-        assert_eq!(place_of, (ErrorKind::Schema, Some("club"), Some("founded")), "{error}");
-        assert!(error.message().contains("add a default, or make the field an Option"), "{error}");
-        assert_eq!(columns(&later), before);
-        later.dynamic("club").unwrap().delete((id,)).unwrap();
-        assert_eq!(later.create_missing_tables().unwrap(), ["added column club.founded"]);
-        assert_eq!(later.table::<renamed::Founded>().unwrap().count(Query::all()).unwrap(), 0);
-    });
+    on_each_file(require_a_column);
+}
+
+#[test]
+fn columns_that_would_be_invented_are_rejected_on_servers() {
+    let test = |url: &str| {
+        for test in [rename_a_field, require_a_column] {
+            test(url);
+            Db::open(url).unwrap().execute("DROP TABLE club", ()).unwrap();
+        }
+    };
+    #[cfg(all(feature = "mysql", feature = "postgres"))]
+    crate::engines::on_servers(test);
+    crate::engines::on_firebird(test);
 }
 
 #[test]
