@@ -14,7 +14,7 @@ pub struct JsonPart<E, K> {
     expr: E,
     function: JoinFunction,
     path: String,
-    /// A JSON text, or what stands for a value that serde cannot serialize.
+    /// A JSON text, or NaN for a value that serde cannot serialize.
     value: Option<Value<'static>>,
     kind: PhantomData<fn() -> K>,
 }
