@@ -40,6 +40,10 @@ pub(crate) fn run(
     if connection.is_broken || failed {
         return done;
     }
+    if !own && done.is_ok() && connection.status == b'T' {
+        connection.defer_utility(RELEASE);
+        return done;
+    }
     let end = match (done.is_ok(), own) {
         (true, true) => {
             connection.set_commit_pending();

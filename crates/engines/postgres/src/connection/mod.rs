@@ -23,6 +23,8 @@ pub(crate) struct Connection {
     pub inbox: MessageBuffer,
     /// Requests that have not been sent.
     pub out: Vec<u8>,
+    /// Statements of the transaction that are sent before the next requests: see [`defer`](Self::defer).
+    deferred: Vec<u8>,
     pub cancel_key: [u8; 8],
     /// `I` outside of a transaction, `T` in a transaction, `E` in a failed transaction.
     pub status: u8,
@@ -63,6 +65,7 @@ impl Connection {
             stream,
             inbox: MessageBuffer::default(),
             out: Vec::with_capacity(SEND),
+            deferred: Vec::new(),
             cancel_key: [0; 8],
             status: b'I',
             is_broken: false,
@@ -92,6 +95,10 @@ impl Connection {
     /// # Errors
     /// `Unreachable`, `Timeout`, or `Unknown` if a commit is pending.
     pub fn send(&mut self, doing: &str) -> Result<()> {
+        if !self.deferred.is_empty() {
+            self.deferred.append(&mut self.out);
+            std::mem::swap(&mut self.deferred, &mut self.out);
+        }
         let sent = self.stream.write_all(&self.out).and_then(|()| self.stream.flush());
         self.out.clear();
         sent.map_err(|error| self.lost(doing, error))
@@ -267,7 +274,7 @@ impl Connection {
     /// Those of the server and the connection.
     pub fn statement(&mut self, sql: &str, mut on: impl FnMut(Message<'_>)) -> Result<()> {
         message::parse(&mut self.out, "", sql, &[]);
-        self.bind_nothing("");
+        push_binding(&mut self.out, "");
         message::execute(&mut self.out, "", 0);
         self.sync();
         self.send("asking")?;
@@ -275,15 +282,6 @@ impl Connection {
             on(message);
             Ok(())
         })
-    }
-
-    /// Appends the binding of a statement without parameters to the unnamed portal.
-    fn bind_nothing(&mut self, statement: &str) {
-        message::write(&mut self.out, b'B', |out| {
-            out.push(0);
-            message::push_text(out, statement);
-            out.extend_from_slice(&[0; 6]);
-        });
     }
 
     /// Appends the run of a bound portal.
@@ -307,8 +305,34 @@ impl Connection {
         } else {
             message::parse(&mut self.out, "", sql, &[]);
         }
-        self.bind_nothing(&name);
+        push_binding(&mut self.out, &name);
         message::execute(&mut self.out, "", 0);
+    }
+
+    /// Keeps a statement that begins a transaction, or sets or releases a savepoint, until the next request: it needs no
+    /// round trip of its own, since it cannot fail in a transaction that is in order.
+    pub fn defer(&mut self, sql: &str) {
+        let out = &mut self.deferred;
+        message::parse(out, "", sql, &[]);
+        push_binding(out, "");
+        message::execute(out, "", 0);
+    }
+
+    /// As [`defer`](Self::defer), of a statement that is used often.
+    pub fn defer_utility(&mut self, sql: &'static str) {
+        std::mem::swap(&mut self.deferred, &mut self.out);
+        self.utility(sql);
+        std::mem::swap(&mut self.deferred, &mut self.out);
+    }
+
+    /// Drops the deferred statements. Returns whether the server knows of no transaction.
+    pub fn drop_deferred(&mut self) -> bool {
+        if !self.deferred.is_empty() {
+            self.deferred.clear();
+            // What was prepared on the way is not.
+            self.check_after_error();
+        }
+        self.status == b'I'
     }
 
     /// After an error what was prepared on the way may not be.
@@ -318,7 +342,8 @@ impl Connection {
 
     /// Whether every request has its complete reply.
     pub fn is_idle(&self) -> bool {
-        self.waiting == 0 && self.out.is_empty() && !self.is_broken
+        let is_sent = self.out.is_empty() && self.deferred.is_empty();
+        self.waiting == 0 && is_sent && !self.is_broken
     }
 
     /// Whether the server is still there, by asking it.
@@ -335,6 +360,15 @@ impl Connection {
         self.is_broken = true;
         unknown_if(self.commit_pending, broken(doing, error))
     }
+}
+
+/// Appends the binding of a statement without parameters to the unnamed portal.
+fn push_binding(out: &mut Vec<u8>, statement: &str) {
+    message::write(out, b'B', |out| {
+        out.push(0);
+        message::push_text(out, statement);
+        out.extend_from_slice(&[0; 6]);
+    });
 }
 
 impl Drop for Connection {

@@ -10,7 +10,9 @@ use crate::session::fetch::{self, FetchEnd, FetchStats};
 use crate::session::sql_text;
 use crate::session::state::{RELEASE, SAVEPOINT, SessionState};
 use crate::table_info::SQL;
-use bobak_core::{Error, ErrorKind, Join, Result, Row, RowLock, Source, TableSchema, Value};
+use bobak_core::{
+    Comparison, Condition, Error, Join, Result, Row, RowLock, Select, Source, TableSchema, Value,
+};
 use bobak_sql::Statement;
 use std::sync::Arc;
 
@@ -21,6 +23,8 @@ pub(crate) struct PreparedQuery<'a> {
     pub table: Option<&'a Arc<TableSchema>>,
     /// Whether it may fail while it runs, so that a transaction needs a savepoint around it.
     pub may_fail: bool,
+    /// Whether it has few rows, so that the server may send all of them at once.
+    pub is_short: bool,
     /// How many milliseconds it waits for a locked row, if not as long as other statements.
     pub lock_wait: Option<u32>,
 }
@@ -131,7 +135,14 @@ impl<'a> JoinStatement<'a> {
                 None => error,
             })?;
         let parameters = self.statement.parameters.clone();
-        Ok(PreparedQuery { prepared, parameters, table, may_fail: true, lock_wait: None })
+        Ok(PreparedQuery {
+            prepared,
+            parameters,
+            table,
+            may_fail: true,
+            is_short: false,
+            lock_wait: None,
+        })
     }
 }
 
@@ -158,16 +169,15 @@ fn run_once(
     prepared_query: &PreparedQuery<'_>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
-    let guarded = state.open && prepared_query.may_fail;
     if let Some(millis) = prepared_query.lock_wait {
         connection.statement(&format!("SET LOCAL lock_timeout = {millis}"), |_| {})?;
     }
-    if guarded {
+    if state.open && prepared_query.may_fail {
         connection.utility(SAVEPOINT);
     }
     prepared_query.bind(connection, "")?;
     let mut spans = std::mem::take(&mut state.spans);
-    let done = hand_out(connection, prepared_query, &mut spans, row, guarded);
+    let done = hand_out(connection, prepared_query, &mut spans, row, state.open);
     state.spans = spans;
     let done = state.settle(connection, done).map_err(|error| prepared_query.locate(error));
     if prepared_query.lock_wait.is_some() && !state.failed {
@@ -176,52 +186,86 @@ fn run_once(
     done
 }
 
-/// FetchStats after part, until there are no more rows or nobody wants them.
+/// Fetches part after part, until there are no more rows or nobody wants them.
 fn hand_out(
     connection: &mut Connection,
     prepared_query: &PreparedQuery<'_>,
     spans: &mut ValueSpans,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    guarded: bool,
+    in_transaction: bool,
 ) -> Result<()> {
     // An aggregate returns few rows, and the server uses parallel workers only if all rows are requested.
-    let mut rows = if prepared_query.may_fail { 0 } else { FIRST_FETCH_ROWS };
+    let sends_all = prepared_query.may_fail || prepared_query.is_short;
+    let mut rows = if sends_all { 0 } else { FIRST_FETCH_ROWS };
+    // Then a request and its end are one round trip. The portal of a transaction outlives it.
+    let syncs = sends_all || in_transaction;
     loop {
         connection.execute("", rows);
-        message::flush(&mut connection.out);
+        if in_transaction && prepared_query.may_fail {
+            connection.utility(RELEASE);
+        }
+        match syncs {
+            true => connection.sync(),
+            false => message::flush(&mut connection.out),
+        }
         connection.send("asking for rows")?;
         let mut stats = FetchStats::default();
-        let end = fetch::read_rows(connection, &mut stats, |body| {
-            let found = spans.of(body, &prepared_query.prepared.columns).checked()?;
-            if prepared_query.is_sql() { row(&SqlRow(found)) } else { row(&found) }
-        });
-        match end {
+        match receive(connection, prepared_query, spans, &mut stats, row, syncs) {
             Ok(FetchEnd::More) => rows = stats.next_rows(STREAMED),
-            Ok(FetchEnd::Enough | FetchEnd::All) => break,
-            Err(error) => {
-                return Err(close(connection, Some(error), guarded).err().unwrap_or_else(nothing));
+            done if syncs || connection.is_broken => return done.map(drop),
+            done => {
+                let closed = close(connection);
+                return done.and(closed);
             }
         }
     }
-    close(connection, None, guarded)
+}
+
+/// Receives the rows of a request, and waits for its end if it has one.
+fn receive(
+    connection: &mut Connection,
+    prepared_query: &PreparedQuery<'_>,
+    spans: &mut ValueSpans,
+    stats: &mut FetchStats,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    syncs: bool,
+) -> Result<FetchEnd> {
+    let end = fetch::read_rows(connection, stats, |body| {
+        let found = spans.of(body, &prepared_query.prepared.columns).checked()?;
+        if prepared_query.is_sql() { row(&SqlRow(found)) } else { row(&found) }
+    });
+    if !syncs || connection.is_broken {
+        return end;
+    }
+    let ready = connection.finish(|_| Ok(()));
+    end.and_then(|end| ready.map(|()| end))
 }
 
 /// Closes the portal, and ends the statement's own transaction.
-fn close(connection: &mut Connection, error: Option<Error>, guarded: bool) -> Result<()> {
-    if connection.is_broken {
-        return error.map_or(Ok(()), Err);
-    }
-    if guarded && error.as_ref().is_none_or(|error| crate::error::server(error).is_none()) {
-        connection.utility(RELEASE);
-    }
+fn close(connection: &mut Connection) -> Result<()> {
     connection.sync();
     connection.send("ending a query")?;
-    let done = connection.finish(|_| Ok(()));
-    error.map_or(done, Err)
+    connection.finish(|_| Ok(()))
 }
 
-fn nothing() -> Error {
-    Error::new(ErrorKind::Engine, "the query ended without a result")
+/// The most rows that are sent at once to a caller who may want fewer.
+const SHORT: usize = 1_000;
+
+/// Whether a query has few rows, or those of some values.
+fn is_short(select: &Select) -> bool {
+    let is_limited = select.limit.is_some_and(|limit| limit <= SHORT as u64);
+    is_limited || select.condition.as_ref().is_some_and(|condition| is_listed(select, condition))
+}
+
+fn is_listed(select: &Select, condition: &Condition) -> bool {
+    match condition {
+        Condition::And(parts) => parts.iter().any(|part| is_listed(select, part)),
+        Condition::In { values, .. } => values.len() <= SHORT,
+        Condition::Compare { column, comparison: Comparison::Equal, .. } => {
+            *select.table.key() == [*column]
+        }
+        _ => false,
+    }
 }
 
 /// Prepares the statement of a source.
@@ -244,12 +288,20 @@ pub(crate) fn prepare<'a>(
             let may_fail = select.is_grouped() || select.lock.is_some();
             let (table, lock_wait) =
                 (Some(&select.table), select.lock.and_then(RowLock::wait_millis));
-            Ok(PreparedQuery { prepared, parameters, table, may_fail, lock_wait })
+            let is_short = is_short(select);
+            Ok(PreparedQuery { prepared, parameters, table, may_fail, is_short, lock_wait })
         }
         Source::Sql { text, parameters } => {
             let (prepared, parameters) = sql_text::prepare(state, connection, text, parameters)?;
             let table = None;
-            Ok(PreparedQuery { prepared, parameters, table, may_fail: true, lock_wait: None })
+            Ok(PreparedQuery {
+                prepared,
+                parameters,
+                table,
+                may_fail: true,
+                is_short: false,
+                lock_wait: None,
+            })
         }
     }
 }

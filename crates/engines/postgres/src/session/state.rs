@@ -253,6 +253,7 @@ impl<'e> SessionState<'e> {
         self.reason =
             if connection.is_broken { ErrorKind::Unreachable } else { ErrorKind::Serialization };
         self.cursors.fail_inside();
+        connection.drop_deferred();
         if !connection.is_broken && connection.simple("ROLLBACK", |_| {}).is_err() {
             connection.is_broken = true;
         }

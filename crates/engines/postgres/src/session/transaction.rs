@@ -6,10 +6,10 @@ use crate::settings::Isolation;
 use bobak_core::{Error, ErrorKind, Result, TransactionControl};
 
 impl SessionState<'_> {
-    /// Begins a transaction.
+    /// Begins a transaction: the server learns of it with the first request.
     ///
     /// # Errors
-    /// `Misuse` where one is open; those of the connection.
+    /// `Misuse` where one is open; those of connecting.
     pub fn begin(&mut self) -> Result<()> {
         if self.open {
             return Err(Error::new(ErrorKind::Misuse, "a transaction is already open"));
@@ -20,15 +20,9 @@ impl SessionState<'_> {
             Isolation::ReadCommitted => "BEGIN ISOLATION LEVEL READ COMMITTED",
         };
         self.with(|state, connection| {
-            connection.utility(text);
-            connection.sync();
-            connection.send("beginning a transaction")?;
-            let begun = connection.finish(|_| Ok(()));
-            if begun.is_err() {
-                connection.check_after_error();
-            }
-            state.open = begun.is_ok();
-            begun
+            connection.defer_utility(text);
+            state.open = true;
+            Ok(())
         })
     }
 
@@ -58,6 +52,10 @@ impl SessionState<'_> {
             }
             let message = "the transaction was rolled back before its commit: begin it again";
             return Err(Error::new(self.reason, message));
+        }
+        if (!commit || pooled.status == b'I') && pooled.drop_deferred() {
+            // No request has been sent.
+            return drained;
         }
         let mut rolled_back = false;
         pooled.utility(if commit { "COMMIT" } else { "ROLLBACK" });
@@ -132,19 +130,19 @@ impl SessionState<'_> {
         }
         if let TransactionControl::Savepoint(name) = step {
             let number = self.savepoints.next_number();
-            self.simple_step(&format!("SAVEPOINT bobak_mark_{number}"))?;
+            self.defer(&format!("SAVEPOINT bobak_mark_{number}"))?;
             self.savepoints.set(name, number);
             return Ok(());
         }
         let savepoint = self.savepoints.find(name)?;
         let number = savepoint.number;
         if let TransactionControl::Release(_) = step {
-            self.simple_step(&format!("RELEASE bobak_mark_{number}"))?;
+            self.defer(&format!("RELEASE bobak_mark_{number}"))?;
             self.savepoints.released(savepoint);
             return Ok(());
         }
         self.drain_inside()?;
-        self.simple_step(&format!("ROLLBACK TO bobak_mark_{number}"))?;
+        self.step(&format!("ROLLBACK TO bobak_mark_{number}"))?;
         self.savepoints.rolled_back_to(savepoint);
         if self.altered {
             self.database.table_info().clear();
@@ -155,9 +153,17 @@ impl SessionState<'_> {
         Ok(())
     }
 
-    fn simple_step(&mut self, sql: &str) -> Result<()> {
+    /// Sends a statement with the next request.
+    fn defer(&mut self, sql: &str) -> Result<()> {
+        self.with(|_, connection| {
+            connection.defer(sql);
+            Ok(())
+        })
+    }
+
+    fn step(&mut self, sql: &str) -> Result<()> {
         self.with(|state, connection| {
-            let done = connection.simple(sql, |_| {});
+            let done = connection.statement(sql, |_| {});
             if done.is_err() {
                 state.give_up(connection);
             }

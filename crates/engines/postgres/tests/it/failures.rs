@@ -176,15 +176,20 @@ fn a_killed_server_is_unreachable_until_it_restarts() {
     probe.insert(&tag, row!["after", 1.0]).unwrap();
 }
 
-#[test]
-fn a_broken_connection_gives_unreachable_or_unknown() {
-    let Some(url) = url() else { return };
-    let schema = Schema::new(&url).unwrap();
+/// The engine of a schema, behind a proxy.
+pub fn through_proxy(schema: &Schema, url: &str) -> (Proxy, Postgres) {
     let port = url.rsplit_once(':').and_then(|(_, rest)| rest.split_once('/')).unwrap().0;
     let proxy = Proxy::start(port.parse().unwrap());
     let through =
         schema.url("sslmode=disable").replace(&format!(":{port}/"), &format!(":{}/", proxy.port));
-    let engine = Postgres::open(&through).unwrap();
+    (proxy, Postgres::open(&through).unwrap())
+}
+
+#[test]
+fn a_broken_connection_gives_unreachable_or_unknown() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let (proxy, engine) = through_proxy(&schema, &url);
     let tag = tables::tag().unwrap();
     let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
     let names = || -> Vec<String> {

@@ -10,4 +10,5 @@ mod lines; // servers that must prove who they are, that hang, or that make keys
 mod model; // random programs, against the memory engine and against rows one by one
 mod pgbouncer; // the suite behind a proxy that pools by transaction
 mod proxy; // a line that can be cut
+mod round_trips; // how often a transaction waits for the server
 mod support; // servers and stores

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -23,6 +23,15 @@ pub enum ProxyMode {
 pub struct Proxy {
     pub port: u16,
     line: Arc<AtomicU8>,
+    trips: Arc<RoundTrips>,
+}
+
+/// Requests that followed a reply.
+#[derive(Default)]
+struct RoundTrips {
+    count: AtomicU64,
+    /// Whether a request is on its way.
+    pending: AtomicBool,
 }
 
 impl Proxy {
@@ -35,18 +44,24 @@ impl Proxy {
         let listener = TcpListener::bind(address).unwrap();
         let port = listener.local_addr().unwrap().port();
         let line = Arc::new(AtomicU8::new(0));
-        let seen = Arc::clone(&line);
+        let trips = Arc::new(RoundTrips::default());
+        let (seen, counted) = (Arc::clone(&line), Arc::clone(&trips));
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
                 let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-                let line = Arc::clone(&seen);
-                thread::spawn(move || pass(from, to, &line, true));
-                let line = Arc::clone(&seen);
-                thread::spawn(move || pass(server, client, &line, false));
+                let (line, trips) = (Arc::clone(&seen), Arc::clone(&counted));
+                thread::spawn(move || pass(from, to, &line, &trips, true));
+                let (line, trips) = (Arc::clone(&seen), Arc::clone(&counted));
+                thread::spawn(move || pass(server, client, &line, &trips, false));
             }
         });
-        Self { port, line }
+        Self { port, line, trips }
+    }
+
+    /// The round trips so far, of one connection at a time.
+    pub fn round_trips(&self) -> u64 {
+        self.trips.count.load(Ordering::SeqCst)
     }
 
     pub fn set(&self, line: ProxyMode) {
@@ -54,10 +69,12 @@ impl Proxy {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, line: &AtomicU8, asks: bool) {
+fn pass(mut from: TcpStream, mut to: TcpStream, line: &AtomicU8, trips: &RoundTrips, asks: bool) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read @ 1..) = from.read(&mut buffer) {
         let bytes = &buffer[..read];
+        let was_pending = trips.pending.swap(asks, Ordering::SeqCst);
+        trips.count.fetch_add(u64::from(asks && !was_pending), Ordering::SeqCst);
         match line.load(Ordering::SeqCst) {
             1 if !asks => {
                 // Long enough for the server to run the request.

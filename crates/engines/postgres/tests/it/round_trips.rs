@@ -1,0 +1,103 @@
+//! How often a session waits for the server: what begins transactions and sets savepoints travels with other requests.
+
+use crate::failures::through_proxy;
+use crate::support::{Schema, url};
+use bobak_core::TransactionControl::{Begin, Commit, Release, Rollback, RollbackTo, Savepoint};
+use bobak_core::{ErrorKind, OnError, Select};
+use bobak_testkit::{Entry, Probe, row, tables};
+
+#[test]
+fn each_request_of_a_transaction_is_one_round_trip() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let (proxy, engine) = through_proxy(&schema, &url);
+    let tag = tables::tag().unwrap();
+    let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
+    let run = || {
+        probe.control(Begin).unwrap();
+        probe.insert(&tag, row!["a", 1.0]).unwrap();
+        assert_eq!(probe.all(&tag).unwrap().len(), 1);
+        probe.control(Savepoint("part")).unwrap();
+        let entries = ["b", "c"].map(|name| Entry::insert(&tag, row![name, 2.0]));
+        probe.batch(&entries, OnError::Stop).outcomes().unwrap();
+        probe.control(Release("part")).unwrap();
+        assert_eq!(probe.delete_where(&tag, None).unwrap(), 3);
+        probe.control(Commit).unwrap();
+    };
+    let read = || {
+        let first = Select { limit: Some(1), ..Select::all(&tag) };
+        assert!(probe.select(&first).unwrap().is_empty());
+    };
+    let count = |run: &dyn Fn()| {
+        let before = proxy.round_trips();
+        run();
+        proxy.round_trips() - before
+    };
+    // The first time, statements are prepared.
+    run();
+    read();
+    // The insert, the query, the batch, the delete and the commit.
+    assert_eq!(count(&run), 5);
+    assert_eq!(count(&read), 1);
+}
+
+#[test]
+fn what_is_not_sent_needs_no_round_trip() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let (proxy, engine) = through_proxy(&schema, &url);
+    let tag = tables::tag().unwrap();
+    let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
+    probe.insert(&tag, row!["b", 1.0]).unwrap();
+    let count = |run: &dyn Fn()| {
+        let before = proxy.round_trips();
+        run();
+        proxy.round_trips() - before
+    };
+    // A transaction without requests needs no server.
+    for end in [Commit, Rollback] {
+        let nothing = || {
+            probe.control(Begin).unwrap();
+            probe.control(Savepoint("part")).unwrap();
+            probe.control(end).unwrap();
+        };
+        assert_eq!(count(&nothing), 0);
+    }
+    // A rollback drops what has not been sent.
+    let undone = || {
+        probe.control(Begin).unwrap();
+        probe.insert(&tag, row!["a", 1.0]).unwrap();
+        probe.control(Savepoint("part")).unwrap();
+        probe.control(Rollback).unwrap();
+    };
+    assert_eq!(count(&undone), 2);
+    assert_eq!(probe.count(&tag).unwrap(), 1);
+}
+
+#[test]
+fn a_request_that_fails_leaves_the_transaction_usable() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let (_proxy, engine) = through_proxy(&schema, &url);
+    let tag = tables::tag().unwrap();
+    let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
+    probe.insert(&tag, row!["a", 1.0]).unwrap();
+    let is_duplicate = || {
+        let error = probe.insert(&tag, row!["a", 2.0]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Duplicate);
+    };
+    // The request that fails is the first one, that after a savepoint, or that after a release.
+    probe.control(Begin).unwrap();
+    is_duplicate();
+    probe.insert(&tag, row!["b", 1.0]).unwrap();
+    probe.control(Savepoint("part")).unwrap();
+    is_duplicate();
+    probe.insert(&tag, row!["c", 1.0]).unwrap();
+    probe.control(Release("part")).unwrap();
+    is_duplicate();
+    probe.control(Savepoint("other")).unwrap();
+    probe.control(RollbackTo("other")).unwrap();
+    probe.insert(&tag, row!["d", 1.0]).unwrap();
+    probe.control(Commit).unwrap();
+    assert_eq!(probe.count(&tag).unwrap(), 4);
+}
