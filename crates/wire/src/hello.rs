@@ -239,8 +239,7 @@ impl Welcome {
         capabilities.add_reference = bits & ADD_REFERENCE != 0;
         capabilities.unreused_keys = bits & UNREUSED_KEYS != 0;
         capabilities.weak_types = bits & WEAK_TYPES != 0;
-        let engine = reader.text()?.to_owned();
-        let server = reader.text()?.to_owned();
+        let (engine, server) = (reader.text()?.to_owned(), reader.text()?.to_owned());
         Ok(Self { version, limits, capabilities, engine, server })
     }
 }

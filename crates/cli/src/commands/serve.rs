@@ -241,10 +241,10 @@ impl ServeCommand {
                 access.watch()?;
                 access
             }
-            None => match beside {
-                Some(file) => Access::from_optional_file(file.with_extension("access"))?,
-                None => Access::new(),
-            },
+            None => beside.map_or_else(
+                || Ok(Access::new()),
+                |file| Access::from_optional_file(file.with_extension("access")),
+            )?,
         };
         for token in lines(self.token_file.as_deref())? {
             access.add_token(&token)?;

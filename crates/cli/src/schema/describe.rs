@@ -21,8 +21,7 @@ pub fn describe(table: &TableSchema) -> String {
             type_of(column),
             constraints(table, index, column).join(", ")
         );
-        text.push_str(line.trim_end());
-        text.push('\n');
+        text.extend([line.trim_end(), "\n"]);
     }
     for index in table.indexes() {
         let names = table.column_names(&index.columns);

@@ -72,8 +72,7 @@ impl<T: LocalTransaction> SavepointStack<T> {
                 Ok(())
             }
             (TransactionControl::Savepoint(name), Some(open)) => {
-                let mark = open.transaction.mark();
-                open.savepoints.push((name.to_owned(), mark));
+                open.savepoints.push((name.to_owned(), open.transaction.mark()));
                 Ok(())
             }
             (TransactionControl::Release(name), Some(open)) => open.release(name),

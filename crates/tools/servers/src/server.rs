@@ -207,12 +207,9 @@ fn launch(plan: &Plan, folder: &Path, port: u16) -> Result<Process> {
         }
         if Instant::now() > end {
             process.kill()?;
-            let words = last_words(folder);
-            return Err(Error::new(format!(
-                "{} did not answer within {} seconds{words}",
-                plan.name,
-                START_TIMEOUT.as_secs()
-            )));
+            let (seconds, words) = (START_TIMEOUT.as_secs(), last_words(folder));
+            let message = format!("{} did not answer within {seconds} seconds{words}", plan.name);
+            return Err(Error::new(message));
         }
         thread::sleep(Duration::from_millis(10));
     }

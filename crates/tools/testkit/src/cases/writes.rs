@@ -75,11 +75,8 @@ pub fn field_sets_are_not_mixed_up(harness: &dyn Harness) -> Check {
             ];
             same("people", probe.all(&person)?, rows)?;
             let version = bobak_core::Value::Int(round + 1);
-            same(
-                "document",
-                probe.all(&document)?,
-                vec![row![1, format!("t{round}"), 5, version]],
-            )?;
+            let rows = vec![row![1, format!("t{round}"), 5, version]];
+            same("document", probe.all(&document)?, rows)?;
         }
         Ok(())
     })

@@ -99,11 +99,9 @@ impl Modules {
         for name in children {
             let candidates = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/mod.rs")];
             let Some(child) = candidates.iter().find(|file| tree.has_file(file)) else {
+                let neither = candidates.join(" nor ");
                 return Err(Failure::new(
-                    format!(
-                        "{file} declares the module `{name}`, but neither {} exists",
-                        candidates.join(" nor ")
-                    ),
+                    format!("{file} declares the module `{name}`, but neither {neither} exists"),
                     "add the file to git, or remove the declaration",
                 ));
             };
