@@ -13,6 +13,9 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
+/// Rows that a relation leads to, and pairs of a group of the level above and a row.
+type LinkedRows = (ShapeRows, Vec<(u32, u32)>);
+
 /// The rows from which a relation starts.
 pub(super) struct LevelAbove<'a, A, B> {
     source: &'a SessionSource<'a>,
@@ -140,7 +143,7 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
         columns: &ShapeColumns,
         select: &Select,
         ones: &dyn Fn(&mut ShapeJoins<'_>) -> Result<()>,
-    ) -> Result<Option<(ShapeRows, Vec<(u32, u32)>)>> {
+    ) -> Result<Option<LinkedRows>> {
         let (Some(first), Some(last)) =
             (self.relation.steps().next(), self.relation.steps().next_back())
         else {

@@ -20,7 +20,7 @@ enum RelatedRows<S: Shape> {
         shapes: Vec<Vec<S>>,
     },
     Rows {
-        rows: ShapeRows,
+        rows: Box<ShapeRows>,
         parts: S::Parts,
         links: RowLinks,
         limits: RelatedLimits,
@@ -185,7 +185,7 @@ impl ShapeLevel<'_> {
         }
         let (rows, links) = above.load(columns, select, &|joins| S::join_related(joins, with))?;
         let parts = S::load_parts(&ShapeLevel { source: self.source, rows: &rows }, with)?;
-        Ok(RelatedRecords(RelatedRows::Rows { rows, parts, links, limits }))
+        Ok(RelatedRecords(RelatedRows::Rows { rows: Box::new(rows), parts, links, limits }))
     }
 
     /// As [`related`](ShapeLevel::related), of one column.

@@ -47,8 +47,9 @@ pub(super) fn paths(
             for method in ["post", "patch", "delete"] {
                 path.as_object_mut().map(|path| path.remove(method));
             }
-            let parameters = path["get"]["parameters"].as_array_mut();
-            parameters.map(|all| all.retain(|one| one["name"] != "after"));
+            if let Some(parameters) = path["get"]["parameters"].as_array_mut() {
+                parameters.retain(|one| one["name"] != "after");
+            }
         }
         let schema = &table.schema;
         if schema.columns().len() == schema.key().len() + usize::from(schema.version().is_some())
