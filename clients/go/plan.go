@@ -77,10 +77,10 @@ func (p *plan) roles(t reflect.Type) error {
 			p.version = place
 			continue
 		}
-		if known && !p.isKey(place) {
+		if known && !p.isKey(place) && column.Generated == "" {
 			updated = append(updated, place)
 		}
-		if !known && !column.Nullable && !column.HasDefault {
+		if !known && !column.Nullable && !column.HasDefault && column.Generated == "" {
 			return wire.Errorf(Schema, "%s has no field for this column, and the column has no default", t).
 				In(p.schema.Name, column.Name)
 		}

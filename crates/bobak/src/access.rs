@@ -257,6 +257,7 @@ impl<'a> TableAccess<'a> {
     /// Checks that a column can be assigned next to others.
     fn check_assigned(&self, column: usize, others: FieldSet) -> Result<()> {
         let table = &*self.schema;
+        table.check_assigned(column)?;
         let name = &table.column_at(column)?.name;
         let message = if others.contains(column) {
             "the column is assigned twice"

@@ -162,7 +162,8 @@ impl<'a> DynTable<'a> {
                 *slot =
                     column.accept(value.clone()).map_err(|error| self.access.in_table(error))?;
             }
-            if !schema.key().contains(&position) && schema.version() != Some(position) {
+            let is_made = schema.version() == Some(position) || schema.is_generated(position);
+            if !schema.key().contains(&position) && !is_made {
                 fields.insert(position);
             }
         }
@@ -357,6 +358,14 @@ pub(crate) fn arrange<'r>(
     Ok((values, given))
 }
 
+/// Whether Bobak or the engine fills the column of a new row.
+fn is_filled(schema: &TableSchema, column: usize) -> bool {
+    let makes_key = schema.key_generation() != bobak_core::KeyGeneration::Given;
+    makes_key && schema.key().contains(&column)
+        || schema.is_generated(column)
+        || [schema.created_at(), schema.modified_at()].contains(&Some(column))
+}
+
 /// Checks values in schema order against their columns. NULL is accepted for columns that Bobak or the engine fills, and
 /// for columns that are not `given` and have a computed default.
 ///
@@ -372,11 +381,7 @@ pub(crate) fn accept(
         let error = Error::wrong_number(ErrorKind::Mismatch, found, wanted, "column");
         return Err(error.in_table(schema.name()));
     }
-    let generated = schema.key_generation() != bobak_core::KeyGeneration::Given;
-    let filled = |column: usize| {
-        generated && schema.key().contains(&column)
-            || [schema.created_at(), schema.modified_at()].contains(&Some(column))
-    };
+    let filled = |column: usize| is_filled(schema, column);
     let accept = |(position, (column, value)): (usize, (&bobak_core::ColumnSchema, Value<'_>))| {
         if value.is_null() {
             if filled(position) || !given.contains(position) && column.default_sql.is_some() {

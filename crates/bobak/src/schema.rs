@@ -194,6 +194,9 @@ fn compare_columns(
         shown(column.check.as_deref().map(|text| canonical_check(table, text)))
     };
     rule("check", check(model_table, model), check(stored_table, stored));
+    let expression =
+        |table: &TableSchema, column: &ColumnSchema| shown(column.generated_text(table));
+    rule("expression", expression(model_table, model), expression(stored_table, stored));
     let reference =
         |column: &ColumnSchema| shown(column.reference.as_ref().map(describe_reference));
     rule("foreign key", reference(model), reference(stored));
@@ -302,15 +305,18 @@ fn check_additions(model: &TableSchema, stored: &TableSchema, engine: &dyn Engin
         return Ok(());
     }
     let without_value = model.columns().iter().enumerate().find(|(place, column)| {
-        let is_given =
-            column.nullable || column.default.is_some() || column.role == ColumnRole::Version;
+        let is_given = column.nullable
+            || column.default.is_some()
+            || column.generated.is_some()
+            || column.role == ColumnRole::Version;
         find(stored, &column.name).is_none() && !is_given && !model.key().contains(place)
     });
     let reject = |message: String, column: &str| {
         Err(Error::new(ErrorKind::Schema, message).in_table(model.name()).in_column(column))
     };
     let needed = |column: &&ColumnSchema| {
-        find(model, &column.name).is_none() && !column.nullable && column.default.is_none()
+        let has_value = column.nullable || column.default.is_some() || column.generated.is_some();
+        find(model, &column.name).is_none() && !has_value
     };
     if let Some(column) = stored.columns().iter().find(needed) {
         let message = "the table requires this column, which the record does not have: if a field was \

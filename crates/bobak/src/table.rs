@@ -261,6 +261,7 @@ impl<'a, T: Record> Table<'a, T> {
                     "a key or version can't be updated: delete the record and insert another";
                 return Err(self.access.in_table(Error::new(ErrorKind::Misuse, message)));
             }
+            schema.check_assigned(position)?;
             set.insert(position);
         }
         self.update_set(record, set)

@@ -139,9 +139,9 @@ impl WriteBatch {
     /// Checks that the rows of every table in it can be written.
     ///
     /// # Errors
-    /// As [`TableSchema::check_writable`].
+    /// As [`TableSchema::check_written`].
     pub fn check_writable(&self) -> Result<()> {
-        self.runs().try_for_each(|run| run.table.check_writable())
+        self.runs().try_for_each(|run| run.table.check_written(run.verb))
     }
 
     /// Removes all writes, and keeps the allocated memory.

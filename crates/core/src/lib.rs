@@ -29,6 +29,7 @@ mod expression;
 mod field;
 mod fieldset;
 mod folded_value;
+mod generated_columns;
 mod interrupt;
 pub mod join;
 mod map_columns;
@@ -88,6 +89,7 @@ pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count
 pub use field::Field;
 pub use fieldset::FieldSet;
 pub use folded_value::FoldedValue;
+pub use generated_columns::check_generated_columns;
 pub use interrupt::{Interrupt, Interruptible};
 pub use join::{Join, JoinQuery};
 pub use parameter::{IntoStored, Parameter};

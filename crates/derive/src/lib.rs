@@ -101,6 +101,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `skip` | not stored; `Default::default()` in a record that is read, untouched in one that is read into | stored |
 /// | `collation = "binary"` | how texts compare: `"binary"`, `"nocase"` (A–Z as a–z) or `"unicode_nocase"` | `"binary"` |
 /// | `check = "amount >= 0"` | a rule in SQL that each row keeps | none |
+/// | `generated = "price * quantity"` | the engine computes the field from others of the row, in the language of `check`: what a record has in it is ignored when it is written | written |
 /// | `references = Airline` | the value is the key of a row of this record, `Self` included; makes a relation (see `ToOne`): `AIRLINE` of a field `airline_id`, `AIRLINE_REF` of a field `airline` | none |
 /// | `references = "airline(code)"` | the same, for a table and its column | none |
 /// | `on_delete = "restrict"` | what a delete of that row does: `"restrict"` rejects it, `"cascade"` deletes this row too, `"set_null"` makes the field NULL, `"no_action"` rejects it if the row is still referenced at the end of the statement | `"restrict"` |

@@ -81,6 +81,7 @@ fn new_value(
             (KeyGeneration::Engine | KeyGeneration::Uuid, _) if is_key => return Ok(Value::Null),
             (_, ColumnRole::CreatedAt | ColumnRole::ModifiedAt) => return Ok(Value::Null),
             (_, ColumnRole::Version) => return Ok(Value::Int(1)),
+            _ if column.generated.is_some() => return Ok(Value::Null),
             // SQLite passes NULL for an omitted column.
             _ if !column.nullable && column.default.is_some() => return Ok(column.added_value()),
             _ => {}

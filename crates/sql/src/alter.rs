@@ -49,9 +49,12 @@ pub fn alter_table(
             });
         }
     }
-    for column in alteration.dropped() {
+    // Generated columns before those that they are computed from.
+    let mut dropped = alteration.dropped().to_vec();
+    dropped.sort_by_key(|column| !from.is_generated(*column));
+    for column in dropped {
         statement(&|writer| {
-            writer.raw("ALTER TABLE ").name(from.name()).raw(" DROP COLUMN ").column(from, *column);
+            writer.raw("ALTER TABLE ").name(from.name()).raw(" DROP COLUMN ").column(from, column);
         });
     }
     if alteration.renames_table() {

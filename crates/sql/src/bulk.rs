@@ -27,11 +27,11 @@ pub fn copy_in(table: &TableSchema, columns: &[usize]) -> String {
     writer.into_text()
 }
 
-/// New rows, all columns of each. An `InsertOrIgnore` gives the keys of those that are new, in
+/// New rows, all written columns of each. An `InsertOrIgnore` gives the keys of those that are new, in
 /// their order; an `Upsert` gives for each row whether it is new.
 #[must_use]
 pub fn insert_arrays(table: &TableSchema, verb: Verb, fields: FieldSet) -> BulkStatement {
-    let columns: Vec<usize> = (0..table.columns().len()).collect();
+    let columns: Vec<usize> = table.written_columns().collect();
     let mut writer = Writer::new(Dialect::Postgres);
     writer.raw("INSERT INTO ").name(table.name()).raw(" (");
     writer.columns(table, columns.iter().copied());

@@ -22,8 +22,18 @@ use std::mem::discriminant;
 /// Writes ` CHECK (…)` if the column has a constraint. The writer fails, as [`CheckExpression::parse`], if
 /// the constraint can't be rendered.
 pub(crate) fn push_check(writer: &mut Writer<'_>, table: &TableSchema, column: &ColumnSchema) {
-    let Some(text) = &column.check else { return };
+    // MariaDB declares no generated column NOT NULL.
+    let is_required = writer.dialect.is_mysql() && column.generated.is_some() && !column.nullable;
+    let Some(text) = &column.check else {
+        if is_required {
+            writer.raw(" CHECK (").name(&column.name).raw(" IS NOT NULL)");
+        }
+        return;
+    };
     writer.raw(" CHECK (");
+    if is_required {
+        writer.name(&column.name).raw(" IS NOT NULL AND (");
+    }
     match CheckExpression::parse(text, table) {
         // SQLite names the constraint in errors by its text; of one that begins with a quote, only by the first name.
         Ok(check) if writer.dialect == Dialect::Sqlite => {
@@ -44,7 +54,44 @@ pub(crate) fn push_check(writer: &mut Writer<'_>, table: &TableSchema, column: &
             writer.raw(text);
         }
     }
-    writer.raw(")");
+    writer.raw(if is_required { "))" } else { ")" });
+}
+
+/// Writes ` GENERATED ALWAYS AS (…)` if the column is generated: its expression, with a value of the column's SQL type.
+/// SQLite computes it when it is read, since it adds no stored one to an existing table. The writer fails, as
+/// [`CheckExpression::parse_value`], if the expression can't be rendered.
+pub(crate) fn push_generated(writer: &mut Writer<'_>, table: &TableSchema, column: &ColumnSchema) {
+    let Some(text) = &column.generated else { return };
+    let checked = bobak_core::check_generated_columns(table);
+    match checked.and_then(|()| CheckExpression::parse_value(text, table)) {
+        Ok(expression) => push_expression(writer, table, column, &expression),
+        Err(error) => writer.fail(error),
+    }
+}
+
+fn push_expression(
+    writer: &mut Writer<'_>,
+    table: &TableSchema,
+    column: &ColumnSchema,
+    expression: &CheckExpression,
+) {
+    writer.raw(" GENERATED ALWAYS AS (");
+    let (before, after) = match (writer.dialect, column.ty) {
+        (Dialect::Postgres, Type::Currency) => ("((", ")::numeric * 0.0001)::numeric(19,4)"),
+        (Dialect::Postgres, Type::I64) => ("(", ")::int8"),
+        (Dialect::Postgres, Type::F64) => ("(", ")::float8"),
+        (Dialect::Postgres, Type::Text) => ("(", ")::text"),
+        (Dialect::MariaDb | Dialect::MySql, Type::Currency) => ("(", ") * 0.0001"),
+        _ => ("", ""),
+    };
+    writer.raw(before);
+    let mut renderer = Renderer { writer: &mut *writer, table };
+    match column.ty {
+        Type::Bool => renderer.condition(expression.root()),
+        _ => renderer.value(expression.root()),
+    }
+    writer.raw(after);
+    writer.raw(if writer.dialect == Dialect::Sqlite { ") VIRTUAL" } else { ") STORED" });
 }
 
 /// Whether SQLite reads the text as part of one expression in parentheses: it closes none that it has
@@ -124,7 +171,12 @@ impl Renderer<'_, '_> {
                 self.raw(")");
             }
             CheckNode::IsNull(inner) => {
-                self.operand(inner);
+                match &**inner {
+                    CheckNode::Column(position) => {
+                        self.writer.column(self.table, *position);
+                    }
+                    inner => self.operand(inner),
+                }
                 self.raw(" IS NULL");
             }
             CheckNode::Is(left, right) => {
@@ -292,8 +344,14 @@ impl Renderer<'_, '_> {
     fn column(&mut self, position: usize) {
         let column = self.table.columns().get(position);
         let is_text = column.is_some_and(|column| column.storage == Storage::Text);
+        let is_timestamp = column.is_some_and(|column| column.ty == Type::Timestamp);
         if self.dialect() == Dialect::Sqlite || is_text {
             self.writer.column(self.table, position);
+        } else if is_timestamp && self.dialect() == Dialect::Postgres {
+            // Without the time zone of the session, so that the server takes it in generated columns and indexes.
+            self.raw("(extract(epoch FROM (");
+            self.writer.column(self.table, position);
+            self.raw(" AT TIME ZONE 'UTC')) * 1000000)::int8");
         } else {
             push_stored(self.writer, self.table, position);
         }
@@ -359,6 +417,12 @@ impl Renderer<'_, '_> {
             (CheckFunction::NullIf, [first, second]) if dialect != Dialect::Sqlite => {
                 self.raw("CASE WHEN ").comparison(first, " = ", second);
                 self.raw(" THEN NULL ELSE ").operand(first);
+                self.raw(" END");
+            }
+            (CheckFunction::Iif, [condition, first, second]) if dialect != Dialect::Sqlite => {
+                self.raw("CASE WHEN ").truth(condition);
+                self.raw(" THEN ").value(first);
+                self.raw(" ELSE ").value(second);
                 self.raw(" END");
             }
             (CheckFunction::Lower, [text]) if dialect != Dialect::Sqlite => {

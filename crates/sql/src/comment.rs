@@ -58,6 +58,13 @@ pub(crate) fn comment(column: &ColumnSchema, given: bool, unreused: bool) -> Str
     if let Some(check) = &column.check {
         add(format!("check={}", escape(check)));
     }
+    if let Some(expression) = &column.generated {
+        // The server says that each of them may be NULL.
+        if !column.nullable {
+            add("required".to_owned());
+        }
+        add(format!("generated={}", escape(expression)));
+    }
     text
 }
 
@@ -74,11 +81,15 @@ pub(crate) fn comment(column: &ColumnSchema, given: bool, unreused: bool) -> Str
 pub fn parse_comment(name: &str, comment: &str) -> Option<(ColumnSchema, CommentedKey)> {
     let mut parts = comment.strip_prefix("bobak:")?.split(',');
     let mut column = ColumnSchema::new(name.to_owned(), Type::from_name(parts.next()?)?);
-    let mut key = CommentedKey::default();
+    let (mut key, mut is_required) = (CommentedKey::default(), false);
     for part in parts {
         let (word, value) = part.split_once('=').unwrap_or((part, ""));
         match word {
             "text" => column = column.as_text(),
+            "required" => is_required = true,
+            "generated" => {
+                column.generated = Some(Cow::Owned(String::from_utf8(unescape(value)?).ok()?));
+            }
             "given" => key.given = true,
             "unreused" => key.unreused = true,
             "nocase" => column.collation = Collation::NoCase,
@@ -92,6 +103,7 @@ pub fn parse_comment(name: &str, comment: &str) -> Option<(ColumnSchema, Comment
             _ => return None,
         }
     }
+    column.nullable = column.generated.is_some() && !is_required;
     Some((column, key))
 }
 
@@ -163,6 +175,8 @@ mod tests {
             ColumnSchema::new("a", Type::Bytes).default(vec![0_u8, 255]),
             ColumnSchema::new("a", Type::F64).default(-0.1),
             ColumnSchema::new("a", Type::I64).default(Value::Int(i64::MIN)),
+            ColumnSchema::new("a", Type::Text).generated("b || 'x,y'").check("a <> ''"),
+            ColumnSchema::new("a", Type::I64).generated("b + 1").nullable(true),
         ];
         for column in columns {
             for (given, unreused) in [(false, false), (true, false), (false, true)] {

@@ -8,7 +8,7 @@
 //! as fits: a longer value is rejected with `TooLong`. Of an index that is not unique it is only the
 //! beginning that is in it.
 
-use crate::check::push_check;
+use crate::check::{push_check, push_generated};
 use crate::comment::comment;
 use crate::constraint_names::ConstraintNames;
 use crate::declared_type;
@@ -297,9 +297,13 @@ fn define_parts(
     if is_text {
         writer.raw(" CHARACTER SET utf8mb4").raw(collate);
     }
-    writer.raw(if column.nullable { " NULL" } else { " NOT NULL" });
-    if column.default.is_some() || (added && !column.nullable) {
-        define_default(writer, column);
+    if column.generated.is_some() {
+        push_generated(writer, table, column);
+    } else {
+        writer.raw(if column.nullable { " NULL" } else { " NOT NULL" });
+        if column.default.is_some() || (added && !column.nullable) {
+            define_default(writer, column);
+        }
     }
     if table.key() == [place] && table.key_generation() == KeyGeneration::Engine {
         writer.raw(" AUTO_INCREMENT");

@@ -8,6 +8,7 @@ use bobak_core::{Collation, ColumnRole, ColumnSchema, Type, Value, ValueRef};
 const BEGIN: &str = "bobak: ";
 const CHECK: &str = "; check=";
 const DEFAULT: &str = "; default=";
+const GENERATED: &str = "; generated=";
 
 /// The content of a metadata comment.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,8 @@ pub struct MetadataComment {
     pub check: Option<String>,
     /// The default.
     pub default: Option<Value<'static>>,
+    /// The expression of a generated column.
+    pub generated: Option<String>,
 }
 
 /// The remark of a column; `None` where its SQL type says it all.
@@ -66,6 +69,7 @@ pub(crate) fn write(column: &ColumnSchema, given: bool, unreused: bool) -> Optio
     add(column.role == ColumnRole::Version, "version");
     add(given, "given");
     add(unreused, "unreused");
+    add(column.generated.is_some(), "generated");
     if let Some(max) = column.max_chars.filter(|_| column.ty != Type::Text) {
         add(true, &format!("max={max}"));
     }
@@ -73,6 +77,10 @@ pub(crate) fn write(column: &ColumnSchema, given: bool, unreused: bool) -> Optio
         return None;
     }
     let mut text = format!("{BEGIN}{}", words.join(" "));
+    if let Some(expression) = &column.generated {
+        text.push_str(GENERATED);
+        text.push_str(expression);
+    }
     if let Some(check) = &column.check {
         text.push_str(CHECK);
         text.push_str(check);
@@ -96,13 +104,20 @@ pub(crate) fn write(column: &ColumnSchema, given: bool, unreused: bool) -> Optio
 #[must_use]
 pub fn parse_metadata_comment(comment: &str) -> Option<MetadataComment> {
     let rest = comment.strip_prefix(BEGIN)?;
-    let (rest, default) = match rest.rsplit_once(DEFAULT) {
-        Some((rest, value)) => (rest, Some(parse_value(value)?)),
-        None => (rest, None),
-    };
-    let (words, check) = match rest.split_once(CHECK) {
-        Some((words, check)) => (words, Some(check.to_owned())),
-        None => (rest, None),
+    let (words, check, default, generated) = match rest.split_once(GENERATED) {
+        // It has no default.
+        Some((words, rest)) if words.ends_with(" generated") => {
+            let (expression, check) = split_check(rest);
+            (words, check, None, Some(expression.to_owned()))
+        }
+        _ => {
+            let (rest, default) = match rest.rsplit_once(DEFAULT) {
+                Some((rest, value)) => (rest, Some(parse_value(value)?)),
+                None => (rest, None),
+            };
+            let (words, check) = split_check(rest);
+            (words, check, default, None)
+        }
     };
     let mut words = words.split(' ');
     let ty = Type::from_name(words.next()?)?;
@@ -117,6 +132,7 @@ pub fn parse_metadata_comment(comment: &str) -> Option<MetadataComment> {
         max_chars: None,
         check,
         default,
+        generated,
     };
     for word in words {
         match word {
@@ -126,12 +142,21 @@ pub fn parse_metadata_comment(comment: &str) -> Option<MetadataComment> {
             "created" => remark.role = ColumnRole::CreatedAt,
             "modified" => remark.role = ColumnRole::ModifiedAt,
             "version" => remark.role = ColumnRole::Version,
+            "generated" => {}
             "given" => remark.given = true,
             "unreused" => remark.unreused = true,
             _ => remark.max_chars = Some(word.strip_prefix("max=")?.parse().ok()?),
         }
     }
     Some(remark)
+}
+
+/// The text before the check, and the check.
+fn split_check(text: &str) -> (&str, Option<String>) {
+    match text.split_once(CHECK) {
+        Some((before, check)) => (before, Some(check.to_owned())),
+        None => (text, None),
+    }
 }
 
 /// A letter for the class, then the value; bytes in hexadecimal.

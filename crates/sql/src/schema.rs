@@ -1,7 +1,7 @@
 //! Statements that make tables, columns and indexes.
 
 use crate::Dialect;
-use crate::check::push_check;
+use crate::check::{push_check, push_generated};
 use crate::declared_type;
 use crate::mysql_schema;
 use crate::writer::Writer;
@@ -165,7 +165,8 @@ pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Resul
     writer.raw("ALTER TABLE ").name(table.name()).raw(" ADD COLUMN ");
     define(&mut writer, table, column, None, column.default.is_some() || !column.nullable);
     let mut statements = vec![writer.into_result()?];
-    if dialect == Dialect::Postgres && column.default.is_none() && !column.nullable {
+    let has_value = column.default.is_some() || column.generated.is_some();
+    if dialect == Dialect::Postgres && !has_value && !column.nullable {
         // For old rows only: a foreign insert that leaves the column out should fail.
         let mut writer = Writer::new(dialect);
         writer.raw("ALTER TABLE ").name(table.name()).raw(" ALTER COLUMN ").name(&column.name);
@@ -340,6 +341,10 @@ pub fn storage_check(column: &ColumnSchema) -> Option<String> {
         (Currency | Date | Time | DateTime | Timestamp, Storage::Int) => {
             Some(format!("({name} | 0) IS {name}"))
         }
+        // A whole number that is computed may be too large, and would be a float.
+        (Type::I64, Storage::Int) if column.generated.is_some() => {
+            Some(format!("({name} | 0) IS {name}"))
+        }
         // Before SQLite 3.45, NULL is not valid.
         (Json, Storage::Text) => Some(format!("{name} IS NULL OR json_valid({name})")),
         // Infinite floats have a nearest `f32`, and those between do not.
@@ -366,9 +371,10 @@ fn define(
         writer.raw(" NOT NULL");
     }
     define_collation(writer, column);
-    if default {
+    if default && column.generated.is_none() {
         define_default(writer, column);
     }
+    push_generated(writer, table, column);
     push_check(writer, table, column);
     if let Some(check) = storage_check(column).filter(|_| writer.dialect == Dialect::Sqlite) {
         writer.raw(" CHECK (").raw(&check).raw(")");

@@ -5,7 +5,7 @@ use crate::default::DefaultExpression;
 use crate::writer::Writer;
 use bobak_core::{FieldSet, TableSchema, ValueRef, Verb};
 
-/// New rows. Parameters: each row's columns in schema order, one row after the other.
+/// New rows. Parameters: each row's written columns in schema order, one row after the other.
 ///
 /// `without_key` leaves out the key's column, a single one, so that the engine makes it. `fields`
 /// are what an upsert sets in a row that is there; other verbs ignore them. `Update` and `Delete`
@@ -21,7 +21,7 @@ pub fn insert(
 ) -> String {
     let mut writer = Writer::new(dialect);
     let left_out = |place: &usize| without_key && table.key().contains(place);
-    let mut columns: Vec<_> = (0..table.columns().len()).filter(|place| !left_out(place)).collect();
+    let mut columns: Vec<_> = table.written_columns().filter(|place| !left_out(place)).collect();
     // A table that is but its key: there must be one column to name, and the engine makes it of NULL.
     let only_key = columns.is_empty();
     if only_key {

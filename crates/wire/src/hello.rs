@@ -28,6 +28,7 @@ const ANY_CHECK: u32 = 4096;
 const ADD_REFERENCE: u32 = 8192;
 const UNREUSED_KEYS: u32 = 16384;
 const WEAK_TYPES: u32 = 32768;
+const GENERATED_COLUMNS: u32 = 65536;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -187,6 +188,7 @@ impl Welcome {
             add_reference,
             unreused_keys,
             weak_types,
+            generated_columns,
             ..
         } = self.capabilities;
         let bits = [
@@ -206,6 +208,7 @@ impl Welcome {
             (add_reference, ADD_REFERENCE),
             (unreused_keys, UNREUSED_KEYS),
             (weak_types, WEAK_TYPES),
+            (generated_columns, GENERATED_COLUMNS),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -239,6 +242,7 @@ impl Welcome {
         capabilities.add_reference = bits & ADD_REFERENCE != 0;
         capabilities.unreused_keys = bits & UNREUSED_KEYS != 0;
         capabilities.weak_types = bits & WEAK_TYPES != 0;
+        capabilities.generated_columns = bits & GENERATED_COLUMNS != 0;
         let (engine, server) = (reader.text()?.to_owned(), reader.text()?.to_owned());
         Ok(Self { version, limits, capabilities, engine, server })
     }

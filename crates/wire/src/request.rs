@@ -250,7 +250,10 @@ fn read_verb(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<(Ver
         }
         number => of_number(VERBS, number, "a verb")?,
     };
-    Ok((verb, value::read_fields(reader)?))
+    let mut fields = value::read_fields(reader)?;
+    // A client may set whole rows; engines compute these columns.
+    table.generated_columns().for_each(|column| fields.remove(column));
+    Ok((verb, fields))
 }
 
 fn control<'a>(reader: &mut MessageReader<'a>) -> Result<TransactionControl<'a>> {
@@ -323,6 +326,7 @@ fn assignments(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<Ve
     let mut assignments: Vec<Assign> = Vec::new();
     for _ in 0..reader.u16()? {
         let assign = condition::read_assign(reader, table)?;
+        table.check_assigned(assign.column())?;
         if assignments.iter().any(|other| other.column() == assign.column()) {
             // Engines differ in which one counts.
             let error = Error::new(ErrorKind::Misuse, "the column is assigned twice");

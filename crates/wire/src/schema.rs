@@ -56,6 +56,8 @@ const VIEW: u8 = 16;
 const NULLABLE: u8 = 1;
 const UNIQUE: u8 = 2;
 const AS_TEXT: u8 = 4;
+/// The column's expression follows its reference.
+const GENERATED: u8 = 8;
 
 const CREATE_TABLE: u8 = 0;
 const ADD_COLUMN: u8 = 1;
@@ -156,7 +158,8 @@ fn encode_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
     out.encode_u8(
         flag(column.nullable, NULLABLE)
             | flag(column.unique, UNIQUE)
-            | flag(column.is_kept_as_text(), AS_TEXT),
+            | flag(column.is_kept_as_text(), AS_TEXT)
+            | flag(column.generated.is_some(), GENERATED),
     );
     out.encode_u8(number_of(COLLATIONS, &column.collation));
     out.encode_u8(number_of(ROLES, &column.role));
@@ -171,7 +174,8 @@ fn encode_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
         out.encode_text(&reference.column)?;
         out.encode_u8(actions(reference.on_delete, reference.on_update, reference.deferred));
         Ok(())
-    })
+    })?;
+    column.generated.as_ref().map_or(Ok(()), |expression| out.encode_text(expression))
 }
 
 /// Decodes a table schema, as [`FrameKind::Define`](crate::FrameKind::Define) and
@@ -247,7 +251,7 @@ fn read_column(reader: &mut MessageReader<'_>) -> Result<ColumnSchema> {
     let name = reader.text()?.to_owned();
     let mut column = ColumnSchema::new(name, read_type(reader)?);
     let flags = reader.u8()?;
-    if flags > NULLABLE | UNIQUE | AS_TEXT {
+    if flags > NULLABLE | UNIQUE | AS_TEXT | GENERATED {
         return Err(wrong("a column's flags", flags));
     }
     column.nullable = flags & NULLABLE != 0;
@@ -266,6 +270,9 @@ fn read_column(reader: &mut MessageReader<'_>) -> Result<ColumnSchema> {
         (reference.on_delete, reference.on_update, reference.deferred) = read_actions(reader)?;
         Ok(reference)
     })?;
+    if flags & GENERATED != 0 {
+        column.generated = Some(reader.text()?.to_owned().into());
+    }
     Ok(column)
 }
 
@@ -361,6 +368,7 @@ mod tests {
             .column(ColumnSchema::new("id", Type::I64))
             .column(ColumnSchema::of::<Option<String>>("t").max_chars(9).unique().default("x"))
             .column(ColumnSchema::new("day", Type::Date).as_text().check("day > 'x'"))
+            .column(ColumnSchema::new("known", Type::Bool).generated("day is not null"))
             .column(ColumnSchema::new("v", Type::I64).role(ColumnRole::Version))
             .column(
                 ColumnSchema::of::<Option<i64>>("team")

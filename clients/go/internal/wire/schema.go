@@ -98,6 +98,8 @@ type Column struct {
 	HasDefault bool
 	Check      string
 	References *Reference
+	// Generated is the expression by which the engine computes the column; empty if it is written.
+	Generated string
 }
 
 // Index describes an index over columns, by their positions.
@@ -182,7 +184,7 @@ func (c *Column) put(w *Writer) {
 	w.Text(c.Name)
 	w.U8(uint8(c.Type))
 	flags := uint8(0)
-	for bit, set := range [...]bool{c.Nullable, c.Unique, c.AsText} {
+	for bit, set := range [...]bool{c.Nullable, c.Unique, c.AsText, c.Generated != ""} {
 		if set {
 			flags |= 1 << bit
 		}
@@ -207,6 +209,9 @@ func (c *Column) put(w *Writer) {
 		w.Text(c.References.Table)
 		w.Text(c.References.Column)
 		w.U8(c.References.OnDelete)
+	}
+	if c.Generated != "" {
+		w.Text(c.Generated)
 	}
 }
 
@@ -247,7 +252,7 @@ func ParseTable(described []byte) (*Table, error) {
 func readColumn(r *Reader) Column {
 	c := Column{Name: r.Text()}
 	c.Type = Type(r.upTo(uint8(TypeAny), "a type"))
-	flags := r.upTo(7, "a column's flags")
+	flags := r.upTo(15, "a column's flags")
 	c.Nullable, c.Unique, c.AsText = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	c.Collation = r.upTo(2, "a collation")
 	c.Role = r.upTo(Version, "a role")
@@ -260,6 +265,9 @@ func readColumn(r *Reader) Column {
 	c.Check = r.OptionalText()
 	if r.Bool() {
 		c.References = &Reference{r.Text(), r.Text(), r.upTo(31, "an action on delete")}
+	}
+	if flags&8 != 0 {
+		c.Generated = r.Text()
 	}
 	return c
 }

@@ -33,6 +33,8 @@ export interface Column {
   default: Stored;
   check: string | null;
   references: Reference | null;
+  /** The expression by which the engine computes the column, which is then only read. */
+  generated?: string;
 }
 
 /** A foreign key of several columns, by their positions, in the order of `referenced`; `actions` are as a
@@ -179,10 +181,11 @@ export function describe(table: TableSchema): Uint8Array {
   const w = new Writer().text(table.name).u16(table.columns.length);
   for (const column of table.columns) {
     w.text(column.name).u8(types.indexOf(column.type));
-    w.u8((column.nullable ? 1 : 0) | (column.unique ? 2 : 0) | (column.asText ? 4 : 0));
+    w.u8((column.nullable ? 1 : 0) | (column.unique ? 2 : 0) | (column.asText ? 4 : 0) | (column.generated ? 8 : 0));
     w.u8(column.collation).u8(column.role).option(column.maxChars, (most) => w.u32(most));
     w.option(column.default, (value) => w.value(value)).option(column.check, (check) => w.text(check));
     w.option(column.references, (to) => w.text(to.table).text(to.column).u8(to.onDelete));
+    if (column.generated) w.text(column.generated);
   }
   const keys = table.foreignKeys ?? [];
   const flags = (table.neverReused ? neverReused : 0) | (keys.length > 0 ? hasForeignKeys : 0);
@@ -223,11 +226,13 @@ export function parseTable(described: Buffer): TableSchema {
 }
 
 function readColumn(r: Reader): Column {
-  const [name, type, flags] = [r.text(), types[r.upTo(types.indexOf("any"), "a type")]!, r.upTo(7, "flags")];
-  return {
+  const [name, type, flags] = [r.text(), types[r.upTo(types.indexOf("any"), "a type")]!, r.upTo(15, "flags")];
+  const made: Column = {
     name, type, nullable: (flags & 1) !== 0, unique: (flags & 2) !== 0, asText: (flags & 4) !== 0,
     collation: r.upTo(2, "a collation"), role: r.upTo(3, "a role"), maxChars: r.option(() => r.u32()),
     default: r.option(() => r.value()), check: r.option(() => r.text()),
     references: r.option(() => ({ table: r.text(), column: r.text(), onDelete: r.upTo(31, "an action") })),
   };
+  if (flags & 8) made.generated = r.text();
+  return made;
 }

@@ -118,6 +118,7 @@ impl RuleSession<'_> {
                     let error = Error::new(ErrorKind::Misuse, message).in_table(table.name());
                     return Err(error.in_columns(table, &[*column]));
                 }
+                table.check_assigned(*column)?;
                 fields.insert(*column);
             }
             set(rules, table, changes, &mut values)?;
@@ -193,7 +194,10 @@ impl RuleSession<'_> {
 
     /// A row with the key, or with the values in a unique index, of a row to be inserted.
     fn first_conflict(&self, rules: &TableRules, write: &Write<'_>) -> Result<Option<OwnedRow>> {
-        let indexes = write.table.indexes().iter().enumerate().filter(|(_, index)| index.unique);
+        let is_known =
+            |index: &bobak_core::IndexSchema| index.unique && !write.table.is_computed_index(index);
+        let indexes = write.table.indexes().iter().enumerate();
+        let indexes = indexes.filter(|(_, index)| is_known(index));
         let by_index =
             indexes.filter_map(|(place, _)| Some(Verb::UpsertOn(u16::try_from(place).ok()?)));
         for verb in std::iter::once(Verb::Upsert).chain(by_index) {

@@ -182,7 +182,9 @@ fn key_columns(layout: &CsvFormat, key: &[String]) -> Result<Vec<String>> {
 /// Whether Bobak or the engine generates the column's value if the file lacks it.
 fn is_generated(schema: &TableSchema, index: usize) -> bool {
     let made = schema.key_generation() != KeyGeneration::Given && schema.key().contains(&index);
-    made || schema.columns().get(index).is_some_and(|column| column.role != ColumnRole::Plain)
+    let is_filled =
+        |column: &ColumnSchema| column.role != ColumnRole::Plain || column.generated.is_some();
+    made || schema.columns().get(index).is_some_and(is_filled)
 }
 
 #[cfg(test)]

@@ -80,6 +80,9 @@ fn constraints(table: &TableSchema, index: usize, column: &ColumnSchema) -> Vec<
     if let Some(default) = &column.default {
         constraints.push(format!("default {}", literal(default)));
     }
+    if let Some(expression) = &column.generated {
+        constraints.push(format!("computed: {expression}"));
+    }
     if let Some(check) = &column.check {
         constraints.push(format!("check {check}"));
     }

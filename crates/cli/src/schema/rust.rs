@@ -164,6 +164,8 @@ fn attributes(
         ColumnRole::Version => attributes.push("version".to_owned()),
     }
     attributes.extend(default(column));
+    let generated = column.generated.as_ref();
+    attributes.extend(generated.map(|text| format!("generated = {}", quoted(text))));
     attributes.extend(column.check.as_ref().map(|check| format!("check = {}", quoted(check))));
     if let Some(reference) = &column.reference
         && [&reference.table, &reference.column].iter().all(|name| is_plain(name))

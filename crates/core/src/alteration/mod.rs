@@ -75,6 +75,7 @@ impl TableAlteration {
         alteration.check_key()?;
         alteration.check_types()?;
         alteration.check_rules()?;
+        alteration.check_generated()?;
         Ok(alteration)
     }
 
@@ -209,9 +210,23 @@ impl TableAlteration {
             name: "".into(),
             unique: false,
             check: None,
+            generated: None,
             ..column.clone()
         };
         plain(renamed) != plain(to) || check(&self.renamed, renamed) != check(&self.to, to)
+    }
+
+    /// Rejects another expression of a generated column, which engines cannot change in place.
+    fn check_generated(&self) -> Result<()> {
+        for (old, new) in self.kept() {
+            let (from, to) = (self.renamed.column_at(old)?, self.to.column_at(new)?);
+            if from.generated_text(&self.renamed) != to.generated_text(&self.to) {
+                let message = "the expression of a generated column cannot change: drop the column and add it again";
+                let error = Error::new(ErrorKind::Unsupported, message);
+                return Err(error.in_table(self.from.name()).in_column(to.name.clone()));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a change log of the table cannot follow: a column gets another type, or several are added.

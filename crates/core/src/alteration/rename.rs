@@ -41,6 +41,8 @@ impl TableSchema {
         let columns = self.columns().iter().map(|old| ColumnSchema {
             name: new(&old.name).into(),
             reference: old.reference.as_ref().map(reference),
+            // Its expression has the old names.
+            generated: None,
             ..old.clone()
         });
         let mut renamed = self.assemble_as(table, columns.collect(), &new)?;
@@ -49,7 +51,19 @@ impl TableSchema {
         for (column, check) in renamed.columns_mut().iter_mut().zip(checks) {
             column.check = check.map(Into::into);
         }
-        Ok(renamed)
+        if !self.has_generated_columns() {
+            return Ok(renamed);
+        }
+        let text = |old: &ColumnSchema| -> Result<Option<String>> {
+            let Some(text) = &old.generated else { return Ok(None) };
+            Ok(Some(CheckExpression::parse_value(text, self)?.to_text(&renamed)))
+        };
+        let texts = self.columns().iter().map(text).collect::<Result<Vec<_>>>()?;
+        let mut texts = texts.into_iter();
+        renamed.map_columns(|column| ColumnSchema {
+            generated: texts.next().flatten().map(Into::into),
+            ..column
+        })
     }
 
     /// The schema with its columns in another order.

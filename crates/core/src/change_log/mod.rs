@@ -184,6 +184,7 @@ fn logged_column(column: &ColumnSchema, when: &str) -> ColumnSchema {
         default: None,
         default_sql: None,
         check: None,
+        generated: None,
         reference: None,
         role: ColumnRole::Plain,
         ..column.clone()

@@ -22,17 +22,18 @@ pub(super) enum Form {
     Stored,
 }
 
-/// Parses a whole constraint.
+/// Parses a whole constraint, or an expression that is a `value`.
 ///
 /// # Errors
 /// `Unsupported` or `Schema`.
-pub(super) fn parse(text: &str, table: &TableSchema, form: Form) -> NodeResult {
+pub(super) fn parse(text: &str, table: &TableSchema, form: Form, value: bool) -> NodeResult {
     let parser = SqlParser::without_comments(text);
     if parser.remaining() > MAX_TOKENS {
         return Err(unsupported(format!("more than {MAX_TOKENS} tokens")));
     }
     let expression = parser.whole().map_err(unsupported)?;
-    CheckConverter { table, form }.truth(&expression)
+    let converter = CheckConverter { table, form };
+    if value { converter.node(&expression) } else { converter.truth(&expression) }
 }
 
 pub(super) struct CheckConverter<'a> {
@@ -186,6 +187,10 @@ impl CheckConverter<'_> {
             ("trim", [argument]) => self.of_text(CheckFunction::Trim, argument)?,
             ("coalesce", [_, _, ..]) | ("ifnull", [_, _]) => CheckFunction::Coalesce,
             ("nullif", [_, _]) => CheckFunction::NullIf,
+            ("iif", [condition, _, ..]) if arguments.len() <= 3 => {
+                self.number(condition)?;
+                return self.choice(arguments);
+            }
             (_, arguments) => {
                 let count = arguments.len();
                 return Err(not_supported(&format!("the function {name} with {count} arguments")));
@@ -196,6 +201,18 @@ impl CheckConverter<'_> {
             _ => arguments,
         };
         Ok(CheckNode::Call(function, arguments))
+    }
+
+    /// `iif(condition, value)`, `iif(condition, value, other)`: both values have one type.
+    fn choice(&self, arguments: Vec<CheckNode>) -> NodeResult {
+        let mut arguments = arguments.into_iter();
+        let condition = arguments.next();
+        let mut values: Vec<_> = arguments.collect();
+        if values.len() == 1 {
+            values.push(CheckNode::Literal(Value::Null, None));
+        }
+        let values = self.alike(values)?;
+        Ok(CheckNode::Call(CheckFunction::Iif, condition.into_iter().chain(values).collect()))
     }
 
     fn of_text(

@@ -1,4 +1,4 @@
-//! CHECK constraints: parses their text into an expression tree.
+//! CHECK constraints, and expressions of generated columns: parses their text into an expression tree.
 //!
 //! A constraint comes from a record, a client or an existing table. Its text never becomes part of a
 //! statement: each engine evaluates the tree, or renders it as SQL of its own dialect. SQL injection
@@ -11,7 +11,7 @@
 //! * `AND`, `OR`, `NOT`, `= == <> != < <= > >=`, `IS [NOT]`, `[NOT] BETWEEN`, `[NOT] IN (…)`,
 //!   `[NOT] LIKE`, `ISNULL`, `NOTNULL`;
 //! * `+ - * / %` and `||`;
-//! * `length`, `abs`, `lower`, `upper`, `trim`, `coalesce`, `ifnull`, `nullif`.
+//! * `length`, `abs`, `lower`, `upper`, `trim`, `coalesce`, `ifnull`, `nullif`, `iif`.
 //!
 //! Each means what it means in SQLite, except that numbers and text can't be mixed: SQLite would
 //! convert one to the other by the rules of column affinity. Everything else is rejected with
@@ -105,6 +105,8 @@ pub enum CheckFunction {
     Coalesce,
     /// NULL if both arguments are equal, else the first.
     NullIf,
+    /// The second argument if the first is true, else the third.
+    Iif,
 }
 
 impl CheckExpression {
@@ -113,7 +115,24 @@ impl CheckExpression {
     /// # Errors
     /// `Unsupported` for what the grammar does not have; `Schema` for an unknown column.
     pub fn parse(text: &str, table: &TableSchema) -> Result<Self> {
-        Self::parse_form(text, table, Form::Record)
+        Self::parse_form(text, table, Form::Record, false)
+    }
+
+    /// Parses the text of an expression that has a value of any type: that of a
+    /// [generated column](ColumnSchema::generated).
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_value(text: &str, table: &TableSchema) -> Result<Self> {
+        Self::parse_form(text, table, Form::Record, true)
+    }
+
+    /// As [`parse_value`](Self::parse_value), for a text in an SQLite file: see [`parse_stored`](Self::parse_stored).
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_stored_value(text: &str, table: &TableSchema) -> Result<Self> {
+        Self::parse_form(text, table, Form::Stored, true)
     }
 
     /// Parses the text of a constraint in an SQLite file, whose literals are stored values: money is an
@@ -122,12 +141,14 @@ impl CheckExpression {
     /// # Errors
     /// As [`parse`](Self::parse).
     pub fn parse_stored(text: &str, table: &TableSchema) -> Result<Self> {
-        Self::parse_form(text, table, Form::Stored)
+        Self::parse_form(text, table, Form::Stored, false)
     }
 
-    fn parse_form(text: &str, table: &TableSchema, form: Form) -> Result<Self> {
-        lower::parse(text, table, form).map(|root| Self { root }).map_err(|(kind, message)| {
-            Error::new(kind, format!("{message} in the CHECK '{text}'")).in_table(table.name())
+    fn parse_form(text: &str, table: &TableSchema, form: Form, value: bool) -> Result<Self> {
+        let parsed = lower::parse(text, table, form, value).map(|root| Self { root });
+        parsed.map_err(|(kind, message)| {
+            let what = if value { "expression" } else { "CHECK" };
+            Error::new(kind, format!("{message} in the {what} '{text}'")).in_table(table.name())
         })
     }
 
@@ -137,11 +158,15 @@ impl CheckExpression {
         &self.root
     }
 
-    /// The positions of the columns that the constraint names, in the order of the table.
+    /// The positions of the columns that the expression names, in the order of the table.
     #[must_use]
     pub fn columns(&self) -> Vec<usize> {
         let mut columns = Vec::new();
-        self.root.push_columns(&mut columns);
+        walk(&self.root, &mut |node| {
+            if let CheckNode::Column(position) = node {
+                columns.push(*position);
+            }
+        });
         columns.sort_unstable();
         columns.dedup();
         columns
@@ -172,33 +197,6 @@ pub fn with_record_values(mut table: TableSchema) -> TableSchema {
     table
 }
 
-impl CheckNode {
-    fn push_columns(&self, columns: &mut Vec<usize>) {
-        match self {
-            Self::Column(position) => columns.push(*position),
-            Self::Literal(..) => {}
-            Self::Not(inner) | Self::IsNull(inner) => inner.push_columns(columns),
-            Self::And(a, b)
-            | Self::Or(a, b)
-            | Self::Is(a, b)
-            | Self::Compare(_, a, b)
-            | Self::Like(a, b)
-            | Self::Arithmetic(_, a, b)
-            | Self::Concat(a, b) => {
-                a.push_columns(columns);
-                b.push_columns(columns);
-            }
-            Self::In(inner, values) => {
-                inner.push_columns(columns);
-                values.iter().for_each(|value| value.push_columns(columns));
-            }
-            Self::Call(_, arguments) => {
-                arguments.iter().for_each(|argument| argument.push_columns(columns));
-            }
-        }
-    }
-}
-
 impl CheckFunction {
     /// The name, as SQLite writes it.
     #[must_use]
@@ -211,6 +209,33 @@ impl CheckFunction {
             Self::Trim => "trim",
             Self::Coalesce => "coalesce",
             Self::NullIf => "nullif",
+            Self::Iif => "iif",
+        }
+    }
+}
+
+/// Calls `visit` with the node and all below it.
+pub(crate) fn walk<'n>(node: &'n CheckNode, visit: &mut dyn FnMut(&'n CheckNode)) {
+    visit(node);
+    match node {
+        CheckNode::Column(_) | CheckNode::Literal(..) => {}
+        CheckNode::Not(inner) | CheckNode::IsNull(inner) => walk(inner, visit),
+        CheckNode::And(a, b)
+        | CheckNode::Or(a, b)
+        | CheckNode::Is(a, b)
+        | CheckNode::Compare(_, a, b)
+        | CheckNode::Like(a, b)
+        | CheckNode::Arithmetic(_, a, b)
+        | CheckNode::Concat(a, b) => {
+            walk(a, visit);
+            walk(b, visit);
+        }
+        CheckNode::In(inner, values) => {
+            walk(inner, visit);
+            values.iter().for_each(|value| walk(value, visit));
+        }
+        CheckNode::Call(_, arguments) => {
+            arguments.iter().for_each(|argument| walk(argument, visit));
         }
     }
 }

@@ -36,6 +36,8 @@ fn text_is_canonical() {
         ("ID - (2 - id) = 0", "id - (2 - id) = 0"),
         ("name || 'it''s' like '%s' /* a comment */", "name || 'it''s' LIKE '%s'"),
         ("ifnull(id, 3) = 3", "coalesce(id, 3) = 3"),
+        ("iif(id > 1, name) is null", "iif(id > 1, name, NULL) IS NULL"),
+        ("iif(id, 'a', name) = 'a'", "iif(id, 'a', name) = 'a'"),
         ("x'0FA0' is not x'00'", "NOT (x'0fa0' IS x'00')"),
         ("id = -9223372036854775807 - 1", "id = -9223372036854775807 - 1"),
     ] {
@@ -80,6 +82,9 @@ fn meaningless_expressions_are_rejected() {
         "name",
         "token = 'x'",
         "coalesce(price, 'x') = 1",
+        "iif(name, 1, 2) = 1",
+        "iif(id > 1, name, 2) = 1",
+        "iif(id > 1) = 1",
     ] {
         assert_eq!(kind(check), ErrorKind::Unsupported, "{check}");
     }

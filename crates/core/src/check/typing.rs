@@ -124,7 +124,9 @@ fn call_type(
         CheckFunction::Abs | CheckFunction::NullIf => {
             numeric(types().next().unwrap_or(ExpressionType::Null))
         }
-        CheckFunction::Coalesce => {
+        CheckFunction::Coalesce | CheckFunction::Iif => {
+            let skipped = usize::from(function == CheckFunction::Iif);
+            let types = || types().skip(skipped);
             let known = types().find(|ty| *ty != ExpressionType::Null);
             let known = numeric(known.unwrap_or(ExpressionType::Null));
             let is_float = types().any(|ty| ty == ExpressionType::Float);

@@ -51,6 +51,9 @@ pub struct Capabilities {
     /// Keys can be [never reused](crate::TableSchemaBuilder::never_reuse_keys). If `false`, the engine MUST
     /// reject such a table with `Unsupported`.
     pub unreused_keys: bool,
+    /// Tables may have [generated columns](crate::ColumnSchema::generated). If `false`, the engine MUST reject
+    /// such a table with `Unsupported`.
+    pub generated_columns: bool,
     /// CHECK rules outside the [grammar](crate::check) that all engines share are kept. If `false`,
     /// the engine MUST reject such a rule with `Unsupported`.
     pub any_check: bool,
@@ -99,6 +102,7 @@ impl Capabilities {
         add_reference: false,
         alter_table: false,
         unreused_keys: false,
+        generated_columns: false,
         any_check: false,
         weak_types: false,
         encrypted: false,

@@ -32,7 +32,7 @@ pub enum Verb {
 
 impl Verb {
     /// The verb of an upsert that finds an existing row by these columns, in any order: `Upsert` for the key,
-    /// `UpsertOn` for a unique index.
+    /// `UpsertOn` for a unique index without generated columns.
     ///
     /// # Errors
     /// `Schema` if they are neither.
@@ -42,13 +42,15 @@ impl Verb {
         if is_same(table.key()) {
             return Ok(Self::Upsert);
         }
-        let is_wanted = |index: &crate::IndexSchema| index.unique && is_same(&index.columns);
+        let is_usable =
+            |index: &crate::IndexSchema| index.unique && !table.is_computed_index(index);
+        let is_wanted = |index: &crate::IndexSchema| is_usable(index) && is_same(&index.columns);
         let index = table.indexes().iter().position(is_wanted);
         if let Some(index) = index.and_then(|index| u16::try_from(index).ok()) {
             return Ok(Self::UpsertOn(index));
         }
         let list = |columns: &[usize]| format!("({})", table.column_names(columns));
-        let unique = table.indexes().iter().filter(|index| index.unique);
+        let unique = table.indexes().iter().filter(|index| is_usable(index));
         let keys = std::iter::once(list(table.key())).chain(unique.map(|key| list(&key.columns)));
         let message = format!(
             "an upsert needs the columns of the key or of a unique index, which are {}, not {}",
@@ -96,6 +98,35 @@ impl Verb {
     }
 }
 
+impl TableSchema {
+    /// Checks that rows can be written with this verb.
+    ///
+    /// # Errors
+    /// `Unsupported` for a view; and to replace rows if a unique index has [generated](crate::ColumnSchema::generated) columns,
+    /// since the rows in the way are not known before.
+    #[inline]
+    pub fn check_written(&self, verb: Verb) -> Result<()> {
+        self.check_writable()?;
+        if verb != Verb::InsertOrReplace || !self.has_generated_columns() {
+            return Ok(());
+        }
+        match self.indexes().iter().find(|index| index.unique && self.is_computed_index(index)) {
+            Some(index) => Err(self.reject_replaced(index)),
+            None => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn reject_replaced(&self, index: &crate::IndexSchema) -> Error {
+        let message = format!(
+            "the unique index '{}' has generated columns, so the rows in the way of a new one are not known: delete \
+             them, or upsert by the key",
+            index.name
+        );
+        Error::new(ErrorKind::Unsupported, message).in_table(self.name().to_owned())
+    }
+}
+
 /// One row to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
@@ -103,9 +134,11 @@ pub struct Write<'a> {
     pub table: &'a Arc<TableSchema>,
     /// What to do with the row.
     pub verb: Verb,
-    /// For updates and upserts: the columns to set. Ignored otherwise.
+    /// For updates and upserts: the columns to set, none of them [generated](crate::ColumnSchema::generated). Ignored
+    /// otherwise.
     pub fields: FieldSet,
-    /// The values of all columns in schema order; for `Delete`, of the key's columns in key order.
+    /// The values of all columns in schema order, those of [generated](crate::ColumnSchema::generated) ones to be
+    /// ignored; for `Delete`, of the key's columns in key order.
     pub values: &'a [Value<'a>],
 }
 

@@ -272,6 +272,7 @@ impl TableSchemaBuilder {
         let (name, columns, former) = (self.name, self.columns, self.former);
         let fits = columns.iter().map(AcceptedValues::of).collect();
         let (hidden_key, never_reuses_keys) = (self.hidden, self.never_reused);
+        let generated = columns.iter().any(|column| column.generated.is_some());
         Ok(TableSchema {
             id,
             name,
@@ -288,6 +289,7 @@ impl TableSchemaBuilder {
             never_reuses_keys,
             foreign_keys,
             view: self.view,
+            generated,
         })
     }
 }

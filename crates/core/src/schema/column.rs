@@ -41,6 +41,10 @@ pub struct ColumnSchema {
     pub default_sql: Option<Cow<'static, str>>,
     /// A CHECK rule in SQL, such as `amount >= 0`.
     pub check: Option<Cow<'static, str>>,
+    /// The expression by which the engine computes the column from others of its row, such as `price * quantity`,
+    /// in the [grammar](crate::check) of CHECK rules. The column is then only read: what a row has in it is
+    /// ignored. See [`generated`](Self::generated).
+    pub generated: Option<Cow<'static, str>>,
     /// The row of another table that the value must reference.
     pub reference: Option<Reference>,
     /// Whether Bobak fills the column.
@@ -124,6 +128,7 @@ impl ColumnSchema {
             default: None,
             default_sql: None,
             check: None,
+            generated: None,
             reference: None,
             role: ColumnRole::Plain,
         }
@@ -168,6 +173,26 @@ impl ColumnSchema {
     #[must_use]
     pub fn check(mut self, expression: impl Into<Cow<'static, str>>) -> Self {
         self.check = Some(expression.into());
+        self
+    }
+
+    /// Makes it a generated column, which the engine computes by this expression and stores.
+    ///
+    /// ```
+    /// use bobak_core::{ColumnSchema, Currency, TableSchema};
+    /// let line = TableSchema::builder("line")
+    ///     .column(ColumnSchema::of::<i64>("id"))
+    ///     .column(ColumnSchema::of::<Currency>("price"))
+    ///     .column(ColumnSchema::of::<i64>("quantity"))
+    ///     .column(ColumnSchema::of::<Currency>("total").generated("price * quantity"))
+    ///     .key(["id"])
+    ///     .build()?;
+    /// assert_eq!(line.written_columns().collect::<Vec<_>>(), [0, 1, 2]);
+    /// # Ok::<(), bobak_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn generated(mut self, expression: impl Into<Cow<'static, str>>) -> Self {
+        self.generated = Some(expression.into());
         self
     }
 

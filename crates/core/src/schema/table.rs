@@ -33,6 +33,8 @@ pub struct TableSchema {
     pub(super) foreign_keys: Vec<ForeignKey>,
     /// See [`is_view`](TableSchema::is_view).
     pub(super) view: bool,
+    /// See [`has_generated_columns`](TableSchema::has_generated_columns).
+    pub(super) generated: bool,
 }
 
 /// A column whose values are checked before each write.
@@ -330,13 +332,64 @@ impl TableSchema {
         })
     }
 
-    /// The columns that an update or upsert of a whole record sets: all except the key, the creation time and
-    /// the version, which the engine increments.
+    /// Whether the engine computes columns of the table: see [`ColumnSchema::generated`].
+    #[inline]
+    #[must_use]
+    pub const fn has_generated_columns(&self) -> bool {
+        self.generated
+    }
+
+    /// Whether the engine computes the column at this position.
+    #[must_use]
+    pub fn is_generated(&self, column: usize) -> bool {
+        self.generated && self.columns.get(column).is_some_and(|c| c.generated.is_some())
+    }
+
+    /// The positions of the columns that are written: all but the [generated](ColumnSchema::generated) ones.
+    pub fn written_columns(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.columns.len()).filter(|column| !self.is_generated(*column))
+    }
+
+    /// The positions of the [generated](ColumnSchema::generated) columns.
+    pub fn generated_columns(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.columns.len()).filter(|column| self.is_generated(*column))
+    }
+
+    /// Whether an index has generated columns, whose values are not known before a row is written.
+    #[must_use]
+    pub fn is_computed_index(&self, index: &IndexSchema) -> bool {
+        self.has_generated_columns()
+            && index.columns.iter().any(|column| self.is_generated(*column))
+    }
+
+    /// Rejects an assignment to a column that the engine computes.
+    ///
+    /// # Errors
+    /// `Misuse` for a [generated](ColumnSchema::generated) column.
+    #[inline]
+    pub fn check_assigned(&self, column: usize) -> Result<()> {
+        if self.is_generated(column) { Err(self.reject_assigned(column)) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn reject_assigned(&self, column: usize) -> Error {
+        let message =
+            "the engine computes this column: assign the columns that it is computed from";
+        let error = Error::new(ErrorKind::Misuse, message).in_table(self.name.clone());
+        match self.columns.get(column) {
+            Some(column) => error.in_column(column.name.clone()),
+            None => error,
+        }
+    }
+
+    /// The columns that an update or upsert of a whole record sets: all except the key, the creation time,
+    /// generated columns, and the version, which the engine increments.
     #[must_use]
     pub fn updated_fields(&self) -> FieldSet {
         (0..self.columns.len())
             .filter(|column| {
                 !self.key.contains(column)
+                    && !self.is_generated(*column)
                     && !matches!(
                         self.columns.get(*column).map(|c| c.role),
                         Some(ColumnRole::CreatedAt | ColumnRole::Version)

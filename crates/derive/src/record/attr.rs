@@ -61,6 +61,7 @@ pub struct FieldAttrs {
     /// A variant of `Collation`.
     pub collation: Option<At<&'static str>>,
     pub check: Option<At<String>>,
+    pub generated: Option<At<String>>,
     pub references: Option<At<ReferenceTarget>>,
     /// A variant of `OnDelete`.
     pub on_delete: Option<At<&'static str>>,
@@ -126,6 +127,7 @@ const ON_FIELD: &[&str] = &[
     "skip",
     "collation",
     "check",
+    "generated",
     "references",
     "on_delete",
     "on_update",
@@ -308,6 +310,7 @@ impl FieldAttrs {
             "skip" => self.skip = Some(item.flag(errors)),
             "collation" => self.collation = item.one_of(COLLATIONS, errors),
             "check" => self.check = item.name(r#"check = "amount >= 0""#, errors),
+            "generated" => self.generated = item.name(r#"generated = "price * quantity""#, errors),
             "references" => self.references = Some(item.at(target(item, errors))),
             "on_delete" => self.on_delete = item.one_of(ON_DELETE, errors),
             "on_update" => self.on_update = item.one_of(ON_UPDATE, errors),

@@ -214,6 +214,9 @@ fn column(column: &FieldAst<'_>) -> TokenStream {
     if let Some(check) = attrs.check.as_ref().map(|check| &check.value) {
         rules.extend(quote!(.check(#check)));
     }
+    if let Some(expression) = attrs.generated.as_ref().map(|at| &at.value) {
+        rules.extend(quote!(.generated(#expression)));
+    }
     for role in attrs.roles.iter().map(|role| ident(role.value.variant())) {
         rules.extend(quote!(.role(__bobak::ColumnRole::#role)));
     }

@@ -68,6 +68,7 @@ pub use table_list::{AlterTables, ListedTable, TableList, add_rebuilt, alter_tab
 pub use transaction_slot::{LocalTransaction, SavepointStack, TransactionSlot};
 pub use write::{
     RowStore, StoredTable, check_version, duplicate_error, encode_row, missing_table, no_key_left,
-    no_such_row, raised_version, reject_references, table_exists, write_row,
+    no_such_row, raised_version, reject_generated, reject_references, table_exists, with_generated,
+    write_row,
 };
 pub use write_lock::{HeldWriteLock, WriteLock, WritePass};

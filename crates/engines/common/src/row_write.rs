@@ -22,7 +22,7 @@ pub fn check_row_length(table: &TableSchema, verb: Verb, row: &dyn Row) -> Resul
 pub fn reject_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
     let makes_key = needs_key(table, row);
     for (place, column) in table.columns().iter().enumerate() {
-        let is_made = makes_key && table.key().contains(&place);
+        let is_made = (makes_key && table.key().contains(&place)) || table.is_generated(place);
         if !column.nullable && row.get(place).is_null() && !is_made {
             return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")
                 .in_table(table.name().to_owned())

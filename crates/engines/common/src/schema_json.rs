@@ -150,6 +150,9 @@ pub fn column_to_json(column: &ColumnSchema) -> Json {
     if let Some(check) = &column.check {
         put("check", check.as_ref().into());
     }
+    if let Some(expression) = &column.generated {
+        put("generated", expression.as_ref().into());
+    }
     if let Some(reference) = &column.reference {
         let on_delete = name_of(ON_DELETE, reference.on_delete);
         let (table, column) = (&reference.table, &reference.column);
@@ -186,6 +189,7 @@ pub fn column_from_json(json: &Json) -> Result<ColumnSchema> {
     }
     column.default = json.get("default").map(value_from_json).transpose()?;
     column.check = optional(json, "check")?.map(|check| check.to_owned().into());
+    column.generated = optional(json, "generated")?.map(|text| text.to_owned().into());
     if let Some(reference) = json.get("references") {
         let mut read = Reference::new(
             text(reference, "table")?.to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::column_map::{ColumnMap, ColumnMaps};
 use crate::schema_change::{TableAdditions, TableRebuild};
-use crate::write::{RowStore, StoredTable, encode_row, missing_table, table_exists};
+use crate::write::{RowStore, StoredTable, missing_table, table_exists};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
 use std::sync::Arc;
@@ -205,7 +205,7 @@ pub fn add_rebuilt(
     rebuild: &TableRebuild,
     old: EncodedRow<'_>,
 ) -> Result<()> {
-    let row = encode_row(&table.schema, |column| rebuild.value(old, column))?;
+    let row = table.complete_row(|column| rebuild.value(old, column))?;
     let row = EncodedRow::new(&row);
     table.check_new(store, row)?;
     store.replace(None, Some(row))

@@ -61,6 +61,22 @@ impl StoredTable {
         Ok(Self { rules: RowRules::new(&schema)?, schema })
     }
 
+    /// The row with the values of its generated columns.
+    ///
+    /// # Errors
+    /// `OutOfRange` for a number that its column can't hold.
+    pub fn complete(&self, row: Vec<u8>) -> Result<Vec<u8>> {
+        Ok(with_generated(&self.schema, &self.rules, EncodedRow::new(&row))?.unwrap_or(row))
+    }
+
+    /// A row of these values, with those of its generated columns.
+    ///
+    /// # Errors
+    /// As [`complete`](Self::complete).
+    pub fn complete_row<'v>(&self, value: impl Fn(usize) -> ValueRef<'v>) -> Result<Vec<u8>> {
+        self.complete(self.encode(value)?)
+    }
+
     /// The columns of an index.
     #[must_use]
     pub fn index_columns(&self, index: usize) -> &[usize] {
@@ -162,6 +178,26 @@ pub fn encode_row<'v>(
     Ok(row)
 }
 
+/// The row with the values of its generated columns; `None` if the table has none.
+///
+/// # Errors
+/// `OutOfRange` for a number that its column can't hold, or if the row is larger than the codec allows.
+pub fn with_generated(
+    schema: &TableSchema,
+    rules: &RowRules,
+    row: EncodedRow<'_>,
+) -> Result<Option<Vec<u8>>> {
+    if !schema.has_generated_columns() {
+        return Ok(None);
+    }
+    let made = rules.generate(schema, row)?;
+    let value = |column: usize| {
+        let made = made.iter().find(|(place, _)| *place == column);
+        made.map_or_else(|| row.value(column), |(_, value)| value.as_ref())
+    };
+    encode_row(schema, value).map(Some)
+}
+
 /// Writes one row, as [`Session::write`](bobak_core::Session::write) describes.
 ///
 /// After an error the store may have changed: the caller undoes the changes.
@@ -173,6 +209,7 @@ pub fn write_row(
     table: &StoredTable,
     write: &Write<'_>,
 ) -> Result<Outcome> {
+    table.schema.check_written(write.verb)?;
     match write.verb {
         Verb::Update => update(store, table, write),
         Verb::Delete => {
@@ -211,6 +248,7 @@ fn insert(store: &mut dyn RowStore, table: &StoredTable, write: &Write<'_>) -> R
         Some((position, key)) if position == column => ValueRef::Int(key),
         _ => value_at(write, column),
     })?;
+    let row = table.complete(row)?;
     let row = EncodedRow::new(&row);
     table.rules.check(&table.schema, row)?;
     if write.verb.is_upsert() {
@@ -301,6 +339,7 @@ fn set_fields(
         _ if write.fields.contains(column) => value_at(write, column),
         _ => old.value(column),
     })?;
+    let new = table.complete(new)?;
     let new = EncodedRow::new(&new);
     table.rules.check(&table.schema, new)?;
     let own_key = table.index_key(0, old);
@@ -383,6 +422,19 @@ pub fn missing_table(schema: &TableSchema) -> Error {
 #[must_use]
 pub fn table_exists(schema: &TableSchema) -> Error {
     Error::new(ErrorKind::Schema, "the table already exists").in_table(schema.name())
+}
+
+/// Rejects a table with generated columns, for an engine that has none.
+///
+/// # Errors
+/// `Unsupported`, naming the first generated column.
+pub fn reject_generated(engine: &str, schema: &TableSchema) -> Result<()> {
+    match schema.columns().iter().find(|column| column.generated.is_some()) {
+        Some(column) => Err(Error::unsupported(engine, "generated columns")
+            .in_table(schema.name())
+            .in_column(column.name.clone())),
+        None => Ok(()),
+    }
 }
 
 /// Rejects a table with foreign keys, for an engine that cannot enforce them.

@@ -7,6 +7,7 @@ use crate::columns::{is_octets, text_bytes, value_literal};
 use crate::names::{Names, check_name, literal};
 use bobak_core::check::{Arithmetic, CheckExpression, CheckFunction, CheckNode, ExpressionType};
 use bobak_core::{Collation, ColumnSchema, Comparison, Error, Result, TableSchema, Type, Value};
+use bobak_engine_common::reject_generated;
 
 /// The bytes of the texts that checks compare.
 const BYTES: usize = 8_000;
@@ -20,6 +21,7 @@ pub(crate) fn constraint(
     table: &TableSchema,
     column: &ColumnSchema,
 ) -> Result<Option<String>> {
+    reject_generated("firebird", table)?;
     let Some(text) = &column.check else { return Ok(None) };
     let check = CheckExpression::parse(text, table);
     let check = check.map_err(|error| error.in_column(column.name.to_string()))?;
@@ -179,6 +181,13 @@ impl Renderer<'_> {
         })
     }
 
+    /// `iif`, whose arguments are these.
+    fn choice(&self, condition: &CheckNode, values: &[String]) -> Result<String> {
+        let value = |at: usize| values.get(at).map_or("NULL", String::as_str);
+        let condition = self.truth(condition)?;
+        Ok(format!("(CASE WHEN {condition} THEN {} ELSE {} END)", value(1), value(2)))
+    }
+
     fn call(&self, function: CheckFunction, arguments: &[CheckNode]) -> Result<String> {
         let values = arguments.iter().map(|node| self.value(node)).collect::<Result<Vec<_>>>()?;
         let first = values.first().map_or("NULL", String::as_str);
@@ -189,6 +198,7 @@ impl Renderer<'_> {
                     self.comparison(one, "=", other)?
                 )
             }
+            (CheckFunction::Iif, [condition, ..]) => self.choice(condition, &values)?,
             (CheckFunction::Lower, _) => letters(first, false),
             (CheckFunction::Upper, _) => letters(first, true),
             (CheckFunction::Length, [node]) if self.ty(node) == ExpressionType::Bytes => {

@@ -196,7 +196,7 @@ impl Session for FirebirdSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        write.table.check_writable()?;
+        write.table.check_written(write.verb)?;
         let Write { table, verb, fields, values } = *write;
         let row = FirebirdWrite { table, verb, fields, row: &values };
         self.write_with(row.has_steps(), |connection| row.run(connection))

@@ -195,6 +195,7 @@ impl Engine for Kv {
         capabilities.untyped_columns = true;
         capabilities.alter_table = true;
         capabilities.unreused_keys = true;
+        capabilities.generated_columns = true;
         capabilities
     }
 

@@ -170,6 +170,7 @@ fn rebuilt(rebuild: &TableRebuild, old: &TableState) -> Result<TableState> {
         } else {
             encode(&mut buffer, &new.schema, |column| rebuild.value(row, column))?
         };
+        let bytes = new.complete(bytes)?;
         new.schema.check_stored(false, &EncodedRow::new(&bytes))?;
         add_checked(&mut new, bytes)?;
     }

@@ -84,7 +84,7 @@ fn assigned(
         let column = step.column();
         assigned.push((column, step.apply(&table.schema, old.value(column))?));
     }
-    encode(buffer, &table.schema, |column| {
+    let new = encode(buffer, &table.schema, |column| {
         if let Some((position, version)) = version
             && position == column
         {
@@ -93,5 +93,6 @@ fn assigned(
         // If a column is assigned several times, the last assignment counts.
         let new = assigned.iter().rev().find(|(assigned, _)| *assigned == column);
         new.map_or_else(|| old.value(column), |(_, value)| value.as_ref())
-    })
+    })?;
+    table.complete(new)
 }

@@ -139,6 +139,7 @@ impl Engine for Memory {
         capabilities.add_reference = true;
         capabilities.alter_table = true;
         capabilities.unreused_keys = true;
+        capabilities.generated_columns = true;
         capabilities
     }
 

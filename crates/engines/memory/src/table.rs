@@ -7,7 +7,7 @@ use crate::sorted::SortedSlots;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
 use bobak_core::{Error, IndexSchema, Result, Storage, TableSchema, ValueRef};
-use bobak_engine_common::{RowRules, duplicate_error, exact_integer, no_key_left};
+use bobak_engine_common::{RowRules, duplicate_error, exact_integer, no_key_left, with_generated};
 use std::cmp::Ordering;
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -137,6 +137,19 @@ impl TableState {
     /// Raises the largest key, if the table never reuses keys.
     pub fn raise_largest_key(&mut self, key: Option<i64>) {
         self.largest_key = self.largest_key.map(|largest| largest.max(key.unwrap_or(largest)));
+    }
+
+    /// The row with the values of its generated columns.
+    ///
+    /// # Errors
+    /// `OutOfRange` for a number that its column can't hold.
+    #[inline]
+    pub fn complete(&self, row: RowBytes) -> Result<RowBytes> {
+        if !self.schema.has_generated_columns() {
+            return Ok(row);
+        }
+        let complete = with_generated(&self.schema, &self.rules, EncodedRow::new(&row))?;
+        Ok(complete.map_or(row, Arc::from))
     }
 
     /// Checks a row's column types, NOT NULL and CHECK.

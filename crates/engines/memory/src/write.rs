@@ -40,6 +40,7 @@ impl WriteExecutor {
         verb: Verb,
         fields: FieldSet,
     ) -> Result<Self> {
+        table.check_written(verb)?;
         let position = state.find(table)?;
         let upsert_index = verb.upsert_index(table, &state.table(position).schema)?;
         let generated_key = match (table.key_generation(), table.key()) {
@@ -85,6 +86,7 @@ impl WriteExecutor {
             }
             _ => None,
         };
+        let bytes = table.complete(bytes)?;
         table.check(EncodedRow::new(&bytes))?;
         if self.verb.is_upsert()
             && let Some(slot) = table.conflict_in(self.upsert_index, EncodedRow::new(&bytes))
@@ -170,6 +172,7 @@ impl WriteExecutor {
             _ if self.fields.contains(column) => row.value(column),
             _ => old.value(column),
         })?;
+        let new = table.complete(new)?;
         check_update(table, slot, &new)?;
         if state.links(self.position).is_isolated() {
             state.table_mut(self.position).replace(slot, &new);

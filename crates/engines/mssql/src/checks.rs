@@ -7,12 +7,14 @@ use crate::columns::{COLLATE, letters, lower, value_literal};
 use crate::names::column as name_of;
 use bobak_core::check::{Arithmetic, CheckExpression, CheckFunction, CheckNode, ExpressionType};
 use bobak_core::{Collation, ColumnSchema, Comparison, Result, TableSchema, Type, Value};
+use bobak_engine_common::reject_generated;
 
 /// The condition of a column's check; `None` if it has none.
 ///
 /// # Errors
 /// As [`CheckExpression::parse`].
 pub(crate) fn condition(table: &TableSchema, column: &ColumnSchema) -> Result<Option<String>> {
+    reject_generated("mssql", table)?;
     let Some(text) = &column.check else { return Ok(None) };
     let check = CheckExpression::parse(text, table);
     let check = check.map_err(|error| error.in_column(column.name.to_string()))?;
@@ -161,6 +163,13 @@ impl Renderer<'_> {
         })
     }
 
+    /// `iif`, whose arguments are these.
+    fn choice(&self, condition: &CheckNode, values: &[String]) -> Result<String> {
+        let value = |at: usize| values.get(at).map_or("NULL", String::as_str);
+        let condition = self.truth(condition)?;
+        Ok(format!("(CASE WHEN {condition} THEN {} ELSE {} END)", value(1), value(2)))
+    }
+
     fn call(&self, function: CheckFunction, arguments: &[CheckNode]) -> Result<String> {
         let values = arguments.iter().map(|node| self.value(node)).collect::<Result<Vec<_>>>()?;
         let first = values.first().map_or("NULL", String::as_str);
@@ -171,6 +180,7 @@ impl Renderer<'_> {
                     self.comparison(one, "=", other)?
                 )
             }
+            (CheckFunction::Iif, [condition, ..]) => self.choice(condition, &values)?,
             (CheckFunction::Lower, _) => letters(first, false),
             (CheckFunction::Upper, _) => letters(first, true),
             (CheckFunction::Length, [node]) if self.ty(node) == ExpressionType::Bytes => {

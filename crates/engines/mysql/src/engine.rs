@@ -76,6 +76,7 @@ impl Engine for MySql {
         capabilities.add_reference = true;
         capabilities.alter_table = true;
         capabilities.unreused_keys = true;
+        capabilities.generated_columns = true;
         capabilities
     }
 

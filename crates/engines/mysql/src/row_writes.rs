@@ -65,7 +65,7 @@ pub(crate) fn push_values(
     without_key: bool,
     parameters: &mut Vec<Wire>,
 ) -> Result<()> {
-    for place in 0..row.len() {
+    for place in table.written_columns() {
         if !(without_key && table.key().contains(&place)) {
             parameters.push(encode(table, place, row.get(place))?);
         }

@@ -75,6 +75,7 @@ fn capabilities(kind: ProductKind) -> Capabilities {
     capabilities.deferred_references = kind == ProductKind::Postgres;
     capabilities.finite_floats = kind != ProductKind::Postgres;
     capabilities.unreused_keys = is_known;
+    capabilities.generated_columns = is_known;
     capabilities.sql = is_known;
     capabilities.implicit_ddl_commit = kind == ProductKind::MySql;
     capabilities

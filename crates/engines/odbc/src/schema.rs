@@ -7,6 +7,7 @@ use crate::product::ProductKind;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, OnDelete, Reference, Result, SchemaChange, TableSchema, Type,
 };
+use bobak_engine_common::reject_generated;
 use bobak_sql::server::{
     SqlServer, mysql_alter, mysql_catalog, postgres_alter, postgres_catalog,
     with_forward_references_last,
@@ -80,6 +81,7 @@ fn alter_postgres(connection: &mut Connection, changes: &[SchemaChange]) -> Resu
 
 fn alter_sqlite(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
     let sqlite = Dialect::Sqlite;
+    reject_generated("odbc", change.table())?;
     let texts = match change {
         SchemaChange::CreateTable(table) => bobak_sql::create_table(sqlite, table)?,
         SchemaChange::AddColumn { table, column } => bobak_sql::add_column(sqlite, table, *column)?,

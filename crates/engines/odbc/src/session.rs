@@ -217,7 +217,7 @@ impl Session for OdbcSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        write.table.check_writable()?;
+        write.table.check_written(write.verb)?;
         let Write { table, verb, fields, values } = *write;
         let row = OdbcWrite { table, verb, fields, row: &values };
         if row.has_steps() {

@@ -279,7 +279,7 @@ pub(crate) fn value_of(
 
 /// The columns that an insert writes.
 pub(crate) fn written_columns(table: &TableSchema, made: bool) -> impl Iterator<Item = usize> + '_ {
-    (0..table.columns().len()).filter(move |place| !(made && table.key().contains(place)))
+    table.written_columns().filter(move |place| !(made && table.key().contains(place)))
 }
 
 /// The text of an insert.

@@ -87,6 +87,7 @@ impl Engine for Postgres {
         capabilities.alter_table = true;
         capabilities.online_ddl = true;
         capabilities.unreused_keys = true;
+        capabilities.generated_columns = true;
         capabilities
     }
 

@@ -108,6 +108,7 @@ impl Engine for Sqlite {
         capabilities.update_actions = true;
         capabilities.deferred_references = true;
         capabilities.unreused_keys = true;
+        capabilities.generated_columns = true;
         capabilities.any_check = true;
         capabilities.weak_types = true;
         capabilities.sql = true;

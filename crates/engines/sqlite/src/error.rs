@@ -2,7 +2,7 @@
 
 use crate::ffi::{Failure, codes};
 use bobak_core::check::CheckExpression;
-use bobak_core::{Error, ErrorKind, TableSchema};
+use bobak_core::{ColumnSchema, Error, ErrorKind, TableSchema};
 use std::fmt;
 
 /// An error as SQLite reported it: the [`source`](std::error::Error::source) of translated
@@ -111,6 +111,9 @@ fn constraint(code: i32, message: &str, table: Option<&TableSchema>) -> Error {
             name_columns(error, subject)
         }
         codes::SQLITE_CONSTRAINT_CHECK => {
+            if let Some(error) = table.and_then(|table| too_large(subject, table)) {
+                return error;
+            }
             match table.and_then(|table| Some((table, violated_check(subject, table)?))) {
                 Some((table, check)) => Error::check_violation(table, &check),
                 None => Error::new(
@@ -126,6 +129,16 @@ fn constraint(code: i32, message: &str, table: Option<&TableSchema>) -> Error {
         codes::SQLITE_CONSTRAINT_DATATYPE => Error::new(ErrorKind::Mismatch, lower(message)),
         _ => Error::new(ErrorKind::Constraint, lower(message)),
     }
+}
+
+/// The error for a computed number that its column can't hold, which a check of the column rejects.
+fn too_large(subject: &str, table: &TableSchema) -> Option<Error> {
+    let is_own = |column: &&ColumnSchema| {
+        column.generated.is_some() && bobak_sql::storage_check(column).as_deref() == Some(subject)
+    };
+    let column = table.columns().iter().find(is_own)?;
+    let error = Error::new(ErrorKind::OutOfRange, "the computed value does not fit");
+    Some(error.in_table(table.name().to_owned()).in_column(column.name.to_string()))
 }
 
 /// The check with this text. SQLite shows one that begins with a quoted name by that name alone.

@@ -122,16 +122,16 @@ function reference(table, column, value, properties, typed) {
 /** The fields of a row: a label, an editor and a switch to NULL for each column. `read` returns what differs from `row`. */
 export function form(table, row, { creating } = {}) {
   const fields = table.columns.map((column) => {
-    const isKey = !creating && table.key.includes(column.name);
+    const isFixed = (!creating && table.key.includes(column.name)) || !!column.generated;
     const isMade = creating && (table.key.includes(column.name) && table.keys === "made" || column.role);
     const field = editor(table, column, row?.[column.name] ?? (creating ? column.default : null) ?? null);
     const input = field.element.matches?.("input,select,textarea") ? field.element : field.element.querySelector("input,select,textarea");
     const id = (input.id = `field-${column.name.replace(/\s/g, "_")}-${Math.random().toString(36).slice(2, 7)}`);
-    // To change a key, a row is deleted and another inserted.
-    if (isKey) (input.tagName === "SELECT" || input.type === "file") ? (input.disabled = true) : (input.readOnly = true);
+    // To change a key, a row is deleted and another inserted. The database computes generated columns.
+    if (isFixed) (input.tagName === "SELECT" || input.type === "file") ? (input.disabled = true) : (input.readOnly = true);
     let isNull = (row?.[column.name] ?? (creating ? column.default : null) ?? null) === null;
     let touched = false;
-    const nullBox = column.nullable && !isKey
+    const nullBox = column.nullable && !isFixed
       ? h("label", { className: "null" }, h("input", { type: "checkbox", checked: isNull, on: { change: (event) => ((isNull = event.target.checked), (touched = true)) } }), "NULL")
       : null;
     input.addEventListener("input", () => {
@@ -139,11 +139,12 @@ export function form(table, row, { creating } = {}) {
       isNull = input.value === "null" && input.tagName === "SELECT";
       if (nullBox) nullBox.firstChild.checked = isNull;
     });
-    const hint = [column.type, column.unique ? "unique" : "", column.references ? `→ ${column.references.table}` : "", isMade ? "made by the server if empty" : ""].filter(Boolean).join(" · ");
+    const hint = [column.type, column.unique ? "unique" : "", column.references ? `→ ${column.references.table}` : "", column.generated ? "computed by the database" : isMade ? "made by the server if empty" : ""].filter(Boolean).join(" · ");
     return {
       column,
       element: h("div", { className: "field" }, h("label", { htmlFor: id }, column.name), h("span", { className: "hint" }, hint), field.element, nullBox),
       read() {
+        if (column.generated) return NULL;
         if (isNull) return touched || !creating ? null : NULL;
         if (creating && !touched) return NULL;
         return field.read();

@@ -368,6 +368,14 @@ fn adapt(
         }
         column
     });
+    if !target.generated_columns {
+        builder = builder.map_columns(|mut column| {
+            if let Some(expression) = column.generated.take() {
+                lose(format!("expression {expression} of the generated column {}", column.name));
+            }
+            column
+        });
+    }
     if table.never_reuses_keys() && !target.unreused_keys {
         builder = builder.reuse_keys();
         lose("AUTOINCREMENT: the target uses keys of deleted rows again".to_owned());

@@ -173,6 +173,7 @@ impl Planner {
         self.check_key(wanted)?;
         self.adapt_foreign_keys(wanted)?;
         self.drop_indexes(wanted)?;
+        self.drop_expressions(wanted)?;
         self.drop_columns(wanted)?;
         self.change_columns(wanted)?;
         let stored = self.stored(wanted)?;
@@ -202,8 +203,53 @@ impl Planner {
         Ok(())
     }
 
+    /// Drops the generated columns that have another expression, or none, in the model: they are added again. A column
+    /// that becomes generated loses its values.
+    fn drop_expressions(&mut self, wanted: &TableSchema) -> Result<()> {
+        let stored = self.stored(wanted)?;
+        for column in stored.columns() {
+            let Some(place) = wanted.column(&column.name).ok() else { continue };
+            let model = wanted.column_at(place)?;
+            if model.generated_text(wanted) == column.generated_text(&stored) {
+                continue;
+            }
+            let (table, name) = (wanted.name().to_owned(), column.name.to_string());
+            let is_lost = column.generated.is_none() || model.generated.is_none();
+            let by_default = self.options.drops != Drops::Nothing;
+            if is_lost && !self.options.drops_name(&format!("{table}.{name}"), by_default) {
+                let message = "the column becomes generated, or an ordinary one: its values are lost, so permit that \
+                               it is dropped";
+                let error = Error::new(ErrorKind::Unsupported, message);
+                return Err(error.in_table(table).in_column(name));
+            }
+            self.drop_indexes_over(&name, wanted)?;
+            self.push(MigrationStep::DropColumn { table, column: name })?;
+        }
+        Ok(())
+    }
+
+    /// Drops the indexes over a column, which are added again.
+    fn drop_indexes_over(&mut self, column: &str, wanted: &TableSchema) -> Result<()> {
+        let stored = self.stored(wanted)?;
+        let place = stored.column(column)?;
+        for index in stored.indexes().iter().filter(|index| index.columns.contains(&place)) {
+            let is_rule = index.unique
+                && index.columns == [place]
+                && stored.columns().get(place).is_some_and(|column| column.unique);
+            if !is_rule {
+                let (table, name) = (stored.name().to_owned(), index.name.to_string());
+                self.push(MigrationStep::DropIndex { table, name })?;
+            }
+        }
+        Ok(())
+    }
+
     fn drop_columns(&mut self, wanted: &TableSchema) -> Result<()> {
-        for column in self.stored(wanted)?.columns() {
+        let stored = self.stored(wanted)?;
+        // Generated columns before those that they are computed from.
+        let (first, then): (Vec<_>, Vec<_>) =
+            stored.columns().iter().partition(|column| column.generated.is_some());
+        for column in first.into_iter().chain(then) {
             if wanted.column(&column.name).is_ok() {
                 continue;
             }
@@ -351,6 +397,7 @@ fn is_same(
         default: if is_added { None } else { column.default.clone() },
         default_sql: None,
         check: None,
+        generated: None,
         reference: column.reference.clone().map(|mut reference| {
             reference.table = reference.table.to_ascii_lowercase().into();
             reference.column = reference.column.to_ascii_lowercase().into();

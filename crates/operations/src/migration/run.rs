@@ -168,6 +168,12 @@ fn runs_online(engine: &dyn Engine, steps: &[MigrationStep]) -> Result<bool> {
     Ok(steps.iter().all(is_online))
 }
 
+/// Whether the step drops a generated column, whose values can be computed again.
+fn drops_computed(step: &MigrationStep, table: &TableSchema) -> bool {
+    let MigrationStep::DropColumn { column, .. } = step else { return false };
+    table.column(column).is_ok_and(|column| table.is_generated(column))
+}
+
 /// Whether a column gets NOT NULL, a CHECK or a foreign key, and no other type.
 fn adds_rules(stored: &ColumnSchema, column: &ColumnSchema) -> bool {
     let is_alike = stored.ty == column.ty
@@ -353,7 +359,7 @@ impl Runner<'_> {
             let name = step.table().filter(|_| step.loses_data());
             let name = name.map(|name| former.get(name).copied().unwrap_or(name));
             let Some(table) = name.and_then(|name| find(&tables, name).ok()) else { continue };
-            if has_rows(self.session, &Arc::new(table.clone()))? {
+            if !drops_computed(step, table) && has_rows(self.session, &Arc::new(table.clone()))? {
                 let message = format!(
                     "undoing migration {} would lose data ({step}): allow the loss, or keep it",
                     self.migration.name

@@ -81,6 +81,9 @@ fn described(column: &ColumnSchema) -> String {
     if let Some(default) = &column.default {
         text.push_str(&format!(", {} by default", value_to_json(default.as_ref())));
     }
+    if let Some(expression) = &column.generated {
+        text.push_str(&format!(", computed as {expression}"));
+    }
     if let Some(check) = &column.check {
         text.push_str(&format!(", only if {check}"));
     }

@@ -265,6 +265,7 @@ fn check_constraints(change: &SchemaChange) -> Result<()> {
         _ => return Ok(()),
     };
     for column in new {
+        // A schema has parsed the expressions of generated columns already.
         if let Some(check) = &column.check {
             let parsed = CheckExpression::parse(check, table);
             parsed.map_err(|error| error.in_column(column.name.clone()))?;

@@ -16,6 +16,8 @@ pub(super) struct TablePermissions {
     pub(super) foreign_keys: Vec<ForeignKeyCheck>,
     /// The numbers of the unique indexes that the caller describes and the database does not have.
     pub(super) invented_indexes: Vec<u16>,
+    /// The permissions to write whose rules name a column that the engine computes.
+    computed: Vec<Permission>,
 }
 
 /// The permissions that may have row rules, in the order of [`TablePermissions::rules`].
@@ -29,6 +31,7 @@ impl TablePermissions {
         rules: [None, None, None, None],
         foreign_keys: Vec::new(),
         invented_indexes: Vec::new(),
+        computed: Vec::new(),
     };
 
     /// Combines the grants on a table. The flag says whether the result may be cached.
@@ -70,6 +73,7 @@ impl TablePermissions {
             combined.foreign_keys =
                 ForeignKeyCheck::all(permissions, database, table, &stored, tables)?;
             combined.invented_indexes = invented_indexes(table, &stored);
+            combined.computed = combined.computed_rules(table, &stored);
         }
         if !columns.is_empty() || !combined.foreign_keys.is_empty() {
             check_names(table, &stored)?;
@@ -83,14 +87,42 @@ impl TablePermissions {
     /// The row rule of a permission; `None` if it covers all rows.
     ///
     /// # Errors
-    /// `Denied` if the permission is not granted.
+    /// `Denied` if the permission is not granted, or its rule names a generated column, whose value is known only when the
+    /// row is written.
     #[inline]
     pub fn check(&self, permission: Permission, table: &TableSchema) -> Result<Option<&Condition>> {
         if !self.set.has(permission) {
             return Err(permission.denied(table.name()));
         }
+        if self.computed.contains(&permission) {
+            let message = "permission denied: a row rule for writes names a generated column: name the columns that it is \
+                           computed from";
+            return Err(Error::new(ErrorKind::Denied, message).in_table(table.name()));
+        }
         let index = WITH_RULES.iter().position(|with_rule| *with_rule == permission);
         Ok(index.and_then(|index| self.rules.get(index)).and_then(Option::as_ref))
+    }
+}
+
+impl TablePermissions {
+    /// The permissions to insert and update whose rules name a column that the database computes: what a caller gives for
+    /// it is not what is stored.
+    fn computed_rules(&self, table: &TableSchema, stored: &TableSchema) -> Vec<Permission> {
+        let is_computed = |position: &usize| {
+            let name = table.columns().get(*position).map(|column| &column.name);
+            let found = name.and_then(|name| stored.column(name).ok());
+            found.is_some_and(|column| stored.is_generated(column))
+        };
+        let names_computed = |rule: &Condition| {
+            let mut columns = Vec::new();
+            RowRule::columns_of(rule, table, &mut columns);
+            columns.iter().any(is_computed)
+        };
+        let rules = WITH_RULES.into_iter().zip(&self.rules);
+        let writes =
+            |permission: &Permission| matches!(permission, Permission::Insert | Permission::Update);
+        let named = rules.filter(|(_, rule)| rule.as_ref().is_some_and(names_computed));
+        named.map(|(permission, _)| permission).filter(writes).collect()
     }
 }
 

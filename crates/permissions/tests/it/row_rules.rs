@@ -107,6 +107,38 @@ fn single_writes_enforce_the_rule() {
     });
 }
 
+/// What a caller gives for a generated column is not what is stored.
+#[test]
+fn rules_for_writes_name_no_generated_column() {
+    on_each(|shop| {
+        let table = |double: ColumnSchema| {
+            let id = ColumnSchema::of::<i64>("id");
+            let table = TableSchema::builder("parcel").column(id).key(["id"]);
+            let table = table.column(ColumnSchema::of::<i64>("weight")).column(double);
+            Arc::new(table.build().unwrap())
+        };
+        let double = ColumnSchema::of::<i64>("double");
+        let (parcel, described) = (table(double.clone().generated("weight * 2")), table(double));
+        let operator = shop.by(&Caller::operator());
+        let create = bobak_core::SchemaChange::CreateTable(Arc::clone(&parcel));
+        operator.engine.alter(&[create]).unwrap();
+        let row = |id: i64, weight: i64| vec![Value::Int(id), Value::Int(weight), Value::Int(0)];
+        for (id, weight) in [(1, 3), (2, 30)] {
+            operator.insert(&parcel, row(id, weight)).unwrap();
+        }
+        let caller = shop.with("read, write on parcel where double < 10");
+        assert_eq!(caller.ids(&parcel).unwrap(), [1]);
+        for table in [&parcel, &described] {
+            assert_fails(caller.insert(table, row(3, 50)), ErrorKind::Denied);
+            assert_fails(caller.write(table, Verb::Update, &row(1, 50)), ErrorKind::Denied);
+            let (sent, _) = caller.batch(&[(table, Verb::Insert, row(3, 50))], OnError::Stop);
+            assert_fails(sent, ErrorKind::Denied);
+        }
+        let delete = |id: i64| caller.write(&parcel, Verb::Delete, &vec![Value::Int(id)]).unwrap();
+        assert_eq!([delete(2), delete(1)], [Outcome::Changed(0), Outcome::Changed(1)]);
+    });
+}
+
 #[test]
 fn checked_writes_generate_keys_and_keep_the_transaction() {
     on_each(|shop| {

@@ -2,7 +2,7 @@
 //!
 //! Columns that Bobak made say in their comments what their types can't. Left out, since a schema
 //! has no place for them: tables without a key, keys and references over expressions or several
-//! columns, generated columns; of tables that others made also collations, and the CHECKs and defaults
+//! columns; of tables that others made also generated columns, collations, and the CHECKs and defaults
 //! that Bobak cannot express. All of them stay in force in the database.
 
 use super::mariadb_expressions::{self, MariaDbColumn};
@@ -185,9 +185,13 @@ pub fn constraint_names(
 }
 
 impl TableFacts {
-    /// The rows of the columns that are not generated.
+    /// The rows of the columns that a schema has: not of those that another program lets the server compute.
     fn plain_columns(&self) -> impl Iterator<Item = &Vec<String>> {
-        self.columns.iter().filter(|row| !part(row, 4).to_ascii_uppercase().contains("GENERATED"))
+        let is_known = |row: &&Vec<String>| {
+            let described = parse_comment(part(row, 1), part(row, 5));
+            !is_generated(row) || described.is_some_and(|(column, _)| column.generated.is_some())
+        };
+        self.columns.iter().filter(is_known)
     }
 }
 
@@ -340,7 +344,10 @@ fn column(server: &dyn SqlServer, row: &[String]) -> CatalogColumn {
         schema.declared = is_long.then(|| LONG_DECIMAL.into());
         (schema, CommentedKey::default())
     });
-    schema.nullable = part(row, 3) == "YES";
+    if !is_generated(row) {
+        schema.generated = None;
+        schema.nullable = part(row, 3) == "YES";
+    }
     CatalogColumn {
         schema,
         key,
@@ -349,6 +356,11 @@ fn column(server: &dyn SqlServer, row: &[String]) -> CatalogColumn {
         sql_type: declared.to_owned(),
         collation: part(row, 7).to_owned(),
     }
+}
+
+/// Whether the server computes the column.
+fn is_generated(row: &[String]) -> bool {
+    part(row, 4).to_ascii_uppercase().contains("GENERATED")
 }
 
 /// The indexes, their columns' rows put together.

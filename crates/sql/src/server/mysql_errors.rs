@@ -1,7 +1,7 @@
 //! The errors of MariaDB and MySQL, by number: their texts differ between servers and languages.
 
 use bobak_core::check::CheckExpression;
-use bobak_core::{Error, ErrorKind, TableSchema};
+use bobak_core::{ColumnSchema, Error, ErrorKind, TableSchema};
 
 /// The server's error as Bobak's, with table and column if the message names them.
 #[must_use]
@@ -110,7 +110,8 @@ fn place(error: Error, code: u16, message: &str, table: Option<&TableSchema>) ->
 /// MariaDB's ``CONSTRAINT `bill.cents` failed for …`` names the column that declares the check, MySQL's
 /// `Check constraint 'bill_chk_1' is violated.` its number.
 fn check_violation(error: Error, message: &str, table: &TableSchema) -> Error {
-    let mut declared = table.columns().iter().filter(|column| column.check.is_some());
+    let is_declared = |column: &&ColumnSchema| column.check.is_some() || column.generated.is_some();
+    let mut declared = table.columns().iter().filter(is_declared);
     let column = match quoted(message, "CONSTRAINT `", '`') {
         Some(name) => declared.find(|column| {
             name == column.name || name.rsplit('.').next() == Some(column.name.as_ref())
@@ -119,6 +120,12 @@ fn check_violation(error: Error, message: &str, table: &TableSchema) -> Error {
             .and_then(|name| name.rsplit('_').next()?.parse::<usize>().ok())
             .and_then(|number| declared.nth(number.checked_sub(1)?)),
     };
+    if let Some(column) = column.filter(|column| column.check.is_none()) {
+        // A generated column is NOT NULL by a check.
+        let error =
+            Error::new(ErrorKind::Constraint, "a required value is NULL").with_source(error);
+        return error.in_table(table.name().to_owned()).in_column(column.name.to_string());
+    }
     let text = column.and_then(|column| column.check.as_deref());
     match text.and_then(|text| CheckExpression::parse(text, table).ok()) {
         Some(check) => Error::check_violation(table, &check),

@@ -19,7 +19,7 @@ const COLUMNS: &str = "SELECT c.oid::int8, c.relname::text, a.attnum, a.attname:
     CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) \
     ELSE format_type(a.atttypid, a.atttypmod) END, a.attnotnull OR t.typnotnull, \
     a.attidentity <> '' OR d.adbin IS NOT NULL, col_description(c.oid, a.attnum), \
-    CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END \
+    CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END, a.attgenerated <> '' \
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid \
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
     WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
@@ -267,6 +267,8 @@ fn add_column(table: &mut CatalogTable, row: &dyn Row) {
             said.role = remark.role;
             said.check = remark.check.map(Into::into);
             said.default = remark.default;
+            // One that computes nothing any more is an ordinary column.
+            said.generated = remark.generated.filter(|_| integer(row, 9) != 0).map(Into::into);
             table.given |= remark.given;
             table.unreused |= remark.unreused;
             schema = said;

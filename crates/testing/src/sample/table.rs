@@ -60,7 +60,9 @@ impl<'s> TableSample<'s> {
                 schema.key_generation() == KeyGeneration::Engine && schema.key().contains(&place);
             let kind = match functions.iter().find(is_function) {
                 Some((.., function)) => Column::Function(function),
-                None if made || column.role != ColumnRole::Plain => Column::Filled,
+                None if made || column.role != ColumnRole::Plain || column.generated.is_some() => {
+                    Column::Filled
+                }
                 None => Column::Generated(ValueSource::new(schema.name(), column, limits)),
             };
             if !matches!(kind, Column::Filled) {
@@ -72,8 +74,12 @@ impl<'s> TableSample<'s> {
             schema.all_foreign_keys().iter().map(|key| ReferencedKeys::new(schema, key)).collect();
         // A wide key decides the columns that it shares with a narrow one.
         references.sort_by_key(|reference| std::cmp::Reverse(reference.columns.len()));
-        let mut uniques: Vec<_> =
-            schema.indexes().iter().filter(|i| i.unique).map(|i| i.columns.clone()).collect();
+        let mut uniques: Vec<_> = schema
+            .indexes()
+            .iter()
+            .filter(|i| i.unique && !schema.is_computed_index(i))
+            .map(|i| i.columns.clone())
+            .collect();
         if schema.key_generation() != KeyGeneration::Engine {
             uniques.push(schema.key().to_vec());
         }

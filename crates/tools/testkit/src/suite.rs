@@ -103,6 +103,13 @@ suite! { $
         a_constraint_means_the_same_on_every_engine,
         a_constraint_runs_no_other_sql,
     }
+    generated {
+        generated_columns_follow_every_write,
+        generated_columns_follow_batches,
+        generated_values_must_fit,
+        generated_columns_come_and_go,
+        unique_generated_columns,
+    }
     keys {
         the_engine_gives_one_more_than_the_largest,
         the_engine_gives_keys_that_no_row_has,

@@ -275,7 +275,10 @@ class Plan:
         places = [self.place(name) for name in shape.columns]
         for place, column in enumerate(self.schema.columns):
             if place not in places and not (
-                column.nullable or column.default is not None or column.role is not Role.PLAIN
+                column.nullable
+                or column.default is not None
+                or column.role is not Role.PLAIN
+                or column.generated is not None
             ):
                 message = (
                     f"{shape.name} has no field for this column, and the column has no default"

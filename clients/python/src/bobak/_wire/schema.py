@@ -104,6 +104,8 @@ class Column:
     default: Stored = None
     check: str | None = None
     references: Reference | None = None
+    generated: str | None = None
+    """The expression by which the engine computes the column, which is then only read."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,8 @@ class TableSchema:
 def _put_column(writer: Writer, column: Column) -> None:
     writer.text(column.name)
     writer.u8(column.type)
-    writer.u8(column.nullable | column.unique << 1 | column.as_text << 2)
+    generated = column.generated is not None
+    writer.u8(column.nullable | column.unique << 1 | column.as_text << 2 | generated << 3)
     writer.u8(column.collation)
     writer.u8(column.role)
     writer.option(column.max_chars, writer.u32)
@@ -224,13 +227,15 @@ def _put_column(writer: Writer, column: Column) -> None:
         writer.text(column.references.column)
         to = column.references
         writer.u8(to.on_delete + 4 * to.on_update + 16 * to.deferred)
+    if column.generated is not None:
+        writer.text(column.generated)
 
 
 def _read_column(reader: Reader) -> Column:
     name = reader.text()
     kind = Type(reader.u8())
     flags = reader.u8()
-    if flags > 7:
+    if flags > 15:
         raise Garbled(f"{flags} are not flags of a column")
     return Column(
         name=name,
@@ -244,6 +249,7 @@ def _read_column(reader: Reader) -> Column:
         default=reader.option(reader.value),
         check=reader.option(reader.text),
         references=reader.option(lambda: _read_reference(reader)),
+        generated=reader.text() if flags & 8 else None,
     )
 
 

@@ -128,6 +128,10 @@ fn call<'a>(
     table: &TableSchema,
     row: EncodedRow<'a>,
 ) -> Value<'a> {
+    if let (CheckFunction::Iif, [condition, first, second]) = (function, arguments) {
+        let holds = truth(&evaluate(condition, table, row)) == Some(true);
+        return evaluate(if holds { first } else { second }, table, row);
+    }
     let mut values = arguments.iter().map(|node| evaluate(node, table, row));
     if function == CheckFunction::Coalesce {
         return values.find(|value| !value.is_null()).unwrap_or_default();

@@ -1,10 +1,15 @@
-//! What each row of a table must satisfy by itself: storage classes, NOT NULL and CHECK.
+//! What each row of a table must satisfy by itself: storage classes, NOT NULL and CHECK; and what its generated columns
+//! hold.
 
 mod check;
 mod eval;
 
+use bobak_core::check::CheckExpression;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Row, Storage, TableSchema, ValueRef};
+use bobak_core::{
+    ColumnSchema, Error, ErrorKind, Result, Row, Storage, TableSchema, Value, ValueRef,
+    check_generated_columns,
+};
 use check::Check;
 
 /// The rules of one table, parsed once.
@@ -15,6 +20,8 @@ pub struct RowRules {
     /// For each column the tags of the row codec that it may have, as bits.
     allowed: Vec<u8>,
     checks: Vec<Check>,
+    /// The positions of the generated columns, and their expressions.
+    generated: Vec<(usize, CheckExpression)>,
 }
 
 /// The number of tags of the row codec.
@@ -35,7 +42,29 @@ impl RowRules {
                 Check::parse(text, schema).map_err(|error| error.in_column(column.name.clone()))
             })
             .collect::<Result<_>>()?;
-        Ok(Self { allowed: schema.columns().iter().map(allowed_tags).collect(), checks })
+        check_generated_columns(schema)?;
+        let generated = schema.columns().iter().enumerate().filter_map(|(place, column)| {
+            let text = column.generated.as_deref()?;
+            Some(CheckExpression::parse_value(text, schema).map(|parsed| (place, parsed)))
+        });
+        let generated = generated.collect::<Result<_>>()?;
+        Ok(Self { allowed: schema.columns().iter().map(allowed_tags).collect(), checks, generated })
+    }
+
+    /// The values of the generated columns of a row, with their positions.
+    ///
+    /// # Errors
+    /// `OutOfRange` for a number that its column can't hold.
+    pub fn generate<'r>(
+        &'r self,
+        schema: &TableSchema,
+        row: EncodedRow<'r>,
+    ) -> Result<Vec<(usize, Value<'r>)>> {
+        let value = |(place, expression): &'r (usize, CheckExpression)| {
+            let value = eval::evaluate(expression.root(), schema, row);
+            Ok((*place, stored(schema, *place, value)?))
+        };
+        self.generated.iter().map(value).collect()
     }
 
     /// Checks a row of the table.
@@ -58,6 +87,25 @@ impl RowRules {
             Some(check) => Err(Error::check_violation(schema, check.expression())),
         }
     }
+}
+
+/// A computed number as its column stores it, as SQLite's column affinity converts it.
+fn stored<'v>(schema: &TableSchema, place: usize, value: Value<'v>) -> Result<Value<'v>> {
+    /// The least float beyond all integers.
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    let Some(column) = schema.columns().get(place) else { return Ok(value) };
+    Ok(match (column.storage, value) {
+        (Storage::Float, Value::Int(integer)) => Value::Float(integer as f64),
+        (Storage::Int, Value::Float(float)) => {
+            if float.fract() != 0.0 || !(-BEYOND..BEYOND).contains(&float) {
+                let message = format!("the computed value {float} does not fit");
+                let error = Error::new(ErrorKind::OutOfRange, message);
+                return Err(error.in_table(schema.name()).in_column(column.name.clone()));
+            }
+            Value::Int(float as i64)
+        }
+        (_, value) => value,
+    })
 }
 
 /// The error for a row with wrong columns.

@@ -271,7 +271,7 @@ impl Session for MySqlSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        write.table.check_writable()?;
+        write.table.check_written(write.verb)?;
         let Write { table, verb, fields, values } = *write;
         self.run(
             Phase::Write,

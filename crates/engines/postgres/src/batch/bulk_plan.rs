@@ -64,7 +64,9 @@ impl BulkPlan {
                 return None;
             }
         }
-        Some(Self { table_info: Arc::clone(table_info), copy: database.settings.copy })
+        // A COPY has all columns of the rows.
+        let copy = database.settings.copy && !table.has_generated_columns();
+        Some(Self { table_info: Arc::clone(table_info), copy })
     }
 
     /// Sends a chunk, all rows or none; gives their outcomes in order.

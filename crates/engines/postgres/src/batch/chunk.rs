@@ -113,6 +113,11 @@ pub(crate) fn is_alone(table: &TableSchema, verb: Verb, fields: FieldSet) -> boo
     let refers = |column: &ColumnSchema| {
         column.reference.as_ref().is_some_and(|reference| reference.table == table.name())
     };
+    let is_computed =
+        table.indexes().iter().any(|index| index.unique && table.is_computed_index(index));
+    if is_computed && !matches!(verb, Verb::Insert | Verb::InsertOrIgnore | Verb::Delete) {
+        return false;
+    }
     if matches!(verb, Verb::UpsertOn(_)) || table.columns().iter().any(refers) {
         return false;
     }

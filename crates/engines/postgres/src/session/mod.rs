@@ -72,7 +72,7 @@ impl Session for PgSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        write.table.check_writable()?;
+        write.table.check_written(write.verb)?;
         let mut state = self.state()?;
         state.with(|state, connection| row_writes::write(state, connection, write))
     }

@@ -148,7 +148,7 @@ impl RowWrite<'_> {
     }
 
     fn places(&self, made: bool) -> Vec<usize> {
-        let columns = 0..self.table.columns().len();
+        let columns = self.table.written_columns();
         match self.verb {
             Verb::Update => {
                 let mut places: Vec<usize> = self.fields.iter().collect();

@@ -290,7 +290,8 @@ fn rewritten(statement: &str, table: &TableSchema, rules: &ChangedRules) -> Resu
 fn redefined(part: &str, table: &TableSchema, place: usize) -> Result<String> {
     let column: &ColumnSchema = table.column_at(place)?;
     for word in ["CONFLICT", "GENERATED", "AUTOINCREMENT", "PRIMARY"] {
-        if has_word(part, word) {
+        let is_known = word == "GENERATED" && column.generated.is_some();
+        if has_word(part, word) && !is_known {
             let message = format!("the column's definition has {word}: change it in SQL");
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(error.in_column(column.name.to_string()));

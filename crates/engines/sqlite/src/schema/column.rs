@@ -1,7 +1,7 @@
 //! The columns of a table, with their constraints.
 
 use super::foreign_key::DeclaredForeignKey;
-use super::text::{add_check, checks, names};
+use super::text::{add_check, checks, generated, names};
 use crate::connection::Connection;
 use bobak_core::sql_token::number;
 use bobak_core::{Collation, ColumnSchema, Result, Storage, Type, Value};
@@ -14,7 +14,7 @@ pub(super) struct CatalogColumn {
     pub key_place: i64,
 }
 
-/// The table's columns, without generated ones and with the table's own CHECKs. `sql` is the table's CREATE statement,
+/// The table's columns, with the table's own CHECKs; generated ones have the text of their expression. `sql` is the table's CREATE statement,
 /// `keys` are its foreign keys.
 pub(super) fn read(
     connection: &mut Connection,
@@ -23,11 +23,12 @@ pub(super) fn read(
     keys: &[DeclaredForeignKey],
 ) -> Result<Vec<CatalogColumn>> {
     let rows = connection.all_rows(
-        "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_xinfo(?) \
-         WHERE hidden = 0 ORDER BY cid",
+        "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?) \
+         WHERE hidden <> 1 ORDER BY cid",
         &[Value::from(table)],
     )?;
     let checks = checks(sql);
+    let expressions = generated(sql);
     let mut columns = Vec::new();
     for row in rows {
         let mut row = row.into_iter();
@@ -43,6 +44,11 @@ pub(super) fn read(
         let mut schema = of_type(name.clone(), declared_type)
             .nullable(!not_null && key_place == 0)
             .collation(collation);
+        let same = |other: &str| other.eq_ignore_ascii_case(&name);
+        if flag(row.next()) {
+            let expression = expressions.iter().find(|(column, _)| same(column));
+            schema.generated = Some(expression.map_or("", |(_, text)| text).to_owned().into());
+        }
         let default = text(default);
         match DefaultExpression::parse(&default) {
             Some(parsed) if parsed.is_constant() => {
@@ -53,7 +59,6 @@ pub(super) fn read(
             }
             _ => {}
         }
-        let same = |other: &str| other.eq_ignore_ascii_case(&name);
         let own = |(column, _): &&(Option<String>, String)| column.as_deref().is_some_and(same);
         let storage = storage_check(&schema);
         for (_, check) in checks.iter().filter(own).filter(|(_, c)| storage.as_ref() != Some(c)) {

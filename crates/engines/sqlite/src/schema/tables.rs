@@ -3,10 +3,12 @@
 
 use super::column::{self, CatalogColumn};
 use super::foreign_key::DeclaredForeignKey;
+use super::index::CatalogIndex;
 use super::text::has_keyword;
 use super::{foreign_key, index};
 use crate::connection::Connection;
 use bobak_core::change_log::Trigger;
+use bobak_core::check::CheckExpression;
 use bobak_core::{ColumnSchema, ErrorKind, Result, SideEffects, TableSchema, Type, Value};
 use bobak_sql::{Dialect, list_triggers};
 
@@ -117,13 +119,62 @@ pub(super) fn read_table(
             }
         }
     }
+    read_expressions(&mut columns);
+    loop {
+        let table = build(name, without_rowid, sql, &keys, &columns, &indexes);
+        let checked = table.and_then(|table| {
+            table.iter().try_for_each(bobak_core::check_generated_columns).map(|()| table)
+        });
+        match checked {
+            // An expression that a schema has no place for: the column is left out.
+            Err(error) if matches!(error.kind(), ErrorKind::Schema | ErrorKind::Unsupported) => {
+                let wrong = columns.iter().position(|column| {
+                    let name = Some(&*column.schema.name);
+                    column.schema.generated.is_some() && error.column() == name
+                });
+                match wrong {
+                    Some(place) => columns.remove(place),
+                    None => return Err(error),
+                };
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Gives generated columns their expressions with the record's own values. Leaves out those that have another one than a
+/// schema can have.
+fn read_expressions(columns: &mut Vec<CatalogColumn>) {
+    if columns.iter().all(|column| column.schema.generated.is_none()) {
+        return;
+    }
+    let plain = |column: &CatalogColumn| ColumnSchema { generated: None, ..column.schema.clone() };
+    let plain = columns.iter().map(plain).collect();
+    let table = TableSchema::builder("columns").columns(plain).view().build();
+    columns.retain_mut(|column| {
+        let Some(text) = &column.schema.generated else { return true };
+        let Ok(table) = &table else { return false };
+        let Ok(expression) = CheckExpression::parse_stored_value(text, table) else { return false };
+        column.schema.generated = Some(expression.to_text(table).into());
+        true
+    });
+}
+
+fn build(
+    name: &str,
+    without_rowid: bool,
+    sql: &str,
+    keys: &[DeclaredForeignKey],
+    columns: &[CatalogColumn],
+    indexes: &[CatalogIndex],
+) -> Result<Option<TableSchema>> {
     let mut key: Vec<_> = columns.iter().filter(|column| column.key_place > 0).collect();
     key.sort_by_key(|column| column.key_place);
     let key: Vec<_> = key.iter().map(|column| column.schema.name.clone()).collect();
     let is_rowid = !without_rowid && key.len() == 1 && !indexes.iter().any(|i| i.origin == "pk");
     let mut builder = TableSchema::builder(name.to_owned());
     if key.is_empty() {
-        let Some(rowid) = rowid_name(&columns) else {
+        let Some(rowid) = rowid_name(columns) else {
             return Ok(None);
         };
         builder = builder.column(ColumnSchema::new(rowid, Type::I64)).key([rowid]).hidden_key();
@@ -138,18 +189,18 @@ pub(super) fn read_table(
     } else if is_rowid && has_keyword(sql, "AUTOINCREMENT") {
         builder = builder.never_reuse_keys();
     }
-    for column in &columns {
+    for column in columns {
         builder = builder.column(column.schema.clone());
     }
-    for (names, key) in further_keys(&keys, &columns) {
+    for (names, key) in further_keys(keys, columns) {
         builder = builder.foreign_key(names, key);
     }
     for index in indexes.iter().filter(|i| i.origin != "pk" && !i.is_column_rule(name)) {
         if index.columns.iter().any(|name| !columns.iter().any(|c| c.schema.name == *name)) {
-            // Over a generated column.
+            // Over a generated column that is left out.
             continue;
         }
-        let (name, columns) = (index.usable_name(name, &indexes), index.columns.clone());
+        let (name, columns) = (index.usable_name(name, indexes), index.columns.clone());
         builder = if index.unique {
             builder.unique_index(name, columns)
         } else {
@@ -177,7 +228,7 @@ fn further_keys(
         let Some(schema) = key.schema() else { continue };
         match &key.columns[..] {
             [column] if !own.contains(&column.as_str()) => own.push(column),
-            // A generated column is in no schema.
+            // A generated column may be in no schema.
             names if names.iter().all(|name| find(name).is_some()) => {
                 further.push((names.to_vec(), schema));
             }

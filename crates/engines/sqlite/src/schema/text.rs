@@ -14,11 +14,22 @@ pub(super) fn checks(sql: &str) -> Vec<(Option<String>, String)> {
         if column.is_some() {
             tokens.next();
         }
-        while let Some(text) = next_check(part, &mut tokens) {
+        while let Some(text) = next_in_parentheses(part, &mut tokens, "CHECK") {
             checks.push((column.clone(), text.to_owned()));
         }
     }
     checks
+}
+
+/// The expressions of generated columns, without parentheses, with the names of the columns.
+pub(super) fn generated(sql: &str) -> Vec<(String, String)> {
+    let expression = |part: &str| {
+        let mut tokens = tokens(part);
+        tokens.next();
+        let text = next_in_parentheses(part, &mut tokens, "AS")?;
+        Some((name_of_column(part)?, text.to_owned()))
+    };
+    definitions(sql).into_iter().filter_map(expression).collect()
 }
 
 /// The name of the column that this part of a CREATE TABLE statement defines; `None` if it is a rule of the
@@ -125,17 +136,18 @@ fn begins_table_rule(token: &SqlToken<'_>) -> bool {
         .any(|keyword| token.is_word(keyword))
 }
 
-/// The content of the next `CHECK (…)` that is not nested in parentheses.
-fn next_check<'a>(
+/// The content of the next parentheses after this keyword that are not nested in others.
+fn next_in_parentheses<'a>(
     part: &'a str,
     tokens: &mut impl Iterator<Item = SqlToken<'a>>,
+    keyword: &str,
 ) -> Option<&'a str> {
-    let (mut depth, mut check, mut start) = (0, false, None);
+    let (mut depth, mut is_next, mut start) = (0, false, None);
     for token in tokens {
         if token.kind == SqlTokenKind::Word && depth == 0 {
-            check = token.is_word("CHECK");
+            is_next = token.is_word(keyword);
         } else if token.is_operator("(") {
-            if depth == 0 && check {
+            if depth == 0 && is_next {
                 start = Some(token.end());
             }
             depth += 1;
@@ -181,6 +193,15 @@ mod tests {
             // Parsing ends for every text.
             checks(sql.get(..cut).unwrap_or_default());
         }
+    }
+
+    #[test]
+    fn expressions_of_generated_columns_are_found() {
+        let sql = r#"CREATE TABLE t (a INT CHECK (a > 1), "b c" INT NOT NULL AS (a * (2 + 1)) STORED,
+            d TEXT GENERATED ALWAYS AS ('(' || x) CHECK (d <> ''), CHECK (a AS (b)))"#;
+        let found = generated(sql);
+        let found: Vec<_> = found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert_eq!(found, [("b c", "a * (2 + 1)"), ("d", "'(' || x")]);
     }
 
     #[test]

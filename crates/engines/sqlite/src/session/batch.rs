@@ -317,7 +317,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         let result = connection.db.execute_with(id, |binder| {
             for row in rows {
                 row.for_each_raw(|place, value| {
-                    if place != left_out {
+                    if place != left_out && !table.is_generated(place) {
                         binder.push(value);
                     }
                 });

@@ -66,7 +66,7 @@ pub(crate) fn write_row<'v>(
     fields: FieldSet,
     values: impl WriteValues<'v>,
 ) -> Result<Outcome> {
-    table.check_writable()?;
+    table.check_written(verb)?;
     let written = match verb {
         Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
             insert(connection, table, verb, values)
@@ -243,12 +243,12 @@ fn run_insert<'v>(
 
 /// The columns of an insert of one row.
 #[inline]
-fn insert_places(table: &TableSchema, without_key: bool) -> impl Iterator<Item = usize> + use<> {
+fn insert_places(table: &TableSchema, without_key: bool) -> impl Iterator<Item = usize> + '_ {
     let left_out = match table.key() {
         [place] if without_key => *place,
         _ => usize::MAX,
     };
-    (0..table.columns().len()).filter(move |&place| place != left_out)
+    table.written_columns().filter(move |&place| place != left_out)
 }
 
 /// Inserts or updates. An insert changes SQLite's last rowid and an update does not, which

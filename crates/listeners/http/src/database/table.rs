@@ -95,6 +95,7 @@ impl CachedTable {
 fn is_generated(schema: &TableSchema, position: usize) -> bool {
     let has_generated_key = schema.key_generation() != KeyGeneration::Given;
     has_generated_key && schema.key().contains(&position)
+        || schema.is_generated(position)
         || [schema.created_at(), schema.modified_at(), schema.version()].contains(&Some(position))
 }
 

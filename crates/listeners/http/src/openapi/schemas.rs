@@ -175,6 +175,9 @@ fn column_schema(column: &ColumnSchema) -> Value {
         }
     }
     let description = match column.role {
+        ColumnRole::Plain if column.generated.is_some() => {
+            Some("Computed by the database; ignored in requests")
+        }
         ColumnRole::Plain => None,
         ColumnRole::CreatedAt => Some("When the row was inserted; ignored in requests"),
         ColumnRole::ModifiedAt => Some("When the row was last written; ignored in requests"),
@@ -184,6 +187,9 @@ fn column_schema(column: &ColumnSchema) -> Value {
     };
     if let Some(description) = description {
         schema["description"] = json!(description);
+    }
+    if column.generated.is_some() {
+        schema["readOnly"] = json!(true);
     }
     schema
 }
@@ -235,7 +241,12 @@ pub(super) fn unique_columns(table: &TableSchema) -> Vec<String> {
         let columns = index.columns.iter().filter_map(|&place| table.columns().get(place));
         columns.map(|column| &*column.name).collect::<Vec<_>>().join(",")
     };
-    table.indexes().iter().filter(|index| index.unique).map(names).collect()
+    table
+        .indexes()
+        .iter()
+        .filter(|index| index.unique && !table.is_computed_index(index))
+        .map(names)
+        .collect()
 }
 
 pub(super) fn type_schema(ty: Type) -> Value {

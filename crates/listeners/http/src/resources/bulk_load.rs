@@ -250,6 +250,7 @@ fn updated_fields(table: &CachedTable, verb: Verb, row: &ParsedRow<'_>) -> Resul
     schema.key().iter().for_each(|&position| fields.remove(position));
     schema.modified_at().into_iter().for_each(|position| fields.insert(position));
     schema.created_at().into_iter().for_each(|position| fields.remove(position));
+    schema.generated_columns().for_each(|position| fields.remove(position));
     if let Some(version) = schema.version() {
         if verb == Verb::Update && !row.given.contains(version) {
             let name = schema.columns().get(version).map_or("", |column| &column.name).to_owned();

@@ -246,6 +246,7 @@ impl WriteRequest {
         row.check_nulls(table)?;
         let mut fields = row.given;
         schema.key().iter().for_each(|&position| fields.remove(position));
+        schema.generated_columns().for_each(|position| fields.remove(position));
         if let Some(version) = schema.version().filter(|&version| row.given.contains(version)) {
             fields.remove(version);
             schema.modified_at().into_iter().for_each(|position| fields.insert(position));

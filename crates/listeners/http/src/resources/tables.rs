@@ -111,6 +111,10 @@ fn write_column(out: &mut String, column: &ColumnSchema) {
         out.push_str(",\"check\":");
         write_string(out, check);
     }
+    if let Some(expression) = &column.generated {
+        out.push_str(",\"generated\":");
+        write_string(out, expression);
+    }
     if let Some(reference) = &column.reference {
         out.push_str(",\"references\":{\"table\":");
         write_string(out, &reference.table);

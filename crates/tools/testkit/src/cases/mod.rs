@@ -13,6 +13,7 @@ pub mod cursors;
 pub mod described;
 pub mod errors;
 pub mod feed;
+pub mod generated;
 pub mod joins;
 pub mod keys;
 pub mod links;
