@@ -42,6 +42,7 @@ mod front_page;
 mod full_disk;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
+mod generated_fields;
 mod hooks; // before and after writes
 mod join_paths; // joins as statements, and in this process
 mod joins; // typed
