@@ -35,7 +35,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct DynTable<'a> {
-    access: TableAccess<'a>,
+    pub(crate) access: TableAccess<'a>,
     columns: Arc<Vec<ResultColumn>>,
     partial_inserts: Arc<PartialInsert>,
 }
@@ -53,6 +53,11 @@ impl<'a> DynTable<'a> {
             SessionSource::Engine(handle) => handle.engine().ok(),
             SessionSource::Transaction(_) => None,
         }
+    }
+
+    /// The columns of whole rows.
+    pub(crate) fn result_columns(&self) -> &Arc<Vec<ResultColumn>> {
+        &self.columns
     }
 
     /// The table's schema, as its engine describes it.

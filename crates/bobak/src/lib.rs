@@ -58,6 +58,7 @@ mod row_scope;
 mod rows;
 pub mod rules;
 pub mod schema;
+pub mod search;
 mod selections;
 mod shape;
 mod soft_delete;
@@ -84,6 +85,7 @@ pub use pipeline::Pipeline;
 pub use returning_table::ReturningTable;
 #[cfg(feature = "scopes")]
 pub use row_scope::RowScope;
+pub use search::Found;
 pub use shape::Shape;
 pub use table::Table;
 pub use transaction::{Savepoint, Transaction};

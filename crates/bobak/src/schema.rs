@@ -7,7 +7,7 @@ pub use bobak_core::{
     KeyGeneration, OnDelete, OnUpdate, Reference, SchemaDetails, SchemaLoss, Storage, TableSchema,
     TableSchemaBuilder, Type,
 };
-use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange};
+use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange, TableAlteration};
 use std::fmt;
 use std::sync::Arc;
 
@@ -131,6 +131,16 @@ pub fn diff(model: &TableSchema, stored: Option<&TableSchema>) -> Vec<Difference
     if reuse(model) != reuse(stored) {
         let (key, model, stored) = (wanted.join(", "), reuse(model), reuse(stored));
         found.push(Difference::Rule(table.clone(), key, "use of deleted keys", model, stored));
+    }
+    let search = |schema: &TableSchema| match schema.search() {
+        None => "none".to_owned(),
+        Some(search) => {
+            format!("{} ({})", schema.column_names(&search.columns), search.language.name())
+        }
+    };
+    if !search(model).eq_ignore_ascii_case(&search(stored)) {
+        let (key, model, stored) = (wanted.join(", "), search(model), search(stored));
+        found.push(Difference::Rule(table.clone(), key, "search", model, stored));
     }
     compare_indexes(&table, model, stored, &mut found);
     compare_foreign_keys(&table, model, stored, &mut found);
@@ -292,6 +302,18 @@ pub(crate) fn missing(
                 words.push(format!("added index {} on {name}", index.name));
                 changes.push(SchemaChange::AddIndex { table: Arc::clone(&table), index: place });
             }
+        }
+        let is_added = |change: &SchemaChange| change.table().name() == name;
+        if let Some(search) = table.search().filter(|_| found.search().is_none())
+            && engine.capabilities().alter_table
+            && !changes.iter().any(is_added)
+        {
+            let columns = search.columns.iter().filter_map(|at| table.columns().get(*at));
+            let columns: Vec<_> = columns.map(|column| column.name.clone()).collect();
+            let to = found.clone().into_builder().search(columns, search.language).build()?;
+            let change = TableAlteration::new(Arc::new(found.clone()), Arc::new(to), &[], &[])?;
+            words.push(format!("added the search of {name}"));
+            changes.push(SchemaChange::AlterTable(Arc::new(change)));
         }
     }
     Ok((changes, words))

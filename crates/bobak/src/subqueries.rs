@@ -50,6 +50,7 @@ impl SessionSource<'_> {
             order: Vec::new(),
             limit: None,
             offset: 0,
+            search: None,
             lock: None,
         };
         let mut values = Vec::new();

@@ -22,20 +22,23 @@ pub enum Expr {
     Max(usize),
     /// The average as a float; NULL if no row has a value. For `Currency`, in whole units.
     Avg(usize),
+    /// How well a row fits what the query [searches](crate::Select::search) for: a float, the larger the better. The
+    /// numbers of different engines cannot be compared.
+    Rank,
 }
 
 impl Expr {
     /// Whether it is an aggregate.
     #[must_use]
     pub const fn is_aggregate(self) -> bool {
-        !matches!(self, Self::Column(_))
+        !matches!(self, Self::Column(_) | Self::Rank)
     }
 
     /// The column that it reads.
     #[must_use]
     pub const fn column(self) -> Option<usize> {
         match self {
-            Self::Count => None,
+            Self::Count | Self::Rank => None,
             Self::Column(c)
             | Self::CountOf(c)
             | Self::Sum(c)
@@ -52,7 +55,7 @@ impl Expr {
         match self {
             Self::Column(c) | Self::Min(c) | Self::Max(c) => of(c),
             Self::Count | Self::CountOf(_) => Type::I64,
-            Self::Avg(_) => Type::F64,
+            Self::Avg(_) | Self::Rank => Type::F64,
             Self::Sum(c) => match of(c) {
                 Type::F32 | Type::F64 => Type::F64,
                 exact @ (Type::Currency | Type::Any) => exact,

@@ -49,6 +49,7 @@ mod row_lock;
 mod rule_violation;
 pub mod rules;
 mod schema;
+pub mod search;
 pub mod settings;
 mod soft_delete;
 pub mod sql_expression;

@@ -49,7 +49,7 @@ impl Expr {
     #[must_use]
     pub fn map_column(self, index: &dyn Fn(usize) -> usize) -> Self {
         match self {
-            Self::Count => self,
+            Self::Count | Self::Rank => self,
             Self::Column(column) => Self::Column(index(column)),
             Self::CountOf(column) => Self::CountOf(index(column)),
             Self::Sum(column) => Self::Sum(index(column)),
@@ -78,6 +78,7 @@ impl Select {
         Self {
             table,
             columns: self.columns.iter().map(|expr| expr.map_column(index)).collect(),
+            search: self.search.clone(),
             condition: self.condition.clone().map(|condition| condition.map_columns(index)),
             group: self.group.iter().map(|&column| index(column)).collect(),
             order: self.order.iter().map(order).collect(),

@@ -3,6 +3,7 @@
 use crate::{
     Comparison, Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, RowLock,
     TableSchema, Value,
+    search::{Search, SearchQuery},
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 /// returns the same rows in the same order.
 #[derive(Debug)]
 pub struct Query<T> {
+    search: Option<String>,
     condition: Option<Condition>,
     order: Vec<Order>,
     group: Vec<usize>,
@@ -32,6 +34,7 @@ pub(crate) struct QueryParts {
     pub offset: u64,
     pub is_after: bool,
     pub is_locking: bool,
+    pub is_searching: bool,
 }
 
 /// A column to sort by.
@@ -86,6 +89,9 @@ pub struct Select {
     pub table: Arc<TableSchema>,
     /// The columns of the result.
     pub columns: Vec<Expr>,
+    /// What the rows' texts must have, if the query searches. Only engines with
+    /// [`Capabilities::search`](crate::Capabilities::search) take it.
+    pub search: Option<Search>,
     /// Which rows; all if `None`.
     pub condition: Option<Condition>,
     /// The columns to group by. If there are none and `columns` has an aggregate, all rows form one group,
@@ -105,6 +111,7 @@ pub struct Select {
 impl<T> Clone for Query<T> {
     fn clone(&self) -> Self {
         Self {
+            search: self.search.clone(),
             condition: self.condition.clone(),
             order: self.order.clone(),
             group: self.group.clone(),
@@ -128,6 +135,7 @@ impl<T> Query<T> {
     #[must_use]
     pub const fn all() -> Self {
         Self {
+            search: None,
             condition: None,
             order: Vec::new(),
             group: Vec::new(),
@@ -143,6 +151,14 @@ impl<T> Query<T> {
     #[must_use]
     pub fn filter(filter: Filter<T>) -> Self {
         Self { condition: Some(filter.into_condition()), ..Self::all() }
+    }
+
+    /// The records whose texts have what is [searched](crate::search) for, the best first unless the query has an order.
+    /// A record with `#[record(search(…))]` has this as its own function: `Article::search("quick fox")`. The text's
+    /// language is that of [`SearchQuery::parse`](crate::search::SearchQuery::parse).
+    #[must_use]
+    pub fn search(text: impl Into<String>) -> Self {
+        Self { search: Some(text.into()), ..Self::all() }
     }
 
     /// Adds a filter that records must match too.
@@ -216,9 +232,10 @@ impl<T> Query<T> {
 
     /// The untyped parts, for a join.
     pub(crate) fn into_parts(self) -> QueryParts {
-        let Self { condition, order, group, limit, offset, after, lock, .. } = self;
+        let Self { search, condition, order, group, limit, offset, after, lock, .. } = self;
         let (is_after, is_locking) = (after.is_some(), lock.is_some());
-        QueryParts { condition, order, group, limit, offset, is_after, is_locking }
+        let is_searching = search.is_some();
+        QueryParts { condition, order, group, limit, offset, is_after, is_locking, is_searching }
     }
 
     /// The query as engines run it.
@@ -233,7 +250,7 @@ impl<T> Query<T> {
             None => None,
         };
         if let Some(key) = &self.after {
-            if !self.order.is_empty() || !self.group.is_empty() {
+            if !self.order.is_empty() || !self.group.is_empty() || self.search.is_some() {
                 let message = "paging by key requires the order by key";
                 return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
             }
@@ -261,15 +278,35 @@ impl<T> Query<T> {
         }
         let (table, group) = (Arc::clone(table), self.group.clone());
         let &Self { limit, offset, lock, .. } = self;
-        Ok(Select { table, columns, condition, group, order, limit, offset, lock })
+        let search = self.search_in(&table)?;
+        Ok(Select { table, columns, search, condition, group, order, limit, offset, lock })
     }
 
     /// The resolved condition alone: for counts, updates and deletes.
     ///
     /// # Errors
-    /// As [`to_select`](Query::to_select).
+    /// As [`to_select`](Query::to_select); `Unsupported` for a query that searches.
     pub fn to_condition(&self, table: &TableSchema) -> Result<Option<Condition>> {
+        if self.search.is_some() {
+            let message = "a search is of whole records: it is no condition";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+        }
         self.condition.clone().map(|condition| condition.resolve(table)).transpose()
+    }
+}
+
+impl<T> Query<T> {
+    /// What the query searches for.
+    fn search_in(&self, table: &TableSchema) -> Result<Option<Search>> {
+        let Some(text) = &self.search else { return Ok(None) };
+        let query = SearchQuery::parse(text).map_err(|error| error.in_table(table.name()))?;
+        Ok(Some(Search { query: Arc::new(query), ranked: self.order.is_empty() }))
+    }
+
+    /// Whether it [searches](Self::search).
+    #[must_use]
+    pub const fn is_search(&self) -> bool {
+        self.search.is_some()
     }
 }
 
@@ -302,6 +339,7 @@ impl Select {
         Self {
             table: Arc::clone(table),
             columns: (0..table.columns().len()).map(Expr::Column).collect(),
+            search: None,
             condition: None,
             group: Vec::new(),
             order: table.key().iter().map(|&column| Order { column, descending: false }).collect(),

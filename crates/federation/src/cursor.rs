@@ -204,6 +204,7 @@ impl TableCursor {
             order,
             limit: None,
             offset: 0,
+            search: None,
             lock: None,
         }
     }

@@ -4,12 +4,15 @@ use crate::Dialect;
 use crate::check::push_check;
 use crate::constraint_names::ConstraintNames;
 use crate::mysql_schema;
-use crate::schema::{add_column, column_definition, column_remark, key_remark, push_actions};
+use crate::schema::{
+    add_column, column_definition, column_remark, key_remark, push_actions, with_all_words,
+};
+use crate::search::{create_search, drop_search};
 use crate::writer::Writer;
 use bobak_core::{ColumnSchema, Error, ErrorKind, Result, TableAlteration, TableSchema};
 
-/// The statements for all of an alteration except, on PostgreSQL and SQLite, new indexes: see
-/// [`add_index`](crate::add_index). On MariaDB and MySQL it is one statement, which changes all or
+/// The statements for all of an alteration except, on PostgreSQL and SQLite, new indexes, and on SQLite a new search: see
+/// [`add_index`](crate::add_index) and [`create_search`]. On MariaDB and MySQL it is one statement, which changes all or
 /// nothing.
 ///
 /// # Errors
@@ -22,7 +25,9 @@ pub fn alter_table(
 ) -> Result<Vec<String>> {
     let alteration = &alteration.in_stored_order()?;
     if dialect.is_mysql() {
-        return Ok(vec![mysql_schema::alter_table(dialect, alteration, names)?]);
+        let text = mysql_schema::alter_table(dialect, alteration, names)?;
+        let is_searched = alteration.changes_search() && alteration.to().search().is_some();
+        return Ok(with_all_words(text, is_searched));
     }
     let (from, to) = (alteration.from(), alteration.to());
     let mut texts = Vec::new();
@@ -31,6 +36,14 @@ pub fn alter_table(
         write(&mut writer);
         texts.push(writer.into_text());
     };
+    let changes_search = alteration.changes_search();
+    if changes_search {
+        drop_search(dialect, from).iter().for_each(|text| {
+            statement(&|writer| {
+                writer.raw(text);
+            });
+        });
+    }
     for index in alteration.dropped_indexes() {
         let Some(index) = from.indexes().get(index) else { continue };
         if names.constraints.iter().any(|name| *name == index.name) {
@@ -81,6 +94,9 @@ pub fn alter_table(
             texts.extend(crate::add_foreign_key(dialect, to, number, &[])?);
         }
         texts.extend(remarks(alteration, names));
+    }
+    if changes_search && dialect == Dialect::Postgres {
+        texts.extend(create_search(dialect, to)?);
     }
     Ok(texts)
 }

@@ -201,7 +201,10 @@ fn note_gap(dialect: Dialect, table: &TableSchema) -> Vec<String> {
 #[must_use]
 pub const fn list_triggers(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Sqlite => "SELECT tbl_name, name FROM main.sqlite_master WHERE type = 'trigger'",
+        Dialect::Sqlite => {
+            "SELECT tbl_name, name FROM main.sqlite_master WHERE type = 'trigger' \
+             AND sql NOT LIKE '%BEGIN /* bobak: search */%'"
+        }
         Dialect::Postgres => {
             "SELECT c.relname::text, t.tgname::text FROM pg_trigger t \
              JOIN pg_class c ON c.oid = t.tgrelid \

@@ -49,6 +49,7 @@ mod mysql;
 mod mysql_schema;
 mod remark;
 mod schema;
+mod search;
 mod select;
 pub mod server;
 mod side_effects;
@@ -84,6 +85,10 @@ pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_foreign_key, add_index, add_reference,
     create_table, create_table_after, index_remark, storage_check,
+};
+pub use search::{
+    SEARCH_COLUMN, SEARCH_COMMENT, create_search, drop_search, parse_search_comment,
+    parse_search_table, search_table,
 };
 pub use select::select;
 pub use side_effects::side_effects;

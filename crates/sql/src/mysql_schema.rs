@@ -16,6 +16,7 @@ use crate::dialect::Dialect;
 use crate::index_name::{mysql_index_comment, mysql_index_name};
 use crate::mysql::{FOLDED, folded, is_folded};
 use crate::schema::{push_actions, push_foreign_key};
+use crate::search::{SEARCH_COLUMN, create_search, push_mariadb_column, push_mariadb_index};
 use crate::writer::Writer;
 use bobak_core::{
     Collation, ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, Storage,
@@ -57,6 +58,13 @@ pub(crate) fn create_table(
     for (number, index) in table.indexes().iter().enumerate() {
         writer.raw(", ");
         push_index(&mut writer, table, index, number);
+    }
+    if table.search().is_some() {
+        create_search(dialect, table)?;
+        writer.raw(", ");
+        push_mariadb_column(&mut writer, table);
+        writer.raw(", ");
+        push_mariadb_index(&mut writer);
     }
     for place in 0..table.columns().len() {
         push_reference(&mut writer, table, place, ", ");
@@ -138,6 +146,10 @@ pub(crate) fn alter_table(
         writer.raw("ALGORITHM = COPY, ");
     }
     let changed = changed_definitions(alteration, dialect)?;
+    if alteration.changes_search() && from.search().is_some() {
+        writer.raw("DROP KEY ").name(SEARCH_COLUMN).raw(", ");
+        writer.raw("DROP COLUMN ").name(SEARCH_COLUMN).raw(", ");
+    }
     drop_parts(&mut writer, alteration, names, &changed);
     for &(old, new) in &changed {
         writer.raw("CHANGE COLUMN ").column(from, old).raw(" ");
@@ -174,6 +186,14 @@ pub(crate) fn alter_table(
             crate::schema::push_foreign_key(&mut writer, to, key, &[]);
             writer.raw(", ");
         }
+    }
+    if alteration.changes_search() && to.search().is_some() {
+        create_search(dialect, to)?;
+        writer.raw("ADD COLUMN ");
+        push_mariadb_column(&mut writer, to);
+        writer.raw(", ADD ");
+        push_mariadb_index(&mut writer);
+        writer.raw(", ");
     }
     let changes = writer.into_result()?;
     // MariaDB 10.11 keeps the old table next to the new one if it copies the rows of such a name.

@@ -4,6 +4,7 @@ use crate::Dialect;
 use crate::check::{push_check, push_generated};
 use crate::declared_type;
 use crate::mysql_schema;
+use crate::search::create_search;
 use crate::writer::Writer;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, ForeignKey, KeyGeneration, OnDelete, OnUpdate, Result, Storage,
@@ -29,7 +30,8 @@ pub fn create_table_after(
     parents: &[TableSchema],
 ) -> Result<Vec<String>> {
     if dialect.is_mysql() {
-        return Ok(vec![mysql_schema::create_table(dialect, table, parents)?]);
+        let text = mysql_schema::create_table(dialect, table, parents)?;
+        return Ok(with_all_words(text, table.search().is_some()));
     }
     let mut writer = Writer::new(dialect);
     writer.raw("CREATE TABLE ").name(table.name()).raw(" (");
@@ -79,7 +81,17 @@ pub fn create_table_after(
         statements.push(add_index(dialect, table, index)?);
         statements.extend(index_remark(dialect, table, index));
     }
+    statements.extend(create_search(dialect, table)?);
     Ok(statements)
+}
+
+/// A statement of MariaDB that makes a FULLTEXT index, so that it has all words: by default some are left out.
+pub(crate) fn with_all_words(text: String, is_searched: bool) -> Vec<String> {
+    if !is_searched {
+        return vec![text];
+    }
+    let set = |to: &str| format!("SET SESSION innodb_ft_enable_stopword = {to}");
+    vec![set("OFF"), text, set("DEFAULT")]
 }
 
 /// A key over what is compared, not what is kept, is no PRIMARY KEY there, but a unique index that

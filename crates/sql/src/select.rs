@@ -2,6 +2,7 @@
 
 use crate::Dialect;
 use crate::condition::{push_condition, push_where};
+use crate::search::{push_from, push_match, push_rank};
 use crate::writer::{Statement, Writer};
 use bobak_core::{
     Collation, Currency, Expr, RowLock, Select, Storage, TableSchema, Type, ValueRef,
@@ -54,14 +55,14 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         Expr::Column(place) if select.is_grouped() && !writer.dialect.is_mysql() => {
             writer.compared(table, place);
         }
+        Expr::Rank => push_rank(writer, select),
         _ => push_expr(writer, table, expr, &name),
     });
     if !select.columns.is_empty() && select.columns.iter().all(|&expr| alone(expr)) {
         // With the table in FROM, a statement of subqueries would return one row for each of its rows.
         return;
     }
-    writer.raw(" FROM ").name(table.name());
-    push_where(writer, table, select.condition.as_ref());
+    push_rows(writer, select);
     let sorted = |writer: &mut Writer<'a>, place: usize| {
         writer.compared(table, place);
     };
@@ -78,12 +79,27 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     push_group_and_order(writer, select, &of_table);
 }
 
+/// ` FROM table WHERE …`.
+fn push_rows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
+    push_from(writer, select);
+    if !push_match(writer, select, " WHERE ") {
+        return push_where(writer, &select.table, select.condition.as_ref());
+    }
+    if let Some(condition) = &select.condition {
+        writer.raw(" AND (");
+        push_condition(writer, &select.table, condition);
+        writer.raw(")");
+    }
+}
+
 /// The smallest or largest value, by a subquery that an index can answer: MIN and MAX may show any
 /// of the equal ones.
 fn push_extreme<'a>(writer: &mut Writer<'a>, select: &'a Select, place: usize, largest: bool) {
     let table: &TableSchema = &select.table;
-    writer.raw("(SELECT ").column(table, place).raw(" FROM ").name(table.name());
+    writer.raw("(SELECT ").column(table, place);
+    push_from(writer, select);
     writer.raw(" WHERE ").column(table, place).raw(" IS NOT NULL");
+    push_match(writer, select, " AND ");
     if let Some(condition) = &select.condition {
         writer.raw(" AND (");
         push_condition(writer, table, condition);
@@ -134,8 +150,7 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         }
     });
     push_windows(writer, select);
-    writer.raw(" FROM ").name(table.name());
-    push_where(writer, table, select.condition.as_ref());
+    push_rows(writer, select);
     writer.raw(match writer.dialect {
         Dialect::Sqlite => ")",
         Dialect::Postgres => ") AS \"rows\"",
@@ -330,10 +345,17 @@ fn push_group_and_order<'a>(writer: &mut Writer<'a>, select: &Select, name: Name
             writer.around(&select.table, place, |writer| name(writer, place));
         });
     }
+    let ranked = select.search.as_ref().is_some_and(|search| search.ranked);
+    let ranked = ranked && !select.is_grouped();
+    if ranked {
+        writer.raw(" ORDER BY ");
+        push_rank(writer, select);
+        writer.raw(" DESC");
+    }
     if select.order.is_empty() {
         return;
     }
-    writer.raw(" ORDER BY ");
+    writer.raw(if ranked { ", " } else { " ORDER BY " });
     writer.list(", ", &select.order, |writer, step| {
         writer.around(&select.table, step.column, |writer| name(writer, step.column));
         let column = select.table.columns().get(step.column);

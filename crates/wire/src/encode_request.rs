@@ -31,6 +31,7 @@ pub(crate) const SELECT: u8 = 0;
 pub(crate) const TEXT: u8 = 1;
 pub(crate) const STATEMENT: u8 = 2;
 pub(crate) const LOCKING_SELECT: u8 = 3;
+pub(crate) const SEARCH: u8 = 4;
 
 /// A query or a statement, in the form in which requests name it.
 #[derive(Clone, Copy, Debug)]
@@ -272,11 +273,23 @@ pub fn credit(out: &mut Vec<u8>, id: u32, bytes: u32) {
 fn encode_source(out: &mut Vec<u8>, source: RequestSource<'_>) -> Result<()> {
     match source {
         RequestSource::Select(handle, query) => {
-            out.encode_u8(if query.lock.is_some() { LOCKING_SELECT } else { SELECT });
+            out.encode_u8(match (&query.search, query.lock) {
+                (Some(_), _) => SEARCH,
+                (None, Some(_)) => LOCKING_SELECT,
+                (None, None) => SELECT,
+            });
             out.encode_u32(handle);
             select::encode(out, query)?;
-            if let Some(lock) = query.lock {
-                select::encode_lock(out, lock);
+            match (&query.search, query.lock) {
+                (Some(search), lock) => {
+                    select::encode_search(out, search)?;
+                    out.encode_option(lock, |out, lock| {
+                        select::encode_lock(out, lock);
+                        Ok(())
+                    })?;
+                }
+                (None, Some(lock)) => select::encode_lock(out, lock),
+                (None, None) => {}
             }
             Ok(())
         }

@@ -29,6 +29,8 @@ const ADD_REFERENCE: u32 = 8192;
 const UNREUSED_KEYS: u32 = 16384;
 const WEAK_TYPES: u32 = 32768;
 const GENERATED_COLUMNS: u32 = 65536;
+const SEARCH: u32 = 131_072;
+const SEARCH_IN_TRANSACTION: u32 = 262_144;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -189,6 +191,8 @@ impl Welcome {
             unreused_keys,
             weak_types,
             generated_columns,
+            search,
+            search_in_transaction,
             ..
         } = self.capabilities;
         let bits = [
@@ -209,6 +213,8 @@ impl Welcome {
             (unreused_keys, UNREUSED_KEYS),
             (weak_types, WEAK_TYPES),
             (generated_columns, GENERATED_COLUMNS),
+            (search, SEARCH),
+            (search_in_transaction, SEARCH_IN_TRANSACTION),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -241,6 +247,8 @@ impl Welcome {
         capabilities.any_check = bits & ANY_CHECK != 0;
         capabilities.add_reference = bits & ADD_REFERENCE != 0;
         capabilities.unreused_keys = bits & UNREUSED_KEYS != 0;
+        capabilities.search = bits & SEARCH != 0;
+        capabilities.search_in_transaction = bits & SEARCH_IN_TRANSACTION != 0;
         capabilities.weak_types = bits & WEAK_TYPES != 0;
         capabilities.generated_columns = bits & GENERATED_COLUMNS != 0;
         let (engine, server) = (reader.text()?.to_owned(), reader.text()?.to_owned());

@@ -1,8 +1,8 @@
 //! Decodes requests, for servers.
 
 use crate::encode_request::{
-    COMMIT, CONTINUE, LOCKING_SELECT, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SELECT, STATEMENT,
-    TEXT, UPSERT_ON, VERBS,
+    COMMIT, CONTINUE, LOCKING_SELECT, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SEARCH, SELECT,
+    STATEMENT, TEXT, UPSERT_ON, VERBS,
 };
 use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::of_number;
@@ -270,11 +270,14 @@ fn control<'a>(reader: &mut MessageReader<'a>) -> Result<TransactionControl<'a>>
 
 fn source(reader: &mut MessageReader<'_>, handles: &Handles) -> Result<OwnedSource> {
     let text: Arc<str> = match reader.u8()? {
-        kind @ (SELECT | LOCKING_SELECT) => {
+        kind @ (SELECT | LOCKING_SELECT | SEARCH) => {
             let table = Arc::clone(handles.table(reader.u32()?)?);
             let mut query = select::read(reader, table)?;
             if kind == LOCKING_SELECT {
                 query.lock = Some(select::read_lock(reader)?);
+            } else if kind == SEARCH {
+                query.search = Some(select::read_search(reader)?);
+                query.lock = reader.option(select::read_lock)?;
             }
             return Ok(OwnedSource::Select(query));
         }

@@ -3,6 +3,7 @@
 use crate::reader::{MessageReader, corrupt, wrong};
 use crate::value;
 use crate::writer::Encode;
+use bobak_core::search::SearchLanguage;
 use bobak_core::{
     Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, OnDelete,
     OnUpdate, Reference, Result, SchemaChange, TableSchema, Type, Value,
@@ -52,6 +53,8 @@ const NEVER_REUSED: u8 = 4;
 const FOREIGN_KEYS: u8 = 8;
 /// The bit above that: a view, which may have no key.
 const VIEW: u8 = 16;
+/// The bit above that: what the table is searched by follows the foreign keys.
+const SEARCHED: u8 = 32;
 
 const NULLABLE: u8 = 1;
 const UNIQUE: u8 = 2;
@@ -96,7 +99,8 @@ pub(crate) fn encode(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
         number_of(GENERATIONS, &table.key_generation())
             | flag(table.never_reuses_keys(), NEVER_REUSED)
             | flag(!table.foreign_keys().is_empty(), FOREIGN_KEYS)
-            | flag(table.is_view(), VIEW),
+            | flag(table.is_view(), VIEW)
+            | flag(table.search().is_some(), SEARCHED),
     );
     // The indexes of unique columns follow from the columns.
     let own = table.indexes().get(unique_columns(table)..).unwrap_or_default();
@@ -105,6 +109,10 @@ pub(crate) fn encode(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
     if !table.foreign_keys().is_empty() {
         out.encode_position(table.foreign_keys().len())?;
         table.foreign_keys().iter().try_for_each(|key| encode_foreign_key(out, key))?;
+    }
+    if let Some(search) = table.search() {
+        encode_positions(out, &search.columns)?;
+        out.encode_text(search.language.name())?;
     }
     Ok(())
 }
@@ -205,7 +213,7 @@ pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<TableSchema> {
     };
     builder = builder.key(named(read_positions(reader)?)?);
     let keys = reader.u8()?;
-    if keys >= VIEW * 2 {
+    if keys >= SEARCHED * 2 {
         return Err(wrong("a key generation", keys));
     }
     if of_number(GENERATIONS, keys & 3, "a key generation")? == KeyGeneration::Given {
@@ -228,6 +236,10 @@ pub(crate) fn read(reader: &mut MessageReader<'_>) -> Result<TableSchema> {
         let columns = named(read_positions(reader)?)?;
         let key = read_foreign_key(reader, columns.len())?;
         builder = builder.foreign_key(columns, key);
+    }
+    if keys & SEARCHED != 0 {
+        let columns = named(read_positions(reader)?)?;
+        builder = builder.search(columns, SearchLanguage::from_name(reader.text()?)?);
     }
     builder.build()
 }
@@ -391,6 +403,7 @@ mod tests {
             .key(["id"])
             .never_reuse_keys()
             .foreign_key(["city", "number"], key.deferred())
+            .search(["city"], SearchLanguage::German)
             .build()
             .unwrap();
         round_trips(&table);

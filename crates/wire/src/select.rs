@@ -4,6 +4,7 @@ use crate::condition;
 use crate::reader::{MessageReader, wrong};
 use crate::schema::read_column_of;
 use crate::writer::Encode;
+use bobak_core::search::{Search, SearchQuery};
 use bobak_core::{Error, ErrorKind, Expr, Order, Result, RowLock, Select, TableSchema};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ const SUM: u8 = 3;
 const MIN: u8 = 4;
 const MAX: u8 = 5;
 const AVG: u8 = 6;
+const RANK: u8 = 7;
 
 const WAIT: u8 = 0;
 const NO_WAIT: u8 = 1;
@@ -50,6 +52,7 @@ fn encode_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
         Expr::Min(column) => (MIN, column),
         Expr::Max(column) => (MAX, column),
         Expr::Avg(column) => (AVG, column),
+        Expr::Rank => (RANK, 0),
         _ => {
             let message = "the protocol cannot express this expression";
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -73,9 +76,22 @@ pub(crate) fn read(reader: &mut MessageReader<'_>, table: Arc<TableSchema>) -> R
         .collect::<Result<Vec<_>>>()?;
     let limit = reader.option(MessageReader::u64)?;
     let offset = reader.u64()?;
-    let select = Select { table, columns, condition, group, order, limit, offset, lock: None };
+    let (search, lock) = (None, None);
+    let select = Select { table, columns, search, condition, group, order, limit, offset, lock };
     check(&select)?;
     Ok(select)
+}
+
+/// Encodes what a query searches for.
+pub(crate) fn encode_search(out: &mut Vec<u8>, search: &Search) -> Result<()> {
+    out.encode_text(&search.query.to_string())?;
+    out.encode_u8(search.ranked.into());
+    Ok(())
+}
+
+pub(crate) fn read_search(reader: &mut MessageReader<'_>) -> Result<Search> {
+    let query = Arc::new(SearchQuery::parse(reader.text()?)?);
+    Ok(Search { query, ranked: reader.bool()? })
 }
 
 /// Encodes how a query locks rows.
@@ -119,9 +135,9 @@ fn check(select: &Select) -> Result<()> {
 
 fn read_expr(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<Expr> {
     let tag = reader.u8()?;
-    if tag == COUNT {
+    if tag == COUNT || tag == RANK {
         reader.position()?;
-        return Ok(Expr::Count);
+        return Ok(if tag == COUNT { Expr::Count } else { Expr::Rank });
     }
     let column = read_column_of(reader, table)?;
     Ok(match tag {

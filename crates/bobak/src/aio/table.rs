@@ -3,11 +3,11 @@
 use super::db::AsyncDb;
 use super::future::DbFuture;
 use super::stream::AsyncRows;
-use crate::Table;
 use crate::batch::{BatchOptions, BatchReport};
 use crate::nested::NestedRecord;
 use crate::shape::{Page, PageRequest, Shape};
 use crate::write_queue::{OnDrop, Ticket, WriteQueue};
+use crate::{Found, Table};
 use bobak_core::statements::CallSite;
 use bobak_core::{
     Assignment, Error, Filter, FromRow, Outcome, Query, Record, Result, Selection, SelectionPart,
@@ -229,6 +229,14 @@ where
         let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.list(query))
+    }
+
+    /// The records that a search finds: see [`Table::search`].
+    #[track_caller]
+    pub fn search(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Vec<Found<T>>>> {
+        let _at = CallSite::enter();
+        let query = query.into();
+        self.run(move |table| table.search(query))
     }
 
     /// The first record of a query: see [`Table::first`].

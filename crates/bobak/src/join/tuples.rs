@@ -119,6 +119,7 @@ impl<'j> JoinedTuples<'j> {
             order: table.key().iter().map(|&column| Order { column, descending: false }).collect(),
             limit: None,
             offset: 0,
+            search: None,
             lock: None,
         };
         ShapeRows::select(source, columns, select)

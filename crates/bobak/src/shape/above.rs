@@ -227,6 +227,7 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
             order: Vec::new(),
             limit: None,
             offset: 0,
+            search: None,
             lock: None,
         };
         restrict(&mut select, link_condition(step, &self.values, self.is_whole()));

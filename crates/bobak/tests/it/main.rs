@@ -76,6 +76,7 @@ mod schema;
 mod scopes; // the rows of one tenant
 #[cfg(feature = "scopes")]
 mod scopes_model;
+mod search;
 #[cfg(feature = "scopes")]
 mod shape_joins; // records that one statement reads, against those that are read by themselves
 mod shapes; // many rows, depths and statements

@@ -29,6 +29,11 @@ pub fn describe(table: &TableSchema) -> String {
         writeln!(text, "  {kind} {} ({names})", index.name)
             .expect("writing to a String does not fail");
     }
+    if let Some(search) = table.search() {
+        let (names, language) = (table.column_names(&search.columns), search.language.name());
+        writeln!(text, "  search ({names}), language {language}")
+            .expect("writing to a String does not fail");
+    }
     for key in table.foreign_keys() {
         let names = table.column_names(&key.columns);
         let target = format!("{} ({})", key.table, key.referenced.join(", "));

@@ -69,6 +69,7 @@ fn rust_struct(table: &TableSchema, name: &str) -> String {
     if table.never_reuses_keys() {
         on_struct.push("never_reuse_keys".to_owned());
     }
+    on_struct.extend(search(table, &fields));
     on_struct.extend(table_indexes(table, &fields));
     on_struct.extend(foreign_keys(table, &fields));
     line(format!("#[record({})]", on_struct.join(", ")));
@@ -83,6 +84,19 @@ fn rust_struct(table: &TableSchema, name: &str) -> String {
     }
     line("}".to_owned());
     text
+}
+
+/// The attribute of a table that is searched.
+fn search(table: &TableSchema, fields: &[String]) -> Option<String> {
+    let search = table.search()?;
+    let names = search.columns.iter().filter_map(|place| fields.get(*place));
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let language = search.language.name();
+    let language = match language {
+        "simple" => String::new(),
+        language => format!(", language = {}", quoted(language)),
+    };
+    Some(format!("search({}{language})", names.join(", ")))
 }
 
 /// What is known of a column whose declared type does not say what its values are.

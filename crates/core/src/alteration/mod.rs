@@ -172,6 +172,27 @@ impl TableAlteration {
         kept
     }
 
+    /// Whether what the table is searched by differs: its columns, their names or rules, or the language.
+    #[must_use]
+    pub fn changes_search(&self) -> bool {
+        let (before, after) = match (self.from.search(), self.to.search()) {
+            (None, None) => return false,
+            (Some(before), Some(after)) => (before, after),
+            _ => return true,
+        };
+        let sources = after.columns.iter().map(|new| self.source(*new));
+        let same_name = |new: &usize| {
+            let old = self.source(*new).and_then(|old| self.from.columns().get(old));
+            let new = self.to.columns().get(*new);
+            old.zip(new).is_some_and(|(old, new)| old.name == new.name)
+        };
+        before.language != after.language
+            || !sources.eq(before.columns.iter().copied().map(Some))
+            || !after.columns.iter().all(same_name)
+            || after.columns.iter().any(|new| self.changes_column(*new))
+            || self.renames_table()
+    }
+
     /// The same change, with the kept columns in their stored order and the new ones after them: the
     /// order in which SQL databases have them.
     ///

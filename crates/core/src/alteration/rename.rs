@@ -90,6 +90,9 @@ impl TableSchema {
         if self.has_hidden_key() {
             builder = builder.hidden_key();
         }
+        if let Some(search) = self.search() {
+            builder = builder.search(names(&search.columns), search.language);
+        }
         for index in self.indexes() {
             let is_of_column = matches!(index.columns[..], [place] if index.unique
                 && self.columns().get(place).is_some_and(|column| column.unique));

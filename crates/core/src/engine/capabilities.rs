@@ -83,6 +83,11 @@ pub struct Capabilities {
     /// A hint: each part of a batch costs several network round trips, so callers should send large
     /// parts (tens of thousands of rows).
     pub large_batches: bool,
+    /// Tables can be [searched](crate::search). If `false`, the engine MUST reject such a table, and queries that search,
+    /// with `Unsupported`: see [`Select::check_search`](crate::Select::check_search).
+    pub search: bool,
+    /// A search in a transaction finds the rows that the transaction wrote.
+    pub search_in_transaction: bool,
 }
 
 impl Capabilities {
@@ -112,6 +117,8 @@ impl Capabilities {
         finite_floats: false,
         limited_key_length: false,
         large_batches: false,
+        search: false,
+        search_in_transaction: false,
     };
 }
 

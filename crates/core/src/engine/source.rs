@@ -38,6 +38,7 @@ impl<'a> Source<'a> {
         let column = |expr: &Expr| {
             let name = match *expr {
                 Expr::Column(c) => name(c).to_owned(),
+                Expr::Rank => "rank".to_owned(),
                 Expr::Count => "count".to_owned(),
                 Expr::CountOf(c) => format!("count_{}", name(c)),
                 Expr::Sum(c) => format!("sum_{}", name(c)),

@@ -169,6 +169,7 @@ impl<T: Record, Z> JoinQuery<(InnerJoined<T>, Z), T> {
             outer,
             is_after: parts.is_after,
             is_locking: parts.is_locking,
+            is_searching: parts.is_searching,
             ..JoinLists::default()
         };
         let parts = JoinParts { join, lists };

@@ -2,7 +2,7 @@
 
 use super::tables::{JoinedTable, JoinsTable, Nullness, RowPart, width};
 use super::{JoinAggregate, JoinColumn, JoinExpr, JoinOrder};
-use crate::{Column, Expr, Expression, Field, Order, OrderBy, Record, Result, Row};
+use crate::{Column, Expr, Expression, Field, Order, OrderBy, Record, Result, Row, Type, Value};
 use std::marker::PhantomData;
 
 /// An expression over joined records, with one value: a column, an aggregate, or numbers calculated from such. `P` is its
@@ -40,6 +40,8 @@ impl<L: JoinsTable<T, P>, T: Record, V: Field, P> JoinPart<L, P> for Expression<
             Expr::Min(index) => (JoinAggregate::Min, index),
             Expr::Max(index) => (JoinAggregate::Max, index),
             Expr::Avg(index) => (JoinAggregate::Avg, index),
+            // No `Expression` is one: joins do not search.
+            Expr::Rank => return JoinExpr::Value(Value::Null, Type::F64),
         };
         JoinExpr::Aggregate(function, Box::new(column(index)))
     }

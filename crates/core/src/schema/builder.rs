@@ -3,6 +3,7 @@
 use super::fit::AcceptedValues;
 use super::table::{CheckedColumn, FormerNames, Roles};
 use super::{ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, TableSchema};
+use crate::search::{SearchLanguage, SearchSchema};
 use crate::{Error, ErrorKind, FieldSet, Result, Type};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,6 +32,7 @@ pub struct TableSchemaBuilder {
     never_reused: bool,
     indexes: Vec<(Cow<'static, str>, Vec<Cow<'static, str>>, bool)>,
     foreign_keys: Vec<(Vec<Cow<'static, str>>, ForeignKey)>,
+    search: Option<(Vec<Cow<'static, str>>, SearchLanguage)>,
     view: bool,
 }
 
@@ -46,6 +48,7 @@ impl TableSchemaBuilder {
             never_reused: false,
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
+            search: None,
             view: false,
         }
     }
@@ -137,6 +140,24 @@ impl TableSchemaBuilder {
         self
     }
 
+    /// Declares that these columns are [searched](crate::search) together: texts of this language.
+    #[must_use]
+    pub fn search<N: Into<Cow<'static, str>>>(
+        mut self,
+        columns: impl IntoIterator<Item = N>,
+        language: SearchLanguage,
+    ) -> Self {
+        self.search = Some((columns.into_iter().map(Into::into).collect(), language));
+        self
+    }
+
+    /// Declares that the table is not searched.
+    #[must_use]
+    pub fn no_search(mut self) -> Self {
+        self.search = None;
+        self
+    }
+
     /// Changes each column.
     #[must_use]
     pub fn map_columns(mut self, change: impl FnMut(ColumnSchema) -> ColumnSchema) -> Self {
@@ -214,7 +235,7 @@ impl TableSchemaBuilder {
     /// # Errors
     /// `Schema`: no columns or too many, duplicate names, no key (unless it is a view) or a key that may be NULL, an index over a
     /// missing column, two columns with the same role, a foreign key whose columns are not as many as those that it
-    /// references, keys that are never reused but not made by the engine.
+    /// references, keys that are never reused but not made by the engine, a search over columns that are not texts.
     pub fn build(self) -> Result<TableSchema> {
         let table = self.name.clone();
         self.assemble().map_err(|error| error.in_table(table))
@@ -250,6 +271,10 @@ impl TableSchemaBuilder {
             let columns = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
             check_foreign_key(&columns, &foreign_key)?;
             foreign_keys.push(foreign_key.of_columns(columns));
+        }
+        let search = search(&self.columns, &self.search)?;
+        if search.is_some() && self.view {
+            return Err(schema_error("a view cannot be searched".to_owned()));
         }
         if self.never_reused && generation != KeyGeneration::Engine {
             let message = "only keys that the engine makes can be never reused: a single i64";
@@ -288,10 +313,22 @@ impl TableSchemaBuilder {
             former,
             never_reuses_keys,
             foreign_keys,
+            search,
             view: self.view,
             generated,
         })
     }
+}
+
+fn search(
+    columns: &[ColumnSchema],
+    declared: &Option<(Vec<Cow<'static, str>>, SearchLanguage)>,
+) -> Result<Option<SearchSchema>> {
+    let Some((names, language)) = declared else { return Ok(None) };
+    let places = names.iter().map(|name| find(columns, name)).collect::<Result<Vec<_>>>()?;
+    let search = SearchSchema { columns: places, language: *language };
+    search.check(columns)?;
+    Ok(Some(search))
 }
 
 fn check_columns(columns: &[ColumnSchema]) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::fit::AcceptedValues;
 use super::{ColumnRole, ColumnSchema, ForeignKey, TableSchemaBuilder};
 use crate::codec::{EncodedRow, RawValue};
+use crate::search::SearchSchema;
 use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
 use std::borrow::Cow;
 
@@ -31,6 +32,8 @@ pub struct TableSchema {
     pub(super) never_reuses_keys: bool,
     /// See [`foreign_keys`](TableSchema::foreign_keys).
     pub(super) foreign_keys: Vec<ForeignKey>,
+    /// See [`search`](TableSchema::search).
+    pub(super) search: Option<SearchSchema>,
     /// See [`is_view`](TableSchema::is_view).
     pub(super) view: bool,
     /// See [`has_generated_columns`](TableSchema::has_generated_columns).
@@ -205,6 +208,9 @@ impl TableSchema {
         if self.view {
             builder = builder.view();
         }
+        if let Some(search) = &self.search {
+            builder = builder.search(search.columns.iter().filter_map(name), search.language);
+        }
         builder = builder.former_names(self.former);
         for index in &self.indexes {
             let columns = index.columns.iter().filter_map(name);
@@ -250,6 +256,12 @@ impl TableSchema {
     #[must_use]
     pub const fn never_reuses_keys(&self) -> bool {
         self.never_reuses_keys
+    }
+
+    /// The columns that are searched together, if the table can be [searched](crate::search).
+    #[must_use]
+    pub const fn search(&self) -> Option<&SearchSchema> {
+        self.search.as_ref()
     }
 
     /// Whether it is a view, whose rows can only be read: see [`TableSchemaBuilder::view`].
@@ -443,6 +455,7 @@ impl TableSchema {
             && self.indexes == other.indexes
             && self.never_reuses_keys == other.never_reuses_keys
             && self.foreign_keys == other.foreign_keys
+            && self.search == other.search
             && self.view == other.view
     }
 

@@ -24,8 +24,17 @@ pub struct RecordAst<'a> {
     pub foreign_keys: Vec<(Vec<usize>, ForeignKeyAttr)>,
     pub never_reuse_keys: Option<At<()>>,
     pub view: bool,
+    pub search: Option<SearchAst>,
     /// Functions that check whole records.
     pub validators: Vec<Path>,
+}
+
+/// The fields that are searched together.
+pub struct SearchAst {
+    pub columns: Vec<usize>,
+    /// A variant of `SearchLanguage`.
+    pub language: &'static str,
+    pub at: TokenStream,
 }
 
 /// A field that is stored.
@@ -112,6 +121,7 @@ impl<'a> RecordAst<'a> {
             foreign_keys: Vec::new(),
             never_reuse_keys: attrs.never_reuse_keys,
             view: attrs.view,
+            search: None,
             validators: attrs.validators,
         };
         table.find_key();
@@ -121,6 +131,12 @@ impl<'a> RecordAst<'a> {
             if let Some(columns) = key.fields.iter().map(find).collect::<Option<Vec<_>>>() {
                 table.foreign_keys.push((columns, key));
             }
+        }
+        if let Some(search) = attrs.search {
+            let find = |field: &Ident| table.find_field(field, "a search", errors);
+            let columns = search.fields.iter().map(find).collect::<Option<Vec<_>>>();
+            let (language, at) = (search.language, search.at);
+            table.search = columns.map(|columns| SearchAst { columns, language, at });
         }
         Some(table)
     }

@@ -17,6 +17,7 @@ pub struct StructAttrs {
     pub foreign_keys: Vec<ForeignKeyAttr>,
     pub never_reuse_keys: Option<At<()>>,
     pub view: bool,
+    pub search: Option<SearchAttr>,
     /// Functions that check whole records.
     pub validators: Vec<Path>,
 }
@@ -27,6 +28,14 @@ pub struct IndexAttr {
     pub fields: Vec<Ident>,
     pub unique: bool,
     pub name: Option<At<String>>,
+}
+
+/// `search(a, b, language = "…")`.
+pub struct SearchAttr {
+    pub at: TokenStream,
+    pub fields: Vec<Ident>,
+    /// A variant of `SearchLanguage`.
+    pub language: &'static str,
 }
 
 /// `foreign_key(a, b, references = "table(x, y)", on_delete = "…", on_update = "…", deferred)`.
@@ -108,6 +117,7 @@ const ON_STRUCT: &[&str] = &[
     "foreign_key",
     "never_reuse_keys",
     "view",
+    "search",
     "validate",
     "crate",
 ];
@@ -143,6 +153,7 @@ fn on_field() -> Vec<&'static str> {
 }
 
 const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
+const SEARCH: &str = r#"search(field, field, language = "english")"#;
 const RENAMED: &str = r#"renamed_from = "old_name""#;
 const FOREIGN_KEY: &str = r#"foreign_key(field, field, references = "table(column, column)")"#;
 const ENCRYPTED: &str = r#"encrypted(searchable, context = "table.column")"#;
@@ -187,6 +198,7 @@ impl StructAttrs {
             foreign_keys: Vec::new(),
             never_reuse_keys: None,
             view: false,
+            search: None,
             validators: Vec::new(),
         };
         for item in items(attributes, "record", &["index", "foreign_key", "validate"], errors) {
@@ -202,6 +214,7 @@ impl StructAttrs {
                     "validate = path::to::function",
                     errors,
                 )),
+                "search" => attrs.search = SearchAttr::parse(&item, errors).or(attrs.search),
                 "view" => {
                     item.flag(errors);
                     attrs.view = true;
@@ -240,6 +253,28 @@ impl IndexAttr {
             return None;
         }
         Some(index)
+    }
+}
+
+impl SearchAttr {
+    fn parse(item: &Item, errors: &mut Errors) -> Option<Self> {
+        let mut search =
+            Self { at: item.to_token_stream(), fields: Vec::new(), language: "Simple" };
+        for part in item.list(SEARCH, errors)? {
+            if part.is_flag() {
+                search.fields.push(part.name);
+            } else if part.name == "language" {
+                search.language = part.one_of(LANGUAGES, errors)?.value;
+            } else {
+                errors.at(&part, format!("write `{SEARCH}`"));
+                return None;
+            }
+        }
+        if search.fields.is_empty() {
+            errors.at(item, format!("the search has no field: write `{SEARCH}`"));
+            return None;
+        }
+        Some(search)
     }
 }
 
@@ -347,6 +382,25 @@ impl EncryptedAttr {
         encrypted
     }
 }
+
+const LANGUAGES: &[(&str, &str)] = &[
+    ("simple", "Simple"),
+    ("danish", "Danish"),
+    ("dutch", "Dutch"),
+    ("english", "English"),
+    ("finnish", "Finnish"),
+    ("french", "French"),
+    ("german", "German"),
+    ("hungarian", "Hungarian"),
+    ("italian", "Italian"),
+    ("norwegian", "Norwegian"),
+    ("portuguese", "Portuguese"),
+    ("romanian", "Romanian"),
+    ("russian", "Russian"),
+    ("spanish", "Spanish"),
+    ("swedish", "Swedish"),
+    ("turkish", "Turkish"),
+];
 
 const COLLATIONS: &[(&str, &str)] =
     &[("binary", "Binary"), ("nocase", "NoCase"), ("unicode_nocase", "UnicodeNoCase")];

@@ -25,6 +25,7 @@ pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
     check_foreign_keys(table, errors);
     check_roles(table, errors);
     check_deletion(table, errors);
+    check_search(table, errors);
     for skipped in &table.skipped {
         for item in skipped.attrs.all.iter().filter(|item| item.name != "skip") {
             let message = format!("a skipped field is not stored: remove `{}`", item.name);
@@ -147,6 +148,26 @@ fn check_indexes(table: &RecordAst<'_>, errors: &mut Errors) {
             errors.at(&index.at, message);
         }
         names.push(index.name.clone());
+    }
+}
+
+fn check_search(table: &RecordAst<'_>, errors: &mut Errors) {
+    let Some(search) = &table.search else { return };
+    if table.view {
+        errors.at(&search.at, "a view cannot be searched: search its tables");
+    }
+    for (at, &place) in search.columns.iter().enumerate() {
+        let Some(column) = table.columns.get(place) else { continue };
+        if search.columns.iter().take(at).any(|other| *other == place) {
+            errors.at(&search.at, format!("`{}` is in the search twice: keep one", column.ident));
+        }
+        if column.attrs.encrypted.is_some() {
+            let message = format!("`{}` is encrypted: the database cannot search it", column.ident);
+            errors.at(&search.at, message);
+        }
+        if column.shape.plain.is_not(|plain| matches!(plain, Plain::Text)) {
+            errors.at(column.ty, "only texts can be searched: remove the field from `search`");
+        }
     }
 }
 

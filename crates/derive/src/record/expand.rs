@@ -66,12 +66,22 @@ fn constants(table: &RecordAst<'_>) -> TokenStream {
             #any
         }
     });
+    let search = table.search.as_ref().map(|_| {
+        quote! {
+            /// The records whose texts have what is searched for, the best first.
+            #[must_use]
+            pub fn search(text: impl ::core::convert::Into<::std::string::String>) -> __bobak::Query<#record> {
+                __bobak::Query::search(text)
+            }
+        }
+    });
     let relations = table.places().filter_map(|(place, column)| relation(table, place, column));
     quote! {
         #[automatically_derived]
         impl #record {
             #(#constants)*
             #(#relations)*
+            #search
         }
     }
 }
@@ -148,6 +158,12 @@ fn schema(table: &RecordAst<'_>) -> TokenStream {
         let columns = columns.map(|column| &column.name);
         quote!(.#method(#name, [#(#columns),*]))
     });
+    let search = table.search.as_ref().map(|search| {
+        let columns = search.columns.iter().filter_map(|&place| table.columns.get(place));
+        let columns = columns.map(|column| &column.name);
+        let language = ident(search.language);
+        quote!(.search([#(#columns),*], __bobak::search::SearchLanguage::#language))
+    });
     let former = table.renamed_from.as_ref().map(|name| quote!(.renamed_from(#name)));
     let former_columns = table.columns.iter().filter_map(|column| {
         let (name, former) = (&column.name, &column.attrs.renamed_from.as_ref()?.value);
@@ -184,6 +200,7 @@ fn schema(table: &RecordAst<'_>) -> TokenStream {
                     #former
                     #(#former_columns)*
                     #(#foreign_keys)*
+                    #search
             })
         }
     }

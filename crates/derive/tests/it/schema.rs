@@ -237,3 +237,20 @@ fn foreign_keys_of_several_columns() {
         .unwrap();
     assert!(Line::schema().same_as(&expected));
 }
+
+#[derive(Record)]
+#[record(crate = "crate::shim", search(title, r#type, language = "german"))]
+struct Essay {
+    id: i64,
+    title: String,
+    #[record(column = "kind")]
+    r#type: Option<String>,
+}
+
+#[test]
+fn a_search_is_over_columns_in_a_language() {
+    use bobak_core::search::SearchLanguage;
+    let search = Essay::schema().search().unwrap();
+    assert_eq!((&search.columns[..], search.language), (&[1, 2][..], SearchLanguage::German));
+    assert!(Essay::search("ein Wort").is_search() && FlightPlan::schema().search().is_none());
+}

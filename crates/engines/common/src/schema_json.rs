@@ -1,6 +1,7 @@
 //! A table's description, and values, as JSON: for engines that store schemas themselves.
 
 use crate::schema_change::index_parts as named;
+use bobak_core::search::SearchLanguage;
 use bobak_core::{
     Collation, ColumnRole, ColumnSchema, Error, ErrorKind, ForeignKey, KeyGeneration, OnDelete,
     OnUpdate, Reference, Result, Storage, TableSchema, Type, Value, ValueRef,
@@ -25,6 +26,12 @@ pub fn table_to_json(table: &TableSchema) -> Json {
     });
     if table.never_reuses_keys() {
         json["never_reuse_keys"] = true.into();
+    }
+    if let Some(search) = table.search() {
+        let columns = search.columns.iter();
+        let columns = columns.filter_map(|&at| Some(table.columns().get(at)?.name.as_ref()));
+        let columns: Vec<&str> = columns.collect();
+        json["search"] = json!({ "columns": columns, "language": search.language.name() });
     }
     if !table.foreign_keys().is_empty() {
         let keys = table.foreign_keys().iter().map(|key| {
@@ -102,6 +109,10 @@ pub fn table_from_json(json: &Json) -> Result<TableSchema> {
             true => builder.unique_index(name, columns),
             false => builder.index(name, columns),
         };
+    }
+    if let Some(search) = json.get("search").filter(|search| !search.is_null()) {
+        let language = SearchLanguage::from_name(text(search, "language")?)?;
+        builder = builder.search(names(search, "columns")?, language);
     }
     for key in json.get("foreign_keys").and_then(Json::as_array).into_iter().flatten() {
         let (columns, key) = foreign_key_from_json(key)?;

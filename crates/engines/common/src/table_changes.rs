@@ -34,12 +34,32 @@ pub fn foreign_keys_of(table: &TableSchema, place: usize) -> Vec<ForeignKey> {
     keys.filter(|key| key.columns == [place]).collect()
 }
 
+/// Rejects tables that are searched: for engines without full-text search. `name` is the engine's in messages.
+///
+/// # Errors
+/// `Unsupported`.
+pub fn reject_searches(changes: &[SchemaChange], name: &str) -> Result<()> {
+    let searched = changes.iter().find_map(|change| match change {
+        SchemaChange::CreateTable(table) => table.search().map(|_| table),
+        SchemaChange::AlterTable(alteration) => alteration.to().search().map(|_| alteration.to()),
+        _ => None,
+    });
+    match searched {
+        None => Ok(()),
+        Some(table) => {
+            let message = format!("full-text search, on {name}");
+            Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
+        }
+    }
+}
+
 /// Rejects what an engine does not do that only creates tables and adds columns, indexes and foreign keys. `server` is its
 /// name in messages.
 ///
 /// # Errors
 /// `Unsupported`.
 pub fn reject_table_changes(changes: &[SchemaChange], server: &str) -> Result<()> {
+    reject_searches(changes, server)?;
     let unsupported = |what: &str, table: &TableSchema| {
         Error::new(ErrorKind::Unsupported, what).in_table(table.name().to_owned())
     };

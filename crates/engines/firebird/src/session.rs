@@ -232,7 +232,10 @@ impl Session for FirebirdSession<'_> {
             row(found)
         };
         match source {
-            Source::Select(select) => select.check_lock(self.in_transaction.get())?,
+            Source::Select(select) => {
+                select.check_lock(self.in_transaction.get())?;
+                select.check_search("firebird", false)?;
+            }
             Source::Sql { text, .. } => {
                 sql_text::reject_control(text)?;
                 if !bobak_sql::only_reads(text) {

@@ -7,7 +7,7 @@ use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema, ValueRef};
 use bobak_engine_common::{
     AlterTables, ListedTable, RowStore, StoredTable, TableList, TableRebuild, add_rebuilt,
-    alter_tables, reject_references, table_from_json, table_to_json,
+    alter_tables, reject_references, reject_searches, table_from_json, table_to_json,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -71,6 +71,7 @@ pub(super) fn alter(
     writer: &mut DataWriter<'_>,
     changes: &[SchemaChange],
 ) -> Result<TableCatalog> {
+    reject_searches(changes, NAME)?;
     let mut altered = AlteredCatalog { tables: catalog.clone(), writer };
     alter_tables(NAME, &mut altered, changes)?;
     Ok(altered.tables)

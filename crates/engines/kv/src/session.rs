@@ -182,6 +182,7 @@ impl Session for KvSession<'_> {
         let select = mapped.as_ref().unwrap_or(select);
         let transaction = self.transaction.enter()?;
         select.check_lock(transaction.is_some())?;
+        select.check_search(NAME, false)?;
         if let (Some(_), Some(Transaction::Reading(..))) = (select.lock, transaction.as_deref()) {
             return Err(Error::new(ErrorKind::ReadOnly, "the transaction is read-only"));
         }

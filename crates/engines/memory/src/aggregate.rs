@@ -1,6 +1,7 @@
 //! Queries with aggregates: the scan, and the groups of `bobak-engine-common`.
 
 use crate::scan::Scan;
+use crate::search;
 use crate::table::TableState;
 use bobak_core::{Expr, Order, Result, Select, Value};
 use bobak_engine_common::Groups;
@@ -22,7 +23,14 @@ pub(super) fn run(table: Arc<TableState>, select: &Select) -> Result<Vec<Vec<Val
     } else {
         Vec::new()
     };
-    let mut scan = Scan::new(table, select.condition.as_ref(), &by_key, None);
+    let condition = select.condition.as_ref();
+    let mut scan = match &select.search {
+        None => Scan::new(table, condition, &by_key, None),
+        Some(search) => {
+            let slots = search::matching_slots(&table, search)?;
+            Scan::of_slots(table, slots, condition, &by_key)
+        }
+    };
     let mut groups = Groups::new(&schema, select);
     while let Some(row) = scan.next_row() {
         groups.add(row)?;
@@ -33,6 +41,7 @@ pub(super) fn run(table: Arc<TableState>, select: &Select) -> Result<Vec<Vec<Val
 /// Whether a query asks for nothing but the number of all rows.
 fn is_count_of_all(select: &Select) -> bool {
     select.condition.is_none()
+        && select.search.is_none()
         && select.group.is_empty()
         && select.columns.iter().all(|expr| *expr == Expr::Count)
 }

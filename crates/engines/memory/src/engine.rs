@@ -140,6 +140,8 @@ impl Engine for Memory {
         capabilities.alter_table = true;
         capabilities.unreused_keys = true;
         capabilities.generated_columns = true;
+        capabilities.search = true;
+        capabilities.search_in_transaction = true;
         capabilities
     }
 

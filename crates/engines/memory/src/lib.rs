@@ -22,6 +22,7 @@ mod order;
 mod plan;
 mod rows;
 mod scan;
+mod search;
 mod select;
 mod session;
 mod shared;

@@ -92,6 +92,32 @@ impl RowSlots {
         old
     }
 
+    /// The slots whose rows differ from those of another state, in ascending order. Shared nodes are not compared.
+    pub fn changed_slots(&self, other: &Self) -> Vec<u32> {
+        let mut changed = Vec::new();
+        for top in 0..self.top.len().max(other.top.len()) {
+            let (own, its) = (self.top.get(top), other.top.get(top));
+            if own.zip(its).is_some_and(|(own, its)| Arc::ptr_eq(own, its)) {
+                continue;
+            }
+            for middle in 0..FAN {
+                let leaf =
+                    |node: Option<&'_ Arc<Middle>>| node.and_then(|node| node[middle].clone());
+                let (own, its) = (leaf(own), leaf(its));
+                let same = match (&own, &its) {
+                    (None, None) => true,
+                    (Some(own), Some(its)) => Arc::ptr_eq(own, its),
+                    _ => false,
+                };
+                if !same {
+                    let first = ((top * FAN + middle) * FAN) as u32;
+                    push_changed(own.as_deref(), its.as_deref(), first, &mut changed);
+                }
+            }
+        }
+        changed
+    }
+
     /// Makes an emptied slot available again.
     pub fn free(&mut self, slot: u32) {
         match self.free.last_mut() {
@@ -108,6 +134,20 @@ impl RowSlots {
             self.free.pop();
         }
         slot
+    }
+}
+
+fn push_changed(own: Option<&Leaf>, its: Option<&Leaf>, first: u32, changed: &mut Vec<u32>) {
+    for (at, slot) in (0..FAN).zip(first..) {
+        let row = |leaf: Option<&'_ Leaf>| leaf.and_then(|leaf| leaf[at].clone());
+        let same = match (row(own), row(its)) {
+            (None, None) => true,
+            (Some(own), Some(its)) => Arc::ptr_eq(&own, &its),
+            _ => false,
+        };
+        if !same {
+            changed.push(slot);
+        }
     }
 }
 

@@ -64,6 +64,22 @@ impl Scan {
         scan
     }
 
+    /// The rows in these slots that match the condition, in the order (or in the slots' order, if it is empty).
+    pub fn of_slots(
+        table: Arc<TableState>,
+        slots: Vec<u32>,
+        condition: Option<&Condition>,
+        order: &[Order],
+    ) -> Self {
+        let steps = Steps::Listed { slots, next: 0 };
+        let condition = condition.map(|c| PreparedCondition::new(c, &table.schema));
+        let mut scan = Self { table, condition, steps, passed: 0 };
+        let slots = scan.sorted(order, None);
+        scan.condition = None;
+        scan.steps = Steps::Listed { slots, next: 0 };
+        scan
+    }
+
     /// The slot of the next row. An [`Interrupt`] also ends the rows, so callers check for it at the end.
     #[inline]
     pub fn next_slot(&mut self) -> Option<u32> {

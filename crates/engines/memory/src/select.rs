@@ -2,6 +2,7 @@
 
 use crate::aggregate;
 use crate::scan::Scan;
+use crate::search;
 use crate::table::TableState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Interrupt, Result, Row, Select, Value, ValueRef};
@@ -47,6 +48,10 @@ impl Results {
             pass_over(select.offset, || rows.next().is_some());
             let rows = ResultRows::Made(rows);
             Interrupt::check()?;
+            return Ok(Self { rows, left });
+        }
+        if let Some(search) = &select.search {
+            let rows = ResultRows::Made(search::matching_rows(&table, select, search)?.into_iter());
             return Ok(Self { rows, left });
         }
         let most = select.limit.map(|limit| limit.saturating_add(select.offset));

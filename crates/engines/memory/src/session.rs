@@ -113,6 +113,7 @@ impl<'e> MemorySession<'e> {
 
     fn results(&self, inner: &mut SessionState<'e>, select: &Select) -> Result<Results> {
         select.check_lock(inner.transaction.is_some())?;
+        select.check_search(NAME, true)?;
         Results::new(self.read(inner, &select.table)?, select)
     }
 }

@@ -3,6 +3,7 @@
 use crate::hash_index::HashIndex;
 use crate::order::{compare_rows, hash_value, integer_prefix, prefix, prefix_integer};
 use crate::rows::{RowBytes, RowSlots};
+use crate::search::SearchCache;
 use crate::sorted::SortedSlots;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
@@ -22,6 +23,8 @@ pub(super) struct TableState {
     indexes: Vec<TableIndex>,
     /// The largest key that the table ever had, if it never reuses keys.
     largest_key: Option<i64>,
+    /// If the table is searched.
+    search: Option<Arc<SearchCache>>,
 }
 
 /// An index of a table. The key has one, too.
@@ -54,7 +57,19 @@ impl TableState {
             .map(|index| TableIndex::new(&schema, index))
             .collect();
         let largest_key = schema.never_reuses_keys().then_some(0);
-        Ok(Self { schema, rules: Arc::new(rules), rows: RowSlots::default(), indexes, largest_key })
+        let search = schema.search().map(|_| Arc::default());
+        let (rules, rows) = (Arc::new(rules), RowSlots::default());
+        Ok(Self { schema, rules, rows, indexes, largest_key, search })
+    }
+
+    /// The rows by slot.
+    pub fn slots(&self) -> &RowSlots {
+        &self.rows
+    }
+
+    /// The index of the last search, if the table is searched.
+    pub fn search(&self) -> Option<&SearchCache> {
+        self.search.as_deref()
     }
 
     /// The number of rows.

@@ -246,6 +246,7 @@ impl Session for MssqlSession<'_> {
         match source {
             Source::Select(select) => {
                 select.check_lock(self.in_transaction.get())?;
+                select.check_search("mssql", false)?;
                 self.read(|| !handed.get(), |connection| query::run(connection, source, &mut hand))
             }
             Source::Sql { text, .. } => {

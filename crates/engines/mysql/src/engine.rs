@@ -77,6 +77,7 @@ impl Engine for MySql {
         capabilities.alter_table = true;
         capabilities.unreused_keys = true;
         capabilities.generated_columns = true;
+        capabilities.search = self.database.dialect == bobak_sql::Dialect::MariaDb;
         capabilities
     }
 

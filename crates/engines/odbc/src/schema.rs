@@ -31,6 +31,7 @@ pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
 /// # Errors
 /// `Unsupported`.
 pub(crate) fn reject_unsupported(changes: &[SchemaChange]) -> Result<()> {
+    bobak_engine_common::reject_searches(changes, "ODBC")?;
     match changes.iter().find(|change| matches!(change, SchemaChange::Track { .. })) {
         Some(change) => {
             let message = "change capture through ODBC: use the database's own engine";

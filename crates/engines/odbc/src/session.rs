@@ -263,6 +263,7 @@ impl Session for OdbcSession<'_> {
     ) -> Result<()> {
         if let Source::Select(select) = source {
             select.check_lock(self.in_transaction.get())?;
+            select.check_search("odbc", false)?;
         }
         let handed = Cell::new(false);
         self.run(

@@ -88,6 +88,8 @@ impl Engine for Postgres {
         capabilities.online_ddl = true;
         capabilities.unreused_keys = true;
         capabilities.generated_columns = true;
+        capabilities.search = true;
+        capabilities.search_in_transaction = true;
         capabilities
     }
 

@@ -19,9 +19,9 @@ pub struct Remote {
 
 pub(crate) struct RemoteState {
     pub pool: LinkPool,
-    capabilities: Capabilities,
+    pub capabilities: Capabilities,
     server: String,
-    engine: String,
+    pub engine: String,
     next_session: AtomicU64,
 }
 

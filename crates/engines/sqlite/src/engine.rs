@@ -118,6 +118,8 @@ impl Engine for Sqlite {
             !self.inner.is_single() && self.inner.settings().journal_mode == JournalMode::Wal;
         capabilities.encrypted = self.inner.settings().has_key();
         capabilities.alter_table = true;
+        capabilities.search = true;
+        capabilities.search_in_transaction = true;
         capabilities
     }
 

@@ -87,6 +87,7 @@ impl SimpleQuery {
             order: self.order(),
             limit,
             offset: offset.unwrap_or(0),
+            search: None,
             lock: None,
         })
     }

@@ -6,11 +6,13 @@ use super::segment::SegmentWriter;
 use bobak_changes::{ChangePage, TableLayout, last_id, logs_in};
 use bobak_core::change_log::is_capture_trigger;
 use bobak_core::codec::encode_slice;
+use bobak_core::search::is_search_name;
 use bobak_core::{
     Engine, ErrorKind, Result, Select, Session, Source, TableSchema, TransactionControl, Value,
     ValueRef,
 };
 use bobak_engine_common::table_to_json;
+use bobak_sql::{Dialect, create_search};
 use std::sync::Arc;
 
 /// The size of the rows in one frame, in bytes, approximately.
@@ -109,13 +111,15 @@ fn definition(
     session.query(&Source::Sql { text, parameters: &parameters }, &mut |row| {
         match (row.get(0), row.get(1), row.get(2)) {
             (ValueRef::Text(sql), ValueRef::Text("trigger"), ValueRef::Text(name)) => {
-                triggers.extend((!is_capture_trigger(name)).then(|| sql.to_owned()));
+                let is_own = is_capture_trigger(name) || is_search_name(name);
+                triggers.extend((!is_own).then(|| sql.to_owned()));
             }
             (ValueRef::Text(sql), ..) => texts.push(sql.to_owned()),
             _ => {}
         }
         Ok(true)
     })?;
+    triggers.extend(create_search(Dialect::Sqlite, table)?);
     let last_key = if table.never_reuses_keys() { last_key(session, table)? } else { None };
     Ok((texts, triggers, last_key))
 }

@@ -380,6 +380,10 @@ fn adapt(
         builder = builder.reuse_keys();
         lose("AUTOINCREMENT: the target uses keys of deleted rows again".to_owned());
     }
+    if table.search().is_some() && !target.search {
+        builder = builder.no_search();
+        lose("full-text search, which the target does not have".to_owned());
+    }
     builder.build()
 }
 

@@ -38,6 +38,7 @@ mod next;
 mod plan;
 mod plan_options;
 mod run;
+mod search;
 mod sql;
 mod status;
 mod step;

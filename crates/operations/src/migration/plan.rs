@@ -1,6 +1,7 @@
 //! The steps that lead from a database to a model.
 
 use super::plan_options::{Drops, PlanOptions, PossibleRename};
+use super::search::{is_same_search, search_step};
 use super::step::{MigrationStep, find, simulate};
 use super::text::index_step;
 use bobak_core::check::CheckExpression;
@@ -174,6 +175,7 @@ impl Planner {
         self.adapt_foreign_keys(wanted)?;
         self.drop_indexes(wanted)?;
         self.drop_expressions(wanted)?;
+        self.drop_search(wanted)?;
         self.drop_columns(wanted)?;
         self.change_columns(wanted)?;
         let stored = self.stored(wanted)?;
@@ -182,7 +184,24 @@ impl Planner {
                 self.push(index_step(wanted, index))?;
             }
         }
-        Ok(())
+        match search_step(wanted) {
+            Some(step) if stored.search().is_none() => self.push(step),
+            _ => Ok(()),
+        }
+    }
+
+    /// Drops a search over other columns or of another language, and one that is not wanted.
+    fn drop_search(&mut self, wanted: &TableSchema) -> Result<()> {
+        let stored = self.stored(wanted)?;
+        if stored.search().is_none() || is_same_search(&stored, wanted) {
+            return Ok(());
+        }
+        let table = stored.name().to_owned();
+        if wanted.search().is_none() && self.options.drops == Drops::Nothing {
+            self.plan.kept.push(format!("the search of {table} is not in the model"));
+            return Ok(());
+        }
+        self.push(MigrationStep::DropSearch { table })
     }
 
     fn rename_columns(&mut self, wanted: &TableSchema) -> Result<()> {

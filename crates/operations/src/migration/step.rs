@@ -1,6 +1,9 @@
 //! The steps of migrations, and what each does to the tables.
 
+use super::search::{self, search_step};
+use super::sql::statements;
 use super::table_parts::{TableParts, foreign_key_of};
+use bobak_core::search::SearchLanguage;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, ForeignKey, Result, SchemaChange, TableAlteration, TableSchema,
     Value,
@@ -98,6 +101,20 @@ pub enum MigrationStep {
         /// Whether no key is generated twice.
         never: bool,
     },
+    /// Makes a table [searchable](bobak_core::search).
+    AddSearch {
+        /// The table.
+        table: String,
+        /// The columns that are searched together.
+        columns: Vec<String>,
+        /// The language of their texts.
+        language: SearchLanguage,
+    },
+    /// Removes a table's search.
+    DropSearch {
+        /// The table.
+        table: String,
+    },
     /// Runs SQL statements, each ended by a semicolon at the end of a line.
     Sql {
         /// The engines that run it, by [name](bobak_core::Engine::name); all with SQL if empty.
@@ -172,7 +189,9 @@ impl MigrationStep {
             | Self::DropIndex { table, .. }
             | Self::AddForeignKey { table, .. }
             | Self::DropForeignKey { table, .. }
-            | Self::ChangeKeyReuse { table, .. } => Some(table),
+            | Self::ChangeKeyReuse { table, .. }
+            | Self::AddSearch { table, .. }
+            | Self::DropSearch { table } => Some(table),
             Self::Sql { .. } | Self::Rust(_) => None,
         }
     }
@@ -205,6 +224,7 @@ impl MigrationStep {
                 let mut parts = TableParts::of(table);
                 parts.columns.remove(place);
                 parts.indexes.retain(|(_, columns, _)| !has(columns, column));
+                search::without_column(&mut parts, column);
                 alter(table, parts.build()?, &[], &[column])
             }
             // Killed before the column lost the default that filled it.
@@ -258,6 +278,7 @@ impl MigrationStep {
                     if *never { builder.never_reuse_keys() } else { builder.reuse_keys() };
                 alter(table, builder.build()?, &[], &[])
             }
+            Self::AddSearch { .. } | Self::DropSearch { .. } => search::actions(self, tables),
             Self::Sql { text, .. } => Ok(statements(text).into_iter().map(Action::Sql).collect()),
             Self::Rust(name) => Ok(vec![Action::Rust(name.clone())]),
         }
@@ -300,6 +321,7 @@ impl MigrationStep {
             Self::ChangeKeyReuse { table, never } => {
                 find(tables, table).is_ok_and(|table| table.never_reuses_keys() == *never)
             }
+            Self::AddSearch { .. } | Self::DropSearch { .. } => search::is_done(self, tables),
             // Carried out again from where it stopped.
             Self::ChangeColumn { .. } | Self::Sql { .. } | Self::Rust(_) => false,
         }
@@ -348,6 +370,8 @@ impl MigrationStep {
                 Self::AddForeignKey { table, columns, key }
             }
             Self::ChangeKeyReuse { never, .. } => Self::ChangeKeyReuse { table, never: !never },
+            Self::AddSearch { .. } => Self::DropSearch { table },
+            Self::DropSearch { .. } => search_step(swapped?)?,
             Self::Sql { .. } | Self::Rust(_) => return None,
         })
     }
@@ -449,24 +473,6 @@ pub(super) fn change_column(
     let swap = TableAlteration::new(between, Arc::new(to), &[(CONVERTED, name)], &[name])?;
     actions.push(Action::Change(SchemaChange::AlterTable(Arc::new(swap))));
     Ok(actions)
-}
-
-/// The statements of an SQL text: each ends with a semicolon at the end of a line.
-fn statements(text: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut statement = String::new();
-    for line in text.lines() {
-        statement.push_str(line);
-        statement.push('\n');
-        if line.trim_end().ends_with(';') {
-            let whole = std::mem::take(&mut statement);
-            all.push(whole.trim().trim_end_matches(';').to_owned());
-        }
-    }
-    if !statement.trim().is_empty() {
-        all.push(statement.trim().to_owned());
-    }
-    all
 }
 
 /// The tables after a step. Steps in SQL and Rust change what no plan knows.

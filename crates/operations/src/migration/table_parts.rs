@@ -1,5 +1,7 @@
 //! A table taken apart.
 
+use super::search::search_of;
+use bobak_core::search::SearchLanguage;
 use bobak_core::{ColumnSchema, Error, ErrorKind, ForeignKey, Result, TableSchema};
 use bobak_engine_common::{assemble_table, index_parts};
 
@@ -8,6 +10,8 @@ pub(super) struct TableParts<'t> {
     table: &'t TableSchema,
     pub columns: Vec<ColumnSchema>,
     pub indexes: Vec<(String, Vec<String>, bool)>,
+    /// What it is searched by.
+    pub search: Option<(Vec<String>, SearchLanguage)>,
 }
 
 impl<'t> TableParts<'t> {
@@ -19,7 +23,8 @@ impl<'t> TableParts<'t> {
         let indexes = table.indexes().iter();
         let indexes = indexes.filter(|index| !is_of_column(&index.columns, index.unique));
         let indexes = indexes.map(|index| index_parts(table, index)).collect();
-        Self { table, columns: table.columns().to_vec(), indexes }
+        let search = search_of(table);
+        Self { table, columns: table.columns().to_vec(), indexes, search }
     }
 
     pub fn build(self) -> Result<TableSchema> {
@@ -32,6 +37,9 @@ impl<'t> TableParts<'t> {
         let mut builder = table.into_builder();
         if self.table.never_reuses_keys() {
             builder = builder.never_reuse_keys();
+        }
+        if let Some((columns, language)) = self.search {
+            builder = builder.search(columns, language);
         }
         for key in keys {
             let columns: Vec<_> = key.columns.iter().filter_map(column_name).collect();

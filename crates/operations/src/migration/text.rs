@@ -1,6 +1,7 @@
 //! Migrations as text: a line for each step.
 
 use super::step::MigrationStep;
+use bobak_core::search::SearchLanguage;
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_engine_common::{
     column_from_json, column_to_json, foreign_key_from_json, foreign_key_to_json, index_parts,
@@ -74,6 +75,11 @@ impl fmt::Display for MigrationStep {
                 let never = if *never { "never " } else { "" };
                 write!(f, "change keys {} {never}reused", Name(table))
             }
+            Self::AddSearch { table, columns, language } => {
+                let json = json!({ "columns": columns, "language": language.name() });
+                write!(f, "add search {} {json}", Name(table))
+            }
+            Self::DropSearch { table } => write!(f, "drop search {}", Name(table)),
             Self::Sql { engines, text } => {
                 write!(f, "sql")?;
                 engines.iter().try_for_each(|engine| write!(f, " {}", Name(engine)))?;
@@ -235,6 +241,8 @@ impl<'t> Parser<'t> {
                 MigrationStep::ChangeKeyReuse { table, never }
             }
             ("add", "index") => self.index()?,
+            ("add", "search") => self.search()?,
+            ("drop", "search") => MigrationStep::DropSearch { table: self.name()? },
             ("drop", "index") => {
                 let (table, name) = self.pair()?;
                 MigrationStep::DropIndex { table, name }
@@ -256,6 +264,19 @@ impl<'t> Parser<'t> {
             }
             _ => Err(expected("an index's name and columns")),
         }
+    }
+
+    fn search(&mut self) -> Result<MigrationStep> {
+        let (table, json) = (self.name()?, self.json()?);
+        let columns = json.get("columns").and_then(Json::as_array);
+        let columns = columns.into_iter().flatten().filter_map(Json::as_str).map(str::to_owned);
+        let columns: Vec<String> = columns.collect();
+        let language = json.get("language").and_then(Json::as_str).unwrap_or("simple");
+        if columns.is_empty() {
+            return Err(expected("the columns of a search"));
+        }
+        let language = SearchLanguage::from_name(language)?;
+        Ok(MigrationStep::AddSearch { table, columns, language })
     }
 
     fn sql(&mut self) -> Result<MigrationStep> {

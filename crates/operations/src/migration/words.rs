@@ -53,6 +53,11 @@ impl MigrationStep {
                 let how = if *never { "Never reuse" } else { "Reuse" };
                 format!("{how} the keys of deleted rows of {table}.")
             }
+            Self::AddSearch { table, columns, language } => {
+                let columns = columns.join(", ");
+                format!("Make {columns} of {table} searchable; language: {}.", language.name())
+            }
+            Self::DropSearch { table } => format!("Remove the full-text search of {table}."),
             Self::Sql { engines, .. } if engines.is_empty() => "Run SQL.".to_owned(),
             Self::Sql { engines, .. } => format!("Run SQL, on {} only.", engines.join(", ")),
             Self::Rust(name) => format!("Run the program's function {name}."),

@@ -14,6 +14,7 @@ use super::statement_policy::check_statement;
 use super::table_references::{first_words, joins_by_name, replaces_rows, table_references};
 use crate::policy::{CallerPermissions, Grant, Permission};
 use bobak_core::change_log::is_change_log_table;
+use bobak_core::search::is_search_name;
 use bobak_core::{Error, ErrorKind, Result, SqlAction, SqlAuthorizer, Verb};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +62,7 @@ impl PermissionSession<'_> {
             return Err(denied("you may not run SQL"));
         }
         check_restricted(sql)?;
-        let mut logs = table_references(sql).into_iter().filter(|name| is_change_log_table(name));
+        let mut logs = table_references(sql).into_iter().filter(|name| is_hidden(name));
         if let Some(name) = logs.find(|name| !view.can_see(database, name)) {
             return Err(invalid_or_missing(&name));
         }
@@ -185,8 +186,8 @@ impl StatementAuthorizer {
     ) -> Result<()> {
         let grants: Vec<_> = permissions.grants_on(database, table).collect();
         if grants.is_empty() {
-            // Triggers of tracked tables write to these. Text that names them is rejected earlier.
-            if is_change_log_table(table) && database == self.database.name() {
+            // Triggers of tracked and searched tables write to these. Text that names them is rejected earlier.
+            if is_hidden(table) && database == self.database.name() {
                 return Ok(());
             }
             // SQLite also reports the name of a WITH of which no column is read. An unknown name must
@@ -212,6 +213,11 @@ impl StatementAuthorizer {
         }
         Ok(())
     }
+}
+
+/// Whether a table is one that only triggers write to: a change log, or part of a search.
+fn is_hidden(table: &str) -> bool {
+    is_change_log_table(table) || is_search_name(table)
 }
 
 /// The permission for a write to a table of an attached engine, or for reading it.

@@ -4,6 +4,7 @@ use super::line_parser::LineParser;
 use super::permission::{Permission, PermissionSet};
 use super::row_rule::{RowRule, Variables};
 use bobak_core::change_log::is_change_log_table;
+use bobak_core::search::is_search_name;
 use bobak_core::{Condition, Error, ErrorKind, Result, TableSchema, Value};
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -230,5 +231,7 @@ fn is_internal(table: &str) -> bool {
     let begins = |prefix: &&str| {
         table.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
-    ["sqlite_", "pragma_", "pg_", "dbstat"].iter().any(begins) || is_change_log_table(table)
+    ["sqlite_", "pragma_", "pg_", "dbstat"].iter().any(begins)
+        || is_change_log_table(table)
+        || is_search_name(table)
 }

@@ -8,8 +8,9 @@
 use super::mariadb_expressions::{self, MariaDbColumn};
 use super::{SqlServer, TableWithChecks, add_checks};
 use crate::{
-    CommentedKey, ConstraintNames, Dialect, FOLDED, FOLDED_KEY, LONG_DECIMAL, is_long_decimal,
-    parse_comment, parse_declared, parse_mysql_index_comment,
+    CommentedKey, ConstraintNames, Dialect, FOLDED, FOLDED_KEY, LONG_DECIMAL, SEARCH_COLUMN,
+    is_long_decimal, parse_comment, parse_declared, parse_mysql_index_comment,
+    parse_search_comment,
 };
 use bobak_core::{
     ColumnRole, ColumnSchema, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema,
@@ -276,6 +277,8 @@ fn table(
     found: &TableFacts,
 ) -> Result<Option<TableWithChecks>> {
     let TableFacts { indexes, references, checks, .. } = found;
+    let search = found.columns.iter().find(|row| part(row, 1) == SEARCH_COLUMN);
+    let search = search.and_then(|row| parse_search_comment(part(row, 5)));
     let mut columns: Vec<CatalogColumn> =
         found.plain_columns().map(|row| column(server, row)).collect();
     let kept = json_checks(&mut columns, checks);
@@ -322,11 +325,15 @@ fn table(
         keys.any(|rows| rows.iter().map(|row| part(row, 1)).eq(&index.columns))
     };
     indexes.retain(|index| {
-        index.name != FOLDED_KEY && (index.unique || index.number.is_some() || !is_made(index))
+        ![FOLDED_KEY, SEARCH_COLUMN].contains(&&*index.name)
+            && (index.unique || index.number.is_some() || !is_made(index))
     });
     indexes.sort_by_key(|index| index.number.unwrap_or(usize::MAX));
     let described = columns.clone();
-    let table = build(name, columns, key, &indexes, further)?;
+    let mut table = build(name, columns, key, &indexes, further)?;
+    if let Some((language, columns)) = search {
+        table = table.into_builder().search(columns, language).build()?;
+    }
     Ok(Some(with_checks_of(table, &described, kept, checks)))
 }
 

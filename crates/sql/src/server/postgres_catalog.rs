@@ -3,10 +3,12 @@
 use super::postgres_expressions::{self, PostgresColumn};
 use super::{SqlServer, TableWithChecks, add_checks};
 use crate::{
-    ConstraintNames, Dialect, FOLDED_INDEX, KEY_INDEX, LONG_DECIMAL, declared_type,
-    is_long_decimal, parse_declared, parse_metadata_comment, split_index_comment,
+    ConstraintNames, Dialect, FOLDED_INDEX, KEY_INDEX, LONG_DECIMAL, SEARCH_COLUMN, declared_type,
+    is_long_decimal, parse_declared, parse_metadata_comment, parse_search_comment,
+    split_index_comment,
 };
 use bobak_core::check::CheckExpression;
+use bobak_core::search::SearchLanguage;
 use bobak_core::{
     ColumnRole, ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema,
     TableSchemaBuilder, Type, Value, ValueRef,
@@ -76,6 +78,7 @@ struct CatalogTable {
     unreused: bool,
     foreign_keys: Vec<(i64, ForeignKey)>,
     checks: Vec<FoundCheck>,
+    search: Option<(SearchLanguage, Vec<String>)>,
 }
 
 #[derive(Clone)]
@@ -245,6 +248,12 @@ fn add_link(table: &mut CatalogTable, row: &dyn Row) {
 
 /// Takes note of a column.
 fn add_column(table: &mut CatalogTable, row: &dyn Row) {
+    if text(row, 3) == SEARCH_COLUMN
+        && let Some(search) = parse_search_comment(&text(row, 7))
+    {
+        table.search = Some(search);
+        return;
+    }
     let sql_type = text(row, 4);
     let declared = parse_declared(SQL, &sql_type);
     let mut schema = ColumnSchema::new(text(row, 3), declared.ty).nullable(integer(row, 5) == 0);
@@ -378,6 +387,9 @@ impl CatalogTable {
             } else {
                 builder.index(name, named(&places))
             };
+        }
+        if let Some((language, columns)) = self.search {
+            builder = builder.search(columns, language);
         }
         if given {
             builder = builder.given_key();

@@ -73,6 +73,7 @@ fn query(random: &mut Random, table: &Arc<TableSchema>) -> Select {
         order,
         limit: random.of(&[None, None, Some(0), Some(1), Some(7), Some(u64::MAX)]),
         offset: random.of(&[0, 0, 0, 1, 5]),
+        search: None,
         lock: None,
     }
 }

@@ -260,6 +260,15 @@ suite! { $
         long_runs_of_other_keys,
         nothing_is_left_of_the_row_before,
     }
+    search {
+        a_query_finds_the_same_rows_everywhere,
+        the_index_follows_every_write,
+        the_index_follows_transactions,
+        results_are_ranked_filtered_and_paged,
+        tables_with_any_key_are_searched,
+        searches_are_described_and_altered,
+        only_texts_are_searched,
+    }
     row_locks {
         a_lock_needs_a_transaction_and_rows,
         locked_rows_are_left_to_their_transaction,

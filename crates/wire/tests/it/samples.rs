@@ -286,6 +286,7 @@ fn queries() -> Vec<Sample> {
         order: vec![Order { column: 2, descending: true }],
         limit: Some(10),
         offset: 3,
+        search: None,
         lock: None,
     };
     let select_json = json!({

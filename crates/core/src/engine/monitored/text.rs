@@ -107,12 +107,19 @@ pub(super) fn select(select: &Select, out: TextOutput<'_>) -> Result {
         list(select.columns.iter(), out, |expr, out| write_expr(*expr, table, out))?;
     }
     write!(out, " FROM {}", table.name())?;
+    if select.search.is_some() {
+        out.write_str(" SEARCH ?")?;
+    }
     filter(select.condition.as_ref(), table, out)?;
     if !select.group.is_empty() {
         write!(out, " GROUP BY {}", table.column_names(&select.group))?;
     }
+    let ranked = select.search.as_ref().is_some_and(|search| search.ranked);
+    if ranked {
+        out.write_str(" ORDER BY rank")?;
+    }
     if !select.order.is_empty() {
-        out.write_str(" ORDER BY ")?;
+        out.write_str(if ranked { ", " } else { " ORDER BY " })?;
         list(select.order.iter(), out, |order, out| write_order(*order, table, out))?;
     }
     page(select.limit.is_some(), select.offset > 0, out)?;
@@ -137,6 +144,7 @@ fn write_expr(expr: Expr, table: &TableSchema, out: TextOutput<'_>) -> Result {
     let function = match expr {
         Expr::Column(column) => return out.write_str(column_name(table, column)),
         Expr::Count => return out.write_str("count(*)"),
+        Expr::Rank => return out.write_str("rank"),
         Expr::CountOf(_) => "count",
         Expr::Sum(_) => "sum",
         Expr::Min(_) => "min",

@@ -8,7 +8,7 @@ use bobak_core::{
 };
 use bobak_sql::server::TableWithChecks;
 use bobak_sql::server::mysql_catalog::{facts, part, with_checks};
-use bobak_sql::{FOLDED, declared_type, quote};
+use bobak_sql::{FOLDED, SEARCH_COLUMN, declared_type, quote};
 
 const RELATIONS: &str = "SELECT TABLE_NAME, TABLE_TYPE, \
     INSTR(COALESCE(CREATE_OPTIONS, ''), 'partitioned') \
@@ -80,7 +80,7 @@ fn column(
     details: &mut SchemaDetails,
 ) {
     let (name, sql_type, extra) = (part(row, 1), part(row, 2), part(row, 3));
-    if name.starts_with(FOLDED) {
+    if name.starts_with(FOLDED) || table.search().is_some() && name == SEARCH_COLUMN {
         return;
     }
     let Some(column) = table.column(name).ok().and_then(|at| table.columns().get(at)) else {
@@ -201,6 +201,7 @@ fn index(row: &[String], details: &mut SchemaDetails) -> bool {
     // Bobak limits the lengths in indexes that are not unique.
     let is_own = part(row, 7).starts_with("bobak:");
     let what = match () {
+        () if method == "FULLTEXT" && part(row, 5) == SEARCH_COLUMN => return false,
         () if method != "BTREE" => format!("{method} index {name}"),
         () if part(row, 3) == "D" => format!("descending order of index {name}"),
         () if part(row, 5).is_empty() => format!("index {name} over an expression"),

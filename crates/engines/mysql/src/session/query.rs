@@ -30,6 +30,7 @@ pub(crate) fn statement_of<'a>(
     match *source {
         Source::Select(select) => {
             select.check_lock(in_transaction)?;
+            select.check_search("mysql", dialect == Dialect::MariaDb)?;
             if dialect == Dialect::MySql && matches!(select.lock, Some(RowLock::WaitAtMost(_))) {
                 let message = "MySQL has no timeout for one query's row locks: take \
                                RowLock::NoWait, or set busy_timeout";

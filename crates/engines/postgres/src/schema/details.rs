@@ -37,7 +37,8 @@ const CONSTRAINTS: &str = "SELECT r.relname::text, k.conname::text, k.contype::t
 const INDEXES: &str = "SELECT r.relname::text, n.relname::text, i.indpred IS NOT NULL, \
     i.indexprs IS NOT NULL AND coalesce(obj_description(i.indexrelid, 'pg_class'), '') NOT LIKE 'bobak: %', \
     m.amname::text, i.indnatts > i.indnkeyatts, \
-    EXISTS (SELECT 1 FROM unnest(i.indoption::int2[]) AS o WHERE o & 1 = 1) \
+    EXISTS (SELECT 1 FROM unnest(i.indoption::int2[]) AS o WHERE o & 1 = 1), \
+    coalesce(col_description(i.indrelid, i.indkey[0]), '') LIKE 'bobak: search %' \
     FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid JOIN pg_am m ON m.oid = n.relam \
     JOIN pg_class r ON r.oid = i.indrelid \
     WHERE n.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
@@ -178,6 +179,7 @@ fn index(row: &dyn Row, details: &mut SchemaDetails) {
     let what = match () {
         () if is(2) => format!("partial index {name}"),
         () if is(3) => format!("index {name} over an expression"),
+        () if method == "gin" && integer(row, 7) != 0 => return,
         () if method != "btree" => format!("method {method} of index {name}"),
         () if is(5) => format!("included columns of index {name}"),
         () if is(6) => format!("descending order of index {name}"),

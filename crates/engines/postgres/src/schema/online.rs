@@ -118,6 +118,7 @@ fn is_online(alteration: &TableAlteration) -> bool {
         && alteration.dropped().is_empty()
         && alteration.added().next().is_none()
         && alteration.dropped_indexes().is_empty()
+        && !alteration.changes_search()
         && (!alteration.added_indexes().is_empty() || alteration.kept().any(tightens))
 }
 

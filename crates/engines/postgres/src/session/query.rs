@@ -280,6 +280,7 @@ pub(crate) fn prepare<'a>(
     match *source {
         Source::Select(select) => {
             select.check_lock(state.open)?;
+            select.check_search("postgres", true)?;
             let statement = bobak_sql::select(SQL, select);
             let prepared = state
                 .prepare(connection, &statement.text, &[])

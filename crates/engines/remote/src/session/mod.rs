@@ -198,11 +198,22 @@ impl<'e> RemoteSession<'e> {
         self.cursors.borrow().iter().find(|open| open.id == cursor.0).copied()
     }
 
+    /// Rejects a search that the server's engine cannot run.
+    fn check_search(&self, source: &Source<'_>) -> Result<()> {
+        match source {
+            Source::Select(select) => {
+                select.check_search(&self.engine.engine, self.engine.capabilities.search)
+            }
+            Source::Sql { .. } => Ok(()),
+        }
+    }
+
     fn run_query(
         &self,
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        self.check_search(source)?;
         let named = matches!(source, Source::Sql { .. });
         let put = |link: &mut Link| {
             let source = link.source(source)?;
@@ -298,6 +309,7 @@ impl Session for RemoteSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        self.check_search(source)?;
         let put = |link: &mut Link| {
             let source = link.source(source)?;
             link.put(|out, id| encode_request::open(out, id, source))

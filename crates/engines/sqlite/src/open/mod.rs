@@ -264,9 +264,10 @@ pub(crate) fn read_schema(db: &mut ffi::Connection, settings: &Settings) -> Resu
     })
 }
 
-/// If tables are tracked, rows deleted by REPLACE must fire delete triggers.
+/// If tables are tracked or searched, rows deleted by REPLACE must fire delete triggers.
 fn write_replaced_down(db: &mut ffi::Connection) -> Result<(), Failure> {
-    let sql = "SELECT name FROM sqlite_schema WHERE name = 'bobak_feed'";
+    let sql = "SELECT name FROM sqlite_schema WHERE name = 'bobak_feed' \
+               OR sql LIKE 'CREATE VIRTUAL TABLE%/* bobak: search %' LIMIT 1";
     match first_text(db, sql)?.is_empty() {
         true => Ok(()),
         false => db.exec("PRAGMA recursive_triggers = on"),

@@ -23,7 +23,12 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
                 return Err(error.in_table(table.name().to_owned()));
             }
             let table = &with_free_names(connection, table)?;
-            run(connection, table, &create_table(Dialect::Sqlite, table)?)
+            run(connection, table, &create_table(Dialect::Sqlite, table)?)?;
+            match table.search() {
+                // So that rows deleted by REPLACE fire the triggers.
+                Some(_) => connection.run_owned("PRAGMA recursive_triggers = on"),
+                None => Ok(()),
+            }
         }
         SchemaChange::AddColumn { table, column } => {
             run(connection, table, &add_column(Dialect::Sqlite, table, *column)?)?;

@@ -17,7 +17,7 @@ use bobak_core::{
     change_log::TableMoves,
 };
 use bobak_sql::{
-    ConstraintNames, Dialect, add_index, alter_table, begin_moves, changed_columns,
+    ConstraintNames, Dialect, add_index, alter_table, begin_moves, changed_columns, drop_search,
     find_violations, note_moves, quote, sqlite_column, substitute_index_name,
 };
 
@@ -55,6 +55,9 @@ pub(super) fn run(connection: &mut Connection, alteration: &TableAlteration) -> 
         rebuild(connection, to, &rules).map_err(located)?;
     }
     create_indexes(connection, to)?;
+    if alteration.changes_search() {
+        super::search::create(connection, to)?;
+    }
     check_foreign_keys(connection, alteration, &tables)?;
     match log {
         Some(_) => super::alter::adapt_log(connection, alteration),
@@ -89,6 +92,9 @@ pub(super) fn drop_table(connection: &mut Connection, table: &TableSchema) -> Re
     }
     let all: Vec<_> = (0..stored.columns().len()).collect();
     reject_referenced(&tables, &stored, &all)?;
+    for sql in drop_search(Dialect::Sqlite, &stored) {
+        connection.run_owned(&sql)?;
+    }
     connection.run_owned(&format!("DROP TABLE main.{}", quote(Dialect::Sqlite, table.name())))
 }
 

@@ -2,6 +2,7 @@
 //! would lose.
 
 use super::column::{flag, known_collation, text};
+use super::search::is_search_trigger;
 use super::text::has_keyword;
 use super::{foreign_key, tables};
 use crate::connection::Connection;
@@ -33,6 +34,8 @@ fn read_all(connection: &mut Connection) -> Result<SchemaDetails> {
         let (sql, without_rowid, strict) = (text(row.next()), flag(row.next()), flag(row.next()));
         let kind = text(row.next());
         match (object.as_str(), kind.as_str()) {
+            ("trigger", _) if is_search_trigger(&sql) => {}
+            ("table", "virtual") if bobak_sql::parse_search_table(&sql).is_some() => {}
             ("trigger", _) if !is_capture_trigger(&name) => {
                 details.lose(&table, format!("trigger {name}"));
             }

@@ -7,6 +7,7 @@ mod column;
 pub(crate) mod details;
 mod foreign_key;
 mod index;
+pub(crate) mod search;
 pub(crate) mod table_info;
 pub(crate) mod tables;
 mod text;

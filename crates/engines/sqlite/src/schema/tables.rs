@@ -5,7 +5,7 @@ use super::column::{self, CatalogColumn};
 use super::foreign_key::DeclaredForeignKey;
 use super::index::CatalogIndex;
 use super::text::has_keyword;
-use super::{foreign_key, index};
+use super::{foreign_key, index, search};
 use crate::connection::Connection;
 use bobak_core::change_log::Trigger;
 use bobak_core::check::CheckExpression;
@@ -26,7 +26,8 @@ pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
 pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     let list = connection.all_rows(
         "SELECT name FROM main.sqlite_schema WHERE type = 'view' \
-         OR type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY rowid",
+         OR type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%' \
+         AND sql NOT LIKE '%/* bobak: search % */ USING fts5(%' ORDER BY rowid",
         &[],
     )?;
     let mut views = Vec::new();
@@ -56,7 +57,7 @@ pub(crate) fn read_with_logs(connection: &mut Connection) -> Result<Vec<TableSch
     tables
 }
 
-/// The triggers of the main database.
+/// The triggers of the main database, without those that keep a search up to date.
 pub(crate) fn triggers(connection: &mut Connection) -> Result<Vec<Trigger>> {
     let rows = connection.all_rows(list_triggers(Dialect::Sqlite), &[])?;
     let trigger = |row: Vec<Value<'static>>| {
@@ -206,6 +207,9 @@ fn build(
         } else {
             builder.index(name, columns)
         };
+    }
+    if let Some((language, columns)) = search::read(connection, name)? {
+        builder = builder.search(columns, language);
     }
     builder.build().map(|table| Some(bobak_core::check::with_record_values(table)))
 }

@@ -8,6 +8,7 @@
 use super::SqliteSession;
 use crate::connection::Connection;
 use crate::schema::alter;
+use crate::schema::search::is_search_trigger;
 use bobak_core::change_log::is_capture_trigger;
 use bobak_core::{Result, SchemaChange, Session, Value};
 use bobak_sql::{Dialect, quote};
@@ -34,7 +35,7 @@ impl Connection {
         self.replay = Some(Vec::new());
     }
 
-    /// Drops the triggers on these tables, except for those of change capture.
+    /// Drops the triggers on these tables, except for those of change capture and of searches.
     pub(crate) fn drop_triggers(&mut self, tables: &[&str]) -> Result<()> {
         let sql = "SELECT tbl_name, name, sql FROM main.sqlite_schema WHERE type = 'trigger' \
                    ORDER BY rowid";
@@ -44,7 +45,7 @@ impl Connection {
                 continue;
             };
             let is_replayed = tables.iter().any(|replayed| replayed.eq_ignore_ascii_case(table));
-            if is_replayed && !is_capture_trigger(name) {
+            if is_replayed && !is_capture_trigger(name) && !is_search_trigger(sql) {
                 self.run_owned(&format!("DROP TRIGGER main.{}", quote(Dialect::Sqlite, name)))?;
                 dropped.push(sql.clone().into_owned());
             }

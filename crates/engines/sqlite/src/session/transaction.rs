@@ -58,6 +58,7 @@ impl<'e> SqliteSession<'e> {
     pub(super) fn check_lock(&self, source: &Source<'_>) -> Result<()> {
         let Source::Select(select) = source else { return Ok(()) };
         select.check_lock(self.in_transaction.get())?;
+        select.check_search("sqlite", true)?;
         if select.lock.is_some() && !self.writes.get() {
             let message = "the transaction is read-only, so it can't lock rows";
             return Err(Error::new(ErrorKind::ReadOnly, message).in_table(select.table.name()));

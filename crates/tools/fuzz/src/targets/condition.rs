@@ -48,6 +48,7 @@ fn filter(text: &str) {
         order: Vec::new(),
         limit: None,
         offset: 0,
+        search: None,
         lock: None,
     };
     // Whatever was read can be said in SQL, and be asked of an engine.

@@ -25,6 +25,7 @@ pub mod reopen;
 pub mod row_locks;
 pub mod rules;
 pub mod schema;
+pub mod search;
 pub mod selects;
 pub mod sql;
 pub mod sql_types;

@@ -1,0 +1,402 @@
+//! Full-text search: what a table needs for it, and queries.
+//!
+//! SQLite: an FTS5 table over the table's own rows, which triggers keep up to date. PostgreSQL: a generated `tsvector` with
+//! a GIN index. MariaDB: a generated text with a FULLTEXT index. The generated columns and the FTS5 table say in a comment
+//! what they are for.
+//!
+//! The texts of all columns are one text on the servers, with [`COLUMN_END`] between: a phrase does not cross columns.
+
+use crate::Dialect;
+use crate::writer::Writer;
+use bobak_core::search::{SEARCH_PREFIX, SearchLanguage, SearchQuery};
+use bobak_core::{Error, ErrorKind, Result, Select, TableSchema, Value, ValueRef};
+
+/// The generated column of PostgreSQL and MariaDB; the FULLTEXT index has this name too.
+pub const SEARCH_COLUMN: &str = "bobak_search";
+/// How the comment of what Bobak made for a search begins; the language follows.
+pub const SEARCH_COMMENT: &str = "bobak: search ";
+
+/// The rank's name in a query.
+const RANK: &str = "bobak_rank";
+/// The row number's name in a query on SQLite.
+const ROW: &str = "bobak_row";
+/// The parsed query's name on PostgreSQL.
+const QUERY: &str = "bobak_query";
+/// A word between the texts of two columns.
+const COLUMN_END: &str = "bobakcolumnend";
+/// What words of fewer than three letters end with on MariaDB, which does not index shorter ones.
+const SHORT_END: &str = "zqx";
+/// What PostgreSQL's parser takes for parts of words, numbers or addresses.
+const SEPARATORS: &str = "./-@<>&:+_~=%?#";
+
+/// The name of a table's FTS5 table.
+#[must_use]
+pub fn search_table(table: &str) -> String {
+    format!("{SEARCH_PREFIX}{table}")
+}
+
+/// The names of the triggers of a table that is searched on SQLite.
+fn trigger(table: &TableSchema, verb: &str) -> String {
+    format!("{SEARCH_PREFIX}{verb}_{}", table.name())
+}
+
+/// The statements that make a table searchable; none if it is not searched. On MariaDB they are parts of the table's own.
+///
+/// # Errors
+/// `Unsupported` for a column whose name SQLite's FTS5 has itself, and on MySQL.
+pub fn create_search(dialect: Dialect, table: &TableSchema) -> Result<Vec<String>> {
+    let Some(search) = table.search() else { return Ok(Vec::new()) };
+    match dialect {
+        Dialect::Sqlite => create_fts5(table, &search.columns, search.language),
+        Dialect::Postgres => Ok(create_tsvector(table)),
+        Dialect::MariaDb => Ok(Vec::new()),
+        Dialect::MySql => {
+            let message = "MySQL's full-text search finds other words: use MariaDB or PostgreSQL";
+            Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
+        }
+    }
+}
+
+/// The statements that remove what [`create_search`] made; none if the table is not searched.
+#[must_use]
+pub fn drop_search(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+    if table.search().is_none() {
+        return Vec::new();
+    }
+    let statement = |write: &dyn Fn(&mut Writer<'_>)| {
+        let mut writer = Writer::new(dialect);
+        write(&mut writer);
+        writer.into_text()
+    };
+    match dialect {
+        Dialect::Sqlite => {
+            let drop = |verb: &&str| {
+                statement(&|writer| {
+                    writer.raw("DROP TRIGGER ").name(&trigger(table, verb));
+                })
+            };
+            let mut texts: Vec<_> = ["insert", "update", "delete"].iter().map(drop).collect();
+            texts.push(statement(&|writer| {
+                writer.raw("DROP TABLE ").name(&search_table(table.name()));
+            }));
+            texts
+        }
+        Dialect::Postgres => vec![statement(&|writer| {
+            writer.raw("ALTER TABLE ").name(table.name()).raw(" DROP COLUMN ").name(SEARCH_COLUMN);
+        })],
+        Dialect::MariaDb | Dialect::MySql => Vec::new(),
+    }
+}
+
+fn create_fts5(
+    table: &TableSchema,
+    columns: &[usize],
+    language: SearchLanguage,
+) -> Result<Vec<String>> {
+    let search = search_table(table.name());
+    let name = |place: &usize| table.columns().get(*place).map_or("", |column| &column.name);
+    let is_reserved = |name: &&str| {
+        ["rank", "rowid", &search].iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
+    };
+    if let Some(name) = columns.iter().map(name).find(is_reserved) {
+        let message = "SQLite cannot search a column of this name: rename it";
+        let error = Error::new(ErrorKind::Unsupported, message);
+        return Err(error.in_table(table.name().to_owned()).in_column(name.to_owned()));
+    }
+    let row = row_name(table);
+    let mut writer = Writer::new(Dialect::Sqlite);
+    writer.raw("CREATE VIRTUAL TABLE ").name(&search).raw(" /* ").raw(SEARCH_COMMENT);
+    writer.raw(language.name()).raw(" */ USING fts5(");
+    writer.columns(table, columns.iter().copied());
+    writer.raw(", content=").literal(ValueRef::Text(table.name()));
+    writer.raw(", content_rowid=").literal(ValueRef::Text(row));
+    let stemmer = if language == SearchLanguage::English { "porter " } else { "" };
+    writer.raw(&format!(", tokenize='{stemmer}unicode61 remove_diacritics 0')"));
+    let mut texts = vec![writer.into_text()];
+    for (verb, event) in [("insert", "INSERT"), ("update", "UPDATE"), ("delete", "DELETE")] {
+        texts.push(fts5_trigger(table, columns, verb, event));
+    }
+    let mut writer = Writer::new(Dialect::Sqlite);
+    writer.raw("INSERT INTO ").name(&search).raw(" (").name(&search).raw(") VALUES ('rebuild')");
+    texts.push(writer.into_text());
+    Ok(texts)
+}
+
+fn fts5_trigger(table: &TableSchema, columns: &[usize], verb: &str, event: &str) -> String {
+    let (search, row) = (search_table(table.name()), row_name(table));
+    let mut writer = Writer::new(Dialect::Sqlite);
+    let values = |writer: &mut Writer<'_>, of: &str| {
+        writer.raw(of).name(row);
+        for &place in columns {
+            writer.raw(", ").raw(of).column(table, place);
+        }
+    };
+    writer.raw("CREATE TRIGGER ").name(&trigger(table, verb)).raw(" AFTER ").raw(event);
+    if event == "UPDATE" {
+        let mut watched = columns.to_vec();
+        watched.extend(table.key().iter().filter(|key| !columns.contains(key)));
+        writer.raw(" OF ");
+        writer.columns(table, watched);
+    }
+    writer.raw(" ON ").name(table.name()).raw(" BEGIN /* ").raw(SEARCH_COMMENT).raw("*/ ");
+    if event != "INSERT" {
+        writer.raw("INSERT INTO ").name(&search).raw(" (").name(&search).raw(", rowid, ");
+        writer.columns(table, columns.iter().copied());
+        writer.raw(") VALUES ('delete', ");
+        values(&mut writer, "old.");
+        writer.raw("); ");
+    }
+    if event != "DELETE" {
+        writer.raw("INSERT INTO ").name(&search).raw(" (rowid, ");
+        writer.columns(table, columns.iter().copied());
+        writer.raw(") VALUES (");
+        values(&mut writer, "new.");
+        writer.raw("); ");
+    }
+    writer.raw("END");
+    writer.into_text()
+}
+
+/// The name of a table's row number on SQLite.
+fn row_name(table: &TableSchema) -> &str {
+    if let (true, Some(key)) = (table.has_integer_key(), table.key().first()) {
+        return table.columns().get(*key).map_or("rowid", |column| &column.name);
+    }
+    let is_free = |name: &&str| table.column(name).is_err();
+    ["rowid", "_rowid_", "oid"].into_iter().find(is_free).unwrap_or("rowid")
+}
+
+fn create_tsvector(table: &TableSchema) -> Vec<String> {
+    let language = table.search().map_or("simple", |search| search.language.name());
+    let mut writer = Writer::new(Dialect::Postgres);
+    writer.raw("ALTER TABLE ").name(table.name()).raw(" ADD COLUMN ").name(SEARCH_COLUMN);
+    writer.raw(" tsvector GENERATED ALWAYS AS (to_tsvector('").raw(language);
+    writer.raw("'::regconfig, translate(lower((");
+    for (at, &place) in table.search().iter().flat_map(|search| &search.columns).enumerate() {
+        if at > 0 {
+            writer.raw(" || ' ").raw(COLUMN_END).raw(" ' || ");
+        }
+        writer.raw("coalesce(").column(table, place).raw("::text, '')");
+    }
+    let spaces = " ".repeat(SEPARATORS.len());
+    // By ICU: the server's own locale may know ASCII only.
+    writer.raw(") COLLATE \"und-x-icu\")");
+    writer.raw(&format!(", '{SEPARATORS}', '{spaces}'))) STORED"));
+    let mut index = Writer::new(Dialect::Postgres);
+    index.raw("CREATE INDEX ON ").name(table.name()).raw(" USING gin (").name(SEARCH_COLUMN);
+    index.raw(")");
+    let mut comment = Writer::new(Dialect::Postgres);
+    comment.raw("COMMENT ON COLUMN ").name(table.name()).raw(".").name(SEARCH_COLUMN);
+    comment.raw(" IS ").literal(ValueRef::Text(&search_comment(table)));
+    vec![writer.into_text(), index.into_text(), comment.into_text()]
+}
+
+/// The generated column of MariaDB.
+pub(crate) fn push_mariadb_column(writer: &mut Writer<'_>, table: &TableSchema) {
+    writer.name(SEARCH_COLUMN).raw(" LONGTEXT CHARACTER SET utf8mb4");
+    writer.raw(writer.dialect.collate(bobak_core::Collation::Binary));
+    writer.raw(" GENERATED ALWAYS AS (REGEXP_REPLACE(REPLACE(REPLACE(LOWER(CONCAT(");
+    for (at, &place) in table.search().iter().flat_map(|search| &search.columns).enumerate() {
+        if at > 0 {
+            writer.raw(&format!(", ' {COLUMN_END} ', "));
+        }
+        writer.raw("IFNULL(").column(table, place).raw(", '')");
+    }
+    writer.raw(")), '_', ' '), '''', ' '), ");
+    writer.raw("'(?<![[:alnum:]])([[:alnum:]]{1,2})(?![[:alnum:]])', '\\1").raw(SHORT_END);
+    writer.raw("')) STORED INVISIBLE COMMENT ").literal(ValueRef::Text(&search_comment(table)));
+}
+
+/// The FULLTEXT index of MariaDB.
+pub(crate) fn push_mariadb_index(writer: &mut Writer<'_>) {
+    writer.raw("FULLTEXT KEY ").name(SEARCH_COLUMN).raw(" (").name(SEARCH_COLUMN).raw(")");
+}
+
+/// What a generated column is for: the language, and the columns' names after bars.
+fn search_comment(table: &TableSchema) -> String {
+    let Some(search) = table.search() else { return String::new() };
+    let mut comment = format!("{SEARCH_COMMENT}{}", search.language.name());
+    for column in search.columns.iter().filter_map(|place| table.columns().get(*place)) {
+        comment.push('|');
+        comment.push_str(&column.name.replace('%', "%25").replace('|', "%7C"));
+    }
+    comment
+}
+
+/// The language and the columns' names of a comment, if Bobak made it for a search.
+#[must_use]
+pub fn parse_search_comment(comment: &str) -> Option<(SearchLanguage, Vec<String>)> {
+    let mut parts = comment.strip_prefix(SEARCH_COMMENT)?.split('|');
+    let language = SearchLanguage::from_name(parts.next()?.trim()).ok()?;
+    let name = |part: &str| part.replace("%7C", "|").replace("%25", "%");
+    Some((language, parts.map(name).collect()))
+}
+
+/// The language in the text of an FTS5 table, if Bobak made it.
+#[must_use]
+pub fn parse_search_table(sql: &str) -> Option<SearchLanguage> {
+    let (_, comment) = sql.split_once(&format!("/* {SEARCH_COMMENT}"))?;
+    SearchLanguage::from_name(comment.split_once(" */")?.0).ok()
+}
+
+/// The query as each engine takes it.
+pub(crate) fn rendered(dialect: Dialect, query: &SearchQuery) -> String {
+    let mut out = String::new();
+    match dialect {
+        Dialect::Sqlite => fts5(query, &mut out),
+        Dialect::Postgres => tsquery(query, &mut out),
+        Dialect::MariaDb | Dialect::MySql => boolean(query, "", &mut out),
+    }
+    out
+}
+
+fn fts5(query: &SearchQuery, out: &mut String) {
+    let list = |parts: &[SearchQuery], between: &str, out: &mut String| {
+        for (at, part) in parts.iter().enumerate() {
+            out.push_str(if at == 0 { "(" } else { between });
+            fts5(part, out);
+        }
+        out.push(')');
+    };
+    match query {
+        SearchQuery::Word(word) => out.push_str(&format!("\"{word}\"")),
+        SearchQuery::Prefix(word) => out.push_str(&format!("\"{word}\" *")),
+        SearchQuery::Phrase(words) => out.push_str(&format!("\"{}\"", words.join(" "))),
+        SearchQuery::And(parts) => list(parts, " AND ", out),
+        SearchQuery::Or(parts) => list(parts, " OR ", out),
+        SearchQuery::Without(found, excluded) => {
+            out.push('(');
+            fts5(found, out);
+            out.push_str(" NOT ");
+            fts5(excluded, out);
+            out.push(')');
+        }
+        _ => {}
+    }
+}
+
+fn tsquery(query: &SearchQuery, out: &mut String) {
+    let list = |parts: &[SearchQuery], between: &str, out: &mut String| {
+        for (at, part) in parts.iter().enumerate() {
+            out.push_str(if at == 0 { "(" } else { between });
+            tsquery(part, out);
+        }
+        out.push(')');
+    };
+    match query {
+        SearchQuery::Word(word) => out.push_str(&format!("'{word}'")),
+        SearchQuery::Prefix(word) => out.push_str(&format!("'{word}':*")),
+        SearchQuery::Phrase(words) => out.push_str(&format!("('{}')", words.join("' <-> '"))),
+        SearchQuery::And(parts) => list(parts, " & ", out),
+        SearchQuery::Or(parts) => list(parts, " | ", out),
+        SearchQuery::Without(found, excluded) => {
+            out.push('(');
+            tsquery(found, out);
+            out.push_str(" & !");
+            tsquery(excluded, out);
+            out.push(')');
+        }
+        _ => {}
+    }
+}
+
+/// The query in MariaDB's boolean mode. `sign` says whether rows must have it.
+fn boolean(query: &SearchQuery, sign: &str, out: &mut String) {
+    out.push_str(sign);
+    let list = |parts: &[SearchQuery], sign: &str, out: &mut String| {
+        for (at, part) in parts.iter().enumerate() {
+            out.push_str(if at == 0 { "(" } else { " " });
+            boolean(part, sign, out);
+        }
+        out.push(')');
+    };
+    let indexed = |word: &String| match word.chars().count() {
+        1 | 2 => format!("{word}{SHORT_END}"),
+        _ => word.clone(),
+    };
+    match query {
+        SearchQuery::Word(word) => out.push_str(&indexed(word)),
+        SearchQuery::Prefix(word) => out.push_str(&format!("{word}*")),
+        SearchQuery::Phrase(words) => {
+            let words: Vec<_> = words.iter().map(indexed).collect();
+            out.push_str(&format!("\"{}\"", words.join(" ")));
+        }
+        SearchQuery::And(parts) => list(parts, "+", out),
+        SearchQuery::Or(parts) => list(parts, "", out),
+        SearchQuery::Without(found, excluded) => {
+            out.push('(');
+            boolean(found, "+", out);
+            out.push(' ');
+            boolean(excluded, "-", out);
+            out.push(')');
+        }
+        _ => {}
+    }
+}
+
+/// ` FROM table`, with what the query searches for.
+pub(crate) fn push_from<'a>(writer: &mut Writer<'a>, select: &'a Select) {
+    writer.raw(" FROM ");
+    let table = select.table.name();
+    let (Some(search), Some(schema)) = (&select.search, select.table.search()) else {
+        writer.name(table);
+        return;
+    };
+    let query = rendered(writer.dialect, &search.query);
+    match writer.dialect {
+        Dialect::Sqlite => {
+            // FTS5 first, whatever the planner thinks of the table's own indexes.
+            let fts = search_table(table);
+            writer.raw("(SELECT rowid AS ").raw(ROW).raw(", -rank AS ").raw(RANK).raw(" FROM ");
+            writer.name(&fts).raw(" WHERE ").name(&fts).raw(" MATCH ");
+            writer.owned_value(Value::from(query)).raw(") CROSS JOIN ").name(table).raw(" ON ");
+            writer.name(table).raw(".").name(row_name(&select.table)).raw(" = ").raw(ROW);
+        }
+        Dialect::Postgres => {
+            writer.name(table).raw(", to_tsquery('").raw(schema.language.name()).raw("', ");
+            writer.owned_value(Value::from(query)).raw("::text) AS ").raw(QUERY);
+        }
+        Dialect::MariaDb | Dialect::MySql => {
+            writer.name(table);
+        }
+    }
+}
+
+/// The condition that a row has what the query searches for, after ` WHERE ` or what is given; `false` if there is none,
+/// or the FROM has it.
+pub(crate) fn push_match(writer: &mut Writer<'_>, select: &Select, before: &str) -> bool {
+    let Some(search) = select.search.as_ref().filter(|_| writer.dialect != Dialect::Sqlite) else {
+        return false;
+    };
+    writer.raw(before);
+    if writer.dialect == Dialect::Postgres {
+        writer.name(SEARCH_COLUMN).raw(" @@ ").raw(QUERY);
+    } else {
+        push_against(writer, &search.query);
+    }
+    true
+}
+
+/// The row's rank.
+pub(crate) fn push_rank(writer: &mut Writer<'_>, select: &Select) {
+    let Some(search) = &select.search else {
+        writer.raw("NULL");
+        return;
+    };
+    match writer.dialect {
+        Dialect::Sqlite => {
+            writer.raw(RANK);
+        }
+        Dialect::Postgres => {
+            writer.raw("ts_rank(").name(SEARCH_COLUMN).raw(", ").raw(QUERY).raw(")::float8");
+        }
+        Dialect::MariaDb | Dialect::MySql => push_against(writer, &search.query),
+    }
+}
+
+/// The text is a literal, by which the server sees that the rank is that of the condition.
+fn push_against(writer: &mut Writer<'_>, query: &SearchQuery) {
+    let text = rendered(writer.dialect, query);
+    writer.raw("MATCH (").name(SEARCH_COLUMN).raw(") AGAINST (");
+    writer.literal(ValueRef::Text(&text)).raw(" IN BOOLEAN MODE)");
+}
