@@ -93,16 +93,8 @@ fn create_fts5(
     columns: &[usize],
     language: SearchLanguage,
 ) -> Result<Vec<String>> {
+    check_names(table, columns)?;
     let search = search_table(table.name());
-    let name = |place: &usize| table.columns().get(*place).map_or("", |column| &column.name);
-    let is_reserved = |name: &&str| {
-        ["rank", "rowid", &search].iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
-    };
-    if let Some(name) = columns.iter().map(name).find(is_reserved) {
-        let message = "SQLite cannot search a column of this name: rename it";
-        let error = Error::new(ErrorKind::Unsupported, message);
-        return Err(error.in_table(table.name().to_owned()).in_column(name.to_owned()));
-    }
     let row = row_name(table);
     let mut writer = Writer::new(Dialect::Sqlite);
     writer.raw("CREATE VIRTUAL TABLE ").name(&search).raw(" /* ").raw(SEARCH_COMMENT);
@@ -120,6 +112,21 @@ fn create_fts5(
     writer.raw("INSERT INTO ").name(&search).raw(" (").name(&search).raw(") VALUES ('rebuild')");
     texts.push(writer.into_text());
     Ok(texts)
+}
+
+/// Rejects names that FTS5 has itself.
+fn check_names(table: &TableSchema, columns: &[usize]) -> Result<()> {
+    let search = search_table(table.name());
+    let name = |place: &usize| table.columns().get(*place).map_or("", |column| &column.name);
+    let is_reserved = |name: &&str| {
+        ["rank", "rowid", &search].iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
+    };
+    if let Some(name) = columns.iter().map(name).find(is_reserved) {
+        let message = "SQLite cannot search a column of this name: rename it";
+        let error = Error::new(ErrorKind::Unsupported, message);
+        return Err(error.in_table(table.name().to_owned()).in_column(name.to_owned()));
+    }
+    Ok(())
 }
 
 fn fts5_trigger(table: &TableSchema, columns: &[usize], verb: &str, event: &str) -> String {

@@ -10,6 +10,9 @@ const BEFORE: usize = 5;
 /// How many letters two words of a language without a stemmer here can differ in at their ends.
 const ENDING: usize = 3;
 
+/// A word of a text: where it is, and which word of the query it is.
+type FoundWord = (Range<usize>, Option<usize>);
+
 /// The part of a row's texts that shows what a search found.
 ///
 /// ```
@@ -66,29 +69,13 @@ impl Snippet {
 
     /// The best part of one text, and how many different words of the query it has.
     fn of_text(wanted: &[(String, bool)], language: SearchLanguage, text: &str) -> (usize, Self) {
-        let all: Vec<(Range<usize>, Option<usize>)> = words(text)
+        let all: Vec<FoundWord> = words(text)
             .map(|(range, word)| {
                 let word = stem(language, word);
                 (range, wanted.iter().position(|wanted| is_found(language, wanted, &word)))
             })
             .collect();
-        let mut best = (0, 0);
-        for (start, (_, found)) in all.iter().enumerate() {
-            if found.is_none() {
-                continue;
-            }
-            let mut different: Vec<usize> = all
-                .iter()
-                .skip(start)
-                .take(WORDS - BEFORE)
-                .filter_map(|(_, found)| *found)
-                .collect();
-            different.sort_unstable();
-            different.dedup();
-            if different.len() > best.0 {
-                best = (different.len(), start);
-            }
-        }
+        let best = best_start(&all);
         let first = best.1.saturating_sub(BEFORE);
         let part: Vec<_> = all.iter().skip(first).take(WORDS).collect();
         let end = first + part.len();
@@ -121,4 +108,22 @@ fn is_found(language: SearchLanguage, wanted: &(String, bool), word: &str) -> bo
     let same = wanted.chars().zip(word.chars()).take_while(|(a, b)| a == b).count();
     let longest = wanted.chars().count().max(word.chars().count());
     same >= ENDING && same + ENDING >= longest
+}
+
+/// How many different words of the query follow at most, and the number of the word where they begin.
+fn best_start(all: &[FoundWord]) -> (usize, usize) {
+    let mut best = (0, 0);
+    for (start, (_, found)) in all.iter().enumerate() {
+        if found.is_none() {
+            continue;
+        }
+        let mut different: Vec<usize> =
+            all.iter().skip(start).take(WORDS - BEFORE).filter_map(|(_, found)| *found).collect();
+        different.sort_unstable();
+        different.dedup();
+        if different.len() > best.0 {
+            best = (different.len(), start);
+        }
+    }
+    best
 }

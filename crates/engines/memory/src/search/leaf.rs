@@ -26,21 +26,21 @@ impl SearchIndex {
                 }
                 _ => {}
             }
-            let mut kept = first;
-            for at in first..counts.len() {
-                if let Some(&row) = counts.get(at)
-                    && self.owns(segment, row.0)
-                {
-                    counts[kept] = row;
-                    kept += 1;
-                }
-            }
-            counts.truncate(kept);
+            self.keep_present(segment, &mut counts, first);
         }
         if self.segments.len() > 1 {
             counts.sort_by_key(|row| row.0);
         }
         counts
+    }
+
+    /// Removes the rows from `first` on that are no longer those of the segment.
+    fn keep_present(&self, segment: &Segment, counts: &mut Counts, first: usize) {
+        let mut at = 0;
+        counts.retain(|row| {
+            at += 1;
+            at <= first || self.owns(segment, row.0)
+        });
     }
 }
 

@@ -64,6 +64,11 @@ pub(crate) fn matching_rows(
         found.truncate(end);
     }
     found.sort_unstable_by(compare);
+    Ok(values(table, select, found))
+}
+
+/// The columns of a query for rows in their order, from its offset on.
+fn values(table: &TableState, select: &Select, found: Ranks) -> Vec<Vec<Value<'static>>> {
     let offset = usize::try_from(select.offset).unwrap_or(usize::MAX);
     let row = |(slot, rank): (u32, f64)| {
         let row = table.row(slot)?;
@@ -73,7 +78,7 @@ pub(crate) fn matching_rows(
         };
         Some(select.columns.iter().map(value).collect())
     };
-    Ok(found.into_iter().skip(offset).filter_map(row).collect())
+    found.into_iter().skip(offset).filter_map(row).collect()
 }
 
 fn ranks(table: &TableState, query: &SearchQuery) -> Result<Ranks> {

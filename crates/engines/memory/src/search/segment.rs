@@ -124,6 +124,12 @@ impl SegmentBuilder {
         }
         self.rows += 1;
         self.row.sort_unstable();
+        self.push_row(slot);
+        u32::try_from(self.row.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Adds the words of the row to their lists.
+    fn push_row(&mut self, slot: u32) {
         let mut encoded = Vec::new();
         for same in self.row.chunk_by(|a, b| a.0 == b.0) {
             let Some((number, _)) = same.first() else { continue };
@@ -140,7 +146,6 @@ impl SegmentBuilder {
             list.extend_from_slice(&encoded);
             *last = slot;
         }
-        u32::try_from(self.row.len()).unwrap_or(u32::MAX)
     }
 
     pub fn finish(self) -> Segment {

@@ -1,6 +1,8 @@
 //! Sessions: which connection runs an operation, and what happens if it breaks.
 
+mod errors;
 mod response;
+mod search;
 
 use self::response::{WINDOW, count, hand_out, losses, ok};
 use crate::batch;
@@ -14,6 +16,7 @@ use bobak_core::{
     Value, Write, WriteBatch,
 };
 use bobak_wire::{FrameHeader, Response, encode_request};
+use errors::{lost, misuse};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -198,22 +201,12 @@ impl<'e> RemoteSession<'e> {
         self.cursors.borrow().iter().find(|open| open.id == cursor.0).copied()
     }
 
-    /// Rejects a search that the server's engine cannot run.
-    fn check_search(&self, source: &Source<'_>) -> Result<()> {
-        match source {
-            Source::Select(select) => {
-                select.check_search(&self.engine.engine, self.engine.capabilities.search)
-            }
-            Source::Sql { .. } => Ok(()),
-        }
-    }
-
     fn run_query(
         &self,
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        self.check_search(source)?;
+        search::check(self.engine, source)?;
         let named = matches!(source, Source::Sql { .. });
         let put = |link: &mut Link| {
             let source = link.source(source)?;
@@ -309,7 +302,7 @@ impl Session for RemoteSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        self.check_search(source)?;
+        search::check(self.engine, source)?;
         let put = |link: &mut Link| {
             let source = link.source(source)?;
             link.put(|out, id| encode_request::open(out, id, source))
@@ -496,16 +489,4 @@ impl Drop for RemoteSession<'_> {
             let _ = self.end(TransactionControl::Rollback);
         }
     }
-}
-
-#[cold]
-fn misuse(message: &str) -> Error {
-    Error::new(ErrorKind::Misuse, message)
-}
-
-#[cold]
-fn lost() -> Error {
-    let message = "the connection broke, and the transaction was rolled back: run it again from \
-                   its start";
-    Error::new(ErrorKind::Unreachable, message)
 }
