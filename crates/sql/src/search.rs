@@ -130,14 +130,8 @@ fn check_names(table: &TableSchema, columns: &[usize]) -> Result<()> {
 }
 
 fn fts5_trigger(table: &TableSchema, columns: &[usize], verb: &str, event: &str) -> String {
-    let (search, row) = (search_table(table.name()), row_name(table));
+    let search = search_table(table.name());
     let mut writer = Writer::new(Dialect::Sqlite);
-    let values = |writer: &mut Writer<'_>, of: &str| {
-        writer.raw(of).name(row);
-        for &place in columns {
-            writer.raw(", ").raw(of).column(table, place);
-        }
-    };
     writer.raw("CREATE TRIGGER ").name(&trigger(table, verb)).raw(" AFTER ").raw(event);
     if event == "UPDATE" {
         let mut watched = columns.to_vec();
@@ -150,18 +144,26 @@ fn fts5_trigger(table: &TableSchema, columns: &[usize], verb: &str, event: &str)
         writer.raw("INSERT INTO ").name(&search).raw(" (").name(&search).raw(", rowid, ");
         writer.columns(table, columns.iter().copied());
         writer.raw(") VALUES ('delete', ");
-        values(&mut writer, "old.");
+        push_values(&mut writer, table, columns, "old.");
         writer.raw("); ");
     }
     if event != "DELETE" {
         writer.raw("INSERT INTO ").name(&search).raw(" (rowid, ");
         writer.columns(table, columns.iter().copied());
         writer.raw(") VALUES (");
-        values(&mut writer, "new.");
+        push_values(&mut writer, table, columns, "new.");
         writer.raw("); ");
     }
     writer.raw("END");
     writer.into_text()
+}
+
+/// The row number and the texts of a trigger's old or new row.
+fn push_values(writer: &mut Writer<'_>, table: &TableSchema, columns: &[usize], of: &str) {
+    writer.raw(of).name(row_name(table));
+    for &place in columns {
+        writer.raw(", ").raw(of).column(table, place);
+    }
 }
 
 /// The name of a table's row number on SQLite.
@@ -317,10 +319,6 @@ fn boolean(query: &SearchQuery, sign: &str, out: &mut String) {
         }
         out.push(')');
     };
-    let indexed = |word: &String| match word.chars().count() {
-        1 | 2 => format!("{word}{SHORT_END}"),
-        _ => word.clone(),
-    };
     match query {
         SearchQuery::Word(word) => out.push_str(&indexed(word)),
         SearchQuery::Prefix(word) => out.push_str(&format!("{word}*")),
@@ -338,6 +336,14 @@ fn boolean(query: &SearchQuery, sign: &str, out: &mut String) {
             out.push(')');
         }
         _ => {}
+    }
+}
+
+/// A word as MariaDB indexes it.
+fn indexed(word: &String) -> String {
+    match word.chars().count() {
+        1 | 2 => format!("{word}{SHORT_END}"),
+        _ => word.clone(),
     }
 }
 

@@ -280,18 +280,7 @@ fn encode_source(out: &mut Vec<u8>, source: RequestSource<'_>) -> Result<()> {
             });
             out.encode_u32(handle);
             select::encode(out, query)?;
-            match (&query.search, query.lock) {
-                (Some(search), lock) => {
-                    select::encode_search(out, search)?;
-                    out.encode_option(lock, |out, lock| {
-                        select::encode_lock(out, lock);
-                        Ok(())
-                    })?;
-                }
-                (None, Some(lock)) => select::encode_lock(out, lock),
-                (None, None) => {}
-            }
-            Ok(())
+            encode_extras(out, query)
         }
         RequestSource::Text(text, parameters) => {
             out.encode_u8(TEXT);
@@ -304,6 +293,22 @@ fn encode_source(out: &mut Vec<u8>, source: RequestSource<'_>) -> Result<()> {
             encode_parameters(out, parameters)
         }
     }
+}
+
+/// What a query searches for, and how it locks rows.
+fn encode_extras(out: &mut Vec<u8>, query: &Select) -> Result<()> {
+    match (&query.search, query.lock) {
+        (Some(search), lock) => {
+            select::encode_search(out, search)?;
+            out.encode_option(lock, |out, lock| {
+                select::encode_lock(out, lock);
+                Ok(())
+            })?;
+        }
+        (None, Some(lock)) => select::encode_lock(out, lock),
+        (None, None) => {}
+    }
+    Ok(())
 }
 
 fn encode_parameters(out: &mut Vec<u8>, parameters: &[Parameter<'_>]) -> Result<()> {

@@ -85,6 +85,13 @@ fn results_have_snippets_filters_and_pages() {
         .collect();
     assert_eq!(ids, [2, 3]);
     assert_eq!(articles.iter(query()).unwrap().count(), 3);
+}
+
+#[test]
+fn rows_are_searched_and_wrong_queries_rejected() {
+    let db = filled("memory:");
+    let articles = db.table::<Article>().unwrap();
+    let query = || Article::search("rows OR fox OR run");
     let rows = db.dynamic("article").unwrap();
     let rows = rows.search(Query::search("fox")).unwrap();
     assert_eq!(rows[0].record.get::<String>("title").unwrap(), "Foxes");

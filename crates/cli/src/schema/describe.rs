@@ -29,11 +29,7 @@ pub fn describe(table: &TableSchema) -> String {
         writeln!(text, "  {kind} {} ({names})", index.name)
             .expect("writing to a String does not fail");
     }
-    if let Some(search) = table.search() {
-        let (names, language) = (table.column_names(&search.columns), search.language.name());
-        writeln!(text, "  search ({names}), language {language}")
-            .expect("writing to a String does not fail");
-    }
+    text.push_str(&search(table).unwrap_or_default());
     for key in table.foreign_keys() {
         let names = table.column_names(&key.columns);
         let target = format!("{} ({})", key.table, key.referenced.join(", "));
@@ -42,6 +38,13 @@ pub fn describe(table: &TableSchema) -> String {
             .expect("writing to a String does not fail");
     }
     text
+}
+
+/// What the table is searched by.
+fn search(table: &TableSchema) -> Option<String> {
+    let search = table.search()?;
+    let (names, language) = (table.column_names(&search.columns), search.language.name());
+    Some(format!("  search ({names}), language {language}\n"))
 }
 
 /// The type, with a question mark if the column is nullable.

@@ -81,11 +81,19 @@ pub fn reject_table_changes(changes: &[SchemaChange], server: &str) -> Result<()
                 return Err(unsupported(&message, table));
             }
         }
-        if let Some(key) = table.all_foreign_keys().iter().find(|key| key.deferred) {
-            let message = format!("foreign keys that are checked at the commit, on {server}");
-            let error = unsupported(&message, table);
-            return Err(error.in_column(table.column_names(&key.columns)));
-        }
+        reject_deferred(table, server)?;
     }
     Ok(())
+}
+
+fn reject_deferred(table: &TableSchema, server: &str) -> Result<()> {
+    match table.all_foreign_keys().iter().find(|key| key.deferred) {
+        None => Ok(()),
+        Some(key) => {
+            let message = format!("foreign keys that are checked at the commit, on {server}");
+            let error = Error::new(ErrorKind::Unsupported, message);
+            let columns = table.column_names(&key.columns);
+            Err(error.in_table(table.name().to_owned()).in_column(columns))
+        }
+    }
 }

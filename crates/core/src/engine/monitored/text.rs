@@ -114,6 +114,17 @@ pub(super) fn select(select: &Select, out: TextOutput<'_>) -> Result {
     if !select.group.is_empty() {
         write!(out, " GROUP BY {}", table.column_names(&select.group))?;
     }
+    order_by(select, out)?;
+    page(select.limit.is_some(), select.offset > 0, out)?;
+    if select.lock.is_some() {
+        out.write_str(" FOR UPDATE")?;
+    }
+    Ok(())
+}
+
+/// The order, if there is one.
+fn order_by(select: &Select, out: TextOutput<'_>) -> Result {
+    let table = &*select.table;
     let ranked = select.search.as_ref().is_some_and(|search| search.ranked);
     if ranked {
         out.write_str(" ORDER BY rank")?;
@@ -121,10 +132,6 @@ pub(super) fn select(select: &Select, out: TextOutput<'_>) -> Result {
     if !select.order.is_empty() {
         out.write_str(if ranked { ", " } else { " ORDER BY " })?;
         list(select.order.iter(), out, |order, out| write_order(*order, table, out))?;
-    }
-    page(select.limit.is_some(), select.offset > 0, out)?;
-    if select.lock.is_some() {
-        out.write_str(" FOR UPDATE")?;
     }
     Ok(())
 }
