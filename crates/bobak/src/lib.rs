@@ -85,7 +85,7 @@ pub use pipeline::Pipeline;
 pub use returning_table::ReturningTable;
 #[cfg(feature = "scopes")]
 pub use row_scope::RowScope;
-pub use search::Found;
+pub use search::FoundRecord;
 pub use shape::Shape;
 pub use table::Table;
 pub use transaction::{Savepoint, Transaction};

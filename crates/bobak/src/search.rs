@@ -11,7 +11,7 @@ use bobak_core::{
 /// A record that a search found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Found<T> {
+pub struct FoundRecord<T> {
     /// The record.
     pub record: T,
     /// How well it fits: the larger the better. The numbers of different engines cannot be compared.
@@ -54,7 +54,7 @@ impl<T: Record> Table<'_, T> {
     /// `Syntax` for a search that cannot be read; `Misuse` for a query that does not search; `Unsupported` if the engine
     /// does not search; as [`list`](Table::list).
     #[track_caller]
-    pub fn search(&self, query: impl Into<Query<T>>) -> Result<Vec<Found<T>>> {
+    pub fn search(&self, query: impl Into<Query<T>>) -> Result<Vec<FoundRecord<T>>> {
         self.access.search(&query.into(), |row| T::read(row))
     }
 }
@@ -65,7 +65,7 @@ impl DynTable<'_> {
     /// # Errors
     /// As there; `Schema` if the table is not searched.
     #[track_caller]
-    pub fn search(&self, query: impl Into<Query<DynRow>>) -> Result<Vec<Found<DynRow>>> {
+    pub fn search(&self, query: impl Into<Query<DynRow>>) -> Result<Vec<FoundRecord<DynRow>>> {
         let columns = self.result_columns();
         self.access.search(&query.into(), |row| {
             let values: Vec<Value<'_>> =
@@ -81,7 +81,7 @@ impl TableAccess<'_> {
         &self,
         query: &Query<T>,
         read: impl Fn(&dyn Row) -> Result<R>,
-    ) -> Result<Vec<Found<R>>> {
+    ) -> Result<Vec<FoundRecord<R>>> {
         let mut columns = self.all_columns();
         let rank_at = columns.len();
         columns.push(Expr::Rank);
@@ -94,7 +94,7 @@ impl TableAccess<'_> {
         self.scan(&select, |row| {
             let rank = if let ValueRef::Float(rank) = row.get(rank_at) { rank } else { 0.0 };
             let snippet = self.snippet(&search.query, row)?;
-            found.push(Found { record: read(row)?, rank, snippet });
+            found.push(FoundRecord { record: read(row)?, rank, snippet });
             Ok(true)
         })?;
         Ok(found)

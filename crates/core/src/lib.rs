@@ -50,6 +50,7 @@ mod rule_violation;
 pub mod rules;
 mod schema;
 pub mod search;
+mod search_select;
 pub mod settings;
 mod soft_delete;
 pub mod sql_expression;

@@ -7,7 +7,7 @@ use crate::batch::{BatchOptions, BatchReport};
 use crate::nested::NestedRecord;
 use crate::shape::{Page, PageRequest, Shape};
 use crate::write_queue::{OnDrop, Ticket, WriteQueue};
-use crate::{Found, Table};
+use crate::{FoundRecord, Table};
 use bobak_core::statements::CallSite;
 use bobak_core::{
     Assignment, Error, Filter, FromRow, Outcome, Query, Record, Result, Selection, SelectionPart,
@@ -233,7 +233,7 @@ where
 
     /// The records that a search finds: see [`Table::search`].
     #[track_caller]
-    pub fn search(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Vec<Found<T>>>> {
+    pub fn search(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Vec<FoundRecord<T>>>> {
         let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.search(query))

@@ -1,9 +1,10 @@
 //! Building a [`TableSchema`], and the checks at the end.
 
+use super::SearchSchema;
 use super::fit::AcceptedValues;
 use super::table::{CheckedColumn, FormerNames, Roles};
 use super::{ColumnRole, ColumnSchema, ForeignKey, IndexSchema, KeyGeneration, TableSchema};
-use crate::search::{SearchLanguage, SearchSchema};
+use crate::search::SearchLanguage;
 use crate::{Error, ErrorKind, FieldSet, Result, Type};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -6,6 +6,7 @@ mod details;
 mod fit;
 mod partial_insert;
 mod reference;
+mod search;
 mod table;
 
 pub use builder::TableSchemaBuilder;
@@ -13,4 +14,5 @@ pub use column::{Collation, ColumnRole, ColumnSchema};
 pub use details::{BrokenForeignKey, InvalidDates, SchemaDetails, SchemaLoss};
 pub use partial_insert::PartialInsert;
 pub use reference::{ForeignKey, OnDelete, OnUpdate, Reference};
+pub use search::SearchSchema;
 pub use table::{IndexSchema, KeyGeneration, TableSchema};

@@ -1,9 +1,9 @@
 //! The schema of a table, checked once and shared.
 
+use super::SearchSchema;
 use super::fit::AcceptedValues;
 use super::{ColumnRole, ColumnSchema, ForeignKey, TableSchemaBuilder};
 use crate::codec::{EncodedRow, RawValue};
-use crate::search::SearchSchema;
 use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
 use std::borrow::Cow;
 

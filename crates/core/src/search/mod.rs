@@ -7,16 +7,15 @@ mod language;
 mod parser;
 mod porter;
 mod query;
-mod select;
 mod snippet;
 mod words;
 
+pub use crate::schema::SearchSchema;
 pub use language::SearchLanguage;
 pub use query::SearchQuery;
 pub use snippet::Snippet;
 pub use words::{Words, stem, words};
 
-use crate::{ColumnSchema, Error, ErrorKind, Result, Storage, Type};
 use std::sync::Arc;
 
 /// How the names of the tables and triggers begin that SQLite needs for a search; the table's name follows. No client may
@@ -30,15 +29,6 @@ pub fn is_search_name(name: &str) -> bool {
     start.is_some_and(|start| start.eq_ignore_ascii_case(SEARCH_PREFIX))
 }
 
-/// The columns of a table that are searched together. The engine keeps their index up to date.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SearchSchema {
-    /// The columns' indexes in the schema.
-    pub columns: Vec<usize>,
-    /// The language of the texts.
-    pub language: SearchLanguage,
-}
-
 /// What a [`Select`](crate::Select) searches for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
@@ -46,25 +36,4 @@ pub struct Search {
     pub query: Arc<SearchQuery>,
     /// Whether the best rows come first, before the order of the query.
     pub ranked: bool,
-}
-
-impl SearchSchema {
-    /// Checks that the columns are texts, and that none repeats.
-    pub(crate) fn check(&self, columns: &[ColumnSchema]) -> Result<()> {
-        if self.columns.is_empty() {
-            let message = "a search needs at least one column";
-            return Err(Error::new(ErrorKind::Schema, message));
-        }
-        for (at, place) in self.columns.iter().enumerate() {
-            let Some(column) = columns.get(*place) else { continue };
-            let is_text = column.ty == Type::Text
-                && column.storage == Storage::Text
-                && column.declared.is_none();
-            if !is_text || self.columns.iter().take(at).any(|other| other == place) {
-                let message = "only columns of texts can be searched, each once";
-                return Err(Error::new(ErrorKind::Schema, message).in_column(column.name.clone()));
-            }
-        }
-        Ok(())
-    }
 }

@@ -3,7 +3,7 @@
 /// The longest word that has a stem.
 const MAX_BYTES: usize = 64;
 
-/// A condition on what stands before a suffix.
+/// A condition on the letters before a suffix.
 type Condition = fn(&[u8]) -> bool;
 
 /// Suffixes and what replaces them. The first one that a word has counts, even if its condition does not hold.
@@ -150,7 +150,7 @@ fn apply(word: &mut Vec<u8>, rules: Rules) {
     }
 }
 
-/// What stands before a suffix: something at least.
+/// The letters before a suffix: one at least.
 fn before<'w>(word: &'w [u8], suffix: &str) -> Option<&'w [u8]> {
     word.strip_suffix(suffix.as_bytes()).filter(|before| !before.is_empty())
 }

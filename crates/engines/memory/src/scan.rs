@@ -2,12 +2,10 @@
 
 use crate::plan::{Path, Plan, Walk, run_start};
 use crate::sorted::Position;
-use crate::table::{TableIndex, TableState};
+use crate::table::{TableIndex, TableState, compare_slots};
 use bobak_core::codec::EncodedRow;
-use bobak_core::compare_in_column;
 use bobak_core::{Condition, Interrupt, Order, ValueRef};
 use bobak_engine_common::PreparedCondition;
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A scan of the rows that match a condition, in an order. It keeps its state alive.
@@ -190,19 +188,4 @@ impl Steps {
             }
         }
     }
-}
-
-/// Compares the rows in two slots by the steps of an order.
-pub(super) fn compare_slots(table: &TableState, steps: &[Order], a: u32, b: u32) -> Ordering {
-    let (Some(a), Some(b)) = (table.row(a), table.row(b)) else {
-        return Ordering::Equal;
-    };
-    for step in steps {
-        let column = step.column;
-        let ordering = compare_in_column(&table.schema, column, a.value(column), b.value(column));
-        if ordering.is_ne() {
-            return if step.descending { ordering.reverse() } else { ordering };
-        }
-    }
-    Ordering::Equal
 }

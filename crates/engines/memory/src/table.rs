@@ -7,7 +7,7 @@ use crate::search::SearchCache;
 use crate::sorted::SortedSlots;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
-use bobak_core::{Error, IndexSchema, Result, Storage, TableSchema, ValueRef};
+use bobak_core::{Error, IndexSchema, Order, Result, Storage, TableSchema, ValueRef};
 use bobak_engine_common::{RowRules, duplicate_error, exact_integer, no_key_left, with_generated};
 use std::cmp::Ordering;
 use std::hash::Hasher;
@@ -385,4 +385,19 @@ fn is_before(
 ) -> bool {
     rows.get(slot)
         .is_some_and(|other| compare_rows(schema, columns, EncodedRow::new(other), row).is_lt())
+}
+
+/// Compares the rows in two slots by the steps of an order.
+pub(super) fn compare_slots(table: &TableState, steps: &[Order], a: u32, b: u32) -> Ordering {
+    let (Some(a), Some(b)) = (table.row(a), table.row(b)) else {
+        return Ordering::Equal;
+    };
+    for step in steps {
+        let column = step.column;
+        let ordering = compare_in_column(&table.schema, column, a.value(column), b.value(column));
+        if ordering.is_ne() {
+            return if step.descending { ordering.reverse() } else { ordering };
+        }
+    }
+    Ordering::Equal
 }

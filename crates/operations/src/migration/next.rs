@@ -4,7 +4,8 @@ use super::files::{Migration, Migrations};
 use super::ledger::{self, MigrationProgress};
 use super::plan::MigrationPlan;
 use super::run::up;
-use super::step::{MigrationStep, simulate};
+use super::simulate::simulate;
+use super::step::MigrationStep;
 use super::text::parse_steps;
 use bobak_core::{Engine, Error, ErrorKind, Field, Result, TableSchema, Timestamp, ValueRef};
 

@@ -1,8 +1,9 @@
 //! The steps that lead from a database to a model.
 
 use super::plan_options::{Drops, PlanOptions, PossibleRename};
-use super::search::{is_same_search, search_step};
-use super::step::{MigrationStep, find, simulate};
+use super::simulate::simulate;
+use super::step::{MigrationStep, find};
+use super::table_parts::search_of;
 use super::text::index_step;
 use bobak_core::check::CheckExpression;
 use bobak_core::{ColumnSchema, Error, ErrorKind, Result, TableSchema};
@@ -393,6 +394,22 @@ impl Planner {
         );
         Err(Error::new(ErrorKind::Unsupported, message).in_table(wanted.name().to_owned()))
     }
+}
+
+/// The step that makes a table searchable as this one is.
+fn search_step(table: &TableSchema) -> Option<MigrationStep> {
+    let (columns, language) = search_of(table)?;
+    Some(MigrationStep::AddSearch { table: table.name().to_owned(), columns, language })
+}
+
+/// Whether two tables are searched by the same columns in the same language.
+fn is_same_search(a: &TableSchema, b: &TableSchema) -> bool {
+    let lower = |table: &TableSchema| {
+        let (columns, language) = search_of(table)?;
+        let columns = columns.into_iter().map(|name| name.to_ascii_lowercase());
+        Some((columns.collect::<Vec<_>>(), language))
+    };
+    lower(a) == lower(b)
 }
 
 /// Whether two columns have the same rules.

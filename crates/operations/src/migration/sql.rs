@@ -1,7 +1,8 @@
 //! What a plan does, in SQL: for its readers.
 
 use super::plan::MigrationPlan;
-use super::step::{Action, MigrationStep, simulate};
+use super::simulate::simulate;
+use super::step::{Action, MigrationStep};
 use bobak_core::{Result, SchemaChange, TableSchema};
 use bobak_sql::{
     ConstraintNames, Dialect, add_index, alter_table, changed_columns, create_table, quote,
@@ -72,22 +73,4 @@ fn step_to_sql(
         }
     }
     Ok(texts)
-}
-
-/// The statements of an SQL text: each ends with a semicolon at the end of a line.
-pub(super) fn statements(text: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut statement = String::new();
-    for line in text.lines() {
-        statement.push_str(line);
-        statement.push('\n');
-        if line.trim_end().ends_with(';') {
-            let whole = std::mem::take(&mut statement);
-            all.push(whole.trim().trim_end_matches(';').to_owned());
-        }
-    }
-    if !statement.trim().is_empty() {
-        all.push(statement.trim().to_owned());
-    }
-    all
 }

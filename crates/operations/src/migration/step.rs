@@ -1,8 +1,7 @@
 //! The steps of migrations, and what each does to the tables.
 
-use super::search::{self, search_step};
-use super::sql::statements;
-use super::table_parts::{TableParts, foreign_key_of};
+use super::statements::statements;
+use super::table_parts::{TableParts, foreign_key_of, search_of};
 use bobak_core::search::SearchLanguage;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, ForeignKey, Result, SchemaChange, TableAlteration, TableSchema,
@@ -224,7 +223,7 @@ impl MigrationStep {
                 let mut parts = TableParts::of(table);
                 parts.columns.remove(place);
                 parts.indexes.retain(|(_, columns, _)| !has(columns, column));
-                search::without_column(&mut parts, column);
+                parts.drop_from_search(column);
                 alter(table, parts.build()?, &[], &[column])
             }
             // Killed before the column lost the default that filled it.
@@ -278,7 +277,15 @@ impl MigrationStep {
                     if *never { builder.never_reuse_keys() } else { builder.reuse_keys() };
                 alter(table, builder.build()?, &[], &[])
             }
-            Self::AddSearch { .. } | Self::DropSearch { .. } => search::actions(self, tables),
+            Self::AddSearch { table, columns, language } => {
+                let mut parts = TableParts::of(find(tables, table)?);
+                parts.search = Some((columns.clone(), *language));
+                alter(find(tables, table)?, parts.build()?, &[], &[])
+            }
+            Self::DropSearch { table } => {
+                let parts = TableParts::of(find(tables, table)?).without_search()?;
+                alter(find(tables, table)?, parts.build()?, &[], &[])
+            }
             Self::Sql { text, .. } => Ok(statements(text).into_iter().map(Action::Sql).collect()),
             Self::Rust(name) => Ok(vec![Action::Rust(name.clone())]),
         }
@@ -321,7 +328,13 @@ impl MigrationStep {
             Self::ChangeKeyReuse { table, never } => {
                 find(tables, table).is_ok_and(|table| table.never_reuses_keys() == *never)
             }
-            Self::AddSearch { .. } | Self::DropSearch { .. } => search::is_done(self, tables),
+            Self::AddSearch { table, columns, language } => {
+                let wanted = Some((columns.clone(), *language));
+                find(tables, table).is_ok_and(|table| search_of(table) == wanted)
+            }
+            Self::DropSearch { table } => {
+                find(tables, table).is_ok_and(|table| table.search().is_none())
+            }
             // Carried out again from where it stopped.
             Self::ChangeColumn { .. } | Self::Sql { .. } | Self::Rust(_) => false,
         }
@@ -371,7 +384,10 @@ impl MigrationStep {
             }
             Self::ChangeKeyReuse { never, .. } => Self::ChangeKeyReuse { table, never: !never },
             Self::AddSearch { .. } => Self::DropSearch { table },
-            Self::DropSearch { .. } => search_step(swapped?)?,
+            Self::DropSearch { .. } => {
+                let (columns, language) = search_of(swapped?)?;
+                Self::AddSearch { table, columns, language }
+            }
             Self::Sql { .. } | Self::Rust(_) => return None,
         })
     }
@@ -473,27 +489,4 @@ pub(super) fn change_column(
     let swap = TableAlteration::new(between, Arc::new(to), &[(CONVERTED, name)], &[name])?;
     actions.push(Action::Change(SchemaChange::AlterTable(Arc::new(swap))));
     Ok(actions)
-}
-
-/// The tables after a step. Steps in SQL and Rust change what no plan knows.
-pub(super) fn simulate(tables: &[TableSchema], step: &MigrationStep) -> Result<Vec<TableSchema>> {
-    let mut tables = tables.to_vec();
-    for action in step.actions(&tables.clone(), false)? {
-        let Action::Change(change) = action else { continue };
-        match change {
-            SchemaChange::CreateTable(table) => tables.push(TableSchema::clone(&table)),
-            SchemaChange::DropTable(table) => tables.retain(|other| other.name() != table.name()),
-            SchemaChange::AlterTable(alteration) => {
-                for table in &mut tables {
-                    if table.name() == alteration.from().name() {
-                        *table = TableSchema::clone(alteration.to());
-                        continue;
-                    }
-                    *table = alteration.follow(table)?;
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(tables)
 }

@@ -1,6 +1,5 @@
 //! A table taken apart.
 
-use super::search::search_of;
 use bobak_core::search::SearchLanguage;
 use bobak_core::{ColumnSchema, Error, ErrorKind, ForeignKey, Result, TableSchema};
 use bobak_engine_common::{assemble_table, index_parts};
@@ -27,6 +26,23 @@ impl<'t> TableParts<'t> {
         Self { table, columns: table.columns().to_vec(), indexes, search }
     }
 
+    /// The table without its search.
+    pub fn without_search(mut self) -> Result<Self> {
+        if self.search.take().is_some() {
+            return Ok(self);
+        }
+        let message = "the table is not searched";
+        Err(Error::new(ErrorKind::Schema, message).in_table(self.table.name().to_owned()))
+    }
+
+    /// Removes a column from the search.
+    pub fn drop_from_search(&mut self, column: &str) {
+        if let Some((columns, _)) = &mut self.search {
+            columns.retain(|name| !name.eq_ignore_ascii_case(column));
+        }
+        self.search.take_if(|(columns, _)| columns.is_empty());
+    }
+
     pub fn build(self) -> Result<TableSchema> {
         let column_name =
             |place: &usize| self.table.columns().get(*place).map(|c| c.name.to_string());
@@ -47,6 +63,13 @@ impl<'t> TableParts<'t> {
         }
         builder.build()
     }
+}
+
+/// The names of the columns and the language of a table's search.
+pub(super) fn search_of(table: &TableSchema) -> Option<(Vec<String>, SearchLanguage)> {
+    let search = table.search()?;
+    let columns = search.columns.iter().filter_map(|place| table.columns().get(*place));
+    Some((columns.map(|column| column.name.to_string()).collect(), search.language))
 }
 
 /// The foreign key of these columns, in any order.

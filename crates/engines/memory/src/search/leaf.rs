@@ -1,15 +1,15 @@
 //! The rows that have one word, a prefix or a phrase.
 
 use super::SearchIndex;
-use super::segment::{Posting, Segment};
+use super::segment::{Segment, WordRow};
 use bobak_core::search::{SearchLanguage, SearchQuery, stem};
 
 /// The slots of rows and how often each has it, in ascending order.
-pub(super) type Counts = Vec<(u32, u32)>;
+pub(super) type RowCounts = Vec<(u32, u32)>;
 
 impl SearchIndex {
     /// The rows that have a word, a prefix or a phrase; none for other queries.
-    pub(super) fn counts(&self, language: SearchLanguage, query: &SearchQuery) -> Counts {
+    pub(super) fn counts(&self, language: SearchLanguage, query: &SearchQuery) -> RowCounts {
         let mut counts = Vec::new();
         let stem = |word: &String| stem(language, word.clone());
         for segment in &self.segments {
@@ -35,7 +35,7 @@ impl SearchIndex {
     }
 
     /// Removes the rows from `first` on that are no longer those of the segment.
-    fn keep_present(&self, segment: &Segment, counts: &mut Counts, first: usize) {
+    fn keep_present(&self, segment: &Segment, counts: &mut RowCounts, first: usize) {
         let mut at = 0;
         counts.retain(|row| {
             at += 1;
@@ -44,7 +44,7 @@ impl SearchIndex {
     }
 }
 
-fn add_prefix(segment: &Segment, prefix: &str, counts: &mut Counts) {
+fn add_prefix(segment: &Segment, prefix: &str, counts: &mut RowCounts) {
     let first = counts.len();
     for rows in segment.prefix(prefix) {
         counts.extend(rows.map(|row| (row.slot, row.count)));
@@ -59,11 +59,11 @@ fn add_prefix(segment: &Segment, prefix: &str, counts: &mut Counts) {
     }
 }
 
-fn add_phrase(segment: &Segment, words: &[String], counts: &mut Counts) {
+fn add_phrase(segment: &Segment, words: &[String], counts: &mut RowCounts) {
     let lists: Option<Vec<_>> = words.iter().map(|word| segment.word(word)).collect();
     let Some(mut lists) = lists else { return };
     let Some((first, others)) = lists.split_first_mut() else { return };
-    let mut current: Vec<Option<Posting<'_>>> = others.iter_mut().map(Iterator::next).collect();
+    let mut current: Vec<Option<WordRow<'_>>> = others.iter_mut().map(Iterator::next).collect();
     for row in first {
         let mut starts: Vec<u32> = row.positions().collect();
         for ((list, current), distance) in others.iter_mut().zip(&mut current).zip(1..) {

@@ -1,9 +1,8 @@
 //! The rows that match a whole query, and their ranks: BM25 with the constants of SQLite's FTS5.
 
 use super::SearchIndex;
-use super::leaf::Counts;
-use crate::scan::compare_slots;
-use crate::table::TableState;
+use super::leaf::RowCounts;
+use crate::table::{TableState, compare_slots};
 use bobak_core::search::{Search, SearchLanguage, SearchQuery};
 use bobak_core::{Error, ErrorKind, Expr, Interrupt, Result, Row, Select, Value};
 use bobak_engine_common::PreparedCondition;
@@ -111,7 +110,7 @@ impl Matcher<'_> {
         }
     }
 
-    fn weighted(&self, counts: Counts) -> Ranks {
+    fn weighted(&self, counts: RowCounts) -> Ranks {
         let (all, having) = (self.index.rows.len() as f64, counts.len() as f64);
         let weight = ((all - having + 0.5) / (having + 0.5)).ln();
         let weight = if weight > 0.0 { weight } else { SMALLEST_WEIGHT };

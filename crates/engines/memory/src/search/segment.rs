@@ -16,7 +16,7 @@ pub(super) struct Segment {
 
 /// A row that has a word.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Posting<'s> {
+pub(super) struct WordRow<'s> {
     pub slot: u32,
     /// How often it has the word.
     pub count: u32,
@@ -24,7 +24,7 @@ pub(super) struct Posting<'s> {
 }
 
 /// The rows that have a word, in ascending order of their slots.
-pub(super) struct Postings<'s> {
+pub(super) struct WordRows<'s> {
     rest: &'s [u8],
     slot: u32,
 }
@@ -49,41 +49,41 @@ impl Segment {
     }
 
     /// The rows that have a word.
-    pub fn word(&self, word: &str) -> Option<Postings<'_>> {
+    pub fn word(&self, word: &str) -> Option<WordRows<'_>> {
         let found = self.words.binary_search_by(|(other, _)| (**other).cmp(word)).ok()?;
-        self.words.get(found).map(|(_, list)| Postings::new(list))
+        self.words.get(found).map(|(_, list)| WordRows::new(list))
     }
 
     /// The lists of all words that begin so.
-    pub fn prefix<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = Postings<'s>> + 's {
+    pub fn prefix<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = WordRows<'s>> + 's {
         let first = self.words.partition_point(|(word, _)| **word < *prefix);
         let words = self.words.get(first..).unwrap_or_default().iter();
         let words = words.take_while(move |(word, _)| word.starts_with(prefix));
-        words.map(|(_, list)| Postings::new(list))
+        words.map(|(_, list)| WordRows::new(list))
     }
 }
 
-impl<'s> Postings<'s> {
+impl<'s> WordRows<'s> {
     fn new(list: &'s [u8]) -> Self {
         Self { rest: list, slot: 0 }
     }
 }
 
-impl<'s> Iterator for Postings<'s> {
-    type Item = Posting<'s>;
+impl<'s> Iterator for WordRows<'s> {
+    type Item = WordRow<'s>;
 
     #[inline]
-    fn next(&mut self) -> Option<Posting<'s>> {
+    fn next(&mut self) -> Option<WordRow<'s>> {
         self.slot += read(&mut self.rest)?;
         let count = read(&mut self.rest)?;
         let length = read(&mut self.rest)? as usize;
         let (positions, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
-        Some(Posting { slot: self.slot, count, positions })
+        Some(WordRow { slot: self.slot, count, positions })
     }
 }
 
-impl Posting<'_> {
+impl WordRow<'_> {
     /// The positions of the word among the row's words.
     pub fn positions(&self) -> impl Iterator<Item = u32> + '_ {
         let (mut rest, mut position) = (self.positions, 0);

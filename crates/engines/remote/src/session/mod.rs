@@ -206,7 +206,7 @@ impl<'e> RemoteSession<'e> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        search::check(self.engine, source)?;
+        search::check(&self.engine.engine, self.engine.capabilities.search, source)?;
         let named = matches!(source, Source::Sql { .. });
         let put = |link: &mut Link| {
             let source = link.source(source)?;
@@ -302,7 +302,7 @@ impl Session for RemoteSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        search::check(self.engine, source)?;
+        search::check(&self.engine.engine, self.engine.capabilities.search, source)?;
         let put = |link: &mut Link| {
             let source = link.source(source)?;
             link.put(|out, id| encode_request::open(out, id, source))

@@ -1,12 +1,11 @@
 //! Searches, which not every server's engine runs.
 
-use crate::engine::RemoteState;
 use bobak_core::{Result, Source};
 
-/// Rejects a search that the server's engine cannot run, before anything is sent.
-pub(super) fn check(engine: &RemoteState, source: &Source<'_>) -> Result<()> {
+/// Rejects a search before anything is sent, if the server's engine cannot run it.
+pub(super) fn check(engine: &str, searches: bool, source: &Source<'_>) -> Result<()> {
     match source {
-        Source::Select(select) => select.check_search(&engine.engine, engine.capabilities.search),
+        Source::Select(select) => select.check_search(engine, searches),
         Source::Sql { .. } => Ok(()),
     }
 }

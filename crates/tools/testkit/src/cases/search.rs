@@ -179,7 +179,7 @@ pub fn results_are_ranked_filtered_and_paged(harness: &dyn Harness) -> Check {
     let article = article()?;
     with_search(harness, &[&article], |probe| {
         fill(probe, &article)?;
-        let filler = (100..140).map(|id| row![id, format!("plain text {id}"), "of no use", 9]);
+        let filler = (100..140).map(|id| row![id, format!("plain text {id}"), "not needed", 9]);
         probe.insert_all(&article, filler)?;
         let mut select = searching(&article, "quick", true)?;
         select.columns = vec![Expr::Column(0), Expr::Rank];

@@ -1,6 +1,7 @@
 //! Queries that search.
 
-use super::{Search, SearchQuery, SearchSchema};
+use crate::schema::SearchSchema;
+use crate::search::{Search, SearchQuery};
 use crate::{Error, ErrorKind, Expr, Result, Select};
 use std::sync::Arc;
 
