@@ -11,7 +11,7 @@ fn losses(from: &Db, to: &Db) -> Vec<String> {
 fn accepts(db: &Db, table: &str, set: &[(&str, Value<'static>)]) -> bool {
     let mut row = DynRow::new();
     for (name, value) in set {
-        row.set(*name, value.clone()).unwrap();
+        row.set(name, value.clone()).unwrap();
     }
     match db.dynamic(table).unwrap().insert(&row) {
         Ok(_) => true,

@@ -9,6 +9,7 @@ use super::{foreign_key, index, search};
 use crate::connection::Connection;
 use bobak_core::change_log::Trigger;
 use bobak_core::check::CheckExpression;
+use bobak_core::search::SearchLanguage;
 use bobak_core::{ColumnSchema, ErrorKind, Result, SideEffects, TableSchema, Type, Value};
 use bobak_sql::{Dialect, list_triggers};
 
@@ -120,9 +121,10 @@ pub(super) fn read_table(
             }
         }
     }
+    let searched = search::read(connection, name)?;
     read_expressions(&mut columns);
     loop {
-        let table = build(name, without_rowid, sql, &keys, &columns, &indexes);
+        let table = build(name, without_rowid, sql, &keys, &columns, &indexes, searched.as_ref());
         let checked = table.and_then(|table| {
             table.iter().try_for_each(bobak_core::check_generated_columns).map(|()| table)
         });
@@ -168,6 +170,7 @@ fn build(
     keys: &[DeclaredForeignKey],
     columns: &[CatalogColumn],
     indexes: &[CatalogIndex],
+    searched: Option<&(SearchLanguage, Vec<String>)>,
 ) -> Result<Option<TableSchema>> {
     let mut key: Vec<_> = columns.iter().filter(|column| column.key_place > 0).collect();
     key.sort_by_key(|column| column.key_place);
@@ -208,8 +211,8 @@ fn build(
             builder.index(name, columns)
         };
     }
-    if let Some((language, columns)) = search::read(connection, name)? {
-        builder = builder.search(columns, language);
+    if let Some((language, columns)) = searched {
+        builder = builder.search(columns.iter().cloned(), *language);
     }
     builder.build().map(|table| Some(bobak_core::check::with_record_values(table)))
 }
