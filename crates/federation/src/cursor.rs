@@ -236,8 +236,8 @@ impl TableCursor {
             select.condition = Some(with_block(select.condition, &block));
         }
         let cursor = self.sessions.open(self.engine, &Source::Select(&select))?;
-        let run = EngineQuery { cursor, done: false, select, blocks, returned: 0 };
-        self.rows = CursorRows::Engine(run);
+        self.rows =
+            CursorRows::Engine(EngineQuery { cursor, done: false, select, blocks, returned: 0 });
         self.at_end = false;
         Ok(())
     }

@@ -36,10 +36,8 @@ pub fn stored_types(
     table: &TableSchema,
     given: &[(&str, Type)],
 ) -> Result<StoredTypes> {
-    let mut columns = Vec::with_capacity(table.columns().len());
-    for column in table.columns() {
-        columns.push(Candidates::of(table, column, given)?);
-    }
+    let columns = table.columns().iter().map(|column| Candidates::of(table, column, given));
+    let mut columns = columns.collect::<Result<Vec<_>>>()?;
     let mut rows = 0;
     if columns.iter().any(|column| !column.types.is_empty()) {
         let source = Arc::new(table.clone());

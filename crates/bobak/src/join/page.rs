@@ -43,7 +43,6 @@ fn read<L, R>(
     join.limit = Some(request.size.saturating_add(1));
     let selected = join.columns.len();
     join.columns.extend(join.order.iter().map(|step| step.expr.clone()));
-    let width = join.columns.len();
     if let Some(token) = &request.after {
         let values = token.values(join.order.len(), |place, value| check(&join, place, value))?;
         join = join.after_row(&values)?;
@@ -57,7 +56,7 @@ fn read<L, R>(
         }
         items.push(query.read(row)?);
         if items.len() == size {
-            let values = (selected..width).map(|place| Value::from(row.get(place)));
+            let values = (selected..join.columns.len()).map(|place| Value::from(row.get(place)));
             last = Some(PageToken::of_values(&values.collect::<Vec<_>>())?);
         }
         Ok(true)

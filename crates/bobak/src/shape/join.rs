@@ -259,8 +259,8 @@ impl<'a> ShapeJoins<'a> {
             return Ok(None);
         }
         let mut exprs = Vec::new();
-        let (columns_read, key) = (columns.clone(), usize::MAX);
-        let root = JoinedLevel { table: 0, columns: columns_read, key, ones, counts };
+        let root =
+            JoinedLevel { table: 0, columns: columns.clone(), key: usize::MAX, ones, counts };
         let mut reader = LevelReader::new(root, &tables, &mut exprs);
         let place = exprs.len();
         exprs.extend(link.map(JoinExpr::Column));

@@ -235,16 +235,14 @@ impl ServeCommand {
     /// file next to the first database unless another one is given.
     fn access(&self, shows_link: bool, urls: &[String]) -> Result<Access> {
         let beside = first_file(urls).filter(|_| shows_link);
+        let beside = beside.map(|file| file.with_extension("access"));
         let access = match &self.access_file {
             Some(path) => {
                 let access = Access::from_file(path)?;
                 access.watch()?;
                 access
             }
-            None => beside.map_or_else(
-                || Ok(Access::new()),
-                |file| Access::from_optional_file(file.with_extension("access")),
-            )?,
+            None => beside.map_or_else(|| Ok(Access::new()), Access::from_optional_file)?,
         };
         for token in lines(self.token_file.as_deref())? {
             access.add_token(&token)?;

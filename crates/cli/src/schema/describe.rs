@@ -15,12 +15,9 @@ pub fn describe(table: &TableSchema) -> String {
     let kind = if table.is_view() { "view" } else { "table" };
     let mut text = format!("{kind} {}\n", table.name());
     for (index, column) in columns.iter().enumerate() {
-        let line = format!(
-            "  {:name_width$}  {:type_width$}  {}",
-            column.name,
-            type_of(column),
-            constraints(table, index, column).join(", ")
-        );
+        let rules = constraints(table, index, column).join(", ");
+        let (name, ty) = (&column.name, type_of(column));
+        let line = format!("  {name:name_width$}  {ty:type_width$}  {rules}");
         text.extend([line.trim_end(), "\n"]);
     }
     for index in table.indexes() {

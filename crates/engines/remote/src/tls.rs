@@ -45,9 +45,8 @@ pub(crate) fn trust(authorities: Option<&Path>) -> Result<Trust> {
         }
     }
     if roots.is_empty() {
-        return Err(config(
-            "no trusted certificate was found: name a file that contains one".to_owned(),
-        ));
+        let message = "no trusted certificate was found: name a file that contains one";
+        return Err(config(message.to_owned()));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

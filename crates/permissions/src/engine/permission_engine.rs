@@ -155,8 +155,7 @@ impl PermissionEngine {
         check_constraints(change)?;
         // A foreign key would reveal whether its table exists, and block deletes there.
         let keys = table.all_foreign_keys();
-        let hidden = keys.iter().find(|r| !view.can_see(&self.database, &r.table));
-        if let Some(hidden) = hidden {
+        if let Some(hidden) = keys.iter().find(|r| !view.can_see(&self.database, &r.table)) {
             return Err(no_such_table(&hidden.table));
         }
         if checks_rows(change) {

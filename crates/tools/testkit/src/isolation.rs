@@ -52,9 +52,8 @@ fn row(engine: &dyn Engine, name: &str) -> Check<String> {
         .column(ColumnSchema::of::<i64>("id"))
         .column(ColumnSchema::of::<i64>("amount"))
         .key(["id"])
-        .given_key()
-        .build()?;
-    let table = Arc::new(table);
+        .given_key();
+    let table = Arc::new(table.build()?);
     engine.alter(&[SchemaChange::CreateTable(Arc::clone(&table))])?;
     let mut found = format!("| {name} |");
     for (_, happens) in ANOMALIES {

@@ -74,8 +74,7 @@ fn get_once(
     connection.execute("", 0);
     connection.sync();
     connection.send("asking for a row")?;
-    let mut found = false;
-    let mut spans = std::mem::take(&mut state.spans);
+    let (mut found, mut spans) = (false, std::mem::take(&mut state.spans));
     let done = connection.finish(|message| match message {
         Message::Row(body) => {
             found = true;

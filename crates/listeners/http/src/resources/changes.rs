@@ -132,10 +132,8 @@ async fn open(
             feed.readable(&schema)?;
             changes = changes.table_named(schema.name());
         }
-        let since = match since {
-            Some(since) => since,
-            None => changes.last_id().map_err(unavailable)?,
-        };
+        let newest = || changes.last_id().map_err(unavailable);
+        let since = since.map_or_else(newest, Ok)?;
         changes = changes.since(since).limit(1);
         changes.page().map_err(unavailable)?;
         let last = changes.last_id().map_err(unavailable)?;
@@ -258,8 +256,7 @@ impl Subscription {
         let values = row.as_ref().map_or(&[][..], DynRow::values);
         let value = |&position: &usize| values.get(position).cloned().unwrap_or_default();
         let key: Vec<_> = table.schema.key().iter().map(value).collect();
-        let positions = table.schema.key().iter().copied();
-        write_row(out, &table, positions, self.numbers, &key.as_slice());
+        write_row(out, &table, table.schema.key().iter().copied(), self.numbers, &key.as_slice());
         out.push_str(",\"row\":");
         match &change.after {
             Some(row) if kind != ChangeKind::Delete => {
