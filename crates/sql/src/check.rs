@@ -22,14 +22,8 @@ use std::mem::discriminant;
 /// Writes ` CHECK (…)` if the column has a constraint. The writer fails, as [`CheckExpression::parse`], if
 /// the constraint can't be rendered.
 pub(crate) fn push_check(writer: &mut Writer<'_>, table: &TableSchema, column: &ColumnSchema) {
-    // MariaDB declares no generated column NOT NULL.
-    let is_required = writer.dialect.is_mysql() && column.generated.is_some() && !column.nullable;
-    let Some(text) = &column.check else {
-        if is_required {
-            writer.raw(" CHECK (").name(&column.name).raw(" IS NOT NULL)");
-        }
-        return;
-    };
+    let is_required = is_required_by_check(writer.dialect, column);
+    let Some(text) = &column.check else { return push_required(writer, column, is_required) };
     writer.raw(" CHECK (");
     if is_required {
         writer.name(&column.name).raw(" IS NOT NULL AND (");
@@ -55,6 +49,17 @@ pub(crate) fn push_check(writer: &mut Writer<'_>, table: &TableSchema, column: &
         }
     }
     writer.raw(if is_required { "))" } else { ")" });
+}
+
+/// Whether a check makes the column NOT NULL: MariaDB declares no generated column so.
+fn is_required_by_check(dialect: Dialect, column: &ColumnSchema) -> bool {
+    dialect.is_mysql() && column.generated.is_some() && !column.nullable
+}
+
+fn push_required(writer: &mut Writer<'_>, column: &ColumnSchema, is_required: bool) {
+    if is_required {
+        writer.raw(" CHECK (").name(&column.name).raw(" IS NOT NULL)");
+    }
 }
 
 /// Writes ` GENERATED ALWAYS AS (…)` if the column is generated: its expression, with a value of the column's SQL type.

@@ -128,21 +128,23 @@ pub(super) fn read_table(
         let checked = table.and_then(|table| {
             table.iter().try_for_each(bobak_core::check_generated_columns).map(|()| table)
         });
-        match checked {
-            // An expression that a schema has no place for: the column is left out.
-            Err(error) if matches!(error.kind(), ErrorKind::Schema | ErrorKind::Unsupported) => {
-                let wrong = columns.iter().position(|column| {
-                    let name = Some(&*column.schema.name);
-                    column.schema.generated.is_some() && error.column() == name
-                });
-                match wrong {
-                    Some(place) => columns.remove(place),
-                    None => return Err(error),
-                };
-            }
-            done => return done,
+        match checked.map_err(|error| (wrong_expression(&columns, &error), error)) {
+            Ok(table) => return Ok(table),
+            // The column is left out.
+            Err((Some(place), _)) => drop(columns.remove(place)),
+            Err((None, error)) => return Err(error),
         }
     }
+}
+
+/// The generated column whose expression a schema has no place for.
+fn wrong_expression(columns: &[CatalogColumn], error: &bobak_core::Error) -> Option<usize> {
+    if !matches!(error.kind(), ErrorKind::Schema | ErrorKind::Unsupported) {
+        return None;
+    }
+    columns.iter().position(|column| {
+        column.schema.generated.is_some() && error.column() == Some(&*column.schema.name)
+    })
 }
 
 /// Gives generated columns their expressions with the record's own values. Leaves out those that have another one than a
