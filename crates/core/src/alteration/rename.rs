@@ -51,6 +51,11 @@ impl TableSchema {
         for (column, check) in renamed.columns_mut().iter_mut().zip(checks) {
             column.check = check.map(Into::into);
         }
+        self.rename_expressions(renamed)
+    }
+
+    /// The renamed schema with the expressions of this one.
+    fn rename_expressions(&self, renamed: Self) -> Result<Self> {
         if !self.has_generated_columns() {
             return Ok(renamed);
         }

@@ -187,10 +187,7 @@ impl CheckConverter<'_> {
             ("trim", [argument]) => self.of_text(CheckFunction::Trim, argument)?,
             ("coalesce", [_, _, ..]) | ("ifnull", [_, _]) => CheckFunction::Coalesce,
             ("nullif", [_, _]) => CheckFunction::NullIf,
-            ("iif", [condition, _, ..]) if arguments.len() <= 3 => {
-                self.number(condition)?;
-                return self.choice(arguments);
-            }
+            ("iif", [_, _] | [_, _, _]) => return self.choice(arguments),
             (_, arguments) => {
                 let count = arguments.len();
                 return Err(not_supported(&format!("the function {name} with {count} arguments")));
@@ -207,6 +204,7 @@ impl CheckConverter<'_> {
     fn choice(&self, arguments: Vec<CheckNode>) -> NodeResult {
         let mut arguments = arguments.into_iter();
         let condition = arguments.next();
+        condition.iter().try_for_each(|condition| self.number(condition))?;
         let mut values: Vec<_> = arguments.collect();
         if values.len() == 1 {
             values.push(CheckNode::Literal(Value::Null, None));

@@ -174,17 +174,7 @@ fn column_schema(column: &ColumnSchema) -> Value {
             schema["default"] = default;
         }
     }
-    let description = match column.role {
-        ColumnRole::Plain if column.generated.is_some() => {
-            Some("Computed by the database; ignored in requests")
-        }
-        ColumnRole::Plain => None,
-        ColumnRole::CreatedAt => Some("When the row was inserted; ignored in requests"),
-        ColumnRole::ModifiedAt => Some("When the row was last written; ignored in requests"),
-        ColumnRole::Version => {
-            Some("Incremented by each update; an update that gives another version fails with 409")
-        }
-    };
+    let description = description(column);
     if let Some(description) = description {
         schema["description"] = json!(description);
     }
@@ -209,6 +199,21 @@ fn written_schema(column: &ColumnSchema) -> Value {
         _ => {}
     }
     schema
+}
+
+/// What a reader of the schema should know of a column that is filled for them.
+fn description(column: &ColumnSchema) -> Option<&'static str> {
+    match column.role {
+        ColumnRole::Plain if column.generated.is_some() => {
+            Some("Computed by the database; ignored in requests")
+        }
+        ColumnRole::Plain => None,
+        ColumnRole::CreatedAt => Some("When the row was inserted; ignored in requests"),
+        ColumnRole::ModifiedAt => Some("When the row was last written; ignored in requests"),
+        ColumnRole::Version => {
+            Some("Incremented by each update; an update that gives another version fails with 409")
+        }
+    }
 }
 
 /// The schema of a row to insert: a NULL for a value that is generated is the same as none.
