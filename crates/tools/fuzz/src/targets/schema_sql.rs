@@ -159,7 +159,9 @@ fn rendered(dialect: Dialect, table: &TableSchema) {
     let reason = TrackReason::Track { captured: true, history: true };
     for text in track(dialect, table, None, reason).unwrap_or_default() {
         // The trigger of change capture has two statements.
-        let is_trigger = text.starts_with("CREATE TRIGGER") && text.ends_with("; END");
+        let begins = ["CREATE TRIGGER", "CREATE OR REPLACE TRIGGER"];
+        let is_trigger = begins.iter().any(|begin| text.starts_with(begin));
+        let is_trigger = is_trigger && text.ends_with("; END");
         one_statement(dialect, &text, if is_trigger { 2 } else { 0 });
     }
     for text in untrack(dialect, table).unwrap_or_default() {
