@@ -10,7 +10,7 @@ use bobak_core::{
 use bobak_engine_common::{
     AlterTables, EachRow, HeldWriteLock, ListedTable, LocalTransaction, RowStore, SavepointStack,
     StoredTable, TableList, TableRebuild, TransactionSlot, WriteLock, add_rebuilt, alter_tables,
-    reject_references, run_select, write_row,
+    reject_references, reject_searches, run_select, write_row,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -159,6 +159,7 @@ impl Engine for BTreeEngine {
         capabilities.untyped_columns = true;
         capabilities.alter_table = true;
         capabilities.unreused_keys = true;
+        capabilities.generated_columns = true;
         capabilities
     }
 }
@@ -247,6 +248,7 @@ impl Session for BTreeSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         let select = source.as_select(NAME)?;
+        select.check_search(NAME, false)?;
         select.check_lock(self.in_transaction())?;
         let open = self.transaction.enter()?;
         let state = self.state(&open);
@@ -271,6 +273,7 @@ impl Session for BTreeSession<'_> {
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.change(|state| {
             let mut altered = AlteredTables(state.clone());
+            reject_searches(changes, NAME)?;
             alter_tables(NAME, &mut altered, changes)?;
             *state = altered.0;
             Ok(())
