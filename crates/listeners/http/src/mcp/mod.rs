@@ -6,8 +6,8 @@
 //! describes the tools, `calls` turns a call of one into a request, `endpoint` replies messages, and `stdio` serves a
 //! parent process.
 //!
-//! The subset of the protocol that tools need is four methods without state, so that it is written here: the library
-//! `rmcp` takes 40 crates more and an event stream for each session.
+//! The subset of the protocol that tools need is four methods without state, so that it is written here and not taken
+//! from the library `rmcp`.
 
 mod calls;
 pub(crate) mod endpoint;
