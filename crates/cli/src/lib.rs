@@ -20,6 +20,8 @@ mod output;
 mod password;
 mod result_columns;
 pub mod schema;
+#[cfg(feature = "xlsx")]
+mod workbook;
 
 pub use error::{Error, Result};
 

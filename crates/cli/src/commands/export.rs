@@ -12,7 +12,7 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Write a table as CSV, NDJSON or JSON.
+/// Write a table as CSV, NDJSON, JSON or a workbook (.xlsx).
 ///
 /// The export is exact: numbers keep their value and text keeps every byte. The file gets its final name only when it
 /// is complete.
@@ -31,7 +31,7 @@ pub struct ExportCommand {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Output format [default: by the file's extension (.csv, .ndjson, .jsonl, .json), otherwise csv]
+    /// Output format [default: by the file's extension (.csv, .ndjson, .jsonl, .json, .xlsx), otherwise csv]
     #[arg(short, long, value_enum)]
     format: Option<OutputFormat>,
 
@@ -57,6 +57,7 @@ Examples:
   bobak export sqlite:flights.db --table airlines
   bobak export sqlite:flights.db --table flights --exclude id --null NA --output flights.csv
   bobak export sqlite:flights.db --table flights --output flights.ndjson
+  bobak export flights.db --table airlines --output airlines.xlsx
   bobak export sqlite:flights.db --table planes --columns tailnum,year --delimiter tab
 
 To export the result of an SQL statement, use bobak query --format csv.";
@@ -123,6 +124,8 @@ impl ExportCommand {
             OutputFormat::Table => return Ok(()),
             OutputFormat::Csv => WrittenAs::Csv,
             OutputFormat::Ndjson | OutputFormat::Json => WrittenAs::Json,
+            #[cfg(feature = "xlsx")]
+            OutputFormat::Xlsx => WrittenAs::Workbook,
         };
         let is_csv = written == WrittenAs::Csv;
         let found = columns.iter().enumerate().find_map(|(place, column)| match row.get(place) {

@@ -18,6 +18,9 @@ pub enum OutputFormat {
     Ndjson,
     /// One JSON array of objects
     Json,
+    /// Workbook of Excel and other spreadsheet programs
+    #[cfg(feature = "xlsx")]
+    Xlsx,
 }
 
 /// Settings of CSV output.
@@ -44,6 +47,8 @@ impl OutputFormat {
         match extension.as_deref().and_then(|text| text.to_str()) {
             Some("ndjson" | "jsonl") => Self::Ndjson,
             Some("json") => Self::Json,
+            #[cfg(feature = "xlsx")]
+            Some("xlsx") => Self::Xlsx,
             _ => Self::Csv,
         }
     }
@@ -59,6 +64,8 @@ impl OutputFormat {
             Self::Table => Box::new(TableWriter::new(out, screen.width())),
             Self::Ndjson => Box::new(JsonWriter::lines(out)),
             Self::Json => Box::new(JsonWriter::array(out)),
+            #[cfg(feature = "xlsx")]
+            Self::Xlsx => Box::new(crate::export::WorkbookWriter::new(out)),
             Self::Csv => {
                 let (delimiter, header) = (options.delimiter, !options.no_header);
                 Box::new(CsvWriter::new(out, delimiter, options.null.as_str(), header))

@@ -1,9 +1,11 @@
-//! `bobak import`: imports a CSV file into a table.
+//! `bobak import`: imports a CSV or JSON file or a workbook into a table.
 
 use crate::commands::arguments::{column_type, database_url, delimiter};
 use crate::database;
 use crate::error::{Error, Result};
-use crate::import::csv_reader::JSON_NULL;
+use crate::import::csv_reader::{EMPTY_CELL, JSON_NULL};
+#[cfg(feature = "xlsx")]
+use crate::import::from_workbook;
 use crate::import::infer::{InferredColumn, NullTexts};
 use crate::import::{
     CsvFormat, ImportPlan, InferredSchema, InputFile, Loader, RejectsFile, is_key_name, to_csv,
@@ -17,7 +19,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Import a CSV or JSON file into a table.
+/// Import a CSV or JSON file or a workbook (.xlsx) into a table.
 ///
 /// The file is read twice: first to infer the type of each column from all its values and to find invalid lines, then to
 /// insert the rows, all in one transaction.
@@ -33,7 +35,8 @@ pub struct ImportCommand {
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
-    /// CSV file, JSON array of objects, or NDJSON, plain or compressed with gzip or zip; - reads standard input
+    /// CSV file, JSON array of objects, or NDJSON, plain or compressed with gzip or zip, or a workbook (.xlsx); - reads
+    /// standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -72,6 +75,10 @@ pub struct ImportCommand {
     #[arg(long, value_name = "NAME")]
     member: Option<String>,
 
+    /// Sheet to read from a workbook with several sheets
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
+
     /// Write invalid lines to this file and continue. Without it, the first invalid line aborts the import, and nothing is
     /// imported
     #[arg(long, value_name = "FILE")]
@@ -88,6 +95,7 @@ Examples:
   bobak import flights.db airlines.csv --key carrier
   bobak import flights.db weather.csv --key origin,time_hour --rejects bad.csv
   bobak import app.db codes.csv --table code --type zip=text --null ''
+  bobak import app.db sales.xlsx --sheet 2026 --table sales
   curl -s https://example.org/prices.csv.gz | bobak import app.db - --table prices";
 
 impl ImportCommand {
@@ -98,19 +106,7 @@ impl ImportCommand {
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
         let table = self.table_name()?;
-        let source = InputFile::open(&self.file, self.member.as_deref())?;
-        let (source, format) = to_csv(source)?;
-        let nulls = match &format {
-            Some(_) => NullTexts::new([JSON_NULL]),
-            None => self.nulls(),
-        };
-        let layout = match format {
-            Some(_) if self.columns.is_some() || self.delimiter.is_some() => {
-                return Err(Error::usage("--columns and --delimiter are for CSV, not for JSON"));
-            }
-            Some(format) => format,
-            None => CsvFormat::detect(&source, self.delimiter, self.columns.as_deref())?,
-        };
+        let (source, layout, nulls) = self.open_input()?;
         // A new file is created only after the whole input has been checked.
         let db = match database::is_missing(&self.database) {
             true => None,
@@ -151,6 +147,46 @@ impl ImportCommand {
             screen.note(format_args!("rejected lines in {file}: {lines}"));
         }
         Ok(())
+    }
+
+    /// The input as CSV, its format, and what means NULL in it.
+    fn open_input(&self) -> Result<(InputFile, CsvFormat, NullTexts)> {
+        let source = InputFile::open(&self.file, self.member.as_deref())?;
+        if source.is_workbook() {
+            let (source, format) = self.convert_workbook(&source)?;
+            return Ok((source, format, NullTexts::new([EMPTY_CELL])));
+        }
+        if self.sheet.is_some() {
+            let name = source.name();
+            return Err(Error::usage(format!("{name} is not a workbook: omit --sheet")));
+        }
+        let (source, format) = to_csv(source)?;
+        match format {
+            Some(_) if self.columns.is_some() || self.delimiter.is_some() => {
+                Err(Error::usage("--columns and --delimiter are for CSV, not for JSON"))
+            }
+            Some(format) => Ok((source, format, NullTexts::new([JSON_NULL]))),
+            None => {
+                let format = CsvFormat::detect(&source, self.delimiter, self.columns.as_deref())?;
+                Ok((source, format, self.nulls()))
+            }
+        }
+    }
+
+    #[cfg(feature = "xlsx")]
+    fn convert_workbook(&self, source: &InputFile) -> Result<(InputFile, CsvFormat)> {
+        if self.delimiter.is_some() || !self.null.is_empty() {
+            return Err(Error::usage("--delimiter and --null are for CSV, not for workbooks"));
+        }
+        from_workbook(source, self.sheet.as_deref(), self.columns.as_deref())
+    }
+
+    #[cfg(not(feature = "xlsx"))]
+    fn convert_workbook(&self, source: &InputFile) -> Result<(InputFile, CsvFormat)> {
+        let name = source.name();
+        Err(Error::failed(format!(
+            "{name} is a workbook, which this bobak cannot read: build it with the feature xlsx"
+        )))
     }
 
     /// The table to create or to append to: `--table`, or else the file's name up to the first dot.

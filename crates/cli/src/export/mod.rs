@@ -1,4 +1,4 @@
-//! Writes rows as CSV, NDJSON, JSON, or an aligned table.
+//! Writes rows as CSV, NDJSON, JSON, a workbook, or an aligned table.
 //!
 //! Each format is a [`RowFormat`], so commands need not know which one they use.
 
@@ -6,11 +6,15 @@ mod csv;
 mod json;
 mod same_value;
 mod table;
+#[cfg(feature = "xlsx")]
+mod workbook;
 
 pub use self::csv::CsvWriter;
 pub use self::json::JsonWriter;
 pub use self::same_value::comes_back;
 pub use self::table::TableWriter;
+#[cfg(feature = "xlsx")]
+pub use self::workbook::WorkbookWriter;
 
 use crate::error::Result;
 use bobak::Row;
@@ -33,6 +37,9 @@ pub enum WrittenAs {
     Csv,
     /// As values of JSON.
     Json,
+    /// As cells of a workbook.
+    #[cfg(feature = "xlsx")]
+    Workbook,
 }
 
 /// Writes rows in one format.

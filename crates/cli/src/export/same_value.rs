@@ -3,6 +3,8 @@
 use crate::export::WrittenAs;
 use crate::import::csv_reader::EXPLICIT;
 use crate::import::{infer, put_field};
+#[cfg(feature = "xlsx")]
+use crate::workbook::SheetCell;
 use bobak::schema::{ColumnSchema, Type};
 use bobak::{Value, ValueRef};
 use bobak_text::{json, write};
@@ -40,6 +42,8 @@ fn imported(
             }
             field.extend_from_slice(text.as_bytes());
         }
+        #[cfg(feature = "xlsx")]
+        WrittenAs::Workbook => field = SheetCell::of_value(column.ty, value).field(false),
         WrittenAs::Json => {
             json::write_value(&mut text, column.ty, value);
             if text == "null" {

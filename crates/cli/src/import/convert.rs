@@ -24,7 +24,7 @@ enum Content {
 /// Returns the input as CSV in UTF-8, and its format if that is known already.
 ///
 /// # Errors
-/// If the file can't be read, or is neither CSV nor JSON.
+/// If the file can't be read, or is neither CSV, JSON nor a workbook.
 pub fn to_csv(source: InputFile) -> Result<(InputFile, Option<CsvFormat>)> {
     match recognize(&first_bytes(&source)?) {
         Content::Csv => Ok((source, None)),
@@ -37,7 +37,7 @@ pub fn to_csv(source: InputFile) -> Result<(InputFile, Option<CsvFormat>)> {
             }
         }
         Content::Other(what) => Err(Error::failed(format!(
-            "{} is {what}: expected CSV, JSON (an array of objects) or NDJSON",
+            "{} is {what}: expected CSV, JSON (an array of objects), NDJSON or a workbook (.xlsx)",
             source.name()
         ))),
     }
@@ -54,6 +54,10 @@ fn recognize(bytes: &[u8]) -> Content {
         [b'{' | b'[', ..] => Content::Json,
         [b'<', ..] => Content::Other("XML or HTML"),
         _ if text.starts_with(b"%PDF-") => Content::Other("a PDF file"),
+        // The container of Excel 97 to 2003, and of encrypted workbooks.
+        _ if text.starts_with(b"\xd0\xcf\x11\xe0") => {
+            Content::Other("a workbook that has a password or is of Excel 2003 or older (.xls)")
+        }
         _ if text.starts_with(b"SQLite format 3\0") => {
             Content::Other("an SQLite database (bobak copy copies its tables)")
         }
@@ -158,17 +162,17 @@ pub fn put_field(value: &str, field: &mut Vec<u8>) -> serde_json::Result<()> {
     Ok(())
 }
 
-fn spool() -> Result<BufWriter<File>> {
+pub(super) fn spool() -> Result<BufWriter<File>> {
     let file = tempfile::tempfile();
     file.map(BufWriter::new).map_err(|error| Error::io("create a temporary file", &error))
 }
 
-fn finish(source: &InputFile, out: BufWriter<File>) -> Result<InputFile> {
+pub(super) fn finish(source: &InputFile, out: BufWriter<File>) -> Result<InputFile> {
     let file = out.into_inner().map_err(|error| unspooled(error.error()))?;
     InputFile::of_file(source.name(), file)
 }
 
-fn unspooled(error: &io::Error) -> Error {
+pub(super) fn unspooled(error: &io::Error) -> Error {
     Error::io("write a temporary file", error)
 }
 

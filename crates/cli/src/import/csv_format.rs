@@ -46,14 +46,27 @@ impl CsvFormat {
             Some(columns) => (columns.to_vec(), false),
             None => (header(source, delimiter)?, true),
         };
-        let mut seen = HashSet::new();
-        if let Some(duplicate) = columns.iter().find(|name| !seen.insert(name.to_lowercase())) {
-            return Err(Error::failed(format!(
-                "{} has two columns named {duplicate:?}: rename them with --columns",
-                source.name()
-            )));
-        }
+        reject_duplicates(source.name(), &columns)?;
         Ok(Self { delimiter, columns, has_header })
+    }
+
+    /// The format of an input that was converted, without a header, from one with these columns.
+    ///
+    /// # Errors
+    /// If two columns have the same name.
+    pub fn of_columns(name: &str, columns: Vec<String>) -> Result<Self> {
+        reject_duplicates(name, &columns)?;
+        Ok(Self { delimiter: b',', columns, has_header: false })
+    }
+}
+
+fn reject_duplicates(name: &str, columns: &[String]) -> Result<()> {
+    let mut seen = HashSet::new();
+    match columns.iter().find(|name| !seen.insert(name.to_lowercase())) {
+        Some(duplicate) => Err(Error::failed(format!(
+            "{name} has two columns named {duplicate:?}: rename them with --columns"
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -19,6 +19,11 @@ pub const DOCUMENT: &[u8] = b"\xfejson\xfe";
 /// A field that is NULL in JSON.
 pub const JSON_NULL: &[u8] = b"\xfenull\xfe";
 
+/// What the text of a cell of a workbook begins with.
+pub const CELL_TEXT: &[u8] = b"\xfecell\xfe";
+/// An empty cell.
+pub const EMPTY_CELL: &[u8] = b"\xfeempty\xfe";
+
 /// What is known of a field besides its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
@@ -28,6 +33,8 @@ pub enum FieldKind {
     Text,
     /// It is a document of JSON.
     Document,
+    /// It is a text and not a number. In a column of JSON it is a document, since workbooks have no other way to hold one.
+    Cell,
 }
 
 /// The field's text and kind.
@@ -37,11 +44,13 @@ pub fn field_text(field: &[u8]) -> (&[u8], FieldKind) {
     if field.first() != Some(&0xfe) {
         return (field, FieldKind::Plain);
     }
-    match (field.strip_prefix(EXPLICIT), field.strip_prefix(DOCUMENT)) {
-        (Some(text), _) => (text, FieldKind::Text),
-        (_, Some(text)) => (text, FieldKind::Document),
-        _ => (field, FieldKind::Plain),
-    }
+    let kinds = [
+        (EXPLICIT, FieldKind::Text),
+        (DOCUMENT, FieldKind::Document),
+        (CELL_TEXT, FieldKind::Cell),
+    ];
+    let marked = |(marker, kind)| field.strip_prefix(marker).map(|text| (text, kind));
+    kinds.into_iter().find_map(marked).unwrap_or((field, FieldKind::Plain))
 }
 
 /// A line appended to the input. If it does not come back as a line of its own, a quote is open.

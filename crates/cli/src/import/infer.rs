@@ -94,7 +94,7 @@ impl InferredColumn {
             self.unique = None;
         }
         let (field, kind) = field_text(field);
-        if kind == FieldKind::Text && field.is_empty() {
+        if matches!(kind, FieldKind::Text | FieldKind::Cell) && field.is_empty() {
             self.has_empty = true;
         } else if kind != FieldKind::Plain {
             if self.given.is_none() && self.inferred != Some(Type::Text) {
@@ -263,8 +263,8 @@ pub fn value(ty: Type, field: &[u8]) -> Result<Value<'_>, String> {
             bobak_text::json::write_string(&mut quoted, text);
             Ok(Value::from(quoted))
         }
-        (b"", FieldKind::Text) if !is_text(ty) => Ok(Value::Null),
-        (text, FieldKind::Text | FieldKind::Document) if ty == Type::Any => {
+        (b"", FieldKind::Text | FieldKind::Cell) if !is_text(ty) => Ok(Value::Null),
+        (text, FieldKind::Text | FieldKind::Document | FieldKind::Cell) if ty == Type::Any => {
             read::parse(Type::Text, text)
         }
         (text, _) => read::parse(ty, text),

@@ -1,4 +1,4 @@
-//! Opening the file to import: plain, gzip or zip, known by its first bytes and not by its name.
+//! Opening the file to import: plain, gzip, zip or a workbook, known by its first bytes and not by its name.
 //!
 //! An import reads its input twice, first to learn the types and then to store the rows, so
 //! whatever can't be read twice (standard input, a pipe) is kept in a temporary file meanwhile.
@@ -28,6 +28,8 @@ enum SourceCompression {
     Gzip,
     /// The number of the member in the archive.
     Zip(usize),
+    /// A workbook (`.xlsx`), which is an archive that its own reader opens.
+    Workbook,
 }
 
 impl InputFile {
@@ -52,6 +54,9 @@ impl InputFile {
         let compression = detect_compression(&mut file).map_err(read_error)?;
         let mut source = Self { name, file, len, compression, position: Cell::new(0) };
         match (compression, member) {
+            (SourceCompression::Zip(_), None) if source.has_workbook()? => {
+                source.compression = SourceCompression::Workbook;
+            }
             (SourceCompression::Zip(_), _) => {
                 source.compression = SourceCompression::Zip(source.choose_member(member)?)
             }
@@ -75,6 +80,26 @@ impl InputFile {
         let len = len.map_err(|error| Error::io(format_args!("read {name}"), &error))?;
         let (name, compression) = (name.to_owned(), SourceCompression::None);
         Ok(Self { name, file, len, compression, position: Cell::new(0) })
+    }
+
+    /// Whether the file is a workbook (`.xlsx`).
+    #[must_use]
+    pub fn is_workbook(&self) -> bool {
+        self.compression == SourceCompression::Workbook
+    }
+
+    /// Another handle to the file, at its start.
+    ///
+    /// # Errors
+    /// If the system denies it.
+    pub fn try_clone(&self) -> Result<File> {
+        let cloned = self.file.try_clone().and_then(|mut file| file.rewind().map(|()| file));
+        cloned.map_err(|error| Error::io(format_args!("read {}", self.name), &error))
+    }
+
+    fn has_workbook(&self) -> Result<bool> {
+        let archive = self.archive(BufReader::new(&self.file))?;
+        Ok(archive.index_for_name("xl/workbook.xml").is_some())
     }
 
     /// The name for messages: the path as given, or `standard input`.
@@ -113,7 +138,7 @@ impl InputFile {
         self.position.set(0);
         let reader = CountingReader { file, position: &self.position };
         match self.compression {
-            SourceCompression::None => pass(&mut { reader }),
+            SourceCompression::None | SourceCompression::Workbook => pass(&mut { reader }),
             SourceCompression::Gzip => pass(&mut MultiGzDecoder::new(BufReader::new(reader))),
             SourceCompression::Zip(index) => {
                 let mut archive = self.archive(BufReader::new(reader))?;

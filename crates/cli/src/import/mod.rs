@@ -1,7 +1,7 @@
-//! Imports a CSV or JSON file in two passes. The first infers the column types from the whole file and finds
+//! Imports a CSV or JSON file or a workbook in two passes. The first infers the column types from the whole file and finds
 //! invalid lines before anything is written. The second inserts the rows.
 //!
-//! In order of use: [`InputFile`] opens and decompresses the file, [`to_csv`] converts JSON and UTF-16, [`CsvFormat`] detects delimiter and
+//! In order of use: [`InputFile`] opens and decompresses the file, [`to_csv`] and `from_workbook` convert others to CSV, [`CsvFormat`] detects delimiter and
 //! header, `csv_reader` splits lines into fields, `infer` finds the types ([`InferredSchema`]), `bobak_text` parses
 //! values, [`ImportPlan`] maps file columns to table columns, [`Loader`] inserts the rows, and
 //! [`RejectsFile`] collects invalid lines.
@@ -17,6 +17,8 @@ mod loader;
 mod plan;
 mod quote_marker;
 mod rejects;
+#[cfg(feature = "xlsx")]
+mod workbook;
 
 pub use convert::{put_field, to_csv};
 pub use csv_format::CsvFormat;
@@ -25,3 +27,5 @@ pub use input_file::InputFile;
 pub use loader::Loader;
 pub use plan::{ImportPlan, is_key_name};
 pub use rejects::RejectsFile;
+#[cfg(feature = "xlsx")]
+pub use workbook::from_workbook;

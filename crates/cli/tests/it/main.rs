@@ -34,3 +34,4 @@ mod serve; // its listeners, and its shutdown
 mod studio; // the link that signs a browser in
 #[cfg(unix)]
 mod user; // passwords from pipes and at a terminal; when a user is removed
+mod workbook; // files of spreadsheet programs
