@@ -154,3 +154,47 @@ fn copies_backups_and_sql_keep_the_search() {
     db.copy_to(&copy, &[], &CopyOptions::new(), |_| {}).unwrap();
     assert_eq!(found(&copy, "fox"), [4]);
 }
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(search(text))]
+struct Page {
+    #[record(key = "given")]
+    url: String,
+    text: String,
+}
+
+/// SQLite may number the rows of a table without an integer key anew. The index of the search has these numbers.
+#[test]
+fn vacuum_keeps_the_search_of_rows_without_an_integer_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    let db = Db::builder().record::<Page>().open(&url("app.db")).unwrap();
+    db.create_missing_tables().unwrap();
+    let pages = db.table::<Page>().unwrap();
+    for number in 0..500 {
+        let text = format!("word{number} common");
+        pages.insert(&Page { url: format!("/{number:03}"), text }).unwrap();
+    }
+    assert_eq!(db.execute("DELETE FROM page WHERE url < '/400'", ()).unwrap(), 400);
+    let check = |db: &Db| {
+        let pages = db.table::<Page>().unwrap();
+        for number in [400, 432, 499] {
+            let found = pages.list(Page::search(format!("word{number}"))).unwrap();
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].url, format!("/{number}"));
+        }
+        assert_eq!(pages.count(Page::search("word399")).unwrap(), 0);
+        assert_eq!(pages.count(Page::search("common")).unwrap(), 100);
+        let check =
+            "INSERT INTO bobak_search_page (bobak_search_page, rank) VALUES ('integrity-check', 1)";
+        db.execute(check, ()).unwrap();
+    };
+    db.execute("VACUUM", ()).unwrap();
+    check(&db);
+    let into = folder.path().join("into.db");
+    db.execute("VACUUM INTO ?", (into.display().to_string(),)).unwrap();
+    check(&Db::builder().record::<Page>().open(&url("into.db")).unwrap());
+    db.backup(folder.path().join("backup"), &BackupOptions::new(), |_| Ok(())).unwrap();
+    Db::restore(folder.path().join("backup"), &url("restored.db"), &RestoreOptions::new()).unwrap();
+    check(&Db::builder().record::<Page>().open(&url("restored.db")).unwrap());
+}

@@ -8,6 +8,7 @@ mod migrations;
 mod patterns;
 mod rules;
 mod schemas;
+mod search;
 mod statements;
 mod table_paths;
 
@@ -234,6 +235,12 @@ fn common_schemas() -> Map<String, Value> {
                 "key": {"type": "array", "items": text()},
                 "keys": {"enum": ["given", "made"]},
                 "view": {"type": "boolean", "description": "Whether rows can only be read"},
+                "search": {
+                    "type": "object",
+                    "required": ["columns", "language"],
+                    "properties": {"columns": {"type": "array", "items": text()}, "language": text()},
+                    "description": "What full-text search finds; none if the table is not searched",
+                },
                 "columns": {"type": "array", "items": {"type": "object"}},
             },
         },

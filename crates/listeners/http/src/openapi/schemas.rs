@@ -94,19 +94,25 @@ pub(super) fn components(
     schemas.insert(format!("{name}.changes"), all_rows);
     let new = new_row(input, &required, table);
     schemas.insert(format!("{name}.new"), new);
-    schemas.insert(
-        format!("{name}.list"),
-        json!({
-            "type": "object",
-            "required": ["rows", "more"],
-            "properties": {
-                "rows": {"type": "array", "items": reference(&with_relations)},
-                "more": {"type": "boolean"},
-                "next": {"type": "string", "description": "The value of `after` for the next page, to be percent-encoded in a URL"},
-                "total": {"type": "integer", "format": "int64", "minimum": 0},
-            },
-        }),
-    );
+    schemas.insert(format!("{name}.list"), list(table, &with_relations));
+}
+
+/// The schema of a page of rows with this schema.
+fn list(table: &CachedTable, row: &str) -> Value {
+    let mut list = json!({
+        "type": "object",
+        "required": ["rows", "more"],
+        "properties": {
+            "rows": {"type": "array", "items": reference(row)},
+            "more": {"type": "boolean"},
+            "next": {"type": "string", "description": "The value of `after` for the next page, to be percent-encoded in a URL"},
+            "total": {"type": "integer", "format": "int64", "minimum": 0},
+        },
+    });
+    if table.schema.search().is_some() {
+        super::search::add_found(&mut list);
+    }
+    list
 }
 
 /// The schema of a line of a batch, for all tables.

@@ -5,6 +5,7 @@ use super::builders::{
 };
 use super::examples;
 use super::schemas::{component, expanded_name, unique_columns};
+use super::search;
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
 use crate::request::key::encode_segment;
@@ -58,6 +59,9 @@ pub(super) fn paths(
             path.as_object_mut().map(|path| path.remove("patch"));
         }
         examples::add(&mut path, table);
+        if schema.search().is_some() && matches!(rest, "rows" | "export" | "aggregate") {
+            search::add(&mut path["get"], rest == "rows");
+        }
         if matches!(rest, "rows" | "rows/{key}/history") {
             let parameters = path["get"]["parameters"].as_array_mut();
             let limit =

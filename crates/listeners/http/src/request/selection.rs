@@ -13,6 +13,8 @@ use std::cell::Cell;
 /// Which rows, in which order, and how many.
 #[derive(Debug, Default)]
 pub(crate) struct RowSelection {
+    /// What the rows' texts must have.
+    pub search: Option<String>,
     pub condition: Option<Condition>,
     pub order: Vec<Order>,
     pub limit: Option<u64>,
@@ -22,8 +24,8 @@ pub(crate) struct RowSelection {
 }
 
 impl RowSelection {
-    /// Takes `filter`, `order`, `limit`, `offset` and `after`. The filter may name columns of related tables, if these are
-    /// given.
+    /// Takes `search`, `filter`, `order`, `limit`, `offset` and `after`. The filter may name columns of related tables, if
+    /// these are given.
     ///
     /// # Errors
     /// 400 for invalid values.
@@ -33,7 +35,8 @@ impl RowSelection {
         tables: Option<&VisibleTables>,
     ) -> Result<Self, Problem> {
         let after = parameters.take("after").map(|key| parse_key(table, &key)).transpose()?;
-        Ok(Self { after, ..Self::take_related(parameters, "", table, tables)? })
+        let search = parameters.take("search");
+        Ok(Self { after, search, ..Self::take_related(parameters, "", table, tables)? })
     }
 
     /// Takes `filter`, `order`, `limit` and `offset` of a relation, with this prefix. The filter may name columns of related
@@ -52,13 +55,13 @@ impl RowSelection {
             order: take_order(parameters, prefix, table)?,
             limit: parameters.number(&format!("{prefix}limit"))?,
             offset: parameters.number(&format!("{prefix}offset"))?.unwrap_or(0),
-            after: None,
+            ..Self::default()
         })
     }
 
     /// Whether rows are ordered by key, so that the key of a page's last row locates the next page.
     pub const fn is_by_key(&self) -> bool {
-        self.order.is_empty()
+        self.order.is_empty() && self.search.is_none()
     }
 
     /// The query for these columns of the selected rows.
@@ -71,17 +74,19 @@ impl RowSelection {
             None => Ok(select),
             Some(key) if self.is_by_key() => Ok(select.after(key)?),
             Some(_) => {
-                let message = "'after' requires the order by key: use 'offset' with another order";
+                let message = "'after' requires the order by key: use 'offset' with another order, or \
+                               with a search";
                 Err(Problem::bad_request(message))
             }
         }
     }
 
-    /// All rows that match the filter.
+    /// All rows that match the search and the filter.
     pub fn filtered(&self) -> Query<DynRow> {
+        let found = self.search.as_ref().map_or_else(Query::all, Query::search);
         match &self.condition {
-            Some(condition) => Query::filter(Filter::new(condition.clone())),
-            None => Query::all(),
+            Some(condition) => found.and(Filter::new(condition.clone())),
+            None => found,
         }
     }
 

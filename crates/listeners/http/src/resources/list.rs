@@ -12,6 +12,7 @@ use crate::request::selection::RowSelection;
 use crate::resources::related_rows::{
     self, ExpandedWriter, LevelRows, RelatedLoader, RelatedRows, with_links,
 };
+use crate::resources::snippets::SnippetWriter;
 use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
@@ -26,6 +27,7 @@ struct ListRequest {
     selection: RowSelection,
     columns: Vec<usize>,
     expansions: Vec<Expansion>,
+    snippets: Option<SnippetWriter>,
     numbers: NumberFormat,
     total: bool,
     limit: u64,
@@ -55,6 +57,10 @@ impl ListRequest {
         let parameters = &mut request.parameters;
         let mut selection = RowSelection::take(parameters, &table, Some(&tables))?;
         let expansions = Expansion::take_all(parameters, &tables, &table, &state.settings)?;
+        let snippets = match request.parameters.flag("snippets")? {
+            true => Some(SnippetWriter::new(&selection, &table.schema)?),
+            false => None,
+        };
         let columns = match request.parameters.take("columns") {
             Some(list) => column_list::positions(&table, &list)?,
             None => (0..table.schema.columns().len()).collect(),
@@ -77,6 +83,7 @@ impl ListRequest {
             selection,
             columns,
             expansions,
+            snippets,
             numbers,
             total,
             limit,
@@ -95,15 +102,10 @@ impl ListRequest {
         // The key follows the requested columns, to locate the next page.
         let with_key: Vec<usize> = self.columns.iter().chain(table.schema.key()).copied().collect();
         let columns = with_links(&with_key, &self.expansions);
-        let exprs = columns.iter().copied().map(Expr::Column).collect();
+        let exprs = columns.iter().copied().map(Expr::Column);
+        let exprs = exprs.chain(self.snippets.iter().flat_map(SnippetWriter::columns)).collect();
         let select = loader.resolve(self.selection.select(table, exprs)?)?;
-        let mut page = PageWriter {
-            list: self,
-            body: String::with_capacity(4_096),
-            rows: 0,
-            more: false,
-            next: None,
-        };
+        let mut page = PageWriter::new(self, columns.len());
         page.body.push_str("{\"rows\":[");
         if self.expansions.is_empty() {
             session.query(&Source::Select(&select), &mut |row| Ok(page.write_plain(row)))?;
@@ -114,6 +116,7 @@ impl ListRequest {
                 if page.more {
                     return Ok(false);
                 }
+                page.write_snippet(row);
                 rows.push(row).map(|()| true)
             })?;
             let related = loader.load(&self.expansions, &rows)?;
@@ -145,9 +148,27 @@ struct PageWriter<'a> {
     rows: u64,
     more: bool,
     next: Option<String>,
+    /// The ranks and snippets of the rows.
+    snippets: Vec<String>,
+    /// Where their values begin in each row.
+    snippets_at: usize,
 }
 
-impl PageWriter<'_> {
+impl<'a> PageWriter<'a> {
+    fn new(list: &'a ListRequest, snippets_at: usize) -> Self {
+        let body = String::with_capacity(4_096);
+        let (next, snippets) = (None, Vec::new());
+        Self { list, body, rows: 0, more: false, next, snippets, snippets_at }
+    }
+
+    fn write_snippet(&mut self, row: &dyn Row) {
+        if let Some(writer) = &self.list.snippets {
+            let mut snippet = String::new();
+            writer.write(&mut snippet, row, self.snippets_at);
+            self.snippets.push(snippet);
+        }
+    }
+
     /// Writes a row, if there is room. Returns whether to continue.
     fn write_plain(&mut self, row: &dyn Row) -> bool {
         let list = self.list;
@@ -157,6 +178,7 @@ impl PageWriter<'_> {
         }
         self.body.push_str(if self.rows == 0 { "\n" } else { ",\n" });
         write_row(&mut self.body, &list.table, list.columns.iter().copied(), list.numbers, row);
+        self.write_snippet(row);
         self.rows += 1;
         let is_full = self.rows == list.limit || self.body.len() >= list.max_length;
         if is_full && list.selection.is_by_key() {
@@ -167,7 +189,12 @@ impl PageWriter<'_> {
 
     /// The whole page.
     fn finish(self, total: Option<i64>) -> String {
-        let Self { mut body, more, next, .. } = self;
+        let Self { mut body, more, next, mut snippets, .. } = self;
+        if self.list.snippets.is_some() {
+            snippets.truncate(usize::try_from(self.rows).unwrap_or(usize::MAX));
+            body.push_str("],\n\"found\":[\n");
+            body.push_str(&snippets.join(",\n"));
+        }
         body.push_str("],\n\"more\":");
         body.push_str(if more { "true" } else { "false" });
         if let Some(key) = next.filter(|_| more) {

@@ -20,6 +20,7 @@ pub(crate) mod related_rows;
 pub(crate) mod row;
 pub(crate) mod server_status;
 pub(crate) mod session;
+pub(crate) mod snippets;
 pub(crate) mod sql;
 pub(crate) mod statements;
 pub(crate) mod stored_row;

@@ -68,6 +68,7 @@ fn write_table(out: &mut String, table: &CachedTable) {
         out.push_str(",\"view\":true");
     }
     write_foreign_keys(out, schema);
+    write_search(out, schema);
     out.push_str(",\"columns\":[");
     for (index, column) in columns.iter().enumerate() {
         out.push_str(if index > 0 { "," } else { "" });
@@ -88,6 +89,16 @@ fn write_foreign_keys(out: &mut String, schema: &TableSchema) {
         write_list(out, key.referenced.iter().map(|name| &**name));
         out.push_str(if index + 1 == schema.foreign_keys().len() { "}}]" } else { "}}" });
     }
+}
+
+fn write_search(out: &mut String, schema: &TableSchema) {
+    let Some(search) = schema.search() else { return };
+    out.push_str(",\"search\":{\"columns\":");
+    let columns = search.columns.iter().filter_map(|&place| schema.columns().get(place));
+    write_list(out, columns.map(|column| &*column.name));
+    out.push_str(",\"language\":");
+    write_string(out, search.language.name());
+    out.push('}');
 }
 
 fn write_column(out: &mut String, column: &ColumnSchema) {

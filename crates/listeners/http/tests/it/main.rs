@@ -32,6 +32,7 @@ mod related_rows; // in responses and in filters
 mod rows; // single rows and lists
 mod rules; // of the records of a program that serves its database
 mod schema_changes; // tables that change while the server runs
+mod search; // full-text search of lists, exports and aggregates
 mod statements; // their list and metrics
 mod streams; // imports, exports, batches, aggregates
 mod studio; // the web application, and the sessions of browsers
