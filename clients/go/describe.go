@@ -21,6 +21,8 @@ type taggedField struct {
 	// indexName and uniqueIndex name the indexes that the column belongs to.
 	indexName   string
 	uniqueIndex string
+	// language is that of a text which is searched.
+	language string
 }
 
 // ownIndex stands for an index over one field, which the tag does not name.
@@ -181,12 +183,16 @@ func (f *taggedField) set(option, value string) (err *Error) {
 		if f.uniqueIndex = value; value == "" {
 			return wire.Errorf(Schema, "unique_index needs a name: fields with the same name share it")
 		}
+	case "search":
+		if f.language = value; value == "" {
+			f.language = "simple"
+		}
 	case "references":
 		f.column.References, err = readReference(value)
 	default:
 		return wire.Errorf(Schema, "'%s' is not an option of a column; the options are: key, "+
 			"key=given, unique, max, type, null, store=text, collation, created_at, modified_at, "+
-			"version, check, index, unique_index, references, on_delete", option)
+			"version, check, index, unique_index, search, references, on_delete", option)
 	}
 	return err
 }
@@ -281,6 +287,9 @@ func describe(t reflect.Type) (*wire.Table, error) {
 		table.Columns = append(table.Columns, column)
 		addToIndex(table, place, field.indexName, false)
 		addToIndex(table, place, field.uniqueIndex, true)
+		if err := addToSearch(table, place, field.language); err != nil {
+			return nil, err
+		}
 	}
 	for place, column := range table.Columns {
 		if len(table.Key) == 0 && column.Name == "id" {
@@ -322,6 +331,21 @@ func addToIndex(table *wire.Table, place int, name string, unique bool) {
 	table.Indexes = append(table.Indexes, wire.Index{
 		Name: name, Unique: unique, Columns: []int{place},
 	})
+}
+
+// addToSearch adds a column to what the table is searched by. All of its columns have one language.
+func addToSearch(table *wire.Table, place int, language string) error {
+	switch {
+	case language == "":
+	case table.Search == nil:
+		table.Search = &wire.SearchSchema{Columns: []int{place}, Language: language}
+	case table.Search.Language != language:
+		return wire.Errorf(Schema, "the columns of a search have one language, not %s and %s",
+			table.Search.Language, language).In(table.Name, table.Columns[place].Name)
+	default:
+		table.Search.Columns = append(table.Search.Columns, place)
+	}
+	return nil
 }
 
 func tableName(t reflect.Type) string {

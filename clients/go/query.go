@@ -198,6 +198,10 @@ func Max(column string) Expr { return Expr{5, column} }
 // Avg is the average, a float; for money in whole units.
 func Avg(column string) Expr { return Expr{6, column} }
 
+// Rank is how well a row fits the search of its query: the larger the better. It is a float, and a number of the
+// engine: compare those of one query only.
+func Rank() Expr { return Expr{7, ""} }
+
 // Query selects rows of a table. Its methods return new queries. A request is sent only by All, First,
 // Each, Count, Select, Update and Delete.
 type Query[T any] struct {
@@ -207,6 +211,7 @@ type Query[T any] struct {
 	limit      *uint64
 	offset     uint64
 	lock       *wire.Lock
+	search     *string
 }
 
 // RowLock is how a query locks rows: see [Query.Lock].
@@ -247,6 +252,14 @@ func (q Query[T]) Limit(rows uint64) *Query[T] {
 // Offset skips rows.
 func (q Query[T]) Offset(rows uint64) *Query[T] {
 	q.offset = rows
+	return &q
+}
+
+// Search selects the rows whose texts have what is searched for, the best first unless the query has an order:
+// articles.Where().Search(`fox OR "lazy dog"`). The table needs a full-text search. The error is Syntax if the search
+// cannot be read.
+func (q Query[T]) Search(text string) *Query[T] {
+	q.search = &text
 	return &q
 }
 
@@ -363,6 +376,9 @@ func (q *Query[T]) Update(ctx context.Context, assignments ...Assignment) (int64
 func (q *Query[T]) Delete(ctx context.Context) (int64, error) { return q.change(ctx, nil) }
 
 func (q *Query[T]) change(ctx context.Context, assigns []wire.Assign) (int64, error) {
+	if q.search != nil {
+		return 0, misuse("Update and Delete change all rows that match the condition: they accept no search")
+	}
 	if q.limit != nil || q.offset > 0 {
 		return 0, misuse("Update and Delete change all rows that match the condition: they accept no limit and no offset")
 	}
@@ -403,6 +419,9 @@ func (q *Query[T]) source(group []string, exprs []Expr) (asks, error) {
 		return nil, err
 	}
 	found := &wire.Select{Condition: condition, Limit: q.limit, Offset: q.offset, Lock: q.lock}
+	if q.search != nil {
+		found.Search = &wire.Search{Text: *q.search, Ranked: len(q.order) == 0}
+	}
 	aggregates := len(group) > 0
 	for _, expr := range exprs {
 		place := 0
@@ -411,7 +430,7 @@ func (q *Query[T]) source(group []string, exprs []Expr) (asks, error) {
 				return nil, err
 			}
 		}
-		aggregates = aggregates || expr.what != 0
+		aggregates = aggregates || expr.what != 0 && expr.what != 7
 		found.Columns = append(found.Columns, wire.Expr{What: expr.what, Place: place})
 	}
 	if exprs == nil {

@@ -24,6 +24,7 @@ from bobak._wire.schema import (
     OnUpdate,
     Reference,
     Role,
+    Search,
     TableSchema,
     Type,
 )
@@ -77,7 +78,12 @@ def table(found: dict[str, Any]) -> TableSchema:
         found.get("never_reused", False),
         tuple(foreign_key(one) for one in found.get("foreign_keys", ())),
         found.get("view", False),
+        searched(found.get("search")),
     )
+
+
+def searched(found: dict[str, Any] | None) -> Search | None:
+    return found and Search(tuple(found["columns"]), found["language"])
 
 
 def foreign_key(one: dict[str, Any]) -> ForeignKey:
@@ -136,6 +142,7 @@ def source(found: dict[str, Any]) -> bytes:
         found["limit"],
         found["offset"],
         lock["wait_at_most"] if isinstance(lock := found.get("lock"), dict) else lock,
+        (search["text"], search["ranked"]) if (search := found.get("search")) else None,
     )
     return request.select(found["table"], select)
 

@@ -35,6 +35,7 @@ export class Selection<T> implements AsyncIterable<T> {
   #limit: number | null = null;
   #offset = 0;
   #lock: request.RowLock | null = null;
+  #search: string | null = null;
   /** @internal */
   readonly session: Session;
   /** @internal */
@@ -48,7 +49,7 @@ export class Selection<T> implements AsyncIterable<T> {
     const copy = new Selection<T>(this.session, this.rows);
     copy.#conditions = this.#conditions;
     [copy.#order, copy.#limit, copy.#offset] = [this.#order, this.#limit, this.#offset];
-    copy.#lock = this.#lock;
+    [copy.#lock, copy.#search] = [this.#lock, this.#search];
     change(copy);
     return copy;
   }
@@ -72,6 +73,14 @@ export class Selection<T> implements AsyncIterable<T> {
   onlyDeleted(column: keyof T & string): Selection<T> {
     return this.where(not(col(column).isNull()));
   }
+  /**
+   * Rows whose texts have what is searched for, the best first unless there is an order:
+   * `articles.where().search('fox OR "lazy dog"')`. The table needs a full-text search. The error is Syntax if the search
+   * cannot be read.
+   */
+  search(text: string): Selection<T> {
+    return this.#with((copy) => (copy.#search = text));
+  }
   /** Locks the rows until the transaction ends. */
   forUpdate(lock: request.RowLock = "wait"): Selection<T> {
     return this.#with((copy) => (copy.#lock = lock));
@@ -84,14 +93,16 @@ export class Selection<T> implements AsyncIterable<T> {
     const places = group.map((name) => this.rows.place(name));
     const chosen = columns?.map(({ what, name }) => ({ what, place: name ? this.rows.place(name) : 0 }));
     const order = this.#order.map((name) => ({ place: this.rows.place(name.replace(/^-/, "")), descending: name.startsWith("-") }));
-    const aggregates = group.length > 0 || columns?.some((one) => one.what !== "column");
+    const aggregates = group.length > 0 || columns?.some((one) => one.what !== "column" && one.what !== "rank");
     // So the order is the same on every engine.
     for (const place of aggregates ? places : this.rows.schema.key) {
       if (order.every((step) => step.place !== place)) order.push({ place, descending: false });
     }
+    const search = this.#search === null ? null : { text: this.#search, ranked: this.#order.length === 0 };
     const select: request.Select = {
       columns: chosen ?? this.rows.schema.columns.map((_, place) => ({ what: "column", place })),
       condition: this.#condition(), group: places, order, limit: this.#limit, offset: this.#offset, lock: this.#lock,
+      search,
     };
     return (c) => {
       const table = c.table(this.rows.schema);
@@ -171,8 +182,8 @@ export class Selection<T> implements AsyncIterable<T> {
     return this.onlyDeleted(column).where(col(column).lt(before)).delete();
   }
   #unlimited(): void {
-    if (this.#limit === null && this.#offset === 0) return;
-    throw new BobakError("Misuse", "update and delete change all rows that match: they accept no limit");
+    if (this.#limit === null && this.#offset === 0 && this.#search === null) return;
+    throw new BobakError("Misuse", "update and delete change all rows that match: they accept no limit and no search");
   }
   /** The rows in constant memory, as of one moment. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {

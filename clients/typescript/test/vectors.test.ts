@@ -35,6 +35,7 @@ function table(m: Json): TableSchema {
   if (m.never_reused) made.neverReused = true;
   if (m.foreign_keys) made.foreignKeys = m.foreign_keys;
   if (m.view) made.view = true;
+  if (m.search) made.search = m.search;
   return made;
 }
 
@@ -65,7 +66,7 @@ function source(w: Writer, m: Json): void {
   const order = m.order.map((one: Json) => ({ place: one.column, descending: one.descending }));
   const condition = m.condition && placed(m.condition);
   const lock = typeof m.lock === "object" ? { waitAtMost: m.lock.wait_at_most } : m.lock;
-  request.select(w, m.table, { columns, condition, group: m.group, order, limit: m.limit, offset: m.offset, lock });
+  request.select(w, m.table, { columns, condition, group: m.group, order, limit: m.limit, offset: m.offset, lock, search: m.search });
 }
 
 function put(w: Writer, kind: number, m: Json): void {

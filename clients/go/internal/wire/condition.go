@@ -4,7 +4,7 @@ package wire
 var Comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
 
 // Expressions, by their numbers.
-var Expressions = []string{"column", "count", "count_of", "sum", "min", "max", "avg"}
+var Expressions = []string{"column", "count", "count_of", "sum", "min", "max", "avg", "rank"}
 
 // Condition is a condition over positions of columns and stored values. Tag is its number on the wire.
 type Condition struct {
@@ -112,6 +112,14 @@ type Select struct {
 	Limit     *uint64
 	Offset    uint64
 	Lock      *Lock
+	Search    *Search
+}
+
+// Search is what the texts of rows must have.
+type Search struct {
+	Text string
+	// Ranked says that the best rows come first.
+	Ranked bool
 }
 
 // Locks are how a query locks rows, in the order of their numbers.

@@ -111,13 +111,21 @@ func PutChange(w *Writer, table uint32, condition *Condition, assigns []Assign) 
 
 // PutSelect appends a query as a source.
 func PutSelect(w *Writer, table uint32, query *Select) {
-	if query.Lock == nil {
-		w.U8(0)
-	} else {
+	switch {
+	case query.Search != nil:
+		w.U8(4)
+	case query.Lock != nil:
 		w.U8(3)
+	default:
+		w.U8(0)
 	}
 	w.U32(table)
 	query.Put(w)
+	if query.Search != nil {
+		w.Text(query.Search.Text)
+		w.Bool(query.Search.Ranked)
+		w.Bool(query.Lock != nil)
+	}
 	if query.Lock != nil {
 		w.U8(query.Lock.How)
 		if query.Lock.How == 3 {

@@ -124,7 +124,14 @@ const (
 	neverReused    = 4
 	hasForeignKeys = 8
 	isView         = 16
+	isSearched     = 32
 )
+
+// SearchSchema is what a table is searched by.
+type SearchSchema struct {
+	Columns  []int
+	Language string
+}
 
 // Table describes a table.
 type Table struct {
@@ -138,6 +145,8 @@ type Table struct {
 	ForeignKeys []ForeignKey
 	// View says that it is a view, which can only be read and may have no key.
 	View bool
+	// Search is what the table is searched by, or nil.
+	Search *SearchSchema
 }
 
 // Describe returns the description as bytes.
@@ -159,6 +168,9 @@ func (t *Table) Describe() []byte {
 	if t.View {
 		keys |= isView
 	}
+	if t.Search != nil {
+		keys |= isSearched
+	}
 	w.U8(keys)
 	w.U16(uint16(len(t.Indexes)))
 	for _, index := range t.Indexes {
@@ -176,6 +188,10 @@ func (t *Table) Describe() []byte {
 			w.Text(name)
 		}
 		w.U8(key.Actions)
+	}
+	if t.Search != nil {
+		w.Places(t.Search.Columns)
+		w.Text(t.Search.Language)
 	}
 	return w.Out
 }
@@ -223,7 +239,7 @@ func ParseTable(described []byte) (*Table, error) {
 		t.Columns = append(t.Columns, readColumn(r))
 	}
 	t.Key = r.Places(len(t.Columns))
-	keys := r.upTo(31, "a generator of keys")
+	keys := r.upTo(63, "a generator of keys")
 	if t.KeysBy = keys & 3; t.KeysBy > KeysByUser {
 		r.fail("%d is not a key generator", keys)
 	}
@@ -245,6 +261,9 @@ func ParseTable(described []byte) (*Table, error) {
 		}
 		key.Actions = r.upTo(31, "an action of a foreign key")
 		t.ForeignKeys = append(t.ForeignKeys, key)
+	}
+	if keys&isSearched != 0 {
+		t.Search = &SearchSchema{r.Places(len(t.Columns)), r.Text()}
 	}
 	return t, r.Finish()
 }

@@ -122,6 +122,9 @@ func table(found any) *Table {
 	t.KeysBy = uint8(number(from["keys_made_by"]))
 	t.NeverReused = from["never_reused"] == true
 	t.View = from["view"] == true
+	if search, ok := from["search"].(object); ok {
+		t.Search = &SearchSchema{numbers(search["columns"]), text(search["language"])}
+	}
 	for _, one := range from["columns"].([]any) {
 		from := one.(object)
 		kind, _ := TypeNamed(text(from["type"]))
@@ -245,6 +248,9 @@ func putSource(w *Writer, from object) {
 		s.Lock = &Lock{3, uint32(number(lock["wait_at_most"]))}
 	} else if lock, ok := from["lock"]; ok {
 		s.Lock = &Lock{place(Locks, text(lock)), 0}
+	}
+	if search, ok := from["search"].(object); ok {
+		s.Search = &Search{text(search["text"]), search["ranked"].(bool)}
 	}
 	PutSelect(w, uint32(number(from["table"])), s)
 }

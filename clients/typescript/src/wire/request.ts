@@ -9,7 +9,7 @@ export const steps = ["begin", "commit", "rollback", "savepoint", "release", "ro
 export type Step = (typeof steps)[number];
 export const comparisons = ["=", "<>", "<", "<=", ">", ">="] as const;
 export type Comparison = (typeof comparisons)[number];
-export const expressions = ["column", "count", "count_of", "sum", "min", "max", "avg"] as const;
+export const expressions = ["column", "count", "count_of", "sum", "min", "max", "avg", "rank"] as const;
 export type Expression = (typeof expressions)[number];
 
 /** A condition over positions of columns and stored values. */
@@ -38,6 +38,8 @@ export interface Select {
   limit: number | null;
   offset: number;
   lock?: RowLock | null;
+  /** What the texts of rows must have, and whether the best rows come first. */
+  search?: { text: string; ranked: boolean } | null;
 }
 
 const locks = ["wait", "no_wait", "skip_locked"] as const;
@@ -122,11 +124,12 @@ export function condition(w: Writer, it: Placed, depth = 200): void {
 
 /** @internal */
 export function select(w: Writer, table: number, it: Select): void {
-  w.u8(it.lock ? 3 : 0).u32(table).u16(it.columns.length);
+  w.u8(it.search ? 4 : it.lock ? 3 : 0).u32(table).u16(it.columns.length);
   for (const one of it.columns) w.u8(expressions.indexOf(one.what)).u16(one.place);
   w.option(it.condition, (where) => condition(w, where)).places(it.group).u16(it.order.length);
   for (const step of it.order) w.u16(step.place).bool(step.descending);
   w.option(it.limit, (limit) => w.u64(BigInt(limit))).u64(BigInt(it.offset));
+  if (it.search) w.text(it.search.text).bool(it.search.ranked).bool(!!it.lock);
   if (typeof it.lock === "string") w.u8(locks.indexOf(it.lock));
   else if (it.lock) w.u8(3).u32(Math.max(1, Math.round(it.lock.waitAtMost)));
 }

@@ -59,6 +59,8 @@ export interface TableSchema {
   foreignKeys?: ForeignKey[];
   /** Whether it is a view, which can only be read and may have no key. */
   view?: boolean;
+  /** What it is searched by: the positions of columns, and the language of their texts. */
+  search?: { columns: number[]; language: string };
   /** The description as the server sent it; it is sent back unchanged. */
   described?: Uint8Array;
 }
@@ -96,6 +98,8 @@ export interface ColumnOptions {
   onDelete?: (typeof actions)[number] | undefined;
   /** "text" stores dates, times and UUIDs as ISO text. */
   store?: "text" | undefined;
+  /** The text is searched together with the others that have this option; "english": in this language. */
+  search?: boolean | string | undefined;
 }
 
 /** A column for `table`. */
@@ -105,7 +109,7 @@ export interface ColumnDefinition extends Column {
 
 const known = new Set([
   "key", "nullable", "max", "unique", "index", "default", "createdAt", "modifiedAt", "version", "collation", "check",
-  "references", "onDelete", "store",
+  "references", "onDelete", "store", "search",
 ]);
 
 /** A column of a type, with options. */
@@ -169,11 +173,24 @@ export function table(
     { name: `${name}_${column.name}`, columns: [column.name], unique: false }
   ));
   const indexed = [...own, ...indexes].map((one) => ({ name: one.name, unique: one.unique ?? false, columns: one.columns.map(place) }));
-  return { name, columns: columns.map(({ options: _, ...column }) => column), key, keysBy, indexes: indexed };
+  const made: TableSchema = { name, columns: columns.map(({ options: _, ...column }) => column), key, keysBy, indexes: indexed };
+  const search = searchOf(name, columns);
+  return search ? { ...made, search } : made;
+}
+
+/** What the table is searched by. All of its columns have one language. */
+function searchOf(table: string, columns: ColumnDefinition[]): TableSchema["search"] {
+  const places = columns.flatMap((column, place) => (column.options.search ? [place] : []));
+  const [language, other] = new Set(places.map((place) => {
+    const { search } = columns[place]!.options;
+    return typeof search === "string" ? search : "simple";
+  }));
+  if (other !== undefined) throw new BobakError("Schema", `the columns of a search have one language, not ${language} and ${other}`, { table });
+  return language === undefined ? undefined : { columns: places, language };
 }
 
 /** Bits above the generator of keys. */
-const [neverReused, hasForeignKeys, isView] = [4, 8, 16];
+const [neverReused, hasForeignKeys, isView, isSearched] = [4, 8, 16, 32];
 
 /** @internal */
 export function describe(table: TableSchema): Uint8Array {
@@ -189,7 +206,7 @@ export function describe(table: TableSchema): Uint8Array {
   }
   const keys = table.foreignKeys ?? [];
   const flags = (table.neverReused ? neverReused : 0) | (keys.length > 0 ? hasForeignKeys : 0);
-  w.places(table.key).u8(table.keysBy | flags | (table.view ? isView : 0)).u16(table.indexes.length);
+  w.places(table.key).u8(table.keysBy | flags | (table.view ? isView : 0) | (table.search ? isSearched : 0)).u16(table.indexes.length);
   for (const index of table.indexes) w.text(index.name).bool(index.unique).places(index.columns);
   if (keys.length > 0) w.u16(keys.length);
   for (const key of keys) {
@@ -197,6 +214,7 @@ export function describe(table: TableSchema): Uint8Array {
     for (const name of key.referenced) w.text(name);
     w.u8(key.actions);
   }
+  if (table.search) w.places(table.search.columns).text(table.search.language);
   return Buffer.from(w.bytes);
 }
 
@@ -205,7 +223,7 @@ export function parseTable(described: Buffer): TableSchema {
   const r = new Reader(described);
   const name = r.text();
   const columns = r.list(r.u16(), () => readColumn(r));
-  const [key, keys] = [r.places(), r.upTo(31, "a generator of keys")];
+  const [key, keys] = [r.places(), r.upTo(63, "a generator of keys")];
   const keysBy = keys & 3;
   if (keysBy > 2) throw new Garbled(`${keys} is not a key generator`);
   const indexes = r.list(r.u16(), () => ({ name: r.text(), unique: r.bool(), columns: r.places() }));
@@ -213,8 +231,9 @@ export function parseTable(described: Buffer): TableSchema {
     const [columns, table] = [r.places(), r.text()];
     return { columns, table, referenced: columns.map(() => r.text()), actions: r.upTo(31, "an action") };
   });
+  const search = keys & isSearched ? { columns: r.places(), language: r.text() } : undefined;
   r.finish();
-  const places = [key, ...[...indexes, ...foreignKeys].map((one) => one.columns)].flat();
+  const places = [key, search?.columns ?? [], ...[...indexes, ...foreignKeys].map((one) => one.columns)].flat();
   if ((key.length === 0 && !(keys & isView)) || places.some((place) => place >= columns.length)) {
     throw new Garbled("a key or index over a column that does not exist");
   }
@@ -222,6 +241,7 @@ export function parseTable(described: Buffer): TableSchema {
   if (keys & neverReused) made.neverReused = true;
   if (foreignKeys.length > 0) made.foreignKeys = foreignKeys;
   if (keys & isView) made.view = true;
+  if (search) made.search = search;
   return made;
 }
 

@@ -14,7 +14,7 @@ use bobak_wire::{
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-use crate::more;
+use crate::{more, search};
 
 /// A frame, and what it says.
 pub struct Sample {
@@ -121,7 +121,7 @@ pub fn requests() -> Vec<Sample> {
     first
         .into_iter()
         .chain([more::definitions(), more::writes(), more::conditions()])
-        .chain([more::queries(), more::locks()])
+        .chain([more::queries(), more::locks(), search::requests()])
         .flatten()
         .collect()
 }
@@ -392,6 +392,7 @@ pub fn responses() -> Vec<Sample> {
     all.extend(outcomes());
     all.extend(results());
     all.extend(more::responses());
+    all.extend(search::responses());
     all
 }
 

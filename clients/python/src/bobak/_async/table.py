@@ -66,6 +66,12 @@ class AsyncSelection(Generic[T]):
         """Deleted rows only: ``notes.where().only_deleted("deleted_at")``."""
         return self.where(is_deleted(column))
 
+    def search(self, text: str) -> AsyncSelection[T]:
+        """Rows whose texts have what is searched for, the best first unless there is an order:
+        ``articles.where().search('fox OR "lazy dog"')``. The table needs a full-text search. The
+        error is ``SYNTAX`` if the search cannot be read."""
+        return self._with(replace(self._query, search=text))
+
     def for_update(
         self,
         *,

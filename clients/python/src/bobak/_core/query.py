@@ -144,6 +144,12 @@ def count() -> Expression:
     return Expression("count")
 
 
+def rank() -> Expression:
+    """How well a row fits the search of its query: the larger the better. It is a number of the
+    engine: compare those of one query only."""
+    return Expression("rank")
+
+
 @dataclass(frozen=True)
 class Add:
     """See :func:`add`."""
@@ -169,6 +175,8 @@ class Query:
     group: tuple[str, ...] = ()
     #: How to lock the rows: a name, or a time in milliseconds.
     lock: str | int | None = None
+    #: What the texts of rows must have.
+    search: str | None = None
 
     def filtered(self, conditions: Iterable[Condition]) -> Query:
         where = self.where
@@ -186,12 +194,14 @@ class Query:
             columns = [expression.place(plan) for expression in expressions]
         group = [plan.place(name) for name in self.group]
         order = [(plan.place(name.removeprefix("-")), name.startswith("-")) for name in self.order]
-        aggregates = any(what != "column" for what, _ in columns)
+        aggregates = any(what not in ("column", "rank") for what, _ in columns)
         rest = group if group or aggregates else plan.schema.key
         ordered = {place for place, _ in order}
         order += [(place, False) for place in rest if place not in ordered]
         where = self.condition(plan)
-        return wire.Select(columns, where, group, order, self.limit, self.offset, self.lock)
+        search = None if self.search is None else (self.search, not self.order)
+        limits = self.limit, self.offset, self.lock
+        return wire.Select(columns, where, group, order, *limits, search)
 
     def condition(self, plan: Plan) -> wire.Placed | None:
         return None if self.where is None else self.where.place(plan)

@@ -25,6 +25,7 @@ from .._wire.schema import (
     OnDelete,
     Reference,
     Role,
+    Search,
     TableSchema,
     Type,
 )
@@ -65,6 +66,8 @@ class _Options:
     #: A dataclass, or ``table(column)``.
     references: Any = None
     on_delete: OnDelete = OnDelete.RESTRICT
+    #: The language of a text that is searched.
+    search: str | None = None
 
 
 def column(
@@ -83,6 +86,7 @@ def column(
     references: str | builtins.type | None = None,
     on_delete: Literal["restrict", "cascade", "set_null", "no_action"] | None = None,
     store: Literal["text"] | None = None,
+    search: bool | str = False,
     **field: Any,
 ) -> Any:
     """A field of a dataclass, with the options of its column.
@@ -92,8 +96,9 @@ def column(
     annotation's type. ``max``: the maximum number of characters. ``created_at`` and
     ``modified_at``: Bobak sets it. ``version``: each update checks and raises it. ``check``: a
     constraint in SQL. ``references``: a dataclass, or ``"table(column)"``, with ``on_delete``.
-    ``store="text"``: dates, times and UUIDs as ISO text. Other arguments (``default``,
-    ``default_factory``, …) are those of :func:`dataclasses.field`.
+    ``store="text"``: dates, times and UUIDs as ISO text. ``search``: the text is searched together
+    with the others that have this option; ``search="english"``: in this language. Other arguments
+    (``default``, ``default_factory``, …) are those of :func:`dataclasses.field`.
 
     Raises :class:`Error` of the kind ``SCHEMA`` for a wrong option.
     """
@@ -123,6 +128,7 @@ def column(
         check=check,
         references=_checked_reference(references),
         on_delete=_one_of("on_delete", _ACTIONS, on_delete or "restrict"),
+        search=("simple" if search is True else search) or None,
     )
     metadata = {**field.pop("metadata", {}), _OPTIONS: options}
     try:
@@ -250,6 +256,7 @@ def schema_of(cls: Any) -> TableSchema:
         key=key,
         keys_by=_keys_by(columns, key, any(options.given for _, _, options in parts)),
         indexes=tuple(_indexes(cls, table, places, [options for _, _, options in parts])),
+        search=_search(cls, [options for _, _, options in parts]),
     )
 
 
@@ -344,6 +351,16 @@ def _indexes(
             ending = "_unique" if unique else ""
             indexes.append(Index(f"{table}_{'_'.join(names)}{ending}", columns, unique))
     return indexes
+
+
+def _search(cls: Any, options: Sequence[_Options]) -> Search | None:
+    """What the table is searched by. All of its columns have one language."""
+    columns = tuple(place for place, one in enumerate(options) if one.search is not None)
+    languages = sorted({options[place].search or "" for place in columns})
+    if len(languages) > 1:
+        message = f"the columns of a search have one language, not {' and '.join(languages)}"
+        raise _schema_error(f"{cls.__name__}: {message}")
+    return Search(columns, languages[0]) if columns else None
 
 
 def _table_name(cls: Any) -> str:

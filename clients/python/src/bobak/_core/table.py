@@ -207,7 +207,7 @@ def value_of(plan: Plan, query: Query, expression: Expression) -> Call[Any]:
     if query.limit is not None or query.offset or query.columns is not None:
         message = "an aggregate has no limit and no selected columns"
         raise plan.error(ErrorKind.MISUSE, message)
-    whole = Query(where=query.where, columns=(expression,))
+    whole = Query(where=query.where, columns=(expression,), search=query.search)
     return rows_of(plan, whole).then(lambda found: found[0][0])
 
 
@@ -234,7 +234,7 @@ def result_types(plan: Plan, query: Query) -> list[Type | None]:
         kind = plan.schema.columns[place].type
         if what in ("count", "count_of"):
             kinds.append(Type.I64)
-        elif what == "avg":
+        elif what in ("avg", "rank"):
             kinds.append(Type.F64)
         elif what == "sum" and kind is not Type.CURRENCY:
             floats = (Type.F32, Type.F64)
@@ -360,8 +360,8 @@ def _sets_of(plan: Plan, verb: str, on: Sequence[str] = ()) -> bytes:
 
 
 def _check_no_limit(plan: Plan, query: Query) -> None:
-    if query.limit is not None or query.offset:
-        message = "update and delete change all rows that match: they accept no limit"
+    if query.limit is not None or query.offset or query.search is not None:
+        message = "update and delete change all rows that match: they accept no limit and no search"
         raise plan.error(ErrorKind.MISUSE, message)
 
 

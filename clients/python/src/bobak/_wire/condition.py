@@ -13,7 +13,7 @@ DEPTH = 200
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 #: How a query locks rows, in the order of their numbers.
 LOCKS = ("wait", "no_wait", "skip_locked", "wait_at_most")
-EXPRESSIONS = ("column", "count", "count_of", "sum", "min", "max", "avg")
+EXPRESSIONS = ("column", "count", "count_of", "sum", "min", "max", "avg", "rank")
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,8 @@ class Select:
     offset: int = 0
     #: One of LOCKS, or the milliseconds of the last one.
     lock: str | int | None = None
+    #: What the texts of rows must have, and whether the best rows come first.
+    search: tuple[str, bool] | None = None
 
     def put(self, writer: Writer) -> None:
         writer.u16(len(self.columns))

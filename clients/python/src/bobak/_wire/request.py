@@ -119,9 +119,14 @@ def get(table: int, key: Sequence[Stored]) -> bytes:
 
 def select(table: int, query: Select) -> Source:
     writer = Writer()
-    writer.u8(0 if query.lock is None else 3)
+    writer.u8(4 if query.search is not None else 0 if query.lock is None else 3)
     writer.u32(table)
     query.put(writer)
+    if query.search is not None:
+        text, ranked = query.search
+        writer.text(text)
+        writer.bool(ranked)
+        writer.bool(query.lock is not None)
     if isinstance(query.lock, int):
         writer.u8(3)
         writer.u32(query.lock)

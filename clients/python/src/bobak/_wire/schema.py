@@ -132,6 +132,15 @@ class ForeignKey:
 _NEVER_REUSED = 4
 _FOREIGN_KEYS = 8
 _VIEW = 16
+_SEARCHED = 32
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a table is searched by: the positions of columns, and the language of their texts."""
+
+    columns: tuple[int, ...]
+    language: str = "simple"
 
 
 @dataclass(frozen=True)
@@ -148,6 +157,8 @@ class TableSchema:
     foreign_keys: tuple[ForeignKey, ...] = ()
     #: Whether it is a view, which can only be read and may have no key.
     view: bool = False
+    #: None if it is not searched.
+    search: Search | None = None
     #: The description as the server sent it; it is sent back unchanged.
     described: bytes | None = field(default=None, compare=False, repr=False)
 
@@ -162,7 +173,8 @@ class TableSchema:
             _put_column(writer, column)
         writer.places(self.key)
         flags = self.never_reused * _NEVER_REUSED | bool(self.foreign_keys) * _FOREIGN_KEYS
-        writer.u8(self.keys_by | flags | self.view * _VIEW)
+        flags |= self.view * _VIEW | (self.search is not None) * _SEARCHED
+        writer.u8(self.keys_by | flags)
         writer.u16(len(self.indexes))
         for index in self.indexes:
             writer.text(index.name)
@@ -176,6 +188,9 @@ class TableSchema:
             for name in key.referenced:
                 writer.text(name)
             writer.u8(key.on_delete + 4 * key.on_update + 16 * key.deferred)
+        if self.search is not None:
+            writer.places(self.search.columns)
+            writer.text(self.search.language)
         return bytes(writer.out)
 
     @classmethod
@@ -190,23 +205,25 @@ class TableSchema:
             columns = tuple(_read_column(reader) for _ in range(reader.u16()))
             key = reader.places()
             keys = reader.u8()
-            if keys > 31:
+            if keys > 63:
                 raise Garbled(f"{keys} is not a key generator")
             keys_by = KeysBy(keys & 3)
             indexes = tuple(_read_index(reader) for _ in range(reader.u16()))
             count = reader.u16() if keys & _FOREIGN_KEYS else 0
             foreign_keys = tuple(_read_foreign_key(reader) for _ in range(count))
+            search = Search(reader.places(), reader.text()) if keys & _SEARCHED else None
         except ValueError as error:
             raise Garbled(f"a description of a table: {error}") from error
         reader.finish()
         lists = [index.columns for index in indexes] + [to.columns for to in foreign_keys]
+        lists += [search.columns] if search is not None else []
         places = {place for columns_of in lists for place in columns_of} | set(key)
         view = bool(keys & _VIEW)
         if not (key or view) or any(place >= len(columns) for place in places):
             raise Garbled("a key or index over a column that does not exist")
         never_reused = bool(keys & _NEVER_REUSED)
-        made = name, columns, key, keys_by, indexes, never_reused, foreign_keys, view, described
-        return cls(*made)
+        made = name, columns, key, keys_by, indexes, never_reused, foreign_keys, view
+        return cls(*made, search, described)
 
 
 def _put_column(writer: Writer, column: Column) -> None:
