@@ -7,6 +7,7 @@
 //! The texts of all columns are one text on the servers, with [`COLUMN_END`] between: a phrase does not cross columns.
 
 use crate::Dialect;
+use crate::select::push_limit;
 use crate::writer::Writer;
 use bobak_core::search::{SEARCH_PREFIX, SearchLanguage, SearchQuery};
 use bobak_core::{Error, ErrorKind, Result, Select, TableSchema, Value, ValueRef};
@@ -362,7 +363,9 @@ pub(crate) fn push_from<'a>(writer: &mut Writer<'a>, select: &'a Select) {
             let fts = search_table(table);
             writer.raw("(SELECT rowid AS ").raw(ROW).raw(", -rank AS ").raw(RANK).raw(" FROM ");
             writer.name(&fts).raw(" WHERE ").name(&fts).raw(" MATCH ");
-            writer.owned_value(Value::from(query)).raw(") CROSS JOIN ").name(table).raw(" ON ");
+            writer.owned_value(Value::from(query));
+            push_best(writer, select);
+            writer.raw(") CROSS JOIN ").name(table).raw(" ON ");
             writer.name(table).raw(".").name(row_name(&select.table)).raw(" = ").raw(ROW);
         }
         Dialect::Postgres => {
@@ -372,6 +375,20 @@ pub(crate) fn push_from<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         Dialect::MariaDb | Dialect::MySql => {
             writer.name(table);
         }
+    }
+}
+
+/// Limits SQLite's subquery to the best rows, if nothing but their rank decides which ones a query returns: then no other
+/// row of the table is read. Equal ranks are in the order of the key, which is the row's number.
+fn push_best(writer: &mut Writer<'_>, select: &Select) {
+    let ranked = select.search.as_ref().is_some_and(|search| search.ranked);
+    let is_by_key = select.table.has_integer_key()
+        && matches!(select.order[..], [step] if !step.descending && select.table.key() == [step.column]);
+    if let (true, true, None, Some(limit)) = (ranked, is_by_key, &select.condition, select.limit)
+        && !select.is_grouped()
+    {
+        writer.raw(" ORDER BY ").raw(RANK).raw(" DESC, rowid");
+        push_limit(writer, Some(limit.saturating_add(select.offset)), 0);
     }
 }
 

@@ -87,6 +87,32 @@ fn results_have_snippets_filters_and_pages() {
     assert_eq!(articles.iter(query()).unwrap().count(), 3);
 }
 
+/// Pages of the best rows together are all rows, in the same order on both engines, whatever decides the order.
+#[test]
+fn pages_of_equal_ranks_follow_the_key() {
+    let dbs = ["memory:", "sqlite::memory:"].map(filled);
+    let ids = |db: &Db, query: Query<Article>| -> Vec<i64> {
+        db.table::<Article>().unwrap().list(query).unwrap().into_iter().map(|one| one.id).collect()
+    };
+    for db in &dbs {
+        let articles = db.table::<Article>().unwrap();
+        for id in [90, 70, 80, 60, -5] {
+            let body = Some("one fox".to_owned());
+            articles.insert(&Article { id, title: "Same".to_owned(), body, stars: id }).unwrap();
+        }
+        let query = || Article::search("fox OR same");
+        let whole = ids(db, query());
+        assert_eq!(whole, [-5, 60, 70, 80, 90, 2]);
+        let pages = (0..4).flat_map(|page| ids(db, query().offset(page * 2).limit(2)));
+        assert_eq!(pages.collect::<Vec<_>>(), whole);
+        assert_eq!(ids(db, query().and(Article::STARS.gt(65)).limit(2)), [70, 80]);
+        assert_eq!(ids(db, query().limit(0)), Vec::<i64>::new());
+        assert_eq!(ids(db, query().offset(5).limit(u64::MAX)), [2]);
+        assert_eq!(articles.search(query().limit(1)).unwrap()[0].record.id, -5);
+        assert_eq!(ids(db, query().order_by(Article::ID.desc()).limit(2)), [90, 80]);
+    }
+}
+
 #[test]
 fn rows_are_searched_and_wrong_queries_rejected() {
     let db = filled("memory:");
