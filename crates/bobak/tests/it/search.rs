@@ -189,7 +189,7 @@ struct Page {
     text: String,
 }
 
-/// SQLite may number the rows of a table without an integer key anew. The index of the search has these numbers.
+/// SQLite may give the rows of a table without an integer key other numbers. The index of the search has these numbers.
 #[test]
 fn vacuum_keeps_the_search_of_rows_without_an_integer_key() {
     let folder = tempfile::tempdir().unwrap();
