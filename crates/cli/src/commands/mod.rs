@@ -11,6 +11,7 @@ mod crash_writer;
 mod export;
 mod format;
 #[cfg(unix)]
+mod given_types;
 mod http;
 mod import;
 #[cfg(unix)]

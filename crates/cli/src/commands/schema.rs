@@ -1,13 +1,14 @@
 //! `bobak schema`: describes the tables of a database, as text or as Rust structs.
 
-use crate::commands::arguments::{column_type, database_url};
+use crate::commands::arguments::database_url;
+use crate::commands::given_types::{GivenTypes, note_partly_read};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{OutputTarget, Terminal};
 use crate::schema::{describe, rust_module};
 use bobak::Db;
-use bobak::schema::{TableSchema, Type};
-use bobak::stored_types::{MAX_ROWS, StoredTypes};
+use bobak::schema::TableSchema;
+use bobak::stored_types::StoredTypes;
 use clap::Args;
 use std::io::Write;
 
@@ -30,10 +31,8 @@ pub struct SchemaCommand {
     #[arg(long)]
     rust: bool,
 
-    /// Type of a column: COLUMN or TABLE.COLUMN, and a type as in bobak import, which its values must have. May be repeated
-    /// [default: the column's own; of an untyped column of an SQLite file, the one that all values have]
-    #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
-    types: Vec<(String, Type)>,
+    #[command(flatten)]
+    types: GivenTypes,
 }
 
 const EXAMPLES: &str = "\
@@ -73,27 +72,15 @@ impl SchemaCommand {
         tables: &[TableSchema],
         screen: &Terminal,
     ) -> Result<Vec<TableSchema>> {
-        let types: Vec<_> = self.types.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
-        for (wanted, _) in &types {
-            let is_wanted = |table: &TableSchema, column: &str| {
-                wanted.eq_ignore_ascii_case(column)
-                    || wanted.eq_ignore_ascii_case(&format!("{}.{column}", table.name()))
-            };
-            let has =
-                |table: &TableSchema| table.columns().iter().any(|c| is_wanted(table, &c.name));
-            if !tables.iter().any(has) {
-                return Err(Error::failed(format!("--type {wanted}: there is no such column")));
-            }
-        }
+        self.types.check(tables)?;
+        let types = self.types.types();
         let mut typed = Vec::with_capacity(tables.len());
         for table in tables {
             let found = db.stored_types(table, &types);
             let found = found.map_err(|error| error.in_table(table.name().to_owned()))?;
             let StoredTypes { table, is_complete } = found;
             if !is_complete {
-                let name = table.name();
-                screen
-                    .note(format_args!("{name}: the types are those of the first {MAX_ROWS} rows"));
+                note_partly_read(table.name(), screen);
             }
             typed.push(table);
         }

@@ -1,6 +1,7 @@
 //! `bobak serve`: serves databases to other programs.
 
 use super::continuous_archive::ContinuousArchive;
+use super::given_types::GivenTypes;
 use super::http::HttpOptions;
 use super::limits::ServeLimits;
 use super::listeners::ListenerConfig;
@@ -87,6 +88,9 @@ pub struct ServeCommand {
     public_read: bool,
 
     #[command(flatten)]
+    types: GivenTypes,
+
+    #[command(flatten)]
     monitoring: MonitoringOptions,
 
     #[command(flatten)]
@@ -121,6 +125,7 @@ Examples:
   bobak serve app.db --token-file tokens.txt
   bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --access-file access.txt --tls-cert chain.pem --tls-key key.pem
   bobak serve app.db --backup backups --backup-interval 1h --backup-keep 24 --archive backups
+  bobak serve shop.db --type orders.price=f64 --http 127.0.0.1:8080
   bobak serve app.db --attach stock=stock.db --token-file tokens.txt
   bobak serve app.db --stdio
   bobak serve app.db --http 127.0.0.1:8080 --token-file tokens.txt
@@ -158,11 +163,12 @@ impl ServeCommand {
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
         let (wire_log, http_log) = (*screen, *screen);
-        // Backups and archives, which are no clients, bypass the monitor.
+        // Backups and archives, which are no clients, bypass types and monitor.
+        let typed = self.types.typed(&databases, screen)?;
         let monitored = |(name, engine): &(String, Arc<dyn Engine>)| {
             (name.clone(), self.monitoring.monitored(Arc::clone(engine), *screen))
         };
-        let served: Vec<_> = databases.iter().map(monitored).collect();
+        let served: Vec<_> = typed.iter().map(monitored).collect();
         let shared = ListenerConfig {
             databases: &served,
             access: &access,

@@ -23,10 +23,10 @@ impl Server {
             .stdout(Stdio::piped())
             .spawn()
             .expect("starts");
-        let mut line = String::new();
         let output = child.stdout.take().expect("is piped");
-        BufReader::new(output).read_line(&mut line).expect("says where it listens");
-        let place = line.trim().strip_prefix("listening on http").expect("says where");
+        let mut lines = BufReader::new(output).lines().map(|line| line.expect("is text"));
+        let line = lines.find(|line| line.starts_with("listening on http")).expect("says where");
+        let place = line.trim_start_matches("listening on http");
         let address = place.trim_start_matches('s').strip_prefix("://").expect("says where");
         Self { address: address.to_owned(), child }
     }
@@ -90,6 +90,53 @@ fn any_table_of_a_file_is_served_until_a_signal() {
     let id = server.child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kills").success());
     assert!(server.child.wait().expect("ends").success());
+}
+
+/// Columns that another program declared without one of SQLite's types have the types of their values, for clients of
+/// either protocol; a value that the other program writes later stays: HTTP
+/// returns it as it is, and a record has an error.
+#[test]
+fn columns_of_other_programs_have_the_types_of_their_values() {
+    let program = Program::new();
+    program.file("tokens", "0123456789abcdef\n");
+    let url = format!("sqlite:{}?typed_sql=off", program.path("app.db").display());
+    let db = bobak::Db::open(&url).expect("opens");
+    let create = "CREATE TABLE post (id INTEGER PRIMARY KEY, day DATE, live BOOL, price DECIMAL(6,2), views TINYINT)";
+    db.execute(create, ()).expect("creates");
+    db.execute("INSERT INTO post VALUES (1, '2024-02-29', 1, 4.5, 300)", ()).expect("inserts");
+    let run = ["serve", "app.db", "--unix", "s", "--type"];
+    program.fails(1, "--type prize: there is no such column", &[&run[..], &["prize=f64"]].concat());
+    let wrong = [&run[..], &["post.day=i64"]].concat();
+    program.fails(1, "'2024-02-29' is not stored as i64 (table post, column day)", &wrong);
+    let flags = ["--token-file", "tokens", "--unix", "s", "--type", "price=text"];
+    program.fails(1, "4.5 is not stored as text", &[&["serve", "app.db"][..], &flags].concat());
+    let server = Server::start(&program, &flags[..4]);
+    let table = server.ask("GET /tables/post", "");
+    for column in [r#""name":"day","type":"date""#, r#""type":"bool""#, r#""type":"f64""#] {
+        assert!(table.contains(column), "{column}: {table}");
+    }
+    let wrong = server.ask("POST /tables/post/rows", r#"{"day":"soon","live":true}"#);
+    assert!(wrong.starts_with("HTTP/1.1 422") && wrong.contains("day"), "{wrong}");
+    let made =
+        server.ask("POST /tables/post/rows", r#"{"day":"2024-03-01","live":true,"price":7}"#);
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    let found = server.ask("GET /tables/post/rows?filter=live%3Dtrue", "");
+    assert!(found.contains(r#""day":"2024-03-01","live":true,"price":7"#), "{found}");
+    let stored = "SELECT count(*) FROM post WHERE day = '2024-03-01' AND live = 1 AND price = 7";
+    assert_eq!(db.sql::<(i64,)>(stored, ()).expect("counts"), [(1,)]);
+    let socket = format!("bobak+unix:{}", program.path("s").display());
+    let schema = program.ok(&["schema", &socket]);
+    assert!(schema.contains("day    date?"), "{schema}");
+    db.execute("UPDATE post SET day = 'soon' WHERE id = 1", ()).expect("updates");
+    let rows = server.ask("GET /tables/post/rows/1", "");
+    assert!(rows.contains(r#"{"id":1,"day":"soon","live":true,"price":4.5,"#), "{rows}");
+    let client = bobak::Db::open(&socket).expect("opens");
+    let posts = client.dynamic("post").expect("is there");
+    let post = posts.get((1,)).expect("reads").expect("a row");
+    let error = post.get::<Option<bobak::types::Date>>("day").expect_err("is no date");
+    assert_eq!(error.kind(), bobak::ErrorKind::Mismatch, "{error}");
+    let after = "SELECT day FROM post WHERE id = 1";
+    assert_eq!(db.sql::<(String,)>(after, ()).expect("reads"), [("soon".to_owned(),)]);
 }
 
 /// HTTPS with a trusted certificate, alongside a wire-protocol listener.

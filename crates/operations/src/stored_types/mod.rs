@@ -4,10 +4,14 @@
 //! each column gets the type in which Bobak would store all of its values as they are, so that a record with this
 //! type reads, finds and writes them. A copy converts values instead: see [`copy`](crate::copy).
 
+mod typed_engine;
+
+pub use typed_engine::TypedEngine;
+
 use crate::copy::walk;
 use bobak_core::{
-    ColumnSchema, Engine, Error, ErrorKind, Result, Select, Storage, TableSchema, Type, Value,
-    ValueRef,
+    ColumnSchema, Engine, Error, ErrorKind, Expr, Result, Select, Session, Storage, TableSchema,
+    Type, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -36,21 +40,34 @@ pub fn stored_types(
     table: &TableSchema,
     given: &[(&str, Type)],
 ) -> Result<StoredTypes> {
+    types_in(&*engine.session()?, table, given)
+}
+
+fn types_in(
+    session: &dyn Session,
+    table: &TableSchema,
+    given: &[(&str, Type)],
+) -> Result<StoredTypes> {
     let columns = table.columns().iter().map(|column| Candidates::of(table, column, given));
     let mut columns = columns.collect::<Result<Vec<_>>>()?;
+    let mut open: Vec<_> =
+        columns.iter_mut().enumerate().filter(|(_, column)| !column.types.is_empty()).collect();
     let mut rows = 0;
-    if columns.iter().any(|column| !column.types.is_empty()) {
+    if !open.is_empty() {
         let source = Arc::new(table.clone());
-        let select = Select { limit: Some(MAX_ROWS + 1), ..Select::all(&source) };
-        walk(&*engine.session()?, &select, |row| {
+        let select = Select {
+            columns: open.iter().map(|(place, _)| Expr::Column(*place)).collect(),
+            limit: Some(MAX_ROWS + 1),
+            ..Select::all(&source)
+        };
+        walk(session, &select, |row| {
             rows += 1;
             if rows > MAX_ROWS {
                 return Ok(());
             }
-            for (position, column) in columns.iter_mut().enumerate() {
-                column.observe(row.get(position))?;
-            }
-            Ok(())
+            open.iter_mut()
+                .enumerate()
+                .try_for_each(|(place, (_, column))| column.observe(row.get(place)))
         })?;
     }
     let mut columns = columns.into_iter();
@@ -68,12 +85,21 @@ struct Candidates {
     has_values: bool,
 }
 
+/// Whether the name is the column's, alone or after the table's: `price`, `item.price`.
+fn names_column(table: &TableSchema, column: &ColumnSchema, name: &str) -> bool {
+    name.eq_ignore_ascii_case(&column.name)
+        || name.eq_ignore_ascii_case(&format!("{}.{}", table.name(), column.name))
+}
+
+/// Whether the name is that of a column of the table, alone or after the table's: `price`, `item.price`.
+#[must_use]
+pub fn names_column_of(table: &TableSchema, name: &str) -> bool {
+    table.columns().iter().any(|column| names_column(table, column, name))
+}
+
 impl Candidates {
     fn of(table: &TableSchema, column: &ColumnSchema, given: &[(&str, Type)]) -> Result<Self> {
-        let name = format!("{}.{}", table.name(), column.name);
-        let is = |(wanted, _): &&(&str, Type)| {
-            wanted.eq_ignore_ascii_case(&column.name) || wanted.eq_ignore_ascii_case(&name)
-        };
+        let is = |(wanted, _): &&(&str, Type)| names_column(table, column, wanted);
         let given = given.iter().rev().find(is).map(|(_, ty)| *ty);
         let types = match given {
             Some(Type::Currency) => {
