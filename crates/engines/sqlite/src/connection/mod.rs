@@ -1,5 +1,6 @@
 //! A connection with its prepared statements, open cursors, and what it knows about tables.
 
+mod explain;
 pub(crate) mod pinned_read;
 pub(crate) mod shared_cursor;
 pub(crate) mod statement_cache;
@@ -106,6 +107,7 @@ impl Connection {
 
     /// The statement of a text, which must be exactly one statement.
     pub(crate) fn text_statement(&mut self, sql: &str) -> Result<StatementId> {
+        self.refresh_schema_to_explain(sql)?;
         if let Some(id) = self.texts.get(sql) {
             return Ok(id);
         }
@@ -179,6 +181,7 @@ impl Connection {
         sql: &str,
         authorizer: &Arc<dyn SqlAuthorizer>,
     ) -> Result<StatementId> {
+        self.refresh_schema_to_explain(sql)?;
         self.db.watch().set_authorizer(Some(Arc::clone(authorizer)));
         let prepared = self.text_statement(sql);
         match self.db.watch().set_authorizer(None) {

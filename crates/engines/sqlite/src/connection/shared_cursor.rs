@@ -96,6 +96,7 @@ pub(crate) fn begin(
     text: &str,
     values: &[Value<'_>],
 ) -> Result<(StatementId, Vec<String>)> {
+    connection.refresh_schema_to_explain(text)?;
     let statement = connection.take_text_statement(text)?;
     let begun = connection.check_parameters(statement, values.len()).and_then(|()| {
         let values = values.iter().map(Value::as_ref);

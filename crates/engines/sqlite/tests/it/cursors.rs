@@ -232,3 +232,28 @@ fn new_reader_belongs_to_the_open_file() {
     assert!(error.message().contains("app.db"), "{error}");
     assert_eq!(rest(&*first, cursor).len(), ROWS as usize);
 }
+
+/// SQLite compares the schema that a connection knows with the file's only when a statement runs, which an explained one
+/// does not.
+#[test]
+fn explain_knows_what_another_connection_has_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    for engine in engines(folder.path()) {
+        let (reader, writer) = (engine.session().unwrap(), engine.session().unwrap());
+        let explain = "EXPLAIN QUERY PLAN SELECT id FROM person WHERE name = 'a'";
+        let plan = || format!("{:?}", query(&*reader, explain, &[]).unwrap());
+        let through_cursor = || {
+            let mut cursor = reader.open(&Source::Sql { text: explain, parameters: &[] }).unwrap();
+            let mut rows = RowBuffer::default();
+            reader.fetch(&mut cursor, &mut rows).unwrap();
+            format!("{:?}", rows.next_row().unwrap().map(|row| row.get(3).to_owned()))
+        };
+        assert!(!plan().contains("by_name"));
+        assert!(!through_cursor().contains("by_name"));
+        query(&*writer, "CREATE INDEX by_name ON person (name)", &[]).unwrap();
+        assert!(plan().contains("by_name"), "{}", plan());
+        assert!(through_cursor().contains("by_name"), "{}", through_cursor());
+        query(&*writer, "DROP INDEX by_name", &[]).unwrap();
+        assert!(!plan().contains("by_name"));
+    }
+}
