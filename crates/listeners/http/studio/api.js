@@ -62,6 +62,9 @@ export const json = async (method, path, options) => (await send(method, path, o
 
 const segment = encodeURIComponent;
 
+/** Whether Bobak made the table for itself. */
+const isOwn = (name) => /^bobak_/.test(name);
+
 /** One database. */
 export class Database {
   #tables;
@@ -74,7 +77,8 @@ export class Database {
   async tables(fresh = false) {
     if (fresh || !this.#tables) {
       this.#tables = json("GET", `${this.path}tables`, { quiet: true }).then(({ tables }) => {
-        tables.sort((a, b) => a.name.localeCompare(b.name));
+        // Bobak's own tables come last.
+        tables.sort((a, b) => isOwn(a.name) - isOwn(b.name) || a.name.localeCompare(b.name));
         return tables.map((table) => new Table(this, table, tables));
       });
       this.#tables.catch(() => (this.#tables = undefined));

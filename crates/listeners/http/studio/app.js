@@ -151,12 +151,13 @@ async function showFrame() {
   Object.assign(app, { list, search, choose });
   const pages = Object.entries(PAGES).filter(([page]) => page !== "data" && (page !== "admin" || app.session.administrator));
   app.links = pages.map(([page, { title, picture }]) => h("a", { data: { page }, href: "#/" }, icon(picture), title));
+  const canCreate = !app.session.anonymous && !app.session.as;
   const side = h(
     "nav",
     { className: "side", id: "side", aria: { label: "Tables and pages" } },
     h("div", { className: "brand" }, h("a", { href: "#/" }, "Bobak"), choose),
     h("div", { className: "pages" }, app.links),
-    h("div", { className: "find" }, search),
+    h("div", { className: "find" }, search, canCreate ? button("New table from a file", () => fromFile(), { picture: "plus", quiet: true }) : null),
     list,
     h(
       "div",
@@ -177,8 +178,28 @@ async function showFrame() {
     h("div", { id: "messages", role: "status", aria: { live: "polite" } }),
   );
   if (actingAs) document.body.append(h("div", { className: "acting", role: "status" }, h("span", {}, `You see what ${actingAs} sees. Nothing can be changed.`), button("Stop", () => actAs(), { kind: "primary" })));
+  if (canCreate) acceptFiles(side, app.main);
   addEventListener("hashchange", () => show());
   await show();
+}
+
+/** Makes a table of a file, or of one that the person chooses. */
+async function fromFile(file) {
+  const { chooseFile, createFrom } = await import("./create.js");
+  await (file ? createFrom(app.database, file) : chooseFile(app.database));
+}
+
+/** A file that is dropped here becomes a table, unless what it is dropped on takes it. */
+function acceptFiles(...places) {
+  for (const place of places) {
+    place.addEventListener("dragover", (event) => [...event.dataTransfer.types].includes("Files") && event.preventDefault());
+    place.addEventListener("drop", (event) => {
+      const [file] = event.dataTransfer.files;
+      if (!file || event.defaultPrevented) return;
+      event.preventDefault();
+      fromFile(file).catch(report);
+    });
+  }
 }
 
 async function signOut() {
@@ -254,6 +275,7 @@ const KEYS = [
   ["Enter or F2, or any letter", "Edit the cell; in the header: sort"],
   ["Shift+Enter", "Open the row"],
   ["Space, Shift+Arrows", "Select rows"],
+  ["Shift+click on a column's name", "Sort descending"],
   ["Alt+Arrow Down", "The column's menu"],
   ["n", "New row"],
   ["Ctrl+Z", "Undo"],

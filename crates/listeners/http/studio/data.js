@@ -6,6 +6,7 @@ import { ask, button, count, debounce, dialog, fill, h, icon, menu, notify, repo
 import { editor, form, labelColumn } from "./editors.js";
 import { Grid, RowWindow } from "./grid.js";
 import { importFile } from "./import.js";
+import { addColumn, read as readMigrations } from "./migrate.js";
 import { showRow } from "./row.js";
 import { csv, display, isNumber, isText, literal, typeName } from "./values.js";
 
@@ -14,7 +15,7 @@ const undos = [];
 
 export async function page(main, { database, target, session }) {
   if (!target.table) {
-    fill(main, h("div", { className: "empty" }, h("h1", {}, "There are no tables yet"), h("p", {}, "Create one by SQL, or with ", h("code", {}, "bobak import app.db file.csv"), "."), h("a", { href: link("sql", database.name) }, "Open the SQL page")));
+    fill(main, h("div", { className: "empty" }, h("h1", {}, "There are no tables yet"), h("p", {}, "Drop a file of CSV, JSON or NDJSON here to make a table of it, or create one on the page ", h("a", { href: link("schema", database.name) }, "Schema"), ".")));
     return;
   }
   const view = new TableView(main, await database.table(target.table), target.parameters, session);
@@ -39,7 +40,7 @@ class TableView {
     this.grid = new Grid();
     this.grid.setAttribute("aria-label", `Rows of ${table.name}`);
     this.grid.onOpen = (row) => this.openRow(row);
-    this.grid.onSort = (column) => this.sort(column);
+    this.grid.onSort = (column, fromEnd) => this.sort(column, fromEnd);
     this.grid.onMenu = (column, anchor) => this.columnMenu(column, anchor);
     this.grid.onSelect = () => this.showSelection();
     if (table.writable && !this.session.anonymous) {
@@ -175,8 +176,9 @@ class TableView {
       });
   }
 
-  sort(column) {
-    const before = this.order.find((one) => one.name === column.name);
+  /** Sorts by a column: ascending, then descending, then not; with `fromEnd` descending at once. */
+  sort(column, fromEnd) {
+    const before = this.order.find((one) => one.name === column.name) ?? (fromEnd ? { descending: false } : undefined);
     this.order = !before ? [{ name: column.name, descending: false }] : !before.descending ? [{ name: column.name, descending: true }] : [];
     this.reload();
   }
@@ -587,6 +589,18 @@ class TableView {
     }
   }
 
+  /** Adds a column to the table by a migration, and shows the table again. */
+  async addColumn() {
+    const { database, name } = this.table;
+    const { tables } = await readMigrations(database);
+    await addColumn(database, tables, this.table, async (result) => {
+      if (!result?.name) return;
+      this.table = await database.table(name);
+      this.shownColumns = undefined;
+      await this.reload();
+    });
+  }
+
   // Import and export
 
   moreMenu(anchor) {
@@ -598,6 +612,7 @@ class TableView {
       ["Copy the address of this view", () => navigator.clipboard.writeText(location.href).then(() => notify("Copied."), report)],
       ...(canWrite ? [null, ["Import a file…", () => this.pickFile()], ["Change all that match…", () => this.bulkEdit(null)], ["Delete all that match…", () => this.#deleteMatching()]] : []),
       null,
+      ...(canWrite ? [["Add a column…", () => this.addColumn()]] : []),
       ["Show its columns", () => (location.hash = link("schema", table.database.name, table.name))],
       ["Query it by SQL", () => (location.hash = link("sql", table.database.name, undefined, { q: `SELECT * FROM ${name(table.name)} LIMIT 100` }))],
       ["Reload", () => showTables(true).then(() => this.reload(false, true))],

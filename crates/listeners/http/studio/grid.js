@@ -346,7 +346,7 @@ export class Grid extends HTMLElement {
       this.focus({ preventScroll: true });
       this.active = { row: -1, column: at.column };
       if (event.target.dataset.menu) this.#openMenu(at.column);
-      else this.#sort(at.column);
+      else this.#sort(at.column, event.shiftKey);
       return this.draw();
     }
     if (at.column === -1) {
@@ -372,8 +372,8 @@ export class Grid extends HTMLElement {
     addEventListener("pointerup", () => removeEventListener("pointermove", move), { once: true });
   }
 
-  #sort(column) {
-    this.onSort?.(this.columns[column]);
+  #sort(column, fromEnd = false) {
+    this.onSort?.(this.columns[column], fromEnd);
   }
 
   #openMenu(column) {

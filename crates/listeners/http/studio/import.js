@@ -32,9 +32,9 @@ export function readCsv(text, limit = Infinity, isCut = false) {
 }
 
 /** Reads the start of a file: its format, columns, first rows, and what of it to send. */
-export async function preview(file) {
-  const text = (await file.slice(0, PREVIEW).text()).replace(/^\uFEFF/, "");
-  const isCut = file.size > PREVIEW;
+export async function preview(file, { most = 20, bytes = PREVIEW } = {}) {
+  const text = (await file.slice(0, bytes).text()).replace(/^\uFEFF/, "");
+  const isCut = file.size > bytes;
   const start = text.trimStart()[0];
   if (start === "[") {
     if (file.size > MAX_JSON) throw new Error("an array of JSON may have 64 MiB: write one object a line (NDJSON), which may have any length");
@@ -42,15 +42,15 @@ export async function preview(file) {
     const wrong = !Array.isArray(rows) || rows.some((row) => typeof row !== "object" || row === null || Array.isArray(row));
     if (wrong) throw new Error("expected an array of objects");
     const body = new Blob([rows.map((row) => JSON.stringify(row)).join("\n")]);
-    return { format: "JSON", type: "application/x-ndjson", columns: [...new Set(rows.slice(0, 100).flatMap(Object.keys))], rows: rows.slice(0, 20), total: rows.length, body };
+    return { format: "JSON", type: "application/x-ndjson", columns: [...new Set(rows.slice(0, 100).flatMap(Object.keys))], rows: rows.slice(0, most), total: rows.length, body };
   }
   if (start === "{") {
     const lines = text.split("\n").filter((line) => line.trim());
     if (isCut) lines.pop();
-    const rows = lines.slice(0, 20).map((line) => JSON.parse(line));
+    const rows = lines.slice(0, most).map((line) => JSON.parse(line));
     return { format: "NDJSON", type: "application/x-ndjson", columns: [...new Set(rows.flatMap(Object.keys))], rows, body: file };
   }
-  const records = readCsv(text, 21, isCut);
+  const records = readCsv(text, most + 1, isCut);
   if (!records.length) throw new Error("the file is empty");
   const [columns, ...rows] = records;
   return { format: "CSV", type: "text/csv", columns, rows: rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]]))), body: file };
@@ -88,7 +88,7 @@ export async function importFile(table, file) {
         fill(problem, error.message, row === undefined ? "" : ` (row ${row + 1}; ${committed ? `${count(committed)} rows stay` : "nothing was written"})`);
         run.disabled = false;
       }
-    }, { kind: "primary", disabled: unknown.length > 0 || missing.length > 0 });
+    }, { kind: unknown.length ? "" : "primary", disabled: unknown.length > 0 || missing.length > 0 });
     const types = source.columns.map((column) => h("th", { scope: "col" }, column, h("span", { className: "hint" }, table.column(column)?.type ?? "unknown")));
     return h(
       "div",
@@ -99,12 +99,17 @@ export async function importFile(table, file) {
       h("label", { className: "null" }, whole, "All rows or none"),
       problem,
       state,
-      h("footer", {}, run),
+      h("footer", {}, unknown.length ? button("Create a table of it", () => done({ instead: true }), { kind: "primary" }) : null, run),
     );
   }, { wide: true });
   if (!report) {
     abort?.abort();
     return !!abort;
+  }
+  if (report.instead) {
+    const { createFrom } = await import("./create.js");
+    await createFrom(table.database, file);
+    return false;
   }
   notify(`Imported ${file.name}: ${count(report.inserted)} inserted, ${count(report.changed)} changed, ${count(report.ignored)} left as they were.`);
   return true;

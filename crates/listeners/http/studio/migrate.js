@@ -4,7 +4,8 @@ import { json } from "./api.js";
 import { button, dialog, fill, h, notify, save } from "./dom.js";
 import { showTables } from "./app.js";
 
-const TYPES = [["i64", "integer"], ["text", "text"], ["f64", "number"], ["currency", "money"], ["bool", "yes/no"], ["date", "date"], ["time", "time"], ["datetime", "date and time"], ["timestamp", "timestamp (UTC)"], ["json", "JSON"], ["uuid", "UUID"], ["bytes", "bytes"]];
+/** The types of columns, with their names for people. */
+export const TYPES = [["i64", "integer"], ["text", "text"], ["f64", "number"], ["currency", "money"], ["bool", "yes/no"], ["date", "date"], ["time", "time"], ["datetime", "date and time"], ["timestamp", "timestamp (UTC)"], ["json", "JSON"], ["uuid", "UUID"], ["bytes", "bytes"]];
 const DELETES = [["restrict", "rejects the delete"], ["cascade", "deletes this row too"], ["set_null", "sets NULL here"]];
 
 /** The steps that wait, for each database. */
@@ -77,7 +78,7 @@ function shown(value, type) {
 function columnFields(tables, column, { isNew }) {
   const name = h("input", { value: column.name ?? "", required: true, autocomplete: "off", spellcheck: false, readOnly: !isNew });
   const known = TYPES.some(([type]) => type === column.type) ? TYPES : [[column.type, column.type], ...TYPES];
-  const type = select(column.type ? known : TYPES, column.type);
+  const type = select(column.type ? known : TYPES, column.type ?? "text");
   const nullable = h("input", { type: "checkbox", checked: column.nullable ?? true });
   const unique = h("input", { type: "checkbox", checked: column.unique ?? false });
   const first = h("input", { value: shown(column.default, column.type), autocomplete: "off" });
@@ -157,6 +158,9 @@ export async function renameTable(database, table, done) {
 export const dropColumn = (database, table, column, done) => add(database, `drop-${column.name}`, `drop column ${word(table.name)}.${word(column.name)}`, done);
 export const dropTable = (database, table, done) => add(database, `drop-${table.name}`, `drop table ${word(table.name)}`, done);
 export const dropIndex = (database, table, index, done) => add(database, `drop-${index.name}`, `drop index ${word(table.name)}.${word(index.name)}`, done);
+
+/** Plans an index of these columns. */
+export const planIndex = (database, table, columns, done) => add(database, `index-${table.name}`, `add index ${word(table.name)} ${JSON.stringify({ name: `${table.name}_${columns.join("_")}`, columns, unique: false })}`, done);
 
 /** Asks for the columns of an index; those of `columns` are chosen. */
 export async function addIndex(database, table, columns, done) {

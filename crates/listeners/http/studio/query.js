@@ -3,6 +3,7 @@
 import { link, setParameters } from "./app.js";
 import { send, query as queryString } from "./api.js";
 import { ask, button, count, dialog, fill, h, icon, menu, notify, report, save } from "./dom.js";
+import { planIndex } from "./migrate.js";
 import { chart, firstSettings, isNumeric, KINDS } from "./chart.js";
 import { Grid, RowWindow } from "./grid.js";
 import { csv, sqlText } from "./values.js";
@@ -362,6 +363,7 @@ class SqlPage {
     let last = 0;
     const draw = async () => {
       across.hidden = settings.kind === "histogram";
+      up.firstChild.data = settings.kind === "histogram" ? "Values" : "Up";
       this.#remember();
       const own = (last += 1);
       if (result.more) fill(area, h("p", { role: "status" }, "The database summarizes the rows…"));
@@ -376,7 +378,8 @@ class SqlPage {
     const choose = (label, key, options) => h("label", {}, label, h("select", { on: { change: (event) => ((settings[key] = event.target.value), draw()) } }, options.map(([value, text]) => h("option", { value: String(value), selected: String(value) === String(settings[key]) }, text))));
     const names = columns.map((name, index) => [index, name]);
     const across = choose("Across", "x", names);
-    fill(plot, h("div", { className: "tools" }, choose("Chart", "kind", KINDS), across, choose("Up", "y", names)), area);
+    const up = choose("Up", "y", names);
+    fill(plot, h("div", { className: "tools" }, choose("Chart", "kind", KINDS), across, up), area);
     draw();
   }
 
@@ -394,12 +397,25 @@ class SqlPage {
       const children = (of) => rows.filter((row) => Number(row[parent]) === of);
       const tree = (of) => {
         const steps = children(of);
-        return steps.length ? h("ul", { className: "plan" }, steps.map((row) => h("li", {}, h("span", { className: /^SCAN/.test(row[detail]) ? "scan" : "" }, row[detail]), advice(row[detail]), tree(Number(row[id]))))) : null;
+        return steps.length ? h("ul", { className: "plan" }, steps.map((row) => h("li", {}, h("span", { className: /^SCAN/.test(row[detail]) ? "scan" : "" }, row[detail]), this.#advice(row[detail], text), tree(Number(row[id]))))) : null;
       };
       fill(this.output, h("h2", {}, "How the database reads"), tree(0) ?? h("p", {}, "There are no steps."));
     } catch (error) {
       fill(this.output, h("p", { className: "problem", role: "alert" }, error.status === 501 ? "This engine does not explain statements." : error.message));
     }
+  }
+
+  /** What to do about a step that reads a whole table. */
+  #advice(detail, statement) {
+    const alias = /^SCAN (\S+)$/.exec(detail)?.[1];
+    if (/USE TEMP B-TREE/.test(detail)) return h("span", { className: "hint" }, " sorts the rows: an index in this order avoids it");
+    if (!alias) return null;
+    const found = indexFor(statement, alias, this.tables);
+    if (!found) return h("span", { className: "hint" }, " reads every row");
+    const { table, columns } = found;
+    const canChange = !this.session.anonymous && !this.session.as;
+    const text = ` reads every row: an index on ${columns.join(", ")} may help `;
+    return h("span", { className: "hint" }, text, canChange ? button("Add this index…", () => planIndex(this.database, table, columns, () => this.explain())) : null);
   }
 
   // Saved statements
@@ -431,11 +447,24 @@ class SqlPage {
   }
 }
 
-/** What to do about a step that reads a whole table. */
-function advice(detail) {
-  const table = /^SCAN (\S+)$/.exec(detail)?.[1];
-  if (table) return h("span", { className: "hint" }, ` reads every row: an index on the columns that the statement compares, such as CREATE INDEX ${table}_column ON ${table} (column), may help`);
-  return /USE TEMP B-TREE/.test(detail) ? h("span", { className: "hint" }, " sorts the rows: an index in this order avoids it") : null;
+/** The table that a statement calls so, by its name or another, and the columns of it that an index helps to compare. */
+export function indexFor(statement, alias, tables) {
+  const all = tokens(statement).filter(([kind, text]) => kind !== "comment" && text.trim()).map(([kind, text]) => [kind, kind === "name" ? text.slice(1, -1).replaceAll('""', '"') : text]);
+  const same = (text, other) => text?.toLowerCase() === other.toLowerCase();
+  const at = all.findIndex(([, text], index) => same(text, alias) && tables.some(({ name }) => same(name, all[index - 1]?.[1] ?? "") || (same("as", all[index - 1]?.[1] ?? "") && same(name, all[index - 2]?.[1] ?? ""))));
+  const called = [alias, all[at - 1]?.[1], all[at - 2]?.[1]].filter(Boolean);
+  const table = tables.find(({ name, view }) => !view && called.some((text) => same(text, name)));
+  const [equal, ranges] = [new Set(), new Set()];
+  for (const [index, [kind, text]] of all.entries()) {
+    const column = (kind === "word" || kind === "name" || kind === "keyword") && table?.columns.find(({ name }) => same(text, name));
+    if (!column || (all[index - 1]?.[1] === "." && !same(all[index - 2]?.[1], alias)) || all.slice(0, index).every(([, word]) => !/^(where|on|having)$/i.test(word))) continue;
+    const test = all[index + 1]?.[1] ?? "";
+    if (/^(=|in|is)$/i.test(test)) equal.add(column.name);
+    else if (/^(<|>|between)$/i.test(test)) ranges.add(column.name);
+  }
+  const columns = [...equal, ...[...ranges].filter((name) => !equal.has(name)).slice(0, 1)].slice(0, 3);
+  const isKey = columns.length === 1 && table.key.length === 1 && table.key[0] === columns[0];
+  return table && columns.length && !isKey ? { table, columns } : undefined;
 }
 
 export { sqlText };

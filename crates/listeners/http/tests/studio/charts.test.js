@@ -22,6 +22,7 @@ on("a histogram counts every row once", "#/sql/shop", async (page) => {
   await page.click("button:has-text('Chart')");
   await page.waitForSelector("svg.chart[aria-label^='Histogram of total']");
   assert.equal(await page.isVisible(".plot label:has-text('Across')"), false);
+  assert.equal(await page.isVisible(".plot label:has-text('Values') select"), true);
   const [[total]] = await page.evaluate(async () => (await (await fetch("../databases/shop/sql?numbers=text", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ sql: "SELECT count(total) FROM orders" }) })).json()).rows);
   assert.equal(sum(await rows(page)), Number(total));
   await run(page, "SELECT 5 AS same FROM orders LIMIT 7");

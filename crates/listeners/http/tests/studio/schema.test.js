@@ -102,3 +102,76 @@ own.on("a column whose rule lists its values has a list of them", "#/data/shop/o
   const options = await page.$$eval(".drawer .field:has(label:text-is('status')) select option", (all) => all.map((one) => one.textContent));
   assert.deepEqual(options, ["new", "paid", "sent", "lost"]);
 });
+
+/** Drops a file on an element. */
+const drop = async (page, target, name, text) => {
+  const data = await page.evaluateHandle(([name, text]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], name, { type: "text/csv" }));
+    return data;
+  }, [name, text]);
+  for (const event of ["dragover", "drop"]) await page.locator(target).dispatchEvent(event, { dataTransfer: data });
+};
+const rows = (page, name) => page.evaluate(async (name) => (await (await fetch(`../databases/shop/tables/${name}/rows?numbers=text`)).json()).rows, name);
+
+own.on("a dropped file becomes a table whose types are those of its values", "#/data/shop/orders", async (page) => {
+  const lines = ["code,city,zip,since,rating,open,seen", "a,Bern,03001,2020-02-29,4.5,true,2020-02-29T10:11:12Z", "b,,03002,2021-01-01,5,false,2021-01-01T00:00:00Z", "c,Basel,03003,2022-03-04,,true,2022-03-04T00:00:00Z"];
+  await drop(page, "nav.side", "supplier.csv", `${lines.join("\n")}\n`);
+  await page.waitForSelector("dialog th:has-text('key') select[aria-label='Type of code']");
+  await page.click("dialog button.primary");
+  await page.waitForSelector(".title .status:has-text('3 rows')");
+  const made = await table(page, "supplier");
+  assert.deepEqual(made.columns.map((column) => [column.name, column.type, column.nullable]), [["code", "text", false], ["city", "text", true], ["zip", "text", false], ["since", "date", false], ["rating", "f64", true], ["open", "bool", false], ["seen", "timestamp", false]]);
+  assert.deepEqual(made.key, ["code"]);
+  assert.deepEqual((await rows(page, "supplier"))[0], { code: "a", city: "Bern", zip: "03001", since: "2020-02-29", rating: 4.5, open: true, seen: "2020-02-29T10:11:12Z" });
+});
+
+own.on("a file that can't be imported leaves no table", "#/data/shop/orders", async (page) => {
+  await drop(page, "nav.side", "visits.csv", "page,visits\nhome,7\nabout,many\n");
+  await page.selectOption("dialog select[aria-label='Type of visits']", "i64");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog .problem:has-text('the table was not created')");
+  assert.equal(await table(page, "visits"), undefined);
+  await page.selectOption("dialog select[aria-label='Type of visits']", "text");
+  await page.click("dialog button.primary");
+  await page.waitForSelector(".title .status:has-text('2 rows')");
+  assert.deepEqual(await rows(page, "visits"), [{ id: "1", page: "home", visits: "7" }, { id: "2", page: "about", visits: "many" }]);
+  // Onto a table without these columns: it offers the same.
+  await drop(page, "bobak-grid", "others.csv", "name\nx\n");
+  await page.click("dialog button:has-text('Create a table of it')");
+  await page.click("dialog button.primary:has-text('Create the table')");
+  await page.waitForSelector(".tables a[title='others']");
+  // Bobak's own tables are not the first that are shown.
+  assert.equal((await page.$$eval(".tables a", (all) => all.map((one) => one.title))).at(-1), "bobak_migrations");
+});
+
+own.on("a plan that reads every row offers an index, which it then uses", "#/sql/shop", async (page) => {
+  const explain = async (text) => {
+    await page.fill("#sql", text);
+    await page.click("button:has-text('Explain')");
+    await page.waitForSelector(".plan li");
+  };
+  await explain("SELECT * FROM customer WHERE id > 3 ORDER BY id");
+  assert.equal(await page.locator("button:has-text('Add this index')").count(), 0, "the key needs none");
+  await explain("SELECT p.name FROM line AS l JOIN product p ON p.id = l.product_id WHERE l.amount = 3 -- AND order_id = 4");
+  await page.waitForSelector(".plan li:has-text('an index on product_id, amount may help'), .plan li:has-text('an index on amount may help')");
+  await explain("SELECT * FROM customer WHERE city = 'Bern' AND name > 'M'");
+  await page.waitForSelector(".plan li:has-text('an index on city, name may help')");
+  await page.click("button:has-text('Add this index')");
+  await page.waitForSelector("dialog .steps li");
+  await run(page);
+  await page.waitForSelector(".plan li:has-text('USING INDEX customer_city_name')");
+});
+
+own.on("a column is added from the grid", "#/data/shop/product", async (page) => {
+  await page.click("button:has-text('More')");
+  await page.click(".menu >> text=Add a column…");
+  await page.waitForSelector("dialog input:focus");
+  await page.keyboard.type("origin");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog .steps li:has-text('Add the column origin (text')");
+  await run(page);
+  await page.waitForSelector("bobak-grid [role=columnheader]:has-text('origin')");
+  await page.click("bobak-grid [role=columnheader]:has-text('price')", { modifiers: ["Shift"] });
+  await page.waitForSelector("[role=columnheader][aria-sort=descending]:has-text('price')");
+});
