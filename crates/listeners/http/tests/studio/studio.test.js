@@ -309,7 +309,7 @@ on("a file is previewed and imported, and a wrong one changes nothing", "#/data/
   await page.click("dialog button[aria-label=Close]");
   await choose("id,nosuch\n1,2\n");
   await page.waitForSelector("dialog .problem:has-text('no column nosuch')");
-  assert.ok(await page.isDisabled("dialog button.primary"));
+  assert.ok(await page.isDisabled("dialog button:text-is('Import')"));
   await page.keyboard.press("Escape");
   assert.deepEqual((await sql(page, "SELECT count(*) FROM product")).rows, [["62"]]);
   await sql(page, "DELETE FROM product WHERE id > 100");
