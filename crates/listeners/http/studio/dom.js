@@ -108,7 +108,7 @@ export function dialog(title, content, { wide } = {}) {
     element.addEventListener("close", () => (element.remove(), before?.focus?.(), resolve(result)));
     document.body.append(element);
     element.showModal();
-    element.querySelector("[autofocus], input, textarea, select, footer button")?.focus();
+    (element.querySelector("[autofocus]") ?? element.querySelector("input, textarea, select, footer button"))?.focus();
   });
 }
 

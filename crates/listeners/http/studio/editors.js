@@ -121,12 +121,15 @@ function reference(table, column, value, properties, typed) {
 
 /** The fields of a row: a label, an editor and a switch to NULL for each column. `read` returns what differs from `row`. */
 export function form(table, row, { creating } = {}) {
+  // A new row begins with what the person has to give.
+  const first = creating && table.columns.find((column) => !column.generated && !column.role && !(table.key.includes(column.name) && table.keys === "made"));
   const fields = table.columns.map((column) => {
     const isFixed = (!creating && table.key.includes(column.name)) || !!column.generated;
     const isMade = creating && (table.key.includes(column.name) && table.keys === "made" || column.role);
     const field = editor(table, column, row?.[column.name] ?? (creating ? column.default : null) ?? null);
     const input = field.element.matches?.("input,select,textarea") ? field.element : field.element.querySelector("input,select,textarea");
     const id = (input.id = `field-${column.name.replace(/\s/g, "_")}-${Math.random().toString(36).slice(2, 7)}`);
+    if (column === first) input.autofocus = true;
     // To change a key, a row is deleted and another inserted. The database computes generated columns.
     if (isFixed) (input.tagName === "SELECT" || input.type === "file") ? (input.disabled = true) : (input.readOnly = true);
     let isNull = (row?.[column.name] ?? (creating ? column.default : null) ?? null) === null;
