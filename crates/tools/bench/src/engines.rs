@@ -2,7 +2,7 @@
 
 use crate::contender::{Engine, Failure};
 use crate::server::{MARIADB, POSTGRES, ServerKind};
-use crate::{facade, join, orders, raw};
+use crate::{documents, facade, join, orders, raw};
 use std::path::Path;
 
 /// The engines that need nothing but this process, in the order of the report's rows.
@@ -17,6 +17,7 @@ pub fn all() -> Vec<&'static dyn Engine> {
         engines.extend(joins(false));
     }
     engines.extend(with_orders(false));
+    engines.push(&documents::SQLITE);
     #[cfg(feature = "encryption")]
     engines.extend(facade::ENCRYPTED.iter().map(|engine| engine as &dyn Engine));
     if facade::program().is_some() {
@@ -86,7 +87,7 @@ pub fn raw() -> Vec<&'static dyn Engine> {
     let all = raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(others);
     #[cfg(feature = "firebird")]
     let all = all.chain([&crate::server::FIREBIRD as &dyn Engine]);
-    all.chain(orders::RAW_ENGINES).collect()
+    all.chain(orders::RAW_ENGINES).chain([&documents::RAW_SQLITE as &dyn Engine]).collect()
 }
 
 /// Reads a comma-separated list of names.

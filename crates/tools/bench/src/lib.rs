@@ -21,13 +21,15 @@
 //!
 //! Files in the order in which a reader needs them: [`workload`] (the record, the tasks, how each row is checked),
 //! [`contender`] (what a measured engine implements), `facade` (Bobak), `raw` (the C API), `http` (the client that loads a
-//! server), `join` (one statement over several engines), `orders` (related records), `server` (the servers and their raw contenders), `slow` (a disk with
+//! server), `join` (one statement over several engines), `orders` (related records), `documents` (full-text search), `server` (the
+//! servers and their raw contenders), `slow` (a disk with
 //! slow syncs), [`engines`] (the list), `runner` (the order of runs, and the clock), [`report`]. In addition, [`crash`] checks
 //! what remains after failures, and [`backup`] how much a backup slows down writers.
 
 pub mod backup;
 pub mod contender;
 pub mod crash;
+mod documents;
 mod endless;
 pub mod engines;
 mod facade;

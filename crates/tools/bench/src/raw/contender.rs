@@ -107,6 +107,7 @@ impl Contender for RawContender {
             | Task::Join
             | Task::Related
             | Task::TypedJoin
+            | Task::Search
             | Task::ByOneConnections
             | Task::DirectConnections
             | Task::Import => Err(Failure::new("the raw contender does not support this")),

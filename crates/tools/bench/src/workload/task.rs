@@ -42,6 +42,8 @@ pub enum Task {
     Related,
     /// The lines of all orders with their orders and customers, as rows.
     TypedJoin,
+    /// A hundred full-text searches, each for the ten best documents.
+    Search,
     /// As `ByOne`, over sixty-four connections that each wait for their answer.
     ByOneConnections,
     /// As `Direct`, over sixty-four connections that each wait for their answer.
@@ -56,7 +58,7 @@ pub struct ParseTaskError(String);
 
 impl Task {
     /// All of them, in the order of the report's columns.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Direct,
         Self::Batch,
         Self::Trans,
@@ -75,6 +77,7 @@ impl Task {
         Self::Join,
         Self::Related,
         Self::TypedJoin,
+        Self::Search,
         Self::ByOneConnections,
         Self::DirectConnections,
         Self::Import,
@@ -102,6 +105,7 @@ impl Task {
             Self::Join => "join",
             Self::Related => "related",
             Self::TypedJoin => "typed join",
+            Self::Search => "search",
             Self::ByOneConnections => "by one 64 connections",
             Self::DirectConnections => "direct 64 connections",
             Self::Import => "ndjson import",
@@ -168,6 +172,7 @@ impl Task {
                 | Self::Join
                 | Self::Related
                 | Self::TypedJoin
+                | Self::Search
         )
     }
 
