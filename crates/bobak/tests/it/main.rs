@@ -71,6 +71,7 @@ mod returning;
 mod row_locks; // queues, and what cannot be locked
 mod rules; // normalizers and validators
 mod rules_model; // the layer behaves like the engine behind it
+mod sample_databases; // as well-known programs create them
 mod schema;
 #[cfg(feature = "scopes")]
 mod scopes; // the rows of one tenant
