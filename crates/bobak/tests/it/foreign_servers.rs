@@ -396,3 +396,58 @@ fn foreign_keys_follow_the_types_of_copied_keys() {
         copies(url, &[&tables[..], &rows].concat());
     });
 }
+
+/// PostgreSQL compares an integer with an exact number; other databases want equal types, and get no such foreign key.
+#[cfg(all(feature = "postgres", feature = "mysql"))]
+#[test]
+fn foreign_keys_over_different_types_are_listed_before_a_copy() {
+    crate::engines::on_postgres(|url| {
+        let source = Db::open(url).unwrap();
+        for sql in [
+            "CREATE TABLE part (code numeric(10,2) PRIMARY KEY, day date UNIQUE, shop int, no numeric(6,2), UNIQUE (shop, no))",
+            "CREATE TABLE use (id bigint PRIMARY KEY, part bigint REFERENCES part, at timestamp REFERENCES part (day), \
+             shop bigint, no bigint, FOREIGN KEY (shop, no) REFERENCES part (shop, no), \
+             prior bigint REFERENCES use (id))",
+            "INSERT INTO part VALUES (7, '2024-02-29', 1, 2)",
+            "INSERT INTO use VALUES (1, 7, '2024-02-29', 1, 2, NULL), (2, NULL, NULL, NULL, NULL, 1)",
+        ] {
+            source.execute(sql, ()).unwrap();
+        }
+        let expected = [
+            "use: foreign key part: it is i64, but refers to currency in column code of table part",
+            "use: foreign key at: it is datetime, but refers to date in column day of table part",
+            "use: foreign key shop, no: it is i64, but refers to currency in column no of table part",
+        ];
+        let check = |to: &Db| {
+            let found = losses(&source, to);
+            let keys: Vec<_> = found.iter().filter(|loss| loss.contains("foreign key")).collect();
+            assert_eq!(keys, expected);
+            let options = CopyOptions::new().checksum(true);
+            let rejected = source.copy_to(to, &[], &options, |_| {}).unwrap_err();
+            assert_eq!((rejected.kind(), to.tables().unwrap().len()), (ErrorKind::Unsupported, 0));
+            source.copy_to(to, &[], &options.allow_loss(true), |_| {}).unwrap();
+            let stray = to.execute("INSERT INTO `use` (id, prior) VALUES (9, 8)", ());
+            assert_eq!(stray.unwrap_err().kind(), ErrorKind::Constraint, "the key of equal types");
+        };
+        crate::engines::on_mariadb(|url| check(&Db::open(url).unwrap()));
+        // The server itself has them all again.
+        let other = bobak_servers::Postgres::start().unwrap();
+        let other = Db::open(&other.url()).unwrap();
+        assert!(!losses(&source, &other).iter().any(|loss| loss.contains("foreign key")));
+    });
+}
+
+/// SQLite and MariaDB give NULL; the others reject it as a number out of range.
+#[cfg(all(feature = "postgres", feature = "mysql"))]
+#[test]
+fn a_division_by_zero_is_null_or_out_of_range() {
+    let divided = |url: &str, sql: &str| {
+        Db::open(url).unwrap().sql::<(Option<i64>,)>(sql, ()).map_err(|error| error.kind())
+    };
+    assert_eq!(divided("sqlite::memory:", "SELECT 1 / 0"), Ok(vec![(None,)]));
+    crate::engines::on_mariadb(|url| assert_eq!(divided(url, "SELECT 1 DIV 0"), Ok(vec![(None,)])));
+    let rejected = Err(ErrorKind::OutOfRange);
+    crate::engines::on_postgres(|url| assert_eq!(divided(url, "SELECT 1 / 0"), rejected));
+    let sql = "SELECT 1 / 0 FROM RDB$DATABASE";
+    crate::engines::on_firebird(|url| assert_eq!(divided(url, sql), rejected));
+}

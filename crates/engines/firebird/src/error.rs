@@ -60,6 +60,8 @@ const KINDS: &[(i32, ErrorKind, &str)] = &[
     (335_544_578, ErrorKind::Schema, "there is no such column"),
     (335_544_916, ErrorKind::OutOfRange, "the value is out of range"),
     (335_544_779, ErrorKind::OutOfRange, "the value is out of range"),
+    (335_544_772, ErrorKind::OutOfRange, "something is divided by zero"),
+    (335_544_778, ErrorKind::OutOfRange, "something is divided by zero"),
     (335_544_634, ErrorKind::Syntax, "the statement has an unexpected word"),
     (335_544_334, ErrorKind::Mismatch, "the text is no value of the type"),
     (335_544_721, ErrorKind::Unreachable, "the server could not be reached"),

@@ -170,7 +170,7 @@ fn kind_of(state: &str, text: &str) -> ErrorKind {
         "HYT00" => ErrorKind::Timeout,
         "HYC00" | "IM001" => ErrorKind::Unsupported,
         "22001" => ErrorKind::TooLong,
-        "22003" | "22008" | "22007" => ErrorKind::OutOfRange,
+        "22003" | "22007" | "22008" | "22012" => ErrorKind::OutOfRange,
         "22018" | "07006" => ErrorKind::Mismatch,
         _ if state.starts_with("42S") || matches!(state, "42P01" | "S0002") => ErrorKind::Schema,
         "40001" => ErrorKind::Serialization,

@@ -5,7 +5,7 @@ use super::table_copy::count;
 use super::{key_counter, order};
 use bobak_core::check::CheckExpression;
 use bobak_core::{
-    BrokenForeignKey, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind,
+    BrokenForeignKey, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind, ForeignKey,
     InvalidDates, KeyGeneration, OnUpdate, Result, SchemaDetails, SchemaLoss, Select, TableSchema,
     Type,
 };
@@ -87,6 +87,15 @@ pub(super) fn plan(
         tables.push(PlannedTable { source, created, casts, circular, invalid_dates, last_key });
     }
     pass_on_types(&mut tables, &there)?;
+    if !to.capabilities().weak_types && from.name() != to.name() {
+        drop_mixed_keys(&mut tables, &there, &mut losses)?;
+    }
+    // The positions of a table that lost keys, or got one, are others than in the source.
+    for (at, table) in tables.iter_mut().enumerate() {
+        if let Some(created) = &table.created {
+            table.circular = circular(created, left.get(at..).unwrap_or_default());
+        }
+    }
     losses.dedup();
     Ok((tables, losses))
 }
@@ -203,8 +212,7 @@ fn without_broken_keys(
     losses: &mut Vec<SchemaLoss>,
 ) -> Result<TableSchema> {
     let name = table.name().to_owned();
-    let columns = table.clone();
-    let mut breaks = |own: &str, parent: &str| {
+    let breaks = |own: &str, parent: &str| {
         let is_broken = |broken: &&BrokenForeignKey| {
             broken.table.eq_ignore_ascii_case(&name)
                 && broken.columns.eq_ignore_ascii_case(own)
@@ -221,16 +229,7 @@ fn without_broken_keys(
         losses.push(SchemaLoss::new(name.clone(), what));
         true
     };
-    let builder = table.into_builder().map_columns(|mut column| {
-        column.reference = column.reference.filter(|to| !breaks(&column.name, &to.table));
-        column
-    });
-    builder
-        .map_foreign_keys(|key| {
-            let own = columns.column_names(&key.columns);
-            (!breaks(&own, &key.table)).then_some(key)
-        })
-        .build()
+    without_keys(&table, breaks)
 }
 
 /// The dates of the table that do not exist, listed as lost.
@@ -308,6 +307,68 @@ fn with_referenced_types(table: &TableSchema, all: &[&TableSchema]) -> Result<Op
         column
     });
     changed.map(Some)
+}
+
+/// Drops the foreign keys whose columns have other types than those that they reference: PostgreSQL and SQLite compare
+/// such values, other databases do not.
+fn drop_mixed_keys(
+    tables: &mut [PlannedTable],
+    there: &[TableSchema],
+    losses: &mut Vec<SchemaLoss>,
+) -> Result<()> {
+    for at in 0..tables.len() {
+        let all: Vec<&TableSchema> =
+            tables.iter().filter_map(|table| table.created.as_deref()).chain(there).collect();
+        let Some(table) = tables.get(at).and_then(|table| table.created.clone()) else { continue };
+        let mut mixed = Vec::new();
+        for key in table.all_foreign_keys() {
+            if let Some(types) = mixed_types(&table, &key, &all)? {
+                let own = table.column_names(&key.columns);
+                let what = format!("foreign key {own}: {types} of table {}", key.table);
+                losses.push(SchemaLoss::new(table.name().to_owned(), what));
+                mixed.push((own, key.table.to_string()));
+            }
+        }
+        let is_mixed = |own: &str, parent: &str| mixed.iter().any(|(o, p)| o == own && p == parent);
+        if let (false, Some(planned)) = (mixed.is_empty(), tables.get_mut(at)) {
+            planned.created = Some(Arc::new(without_keys(&table, is_mixed)?));
+        }
+    }
+    Ok(())
+}
+
+/// What is said of a foreign key if types differ.
+fn mixed_types(
+    table: &TableSchema,
+    key: &ForeignKey,
+    all: &[&TableSchema],
+) -> Result<Option<String>> {
+    let is_parent = |other: &&&TableSchema| other.name().eq_ignore_ascii_case(&key.table);
+    let Some(parent) = all.iter().find(is_parent) else { return Ok(None) };
+    for (&place, referenced) in key.columns.iter().zip(&key.referenced) {
+        let wanted = parent.column_at(parent.column(referenced)?)?.ty;
+        let ty = table.column_at(place)?.ty;
+        if ty != wanted {
+            let (own, its) = (ty.name(), wanted.name());
+            return Ok(Some(format!("it is {own}, but refers to {its} in column {referenced}")));
+        }
+    }
+    Ok(None)
+}
+
+/// The table without these foreign keys, each named by its columns and the table that it references.
+fn without_keys(
+    table: &TableSchema,
+    mut is_dropped: impl FnMut(&str, &str) -> bool,
+) -> Result<TableSchema> {
+    let builder = table.clone().into_builder().map_columns(|mut column| {
+        column.reference = column.reference.filter(|to| !is_dropped(&column.name, &to.table));
+        column
+    });
+    let own = |columns: &[usize]| table.column_names(columns);
+    builder
+        .map_foreign_keys(|key| (!is_dropped(&own(&key.columns), &key.table)).then_some(key))
+        .build()
 }
 
 /// The foreign keys that reference one of these tables.

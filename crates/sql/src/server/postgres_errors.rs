@@ -105,7 +105,7 @@ pub fn kind(code: &str) -> ErrorKind {
         "23505" => ErrorKind::Duplicate,
         // The latter: a key, or a unique value, that is longer than an index takes.
         "22001" | "54000" => ErrorKind::TooLong,
-        "22003" | "22008" | "22007" => ErrorKind::OutOfRange,
+        "22003" | "22007" | "22008" | "22012" => ErrorKind::OutOfRange,
         "2200H" | "53100" => ErrorKind::Full,
         "22021" => ErrorKind::Unsupported,
         "22P02" | "42804" | "42846" | "42P18" => ErrorKind::Mismatch,
