@@ -338,7 +338,8 @@ fn define_collation(writer: &mut Writer<'_>, column: &ColumnSchema) {
 /// than Bobak.
 ///
 /// For amounts and times an operator of integers makes it: inserts take as long as without it, whereas `typeof()` takes 17 %
-/// more.
+/// more. Integers of fewer bits have none: inserts into a table with four of them took 8 % more time of the processor with
+/// `BETWEEN`, which lets 1.5 pass, and 22 % more with that operator, too (100,000 rows in memory, SQLite 3.40).
 ///
 /// ```
 /// use bobak_core::{ColumnSchema, Currency};
