@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// The fewest characters of a password.
 const MIN_PASSWORD: usize = 12;
 /// The most characters of a password: longer ones would only make the server work.
-const MAX_PASSWORD: usize = 1_024;
+const MAX_PASSWORD: usize = 128;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

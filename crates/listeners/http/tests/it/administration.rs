@@ -97,6 +97,15 @@ fn wrong_accounts_are_rejected() {
 }
 
 #[test]
+fn passwords_have_12_to_128_characters() {
+    let (server, _folder) = server();
+    for (length, status) in [(11, 422), (12, 204), (64, 204), (128, 204), (129, 422)] {
+        let body = format!(r#"{{"password":"{}"}}"#, "é".repeat(length));
+        assert_eq!(server.send("PUT", "/access/users/ada", &body).status, status, "{length}");
+    }
+}
+
+#[test]
 fn administrators_alone_administrate() {
     let (server, _folder) = server();
     // Everything, but in one database only: the server is not theirs.

@@ -51,6 +51,14 @@ impl LogLines {
         self.0.lock().unwrap().iter().any(|line| line.starts_with(start))
     }
 
+    /// Asserts that no line contains this, and that there are lines.
+    #[track_caller]
+    fn have_not(&self, secret: &str) {
+        let lines = self.0.lock().unwrap();
+        assert!(!lines.is_empty(), "something is logged");
+        assert!(!lines.iter().any(|line| line.contains(secret)), "{lines:?}");
+    }
+
     fn count(&self) -> usize {
         self.0.lock().unwrap().len()
     }
@@ -179,4 +187,21 @@ fn rejected_connections_are_logged() {
     rest(&mut raw(server.http.addresses()[0]));
     lines.has("127.0.0.1 ", "limit of 1 connections");
     drop(first);
+}
+
+#[test]
+fn the_log_has_no_secrets() {
+    let (mut server, lines) = server(|_| ());
+    server.headers.clear();
+    let secret = "a-secret-that-nobody-may-read";
+    let token = format!("Bearer {secret}");
+    server.ask("GET", "/tables", &[("authorization", &token)], "").ok(401);
+    for body in [
+        format!(r#"{{"user":"ada","password":"{secret}"}}"#),
+        format!(r#"{{"token":"{secret}"}}"#),
+        format!(r#"{{"code":"{secret}"}}"#),
+    ] {
+        assert!(server.send("POST", "/session", &body).status >= 400, "{body}");
+    }
+    lines.have_not(secret);
 }
