@@ -6,6 +6,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { cpuSeconds } from "./cpu.js";
 
 const [BOBAK, POCKETBASE, ROUNDS = "3", SECONDS = "8"] = process.argv.slice(2);
 const ROWS = 100_000;
@@ -109,6 +110,7 @@ function script(server, test, round) {
 const memory = (server) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.child.pid}/status`, "utf8"))[1]) / 1024;
 
 async function measure(server, test, round) {
+  const used = cpuSeconds(server.child.pid);
   const words = ["-t1", "-c32", `-d${SECONDS}s`, "--latency", "-s", script(server, test, round), new URL(server.create).origin];
   const child = first("wrk", words, { stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
@@ -116,7 +118,9 @@ async function measure(server, test, round) {
   if (/^status/m.test(output) || /Non-2xx/.test(output)) throw new Error(`${server.name}, ${test}: ${output}`);
   const [, rate] = /Requests\/sec:\s+([\d.]+)/.exec(output);
   const [, late, unit] = /99%\s+([\d.]+)(us|ms|s)/.exec(output);
-  return { rate: Number(rate), late: Number(late) * { us: 0.001, ms: 1, s: 1_000 }[unit] };
+  const [, requests] = /(\d+) requests in/.exec(output);
+  const cost = ((cpuSeconds(server.child.pid) - used) * 1e6) / Number(requests);
+  return { rate: Number(rate), cost, late: Number(late) * { us: 0.001, ms: 1, s: 1_000 }[unit] };
 }
 
 const median = (all) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)];
@@ -135,7 +139,7 @@ for (const withRules of [false, true]) {
       for (let round = 0; round < Number(ROUNDS); round++) for (const [index, server] of servers.entries()) results[index].push(await measure(server, test, round));
       for (const [index, server] of servers.entries()) {
         const of = (key) => results[index].map((one) => one[key]);
-        console.log(`${server.name}, ${test}: ${Math.round(median(of("rate"))).toLocaleString("en")} per second (${of("rate").map(Math.round).join(", ")}), p99 ${median(of("late")).toFixed(1)} ms`);
+        console.log(`${server.name}, ${test}: ${Math.round(median(of("rate"))).toLocaleString("en")} per second (${of("rate").map(Math.round).join(", ")}), p99 ${median(of("late")).toFixed(1)} ms, ${median(of("cost")).toFixed(0)} microseconds of processor time each (${of("cost").map((one) => one.toFixed(0)).join(", ")})`);
       }
     }
     for (const server of servers) console.log(`${server.name}: ${memory(server).toFixed(1)} MB afterwards`);

@@ -63,13 +63,15 @@ const versions = {};
 for (let at = 0; at < Number(rounds); at++) for (const [name, program] of programs) versions[name] = await round(browser, name, program, (results[name] ??= {}));
 await browser.close();
 
+/** What a row of the table says of a product. A round that failed was reported, and does not count. */
 const cells = (all) => {
-  const [first] = all;
-  if (first.reason) return ["no", "", ""];
-  return [first.clicks, first.entries + first.keys, median(all.map(({ seconds }) => seconds)).toFixed(2)];
+  const done = all.filter(({ reason }) => !reason);
+  const [first] = done;
+  if (!first) return ["no", "", ""];
+  return [first.clicks, first.entries + first.keys, median(done.map(({ seconds }) => seconds)).toFixed(2)];
 };
 console.log(`${Object.values(versions).join(", ")}; ${rounds} rounds, ${availableParallelism()} cores`);
 console.log(`| | ${programs.map(([name]) => `${name}: clicks | entries and keys | seconds`).join(" | ")} |`);
 console.log(`|---|${programs.map(() => "---:|---:|---:|").join("")}`);
 for (const task of names) console.log(`| ${TASKS[task]} | ${programs.map(([name]) => cells(results[name][task]).join(" | ")).join(" | ")} |`);
-for (const [name] of programs) for (const task of names) if (results[name][task][0].reason) console.log(`${name}, ${TASKS[task]}: ${results[name][task][0].reason}`);
+for (const [name] of programs) for (const task of names) if (results[name][task].every(({ reason }) => reason)) console.log(`${name}, ${TASKS[task]}: ${results[name][task][0].reason}`);
