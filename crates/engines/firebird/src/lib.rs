@@ -32,3 +32,19 @@ mod writes;
 
 pub use engine::Firebird;
 pub use settings::FirebirdBuilder;
+
+#[doc(hidden)]
+pub mod fuzz {
+    /// The statements that create a table, for short names and long ones.
+    ///
+    /// # Errors
+    /// Those of [`Session::alter`](bobak_core::Session::alter) for tables that Firebird cannot have.
+    pub fn created(table: &bobak_core::TableSchema) -> bobak_core::Result<Vec<String>> {
+        let names = [true, false].map(|is_short| crate::names::Names { is_short });
+        let texts = names.map(|names| crate::schema::created(names, table));
+        texts.into_iter().try_fold(Vec::new(), |mut all, texts| {
+            all.extend(texts?);
+            Ok(all)
+        })
+    }
+}

@@ -64,6 +64,22 @@ pub(crate) fn plan(
     Ok(plan.statements)
 }
 
+/// The statements that create a table, its foreign keys, and each column once more.
+///
+/// # Errors
+/// `Unsupported` for a table that Firebird cannot have.
+pub(crate) fn created(names: Names, table: &TableSchema) -> Result<Vec<String>> {
+    let tables = vec![table.clone()];
+    let mut plan = Plan { names, tables, statements: Statements::default() };
+    plan.create(table)?;
+    table.all_foreign_keys().iter().for_each(|key| plan.add_reference(table, key));
+    for place in 0..table.columns().len() {
+        plan.add_column(table, place)?;
+    }
+    let Statements { first, second } = plan.statements;
+    Ok(first.into_iter().chain(second).map(|(_, text)| text).collect())
+}
+
 /// Statements, being collected.
 struct Plan {
     names: Names,

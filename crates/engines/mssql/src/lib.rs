@@ -36,6 +36,14 @@ pub use settings::{Encrypt, MssqlBuilder, MssqlIsolation};
 #[doc(hidden)]
 pub mod fuzz {
     pub use crate::wire::decode_all;
+
+    /// The statements that create a table.
+    ///
+    /// # Errors
+    /// As [`statements`](crate::statements()).
+    pub fn created(table: &bobak_core::TableSchema) -> bobak_core::Result<Vec<String>> {
+        crate::schema::created(table)
+    }
 }
 
 /// The statements that create tables, and those of their rows, for tests that parse them.

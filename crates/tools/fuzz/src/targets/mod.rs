@@ -4,6 +4,7 @@ mod condition;
 mod files;
 mod http;
 mod mssql;
+mod other_statements;
 mod permissions;
 mod postgres;
 mod rows;

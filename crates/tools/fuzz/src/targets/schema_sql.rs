@@ -1,6 +1,7 @@
 //! Schemas as SQL: whatever a client or an engine holds as one, each text is one statement on its table; so is each
 //! change of one schema into another.
 
+use super::other_statements;
 use crate::{Target, seeds};
 use bobak_core::sql_token::{SqlToken, SqlTokenKind as Kind, SqlTokenizer};
 use bobak_core::{
@@ -38,6 +39,7 @@ pub(crate) const SCHEMA_SQL: Target = Target {
                 altered(dialect, alteration);
             }
         }
+        other_statements::rendered(&table);
         in_sqlite(&table, alteration.as_ref());
     },
     seeds: || {
@@ -257,6 +259,11 @@ fn is_internal(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seeds_render_to_single_statements() {
+        (SCHEMA_SQL.seeds)().iter().for_each(|seed| (SCHEMA_SQL.run)(seed));
+    }
 
     #[test]
     fn seeds_with_two_forms_are_alterations() {
