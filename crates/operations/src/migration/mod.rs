@@ -30,6 +30,7 @@
 //! # Ok::<(), bobak_core::Error>(())
 //! ```
 
+mod action;
 mod check;
 mod convert;
 mod files;

@@ -1,8 +1,9 @@
 //! Carries migrations out.
 
+use super::action::Action;
 use super::files::{Migration, Migrations};
 use super::ledger::{self, Entry, MigrationProgress};
-use super::step::{Action, MigrationStep, find};
+use super::step::{MigrationStep, find};
 use super::{convert, status, tracked};
 use bobak_changes::{last_id, unchecked_logs};
 use bobak_core::change_log::{TableMoves, layout_schema};

@@ -1,6 +1,7 @@
 //! What steps make of tables.
 
-use super::step::{Action, MigrationStep};
+use super::action::Action;
+use super::step::MigrationStep;
 use bobak_core::{Result, SchemaChange, TableSchema};
 
 /// The tables after a step. Steps in SQL and Rust change what no plan knows.

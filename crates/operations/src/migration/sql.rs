@@ -1,8 +1,9 @@
 //! What a plan does, in SQL: for its readers.
 
+use super::action::Action;
 use super::plan::MigrationPlan;
 use super::simulate::simulate;
-use super::step::{Action, MigrationStep};
+use super::step::MigrationStep;
 use bobak_core::{Result, SchemaChange, TableSchema};
 use bobak_sql::{
     ConstraintNames, Dialect, add_index, alter_table, changed_columns, create_table, quote,

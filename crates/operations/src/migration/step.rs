@@ -1,12 +1,8 @@
 //! The steps of migrations, and what each does to the tables.
 
-use super::statements::statements;
-use super::table_parts::{TableParts, foreign_key_of, search_of};
+use super::table_parts::{foreign_key_of, search_of};
 use bobak_core::search::SearchLanguage;
-use bobak_core::{
-    ColumnSchema, Error, ErrorKind, ForeignKey, Result, SchemaChange, TableAlteration, TableSchema,
-    Value,
-};
+use bobak_core::{ColumnSchema, Error, ErrorKind, ForeignKey, Result, TableSchema, Value};
 use bobak_engine_common::index_parts;
 use std::sync::Arc;
 
@@ -125,37 +121,6 @@ pub enum MigrationStep {
     Rust(String),
 }
 
-/// What a step asks of a session.
-#[derive(Debug)]
-pub(super) enum Action {
-    Change(SchemaChange),
-    /// Sets the first column of each row to the value of the second one, converted.
-    Convert {
-        table: Arc<TableSchema>,
-        from: usize,
-        to: usize,
-    },
-    /// As [`Convert`](Self::Convert), of the change log of this table: values that do not convert become NULL.
-    ConvertLog {
-        table: Arc<TableSchema>,
-        from: usize,
-        to: usize,
-    },
-    /// Records for replicas that this tracked table is dropped.
-    NoteDrop(String),
-    /// Sets the column to this value in each row where it is NULL.
-    Fill {
-        table: Arc<TableSchema>,
-        column: usize,
-        value: Value<'static>,
-    },
-    Sql(String),
-    Rust(String),
-}
-
-/// The name of the column that takes converted values.
-const CONVERTED: &str = "bobak_converted";
-
 impl MigrationStep {
     /// Whether rows or values are lost.
     #[must_use]
@@ -192,102 +157,6 @@ impl MigrationStep {
             | Self::AddSearch { table, .. }
             | Self::DropSearch { table } => Some(table),
             Self::Sql { .. } | Self::Rust(_) => None,
-        }
-    }
-
-    /// What the step does to these tables, in order. A part that a killed process made already is left out.
-    pub(super) fn actions(&self, tables: &[TableSchema], resumed: bool) -> Result<Vec<Action>> {
-        if resumed && self.is_done(tables) {
-            return Ok(Vec::new());
-        }
-        let change = |change| Ok(vec![Action::Change(change)]);
-        match self {
-            Self::CreateTable(table) => change(SchemaChange::CreateTable(Arc::clone(table))),
-            Self::DropTable(table) => {
-                change(SchemaChange::DropTable(Arc::new(find(tables, table)?.clone())))
-            }
-            Self::RenameTable { from, to } => {
-                let table = find(tables, from)?;
-                alter(table, table.rename(to, |_| None)?, &[], &[])
-            }
-            Self::RenameColumn { table, from, to } => {
-                let table = find(tables, table)?;
-                table.column(from)?;
-                let new = |name: &str| name.eq_ignore_ascii_case(from).then_some(to.as_str());
-                let renamed = table.rename(table.name(), new)?;
-                alter(table, renamed, &[(from, to)], &[])
-            }
-            Self::DropColumn { table, column } => {
-                let table = find(tables, table)?;
-                let place = table.column(column)?;
-                let mut parts = TableParts::of(table);
-                parts.columns.remove(place);
-                parts.indexes.retain(|(_, columns, _)| !has(columns, column));
-                parts.drop_from_search(column);
-                alter(table, parts.build()?, &[], &[column])
-            }
-            // Killed before the column lost the default that filled it.
-            Self::AddColumn { table, column, .. }
-                if resumed && find(tables, table)?.column(&column.name).is_ok() =>
-            {
-                change_column(find(tables, table)?, column, TableAlteration::keeps_values)
-            }
-            Self::AddColumn { table, column, after, fill } => {
-                add_column(find(tables, table)?, column, after.as_deref(), fill.as_ref())
-            }
-            Self::ChangeColumn { table, column } => {
-                change_column(find(tables, table)?, column, TableAlteration::keeps_values)
-            }
-            Self::AddIndex { table, name, columns, unique } => {
-                let table = find(tables, table)?;
-                let mut parts = TableParts::of(table);
-                parts.indexes.push((name.clone(), columns.clone(), *unique));
-                alter(table, parts.build()?, &[], &[])
-            }
-            Self::DropIndex { table, name } => {
-                let table = find(tables, table)?;
-                let mut parts = TableParts::of(table);
-                let count = parts.indexes.len();
-                parts.indexes.retain(|index| !index.0.eq_ignore_ascii_case(name));
-                if parts.indexes.len() == count {
-                    let message = format!("there is no index '{name}'");
-                    return Err(
-                        Error::new(ErrorKind::Schema, message).in_table(table.name().to_owned())
-                    );
-                }
-                alter(table, parts.build()?, &[], &[])
-            }
-            Self::AddForeignKey { table, columns, key } => {
-                let table = find(tables, table)?;
-                let builder = table.clone().into_builder();
-                let builder = builder.foreign_key(columns.clone(), key.clone());
-                alter(table, builder.build()?, &[], &[])
-            }
-            Self::DropForeignKey { table, columns } => {
-                let table = find(tables, table)?;
-                let dropped = foreign_key_of(table, columns)?.clone();
-                let keeps = |key: ForeignKey| Some(key).filter(|key| *key != dropped);
-                let builder = table.clone().into_builder().map_foreign_keys(keeps);
-                alter(table, builder.build()?, &[], &[])
-            }
-            Self::ChangeKeyReuse { table, never } => {
-                let table = find(tables, table)?;
-                let builder = table.clone().into_builder();
-                let builder =
-                    if *never { builder.never_reuse_keys() } else { builder.reuse_keys() };
-                alter(table, builder.build()?, &[], &[])
-            }
-            Self::AddSearch { table, columns, language } => {
-                let mut parts = TableParts::of(find(tables, table)?);
-                parts.search = Some((columns.clone(), *language));
-                alter(find(tables, table)?, parts.build()?, &[], &[])
-            }
-            Self::DropSearch { table } => {
-                let parts = TableParts::of(find(tables, table)?).without_search()?;
-                alter(find(tables, table)?, parts.build()?, &[], &[])
-            }
-            Self::Sql { text, .. } => Ok(statements(text).into_iter().map(Action::Sql).collect()),
-            Self::Rust(name) => Ok(vec![Action::Rust(name.clone())]),
         }
     }
 
@@ -398,95 +267,4 @@ pub(super) fn find<'t>(tables: &'t [TableSchema], name: &str) -> Result<&'t Tabl
     tables.iter().find(|table| table.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
         Error::new(ErrorKind::Schema, "there is no such table").in_table(name.to_owned())
     })
-}
-
-fn has(names: &[String], name: &str) -> bool {
-    names.iter().any(|other| other.eq_ignore_ascii_case(name))
-}
-
-pub(super) fn alter(
-    from: &TableSchema,
-    to: TableSchema,
-    renamed: &[(&str, &str)],
-    dropped: &[&str],
-) -> Result<Vec<Action>> {
-    let change = TableAlteration::new(Arc::new(from.clone()), Arc::new(to), renamed, dropped)?;
-    Ok(vec![Action::Change(SchemaChange::AlterTable(Arc::new(change)))])
-}
-
-fn add_column(
-    table: &TableSchema,
-    column: &ColumnSchema,
-    after: Option<&str>,
-    fill: Option<&Value<'static>>,
-) -> Result<Vec<Action>> {
-    let mut parts = TableParts::of(table);
-    let place = match after {
-        Some(after) => table.column(after)? + 1,
-        None => parts.columns.len(),
-    };
-    let Some(fill) = fill else {
-        parts.columns.insert(place, column.clone());
-        return alter(table, parts.build()?, &[], &[]);
-    };
-    // Existing rows get a default, which the column then loses.
-    let filled = ColumnSchema { default: Some(column.accept(fill.clone())?), ..column.clone() };
-    parts.columns.insert(place, filled);
-    let between = parts.build()?;
-    let mut actions = alter(table, between.clone(), &[], &[])?;
-    let mut parts = TableParts::of(&between);
-    if let Some(slot) = parts.columns.get_mut(place) {
-        *slot = column.clone();
-    }
-    actions.append(&mut alter(&between, parts.build()?, &[], &[])?);
-    Ok(actions)
-}
-
-/// The actions that change a column: values are converted into another column unless `keeps` says that they stay.
-pub(super) fn change_column(
-    table: &TableSchema,
-    column: &ColumnSchema,
-    keeps: impl Fn(&ColumnSchema, &ColumnSchema) -> bool,
-) -> Result<Vec<Action>> {
-    let place = table.column(&column.name)?;
-    let mut parts = TableParts::of(table);
-    let old = table.column_at(place)?;
-    let replace = |parts: &mut TableParts<'_>, column: &ColumnSchema| {
-        if let Some(slot) = parts.columns.get_mut(place) {
-            *slot = column.clone();
-        }
-    };
-    replace(&mut parts, column);
-    parts.columns.retain(|column| column.name != CONVERTED);
-    let to = parts.build()?;
-    if keeps(old, column) {
-        return alter(table, to, &[], &[]);
-    }
-    if table.key().contains(&place) {
-        let message = "the type of a key cannot change: create another table and copy the rows";
-        let error = Error::new(ErrorKind::Unsupported, message);
-        return Err(error.in_table(table.name().to_owned()).in_column(column.name.to_string()));
-    }
-    let mut actions = Vec::new();
-    // A killed process may have added the column.
-    let between = match table.column(CONVERTED) {
-        Ok(_) => Arc::new(table.clone()),
-        Err(_) => {
-            let mut converted = ColumnSchema::new(CONVERTED, column.ty).nullable(true);
-            converted.storage = column.storage;
-            converted.declared.clone_from(&column.declared);
-            converted.max_chars = column.max_chars;
-            let mut parts = TableParts::of(table);
-            parts.columns.push(converted);
-            let between = parts.build()?;
-            actions.append(&mut alter(table, between.clone(), &[], &[])?);
-            Arc::new(between)
-        }
-    };
-    let converted = between.column(CONVERTED)?;
-    actions.push(Action::Convert { table: Arc::clone(&between), from: place, to: converted });
-    let name = &*column.name;
-    let swap = TableAlteration::new(between, Arc::new(to), &[(CONVERTED, name)], &[name])?;
-    actions.push(Action::Change(SchemaChange::AlterTable(Arc::new(swap))));
-    Ok(actions)
 }

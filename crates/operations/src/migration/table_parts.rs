@@ -26,6 +26,17 @@ impl<'t> TableParts<'t> {
         Self { table, columns: table.columns().to_vec(), indexes, search }
     }
 
+    /// The table without an index.
+    pub fn without_index(mut self, name: &str) -> Result<Self> {
+        let count = self.indexes.len();
+        self.indexes.retain(|index| !index.0.eq_ignore_ascii_case(name));
+        if self.indexes.len() < count {
+            return Ok(self);
+        }
+        let message = format!("there is no index '{name}'");
+        Err(Error::new(ErrorKind::Schema, message).in_table(self.table.name().to_owned()))
+    }
+
     /// The table without its search.
     pub fn without_search(mut self) -> Result<Self> {
         if self.search.take().is_some() {

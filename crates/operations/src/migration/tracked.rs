@@ -1,6 +1,7 @@
 //! The actions of steps on tracked tables: everything that happens to a row is a change that their logs capture.
 
-use super::step::{Action, MigrationStep, alter, change_column, find};
+use super::action::{Action, alter, change_column};
+use super::step::{MigrationStep, find};
 use super::table_parts::TableParts;
 use bobak_core::{ColumnSchema, Result, SchemaChange, TableAlteration, TableSchema};
 use std::sync::Arc;
