@@ -373,6 +373,36 @@ func (c *conn) table(p *plan) (uint32, error) {
 	return number, nil
 }
 
+// tablesOf returns the number of a table, and sets those of the tables that a condition names.
+func (c *conn) tablesOf(p *plan, condition *wire.Condition) (uint32, error) {
+	if err := c.setNumbers(condition); err != nil {
+		return 0, err
+	}
+	number, err := c.table(p)
+	if err != nil {
+		return 0, err
+	}
+	// A definition may have started again with number 0. All are known now.
+	return number, c.setNumbers(condition)
+}
+
+func (c *conn) setNumbers(condition *wire.Condition) (err error) {
+	if condition == nil {
+		return nil
+	}
+	if condition.Tag == wire.InQuery {
+		if condition.Table, err = c.table(condition.Other.(*plan)); err != nil {
+			return err
+		}
+	}
+	for place := range condition.Parts {
+		if err := c.setNumbers(&condition.Parts[place]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sql returns a function that encodes an SQL text. A repeated text is prepared, and then has a number.
 func (c *conn) sql(text string, parameters []wire.Parameter) (func(*wire.Writer), error) {
 	number, seen := c.texts[text]

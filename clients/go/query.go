@@ -77,6 +77,23 @@ func (c Col) In(values ...any) Condition {
 	}}
 }
 
+// InRows matches rows whose column equals a column of rows of another table:
+// Col("customer_id").InRows(customers.Where(Col("city").Eq("Bern")).Column("id")). The server compares; the rows are
+// not sent.
+func (c Col) InRows(rows ColumnOfRows) Condition {
+	return Condition{func(p *plan) (wire.Condition, error) {
+		place, err := p.place(string(c))
+		found := wire.Condition{Tag: wire.InQuery, Place: place}
+		if err != nil {
+			return found, err
+		}
+		return found, rows.put(&found)
+	}}
+}
+
+// ColumnOfRows is a column of the rows that match a query, for [Col.InRows].
+type ColumnOfRows struct{ put func(*wire.Condition) error }
+
 // IsNull matches rows whose column is NULL.
 func (c Col) IsNull() Condition { return c.text(wire.IsNull, "") }
 
@@ -270,6 +287,25 @@ func (q Query[T]) Lock(how RowLock) *Query[T] {
 	return &q
 }
 
+// Column is a column of the rows that match, for [Col.InRows]. It accepts no limit, no offset and no lock.
+func (q *Query[T]) Column(name string) ColumnOfRows {
+	return ColumnOfRows{func(into *wire.Condition) error {
+		if q.limit != nil || q.offset > 0 || q.lock != nil {
+			return misuse("a condition takes all rows that match: leave out the limit, the offset and the lock")
+		}
+		place, err := q.table.plan.place(name)
+		if err != nil {
+			return err
+		}
+		condition, err := q.condition()
+		if condition != nil {
+			into.Parts = []wire.Condition{*condition}
+		}
+		into.Right, into.Other = place, q.table.plan
+		return err
+	}}
+}
+
 // All returns all rows.
 func (q *Query[T]) All(ctx context.Context) ([]T, error) {
 	var records []T
@@ -449,7 +485,7 @@ func (q *Query[T]) source(group []string, exprs []Expr) (asks, error) {
 		return nil, err
 	}
 	return func(c *conn) (func(*wire.Writer), error) {
-		table, err := c.table(p)
+		table, err := c.tablesOf(p, condition)
 		return func(w *wire.Writer) { wire.PutSelect(w, table, found) }, err
 	}, nil
 }

@@ -5,6 +5,56 @@ import (
 	"testing"
 )
 
+func TestConditionsOnRowsOfOtherTables(t *testing.T) {
+	overEachTransport(t, func(t *testing.T, url string) {
+		ctx, db := background, open(t, url, Customer{}, Purchase{}, Item{})
+		customers, purchases, items := tableOf[Customer](t, db), tableOf[Purchase](t, db), tableOf[Item](t, db)
+		one, two := int64(1), int64(2)
+		for _, name := range []string{"Ada", "Bob"} {
+			ok(t, customers.Insert(ctx, &Customer{Name: name}))
+		}
+		for _, purchase := range []Purchase{{10, &one}, {11, &two}, {12, nil}} {
+			ok(t, purchases.Insert(ctx, &purchase))
+		}
+		for _, item := range []Item{{0, 10, 3}, {0, 10, 5}, {0, 10, 4}, {0, 11, 1}} {
+			ok(t, items.Insert(ctx, &item))
+		}
+		ids := func(query *Query[Purchase]) []int64 {
+			rows, err := query.All(ctx)
+			ok(t, err)
+			var found []int64
+			for _, row := range rows {
+				found = append(found, row.ID)
+			}
+			return found
+		}
+		ada := customers.Where(Col("name").Eq("Ada")).Column("id")
+		ofAda := purchases.Where(Col("customer_id").InRows(ada))
+		large := items.Where(Col("amount").Gt(4)).Column("purchase_id")
+		for _, one := range []struct{ found, expected []int64 }{
+			{ids(ofAda), []int64{10}},
+			{ids(purchases.Where(Not(Col("customer_id").InRows(ada)))), []int64{11}},
+			{ids(purchases.Where(Col("customer_id").InRows(customers.Where().Column("id")))), []int64{10, 11}},
+			{ids(purchases.Where(Col("id").InRows(large))), []int64{10}},
+		} {
+			if !reflect.DeepEqual(one.found, one.expected) {
+				t.Errorf("found %v, expected %v", one.found, one.expected)
+			}
+		}
+		bought := items.Where(Col("purchase_id").InRows(ofAda.Column("id")), Col("amount").Gt(3))
+		if count, err := bought.Update(ctx, Add("amount", 10)); err != nil || count != 2 {
+			t.Errorf("updated %d, %v", count, err)
+		}
+		if count, err := items.Where(Col("purchase_id").InRows(ofAda.Column("id"))).Delete(ctx); err != nil || count != 3 {
+			t.Errorf("deleted %d, %v", count, err)
+		}
+		_, err := purchases.Where(Col("id").InRows(customers.Where().Limit(1).Column("id"))).All(ctx)
+		fails(t, err, Misuse)
+		_, err = purchases.Where(Col("id").InRows(customers.Where().Column("name"))).All(ctx)
+		fails(t, err, Mismatch)
+	})
+}
+
 type Customer struct {
 	ID   int64
 	Name string

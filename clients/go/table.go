@@ -348,7 +348,7 @@ func (p *plan) change(
 	ctx context.Context, in Session, condition *wire.Condition, assigns []wire.Assign,
 ) (count int64, err error) {
 	err = in.run(ctx, true, func(c *conn) error {
-		table, err := c.table(p)
+		table, err := c.tablesOf(p, condition)
 		if err != nil {
 			return err
 		}

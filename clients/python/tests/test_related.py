@@ -75,6 +75,39 @@ def test_related_rows(url: str) -> None:
             assert caught.value.kind is kind
 
 
+def test_conditions_on_rows_of_other_tables(url: str) -> None:
+    with bobak.connect(url) as db:
+        fill(db)
+        customers, purchases, items = db.table(Customer), db.table(Purchase), db.table(Item)
+        ada = customers.where(col.name == "Ada").column("id")
+        of_ada = purchases.where(col.customer_id.is_in(ada))
+        assert [one.id for one in of_ada.all()] == [10]
+        assert [one.id for one in purchases.where(~col.customer_id.is_in(ada)).all()] == [11]
+        # Through two references, among other conditions, and of all rows.
+        bought = items.where(col.purchase_id.is_in(of_ada.column("id")), col.amount > 3)
+        assert sorted(one.amount for one in bought.all()) == [4, 5]
+        every = purchases.where(col.customer_id.is_in(customers.where().column("id")))
+        assert every.count() == 2
+        # Back along a reference: purchases with an item of more than 4.
+        large = items.where(col.amount > 4).column("purchase_id")
+        assert [one.id for one in purchases.where(col.id.is_in(large)).all()] == [10]
+        assert bought.update(amount=bobak.add(10)) == 2
+        assert items.where(col.purchase_id.is_in(of_ada.column("id"))).delete() == 3
+        assert items.where().count() == 1
+        for call, kind in [
+            (lambda: customers.where().limit(1).column("id"), ErrorKind.MISUSE),
+            (lambda: customers.where().select("id").column("id"), ErrorKind.MISUSE),
+            (lambda: every.where(col.id.is_in(every.column("nothing"))).all(), ErrorKind.SCHEMA),
+            (
+                lambda: every.where(col.id.is_in(customers.where().column("name"))).all(),
+                ErrorKind.MISMATCH,
+            ),
+        ]:
+            with pytest.raises(bobak.Error) as caught:
+                call()
+            assert caught.value.kind is kind
+
+
 def test_related_rows_in_async_code(url: str) -> None:
     with bobak.connect(url) as db:
         fill(db)

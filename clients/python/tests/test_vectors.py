@@ -108,6 +108,10 @@ def placed(found: Any) -> condition.Placed:
     if "is_null" in found:
         return condition.IsNull(found["is_null"])
     place = found["column"]
+    if "in_query" in found:
+        query = found["in_query"]
+        inner = None if query["condition"] is None else placed(query["condition"])
+        return condition.InQuery(found["column"], query["table"], query["column"], inner)
     if "in" in found:
         return condition.In(place, tuple(values(found["in"])))
     if "like" in found:

@@ -215,6 +215,14 @@ export class Connection {
     return number;
   }
 
+  /** The number of a table, and a condition with the numbers of the tables that it names. */
+  tables(table: TableSchema, condition: request.Placed | null): { table: number; where: request.Placed | null } {
+    const number = (one: TableSchema) => this.table(one);
+    // A definition may start again with number 0. All are known the second time.
+    if (condition) request.numbered(condition, number);
+    return { table: this.table(table), where: condition && request.numbered(condition, number) };
+  }
+
   /** Returns a function that encodes an SQL text. A repeated text is prepared, and then has a number. */
   sql(text: string, parameters: request.Parameter[]): (w: Writer) => void {
     if (!this.#texts.has(text)) {

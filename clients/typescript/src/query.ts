@@ -2,6 +2,7 @@
 import { BobakError } from "./errors.js";
 import type { Rows } from "./rows.js";
 import type * as request from "./wire/request.js";
+import type { TableSchema } from "./wire/schema.js";
 
 /** Selects rows. Make one with `col`, and combine several with `and`, `or` and `not`. */
 export type Condition = (rows: never) => unknown;
@@ -34,10 +35,20 @@ class Field {
   contains = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "contains", place: rows.place(this.name), text });
   endsWith = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "ends_with", place: rows.place(this.name), text });
   startsWith = (text: string): Condition => (rows: Rows): request.Placed => ({ is: "starts_with", place: rows.place(this.name), text });
-  in = (values: unknown[]): Condition => (rows: Rows): request.Placed => {
+  /** One of the values, or a value in rows of another table: `orders.where(col("customer_id").in(customers.where().column("id")))`. */
+  in = (values: unknown[] | ColumnOfRows): Condition => (rows: Rows): request.Placed => {
     const place = rows.place(this.name);
+    if (values instanceof ColumnOfRows) {
+      return { is: "in_query", place, table: values.table, column: values.place, where: values.where() };
+    }
     return { is: "in", place, values: values.filter((value) => value != null).map((value) => rows.store(place, value)) };
   };
+}
+
+/** A column of the rows that a selection matches, for `in`. The server compares; the rows are not sent. */
+export class ColumnOfRows {
+  /** @internal */
+  constructor(readonly table: TableSchema, readonly place: number, readonly where: () => request.Placed | null) {}
 }
 
 /** A column by its name: `col("age").gt(30)`. */

@@ -165,9 +165,9 @@ export class Rows {
     }
     return assigns;
   }
-  changed(session: Session, where: request.Placed | null, assigns: request.Assign[] | null): Promise<number> {
+  changed(session: Session, condition: request.Placed | null, assigns: request.Assign[] | null): Promise<number> {
     return session.run(true, undefined, async (c) => {
-      const table = c.table(this.schema);
+      const { table, where } = c.tables(this.schema, condition);
       const id = c.put(Kind.change, (w) => request.change(w, table, where, assigns));
       return Number(answer.count((await c.receive(id, Kind.count)).body));
     });

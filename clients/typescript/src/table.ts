@@ -3,7 +3,7 @@ import type { Connection } from "./connection.js";
 import { queryRows, type Options, type Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import { historyOf, type Change } from "./feed.js";
-import { Added, col, count, not, or, type Condition, type Expression, type PlacedCondition } from "./query.js";
+import { Added, col, ColumnOfRows, count, not, or, type Condition, type Expression, type PlacedCondition } from "./query.js";
 import { Rows } from "./rows.js";
 import { load, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
@@ -105,9 +105,19 @@ export class Selection<T> implements AsyncIterable<T> {
       search,
     };
     return (c) => {
-      const table = c.table(this.rows.schema);
-      return (w) => request.select(w, table, select);
+      const { table, where } = c.tables(this.rows.schema, select.condition);
+      return (w) => request.select(w, table, { ...select, condition: where });
     };
+  }
+  /**
+   * A column of the rows that match, for a condition on another table:
+   * `col("customer_id").in(customers.where(col("city").eq("Bern")).column("id"))`.
+   */
+  column(name: keyof T & string): ColumnOfRows {
+    if (this.#limit !== null || this.#offset > 0 || this.#lock) {
+      throw new BobakError("Misuse", "a condition takes all rows that match: leave out the limit and the lock");
+    }
+    return new ColumnOfRows(this.rows.schema, this.rows.place(name), () => this.#condition());
   }
   /** All rows. */
   async all(options: Options = {}): Promise<T[]> {

@@ -1,6 +1,6 @@
 // Rows that are related to records, with one query for all of them.
 import assert from "node:assert/strict";
-import { col, column, connect, table } from "../src/index.js";
+import { add, col, column, connect, not, table } from "../src/index.js";
 import { fails, overEachTransport } from "./serving.js";
 
 interface Customer {
@@ -39,4 +39,18 @@ overEachTransport("related rows", async (whole) => {
   assert.deepEqual(await items.where().related("purchase_id", [{ id: null }], "id"), [[]]);
   assert.equal((await items.where().related("purchase_id", [{ id: 10 }], "id"))[0]!.length, 3);
   await assert.rejects(items.where().related("nothing" as "id", all, "id"), fails("Schema"));
+  // Conditions on rows of other tables.
+  const ada = customers.where(col("name").eq("Ada")).column("id");
+  const ofAda = purchases.where(col("customer_id").in(ada));
+  assert.deepEqual((await ofAda.all()).map((one) => one.id), [10n]);
+  assert.deepEqual((await purchases.where(not(col("customer_id").in(ada))).all()).map((one) => one.id), [11n]);
+  const bought = items.where(col("purchase_id").in(ofAda.column("id")), col("amount").gt(3));
+  assert.deepEqual((await bought.orderBy("amount").all()).map((one) => one.amount), [4n, 5n]);
+  const large = items.where(col("amount").gt(4)).column("purchase_id");
+  assert.deepEqual((await purchases.where(col("id").in(large)).all()).map((one) => one.id), [10n]);
+  assert.equal(await bought.update({ amount: add(10) }), 2);
+  assert.equal(await items.where(col("purchase_id").in(ofAda.column("id"))).delete(), 3);
+  assert.equal(await items.where().count(), 1);
+  assert.throws(() => customers.where().limit(1).column("id"), fails("Misuse"));
+  await assert.rejects(purchases.where(col("id").in(customers.where().column("name"))).all(), fails("Mismatch"));
 });

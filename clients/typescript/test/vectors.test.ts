@@ -44,6 +44,10 @@ function placed(m: Json): request.Placed {
   if ("not" in m) return { is: "not", part: placed(m.not) };
   if ("is_null" in m) return { is: "null", place: m.is_null };
   const place = m.column;
+  if ("in_query" in m) {
+    const { table, column, condition } = m.in_query;
+    return { is: "in_query", place, table, column, where: condition && placed(condition) };
+  }
   if ("in" in m) return { is: "in", place, values: values(m.in) };
   if ("escape" in m) return { is: "like_escape", place, text: m.like, escape: m.escape };
   for (const is of ["like", "starts_with", "contains", "ends_with"] as const) if (is in m) return { is, place, text: m[is] };

@@ -1,7 +1,7 @@
 //! Subqueries of conditions, replaced by their values where the engine cannot run them.
 
 use crate::handle::SessionSource;
-use bobak_core::{Condition, Error, Expr, Result, Row, Select, Session, Source, SubQuery};
+use bobak_core::{Condition, Error, Result, Row, Select, Session, Source, SubQuery};
 
 /// The index of no engine.
 pub(crate) const NO_ENGINE: usize = usize::MAX;
@@ -42,19 +42,8 @@ impl SessionSource<'_> {
         if keeping == engine && self.engines().engine(engine)?.capabilities().subqueries {
             return Ok(Condition::InQuery { column, query: Box::new(query) });
         }
-        let select = Select {
-            table: query.table,
-            columns: vec![Expr::Column(query.column)],
-            condition: query.condition,
-            group: vec![query.column],
-            order: Vec::new(),
-            limit: None,
-            offset: 0,
-            search: None,
-            lock: None,
-        };
         let mut values = Vec::new();
-        self.query(select, &mut |row| {
+        self.query(query.to_select(), &mut |row| {
             let value = row.get(0);
             if !value.is_null() {
                 values.push(value.to_owned());

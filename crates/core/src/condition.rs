@@ -1,8 +1,8 @@
 //! Conditions: which rows a query, an update or a delete applies to. Plain values.
 
 use crate::{
-    Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef, check_escape, check_pattern, like,
-    like_with_escape,
+    Error, ErrorKind, Expr, Result, Row, Select, TableSchema, Value, ValueRef, check_escape,
+    check_pattern, like, like_with_escape,
 };
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -303,8 +303,23 @@ impl PartialEq for SubQuery {
 }
 
 impl SubQuery {
-    /// As [`Condition::resolve`], for a subquery whose values a column of `outer` is compared with.
-    fn resolve_against(self, outer: &TableSchema, compared: usize) -> Result<Self> {
+    /// The query for its distinct values, which may include NULL.
+    #[must_use]
+    pub fn to_select(&self) -> Select {
+        Select {
+            columns: vec![Expr::Column(self.column)],
+            condition: self.condition.clone(),
+            group: vec![self.column],
+            order: Vec::new(),
+            ..Select::all(&self.table)
+        }
+    }
+
+    /// Checks that a column of `outer` can be compared with the values.
+    ///
+    /// # Errors
+    /// `Schema` if there is no such column; `Mismatch` if the columns are stored in different forms.
+    pub fn check_compared(&self, outer: &TableSchema, compared: usize) -> Result<()> {
         let compared = outer.column_at(compared)?;
         let selected = self.table.column_at(self.column)?;
         if compared.storage != selected.storage {
@@ -317,6 +332,12 @@ impl SubQuery {
                 .in_table(outer.name())
                 .in_column(compared.name.clone()));
         }
+        Ok(())
+    }
+
+    /// As [`Condition::resolve`], for a subquery whose values a column of `outer` is compared with.
+    fn resolve_against(self, outer: &TableSchema, compared: usize) -> Result<Self> {
+        self.check_compared(outer, compared)?;
         let condition = self.condition.map(|part| part.resolve(&self.table)).transpose()?;
         Ok(Self { condition, ..self })
     }

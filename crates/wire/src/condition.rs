@@ -3,8 +3,9 @@
 use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::{check_value, number_of, of_number, read_column_of};
 use crate::writer::Encode;
-use crate::{Limits, value};
-use bobak_core::{Assign, Comparison, Condition, Error, ErrorKind, Result, TableSchema};
+use crate::{Handles, Limits, OtherTables, value};
+use bobak_core::{Assign, Comparison, Condition, Error, ErrorKind, Result, SubQuery, TableSchema};
+use std::sync::Arc;
 
 const COMPARISONS: &[Comparison] = &[
     Comparison::Equal,
@@ -27,21 +28,31 @@ const NOT: u8 = 8;
 const LIKE_ESCAPE: u8 = 9;
 const CONTAINS: u8 = 10;
 const ENDS_WITH: u8 = 11;
+const IN_QUERY: u8 = 12;
 
 const SET: u8 = 0;
 const ADD: u8 = 1;
 
-pub(crate) fn encode(out: &mut Vec<u8>, condition: &Condition) -> Result<()> {
-    encode_at(out, condition, Limits::DEPTH)
+pub(crate) fn encode(
+    out: &mut Vec<u8>,
+    condition: &Condition,
+    others: OtherTables<'_>,
+) -> Result<()> {
+    encode_at(out, condition, others, Limits::DEPTH)
 }
 
-fn encode_at(out: &mut Vec<u8>, condition: &Condition, depth: u32) -> Result<()> {
+fn encode_at(
+    out: &mut Vec<u8>,
+    condition: &Condition,
+    others: OtherTables<'_>,
+    depth: u32,
+) -> Result<()> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     let comparison = |comparison: &Comparison| number_of(COMPARISONS, comparison);
     let parts = |out: &mut Vec<u8>, tag: u8, parts: &[Condition]| {
         out.encode_u8(tag);
         out.encode_count(parts.len())?;
-        parts.iter().try_for_each(|part| encode_at(out, part, depth))
+        parts.iter().try_for_each(|part| encode_at(out, part, others, depth))
     };
     let text = |out: &mut Vec<u8>, tag: u8, column: usize, text: &str| {
         out.encode_u8(tag);
@@ -83,17 +94,45 @@ fn encode_at(out: &mut Vec<u8>, condition: &Condition, depth: u32) -> Result<()>
         Condition::Or(list) => parts(out, OR, list),
         Condition::Not(part) => {
             out.encode_u8(NOT);
-            encode_at(out, part, depth)
+            encode_at(out, part, others, depth)
+        }
+        Condition::InQuery { column, query } => {
+            out.encode_u8(IN_QUERY);
+            out.encode_position(*column)?;
+            encode_query(out, query, others, depth)
         }
         _ => Err(Error::new(ErrorKind::Unsupported, "the protocol cannot express this condition")),
     }
 }
 
-pub(crate) fn read(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<Condition> {
-    read_at(reader, table, Limits::DEPTH)
+fn encode_query(
+    out: &mut Vec<u8>,
+    query: &SubQuery,
+    others: OtherTables<'_>,
+    depth: u32,
+) -> Result<()> {
+    let handle = others.iter().find(|(table, _)| *table == query.table.id());
+    let (_, handle) = handle.ok_or_else(|| {
+        Error::new(ErrorKind::Misuse, "the table has no handle").in_table(query.table.name())
+    })?;
+    out.encode_u32(*handle);
+    out.encode_position(query.column)?;
+    out.encode_option(query.condition.as_ref(), |out, part| encode_at(out, part, others, depth))
 }
 
-fn read_at(reader: &mut MessageReader<'_>, table: &TableSchema, depth: u32) -> Result<Condition> {
+pub(crate) fn read(
+    reader: &mut MessageReader<'_>,
+    table: &TableSchema,
+    handles: &Handles,
+) -> Result<Condition> {
+    read_at(reader, (table, handles), Limits::DEPTH)
+}
+
+fn read_at(
+    reader: &mut MessageReader<'_>,
+    (table, handles): (&TableSchema, &Handles),
+    depth: u32,
+) -> Result<Condition> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     let tag = reader.u8()?;
     Ok(match tag {
@@ -138,12 +177,27 @@ fn read_at(reader: &mut MessageReader<'_>, table: &TableSchema, depth: u32) -> R
         AND | OR => {
             // The smallest part is an empty AND or OR: 3 bytes.
             let count = reader.count(3)?;
-            let parts = (0..count).map(|_| read_at(reader, table, depth)).collect::<Result<_>>()?;
+            let parts = (0..count)
+                .map(|_| read_at(reader, (table, handles), depth))
+                .collect::<Result<_>>()?;
             if tag == AND { Condition::And(parts) } else { Condition::Or(parts) }
         }
-        NOT => Condition::Not(Box::new(read_at(reader, table, depth)?)),
+        NOT => Condition::Not(Box::new(read_at(reader, (table, handles), depth)?)),
+        IN_QUERY => {
+            let column = read_column_of(reader, table)?;
+            let query = read_query(reader, handles, depth)?;
+            query.check_compared(table, column)?;
+            Condition::InQuery { column, query: Box::new(query) }
+        }
         other => return Err(wrong("a condition", other)),
     })
+}
+
+fn read_query(reader: &mut MessageReader<'_>, handles: &Handles, depth: u32) -> Result<SubQuery> {
+    let table = Arc::clone(handles.table(reader.u32()?)?);
+    let column = read_column_of(reader, &table)?;
+    let condition = reader.option(|reader| read_at(reader, (&table, handles), depth))?;
+    Ok(SubQuery { table, column, condition })
 }
 
 fn read_pattern(reader: &mut MessageReader<'_>) -> Result<String> {

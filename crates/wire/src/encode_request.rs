@@ -33,11 +33,17 @@ pub(crate) const STATEMENT: u8 = 2;
 pub(crate) const LOCKING_SELECT: u8 = 3;
 pub(crate) const SEARCH: u8 = 4;
 
+/// The handles of the tables that conditions name besides the table of their request, by
+/// [`TableSchema::id`](bobak_core::TableSchema::id).
+pub type OtherTables<'a> = &'a [(u64, u32)];
+
 /// A query or a statement, in the form in which requests name it.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestSource<'a> {
     /// A query over the table with this handle.
     Select(u32, &'a Select),
+    /// A query over the table with this handle, whose condition names rows of other tables.
+    SelectAcross(u32, &'a Select, OtherTables<'a>),
     /// SQL.
     Text(&'a str, &'a [Parameter<'a>]),
     /// The SQL text with this handle.
@@ -129,9 +135,25 @@ fn encode_verb(out: &mut Vec<u8>, table: &TableSchema, verb: Verb, fields: Field
 /// # Errors
 /// `OutOfRange` for a message larger than 4 GiB; `Unsupported` for a condition or change that the protocol cannot express.
 pub fn change(out: &mut Vec<u8>, id: u32, handle: u32, change: &BulkChange<'_>) -> Result<()> {
+    change_across(out, id, handle, change, &[])
+}
+
+/// An update or delete by a condition that names rows of other tables.
+///
+/// # Errors
+/// As [`change`]; `Misuse` for a table without a handle.
+pub fn change_across(
+    out: &mut Vec<u8>,
+    id: u32,
+    handle: u32,
+    change: &BulkChange<'_>,
+    others: OtherTables<'_>,
+) -> Result<()> {
     frame::encode(out, FrameKind::Change, false, id, |out| {
         out.encode_u32(handle);
-        out.encode_option(change.condition, condition::encode)?;
+        out.encode_option(change.condition, |out, condition| {
+            condition::encode(out, condition, others)
+        })?;
         out.encode_option(change.assign, |out, assign| {
             out.encode_position(assign.len())?;
             assign.iter().try_for_each(|assign| condition::encode_assign(out, assign))
@@ -272,15 +294,9 @@ pub fn credit(out: &mut Vec<u8>, id: u32, bytes: u32) {
 
 fn encode_source(out: &mut Vec<u8>, source: RequestSource<'_>) -> Result<()> {
     match source {
-        RequestSource::Select(handle, query) => {
-            out.encode_u8(match (&query.search, query.lock) {
-                (Some(_), _) => SEARCH,
-                (None, Some(_)) => LOCKING_SELECT,
-                (None, None) => SELECT,
-            });
-            out.encode_u32(handle);
-            select::encode(out, query)?;
-            encode_extras(out, query)
+        RequestSource::Select(handle, query) => encode_select(out, handle, query, &[]),
+        RequestSource::SelectAcross(handle, query, others) => {
+            encode_select(out, handle, query, others)
         }
         RequestSource::Text(text, parameters) => {
             out.encode_u8(TEXT);
@@ -293,6 +309,22 @@ fn encode_source(out: &mut Vec<u8>, source: RequestSource<'_>) -> Result<()> {
             encode_parameters(out, parameters)
         }
     }
+}
+
+fn encode_select(
+    out: &mut Vec<u8>,
+    handle: u32,
+    query: &Select,
+    others: OtherTables<'_>,
+) -> Result<()> {
+    out.encode_u8(match (&query.search, query.lock) {
+        (Some(_), _) => SEARCH,
+        (None, Some(_)) => LOCKING_SELECT,
+        (None, None) => SELECT,
+    });
+    out.encode_u32(handle);
+    select::encode(out, query, others)?;
+    encode_extras(out, query)
 }
 
 /// What a query searches for, and how it locks rows.

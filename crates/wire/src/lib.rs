@@ -45,7 +45,7 @@ mod value;
 mod writer;
 
 pub use adaptive_spin::AdaptiveSpin;
-pub use encode_request::RequestSource;
+pub use encode_request::{OtherTables, RequestSource};
 pub use foreign_protocol::ForeignProtocol;
 pub use frame::{FrameHeader, FrameKind, HEADER_LENGTH};
 pub use handles::Handles;

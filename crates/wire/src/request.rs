@@ -207,7 +207,7 @@ impl<'a> Request<'a> {
             FrameKind::Close => Self::Close(reader.u64()?),
             FrameKind::Change => {
                 let table = Arc::clone(handles.table(reader.u32()?)?);
-                let condition = reader.option(|reader| condition::read(reader, &table))?;
+                let condition = reader.option(|reader| condition::read(reader, &table, handles))?;
                 let assign = reader.option(|reader| assignments(reader, &table))?;
                 Self::Change { table, condition, assign }
             }
@@ -272,7 +272,7 @@ fn source(reader: &mut MessageReader<'_>, handles: &Handles) -> Result<OwnedSour
     let text: Arc<str> = match reader.u8()? {
         kind @ (SELECT | LOCKING_SELECT | SEARCH) => {
             let table = Arc::clone(handles.table(reader.u32()?)?);
-            let mut query = select::read(reader, table)?;
+            let mut query = select::read(reader, table, handles)?;
             if kind == LOCKING_SELECT {
                 query.lock = Some(select::read_lock(reader)?);
             } else if kind == SEARCH {

@@ -4,6 +4,7 @@ use crate::condition;
 use crate::reader::{MessageReader, wrong};
 use crate::schema::read_column_of;
 use crate::writer::Encode;
+use crate::{Handles, OtherTables};
 use bobak_core::search::{Search, SearchQuery};
 use bobak_core::{Error, ErrorKind, Expr, Order, Result, RowLock, Select, TableSchema};
 use std::sync::Arc;
@@ -24,10 +25,12 @@ const SKIP_LOCKED: u8 = 2;
 const WAIT_AT_MOST: u8 = 3;
 
 /// Encodes a query without its table, whose handle precedes it.
-pub(crate) fn encode(out: &mut Vec<u8>, select: &Select) -> Result<()> {
+pub(crate) fn encode(out: &mut Vec<u8>, select: &Select, others: OtherTables<'_>) -> Result<()> {
     out.encode_position(select.columns.len())?;
     select.columns.iter().try_for_each(|expr| encode_expr(out, *expr))?;
-    out.encode_option(select.condition.as_ref(), condition::encode)?;
+    out.encode_option(select.condition.as_ref(), |out, condition| {
+        condition::encode(out, condition, others)
+    })?;
     out.encode_position(select.group.len())?;
     select.group.iter().try_for_each(|column| out.encode_position(*column))?;
     out.encode_position(select.order.len())?;
@@ -62,10 +65,14 @@ fn encode_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
     out.encode_position(column)
 }
 
-pub(crate) fn read(reader: &mut MessageReader<'_>, table: Arc<TableSchema>) -> Result<Select> {
+pub(crate) fn read(
+    reader: &mut MessageReader<'_>,
+    table: Arc<TableSchema>,
+    handles: &Handles,
+) -> Result<Select> {
     let columns =
         (0..reader.u16()?).map(|_| read_expr(reader, &table)).collect::<Result<Vec<_>>>()?;
-    let condition = reader.option(|reader| condition::read(reader, &table))?;
+    let condition = reader.option(|reader| condition::read(reader, &table, handles))?;
     let group =
         (0..reader.u16()?).map(|_| read_column_of(reader, &table)).collect::<Result<Vec<_>>>()?;
     let order = (0..reader.u16()?)

@@ -17,6 +17,10 @@ type Condition struct {
 	Escape string
 	Values []any
 	Parts  []Condition
+	// Table is the number of the other table of InQuery, and Right its column; Other is what the number is found by.
+	// Its condition is the only one of Parts, if there is one.
+	Table uint32
+	Other any
 }
 
 // The tags of conditions.
@@ -33,6 +37,7 @@ const (
 	LikeEscape
 	Contains
 	EndsWith
+	InQuery
 )
 
 // Depth is the maximum depth of a condition.
@@ -78,6 +83,11 @@ func (c *Condition) Put(w *Writer) {
 	case LikeEscape:
 		w.Text(c.Text)
 		w.Text(c.Escape)
+	}
+	if c.Tag == InQuery {
+		w.U32(c.Table)
+		w.U16(uint16(c.Right))
+		w.Bool(len(c.Parts) > 0)
 	}
 	for place := range c.Parts {
 		c.Parts[place].Put(w)

@@ -188,6 +188,14 @@ func condition(found any) *Condition {
 		return &Condition{Tag: IsNull, Place: number(column)}
 	}
 	c := &Condition{Place: number(from["column"])}
+	if query, ok := from["in_query"]; ok {
+		from := query.(object)
+		c.Tag, c.Table, c.Right = InQuery, uint32(number(from["table"])), number(from["column"])
+		if inner := condition(from["condition"]); inner != nil {
+			c.Parts = []Condition{*inner}
+		}
+		return c
+	}
 	if list, ok := from["in"]; ok {
 		c.Tag, c.Values = In, values(list)
 		return c

@@ -23,11 +23,12 @@ export type Placed =
   | { is: "contains"; place: number; text: string }
   | { is: "ends_with"; place: number; text: string }
   | { is: "null"; place: number }
+  | { is: "in_query"; place: number; table: number | TableSchema; column: number; where: Placed | null }
   | { is: "and"; parts: Placed[] }
   | { is: "or"; parts: Placed[] }
   | { is: "not"; part: Placed };
 
-const tags = ["compare", "columns", "in", "like", "starts_with", "null", "and", "or", "not", "like_escape", "contains", "ends_with"];
+const tags = ["compare", "columns", "in", "like", "starts_with", "null", "and", "or", "not", "like_escape", "contains", "ends_with", "in_query"];
 
 /** A query over one table. */
 export interface Select {
@@ -118,8 +119,23 @@ export function condition(w: Writer, it: Placed, depth = 200): void {
   else if (it.is === "in") {
     w.u32(it.values.length);
     for (const value of it.values) w.value(value);
+  } else if (it.is === "in_query") {
+    if (typeof it.table !== "number") throw new BobakError("Misuse", "the other table of a condition has no number");
+    w.u32(it.table).u16(it.column).option(it.where, (where) => condition(w, where, depth - 1));
   } else if (it.is !== "null") w.text(it.text);
   if (it.is === "like_escape") w.text(it.escape);
+}
+
+/**
+ * The condition with the numbers of the tables that it names.
+ * @internal
+ */
+export function numbered(it: Placed, number: (table: TableSchema) => number): Placed {
+  if (it.is === "and" || it.is === "or") return { is: it.is, parts: it.parts.map((part) => numbered(part, number)) };
+  if (it.is === "not") return { is: "not", part: numbered(it.part, number) };
+  if (it.is !== "in_query") return it;
+  const table = typeof it.table === "number" ? it.table : number(it.table);
+  return { ...it, table, where: it.where && numbered(it.where, number) };
 }
 
 /** @internal */

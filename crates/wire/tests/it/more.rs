@@ -3,7 +3,7 @@
 use crate::samples::{Sample, ada, column, person, person_json, rows, sample};
 use bobak_core::{
     BulkChange, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr,
-    FieldSet, ForeignKey, OnDelete, OnUpdate, Parameter, ResultColumn, RowLock, Select,
+    FieldSet, ForeignKey, OnDelete, OnUpdate, Parameter, ResultColumn, RowLock, Select, SubQuery,
     TableSchema, TransactionControl, Type, Value, Verb,
 };
 use bobak_wire::{
@@ -275,10 +275,38 @@ pub fn conditions() -> Vec<Sample> {
     texts.push(json!({"column": 4, "comparison": "=", "value": {"hex": ""}}));
     let all = Condition::And(parts);
     let message = json!({"table": 1, "condition": {"and": texts}, "assign": null});
-    vec![sample("delete by every comparison", message, &|out| {
-        let change = BulkChange { table: &person(), condition: Some(&all), assign: None };
-        encode_request::change(out, 37, 1, &change).unwrap();
-    })]
+    vec![
+        sample("delete by every comparison", message, &|out| {
+            let change = BulkChange { table: &person(), condition: Some(&all), assign: None };
+            encode_request::change(out, 37, 1, &change).unwrap();
+        }),
+        rows_of_other_tables(),
+    ]
+}
+
+/// People whose boss has a boss whose age is known.
+fn rows_of_other_tables() -> Sample {
+    let table = person();
+    let known = Condition::Not(Box::new(Condition::IsNull { column: 2 }));
+    let among = |condition| {
+        let query = SubQuery { table: Arc::clone(&table), column: 0, condition };
+        Condition::InQuery { column: 6, query: Box::new(query) }
+    };
+    let nested = among(Some(among(Some(known))));
+    let all = Condition::Or(vec![nested, among(None)]);
+    let json = |condition: Json| json!({"column": 6, "in_query": {"table": 1, "column": 0, "condition": condition}});
+    let nested = json(json(json!({"not": {"is_null": 2}})));
+    let message = json!({"source": {
+        "table": 1, "columns": [{"column": 0}], "condition": {"or": [nested, json(Json::Null)]},
+        "group": [], "order": [], "limit": null, "offset": 0,
+    }});
+    sample("open by rows of other tables", message, &|out| {
+        let columns = vec![Expr::Column(0)];
+        let (condition, order) = (Some(all.clone()), Vec::new());
+        let select = Select { columns, condition, order, ..Select::all(&table) };
+        let source = RequestSource::SelectAcross(1, &select, &[(table.id(), 1)]);
+        encode_request::open(out, 45, source).unwrap();
+    })
 }
 
 pub fn queries() -> Vec<Sample> {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from .._errors import Error, ErrorKind
@@ -103,7 +103,8 @@ def change(
     table: TableSchema, condition: Placed | None, assign: Sequence[Assign] | None
 ) -> Call[int]:
     def steps(link: Link) -> Steps[int]:
-        body = request.change(link.table(table), condition, assign)
+        number, where = link.tables(table, condition)
+        body = request.change(number, where, assign)
         found = yield from link.receive(link.put(Kind.CHANGE, body), Kind.COUNT)
         return link.read(answer.count, found)
 
@@ -146,7 +147,11 @@ def get(table: TableSchema, key: Sequence[Stored]) -> Call[Row | None]:
 
 
 def of_select(table: TableSchema, select: Select) -> Ask:
-    return lambda link: request.select(link.table(table), select)
+    def ask(link: Link) -> request.Source:
+        number, where = link.tables(table, select.condition)
+        return request.select(number, replace(select, condition=where))
+
+    return ask
 
 
 def of_sql(text: str, parameters: list[request.Parameter]) -> Ask:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from .._errors import Error, ErrorKind
 from .._wire import answer, frame, request
 from .._wire.code import Garbled
+from .._wire.condition import Placed, numbered
 from .._wire.frame import Frame, Kind
 from .._wire.schema import TableSchema
 from .broken import Broken, wrong_protocol
@@ -186,6 +187,16 @@ class Link:
             self.put(Kind.DEFINE, request.define(number, table))
             self._tables[described] = number
         return number
+
+    def tables(
+        self, table: TableSchema, condition: Placed | None
+    ) -> tuple[int, Placed | None]:
+        """The number of a table, and a condition with the numbers of the tables that it names."""
+        if condition is None:
+            return self.table(table), None
+        # A definition may start again with number 0. All are known the second time.
+        numbered(condition, self.table)
+        return self.table(table), numbered(condition, self.table)
 
     def sql(self, text: str, parameters: list[request.Parameter]) -> request.Source:
         """An SQL text as a source. A repeated text is prepared, and then has a number."""

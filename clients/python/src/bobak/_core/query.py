@@ -58,8 +58,12 @@ class Field:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def is_in(self, values: Iterable[object]) -> Condition:
-        """Whether it is one of the values."""
+    def is_in(self, values: Iterable[object] | ColumnOfRows) -> Condition:
+        """Whether it is one of the values, or equals a column of rows of another table:
+        ``col.customer_id.is_in(customers.where(col.city == "Bern").column("id"))``. The server
+        compares; the rows are not sent."""
+        if isinstance(values, ColumnOfRows):
+            return _InRows(self, values)
         return _OneOf(self, tuple(values))
 
     def is_null(self) -> Condition:
@@ -251,6 +255,35 @@ class _OneOf(Condition):
         stored = tuple(plan.store(place, value) for value in self.values if value is not None)
         found: wire.Placed = wire.In(place, stored)
         return wire.Or((found, wire.IsNull(place))) if None in self.values else found
+
+
+@dataclass(frozen=True)
+class ColumnOfRows:
+    """A column of the rows that a query selects, for :meth:`Field.is_in`."""
+
+    plan: Plan
+    where: Condition | None
+    name: str
+
+
+def column_of_rows(plan: Plan, query: Query, name: str) -> ColumnOfRows:
+    is_limited = query.limit is not None or query.offset > 0 or query.lock is not None
+    if is_limited or query.columns is not None or query.group:
+        message = "a condition takes all rows that match: leave out limit, select, group_by and lock"
+        raise Error(ErrorKind.MISUSE, message, table=plan.schema.name)
+    return ColumnOfRows(plan, query.where, name)
+
+
+@dataclass(frozen=True)
+class _InRows(Condition):
+    field: Field
+    rows: ColumnOfRows
+
+    def place(self, plan: Plan) -> wire.Placed:
+        rows = self.rows
+        where = None if rows.where is None else rows.where.place(rows.plan)
+        column = rows.plan.place(rows.name)
+        return wire.InQuery(plan.place(self.field.name), rows.plan.schema, column, where)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ from .._core.batch import BatchWriter, Report
 from .._core.calls import Call
 from .._core.feed import Change
 from .._core.query import (
+    ColumnOfRows,
     Condition,
     Expression,
     Query,
     col,
+    column_of_rows,
     count,
     is_deleted,
     with_deleted,
@@ -98,6 +100,11 @@ class Selection(Generic[T]):
     def group_by(self, *columns: str) -> Selection[T]:
         """One row for each group."""
         return self._with(replace(self._query, group=columns))
+
+    def column(self, name: str) -> ColumnOfRows:
+        """A column of the rows that match, for a condition on another table:
+        ``col.customer_id.is_in(customers.where(col.city == "Bern").column("id"))``."""
+        return column_of_rows(self._plan, self._query, name)
 
     def all(self) -> list[T]:
         """All rows."""
@@ -259,6 +266,11 @@ class Table(Generic[T]):
     def where(self, *conditions: Condition) -> Selection[T]:
         """Rows that match all conditions, or all rows: ``where(col.age > 30)``."""
         return Selection(self._session, self._plan, Query().filtered(conditions))
+
+    def column(self, name: str) -> ColumnOfRows:
+        """A column of the rows that match, for a condition on another table:
+        ``col.customer_id.is_in(customers.where(col.city == "Bern").column("id"))``."""
+        return column_of_rows(self._plan, self._query, name)
 
     def all(self) -> list[T]:
         """All records, ordered by key."""

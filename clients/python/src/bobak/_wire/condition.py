@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from .._errors import Error, ErrorKind
 from .code import Stored, Writer
+from .schema import TableSchema
 
 #: The maximum depth of a condition.
 DEPTH = 200
@@ -34,6 +35,17 @@ class CompareColumns:
 class In:
     place: int
     values: tuple[Stored, ...]
+
+
+@dataclass(frozen=True)
+class InQuery:
+    """The column equals a value of a column in the rows of another table that match a condition."""
+
+    place: int
+    #: Its number, which replaces its description once the connection is known.
+    table: int | TableSchema
+    column: int
+    condition: Placed | None
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,7 @@ Placed = (
     Compare
     | CompareColumns
     | In
+    | InQuery
     | Like
     | StartsWith
     | Contains
@@ -163,6 +176,7 @@ def put_condition(writer: Writer, condition: Placed, depth: int = DEPTH) -> None
         IsNull: 5,
         Contains: 10,
         EndsWith: 11,
+        InQuery: 12,
     }
     is_escaped = isinstance(condition, Like) and condition.escape is not None
     writer.u8(9 if is_escaped else tags[type(condition)])
@@ -177,6 +191,14 @@ def put_condition(writer: Writer, condition: Placed, depth: int = DEPTH) -> None
         writer.u32(len(condition.values))
         for value in condition.values:
             writer.value(value)
+    elif isinstance(condition, InQuery):
+        if not isinstance(condition.table, int):
+            raise Error(ErrorKind.MISUSE, "the other table of a condition has no number")
+        writer.u32(condition.table)
+        writer.u16(condition.column)
+        writer.bool(condition.condition is not None)
+        if condition.condition is not None:
+            put_condition(writer, condition.condition, depth - 1)
     elif isinstance(condition, Like):
         writer.text(condition.pattern)
         if condition.escape is not None:
@@ -187,6 +209,20 @@ def put_condition(writer: Writer, condition: Placed, depth: int = DEPTH) -> None
         writer.text(condition.suffix)
     elif isinstance(condition, StartsWith):
         writer.text(condition.prefix)
+
+
+def numbered(condition: Placed, number: Callable[[TableSchema], int]) -> Placed:
+    """The condition with the numbers of the tables that it names."""
+    if isinstance(condition, (And, Or)):
+        return replace(condition, parts=tuple(numbered(part, number) for part in condition.parts))
+    if isinstance(condition, Not):
+        return Not(numbered(condition.part, number))
+    if isinstance(condition, InQuery):
+        table, inner = condition.table, condition.condition
+        table = table if isinstance(table, int) else number(table)
+        inner = None if inner is None else numbered(inner, number)
+        return replace(condition, table=table, condition=inner)
+    return condition
 
 
 def put_assign(writer: Writer, assign: Assign) -> None:

@@ -164,15 +164,8 @@ impl<'a> RelatedLoader<'a> {
     }
 
     fn values_of(&mut self, query: &SubQuery) -> Result<Vec<Value<'static>>, Problem> {
-        let select = Select {
-            columns: vec![Expr::Column(query.column)],
-            condition: query.condition.clone(),
-            group: vec![query.column],
-            order: Vec::new(),
-            ..Select::all(&query.table)
-        };
         let mut values = Vec::new();
-        self.run(&select, &mut |row| {
+        self.run(&query.to_select(), &mut |row| {
             if !row.get(0).is_null() {
                 values.push(row.get(0).to_owned());
             }

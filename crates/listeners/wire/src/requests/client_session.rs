@@ -107,7 +107,7 @@ impl ClientSession<'_> {
         match follow_up {
             FollowUp::Done => Ok(()),
             FollowUp::Stream { window, columns, source } => {
-                self.stream(connection, header.id, (window, columns), &source)
+                self.stream(connection, header.id, (window, columns), source)
             }
             FollowUp::Batch(on_error) => self.run_batch(connection, header, on_error),
         }
@@ -149,6 +149,7 @@ impl ClientSession<'_> {
                 encode_response::ok(output, id);
             }
             Request::Change { table, condition, assign } => {
+                let condition = self.with_values(condition)?;
                 let (condition, assign) = (condition.as_ref(), assign.as_deref());
                 let rows = session.change(&BulkChange { table: &table, condition, assign })?;
                 encode_response::count(output, id, rows);
@@ -165,7 +166,7 @@ impl ClientSession<'_> {
                 part.read_into(&mut self.batch, handles)?;
                 return Ok(FollowUp::Batch(on_error));
             }
-            Request::Open(source) => self.open(output, id, &source)?,
+            Request::Open(source) => self.open(output, id, source)?,
             Request::Fetch(cursor) => {
                 self.fetch(cursor)?;
                 encode_response::rows(output, id, false, self.rows.as_bytes())?;
@@ -209,12 +210,12 @@ impl ClientSession<'_> {
         done
     }
 
-    fn open(&mut self, output: &mut Vec<u8>, id: u32, source: &OwnedSource) -> Result<()> {
+    fn open(&mut self, output: &mut Vec<u8>, id: u32, source: OwnedSource) -> Result<()> {
         if self.cursors.len() >= self.shared.settings.max_requests as usize {
             let message = format!("too many open queries ({}): close some", self.cursors.len());
             return Err(Error::new(ErrorKind::Misuse, message));
         }
-        let cursor = self.session.open(&source.as_source())?;
+        let cursor = self.open_query(source)?;
         let (number, columns) = (self.next_cursor, Arc::clone(&cursor.columns));
         self.next_cursor += 1;
         self.cursors.push((number, cursor));

@@ -4,5 +4,6 @@ mod batch;
 mod client_session;
 mod serve;
 mod stream;
+mod subqueries;
 
 pub(crate) use serve::{ServeOutcome, serve};

@@ -25,11 +25,9 @@ impl ClientSession<'_> {
         connection: &mut Connection,
         id: u32,
         (window, columns): (u32, bool),
-        source: &OwnedSource,
+        source: OwnedSource,
     ) -> Result<(), Disconnect> {
-        let session = self.session;
-        let mut cursor = match self.monitored(connection, id, || session.open(&source.as_source()))
-        {
+        let mut cursor = match self.monitored(connection, id, || self.open_query(source)) {
             Ok(cursor) => cursor,
             Err(error) => {
                 self.send_error(connection, id, &error);

@@ -1,12 +1,17 @@
 //! Users and tokens with roles, over real sockets.
 
+use crate::raw::Raw;
 use crate::transports::{TOKEN, file, folder, memory, tcp_server};
 use bobak_changes::Changes;
-use bobak_core::{Assign, Engine, ErrorKind, OnError, Result, SchemaChange};
+use bobak_core::{
+    Assign, BulkChange, Condition, Engine, ErrorKind, OnError, Result, SchemaChange, Select,
+    SubQuery, TableSchema,
+};
 use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
 use bobak_server::Server;
 use bobak_testkit::{Entry, Probe, row, tables};
+use bobak_wire::{RequestSource, encode_request};
 use std::sync::Arc;
 
 #[test]
@@ -66,6 +71,56 @@ fn clients_have_their_own_permissions() {
     assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 2);
     let unix = Remote::builder().user("ada").password("secret").open_unix(&socket).unwrap();
     assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 1);
+}
+
+/// A condition on rows of another table sees the rows that a query of this table would return to the client.
+#[test]
+fn conditions_on_other_tables_follow_permissions() {
+    let (till, hash) = new_token().unwrap();
+    let text = format!(
+        "role clerk\nread, write on main.tag\nread on main.person where name = :user\n\
+         token till {hash} roles clerk\n"
+    );
+    let access = Access::from_text(&text).unwrap();
+    let folder = folder().unwrap();
+    let (person, tag, device) =
+        (tables::person().unwrap(), tables::tag().unwrap(), tables::device().unwrap());
+    for engine in [file(folder.path()).unwrap(), memory().unwrap()] {
+        let all = Probe::with_tables(&*engine, &[&person, &tag, &device]).unwrap();
+        for (id, name) in [(1, "till"), (2, "bob")] {
+            all.insert(&person, row![id, name, format!("{name}@x"), 1]).unwrap();
+            all.insert(&tag, row![name, 1.0]).unwrap();
+        }
+        let builder = Server::builder().shared_database("main", Arc::clone(&engine));
+        let builder = builder.access(access.clone()).token(TOKEN);
+        let (_server, address) = tcp_server(builder).unwrap();
+        let asked = |token: &str, table: &Arc<TableSchema>, name: &str| {
+            let mut raw = Raw::known_by(&address, token);
+            let column = table.column(name).unwrap();
+            let query = SubQuery { table: Arc::clone(table), column, condition: None };
+            let condition = Some(Condition::InQuery { column: 0, query: Box::new(query) });
+            let select = Select { condition: condition.clone(), ..Select::all(&tag) };
+            let others = [(table.id(), 2)];
+            raw.put(|out| {
+                encode_request::define(out, 2, 1, &tag).unwrap();
+                encode_request::define(out, 3, 2, table).unwrap();
+                let source = RequestSource::SelectAcross(1, &select, &others);
+                encode_request::query(out, 4, 0, false, source).unwrap();
+                let condition = condition.as_ref();
+                let assign = [Assign::Set { column: 1, value: 2.0.into() }];
+                let change = BulkChange { table: &tag, condition, assign: Some(&assign) };
+                encode_request::change_across(out, 5, 1, &change, &others).unwrap();
+            });
+            [raw.outcome(), raw.outcome()]
+        };
+        assert_eq!(asked(TOKEN, &person, "name"), [Ok(2), Ok(2)]);
+        assert_eq!(asked(&till, &person, "name"), [Ok(1), Ok(1)]);
+        assert_eq!(
+            asked(&till, &device, "label"),
+            [Err(ErrorKind::Schema), Err(ErrorKind::Schema)]
+        );
+        assert_eq!(all.all(&tag).unwrap(), [row!["bob", 2.0], row!["till", 2.0]]);
+    }
 }
 
 /// The name of an index does not tell whether a hidden table, or an index of one, has the name.

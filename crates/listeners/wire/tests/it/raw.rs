@@ -1,7 +1,7 @@
 //! A client that sends arbitrary bytes.
 
 use crate::transports::TOKEN;
-use bobak_core::Error;
+use bobak_core::{Error, ErrorKind};
 use bobak_wire::{Credentials, FrameHeader, Hello, Inbox, Response};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -54,6 +54,17 @@ impl Raw {
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
                 Err(error) => panic!("{error}"),
             }
+        }
+    }
+
+    /// The number of rows that the next frame has or counts, or the kind of its error.
+    pub fn outcome(&mut self) -> Result<u64, ErrorKind> {
+        let head = self.frame().expect("a response");
+        match Response::decode(head, self.inbox.body()).unwrap() {
+            Response::Rows(rows) => Ok(rows.count() as u64),
+            Response::Count(count) => Ok(count),
+            Response::Error(error) => Err(error.kind()),
+            other => panic!("{other:?}"),
         }
     }
 

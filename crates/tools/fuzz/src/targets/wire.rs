@@ -1,10 +1,10 @@
 //! The binary protocol: frames, requests as a server reads them, replies as a client does.
 
 use crate::{Target, sample, seeds};
-use bobak_core::{BulkChange, Result, Row, Select, TableSchema, Value, WriteBatch};
+use bobak_core::{BulkChange, Condition, Result, Row, Select, TableSchema, Value, WriteBatch};
 use bobak_wire::{
-    FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, OwnedSource, Request, RequestSource,
-    Response, encode_request, encode_response, read_schema,
+    FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, OtherTables, OwnedSource, Request,
+    RequestSource, Response, encode_request, encode_response, read_schema,
 };
 use std::sync::Arc;
 
@@ -164,7 +164,9 @@ fn act(request: Request<'_>, handles: &mut Handles) -> String {
 /// A decoded request is encoded and decoded to the same request.
 fn comes_back(head: FrameHeader, request: &Request<'_>) {
     let mut out = Vec::new();
-    let (table, written) = write(&mut out, request);
+    let others = other_tables(request);
+    let numbers: Vec<_> = (1..).zip(&others).map(|(number, table)| (table.id(), number)).collect();
+    let (table, written) = write(&mut out, request, &numbers);
     if !matches!(written, Some(Ok(()))) {
         return;
     }
@@ -172,6 +174,7 @@ fn comes_back(head: FrameHeader, request: &Request<'_>) {
     if let Some(table) = table {
         theirs.define(0, Ok(table));
     }
+    (1..).zip(others).for_each(|(number, table)| theirs.define(number, Ok(table)));
     let (again, body) = out.split_first_chunk::<HEADER_LENGTH>().expect("a frame has a head");
     let again = FrameHeader::decode(*again).expect("the head was written so");
     assert_eq!((again.kind, again.length as usize), (head.kind, body.len()));
@@ -180,10 +183,35 @@ fn comes_back(head: FrameHeader, request: &Request<'_>) {
     assert_eq!(shown(&again), shown(request), "another request came back");
 }
 
+/// The tables that the condition of a request names besides its own.
+fn other_tables(request: &Request<'_>) -> Vec<Arc<TableSchema>> {
+    let mut found = Vec::new();
+    let condition = match request {
+        Request::Change { condition, .. } => condition.as_ref(),
+        Request::Query { source: OwnedSource::Select(select), .. }
+        | Request::Open(OwnedSource::Select(select)) => select.condition.as_ref(),
+        _ => None,
+    };
+    let mut parts: Vec<_> = condition.into_iter().collect();
+    while let Some(part) = parts.pop() {
+        match part {
+            Condition::And(list) | Condition::Or(list) => parts.extend(list),
+            Condition::Not(part) => parts.push(part),
+            Condition::InQuery { query, .. } => {
+                found.push(Arc::clone(&query.table));
+                parts.extend(&query.condition);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Writes a request, its table under the number 0; `None` for those that have no writer of their own.
 fn write(
     out: &mut Vec<u8>,
     request: &Request<'_>,
+    others: OtherTables<'_>,
 ) -> (Option<Arc<TableSchema>>, Option<Result<()>>) {
     let values_of = |row: &dyn Row| {
         (0..row.len()).map(|place| row.get(place).to_owned()).collect::<Vec<Value<'static>>>()
@@ -198,7 +226,7 @@ fn write(
         Request::Change { table, condition, assign } => {
             let change =
                 BulkChange { table, condition: condition.as_ref(), assign: assign.as_deref() };
-            let written = encode_request::change(out, 0, 0, &change);
+            let written = encode_request::change_across(out, 0, 0, &change, others);
             return (Some(Arc::clone(table)), Some(written));
         }
         Request::Get { table, key } => {
@@ -206,22 +234,26 @@ fn write(
             return (Some(Arc::clone(table)), Some(written));
         }
         Request::Query { window, columns, source: request } => {
-            let written = encode_request::query(out, 0, *window, *columns, source(request));
+            let source = source(request, others);
+            let written = encode_request::query(out, 0, *window, *columns, source);
             return (table_of(request), Some(written));
         }
         Request::Open(request) => {
-            return (table_of(request), Some(encode_request::open(out, 0, source(request))));
+            return (
+                table_of(request),
+                Some(encode_request::open(out, 0, source(request, others))),
+            );
         }
-        Request::Execute(request) => encode_request::execute(out, 0, source(request)),
+        Request::Execute(request) => encode_request::execute(out, 0, source(request, others)),
         Request::Hello(hello) if hello.version().is_ok() => hello.encode(out, 0),
         _ => return (None, None),
     };
     (None, Some(written))
 }
 
-fn source(request: &OwnedSource) -> RequestSource<'_> {
+fn source<'r>(request: &'r OwnedSource, others: OtherTables<'r>) -> RequestSource<'r> {
     match request {
-        OwnedSource::Select(select) => RequestSource::Select(0, select),
+        OwnedSource::Select(select) => RequestSource::SelectAcross(0, select, others),
         OwnedSource::Sql { text, parameters } => RequestSource::Text(text, parameters),
     }
 }
