@@ -287,11 +287,11 @@ func (q Query[T]) Lock(how RowLock) *Query[T] {
 	return &q
 }
 
-// Column is a column of the rows that match, for [Col.InRows]. It accepts no limit, no offset and no lock.
+// Column is a column of the rows that match, for [Col.InRows]. It accepts no limit, offset, search or lock.
 func (q *Query[T]) Column(name string) ColumnOfRows {
 	return ColumnOfRows{func(into *wire.Condition) error {
-		if q.limit != nil || q.offset > 0 || q.lock != nil {
-			return misuse("a condition takes all rows that match: leave out the limit, the offset and the lock")
+		if q.limit != nil || q.offset > 0 || q.lock != nil || q.search != nil {
+			return misuse("a condition takes all rows that match: leave out limit, offset, search and lock")
 		}
 		place, err := q.table.plan.place(name)
 		if err != nil {

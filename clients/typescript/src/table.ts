@@ -114,8 +114,8 @@ export class Selection<T> implements AsyncIterable<T> {
    * `col("customer_id").in(customers.where(col("city").eq("Bern")).column("id"))`.
    */
   column(name: keyof T & string): ColumnOfRows {
-    if (this.#limit !== null || this.#offset > 0 || this.#lock) {
-      throw new BobakError("Misuse", "a condition takes all rows that match: leave out the limit and the lock");
+    if (this.#limit !== null || this.#offset > 0 || this.#lock || this.#search !== null) {
+      throw new BobakError("Misuse", "a condition takes all rows that match: leave out limit, search and lock");
     }
     return new ColumnOfRows(this.rows.schema, this.rows.place(name), () => this.#condition());
   }

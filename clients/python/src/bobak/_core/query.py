@@ -268,8 +268,8 @@ class ColumnOfRows:
 
 def column_of_rows(plan: Plan, query: Query, name: str) -> ColumnOfRows:
     is_limited = query.limit is not None or query.offset > 0 or query.lock is not None
-    if is_limited or query.columns is not None or query.group:
-        message = "a condition takes all rows that match: leave out limit, select, group_by and lock"
+    if is_limited or query.columns is not None or query.group or query.search is not None:
+        message = "a condition takes all rows that match: leave out limit, search and lock"
         raise Error(ErrorKind.MISUSE, message, table=plan.schema.name)
     return ColumnOfRows(plan, query.where, name)
 
