@@ -56,6 +56,7 @@ mod soft_delete;
 pub mod sql_expression;
 pub mod sql_token;
 pub mod statements;
+mod subquery;
 mod sum;
 mod types;
 mod value;
@@ -76,7 +77,7 @@ pub use backup::{
 };
 pub use batch::{GeneratedKey, OnError, Outcome, Run, WriteBatch};
 pub use column::{AnyColumn, Column, Operand};
-pub use condition::{Comparison, Condition, Filter, SubQuery, compare_in_column, compare_values};
+pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values};
 pub use deadline::Deadline;
 pub use dynamic::DynRow;
 pub use encrypted_column::EncryptedColumn;
@@ -119,6 +120,7 @@ pub use schema::{
     TableSchema, TableSchemaBuilder,
 };
 pub use soft_delete::SoftDelete;
+pub use subquery::SubQuery;
 pub use sum::Sum;
 pub use types::{
     Currency, Date, DatePart, DateTime, DateUnit, Json, Storage, Time, Timestamp, Type, Uuid,

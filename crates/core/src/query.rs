@@ -1,7 +1,7 @@
 //! Queries: plain values, typed by the record; and the untyped form that engines run.
 
 use crate::{
-    Comparison, Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, RowLock,
+    Comparison, Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, RowLock, SubQuery,
     TableSchema, Value,
     search::{Search, SearchQuery},
 };
@@ -329,6 +329,20 @@ impl<T> From<Filter<T>> for Query<T> {
 impl<T> From<&Self> for Query<T> {
     fn from(query: &Self) -> Self {
         query.clone()
+    }
+}
+
+impl SubQuery {
+    /// The query for its distinct values, which may include NULL.
+    #[must_use]
+    pub fn to_select(&self) -> Select {
+        Select {
+            columns: vec![Expr::Column(self.column)],
+            condition: self.condition.clone(),
+            group: vec![self.column],
+            order: Vec::new(),
+            ..Select::all(&self.table)
+        }
     }
 }
 
