@@ -94,7 +94,7 @@ fn conditions_on_other_tables_follow_permissions() {
         let builder = Server::builder().shared_database("main", Arc::clone(&engine));
         let builder = builder.access(access.clone()).token(TOKEN);
         let (_server, address) = tcp_server(builder).unwrap();
-        let asked = |token: &str, table: &Arc<TableSchema>, name: &str| {
+        let request = |token: &str, table: &Arc<TableSchema>, name: &str| {
             let mut raw = Raw::known_by(&address, token);
             let column = table.column(name).unwrap();
             let query = SubQuery { table: Arc::clone(table), column, condition: None };
@@ -113,10 +113,10 @@ fn conditions_on_other_tables_follow_permissions() {
             });
             [raw.outcome(), raw.outcome()]
         };
-        assert_eq!(asked(TOKEN, &person, "name"), [Ok(2), Ok(2)]);
-        assert_eq!(asked(&till, &person, "name"), [Ok(1), Ok(1)]);
+        assert_eq!(request(TOKEN, &person, "name"), [Ok(2), Ok(2)]);
+        assert_eq!(request(&till, &person, "name"), [Ok(1), Ok(1)]);
         assert_eq!(
-            asked(&till, &device, "label"),
+            request(&till, &device, "label"),
             [Err(ErrorKind::Schema), Err(ErrorKind::Schema)]
         );
         assert_eq!(all.all(&tag).unwrap(), [row!["bob", 2.0], row!["till", 2.0]]);
