@@ -3,6 +3,7 @@
 mod failures;
 mod kills;
 mod steps;
+mod tracked_writes;
 
 use bobak::Record;
 use bobak::batch::OnError;
