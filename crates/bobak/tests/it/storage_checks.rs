@@ -145,3 +145,77 @@ fn tables_without_the_rule_are_read() {
     );
     assert!(error.to_string().contains("the row with the key 7"), "{error}");
 }
+
+/// Rows of values are written without the CHECKs of storage, and with all others.
+#[test]
+fn rows_obey_all_other_checks() {
+    #[derive(Record, Debug, Clone, PartialEq)]
+    struct Line {
+        id: i64,
+        price: Currency,
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}?typed_sql=off", folder.path().join("a.db").display());
+    let db = Db::builder().record::<Line>().open(&url).unwrap();
+    db.create_missing_tables().unwrap();
+    let lines = db.table::<Line>().unwrap();
+    let line = |id, units| Line { id, price: Currency::from_units(units).unwrap() };
+    lines.insert(&line(1, 5)).unwrap();
+    lines.update(&line(1, 6)).unwrap();
+    let rejects = |what: &str, done: bobak::Result<()>| {
+        assert_eq!(done.expect_err(what).kind(), ErrorKind::Constraint, "{what}");
+    };
+    let writes = |what: &str, price: i64| {
+        rejects(what, lines.insert(&line(0, price)).map(drop));
+        rejects(what, lines.upsert(&line(1, price)).map(drop));
+        rejects(what, lines.update(&line(1, price)).map(drop));
+        let mut batch = db.batch(BatchOptions::default());
+        batch.insert(&line(0, price)).unwrap();
+        rejects(what, batch.finish().map(drop));
+    };
+    // SQL on the same connection, after rows.
+    rejects("sql", db.execute("UPDATE line SET price = 1.5", ()).map(drop));
+    // A trigger that others made.
+    db.execute("CREATE TABLE log (price CURRENCY_E4 CHECK (price < 100000))", ()).unwrap();
+    for event in ["INSERT", "UPDATE"] {
+        let sql = format!(
+            "CREATE TRIGGER on_{event} AFTER {event} ON line BEGIN INSERT INTO log VALUES (new.price); END"
+        );
+        db.execute(&sql, ()).unwrap();
+    }
+    writes("a CHECK of the trigger's table", 10);
+    db.execute("DROP TRIGGER on_INSERT", ()).unwrap();
+    db.execute("DROP TRIGGER on_UPDATE", ()).unwrap();
+    lines.update(&line(1, 10)).unwrap();
+    // A rule that the record does not have.
+    db.execute("ALTER TABLE line ADD COLUMN least CHECK (price < 110000)", ()).unwrap();
+    writes("a CHECK of another program", 11);
+    assert_eq!(lines.list(Query::all()).unwrap(), [line(1, 10)]);
+}
+
+/// The CHECKs of tables that refer to a row are evaluated if its key changes.
+#[test]
+fn referring_rows_obey_their_checks() {
+    #[derive(Record, Debug, Clone, PartialEq)]
+    struct Rate {
+        id: i64,
+        #[record(unique)]
+        percent: Currency,
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}?typed_sql=off", folder.path().join("a.db").display());
+    let db = Db::builder().record::<Rate>().open(&url).unwrap();
+    db.create_missing_tables().unwrap();
+    let rates = db.table::<Rate>().unwrap();
+    rates.insert(&Rate { id: 1, percent: Currency::from_scaled(50_000) }).unwrap();
+    db.execute(
+        "CREATE TABLE usage (percent CURRENCY_E4 CHECK (percent < 60000) REFERENCES rate (percent) ON UPDATE CASCADE)",
+        (),
+    )
+    .unwrap();
+    db.execute("INSERT INTO usage SELECT percent FROM rate", ()).unwrap();
+    let error = rates.update(&Rate { id: 1, percent: Currency::from_scaled(70_000) }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+}

@@ -6,6 +6,7 @@ pub(crate) mod shared_cursor;
 pub(crate) mod statement_cache;
 pub(crate) mod table_info_cache;
 mod transaction_steps;
+mod trusted_rows;
 pub(crate) mod typed_text_cache;
 
 pub(crate) use transaction_steps::reject_transaction_steps;
@@ -92,9 +93,7 @@ impl Connection {
         let id = match self.tables.get(&key) {
             Some(id) => id,
             None => {
-                let prepared = self.db.prepare(text());
-                let (id, _) = prepared.map_err(|failure| translate(failure, Some(table)))?;
-                let id = id.ok_or_else(no_statement)?;
+                let id = self.prepare_for_rows(key.kind, table, &text())?;
                 if let Some(old) = self.tables.insert(key, id) {
                     self.db.finalize(old);
                 }

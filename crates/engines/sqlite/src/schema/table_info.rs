@@ -2,8 +2,11 @@
 
 use crate::connection::Connection;
 use crate::connection::table_info_cache::{CAPACITY, TableInfo};
+use crate::schema::column::text;
+use crate::schema::text::checks;
 use bobak_core::change_log::is_capture_trigger;
-use bobak_core::{Result, TableSchema, Value};
+use bobak_core::{ColumnSchema, Result, TableSchema, Value};
+use bobak_sql::storage_check;
 
 impl Connection {
     /// The properties of a table, as they were when they were first read.
@@ -11,7 +14,7 @@ impl Connection {
         if let Some(&table_info) = self.table_infos.known.get(&table.id()) {
             return Ok(table_info);
         }
-        let table_info = self.ask(table.name())?;
+        let table_info = self.ask(table)?;
         if self.table_infos.known.len() >= CAPACITY {
             self.table_infos.known.clear();
         }
@@ -32,7 +35,8 @@ impl Connection {
         self.table_info(table)
     }
 
-    fn ask(&mut self, table: &str) -> Result<TableInfo> {
+    fn ask(&mut self, schema: &TableSchema) -> Result<TableInfo> {
+        let table = schema.name();
         let sql = "SELECT \
              (SELECT wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)), \
              EXISTS (SELECT 1 FROM temp.sqlite_schema \
@@ -42,7 +46,8 @@ impl Connection {
              EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' \
                      AND lower(name) = lower(?1) AND instr(upper(sql), 'CONFLICT')), \
              count(*) FILTER (WHERE lower(s.name) = lower(f.\"table\")), \
-             count(*) \
+             count(*), \
+             (SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)) \
              FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f \
              WHERE s.type = 'table' \
              AND (lower(s.name) = lower(?1) OR lower(f.\"table\") = lower(?1))";
@@ -60,6 +65,20 @@ impl Connection {
             resolves_conflicts: is_some(),
             refers_to_itself: is_some(),
             foreign_keys: is_some(),
+            checks_storage_only: checks_storage_only(schema, &text(cells.next())),
         })
     }
+}
+
+/// Whether each CHECK of a table's CREATE statement is that of a column's type.
+fn checks_storage_only(table: &TableSchema, sql: &str) -> bool {
+    let is_storage = |(name, check): &(Option<String>, String)| {
+        let same = |column: &&ColumnSchema| {
+            name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(&column.name))
+        };
+        let column = table.columns().iter().find(same);
+        let column = column.filter(|column| column.generated.is_none());
+        column.and_then(storage_check).as_ref() == Some(check)
+    };
+    checks(sql).iter().all(is_storage)
 }
