@@ -126,7 +126,7 @@ export async function createFrom(database, file) {
 
 /** Lets the person choose a file. */
 export function chooseFile(database) {
-  const input = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,text/csv,application/json" });
+  const input = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,.xlsx,text/csv,application/json" });
   input.addEventListener("change", () => input.files[0] && createFrom(database, input.files[0]));
   input.click();
 }

@@ -633,7 +633,7 @@ class TableView {
   }
 
   pickFile() {
-    const input = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,text/csv,application/json" });
+    const input = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,.xlsx,text/csv,application/json" });
     input.addEventListener("change", () => input.files[0] && this.importFile(input.files[0]));
     input.click();
   }

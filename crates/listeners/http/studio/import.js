@@ -1,7 +1,8 @@
-// Importing a file of CSV, JSON or NDJSON into a table, with a preview first.
+// Importing a file of CSV, JSON or NDJSON, or a workbook, into a table, with a preview first.
 
 import { query, send } from "./api.js";
 import { button, count, dialog, fill, h, notify } from "./dom.js";
+import { isWorkbook, readWorkbook } from "./workbook.js";
 
 /** So much of a file is read for the preview. */
 const PREVIEW = 256 * 1024;
@@ -32,7 +33,12 @@ export function readCsv(text, limit = Infinity, isCut = false) {
 }
 
 /** Reads the start of a file: its format, columns, first rows, and what of it to send. */
-export async function preview(file, { most = 20, bytes = PREVIEW } = {}) {
+export async function preview(file, { table, most = 20, bytes = PREVIEW } = {}) {
+  if (await isWorkbook(file)) {
+    const { sheet, sheets, columns, lines } = await readWorkbook(file, table?.name, (name) => table?.column(name));
+    const format = sheets > 1 ? `Workbook, sheet ${sheet} of ${sheets}` : "Workbook";
+    return { format, type: "application/x-ndjson", columns, rows: lines.slice(0, most).map((line) => JSON.parse(line)), total: lines.length, body: new Blob([lines.join("\n")]) };
+  }
   const text = (await file.slice(0, bytes).text()).replace(/^\uFEFF/, "");
   const isCut = file.size > bytes;
   const start = text.trimStart()[0];
@@ -60,7 +66,7 @@ export async function preview(file, { most = 20, bytes = PREVIEW } = {}) {
 export async function importFile(table, file) {
   let source;
   try {
-    source = await preview(file);
+    source = await preview(file, { table });
   } catch (error) {
     notify(`${file.name}: ${error.message}`, { error: true });
     return false;

@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
-const PROGRAM = process.env.BOBAK_TEST_PROGRAM ?? new URL("../../../../../target/debug/bobak", import.meta.url).pathname;
+export const PROGRAM = process.env.BOBAK_TEST_PROGRAM ?? new URL("../../../../../target/debug/bobak", import.meta.url).pathname;
 const BROWSERS = [process.env.BOBAK_TEST_BROWSER, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /** Markup in a name and in values: a page that runs it sets `window.attacked`. */

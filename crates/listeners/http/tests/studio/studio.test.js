@@ -1,11 +1,12 @@
 // The studio in a real Chromium: each test does what a person does, by the mouse or by the keyboard alone.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
-import { MARKUP, newPage, signIn, studio } from "./server.js";
+import { MARKUP, newPage, PROGRAM, signIn, studio } from "./server.js";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const own = studio();
@@ -314,6 +315,31 @@ on("a file is previewed and imported, and a wrong one changes nothing", "#/data/
   await page.keyboard.press("Escape");
   assert.deepEqual((await sql(page, "SELECT count(*) FROM product")).rows, [["62"]]);
   await sql(page, "DELETE FROM product WHERE id > 100");
+});
+
+on("a workbook is previewed and imported", "#/data/shop/customer", async (page) => {
+  await ready(page, "500 rows");
+  const rows = "SELECT * FROM customer WHERE id <= 20 ORDER BY id";
+  const before = (await sql(page, rows)).rows;
+  execFileSync(PROGRAM, ["query", "shop.db", rows, "--output", "customer.xlsx"], { cwd: own.server.folder, stdio: "ignore" });
+  await sql(page, "UPDATE customer SET credit = 0, born = NULL, notes = '[]', active = NOT active, photo = NULL WHERE id <= 20");
+  assert.notDeepEqual((await sql(page, rows)).rows, before);
+  const choose = async () => {
+    await page.click("button.more");
+    const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.click("text=Import a file")]);
+    await chooser.setFiles(join(own.server.folder, "customer.xlsx"));
+  };
+  await choose();
+  await page.waitForSelector("dialog p:has-text('Workbook, ')");
+  assert.match(await page.textContent("dialog"), /20 rows/);
+  await page.selectOption("#import-mode", "upsert");
+  await page.click("dialog button.primary");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.deepEqual((await sql(page, rows)).rows, before);
+  writeFileSync(join(own.server.folder, "customer.xlsx"), Buffer.from("PK\x03\x04 and nothing that is an archive"));
+  await choose();
+  await page.waitForSelector(".message.error:has-text('the archive is damaged')");
+  assert.deepEqual((await sql(page, rows)).rows, before);
 });
 
 on("the last request is shown as a program", "#/data/shop/customer?filter=id%20%3C%205", async (page) => {
