@@ -79,6 +79,10 @@ impl AggregateQuery {
         if selection.after.is_some() {
             return Err(Problem::bad_request("'after' does not apply to groups: use 'offset'"));
         }
+        if selection.order.iter().any(|step| !groups.contains(&step.column)) {
+            let message = "groups can be sorted only by their columns, and by count";
+            return Err(Problem::bad_request(message));
+        }
         let mut columns: Vec<Expr> =
             groups.iter().map(|&position| Expr::Column(position)).collect();
         for value in column_list::split(&values) {

@@ -107,6 +107,7 @@ fn groups_are_ordered_by_their_number() {
         let sums = groups("&values=max(name),count&order=-count&limit=1");
         assert_eq!(sums["rows"][0]["max_name"], "Zoe");
         server.get("/tables/person/aggregate?values=max(name)&order=-count").is(400, "Schema");
+        server.get("/tables/person/aggregate?order=name").is(400, "Syntax");
     }
 }
 
