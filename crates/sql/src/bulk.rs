@@ -43,6 +43,26 @@ pub fn insert_arrays(table: &TableSchema, verb: Verb, fields: FieldSet) -> BulkS
     BulkStatement { text: writer.into_text(), columns }
 }
 
+/// New rows without keys. The server generates the keys in the order of the rows, and gives them.
+#[must_use]
+pub fn insert_arrays_without_keys(table: &TableSchema) -> BulkStatement {
+    let columns: Vec<usize> =
+        table.written_columns().filter(|place| !table.key().contains(place)).collect();
+    let mut writer = Writer::new(Dialect::Postgres);
+    writer.raw("INSERT INTO ").name(table.name()).raw(" (");
+    writer.columns(table, columns.iter().copied());
+    writer.raw(") SELECT ");
+    writer.list(", ", 0..columns.len(), |writer, place| {
+        writer.raw(&format!("\"new\".c{place}"));
+    });
+    writer.raw(" FROM ");
+    push_rows(&mut writer, columns.len());
+    // The default of the key is evaluated after the rows are sorted.
+    writer.raw(" ORDER BY \"new\".number");
+    push_returning(&mut writer, table, Verb::Insert, true);
+    BulkStatement { text: writer.into_text(), columns }
+}
+
 /// New values for `fields` of the rows with these keys (and versions, where the table has them).
 /// Gives the numbers of the rows that were found, counted from 1.
 #[must_use]

@@ -63,7 +63,7 @@ pub use alter_online::{OnlineRules, PENDING};
 pub use bobak_core::sql_token as token;
 pub use bulk::{
     BulkStatement, copy_in, delete_arrays, delete_by_arrays, exist_arrays, insert_arrays,
-    update_arrays,
+    insert_arrays_without_keys, update_arrays,
 };
 pub use change::change;
 pub use classifier::{changes_rows, first_word, has_word, only_reads, returns_rows};

@@ -1,7 +1,8 @@
 //! The fast ways of a run: `COPY` for new rows, arrays for everything else.
 
-use crate::batch::BatchSender;
 use crate::batch::chunk::{Chunk, is_alone};
+use crate::batch::encode::{array, copy_row};
+use crate::batch::{BatchSender, MIN_BULK_ROWS};
 use crate::connection::{Connection, SEND};
 use crate::database::Database;
 use crate::error::is_taken_key;
@@ -12,7 +13,7 @@ use crate::session::outcome::not_updated;
 use crate::session::row_writes::resync;
 use crate::settings::Keys;
 use crate::table_info::{MOVE_SEQUENCE, TableInfo};
-use bobak_core::codec::{EncodedRow, RawValue};
+use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, ErrorKind, GeneratedKey, KeyGeneration, Outcome, Result, Row, Run, Storage, Value,
     ValueRef, Verb,
@@ -24,6 +25,9 @@ use std::sync::Arc;
 pub(crate) struct BulkPlan {
     table_info: Arc<TableInfo>,
     copy: bool,
+    /// Whether the run has a few rows, for which one statement has to be enough: the server then generates their keys as it
+    /// inserts them. Otherwise keys are taken from the sequence first.
+    few: bool,
 }
 
 /// What a chunk's rows get as keys.
@@ -66,7 +70,27 @@ impl BulkPlan {
         }
         // A COPY has all columns of the rows.
         let copy = database.settings.copy && !table.has_generated_columns();
-        Some(Self { table_info: Arc::clone(table_info), copy })
+        Some(Self { table_info: Arc::clone(table_info), copy, few: false })
+    }
+
+    /// The way of a run of a few rows; `None` unless one statement is enough.
+    pub fn of_few(database: &Database, run: &Run<'_>, table_info: &Arc<TableInfo>) -> Option<Self> {
+        let makes = run.may_make_keys();
+        let lacks_key =
+            |row: EncodedRow<'_>| run.table.key().iter().all(|at| row.get(*at).is_null());
+        let is_one_statement = match run.verb {
+            Verb::Insert => !makes || run.iter().all(lacks_key),
+            Verb::InsertOrIgnore => !makes,
+            Verb::Delete => true,
+            _ => false,
+        };
+        let plan = Self::of(database, run, table_info).filter(|_| is_one_statement)?;
+        Some(Self { copy: false, few: true, ..plan })
+    }
+
+    /// The fewest rows of a chunk for which this way is worth it.
+    pub const fn min_rows(&self) -> usize {
+        if self.few { 2 } else { MIN_BULK_ROWS }
     }
 
     /// Sends a chunk, all rows or none; gives their outcomes in order.
@@ -101,6 +125,9 @@ impl BulkPlan {
         chunk: &Chunk<'_, '_>,
     ) -> Result<Vec<Result<Outcome>>> {
         match run.verb {
+            Verb::Insert if self.few && run.may_make_keys() => {
+                self.insert_without_keys(sending, run, chunk)
+            }
             Verb::Insert | Verb::InsertOrReplace => {
                 let given = self.take_keys(sending, run, chunk)?;
                 if run.verb == Verb::InsertOrReplace {
@@ -153,6 +180,27 @@ impl BulkPlan {
             self.arrays(sending, run, chunk, &AssignedKeys::none(), &text, |_| ())?;
         }
         Ok(())
+    }
+
+    fn insert_without_keys(
+        &self,
+        sending: &mut BatchSender<'_, '_>,
+        run: &Run<'_>,
+        chunk: &Chunk<'_, '_>,
+    ) -> Result<Vec<Result<Outcome>>> {
+        let text = bobak_sql::insert_arrays_without_keys(run.table);
+        let mut keys = Vec::with_capacity(chunk.rows.len());
+        self.arrays(sending, run, chunk, &AssignedKeys::none(), &text, |row| {
+            if let ValueRef::Int(key) = row.get(0) {
+                keys.push(key);
+            }
+        })?;
+        if keys.len() != chunk.rows.len() {
+            return Err(Error::new(ErrorKind::Engine, "the server returned too few keys"));
+        }
+        keys.iter().max().into_iter().for_each(|key| self.table_info.reached(*key));
+        let outcome = |key| Ok(Outcome::Inserted(Some(GeneratedKey::Int(key))));
+        Ok(keys.into_iter().map(outcome).collect())
     }
 
     fn insert_or_ignore(
@@ -418,61 +466,4 @@ fn copy_rows(
         connection.send_much("copying rows")?;
     }
     Ok(())
-}
-
-/// One row: the number of its columns, then each with its length.
-#[inline]
-fn copy_row(
-    out: &mut Vec<u8>,
-    types: &[u32],
-    row: &EncodedRow<'_>,
-    key: Option<(usize, i64)>,
-) -> Result<()> {
-    out.extend_from_slice(&(types.len() as u16).to_be_bytes());
-    for ((place, oid), value) in types.iter().enumerate().zip(row.raw_values()) {
-        match (key, value) {
-            (Some((at, key)), _) if at == place => {
-                value::encode(out, ValueRef::Int(key), *oid, Outside::Rejected)?;
-            }
-            (_, value) => encode_raw(out, value, *oid)?,
-        }
-    }
-    Ok(())
-}
-
-#[inline]
-fn encode_raw(out: &mut Vec<u8>, value: RawValue<'_>, oid: u32) -> Result<()> {
-    match value {
-        RawValue::Text(text) => value::encode_text(out, text, oid),
-        RawValue::Null => value::encode(out, ValueRef::Null, oid, Outside::Rejected),
-        RawValue::Int(integer) => {
-            value::encode(out, ValueRef::Int(integer), oid, Outside::Rejected)
-        }
-        RawValue::Float(float) => {
-            value::encode(out, ValueRef::Float(float), oid, Outside::Rejected)
-        }
-        RawValue::Bytes(bytes) => {
-            value::encode(out, ValueRef::Bytes(bytes), oid, Outside::Rejected)
-        }
-    }
-}
-
-/// One column of all rows as an array of one dimension: dimensions, whether there are NULLs, the
-/// type, the length, the first index.
-fn array(rows: &[EncodedRow<'_>], place: usize, oid: u32, made: Option<&[i64]>) -> Result<Vec<u8>> {
-    let mut made = made.map(|keys| keys.iter());
-    let mut out = Vec::with_capacity(20 + rows.len() * 12);
-    for number in [1, 1, oid, rows.len() as u32, 1] {
-        out.extend_from_slice(&number.to_be_bytes());
-    }
-    for row in rows {
-        let mut value = row.get(place);
-        if value.is_null()
-            && let Some(key) = made.as_mut().and_then(Iterator::next)
-        {
-            value = ValueRef::Int(*key);
-        }
-        value::encode(&mut out, value, oid, Outside::Rejected)?;
-    }
-    Ok(out)
 }

@@ -5,6 +5,7 @@
 
 mod bulk_plan;
 mod chunk;
+mod encode;
 
 use self::bulk_plan::BulkPlan;
 use self::chunk::Chunk;
@@ -72,7 +73,7 @@ const SAVEPOINT: &str = "SAVEPOINT bobak_batch";
 const RELEASE: &str = "RELEASE bobak_batch";
 const ROLLBACK_TO: &str = "ROLLBACK TO bobak_batch";
 
-/// The smallest run for which a bulk plan is faster.
+/// The smallest run for which a bulk plan of several statements is faster.
 const MIN_BULK_ROWS: usize = 8;
 
 /// How many row writes are sent in one round trip.
@@ -96,9 +97,11 @@ fn all(
     let mut sending = BatchSender { state, connection, on_error, each };
     // Short runs are collected until there are enough for a round trip.
     let mut gathered: Vec<(Run<'_>, u64, EncodedRow<'_>)> = Vec::new();
+    // A single run is one round trip in any case.
+    let is_single_run = batch.runs().nth(1).is_none();
     for run in batch.runs() {
         let rows: Vec<EncodedRow<'_>> = run.iter().collect();
-        if rows.len() < MIN_BULK_ROWS {
+        if rows.len() < MIN_BULK_ROWS && !(is_single_run && rows.len() > 1) {
             gathered.extend((run.first..).zip(rows).map(|(number, row)| (run, number, row)));
             if gathered.len() >= MAX_WRITES_IN_FLIGHT {
                 sending.gathered(&mut gathered)?;
@@ -106,7 +109,7 @@ fn all(
             continue;
         }
         sending.gathered(&mut gathered)?;
-        sending.long(&run, &rows)?;
+        sending.run(&run, &rows)?;
     }
     sending.gathered(&mut gathered)
 }
@@ -143,8 +146,8 @@ impl BatchSender<'_, '_> {
         Ok(())
     }
 
-    /// Sends a long run, by a bulk plan if its table and verb have one.
-    fn long(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>]) -> Result<()> {
+    /// Sends a run by a bulk plan, if its table and verb have one.
+    fn run(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>]) -> Result<()> {
         let table_info = match self.state.table_info(self.connection, run.table) {
             Ok(table_info) => table_info,
             Err(error) => {
@@ -160,7 +163,11 @@ impl BatchSender<'_, '_> {
                 return Ok(());
             }
         };
-        let plan = BulkPlan::of(self.state.database, run, &table_info);
+        let plan = if rows.len() < MIN_BULK_ROWS {
+            BulkPlan::of_few(self.state.database, run, &table_info)
+        } else {
+            BulkPlan::of(self.state.database, run, &table_info)
+        };
         for chunk in chunk::split(run, rows) {
             match &plan {
                 Some(plan) => self.send_bulk(plan, run, &chunk)?,
@@ -172,7 +179,7 @@ impl BatchSender<'_, '_> {
 
     /// Sends a chunk by a bulk plan. If that fails, sends its halves, to find the row with the error.
     fn send_bulk(&mut self, plan: &BulkPlan, run: &Run<'_>, chunk: &Chunk<'_, '_>) -> Result<()> {
-        if chunk.rows.len() < MIN_BULK_ROWS {
+        if chunk.rows.len() < plan.min_rows() {
             return self.send_singly(run, chunk);
         }
         match plan.send(self, run, chunk) {

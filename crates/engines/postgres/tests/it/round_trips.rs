@@ -3,7 +3,7 @@
 use crate::failures::through_proxy;
 use crate::support::{Schema, url};
 use bobak_core::TransactionControl::{Begin, Commit, Release, Rollback, RollbackTo, Savepoint};
-use bobak_core::{ErrorKind, OnError, Select};
+use bobak_core::{ErrorKind, GeneratedKey, OnError, Outcome, Select, Source, Value};
 use bobak_testkit::{Entry, Probe, row, tables};
 
 #[test]
@@ -100,4 +100,36 @@ fn a_request_that_fails_leaves_the_transaction_usable() {
     probe.insert(&tag, row!["d", 1.0]).unwrap();
     probe.control(Commit).unwrap();
     assert_eq!(probe.count(&tag).unwrap(), 4);
+}
+
+#[test]
+fn a_few_rows_are_one_statement_and_get_keys_in_order() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let (proxy, engine) = through_proxy(&schema, &url);
+    let person = tables::person().unwrap();
+    let probe = Probe::with_tables(&engine, &[&person]).unwrap();
+    let people = |names: &[&'static str]| -> Vec<Entry> {
+        let row = |name: &&'static str| {
+            Entry::insert(&person, row![Value::Null, *name, *name, Value::Null])
+        };
+        names.iter().map(row).collect()
+    };
+    let insert = |names: &[&'static str]| probe.batch(&people(names), OnError::Stop).outcomes();
+    let key = |key| Outcome::Inserted(Some(GeneratedKey::Int(key)));
+    assert_eq!(insert(&["z", "a", "m"]).unwrap(), [1, 2, 3].map(key));
+    let before = proxy.round_trips();
+    assert_eq!(insert(&["y", "b"]).unwrap(), [4, 5].map(key));
+    // The rows, and the commit.
+    assert_eq!(proxy.round_trips() - before, 2);
+    // Rows of one statement have one command in common.
+    let text = "SELECT count(DISTINCT (xmin::text, cmin::text)) FROM person WHERE id > 3";
+    let commands = probe.query(&Source::Sql { text, parameters: &[] }).unwrap();
+    assert_eq!(commands, [row![1]]);
+    let names: Vec<_> = probe.all(&person).unwrap().iter().map(|row| row[1].clone()).collect();
+    assert_eq!(names, ["z", "a", "m", "y", "b"].map(Value::from));
+    // One row cannot be inserted: the error tells which one, and no row stays.
+    let error = insert(&["c", "y", "d"]).unwrap_err();
+    assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(1)));
+    assert_eq!(probe.count(&person).unwrap(), 5);
 }
