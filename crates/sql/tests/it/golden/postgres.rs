@@ -15,6 +15,7 @@ fn rows_by_their_keys_and_new_ones() {
         bobak_sql::update(SQL, &table, fields),
         bobak_sql::update_arrays(&table, fields).text,
         bobak_sql::insert_arrays(&table, Verb::InsertOrIgnore, FieldSet::EMPTY).text,
+        bobak_sql::insert_arrays_without_keys(&table).text,
         bobak_sql::delete_arrays(&table).text,
         bobak_sql::copy_in(&table, &[0, 1]),
     ];
@@ -25,6 +26,7 @@ fn rows_by_their_keys_and_new_ones() {
         r#"UPDATE "person" SET "email" = $1, "age" = $2, "version" = "person"."version" + 1 WHERE "id" = $3 AND "version" = $4"#,
         r#"UPDATE "person" SET "email" = "new".c0, "age" = "new".c1, "version" = "person"."version" + 1 FROM unnest($1, $2, $3, $4) WITH ORDINALITY AS "new"(c0, c1, c2, c3, number) WHERE "person"."id" = "new".c2 AND "person"."version" = "new".c3 RETURNING "new".number"#,
         r#"INSERT INTO "person" ("id", "email", "age", "pay", "version") SELECT * FROM unnest($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING "id""#,
+        r#"INSERT INTO "person" ("email", "age", "pay", "version") SELECT "new".c0, "new".c1, "new".c2, "new".c3 FROM unnest($1, $2, $3, $4) WITH ORDINALITY AS "new"(c0, c1, c2, c3, number) ORDER BY "new".number RETURNING "id""#,
         r#"DELETE FROM "person" USING unnest($1) WITH ORDINALITY AS "new"(c0, number) WHERE "person"."id" = "new".c0 RETURNING "new".number"#,
         r#"COPY "person" ("id", "email") FROM STDIN (FORMAT binary)"#,
     ];
