@@ -86,7 +86,7 @@ def test_conditions_on_rows_of_other_tables(url: str) -> None:
         # Through two references, among other conditions, and of all rows.
         bought = items.where(col.purchase_id.is_in(of_ada.column("id")), col.amount > 3)
         assert sorted(one.amount for one in bought.all()) == [4, 5]
-        every = purchases.where(col.customer_id.is_in(customers.where().column("id")))
+        every = purchases.where(col.customer_id.is_in(customers.column("id")))
         assert every.count() == 2
         # Back along a reference: purchases with an item of more than 4.
         large = items.where(col.amount > 4).column("purchase_id")

@@ -188,9 +188,7 @@ class Link:
             self._tables[described] = number
         return number
 
-    def tables(
-        self, table: TableSchema, condition: Placed | None
-    ) -> tuple[int, Placed | None]:
+    def tables(self, table: TableSchema, condition: Placed | None) -> tuple[int, Placed | None]:
         """The number of a table, and a condition with the numbers of the tables that it names."""
         if condition is None:
             return self.table(table), None

@@ -268,9 +268,8 @@ class Table(Generic[T]):
         return Selection(self._session, self._plan, Query().filtered(conditions))
 
     def column(self, name: str) -> ColumnOfRows:
-        """A column of the rows that match, for a condition on another table:
-        ``col.customer_id.is_in(customers.where(col.city == "Bern").column("id"))``."""
-        return column_of_rows(self._plan, self._query, name)
+        """A column of all rows, for a condition: see :meth:`Selection.column`."""
+        return self.where().column(name)
 
     def all(self) -> list[T]:
         """All records, ordered by key."""
