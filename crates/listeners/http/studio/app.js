@@ -225,7 +225,11 @@ export async function showTables(fresh = false) {
   );
 }
 
+/** How many pages were asked for: only the last one is shown. */
+let asked = 0;
+
 async function show() {
+  const turn = ++asked;
   const target = address();
   document.body.classList.remove("side-open");
   const database = app.databases.find(({ name }) => name === target.database) ?? app.databases[0];
@@ -242,17 +246,25 @@ async function show() {
       else element.removeAttribute("aria-current");
     }
     const tables = await database.tables();
+    if (turn !== asked) return;
     if (target.page === "data" && !target.table && tables.length) return location.replace(link("data", database.name, tables[0].name));
     await showTables();
-    app.leave?.();
-    app.leave = null;
     const { title, load } = PAGES[target.page] ?? PAGES.data;
     const { page } = await load();
+    if (turn !== asked) return;
+    app.leave?.();
+    app.leave = null;
     const name = target.page === "data" ? (target.table ?? database.name) : title;
     document.title = `${name} · Bobak`;
     app.title.textContent = name;
-    app.leave = await page(app.main, { database, target, session: app.session });
+    // A page of its own, which one that was left and becomes ready later does not fill.
+    const view = h("div", { className: "view" });
+    fill(app.main, view);
+    const leave = await page(view, { database, target, session: app.session });
+    if (turn === asked) app.leave = leave;
+    else leave?.();
   } catch (error) {
+    if (turn !== asked) return;
     document.title = "Error · Bobak";
     fill(app.main, h("div", { className: "empty" }, h("h1", {}, "This page can't be shown"), h("p", {}, error.message), button("Try again", () => show())));
     console.error(error);
