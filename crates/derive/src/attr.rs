@@ -199,9 +199,22 @@ impl Item {
         let message = if elsewhere.iter().any(|name| self.name == name) {
             format!("`{}` belongs on {place}", self.name)
         } else {
-            format!("unknown attribute `{}`: write {}", self.name, any_of(allowed))
+            format!("unknown attribute `{}`: write {}", self.name, self.likely_first(allowed))
         };
         errors.at(&self.name, message);
+    }
+
+    /// The names, that of the attribute that was probably meant first: `max` for `max_chars`.
+    fn likely_first(&self, allowed: &[&str]) -> String {
+        let name = self.name.to_string();
+        let part = |long: &str, short: &str| {
+            short.len() > 2 && (long.starts_with(short) || long.ends_with(short))
+        };
+        let similar = |other: &&&str| part(&name, other) || part(other, &name);
+        let likely = allowed.iter().filter(similar).max_by_key(|other| other.len());
+        let Some(likely) = likely.filter(|_| allowed.len() > 1) else { return any_of(allowed) };
+        let others: Vec<_> = allowed.iter().filter(|other| *other != likely).collect();
+        format!("{likely}, or {}", any_of(&others))
     }
 
     fn literal(&self, example: &str, errors: &mut Errors) -> Option<LitStr> {

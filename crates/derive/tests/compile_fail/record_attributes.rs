@@ -30,6 +30,8 @@ struct A {
     k: Timestamp,
     #[record(key = "engine")]
     l: i64,
+    #[record(max_chars = 40, primary_key, len = 3)]
+    m: String,
 }
 
 fn main() {}
