@@ -147,7 +147,7 @@ pub trait AlterTables {
 /// undoes them.
 ///
 /// # Errors
-/// As [`Session::alter`](bobak_core::Session::alter); `Unsupported` for change capture.
+/// As [`Session::alter`](bobak_core::Session::alter); `Unsupported` for foreign keys that are added, and change capture.
 pub fn alter_tables<A: AlterTables>(
     engine: &'static str,
     engine_tables: &mut A,
@@ -178,6 +178,10 @@ pub fn alter_tables<A: AlterTables>(
                 engine_tables.tables().remove(place);
             }
             SchemaChange::AddColumn { .. } | SchemaChange::AddIndex { .. } => {}
+            SchemaChange::AddReference { table, .. }
+            | SchemaChange::AddForeignKey { table, .. } => {
+                return Err(Error::unsupported(engine, "foreign keys").in_table(table.name()));
+            }
             _ => return Err(Error::unsupported(engine, "change capture")),
         }
     }

@@ -374,8 +374,10 @@ impl Runner<'_> {
 
     fn step(&self, number: usize, step: &MigrationStep, resumed: bool) -> Result<()> {
         self.run_actions(step, resumed).map_err(|error| {
-            let shown = step.to_string();
-            let shown: String = shown.lines().next().unwrap_or_default().chars().take(80).collect();
+            let shown = match step {
+                MigrationStep::CreateTable(table) => format!("create table {}", table.name()),
+                other => other.to_string().lines().take(1).flat_map(str::chars).take(80).collect(),
+            };
             let (name, number) = (&self.migration.name, number + 1);
             let message = format!("migration {name}, step {number} ({shown}): {}", error.message());
             let mut located = Error::new(error.kind(), message);

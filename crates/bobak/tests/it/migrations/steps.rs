@@ -113,6 +113,10 @@ fn files_that_do_not_fit_are_rejected() {
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert!(error.to_string().contains(what), "{text}: {error}");
     }
+    let again = start.replace("first\n", "after a\n");
+    let again = Migrations::new([("a", start), ("b", again.as_str())]).unwrap();
+    let error = migration::up(&engine, &again).unwrap_err().to_string();
+    assert!(error.contains("migration b, step 1 (create table t): the table already"), "{error}");
     let step = next("drop index");
     let two = Migrations::new([("a", start), ("b", step.as_str())]).unwrap();
     let error = migration::up(&engine, &two).unwrap_err();
