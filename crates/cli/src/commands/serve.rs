@@ -262,8 +262,8 @@ impl ServeCommand {
             access.allow_public_read();
         }
         if access.is_empty() && !self.has_listener_flags() && !shows_link {
-            let message = "nobody could authenticate: run it on a terminal, where it shows a sign-in link for browsers; or pass \
-                           --token-file or --access-file, --public-read, or listen on a Unix socket with --unix";
+            let message = "nobody could authenticate: run it on a terminal, or run `bobak studio`: both show a sign-in link for browsers; or \
+                           pass --token-file, --access-file or --public-read, or listen on a Unix socket with --unix";
             return Err(Error::failed(message));
         }
         Ok(access)

@@ -175,5 +175,5 @@ fn nothing_is_open_to_others_unasked() {
     program.fails(1, "TLS", &public);
     let studio = ["studio", "app.db", "--no-browser", "--http", "0.0.0.0:0"];
     program.fails(1, "TLS", &studio);
-    program.fails(1, "run it on a terminal", &["serve", "app.db"]);
+    program.fails(1, "run it on a terminal, or run `bobak studio`", &["serve", "app.db"]);
 }
