@@ -10,8 +10,8 @@ mod copy;
 mod crash_writer;
 mod export;
 mod format;
-#[cfg(unix)]
 mod given_types;
+#[cfg(unix)]
 mod http;
 mod import;
 #[cfg(unix)]

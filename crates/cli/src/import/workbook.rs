@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::import::convert::{finish, spool, unspooled};
 use crate::import::{CsvFormat, InputFile};
 use crate::workbook::{SERIAL_END, SheetCell};
-use calamine::{Data, DataRef, ExcelDateTime, ExcelDateTimeType, Reader, Xlsx, XlsxError};
+use calamine::{DataRef, ExcelDateTime, ExcelDateTimeType, Reader, Xlsx, XlsxError};
 use csv::Writer;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -133,16 +133,17 @@ fn each_row(
 
 /// The cell of what the library read, or the reason why there is none.
 fn cell(value: &DataRef<'_>) -> Result<SheetCell, String> {
-    Ok(match Data::from(value.clone()) {
-        Data::Empty => SheetCell::Empty,
-        Data::Int(integer) => SheetCell::Number(integer as f64),
-        Data::Float(number) => SheetCell::Number(number),
-        Data::Bool(truth) => SheetCell::Bool(truth),
-        Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => {
-            SheetCell::Text(text)
+    Ok(match value {
+        DataRef::Empty => SheetCell::Empty,
+        DataRef::Int(integer) => SheetCell::Number(*integer as f64),
+        DataRef::Float(number) => SheetCell::Number(*number),
+        DataRef::Bool(truth) => SheetCell::Bool(*truth),
+        DataRef::SharedString(text) => SheetCell::Text((*text).to_owned()),
+        DataRef::String(text) | DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => {
+            SheetCell::Text(text.clone())
         }
-        Data::DateTime(date) => date_cell(&date)?,
-        Data::Error(error) => {
+        DataRef::DateTime(date) => date_cell(date)?,
+        DataRef::Error(error) => {
             return Err(format!("the cell holds the error {error}: correct it in the workbook"));
         }
     })

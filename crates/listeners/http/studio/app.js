@@ -185,8 +185,9 @@ async function showFrame() {
 
 /** Makes a table of a file, or of one that the person chooses. */
 async function fromFile(file) {
-  const { chooseFile, createFrom } = await import("./create.js");
-  await (file ? createFrom(app.database, file) : chooseFile(app.database));
+  const { createFrom } = await import("./create.js");
+  const { chooseFile } = await import("./import.js");
+  await (file ? createFrom(app.database, file) : chooseFile((chosen) => createFrom(app.database, chosen)));
 }
 
 /** A file that is dropped here becomes a table, unless what it is dropped on takes it. */

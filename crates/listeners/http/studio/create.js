@@ -1,17 +1,15 @@
-// A new table from a file of CSV, JSON or NDJSON: its columns and their types are read from the rows.
+// A new table from a file of CSV, JSON or NDJSON, or a workbook: its columns and their types are read from the rows.
 
 import { link, showTables } from "./app.js";
 import { json, query, send } from "./api.js";
 import { count, dialog, fill, h, notify } from "./dom.js";
-import { preview } from "./import.js";
+import { preview, previewTable, WHOLE } from "./import.js";
 import { TYPES } from "./migrate.js";
 
 /** So much of a file is read to find the types. */
 const READ = 16 * 1024 * 1024;
 /** More rows than the preview shows are no part of the page. */
 const SHOWN = 20;
-/** A file that is longer is committed in parts. */
-const WHOLE = 64 * 1024 * 1024;
 
 /** Types, and the texts that are values of them. A number that begins with zeros is no number but a code. */
 const PATTERNS = [
@@ -89,7 +87,6 @@ export async function createFrom(database, file) {
     const type = h("select", { aria: { label: `Type of ${column.name}` }, on: { change: () => (column.type = type.value) } }, TYPES.map(([value, label]) => h("option", { value, selected: value === column.type }, label)));
     return h("th", { scope: "col" }, column.name, h("span", { className: "hint" }, column.isKey ? "key" : column.nullable ? "may be NULL" : ""), type);
   });
-  const cells = source.rows.slice(0, SHOWN).map((row) => h("tr", {}, columns.map((column) => h("td", {}, typeof row[column.name] === "object" ? JSON.stringify(row[column.name]) : String(row[column.name] ?? "")))));
   const made = await dialog(`New table from ${file.name}`, (done) => {
     const submit = async (event) => {
       event.preventDefault();
@@ -111,7 +108,7 @@ export async function createFrom(database, file) {
       { className: "form", on: { submit } },
       h("div", { className: "field" }, h("label", { htmlFor: name.id }, "Name of the table"), name),
       h("p", {}, `${source.format}, ${(file.size / 1024).toFixed(1)} KiB. The columns, as the rows have them${columns.some((column) => column.isKey) ? "" : ", and a key that counts up"}:`),
-      h("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Preview" } }, h("table", { className: "plain" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, cells))),
+      previewTable(heads, source.columns, source.rows.slice(0, SHOWN)),
       problem,
       state,
       h("footer", {}, h("button", { className: "primary" }, "Create the table")),
@@ -122,11 +119,4 @@ export async function createFrom(database, file) {
   if (!made) return;
   notify(`${made.table.name}: ${count(made.report.inserted)} rows.`);
   location.hash = link("data", database.name, made.table.name);
-}
-
-/** Lets the person choose a file. */
-export function chooseFile(database) {
-  const input = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,.xlsx,text/csv,application/json" });
-  input.addEventListener("change", () => input.files[0] && createFrom(database, input.files[0]));
-  input.click();
 }

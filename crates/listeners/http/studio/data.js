@@ -5,7 +5,7 @@ import { json, listName, name, query, ROOT, send } from "./api.js";
 import { ask, button, count, debounce, dialog, fill, h, icon, menu, notify, report, save } from "./dom.js";
 import { editor, form, labelColumn } from "./editors.js";
 import { Grid, RowWindow } from "./grid.js";
-import { importFile } from "./import.js";
+import { chooseFile, importFile } from "./import.js";
 import { addColumn, read as readMigrations } from "./migrate.js";
 import { showRow } from "./row.js";
 import { csv, display, isNumber, isText, literal, typeName } from "./values.js";
@@ -15,7 +15,7 @@ const undos = [];
 
 export async function page(main, { database, target, session }) {
   if (!target.table) {
-    fill(main, h("div", { className: "empty" }, h("h1", {}, "There are no tables yet"), h("p", {}, "Drop a file of CSV, JSON or NDJSON here to make a table of it, or create one on the page ", h("a", { href: link("schema", database.name) }, "Schema"), ".")));
+    fill(main, h("div", { className: "empty" }, h("h1", {}, "There are no tables yet"), h("p", {}, "Drop a file of CSV, JSON or NDJSON, or a workbook, here to make a table of it, or create one on the page ", h("a", { href: link("schema", database.name) }, "Schema"), ".")));
     return;
   }
   const view = new TableView(main, await database.table(target.table), target.parameters, session);
@@ -610,7 +610,7 @@ class TableView {
       ["Export as CSV", () => this.exportAll("csv")],
       ["Export as NDJSON", () => this.exportAll("ndjson")],
       ["Copy the address of this view", () => navigator.clipboard.writeText(location.href).then(() => notify("Copied."), report)],
-      ...(canWrite ? [null, ["Import a file…", () => this.pickFile()], ["Change all that match…", () => this.bulkEdit(null)], ["Delete all that match…", () => this.#deleteMatching()]] : []),
+      ...(canWrite ? [null, ["Import a file…", () => chooseFile((file) => this.importFile(file))], ["Change all that match…", () => this.bulkEdit(null)], ["Delete all that match…", () => this.#deleteMatching()]] : []),
       null,
       ...(canWrite ? [["Add a column…", () => this.addColumn()]] : []),
       ["Show its columns", () => (location.hash = link("schema", table.database.name, table.name))],
@@ -630,12 +630,6 @@ class TableView {
   exportRows(rows) {
     const columns = this.visibleColumns().map((column) => column.name);
     save(`${this.table.name}.csv`, "text/csv", csv(columns, rows.map((row) => columns.map((column) => row[column]))));
-  }
-
-  pickFile() {
-    const input = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,.xlsx,text/csv,application/json" });
-    input.addEventListener("change", () => input.files[0] && this.importFile(input.files[0]));
-    input.click();
   }
 
   async importFile(file) {

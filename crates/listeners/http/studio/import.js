@@ -8,6 +8,22 @@ import { isWorkbook, readWorkbook } from "./workbook.js";
 const PREVIEW = 256 * 1024;
 /** An array in a JSON file is read as a whole; longer files must have a row a line. */
 const MAX_JSON = 64 * 1024 * 1024;
+/** A file that is longer is committed in parts, unless the person chooses otherwise. */
+export const WHOLE = 64 * 1024 * 1024;
+
+/** Lets the person choose a file. */
+export function chooseFile(then) {
+  const input = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,.xlsx,text/csv,application/json" });
+  input.addEventListener("change", () => input.files[0] && then(input.files[0]));
+  input.click();
+}
+
+/** A table of the first rows of a file, below these heads. */
+export function previewTable(heads, columns, rows) {
+  const cell = (value) => h("td", {}, typeof value === "object" ? JSON.stringify(value) : String(value ?? ""));
+  const lines = rows.map((row) => h("tr", {}, columns.map((column) => cell(row[column]))));
+  return h("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Preview" } }, h("table", { className: "plain" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, lines)));
+}
 
 /** Reads CSV (RFC 4180): at most so many records; a last one that is cut off is left out if `isCut`. */
 export function readCsv(text, limit = Infinity, isCut = false) {
@@ -75,7 +91,7 @@ export async function importFile(table, file) {
   const missing = table.columns.filter((column) => !source.columns.includes(column.name) && !column.nullable && column.default === undefined && !(table.key.includes(column.name) && table.keys === "made") && !column.role);
   const modes = [["insert", "Insert new rows"], ["ignore", "Insert; leave rows that exist"], ["upsert", "Insert; change rows that exist"], ["replace", "Insert; replace rows that exist"]];
   const mode = h("select", { id: "import-mode" }, modes.map(([value, label]) => h("option", { value }, label)));
-  const whole = h("input", { type: "checkbox", checked: file.size < 64 * 1024 * 1024 });
+  const whole = h("input", { type: "checkbox", checked: file.size < WHOLE });
   const problem = h("p", { className: "problem", role: "alert" }, unknown.length ? `${table.name} has no column ${unknown.join(", ")}.` : missing.length ? `The file has no column ${missing.map((column) => column.name).join(", ")}, which must have a value.` : "");
   const state = h("p", { role: "status" });
   let abort;
@@ -100,7 +116,7 @@ export async function importFile(table, file) {
       "div",
       {},
       h("p", {}, `${source.format}, ${(file.size / 1024).toFixed(1)} KiB${source.total === undefined ? "" : `, ${count(source.total)} rows`}. The first rows:`),
-      h("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Preview" } }, h("table", { className: "plain" }, h("thead", {}, h("tr", {}, types)), h("tbody", {}, source.rows.map((row) => h("tr", {}, source.columns.map((column) => h("td", {}, typeof row[column] === "object" ? JSON.stringify(row[column]) : String(row[column] ?? "")))))))),
+      previewTable(types, source.columns, source.rows),
       h("div", { className: "field" }, h("label", { htmlFor: "import-mode" }, "If rows exist"), mode),
       h("label", { className: "null" }, whole, "All rows or none"),
       problem,

@@ -6,6 +6,8 @@ const ZIP = 0x04034b50;
 const ZIP_ENTRY = 0x02014b50;
 const ZIP_END = 0x06054b50;
 const DAY = 86_400_000;
+/** The number of the day after 9999-12-31. */
+const END = 2_958_466;
 /** The number of 1970-01-01, and of the same day in workbooks that count from 1904. */
 const [EPOCH, EPOCH_1904] = [25_569, 24_107];
 
@@ -118,8 +120,9 @@ function dateStyles(styles) {
 function dateText(number, epoch, type) {
   if (epoch === EPOCH && number >= 60 && number < 61) throw new Error("1900-02-29 did not exist");
   const first = epoch === EPOCH && number < 60 ? 1 : 0;
-  const date = new Date(Math.round((number + first - epoch) * DAY));
-  if (Number.isNaN(date.getTime())) throw new Error(`${number} is not a date`);
+  const days = number + first - epoch;
+  const date = new Date(Math.round(days * DAY));
+  if (!(number >= 0 && days + EPOCH < END)) throw new Error(`${number} is not a date`);
   const [day, time] = date.toISOString().slice(0, -1).replace(/\.000$/, "").split("T");
   if (type === "time" || (type !== "datetime" && type !== "timestamp" && number < 1)) return time;
   if (type === "date" || (type !== "datetime" && type !== "timestamp" && Number.isInteger(number))) return day;

@@ -238,7 +238,7 @@ impl Vfs for DiskShared {
 
     fn fill_random(&self, bytes: &mut [u8]) {
         let mut state = self.state();
-        bytes.fill_with(|| state.random.next() as u8);
+        bytes.fill_with(|| state.random.number() as u8);
     }
 }
 
@@ -336,7 +336,7 @@ impl DiskState {
             }
             return;
         }
-        let random = Random::new(self.random.next());
+        let random = Random::new(self.random.number());
         let earliest = self.inodes.values().filter_map(Inode::earliest_pending).min();
         let mut fate = CrashOutcome::new(loss, random, earliest.unwrap_or(self.next), self.next);
         // In the order of their creation: a newer file replaces an older one of the same name.

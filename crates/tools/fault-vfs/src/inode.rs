@@ -186,7 +186,7 @@ impl CrashOutcome {
                 let length = if whole { part.len() as u64 } else { self.below(part) };
                 put(content, at, part.get(..index(length)).unwrap_or_default());
             } else if at >= durable && self.random.percent(25) {
-                let garbage: Vec<u8> = part.iter().map(|_| self.random.next() as u8).collect();
+                let garbage: Vec<u8> = part.iter().map(|_| self.random.number() as u8).collect();
                 put(content, at, &garbage);
             }
             at += part.len() as u64;

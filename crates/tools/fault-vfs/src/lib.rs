@@ -21,3 +21,4 @@ mod random;
 pub use disk::Disk;
 pub use inode::Loss;
 pub use plan::DiskCall;
+pub use random::Random;

@@ -110,9 +110,7 @@ impl Connection {
         if let Some(id) = self.texts.get(sql) {
             return Ok(id);
         }
-        let id = self.prepare_one(sql)?;
-        self.keep_text(sql, id);
-        Ok(id)
+        self.prepare_one(sql).inspect(|id| self.keep_text(sql, *id))
     }
 
     /// Submits all actions of a text to the authorizer. The text is prepared again for that,
@@ -173,7 +171,7 @@ impl Connection {
         Ok(String::new())
     }
 
-    /// As [`text_statement`](Self::text_statement); the authorizer also decides about pragmas,
+    /// As [`text_statement`](Self::text_statement), of a text that has none yet; the authorizer also decides about pragmas,
     /// which take effect while they are prepared.
     fn authorized_statement(
         &mut self,
@@ -182,7 +180,7 @@ impl Connection {
     ) -> Result<StatementId> {
         self.refresh_schema_to_explain(sql)?;
         self.db.watch().set_authorizer(Some(Arc::clone(authorizer)));
-        let prepared = self.text_statement(sql);
+        let prepared = self.prepare_one(sql).inspect(|id| self.keep_text(sql, *id));
         match self.db.watch().set_authorizer(None) {
             Some(rejection) => Err(rejection),
             None => prepared,

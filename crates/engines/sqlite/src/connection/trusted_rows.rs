@@ -10,6 +10,7 @@ use super::statement_cache::StatementKind;
 use crate::error::translate;
 use crate::ffi::{Failure, StatementId};
 use bobak_core::{Result, TableSchema};
+use bobak_sql::storage_check;
 
 impl Connection {
     /// Prepares a table statement.
@@ -33,8 +34,10 @@ impl Connection {
         use StatementKind::{Insert, InsertOrFail, InsertOrIgnore, Update, Upsert, UpsertOn};
         let is_insert = matches!(kind, Insert | InsertOrFail | InsertOrIgnore);
         let is_update = matches!(kind, Update | Upsert | UpsertOn(_));
+        let has_checks = || table.columns().iter().any(|column| storage_check(column).is_some());
         // If the table cannot be read, the statement's own error is the better one.
         (is_insert || is_update)
+            && has_checks()
             && self.fresh_table_info(table).is_ok_and(|info| {
                 info.checks_storage_only && !info.has_triggers && (is_insert || !info.foreign_keys)
             })

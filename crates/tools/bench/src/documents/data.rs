@@ -1,6 +1,7 @@
 //! The record, the documents that are stored, and what is searched for.
 
 use bobak::{BatchOptions, Db, Record};
+use bobak_fault_vfs::Random;
 
 use crate::contender::Failure;
 
@@ -34,11 +35,12 @@ pub(super) fn store(db: &Db, documents: usize) -> Result<(), Failure> {
 
 /// The words of a document: the first ones of the vocabulary are in many documents, the last ones in few, as in a language.
 fn body(id: i64) -> String {
-    let mut random = Random(id.unsigned_abs());
+    let mut random = Random::new(id.unsigned_abs());
+    let mut word = || random.number() % VOCABULARY;
     let mut body = String::with_capacity(WORDS * 8);
     for at in 0..WORDS {
         body.push_str(if at == 0 { "" } else { " " });
-        push_word(&mut body, random.below(VOCABULARY) * random.below(VOCABULARY) / VOCABULARY);
+        push_word(&mut body, word() * word() / VOCABULARY);
     }
     body
 }
@@ -70,18 +72,6 @@ pub(super) fn check(found: &[Document], words: &[String; 2]) -> Result<(), Failu
         return Err(Failure::new("a document that was found has not the words of the search"));
     }
     Ok(())
-}
-
-/// Numbers that look random (SplitMix64), the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
 }
 
 #[cfg(test)]
