@@ -7,6 +7,8 @@ mod access; // an Access file: records, joins, copies
 mod aio;
 mod altered_tables; // tracked tables that are altered while they are archived or replicated
 mod any_references;
+#[cfg(feature = "scopes")]
+mod application_model; // random programs of records, relations, rules, tenants and migrations
 mod archive; // changes replayed on a backup
 mod archive_damage; // damaged and mixed up archives
 mod backup;

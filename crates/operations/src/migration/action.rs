@@ -40,6 +40,11 @@ pub(super) enum Action {
 /// The name of the column that takes converted values.
 const CONVERTED: &str = "bobak_converted";
 
+/// The step that drops the column of values that could not all be converted.
+pub(super) fn drop_converted(table: &TableSchema) -> MigrationStep {
+    MigrationStep::DropColumn { table: table.name().to_owned(), column: CONVERTED.to_owned() }
+}
+
 impl MigrationStep {
     /// What the step does to these tables, in order. A part that a killed process made already is left out.
     pub(super) fn actions(&self, tables: &[TableSchema], resumed: bool) -> Result<Vec<Action>> {

@@ -1,6 +1,6 @@
 //! Carries migrations out.
 
-use super::action::Action;
+use super::action::{Action, drop_converted};
 use super::files::{Migration, Migrations};
 use super::ledger::{self, Entry, MigrationProgress};
 use super::step::{MigrationStep, find};
@@ -401,7 +401,12 @@ impl Runner<'_> {
             match action {
                 Action::Change(change) => self.session.alter(&[change])?,
                 Action::Convert { table, from, to } => {
-                    convert::run(self.session, &table, from, to)?;
+                    let converted = convert::run(self.session, &table, from, to);
+                    if converted.is_err() && self.engine.capabilities().implicit_ddl_commit {
+                        // Elsewhere the end of the transaction removes the column. The first error says more.
+                        let _ = self.run_actions(&drop_converted(&table), false);
+                    }
+                    converted?;
                 }
                 Action::ConvertLog { table, from, to } => {
                     convert::run_in_log(self.session, &table, from, to)?;
