@@ -1,6 +1,6 @@
 //! The columns that a condition reads, and how deeply it is nested.
 
-use crate::{Condition, Error, ErrorKind, Result};
+use crate::{Condition, Error, ErrorKind, Result, TableSchema};
 
 impl Condition {
     /// How deeply conditions can be nested. `And` and `Or` of many conditions are one level.
@@ -18,6 +18,23 @@ impl Condition {
             }
             Self::Not(part) => part.check_depth(below),
             _ => Ok(()),
+        }
+    }
+
+    /// Adds the tables of the subqueries in the condition, and of those in them.
+    pub fn collect_other_tables<'c>(&'c self, tables: &mut Vec<&'c TableSchema>) {
+        match self {
+            Self::InQuery { query, .. } => {
+                tables.push(&query.table);
+                if let Some(condition) = &query.condition {
+                    condition.collect_other_tables(tables);
+                }
+            }
+            Self::And(parts) | Self::Or(parts) => {
+                parts.iter().for_each(|part| part.collect_other_tables(tables));
+            }
+            Self::Not(part) => part.collect_other_tables(tables),
+            _ => {}
         }
     }
 

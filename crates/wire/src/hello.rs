@@ -31,6 +31,7 @@ const WEAK_TYPES: u32 = 32768;
 const GENERATED_COLUMNS: u32 = 65536;
 const SEARCH: u32 = 131_072;
 const SEARCH_IN_TRANSACTION: u32 = 262_144;
+const SUBQUERIES: u32 = 524_288;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -193,6 +194,7 @@ impl Welcome {
             generated_columns,
             search,
             search_in_transaction,
+            subqueries,
             ..
         } = self.capabilities;
         let bits = [
@@ -215,6 +217,7 @@ impl Welcome {
             (generated_columns, GENERATED_COLUMNS),
             (search, SEARCH),
             (search_in_transaction, SEARCH_IN_TRANSACTION),
+            (subqueries, SUBQUERIES),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -249,6 +252,7 @@ impl Welcome {
         capabilities.unreused_keys = bits & UNREUSED_KEYS != 0;
         capabilities.search = bits & SEARCH != 0;
         capabilities.search_in_transaction = bits & SEARCH_IN_TRANSACTION != 0;
+        capabilities.subqueries = bits & SUBQUERIES != 0;
         capabilities.weak_types = bits & WEAK_TYPES != 0;
         capabilities.generated_columns = bits & GENERATED_COLUMNS != 0;
         let (engine, server) = (reader.text()?.to_owned(), reader.text()?.to_owned());

@@ -2,7 +2,9 @@
 
 use crate::broken::{Broken, CallError};
 use crate::stream::{Second, Stream};
-use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Parameter, Result, TableSchema};
+use bobak_core::{
+    Condition, Error, ErrorKind, Interrupt, Interruptible, Parameter, Result, Source, TableSchema,
+};
 use bobak_wire::{
     AdaptiveSpin, ForeignProtocol, FrameHeader, FrameKind, HEADER_LENGTH, Hello, Inbox,
     RequestSource, Response, Welcome, encode_request,
@@ -142,7 +144,7 @@ impl Link {
     fn define(&mut self, table: &TableSchema) -> Result<u32> {
         if self.tables.len() >= self.welcome.limits.handles as usize {
             // A program that creates so many tables: the numbers start again.
-            self.tables.clear();
+            self.forget_tables();
         }
         let handle = self.tables.len() as u32;
         self.put(|out, id| encode_request::define(out, id, handle, table))?;
@@ -150,13 +152,58 @@ impl Link {
         Ok(handle)
     }
 
-    /// A source as it is sent: a repeated text is sent as a number.
-    pub fn source<'s>(&mut self, source: &bobak_core::Source<'s>) -> Result<RequestSource<'s>> {
+    /// The numbers of the tables that a condition names besides the request's own, which is declared before them.
+    pub fn other_tables(
+        &mut self,
+        table: &TableSchema,
+        condition: Option<&Condition>,
+    ) -> Result<Vec<(u64, u32)>> {
+        let mut others = Vec::new();
+        if let Some(condition) = condition.filter(|condition| condition.has_subquery()) {
+            condition.collect_other_tables(&mut others);
+        }
+        if others.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (count, limit) = (others.len() + 1, self.welcome.limits.handles as usize);
+        if count > limit {
+            let message =
+                format!("the condition names {count} tables, and the server accepts {limit}");
+            return Err(Error::new(ErrorKind::OutOfRange, message));
+        }
+        if self.tables.len() + count > limit {
+            // The numbers do not start again in the middle of a request.
+            self.forget_tables();
+        }
+        self.table(table)?;
+        others.into_iter().map(|other| Ok((other.id(), self.table(other)?))).collect()
+    }
+
+    /// The numbers of the tables that a source names besides its own.
+    pub fn others_of(&mut self, source: &Source<'_>) -> Result<Vec<(u64, u32)>> {
+        match source {
+            Source::Select(select) => self.other_tables(&select.table, select.condition.as_ref()),
+            Source::Sql { .. } => Ok(Vec::new()),
+        }
+    }
+
+    fn forget_tables(&mut self) {
+        self.tables.clear();
+        self.last_table = (0, 0);
+    }
+
+    /// A source as it is sent: a repeated text is sent as a number. `others` are the tables that it names besides its own.
+    pub fn source<'s>(
+        &mut self,
+        source: &Source<'s>,
+        others: &'s [(u64, u32)],
+    ) -> Result<RequestSource<'s>> {
         match *source {
-            bobak_core::Source::Select(select) => {
-                Ok(RequestSource::Select(self.table(&select.table)?, select))
+            Source::Select(select) => {
+                let handle = self.table(&select.table)?;
+                Ok(RequestSource::SelectAcross(handle, select, others))
             }
-            bobak_core::Source::Sql { text, parameters } => self.text(text, parameters),
+            Source::Sql { text, parameters } => self.text(text, parameters),
         }
     }
 

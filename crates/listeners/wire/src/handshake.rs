@@ -127,10 +127,13 @@ fn welcome(
     let caller = shared.access.authenticate(&hello.credentials, trusted)?;
     let database = Arc::clone(shared.databases.find(&hello.database, &caller)?);
     let engine = database.protected.engine_for(&caller);
+    let mut capabilities = engine.capabilities();
+    // What the engine does not run, the session replaces by values.
+    capabilities.subqueries = true;
     let welcome = Welcome {
         version: VERSION,
         limits: shared.settings.limits(),
-        capabilities: engine.capabilities(),
+        capabilities,
         engine: engine.name().to_owned(),
         server: concat!("bobak ", env!("CARGO_PKG_VERSION")).to_owned(),
     };

@@ -209,7 +209,8 @@ impl<'e> RemoteSession<'e> {
         search::check(&self.engine.engine, self.engine.capabilities.search, source)?;
         let named = matches!(source, Source::Sql { .. });
         let put = |link: &mut Link| {
-            let source = link.source(source)?;
+            let others = link.others_of(source)?;
+            let source = link.source(source, &others)?;
             link.put(|out, id| encode_request::query(out, id, WINDOW, named, source))
         };
         // SQL may write. Without a row it is unknown whether it was committed.
@@ -253,8 +254,9 @@ impl Session for RemoteSession<'_> {
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let put = |link: &mut Link| {
+            let others = link.other_tables(change.table, change.condition)?;
             let handle = link.table(change.table)?;
-            link.put(|out, id| encode_request::change(out, id, handle, change))
+            link.put(|out, id| encode_request::change_across(out, id, handle, change, &others))
         };
         self.call(self.effect_of_write(), &put, count)
     }
@@ -304,7 +306,8 @@ impl Session for RemoteSession<'_> {
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
         search::check(&self.engine.engine, self.engine.capabilities.search, source)?;
         let put = |link: &mut Link| {
-            let source = link.source(source)?;
+            let others = link.others_of(source)?;
+            let source = link.source(source, &others)?;
             link.put(|out, id| encode_request::open(out, id, source))
         };
         let effect = match source {

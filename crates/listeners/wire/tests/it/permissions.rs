@@ -4,12 +4,12 @@ use crate::raw::Raw;
 use crate::transports::{TOKEN, file, folder, memory, tcp_server};
 use bobak_changes::Changes;
 use bobak_core::{
-    Assign, BulkChange, Condition, Engine, ErrorKind, OnError, Result, SchemaChange, Select,
-    SubQuery, TableSchema,
+    Assign, BulkChange, Condition, Engine, Error, ErrorKind, OnError, Result, SchemaChange, Select,
+    Source, SubQuery, TableSchema,
 };
 use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
-use bobak_server::Server;
+use bobak_server::{Server, Settings};
 use bobak_testkit::{Entry, Probe, row, tables};
 use bobak_wire::{RequestSource, encode_request};
 use std::sync::Arc;
@@ -120,6 +120,54 @@ fn conditions_on_other_tables_follow_permissions() {
             [Err(ErrorKind::Schema), Err(ErrorKind::Schema)]
         );
         assert_eq!(all.all(&tag).unwrap(), [row!["bob", 2.0], row!["till", 2.0]]);
+    }
+}
+
+/// The engine of a client sends such conditions itself, also if the server keeps few handles.
+#[test]
+fn clients_send_conditions_on_other_tables() {
+    let (till, hash) = new_token().unwrap();
+    let text = format!(
+        "role clerk\nread, write on main.tag\nread on main.person where name = :user\n\
+         token till {hash} roles clerk\n"
+    );
+    let access = Access::from_text(&text).unwrap();
+    let (person, tag, device) =
+        (tables::person().unwrap(), tables::tag().unwrap(), tables::device().unwrap());
+    let folder = folder().unwrap();
+    for engine in [file(folder.path()).unwrap(), memory().unwrap()] {
+        let all = Probe::with_tables(&*engine, &[&person, &tag, &device]).unwrap();
+        for (id, name) in [(1, "till"), (2, "bob")] {
+            all.insert(&person, row![id, name, format!("{name}@x"), 1]).unwrap();
+            all.insert(&tag, row![name, 1.0]).unwrap();
+        }
+        let builder = Server::builder().shared_database("main", Arc::clone(&engine));
+        let builder = builder.access(access.clone()).token(TOKEN);
+        let builder = builder.settings(Settings::default().max_handles(2));
+        let (_server, address) = tcp_server(builder).unwrap();
+        let request = |token: &str, table: &Arc<TableSchema>, name: &str| {
+            let remote = Remote::builder().token(token).open_tcp(&address).unwrap();
+            assert!(remote.capabilities().subqueries);
+            let probe = Probe::new(&remote).unwrap();
+            let column = table.column(name).unwrap();
+            let query = SubQuery { table: Arc::clone(table), column, condition: None };
+            let condition = Condition::InQuery { column: 0, query: Box::new(query) };
+            let assign = [Assign::Set { column: 1, value: 2.0.into() }];
+            let changed = probe.change(&tag, Some(condition.clone()), &assign);
+            let found = probe.filter(&tag, condition.clone()).map(|rows| rows.len());
+            let select = Select { condition: Some(condition), ..Select::all(&tag) };
+            let opened = remote.session().unwrap().open(&Source::Select(&select)).map(drop);
+            let kind = |error: Error| error.kind();
+            (changed.map_err(kind), found.map_err(kind), opened.map_err(kind))
+        };
+        let hidden = Err(ErrorKind::Schema);
+        assert_eq!(
+            request(&till, &device, "label"),
+            (hidden, Err(ErrorKind::Schema), Err(ErrorKind::Schema))
+        );
+        assert_eq!(request(&till, &person, "name"), (Ok(1), Ok(1), Ok(())));
+        assert_eq!(all.all(&tag).unwrap(), [row!["bob", 1.0], row!["till", 2.0]]);
+        assert_eq!(request(TOKEN, &person, "name"), (Ok(2), Ok(2), Ok(())));
     }
 }
 
