@@ -240,6 +240,16 @@ fn views_of_mariadb() {
     misuse(&server.url());
 }
 
+#[test]
+fn views_of_firebird() {
+    crate::engines::on_firebird(|url| {
+        let db = fill(url);
+        read(&db);
+        write(&db);
+        misuse(url);
+    });
+}
+
 /// Joins views of an attached engine with tables and views of the main one.
 fn join_views(main: &str, other: &str) {
     fill(other).execute("CREATE VIEW twice AS SELECT country, area FROM city", ()).unwrap();

@@ -27,6 +27,18 @@ const COLUMNS: &str = "SELECT TRIM(R.RDB$RELATION_NAME), TRIM(R.RDB$FIELD_NAME),
     WHERE COALESCE(R.RDB$SYSTEM_FLAG, 0) = 0 AND F.RDB$COMPUTED_SOURCE IS NULL \
     ORDER BY R.RDB$RELATION_NAME, R.RDB$FIELD_POSITION";
 
+/// The columns of views as [`COLUMNS`] has them, with the table and the column that each one shows.
+const VIEW_COLUMNS: &str = "SELECT TRIM(R.RDB$RELATION_NAME), TRIM(R.RDB$FIELD_NAME), F.RDB$FIELD_TYPE, \
+    COALESCE(F.RDB$FIELD_SUB_TYPE, 0), COALESCE(F.RDB$FIELD_SCALE, 0), \
+    COALESCE(F.RDB$CHARACTER_LENGTH, F.RDB$FIELD_LENGTH), COALESCE(F.RDB$CHARACTER_SET_ID, 0), \
+    0, -1, TRIM(COALESCE(B.RDB$RELATION_NAME, '')), TRIM(COALESCE(R.RDB$BASE_FIELD, '')) \
+    FROM RDB$RELATIONS V JOIN RDB$RELATION_FIELDS R ON R.RDB$RELATION_NAME = V.RDB$RELATION_NAME \
+    JOIN RDB$FIELDS F ON F.RDB$FIELD_NAME = R.RDB$FIELD_SOURCE \
+    LEFT JOIN RDB$VIEW_RELATIONS B ON B.RDB$VIEW_NAME = R.RDB$RELATION_NAME \
+    AND B.RDB$VIEW_CONTEXT = R.RDB$VIEW_CONTEXT \
+    WHERE COALESCE(V.RDB$SYSTEM_FLAG, 0) = 0 AND V.RDB$VIEW_BLR IS NOT NULL \
+    ORDER BY R.RDB$RELATION_NAME, R.RDB$FIELD_POSITION";
+
 const INDEXES: &str = "SELECT TRIM(I.RDB$RELATION_NAME), TRIM(I.RDB$INDEX_NAME), \
     COALESCE(I.RDB$UNIQUE_FLAG, 0), TRIM(S.RDB$FIELD_NAME), TRIM(COALESCE(C.RDB$CONSTRAINT_TYPE, '')), \
     TRIM(COALESCE(P.RDB$RELATION_NAME, '')), TRIM(COALESCE(Q.RDB$FIELD_NAME, '')), \
@@ -115,6 +127,42 @@ pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     })?;
     let tables = order.iter().filter_map(|name| found.remove(name));
     Ok(tables.filter_map(|table| table.build(connection)).collect())
+}
+
+/// The views. A column that shows one of a table has its type.
+///
+/// # Errors
+/// Those of the server and the connection.
+pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    let tables = tables(connection)?;
+    let mut views: Vec<(String, Vec<ColumnSchema>)> = Vec::new();
+    connection.each(None, VIEW_COLUMNS, &[], None, &mut |row| {
+        let name = swap_case(&text(row, 0)).into_owned();
+        let column = view_column(&tables, row);
+        match views.last_mut() {
+            Some((known, columns)) if *known == name => columns.push(column),
+            _ => views.push((name, vec![column])),
+        }
+        Ok(true)
+    })?;
+    let view = |(name, columns): (String, Vec<ColumnSchema>)| {
+        let builder = TableSchema::builder(name).view();
+        columns.into_iter().fold(builder, TableSchemaBuilder::column).build().ok()
+    };
+    Ok(views.into_iter().filter_map(view).collect())
+}
+
+fn view_column(tables: &[TableSchema], row: &dyn Row) -> ColumnSchema {
+    let found = column(row);
+    let (table, shown) =
+        (swap_case(&text(row, 9)).into_owned(), swap_case(&text(row, 10)).into_owned());
+    let table = tables.iter().find(|one| one.name().eq_ignore_ascii_case(&table));
+    let shown = table.and_then(|table| {
+        table.columns().iter().find(|column| column.name.eq_ignore_ascii_case(&shown))
+    });
+    let Some(shown) = shown else { return found };
+    let max_chars = shown.max_chars;
+    ColumnSchema { max_chars, declared: shown.declared.clone(), ty: shown.ty, ..found }
 }
 
 /// What a type of another program's column is to Bobak.

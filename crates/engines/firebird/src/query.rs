@@ -85,14 +85,14 @@ fn scan(
     pushed: &mut PushedCondition<'_>,
     each: &mut EachRow<'_>,
 ) -> Result<()> {
-    // The server sorts these as Bobak does.
+    // The server sorts these as Bobak does. A view may have no key, and its rows then no order.
     let is_sorted = table.key().iter().all(|&place| {
         let column = table.columns().get(place);
         column.is_some_and(|column| !is_text(column) && column.ty != Type::Bytes)
             || is_octets(table, place)
     });
-    let first = table.key().first().copied().unwrap_or(0);
-    if is_sorted && !pushed.names_key && kept_type(table, first) == Type::I64 {
+    let first = table.key().first().filter(|&&first| kept_type(table, first) == Type::I64);
+    if let (true, false, Some(&first)) = (is_sorted, pushed.names_key, first) {
         // Of 64-bit integers, Firebird's indexes have the smallest in a wrong place: it comes first here.
         let name = connection.names.column(table, first);
         pushed.texts.push(format!("{name} = {}", i64::MIN));
@@ -120,7 +120,7 @@ fn scan_part(
     let columns = names.columns(table, 0..table.columns().len());
     let mut sql =
         format!("SELECT {columns} FROM {}{}", names.quoted(table.name()), pushed.condition());
-    if is_sorted {
+    if is_sorted && !table.key().is_empty() {
         let key = names.columns(table, table.key().iter().copied());
         sql.push_str(&format!(" ORDER BY {key}"));
     }

@@ -261,6 +261,10 @@ impl Session for FirebirdSession<'_> {
         self.read(|| true, crate::catalog::tables)
     }
 
+    fn views(&self) -> Result<Vec<TableSchema>> {
+        self.read(|| true, crate::catalog::views)
+    }
+
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         reject_table_changes(changes, "Firebird")?;
         let open = self.enter()?;

@@ -26,6 +26,18 @@ pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     }
 }
 
+/// The views of PostgreSQL, MariaDB and MySQL; of other databases none.
+///
+/// # Errors
+/// Those of the driver.
+pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    match connection.product.kind {
+        ProductKind::Postgres => postgres_catalog::views(connection),
+        ProductKind::MySql => mysql_catalog::views(connection),
+        ProductKind::Sqlite | ProductKind::Other => Ok(Vec::new()),
+    }
+}
+
 /// Rejects what no database behind ODBC does, before any call.
 ///
 /// # Errors

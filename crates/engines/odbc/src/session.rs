@@ -282,6 +282,10 @@ impl Session for OdbcSession<'_> {
         self.run(OdbcPhase::Read, || true, schema::tables)
     }
 
+    fn views(&self) -> Result<Vec<TableSchema>> {
+        self.run(OdbcPhase::Read, || true, schema::views)
+    }
+
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         schema::reject_unsupported(changes)?;
         let mut open = self.enter()?;

@@ -6,3 +6,4 @@
 mod conformance; // the suite that every engine passes
 mod failures; // what goes wrong, and a file of SQLite
 mod stores; // a schema or a database for each test
+mod views;
