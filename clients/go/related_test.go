@@ -131,3 +131,60 @@ func TestRelatedRows(t *testing.T) {
 		fails(t, err, Schema)
 	})
 }
+
+// A Comment refers to a customer or a purchase.
+type Comment struct {
+	ID          int64
+	Text        string
+	TargetTable string
+	TargetKey   int64
+}
+
+func TestReferencesToARecordOfAnyType(t *testing.T) {
+	overEachTransport(t, func(t *testing.T, url string) {
+		ctx, db := background, open(t, url, Customer{}, Purchase{}, Comment{})
+		customers, purchases := tableOf[Customer](t, db), tableOf[Purchase](t, db)
+		comments := tableOf[Comment](t, db)
+		people, one := []Customer{{1, "Ada"}, {2, "Bob"}}, int64(1)
+		for number := range people {
+			ok(t, customers.Insert(ctx, &people[number]))
+		}
+		ok(t, purchases.Insert(ctx, &Purchase{10, &one}))
+		for _, comment := range []Comment{
+			{0, "kind", "customer", 1}, {0, "late", "purchase", 10},
+			{0, "nice", "customer", 1}, {0, "gone", "purchase", 1},
+		} {
+			ok(t, comments.Insert(ctx, &comment))
+		}
+		texts := func(query *Query[Comment]) [][]string {
+			rows, err := Related(ctx, query, "target_key", people,
+				func(customer *Customer) *int64 { return &customer.ID },
+				func(comment *Comment) *int64 { return &comment.TargetKey })
+			ok(t, err)
+			found := make([][]string, len(rows))
+			for number := range rows {
+				for _, comment := range rows[number] {
+					found[number] = append(found[number], comment.Text)
+				}
+			}
+			return found
+		}
+		ofPeople := comments.Where(Col("target_table").Eq("customer")).OrderBy("-text")
+		if found := texts(ofPeople); !reflect.DeepEqual(found, [][]string{{"nice", "kind"}, nil}) {
+			t.Errorf("found %v", found)
+		}
+		if found := texts(ofPeople.Limit(1)); !reflect.DeepEqual(found, [][]string{{"nice"}, nil}) {
+			t.Errorf("found %v", found)
+		}
+		// In the other direction: the records of one type at a time.
+		about, err := comments.Where(Col("target_table").Eq("purchase")).All(ctx)
+		ok(t, err)
+		found, err := Related(ctx, purchases.Where(), "id", about,
+			func(comment *Comment) *int64 { return &comment.TargetKey },
+			func(purchase *Purchase) *int64 { return &purchase.ID })
+		ok(t, err)
+		if !reflect.DeepEqual(found, [][]Purchase{{{10, &one}}, nil}) {
+			t.Errorf("found %v", found)
+		}
+	})
+}

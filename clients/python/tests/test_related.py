@@ -30,6 +30,41 @@ class Item:
     amount: int = 0
 
 
+@dataclass
+class Comment:
+    """Refers to a customer or a purchase."""
+
+    id: int
+    text: str
+    target_table: str
+    target_key: int
+
+
+def test_references_to_a_record_of_any_type(url: str) -> None:
+    with bobak.connect(url) as db:
+        fill(db)
+        db.create(Comment)
+        comments = db.table(Comment)
+        comments.insert_many(
+            [
+                Comment(0, "kind", "customer", 1),
+                Comment(0, "late", "purchase", 10),
+                Comment(0, "nice", "customer", 1),
+                Comment(0, "gone", "purchase", 1),
+            ]
+        )
+        people = db.table(Customer).all()
+        of_people = comments.where(col.target_table == "customer").order_by("-text")
+        found = of_people.related("target_key", people, "id")
+        assert [[one.text for one in row] for row in found] == [["nice", "kind"], []]
+        last = of_people.limit(1).related("target_key", people, "id")
+        assert [[one.text for one in row] for row in last] == [["nice"], []]
+        # In the other direction: the records of one type at a time.
+        about = comments.where(col.target_table == "purchase").all()
+        purchases = db.table(Purchase).where().related("id", about, "target_key")
+        assert purchases == [[Purchase(10, 1)], []]
+
+
 def fill(db: bobak.Database) -> None:
     db.create(Customer, Purchase, Item)
     db.table(Customer).insert_many([Customer(1, "Ada"), Customer(2, "Bob")])

@@ -54,3 +54,31 @@ overEachTransport("related rows", async (whole) => {
   assert.throws(() => customers.where().limit(1).column("id"), fails("Misuse"));
   await assert.rejects(purchases.where(col("id").in(customers.where().column("name"))).all(), fails("Mismatch"));
 });
+
+interface Comment {
+  id: bigint;
+  text: string;
+  target_table: string;
+  target_key: bigint;
+}
+
+overEachTransport("references to a record of any type", async (whole) => {
+  const db = whole as unknown as Awaited<ReturnType<typeof connect<{ customer: Customer; purchase: Purchase; comment: Comment }>>>;
+  await db.create(table("customer", [column("id", "i64"), column("name", "text")]));
+  await db.create(table("purchase", [column("id", "i64"), column("customer_id", "i64", { nullable: true })]));
+  const columns = [column("id", "i64"), column("text", "text"), column("target_table", "text"), column("target_key", "i64")];
+  await db.create(table("comment", columns));
+  const [customers, purchases, comments] = [await db.table("customer"), await db.table("purchase"), await db.table("comment")];
+  await customers.insertMany([{ id: 1n, name: "Ada" }, { id: 2n, name: "Bob" }]);
+  await purchases.insertMany([{ id: 10n, customer_id: 1n }]);
+  const rows: [string, string, bigint][] = [["kind", "customer", 1n], ["late", "purchase", 10n], ["nice", "customer", 1n], ["gone", "purchase", 1n]];
+  await comments.insertMany(rows.map(([text, target_table, target_key]) => ({ text, target_table, target_key })));
+  const people = await customers.where().all();
+  const ofPeople = comments.where(col("target_table").eq("customer")).orderBy("-text");
+  const texts = (found: Comment[][]) => found.map((row) => row.map((one) => one.text));
+  assert.deepEqual(texts(await ofPeople.related("target_key", people, "id")), [["nice", "kind"], []]);
+  assert.deepEqual(texts(await ofPeople.limit(1).related("target_key", people, "id")), [["nice"], []]);
+  // In the other direction: the records of one type at a time.
+  const about = await comments.where(col("target_table").eq("purchase")).all();
+  assert.deepEqual(await purchases.where().related("id", about, "target_key"), [[{ id: 10n, customer_id: 1n }], []]);
+});
