@@ -115,9 +115,9 @@ pub use row::Row;
 pub use row_buffer::RowBuffer;
 pub use row_lock::RowLock;
 pub use schema::{
-    BrokenForeignKey, Collation, ColumnRole, ColumnSchema, ForeignKey, IndexSchema, InvalidDates,
-    KeyGeneration, OnDelete, OnUpdate, PartialInsert, Reference, SchemaDetails, SchemaLoss,
-    TableSchema, TableSchemaBuilder,
+    BrokenForeignKey, Collation, ColumnRole, ColumnSchema, ComputedIndex, ForeignKey, IndexSchema,
+    InvalidDates, KeyGeneration, OnDelete, OnUpdate, PartialInsert, Reference, SchemaDetails,
+    SchemaLoss, TableSchema, TableSchemaBuilder,
 };
 pub use soft_delete::SoftDelete;
 pub use subquery::SubQuery;

@@ -99,6 +99,37 @@ fn push_expression(
     writer.raw(if writer.dialect == Dialect::Sqlite { ") VIRTUAL" } else { ") STORED" });
 }
 
+/// Writes an expression over columns of a table, or a condition, that an SQLite file has: its literals are stored values.
+/// `is_condition` says which. The writer fails, as [`push_check`], if it can't be rendered.
+pub(crate) fn push_stored_expression(
+    writer: &mut Writer<'_>,
+    table: &TableSchema,
+    text: &str,
+    is_condition: bool,
+) {
+    let parsed = match is_condition {
+        true => CheckExpression::parse_stored(text, table),
+        false => CheckExpression::parse_stored_value(text, table),
+    };
+    let is_sqlite = writer.dialect == Dialect::Sqlite;
+    match parsed {
+        Ok(parsed) if is_condition => Renderer { writer, table }.truth(parsed.root()),
+        Ok(parsed) => {
+            writer.raw("(");
+            Renderer { writer: &mut *writer, table }.value(parsed.root());
+            writer.raw(")");
+        }
+        Err(error)
+            if !is_sqlite || error.kind() == ErrorKind::Schema || !is_confined(text, table) =>
+        {
+            writer.fail(error);
+        }
+        Err(_) => {
+            writer.raw("(").raw(text).raw(")");
+        }
+    }
+}
+
 /// Whether SQLite reads the text as part of one expression in parentheses: it closes none that it has
 /// not opened, ends no statement, has no comment, and leaves nothing open. It may name no column of
 /// money, dates or times either, whose stored values the text would compute with.

@@ -16,9 +16,9 @@
 //! | CHECKs | rendered from [their tree](bobak_core::check); SQLite also takes one expression of its own |
 //! | computed defaults of SQLite files | rendered from [their tree](DefaultExpression), for SQLite only |
 //! | types, collations, lengths, roles, effects of deletes | words of the dialect |
+//! | indexes over expressions, and of some rows, of SQLite files | rendered from their trees, as CHECKs |
 //!
-//! Schemas have no index expressions, partial indexes, generated columns, views or triggers: engines
-//! leave those of other programs as they are. Engines send each text in a form that accepts one
+//! Schemas have no index expressions, partial indexes, views or triggers: engines leave those of other programs as they are. Engines send each text in a form that accepts one
 //! statement only, and the fuzz target `schema-sql` checks the texts.
 //!
 //! Reading order: [`Dialect`] → the writer → [`declared_type`] and [`create_table`] → [`insert`],
@@ -34,6 +34,7 @@ mod check;
 mod classifier;
 mod columns;
 mod comment;
+mod computed_index;
 mod condition;
 mod constraint_names;
 mod declared;
@@ -68,6 +69,7 @@ pub use bulk::{
 pub use change::change;
 pub use classifier::{changes_rows, first_word, has_word, only_reads, returns_rows};
 pub use comment::{CommentedKey, parse_comment};
+pub use computed_index::create_computed_index;
 pub use constraint_names::ConstraintNames;
 pub use declared::{DeclaredType, LONG_DECIMAL, declared_type, is_long_decimal, parse_declared};
 pub use default::DefaultExpression;

@@ -264,11 +264,11 @@ const LOSSES: [(&str, &str); 16] = [
         "t: ON DELETE SET DEFAULT of the foreign key (a) references t (id)",
     ),
     (
-        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); CREATE INDEX i ON t (a) WHERE a > 1",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); CREATE INDEX i ON t (a DESC) WHERE a > 1",
         "t: partial index i",
     ),
     (
-        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); CREATE UNIQUE INDEX i ON t (a + 1)",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); CREATE UNIQUE INDEX i ON t (a + 1 COLLATE nocase)",
         "t: index i over an expression",
     ),
     (
@@ -308,6 +308,64 @@ fn what_a_copy_would_lose_is_listed_and_nothing_is_written() {
             assert_eq!(to.tables().unwrap().len(), from.tables().unwrap().len());
         }
     }
+}
+
+/// The indexes of the next test, and what the copy to an engine without such indexes loses.
+const COMPUTED_INDEXES: [(&str, &str); 4] = [
+    ("CREATE UNIQUE INDEX live ON person (mail) WHERE gone = 0", "person: partial index live"),
+    (
+        "CREATE UNIQUE INDEX lower_name ON person (lower(name), gone)",
+        "person: index lower_name over an expression",
+    ),
+    ("CREATE INDEX total ON person (age + gone)", "person: index total over an expression"),
+    // A function that only SQLite has.
+    ("CREATE INDEX second ON person (unicode(name))", "person: index second over an expression"),
+];
+
+fn with_computed_indexes() -> Db {
+    let from = Db::open("sqlite::memory:").unwrap();
+    let table = "CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL, mail TEXT, age INT, gone INT NOT NULL)";
+    for sql in [table].into_iter().chain(COMPUTED_INDEXES.map(|(sql, _)| sql)) {
+        from.execute(sql, ()).unwrap();
+    }
+    let rows = "INSERT INTO person VALUES (1, 'Ada', 'a@x', 36, 0), (2, 'Bob', 'a@x', 40, 1), (3, 'Cy', 'a@x', 50, 1)";
+    from.execute(rows, ()).unwrap();
+    from
+}
+
+/// Copies to an empty database, and tries the rules of the indexes.
+fn keeps_computed_indexes(url: &str, lost: &[&str]) {
+    let (from, to) = (with_computed_indexes(), Db::open(url).unwrap());
+    let losses = from.copy_losses(&to, &[]).unwrap();
+    assert_eq!(losses.iter().map(ToString::to_string).collect::<Vec<_>>(), lost, "{url}");
+    let options = options().allow_loss(!lost.is_empty());
+    from.copy_to(&to, &[], &options, |_| {}).unwrap();
+    from.copy_to(&to, &[], &options.resume(true), |_| {}).unwrap();
+    let insert = |values: &str| {
+        to.execute(&format!("INSERT INTO person VALUES ({values})"), ()).map_err(|e| e.kind())
+    };
+    assert_eq!(insert("4, 'Dan', 'a@x', 1, 1"), Ok(1), "{url}");
+    assert_eq!(insert("5, 'Eve', 'a@x', 1, 0"), Err(ErrorKind::Duplicate), "{url}");
+    assert_eq!(insert("6, 'ADA', 'b@x', 1, 0"), Err(ErrorKind::Duplicate), "{url}");
+    assert_eq!(insert("7, 'ADA', 'b@x', 1, 1"), Ok(1), "{url}");
+}
+
+#[test]
+fn computed_indexes_are_kept_where_the_target_has_them() {
+    keeps_computed_indexes("sqlite::memory:", &[]);
+    let from = with_computed_indexes();
+    let losses = from.copy_losses(&Db::open("memory:").unwrap(), &[]).unwrap();
+    let mut wanted = COMPUTED_INDEXES.map(|(_, loss)| loss);
+    let mut losses: Vec<_> = losses.iter().map(ToString::to_string).collect();
+    wanted.sort_unstable();
+    losses.sort_unstable();
+    assert_eq!(losses, wanted);
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn computed_indexes_are_kept_on_postgres() {
+    crate::engines::on_postgres(|url| keeps_computed_indexes(url, &[COMPUTED_INDEXES[3].1]));
 }
 
 #[test]

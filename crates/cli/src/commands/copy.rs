@@ -14,7 +14,7 @@ use std::time::Instant;
 /// Copy tables to another database, on any engine.
 ///
 /// Creates missing tables with their keys, constraints and indexes. If the target cannot have something (triggers, views,
-/// partial indexes, …), lists it and writes nothing; --allow-loss copies the rest. Commits after each batch, so --resume
+/// indexes in descending order, …), lists it and writes nothing; --allow-loss copies the rest. Commits after each batch, so --resume
 /// continues an interrupted copy. Compares row counts at the end.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -65,7 +65,7 @@ fn losses_are_listed_before_anything_is_created() {
     let from = bobak::Db::open(&from).expect("opens");
     let sql = |sql: &str| from.execute(sql, ()).expect("runs");
     sql("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
-    sql("CREATE INDEX named ON item (name) WHERE name <> ''");
+    sql("CREATE INDEX named ON item (name DESC) WHERE name <> ''");
     sql("CREATE VIEW names AS SELECT name FROM item");
     sql("INSERT INTO item VALUES (1, 'a')");
     let copy = ["copy", "sqlite:from.db", "sqlite:to.db"];

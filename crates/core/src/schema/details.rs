@@ -16,6 +16,24 @@ pub struct SchemaDetails {
     /// The columns with dates that do not exist, on an engine that may store such dates: MariaDB has 0000-00-00. Finding
     /// them reads all rows of other programs' tables with dates.
     pub invalid_dates: Vec<InvalidDates>,
+    /// Indexes that are among the losses, and that a target with SQL may keep.
+    pub computed_indexes: Vec<ComputedIndex>,
+}
+
+/// An index over expressions, or of the rows that match a condition only: a [`TableSchema`](crate::TableSchema) has neither.
+/// Its texts are those of an SQLite file, with stored values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComputedIndex {
+    /// The index, as the losses list it.
+    pub loss: SchemaLoss,
+    /// Its name.
+    pub name: String,
+    /// Whether no two of its rows have the same values.
+    pub unique: bool,
+    /// Its columns and expressions, in order.
+    pub parts: Vec<String>,
+    /// Which rows it has; `None` for all.
+    pub condition: Option<String>,
 }
 
 /// A column with dates that do not exist, such as 0000-00-00: reading one is a `Mismatch`.

@@ -11,7 +11,7 @@ mod table;
 
 pub use builder::TableSchemaBuilder;
 pub use column::{Collation, ColumnRole, ColumnSchema};
-pub use details::{BrokenForeignKey, InvalidDates, SchemaDetails, SchemaLoss};
+pub use details::{BrokenForeignKey, ComputedIndex, InvalidDates, SchemaDetails, SchemaLoss};
 pub use partial_insert::PartialInsert;
 pub use reference::{ForeignKey, OnDelete, OnUpdate, Reference};
 pub use search::SearchSchema;

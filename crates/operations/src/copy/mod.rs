@@ -2,6 +2,7 @@
 //! can be resumed.
 
 mod columns;
+mod computed_indexes;
 mod inferred;
 mod key_counter;
 mod order;
@@ -211,7 +212,21 @@ impl<'a> CopyPlan<'a> {
             };
             changes.push(SchemaChange::CreateTable(created));
         }
-        if changes.is_empty() { Ok(()) } else { self.to.alter(&changes) }
+        if !changes.is_empty() {
+            self.to.alter(&changes)?;
+        }
+        self.create_indexes()
+    }
+
+    fn create_indexes(&self) -> Result<()> {
+        let session = self.to.session()?;
+        for table in &self.tables {
+            for sql in &table.indexes {
+                let done = session.execute(sql, &[]);
+                done.map_err(|error| error.in_table(table.source.name().to_owned()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the references that were left out when the tables were created, by this copy or by the one that it

@@ -2,7 +2,7 @@
 
 use super::inferred::{TargetLimits, infer};
 use super::table_copy::count;
-use super::{key_counter, order};
+use super::{computed_indexes, key_counter, order};
 use bobak_core::check::CheckExpression;
 use bobak_core::{
     BrokenForeignKey, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind, ForeignKey,
@@ -26,6 +26,8 @@ pub(super) struct PlannedTable {
     pub invalid_dates: Vec<InvalidDates>,
     /// The largest key that the source ever made, if it never reuses keys and has made larger ones than it has.
     pub last_key: Option<i64>,
+    /// The statements that create what its schema does not express.
+    pub indexes: Vec<String>,
 }
 
 /// Foreign keys that can be added only after all rows.
@@ -58,7 +60,7 @@ pub(super) fn plan(
     let exists = |name: &str| there.iter().any(|table| table.name().eq_ignore_ascii_case(name));
     let is_wanted =
         |name: &str| names.is_empty() || names.iter().any(|n| name.eq_ignore_ascii_case(n));
-    let SchemaDetails { mut losses, broken_keys, invalid_dates, .. } =
+    let SchemaDetails { mut losses, broken_keys, invalid_dates, computed_indexes, .. } =
         from.session()?.schema_details()?;
     losses.retain(|loss| is_wanted(&loss.table) && !exists(&loss.table));
     let mut taken: Vec<String> = there.iter().flat_map(index_names).collect();
@@ -84,7 +86,16 @@ pub(super) fn plan(
             }
             (source, Some(Arc::new(with_free_index_names(&adapted, &mut taken))))
         };
-        tables.push(PlannedTable { source, created, casts, circular, invalid_dates, last_key });
+        let indexes = Vec::new();
+        tables.push(PlannedTable {
+            source,
+            created,
+            casts,
+            circular,
+            invalid_dates,
+            last_key,
+            indexes,
+        });
     }
     pass_on_types(&mut tables, &there)?;
     if !to.capabilities().weak_types && from.name() != to.name() {
@@ -96,6 +107,7 @@ pub(super) fn plan(
             table.circular = circular(created, left.get(at..).unwrap_or_default());
         }
     }
+    computed_indexes::keep(to, &mut tables, &computed_indexes, &mut taken, &mut losses);
     losses.dedup();
     Ok((tables, losses))
 }

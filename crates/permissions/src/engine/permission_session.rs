@@ -198,6 +198,7 @@ impl Session for PermissionSession<'_> {
         details.losses.retain(|loss| can_see(&loss.table));
         details.broken_keys.retain(|key| can_see(&key.table) && can_see(&key.parent));
         details.invalid_dates.retain(|dates| can_see(&dates.table));
+        details.computed_indexes.retain(|index| can_see(&index.loss.table));
         Ok(details)
     }
 

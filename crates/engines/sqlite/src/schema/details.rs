@@ -2,6 +2,7 @@
 //! would lose.
 
 use super::column::{flag, known_collation, text};
+use super::computed_index;
 use super::search::is_search_trigger;
 use super::text::has_keyword;
 use super::{foreign_key, tables};
@@ -213,6 +214,11 @@ impl TableSource<'_> {
             };
             if !std::mem::replace(&mut last.1, true) {
                 details.lose(self.name, what);
+                if partial || column.is_none() {
+                    let lost = details.losses.last().cloned();
+                    let found = lost.map(|loss| computed_index::read(connection, &index, loss));
+                    details.computed_indexes.extend(found.transpose()?.flatten());
+                }
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ pub(crate) mod alter;
 mod alter_table;
 mod changed_rules;
 mod column;
+mod computed_index;
 pub(crate) mod details;
 mod foreign_key;
 mod index;
