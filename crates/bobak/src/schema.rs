@@ -352,14 +352,19 @@ fn check_additions(model: &TableSchema, stored: &TableSchema, engine: &dyn Engin
                        make the field an Option";
         return reject(message.to_owned(), &column.name);
     }
-    check_differences(model, stored, differences.into_iter().filter(|one| !is_added(one)))
+    let differences = differences.into_iter().filter(|one| !is_added(one));
+    check_differences(model, stored, engine.capabilities().weak_types, differences)
 }
 
 /// Rejects a table that cannot store a record: the first reason, and what to do.
 ///
 /// # Errors
 /// `Schema`.
-pub(crate) fn check_usable(model: &TableSchema, stored: Option<&TableSchema>) -> Result<()> {
+pub(crate) fn check_usable(
+    model: &TableSchema,
+    stored: Option<&TableSchema>,
+    weak_types: bool,
+) -> Result<()> {
     let fail = |message: String| Err(Error::new(ErrorKind::Schema, message).in_table(model.name()));
     let Some(stored) = stored else {
         return fail(match model.is_view() {
@@ -370,12 +375,13 @@ pub(crate) fn check_usable(model: &TableSchema, stored: Option<&TableSchema>) ->
     if stored.is_view() && !model.is_view() {
         return fail("it is a view: mark its record with #[record(view)]".to_owned());
     }
-    check_differences(model, stored, diff(model, Some(stored)))
+    check_differences(model, stored, weak_types, diff(model, Some(stored)))
 }
 
 fn check_differences(
     model: &TableSchema,
     stored: &TableSchema,
+    weak_types: bool,
     differences: impl IntoIterator<Item = Difference>,
 ) -> Result<()> {
     let fail = |message: String| Err(Error::new(ErrorKind::Schema, message).in_table(model.name()));
@@ -388,7 +394,9 @@ fn check_differences(
                 // A type may differ in name only: what counts is how values are stored.
                 let storage = |schema| find(schema, column).map(|c: &ColumnSchema| c.storage);
                 let (wanted, there) = (storage(model), storage(stored));
-                if wanted != there && there != Some(Storage::Any) {
+                // A column with a type may hold any value in SQLite, and a field of values reads them.
+                let holds_any = weak_types && wanted == Some(Storage::Any);
+                if wanted != there && there != Some(Storage::Any) && !holds_any {
                     return fail(difference.to_string());
                 }
             }

@@ -218,15 +218,18 @@ pub fn tables_and_views(db: &Db, wanted: &[String]) -> Result<Vec<TableSchema>> 
     choose(db, all, wanted)
 }
 
-/// What the database has in addition to the `described` tables and views, such as tables that no schema can describe: a
-/// line for each.
+/// What the database has in addition to the `described` tables and views, a line for each: generated columns that no
+/// schema can have and, unless tables are `wanted`, tables and views that none can describe.
 ///
 /// # Errors
 /// Those of the engine.
-pub fn undescribed(db: &Db, described: &[TableSchema]) -> Result<Vec<String>> {
+pub fn undescribed(db: &Db, described: &[TableSchema], wanted: &[String]) -> Result<Vec<String>> {
     let is_described = |name: &str| described.iter().any(|table| table.name() == name);
     let losses = db.schema_details()?.losses;
-    let others = losses.iter().filter(|loss| !is_described(&loss.table));
+    let others = losses.iter().filter(|loss| match is_described(&loss.table) {
+        true => loss.what.starts_with("generated column"),
+        false => wanted.is_empty(),
+    });
     Ok(others.map(ToString::to_string).collect())
 }
 

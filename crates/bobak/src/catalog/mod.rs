@@ -312,7 +312,9 @@ impl Catalog {
         }
         let table = self.write_model().bind::<T>()?;
         let RecordTable { engine, schema, .. } = self.record_table(table)?;
-        check_table(&schema, &self.engine(engine)?.session()?.tables_and_views()?)?;
+        let checked_by = self.engine(engine)?;
+        let stored = checked_by.session()?.tables_and_views()?;
+        check_table(&schema, &stored, checked_by.capabilities().weak_types)?;
         self.write_model().set_checked(table);
         Ok(engine)
     }
@@ -335,9 +337,10 @@ impl Catalog {
         table: usize,
         stored: impl FnOnce() -> Result<Vec<TableSchema>>,
     ) -> Result<()> {
-        let RecordTable { schema, checked, .. } = self.record_table(table)?;
+        let RecordTable { engine, schema, checked } = self.record_table(table)?;
         if !checked {
-            check_table(&schema, &stored()?)?;
+            let weak_types = self.engine(engine)?.capabilities().weak_types;
+            check_table(&schema, &stored()?, weak_types)?;
             self.write_model().set_checked(table);
         }
         Ok(())
@@ -436,7 +439,7 @@ fn encrypting(engine: Arc<dyn Engine>, rules: &EngineRules) -> Arc<dyn Engine> {
 }
 
 /// Compares a record's table with the existing tables.
-fn check_table(schema: &TableSchema, stored: &[TableSchema]) -> Result<()> {
+fn check_table(schema: &TableSchema, stored: &[TableSchema], weak_types: bool) -> Result<()> {
     let found = stored.iter().find(|table| table.name().eq_ignore_ascii_case(schema.name()));
-    schema::check_usable(schema, found)
+    schema::check_usable(schema, found, weak_types)
 }

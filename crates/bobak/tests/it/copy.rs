@@ -249,7 +249,10 @@ const LOSSES: [(&str, &str); 16] = [
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT UNIQUE ON CONFLICT IGNORE)",
         "t: ON CONFLICT clause",
     ),
-    ("CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b TEXT AS (hex(a)))", "t: generated column b"),
+    (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b TEXT AS (hex(a)))",
+        "t: generated column b AS (hex(a))",
+    ),
     (
         "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT DEFAULT CURRENT_TIMESTAMP)",
         "t: default CURRENT_TIMESTAMP of column a",

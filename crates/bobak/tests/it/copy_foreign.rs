@@ -318,3 +318,16 @@ fn values_that_the_target_rounds_are_rejected() {
         assert_eq!(to.dynamic("t").unwrap().count(Query::all()).unwrap(), u64::from(is_kept));
     }
 }
+
+#[test]
+fn any_columns_of_strict_tables_keep_their_values() {
+    let from = Db::open("sqlite::memory:").unwrap();
+    from.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v ANY) STRICT", ()).unwrap();
+    from.execute("INSERT INTO t VALUES (1, '5'), (2, 5), (3, '1e3'), (4, x'35')", ()).unwrap();
+    let to = Db::open("sqlite::memory:").unwrap();
+    let options = CopyOptions::new().allow_loss(true).checksum(true);
+    from.copy_to(&to, &[], &options, |_| {}).unwrap();
+    let types = to.sql::<(String,)>("SELECT typeof(v) FROM t ORDER BY id", ()).unwrap();
+    let types: Vec<&str> = types.iter().map(|(ty,)| ty.as_str()).collect();
+    assert_eq!(types, ["text", "integer", "text", "blob"]);
+}

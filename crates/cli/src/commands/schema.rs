@@ -50,10 +50,7 @@ impl SchemaCommand {
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         let db = database::open_to_read(&self.database)?;
         let tables = database::tables_and_views(&db, &self.tables)?;
-        let others = match self.tables[..] {
-            [] => database::undescribed(&db, &tables)?,
-            _ => Vec::new(),
-        };
+        let others = database::undescribed(&db, &tables, &self.tables)?;
         let tables = self.typed(&db, &tables, screen)?;
         let text = if self.rust {
             rust_module(&tables, &others)

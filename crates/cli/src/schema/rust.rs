@@ -18,7 +18,7 @@ use std::fmt::Write;
 pub fn rust_module(tables: &[TableSchema], others: &[String]) -> String {
     let mut text = "use bobak::prelude::*;\n".to_owned();
     for other in others {
-        writeln!(text, "// Without a struct: {}", one_line(other))
+        writeln!(text, "// In no struct: {}", one_line(other))
             .expect("writing to a String does not fail");
     }
     let mut taken = HashSet::new();

@@ -183,5 +183,9 @@ fn what_would_come_back_as_another_value_is_not_exported() {
     let columns = ["--columns", "id,any", "--format", "ndjson"];
     let exported = program.run(&[&["export", "t.db", "--table", "t"], &columns[..]].concat());
     assert_eq!(exported.out, "{\"id\":1,\"any\":\"12\"}\n{\"id\":2,\"any\":1}\n");
-    assert!(exported.err.contains("generated column total is not exported"), "{}", exported.err);
+    assert!(
+        exported.err.contains("generated column total AS (id * 2) is not exported"),
+        "{}",
+        exported.err
+    );
 }

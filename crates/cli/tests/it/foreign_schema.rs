@@ -68,6 +68,75 @@ fn structs_of_other_programs_tables_compile_and_open_them() {
     assert_eq!(boxes[0].x1, Some(0.5));
 }
 
+/// Columns whose types some of their values do not have, as SQLite lets other programs make them.
+const MISFITS: &[&str] = &[
+    "CREATE TABLE misfit (id INTEGER PRIMARY KEY, small TINYINT, flag BOOLEAN NOT NULL DEFAULT 0, token uuid, n INTEGER, \
+     name TEXT, r REAL, b BLOB, code VARCHAR(3), u SMALLINT CHECK (u > 0), total INT AS (n % 7 + 1))",
+    "INSERT INTO misfit VALUES (1, 300, 2, 'abc', 'text', x'00ff', 'real', 'blob', 'longer', 70000)",
+    "INSERT INTO misfit VALUES (2, 3, 1, '0190d1a0-0000-7000-8000-00000000000a', 5, 'n', 1.5, x'01', 'abc', 1)",
+    "CREATE TABLE fitting (id INTEGER PRIMARY KEY, small TINYINT, flag BOOLEAN, token uuid, r REAL)",
+    "INSERT INTO fitting VALUES (1, 3, 1, x'0190d1a0000070008000000000000001', 2)",
+    "CREATE TABLE odd_key (id uuid PRIMARY KEY, v INT)",
+    "INSERT INTO odd_key VALUES ('x', 1), (NULL, 2)",
+    "CREATE TABLE wide_key (id TINYINT PRIMARY KEY, parent TINYINT REFERENCES wide_key)",
+    "INSERT INTO wide_key VALUES (300, NULL), (301, 300)",
+];
+
+/// The structs that the program generates for [`MISFITS`].
+mod misfits {
+    include!("misfit_structs.rs");
+}
+
+#[test]
+fn structs_read_values_of_other_types_than_the_declared_ones() {
+    use bobak::{Query, Value};
+    use misfits::*;
+    let program = Program::new();
+    let url = format!("sqlite:{}?typed_sql=off", program.path("t.db").display());
+    let db = bobak::Db::open(&url).expect("opens");
+    for sql in MISFITS {
+        db.execute(sql, ()).expect(sql);
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/misfit_structs.rs");
+    let rust = program.ok(&["schema", "sqlite:t.db", "--rust"]);
+    if std::env::var_os("BOBAK_WRITE_STRUCTS").is_some() {
+        std::fs::write(path, &rust).expect("writes");
+    }
+    assert_eq!(rust, std::fs::read_to_string(path).expect("reads"));
+    let table = db.table::<Misfit>().expect("opens");
+    let rows = table.list(Query::all()).expect("reads");
+    assert_eq!((rows[0].small, rows[0].flag, rows[0].u), (Some(300), 2, Some(70000)));
+    assert_eq!(rows[0].token, Value::from("abc"));
+    assert_eq!(rows[0].name, Value::from(vec![0_u8, 255]));
+    assert_eq!((rows[0].code.as_deref(), &rows[1].n), (Some("longer"), &Value::Int(5)));
+    table.update(&rows[1]).expect("writes");
+    assert_eq!(table.get(2).expect("reads").as_ref(), Some(&rows[1]));
+    let fitting = db.table::<Fitting>().expect("opens").list(Query::all()).expect("reads");
+    assert_eq!((fitting[0].small, fitting[0].flag, fitting[0].r), (Some(3), Some(true), Some(2.0)));
+    let keys = db.table::<OddKey>().expect("opens").list(Query::all()).expect("reads");
+    assert_eq!(
+        keys.iter().map(|row| row.id.clone()).collect::<Vec<_>>(),
+        [Value::Null, Value::from("x")]
+    );
+    let wide = db.table::<WideKey>().expect("opens");
+    assert_eq!(wide.get(301).expect("reads").and_then(|row| row.parent), Some(300));
+}
+
+#[test]
+fn computed_columns_that_records_lack_are_listed() {
+    let program = Program::new();
+    let db = bobak::Db::open(&format!("sqlite:{}", program.path("t.db").display())).expect("opens");
+    let sql = "CREATE TABLE p (id INTEGER PRIMARY KEY, a TEXT, b TEXT AS (a || ' ' || a), \
+               c TEXT AS (substr(a, 1, 1) || coalesce(a, '?')))";
+    db.execute(sql, ()).expect("creates");
+    let text = program.ok(&["schema", "sqlite:t.db", "--table", "p"]);
+    assert!(text.contains("computed: a || ' ' || a\n"), "{text}");
+    let lost = "p: generated column c AS (substr(a, 1, 1) || coalesce(a, '?'))\n";
+    assert!(text.ends_with(lost), "{text}");
+    let rust = program.ok(&["schema", "sqlite:t.db", "--rust"]);
+    assert!(rust.contains(&format!("// In no struct: {lost}")), "{rust}");
+}
+
 #[test]
 fn keys_of_every_type_find_their_rows() {
     use bobak::Value;

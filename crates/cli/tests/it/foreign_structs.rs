@@ -1,6 +1,6 @@
 use bobak::prelude::*;
-// Without a struct: nameless: the table: '' is not a valid column name
-// Without a struct: broken: view
+// In no struct: nameless: the table: '' is not a valid column name
+// In no struct: broken: view
 
 #[derive(Record, Debug, Clone, PartialEq)]
 #[record(table = "Order Details", index(product_id, unique, name = "product_of"))]

@@ -2,7 +2,8 @@
 //!
 //! SQLite gives a column that is declared DATETIME, BOOL, DECIMAL or JSON no type that its values must have. Here
 //! each column gets the type in which Bobak would store all of its values as they are, so that a record with this
-//! type reads, finds and writes them. A copy converts values instead: see [`copy`](crate::copy).
+//! type reads, finds and writes them. A column with a type, such as TINYINT, that holds other values gets a wider one.
+//! A copy converts values instead: see [`copy`](crate::copy).
 
 mod typed_engine;
 
@@ -13,6 +14,7 @@ use bobak_core::{
     ColumnSchema, Engine, Error, ErrorKind, Expr, Result, Select, Session, Storage, TableSchema,
     Type, Value, ValueRef,
 };
+use bobak_sql::Dialect;
 use std::sync::Arc;
 
 /// The most rows of a table that are read.
@@ -30,7 +32,8 @@ pub struct StoredTypes {
 /// Reads the table, and gives each column without a type the one that all of its values have; it stays without one if
 /// there is none, or no value. The columns that `given` names (`price`, or `item.price`) get these types.
 ///
-/// A column that is declared without any type stays as it is. Reads nothing if all others have types.
+/// A column whose type some values do not have (a TINYINT that holds 300) becomes an `i64`, or one without a type. A column
+/// that is declared without any type stays as it is. Reads only tables of SQLite files.
 ///
 /// # Errors
 /// `Mismatch` for a value that is not stored as one of the given type; `Unsupported` for a type as which another program
@@ -40,16 +43,22 @@ pub fn stored_types(
     table: &TableSchema,
     given: &[(&str, Type)],
 ) -> Result<StoredTypes> {
-    types_in(&*engine.session()?, table, given)
+    let is_checked = engine.capabilities().weak_types;
+    types_in(&*engine.session()?, table, given, is_checked)
 }
 
+/// The types of the values. Columns that have types keep them unless `is_checked`.
 fn types_in(
     session: &dyn Session,
     table: &TableSchema,
     given: &[(&str, Type)],
+    is_checked: bool,
 ) -> Result<StoredTypes> {
     let columns = table.columns().iter().map(|column| Candidates::of(table, column, given));
     let mut columns = columns.collect::<Result<Vec<_>>>()?;
+    if !is_checked {
+        columns.iter_mut().filter(|column| column.is_typed).for_each(|column| column.types.clear());
+    }
     let mut open: Vec<_> =
         columns.iter_mut().enumerate().filter(|(_, column)| !column.types.is_empty()).collect();
     let mut rows = 0;
@@ -82,6 +91,8 @@ fn types_in(
 struct Candidates {
     types: Vec<ColumnSchema>,
     is_given: bool,
+    /// Whether the column has a type itself.
+    is_typed: bool,
     has_values: bool,
 }
 
@@ -110,12 +121,26 @@ impl Candidates {
                 return Err(error.in_table(table.name().to_owned()));
             }
             Some(ty) => vec![ty],
-            None if column.ty == Type::Any && column.declared.is_some() => preferred(table, column),
+            None if column.ty != Type::Any => return Ok(Self::wider(column)),
+            None if column.declared.is_some() => preferred(table, column),
             None => Vec::new(),
         };
         let typed = types.into_iter().map(|ty| with_type(column, ty));
         let types = typed.filter(|typed| fits_default(typed, column)).collect();
-        Ok(Self { types, is_given: given.is_some(), has_values: false })
+        Ok(Self { types, is_given: given.is_some(), is_typed: false, has_values: false })
+    }
+
+    /// Those of a column that has a type: its own, and those that hold other values, too.
+    fn wider(column: &ColumnSchema) -> Self {
+        let declared = bobak_sql::declared_type(Dialect::Sqlite, column);
+        let wider = |ty| ColumnSchema {
+            max_chars: None,
+            declared: Some(declared.clone().into()),
+            ..with_type(column, ty)
+        };
+        let integer = (column.storage == Storage::Int).then(|| wider(Type::I64));
+        let types = [column.clone()].into_iter().chain(integer).chain([wider(Type::Any)]);
+        Self { types: types.collect(), is_given: false, is_typed: true, has_values: false }
     }
 
     fn observe(&mut self, value: ValueRef<'_>) -> Result<()> {
@@ -183,6 +208,8 @@ fn fits_default(typed: &ColumnSchema, column: &ColumnSchema) -> bool {
 fn fits(column: &ColumnSchema, value: ValueRef<'_>) -> bool {
     const EXACT: i64 = 1 << 53;
     match (column.storage, value) {
+        // The length is a rule of the column, and not of its type.
+        (Storage::Text, ValueRef::Text(_)) if column.ty == Type::Text => true,
         (Storage::Text, ValueRef::Text(text)) if column.ty.has_text_form() => {
             column.accept(Value::from(text)).is_ok_and(|stored| stored == Value::from(text))
         }

@@ -42,7 +42,7 @@ impl TypedEngine {
         let session = typed.engine.session()?;
         for stored in session.tables_and_views()? {
             let is_named = typed.given.iter().any(|(name, _)| names_column_of(&stored, name));
-            match types_in(&*session, &stored, &typed.given()) {
+            match types_in(&*session, &stored, &typed.given(), false) {
                 Ok(found) => {
                     if !found.is_complete {
                         partly_read.push(stored.name().to_owned());
@@ -79,7 +79,7 @@ impl TypedEngine {
                 return Ok(known.typed.clone());
             }
         }
-        match types_in(session, &stored, &self.given()) {
+        match types_in(session, &stored, &self.given(), false) {
             Ok(found) => {
                 self.keep(stored, found.table.clone());
                 Ok(found.table)

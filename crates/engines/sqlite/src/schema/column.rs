@@ -1,7 +1,7 @@
 //! The columns of a table, with their constraints.
 
 use super::foreign_key::DeclaredForeignKey;
-use super::text::{add_check, checks, generated, names};
+use super::text::{add_check, checks, generated, has_word, names};
 use crate::connection::Connection;
 use bobak_core::sql_token::number;
 use bobak_core::{Collation, ColumnSchema, Result, Storage, Type, Value};
@@ -29,11 +29,15 @@ pub(super) fn read(
     )?;
     let checks = checks(sql);
     let expressions = generated(sql);
+    let is_strict = has_word(sql.rsplit(')').next().unwrap_or_default(), "STRICT");
     let mut columns = Vec::new();
     for row in rows {
         let mut row = row.into_iter();
         let name = text(row.next());
-        let declared_type = text(row.next());
+        // In a STRICT table, ANY stores each value as it is: elsewhere that is so without a type.
+        let declared_type = Some(text(row.next()))
+            .filter(|declared| !is_strict || !declared.eq_ignore_ascii_case("ANY"))
+            .unwrap_or_default();
         let not_null = flag(row.next());
         let default = row.next();
         let key_place = match row.next() {

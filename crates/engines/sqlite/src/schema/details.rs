@@ -4,7 +4,7 @@
 use super::column::{flag, known_collation, text};
 use super::computed_index;
 use super::search::is_search_trigger;
-use super::text::has_keyword;
+use super::text::{generated, has_keyword};
 use super::{foreign_key, tables};
 use crate::connection::Connection;
 use bobak_core::change_log::{is_capture_trigger, is_change_log_table};
@@ -131,7 +131,7 @@ impl TableSource<'_> {
             let (name, default) = (text(row.next()), text(row.next()));
             let Ok(position) = schema.column(&name) else {
                 if flag(row.next()) {
-                    details.lose(self.name, format!("generated column {name}"));
+                    details.lose(self.name, self.describe_generated(&name));
                 }
                 continue;
             };
@@ -145,6 +145,12 @@ impl TableSource<'_> {
             }
         }
         Ok(())
+    }
+
+    fn describe_generated(&self, name: &str) -> String {
+        let found = generated(self.sql).into_iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
+        let expression = found.map(|(_, expression)| format!(" AS ({expression})"));
+        format!("generated column {name}{}", expression.unwrap_or_default())
     }
 
     fn read_foreign_keys(
