@@ -32,6 +32,7 @@ const GENERATED_COLUMNS: u32 = 65536;
 const SEARCH: u32 = 131_072;
 const SEARCH_IN_TRANSACTION: u32 = 262_144;
 const SUBQUERIES: u32 = 524_288;
+const FOREIGN_KEYS: u32 = 1_048_576;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -195,6 +196,7 @@ impl Welcome {
             search,
             search_in_transaction,
             subqueries,
+            foreign_keys,
             ..
         } = self.capabilities;
         let bits = [
@@ -218,6 +220,7 @@ impl Welcome {
             (search, SEARCH),
             (search_in_transaction, SEARCH_IN_TRANSACTION),
             (subqueries, SUBQUERIES),
+            (foreign_keys, FOREIGN_KEYS),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -253,6 +256,7 @@ impl Welcome {
         capabilities.search = bits & SEARCH != 0;
         capabilities.search_in_transaction = bits & SEARCH_IN_TRANSACTION != 0;
         capabilities.subqueries = bits & SUBQUERIES != 0;
+        capabilities.foreign_keys = bits & FOREIGN_KEYS != 0;
         capabilities.weak_types = bits & WEAK_TYPES != 0;
         capabilities.generated_columns = bits & GENERATED_COLUMNS != 0;
         let (engine, server) = (reader.text()?.to_owned(), reader.text()?.to_owned());

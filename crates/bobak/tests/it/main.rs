@@ -21,6 +21,8 @@ mod combined_queries; // unions, and queries of rows
 mod conduit; // the page of the example
 mod consumers; // of changes, by name, and killed
 mod copy;
+#[cfg(all(feature = "postgres", feature = "mysql", feature = "sqlite"))]
+mod copy_between_servers; // what one has and the other lacks
 mod copy_foreign;
 mod copy_samples;
 mod created_tables; // after the backup, while an archive runs

@@ -120,3 +120,36 @@ fn killed_copy_can_be_resumed() {
     let sum = ["query", "sqlite:to.db", "SELECT count(*), sum(id) FROM rows", "--format", "csv"];
     assert!(program.ok(&sum).contains("40000,800020000"));
 }
+
+#[test]
+fn foreign_keys_are_listed_if_the_target_has_none() {
+    let program = Program::new();
+    let db =
+        bobak::Db::open(&format!("sqlite:{}", program.path("from.db").display())).expect("opens");
+    for sql in [
+        "CREATE TABLE team (id INTEGER PRIMARY KEY, boss INT REFERENCES player DEFERRABLE INITIALLY DEFERRED)",
+        "CREATE TABLE player (id INTEGER PRIMARY KEY, team INT NOT NULL REFERENCES team ON UPDATE CASCADE)",
+        "CREATE TABLE pair (a INT, b INT, PRIMARY KEY (a, b))",
+        "CREATE TABLE child (id INTEGER PRIMARY KEY, a INT, b INT, FOREIGN KEY (a, b) REFERENCES pair)",
+        "INSERT INTO team VALUES (1, NULL)",
+        "INSERT INTO player VALUES (1, 1)",
+        "INSERT INTO pair VALUES (1, 2)",
+        "INSERT INTO child VALUES (1, 1, 2)",
+    ] {
+        db.execute(sql, ()).expect(sql);
+    }
+    let copy = ["copy", "from.db", "kv:to.kv"];
+    let failed = program.run(&copy);
+    assert_eq!(failed.code, 1, "{}", failed.err);
+    for line in [
+        "team: foreign key boss to player: the target has no foreign keys",
+        "player: foreign key team to team: the target has no foreign keys",
+        "child: foreign key a, b to pair: the target has no foreign keys",
+    ] {
+        assert!(failed.err.contains(line), "{}", failed.err);
+    }
+    assert!(!failed.err.contains("DEFERR"), "{}", failed.err);
+    assert_eq!(program.ok(&["schema", "kv:to.kv"]), "");
+    program.ok(&[&copy[..], &["--allow-loss", "--checksum"]].concat());
+    assert_eq!(program.ok(&["export", "kv:to.kv", "--table", "child"]), "id,a,b\n1,1,2\n");
+}

@@ -34,6 +34,9 @@ pub struct Capabilities {
     /// Tables may have columns of [`Type::Any`](crate::Type::Any). If `false`, the engine MUST
     /// reject such a table with `Unsupported`.
     pub untyped_columns: bool,
+    /// Tables can have [foreign keys](crate::Reference). If `false`, the engine MUST reject such a table with
+    /// `Unsupported`.
+    pub foreign_keys: bool,
     /// Foreign keys can act [on updates](crate::OnUpdate). If `false`, the engine MUST reject such a
     /// rule with `Unsupported`.
     pub update_actions: bool,
@@ -102,6 +105,7 @@ impl Capabilities {
         sequential_keys: false,
         nul_in_text: false,
         untyped_columns: false,
+        foreign_keys: false,
         update_actions: false,
         deferred_references: false,
         add_reference: false,

@@ -66,6 +66,7 @@ impl Engine for Firebird {
         capabilities.concurrent_readers = true;
         capabilities.concurrent_writers = true;
         capabilities.sql = true;
+        capabilities.foreign_keys = true;
         capabilities.update_actions = true;
         capabilities.add_reference = true;
         capabilities.unreused_keys = true;

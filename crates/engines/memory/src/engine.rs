@@ -136,6 +136,7 @@ impl Engine for Memory {
         capabilities.sequential_keys = true;
         capabilities.nul_in_text = true;
         capabilities.untyped_columns = true;
+        capabilities.foreign_keys = true;
         capabilities.add_reference = true;
         capabilities.alter_table = true;
         capabilities.unreused_keys = true;

@@ -72,6 +72,7 @@ impl Engine for MySql {
         capabilities.finite_floats = true;
         capabilities.limited_key_length = true;
         capabilities.large_batches = true;
+        capabilities.foreign_keys = true;
         capabilities.update_actions = true;
         capabilities.add_reference = true;
         capabilities.alter_table = true;

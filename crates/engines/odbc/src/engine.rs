@@ -69,6 +69,7 @@ fn capabilities(kind: ProductKind) -> Capabilities {
     capabilities.subqueries = is_known;
     capabilities.limited_key_length = is_known;
     capabilities.large_batches = is_known;
+    capabilities.foreign_keys = is_known;
     capabilities.update_actions = is_known;
     capabilities.add_reference = is_known;
     capabilities.alter_table = is_known;

@@ -81,6 +81,7 @@ impl Engine for Postgres {
         // About 2,700 bytes, after compression.
         capabilities.limited_key_length = true;
         capabilities.large_batches = true;
+        capabilities.foreign_keys = true;
         capabilities.update_actions = true;
         capabilities.add_reference = true;
         capabilities.deferred_references = true;

@@ -105,6 +105,7 @@ impl Engine for Sqlite {
         capabilities.sequential_keys = true;
         capabilities.nul_in_text = true;
         capabilities.untyped_columns = true;
+        capabilities.foreign_keys = true;
         capabilities.update_actions = true;
         capabilities.deferred_references = true;
         capabilities.unreused_keys = true;

@@ -1,6 +1,7 @@
 //! Copies tables between databases of any engine, in batches that are committed one by one, so that an interrupted copy
 //! can be resumed.
 
+mod adapt;
 mod columns;
 mod computed_indexes;
 mod inferred;

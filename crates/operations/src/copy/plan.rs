@@ -1,15 +1,13 @@
 //! What a copy will create, and what it will lose: known before anything is written.
 
+use super::adapt::{adapt, without_keys};
 use super::inferred::{TargetLimits, infer};
 use super::table_copy::count;
 use super::{computed_indexes, key_counter, order};
-use bobak_core::check::CheckExpression;
 use bobak_core::{
-    BrokenForeignKey, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind, ForeignKey,
-    InvalidDates, KeyGeneration, OnUpdate, Result, SchemaDetails, SchemaLoss, Select, TableSchema,
-    Type,
+    BrokenForeignKey, ColumnSchema, Condition, Engine, Error, ErrorKind, ForeignKey, InvalidDates,
+    KeyGeneration, Result, SchemaDetails, SchemaLoss, Select, TableSchema, Type,
 };
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A table to copy.
@@ -142,7 +140,11 @@ fn typed(
     };
     let given: Vec<Option<Type>> = table.columns().iter().map(given).collect();
     let (source, target) = (from.capabilities(), to.capabilities());
-    let is_strict = !target.weak_types && source.weak_types;
+    let has = |types: &[Type]| table.columns().iter().any(|column| types.contains(&column.ty));
+    let is_strict = !target.weak_types && source.weak_types
+        || !target.untyped_columns && has(&[Type::Any])
+        || target.finite_floats && !source.finite_floats && has(&[Type::F32, Type::F64])
+        || !target.nul_in_text && source.nul_in_text && has(&[Type::Text]);
     if !is_strict && given.iter().all(Option::is_none) {
         return Ok(None);
     }
@@ -368,21 +370,6 @@ fn mixed_types(
     Ok(None)
 }
 
-/// The table without these foreign keys, each named by its columns and the table that it references.
-fn without_keys(
-    table: &TableSchema,
-    mut is_dropped: impl FnMut(&str, &str) -> bool,
-) -> Result<TableSchema> {
-    let builder = table.clone().into_builder().map_columns(|mut column| {
-        column.reference = column.reference.filter(|to| !is_dropped(&column.name, &to.table));
-        column
-    });
-    let own = |columns: &[usize]| table.column_names(columns);
-    builder
-        .map_foreign_keys(|key| (!is_dropped(&own(&key.columns), &key.table)).then_some(key))
-        .build()
-}
-
 /// The foreign keys that reference one of these tables.
 fn circular(table: &TableSchema, later: &[String]) -> CircularKeys {
     let is_later = |parent: &str| later.iter().any(|name| name.eq_ignore_ascii_case(parent));
@@ -397,67 +384,6 @@ fn circular(table: &TableSchema, later: &[String]) -> CircularKeys {
 
 fn positions<T>(all: &[T], wanted: impl Fn(&T) -> bool) -> Vec<usize> {
     all.iter().enumerate().filter(|(_, one)| wanted(one)).map(|(position, _)| position).collect()
-}
-
-/// The table with the rules that the target keeps.
-fn adapt(
-    table: &TableSchema,
-    target: Capabilities,
-    losses: &mut Vec<SchemaLoss>,
-) -> Result<TableSchema> {
-    let mut lose = |what: String| losses.push(SchemaLoss::new(table.name().to_owned(), what));
-    let mut keep_actions = |own: &str, deferred: &mut bool, on_update: &mut OnUpdate| {
-        if *deferred && !target.deferred_references {
-            *deferred = false;
-            lose(format!(
-                "DEFERRABLE INITIALLY DEFERRED of the foreign key {own}, which the target checks after \
-                 each statement"
-            ));
-        }
-        if on_update.changes_rows() && !target.update_actions {
-            *on_update = OnUpdate::NoAction;
-            lose(format!("ON UPDATE action of the foreign key {own}"));
-        }
-    };
-    let builder = table.clone().into_builder().map_columns(|mut column| {
-        // The engine reported it as a loss.
-        column.default_sql = None;
-        if let Some(reference) = &mut column.reference {
-            keep_actions(&column.name, &mut reference.deferred, &mut reference.on_update);
-        }
-        column
-    });
-    let builder = builder.map_foreign_keys(|mut key| {
-        let own = table.column_names(&key.columns);
-        keep_actions(&own, &mut key.deferred, &mut key.on_update);
-        Some(key)
-    });
-    let mut builder = builder.map_columns(|mut column| {
-        let is_unknown = |check: &mut Cow<'static, str>| {
-            !target.any_check && CheckExpression::parse(check, table).is_err()
-        };
-        if let Some(check) = column.check.take_if(is_unknown) {
-            lose(format!("CHECK ({check}), which the target does not have"));
-        }
-        column
-    });
-    if !target.generated_columns {
-        builder = builder.map_columns(|mut column| {
-            if let Some(expression) = column.generated.take() {
-                lose(format!("expression {expression} of the generated column {}", column.name));
-            }
-            column
-        });
-    }
-    if table.never_reuses_keys() && !target.unreused_keys {
-        builder = builder.reuse_keys();
-        lose("AUTOINCREMENT: the target uses keys of deleted rows again".to_owned());
-    }
-    if table.search().is_some() && !target.search {
-        builder = builder.no_search();
-        lose("full-text search, which the target does not have".to_owned());
-    }
-    builder.build()
 }
 
 /// The table with index names that no table and no other index has: in some databases they are names of one table, in

@@ -123,7 +123,7 @@ fn column(row: &dyn Row, table: &TableSchema, details: &mut SchemaDetails) {
         let what = format!("type {sql_type} of column {name}, which becomes {kept}");
         details.lose(table.name(), what);
     }
-    if integer(row, 3) != 0 {
+    if integer(row, 3) != 0 && column.generated.is_none() {
         details.lose(table.name(), format!("generated column {name}"));
     }
     let is_kept = column.default.is_some() || default.is_empty() || default.starts_with("NULL");

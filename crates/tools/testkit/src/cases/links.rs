@@ -16,10 +16,12 @@ fn linked(
     let store = harness.fresh()?;
     match create(store.engine(), &[&team, &player]) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
+            holds("it reports no foreign keys", !store.engine().capabilities().foreign_keys)?;
             return holds("nothing was made", store.engine().tables()?.is_empty());
         }
         other => other?,
     }
+    holds("it reports foreign keys", store.engine().capabilities().foreign_keys)?;
     let probe = Probe::new(store.engine())?;
     probe.insert_all(&team, [row![1, "red"], row![2, "blue"]])?;
     probe.insert_all(

@@ -1,0 +1,44 @@
+//! Copies between servers: what one has and the other lacks is listed before anything is written.
+
+use bobak::copy::CopyOptions;
+use bobak::prelude::*;
+
+fn losses(from: &Db, to: &Db) -> Vec<String> {
+    let losses = from.copy_losses(to, &[]).unwrap();
+    losses.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn values_and_rules_that_a_server_lacks_are_listed() {
+    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
+        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
+        return;
+    }
+    let postgres = bobak_servers::Postgres::start().unwrap();
+    let mariadb = bobak_servers::MariaDb::start().unwrap();
+    let options = CopyOptions::new().allow_loss(true).checksum(true);
+    let memory = Db::open("memory:").unwrap();
+    let file = Db::open("sqlite::memory:").unwrap();
+    for sql in [
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, twice INTEGER AS (a * 2) STORED, x REAL, s TEXT, v)",
+        "INSERT INTO t (id, a, x, s, v) VALUES (1, 5, 1e999, 'a' || char(0), 'x'), (2, NULL, 0.5, 'b', 1)",
+    ] {
+        file.execute(sql, ()).unwrap();
+    }
+    assert_eq!(losses(&file, &memory), [""; 0]);
+    file.copy_to(&memory, &[], &options, |_| {}).unwrap();
+    let server = Db::open(&postgres.url()).unwrap();
+    let expected = [
+        "t: column s: texts with NUL characters become bytes",
+        "t: column v: its values are of several types, they become text",
+    ];
+    assert_eq!(losses(&memory, &server), expected);
+    memory.copy_to(&server, &[], &options, |_| {}).unwrap();
+    let other = Db::open(&mariadb.url()).unwrap();
+    assert_eq!(losses(&server, &other), ["t: column x: infinite numbers make it text"]);
+    server.copy_to(&other, &[], &options, |_| {}).unwrap();
+    let rows = other.dynamic("t").unwrap().list(Query::all()).unwrap();
+    let texts = rows.iter().map(|row| row.get::<String>("x").unwrap()).collect::<Vec<_>>();
+    assert_eq!(texts, ["inf", "0.5"]);
+    assert_eq!(rows[0].get::<Option<i64>>("twice").unwrap(), Some(10));
+}
