@@ -157,6 +157,12 @@ impl Access {
         self.0.reload(true)
     }
 
+    /// Whether roles, users and tokens are kept in a file, which [`edit`](Self::edit) changes.
+    #[must_use]
+    pub fn has_file(&self) -> bool {
+        self.file().is_some()
+    }
+
     /// The path of the access file.
     pub(super) fn file(&self) -> Option<PathBuf> {
         let file = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);

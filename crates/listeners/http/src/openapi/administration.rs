@@ -3,6 +3,13 @@
 use super::builders::{body, empty, json_of, operation, problem, reference, response};
 use serde_json::{Map, Value, json};
 
+/// A day, or an instant.
+const EXPIRES: &str =
+    r"^20\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])(T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ)?$";
+/// An instant, or the number of a change.
+const UNTIL: &str =
+    r"^(\d{1,18}|20\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ)$";
+
 /// Adds the paths of a database.
 pub(super) fn database_paths(paths: &mut Map<String, Value>) {
     let backup = || json_of(reference("bobak.Backup"));
@@ -28,7 +35,7 @@ pub(super) fn database_paths(paths: &mut Map<String, Value>) {
     let summary = "Restore a backup to a new file, also to a moment after it: for administrators";
     let mut restore = operation("restore_backup", summary, file());
     let until = "A time or the number of a change: replays the archive of changes up to there";
-    let until = json!({"type": ["string", "null"], "description": until});
+    let until = json!({"type": ["string", "null"], "description": until, "pattern": UNTIL});
     restore["requestBody"] = body(json_of(json!({
         "type": "object", "additionalProperties": false, "properties": {"until": until},
     })));
@@ -45,6 +52,16 @@ pub(super) fn server_paths(paths: &mut Map<String, Value>) {
     let mut get = operation("access", "Roles, users and tokens: for administrators", vec![]);
     get["responses"]["200"] = response("All of them", json_of(reference("bobak.Access")));
     paths.insert("/access".to_owned(), json!({"get": get}));
+    let mut get = operation("status", "Load, quotas and replication: for administrators", vec![]);
+    get["responses"]["200"] = response("The state", json_of(reference("bobak.Status")));
+    paths.insert("/status".to_owned(), json!({"get": get}));
+    let mut get = operation("log", "The last lines of the audit log: for administrators", vec![]);
+    get["responses"]["200"] = response("The newest one first", json_of(reference("bobak.Log")));
+    paths.insert("/log".to_owned(), json!({"get": get}));
+}
+
+/// Adds the paths that change the access file.
+pub(super) fn account_paths(paths: &mut Map<String, Value>) {
     for (path, noun, component) in [
         ("/access/roles/{name}", "role", "bobak.Role"),
         ("/access/users/{name}", "user", "bobak.User"),
@@ -67,12 +84,6 @@ pub(super) fn server_paths(paths: &mut Map<String, Value>) {
         problem(&mut delete, &[404, 422]);
         paths.insert(path.to_owned(), json!({"put": put, "delete": delete}));
     }
-    let mut get = operation("status", "Load, quotas and replication: for administrators", vec![]);
-    get["responses"]["200"] = response("The state", json_of(reference("bobak.Status")));
-    paths.insert("/status".to_owned(), json!({"get": get}));
-    let mut get = operation("log", "The last lines of the audit log: for administrators", vec![]);
-    get["responses"]["200"] = response("The newest one first", json_of(reference("bobak.Log")));
-    paths.insert("/log".to_owned(), json!({"get": get}));
 }
 
 fn name(name: &str, description: &str) -> Value {
@@ -145,7 +156,7 @@ fn backups() -> Value {
 }
 
 fn accounts() -> Value {
-    let expires = || json!({"type": ["string", "null"], "description": "A date or a time"});
+    let expires = || json!({"type": ["string", "null"], "description": "A date or a time", "pattern": EXPIRES});
     let variables =
         || json!({"type": "object", "additionalProperties": {"type": ["string", "integer"]}});
     let roles = || list(json!({"type": "string", "description": "The name of a role, or `admin`"}));
@@ -175,7 +186,7 @@ fn accounts() -> Value {
         "bobak.User": {
             "type": "object", "additionalProperties": false,
             "properties": {
-                "password": {"type": ["string", "null"], "minLength": 12, "maxLength": 1024},
+                "password": {"type": ["string", "null"], "minLength": 12, "maxLength": 128},
                 "roles": roles(), "expires": expires(), "variables": variables(),
             },
         },

@@ -55,6 +55,12 @@ pub(super) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
+/// A name in a list of names, in quotes if it needs them.
+pub(super) fn list_name(name: &str) -> String {
+    let needs_quotes = name.contains([',', '"']) || name.starts_with('-') || name.trim() != name;
+    if needs_quotes { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
+}
+
 /// Query parameters and headers.
 pub(super) mod query {
     use super::{Value, json};

@@ -1,5 +1,6 @@
 //! Examples and schemas of parameters with a syntax of their own, so that generic tools can send valid requests.
 
+use super::builders::list_name;
 use super::keys::{encoded_key_schema, path_key_schema};
 use crate::database::table::CachedTable;
 use serde_json::{Value, json};
@@ -28,8 +29,9 @@ pub(super) fn add(path: &mut Value, table: &CachedTable) {
                 }
                 // Groups can only be ordered by the columns that they are grouped by, and by their number of rows.
                 "order" if groups => add_order(parameter, table, &["count"]),
-                "columns" | "group" if plain_names(table).is_some() => {
-                    add_list(parameter, &plain_names(table).unwrap_or_default(), key.first());
+                "columns" | "group" if list_names(table).is_some() => {
+                    let key = key.first().map(|name| list_name(name));
+                    add_list(parameter, &list_names(table).unwrap_or_default(), key);
                 }
                 name => {
                     if name == "order" {
@@ -45,31 +47,40 @@ pub(super) fn add(path: &mut Value, table: &CachedTable) {
 }
 
 /// Describes a list of columns, separated by commas. The example is the key's first column, if there is one.
-fn add_list(parameter: &mut Value, names: &[&str], key: Option<&&str>) {
+fn add_list(parameter: &mut Value, names: &[String], key: Option<String>) {
     parameter["style"] = json!("form");
     parameter["explode"] = json!(false);
-    parameter["example"] = json!(key.or(names.first()).as_slice());
+    parameter["example"] = json!(key.or(names.first().cloned()).as_slice());
     parameter["schema"] =
         json!({"type": "array", "items": {"enum": names}, "minItems": 1, "uniqueItems": true});
 }
 
 /// Adds the pattern of an order by columns, or by other `words`.
 fn add_order(parameter: &mut Value, table: &CachedTable, words: &[&str]) {
-    if let Some(mut names) = plain_names(table) {
-        names.extend(words);
+    if let Some(names) = list_names(table) {
+        let mut names: Vec<String> = names.iter().map(|name| escape(name)).collect();
+        names.extend(words.iter().map(|word| (*word).to_owned()));
         let name = format!("-?({})", names.join("|"));
         parameter["schema"]["pattern"] = json!(format!("^{name}(,{name})*$"));
     }
 }
 
-/// The names of the columns; none for a table with many columns, or with names that need quotes.
-fn plain_names(table: &CachedTable) -> Option<Vec<&str>> {
+/// The names of the columns as in lists; none for a table with many columns.
+fn list_names(table: &CachedTable) -> Option<Vec<String>> {
     let columns = table.schema.columns();
-    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if columns.len() > 50 || !columns.iter().all(|column| is_plain(&column.name)) {
-        return None;
+    (columns.len() <= 50).then(|| columns.iter().map(|column| list_name(&column.name)).collect())
+}
+
+/// The text as a part of a pattern.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if r"^$\.*+?()[]{}|/".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
     }
-    Some(columns.iter().map(|column| &*column.name).collect())
+    escaped
 }
 
 fn example(name: &str, column: Option<&&str>) -> Option<String> {

@@ -13,7 +13,7 @@ mod statements;
 mod table_paths;
 
 use self::builders::{
-    body, each_line, empty, json_of, operation, problem, query, reference, response,
+    body, each_line, empty, json_of, list_name, operation, problem, query, reference, response,
 };
 use crate::database::schema_cache::VisibleTables;
 use crate::settings::SqlAccess;
@@ -21,7 +21,8 @@ use bobak_core::Engine;
 use serde_json::{Map, Value, json};
 
 /// The document. `base_path` is the path of the database, empty for the default one. `max_page_size` is the
-/// maximum number of rows in a page, and `has_statements` whether the client may see which statements ran.
+/// maximum number of rows in a page, `has_statements` whether the client may see which statements ran, and
+/// `has_access_file` whether accounts can be changed.
 pub(crate) fn document(
     catalog: &VisibleTables,
     engine: &dyn Engine,
@@ -29,6 +30,7 @@ pub(crate) fn document(
     sql: SqlAccess,
     max_page_size: u64,
     has_statements: bool,
+    has_access_file: bool,
 ) -> Value {
     // SQLite stores values of any type in any column.
     let is_typed = !engine.capabilities().weak_types;
@@ -38,7 +40,7 @@ pub(crate) fn document(
     migrations::components(&mut schemas);
     administration::components(&mut schemas);
     if base_path.is_empty() {
-        server_paths(&mut paths);
+        server_paths(&mut paths, has_access_file);
     }
     database_paths(&mut paths, catalog, sql);
     if has_statements {
@@ -77,7 +79,7 @@ pub(crate) fn document(
 }
 
 /// Adds the paths of the server, which belong to no database.
-fn server_paths(paths: &mut Map<String, Value>) {
+fn server_paths(paths: &mut Map<String, Value>, has_access_file: bool) {
     let health = json!({"type": "object", "properties": {"status": {"type": "string"}}});
     let mut get = operation("health", "Health check", vec![]);
     get["security"] = json!([]);
@@ -96,6 +98,9 @@ fn server_paths(paths: &mut Map<String, Value>) {
     paths.insert("/databases".to_owned(), json!({"get": get}));
     paths.insert("/session".to_owned(), session());
     administration::server_paths(paths);
+    if has_access_file {
+        administration::account_paths(paths);
+    }
 }
 
 /// The session of a browser. Other programs authenticate each request.
@@ -113,12 +118,6 @@ fn session() -> Value {
     json!({"get": get, "post": post, "delete": delete})
 }
 
-/// A name in a list of names.
-fn quoted(name: &str) -> String {
-    let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
-}
-
 /// The changes of several tables.
 fn changes(catalog: &VisibleTables) -> Value {
     let mut tables = query::columns(
@@ -126,7 +125,7 @@ fn changes(catalog: &VisibleTables) -> Value {
         "The tables, separated by commas; names that contain a comma are in double quotes",
     );
     tables["required"] = json!(true);
-    let example = catalog.sorted().first().map(|table| quoted(table.schema.name()));
+    let example = catalog.sorted().first().map(|table| list_name(table.schema.name()));
     tables["example"] = json!(example.unwrap_or_default());
     let mut parameters = vec![tables];
     parameters.extend(table_paths::change_parameters());
@@ -188,7 +187,16 @@ fn mcp_path() -> Value {
     let summary = "Answer messages of the Model Context Protocol: tools that read and change rows";
     let mut post = operation("mcp", summary, Vec::new());
     let message = json!({"schema": {"type": ["object", "array"], "description": "JSON-RPC 2.0"}});
-    post["requestBody"] = body(json!({"application/json": message}));
+    let request = json!({
+        "type": "object",
+        "required": ["jsonrpc", "method"],
+        "properties": {
+            "jsonrpc": {"const": "2.0"}, "method": {"type": "string"},
+            "id": {"type": ["integer", "string"]}, "params": {"type": "object"},
+        },
+    });
+    let batch = json!({"type": "array", "items": request, "minItems": 1, "maxItems": 100});
+    post["requestBody"] = body(json_of(json!({"anyOf": [request, batch]})));
     post["requestBody"]["content"]["application/json"]["example"] =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     post["responses"]["200"] = response("The response", json!({"application/json": message}));

@@ -58,6 +58,10 @@ pub(super) fn paths(
         {
             path.as_object_mut().map(|path| path.remove("patch"));
         }
+        // Rows that the database may number anew have no history.
+        if table.schema.has_hidden_key() && matches!(rest, "changes" | "rows/{key}/history") {
+            continue;
+        }
         examples::add(&mut path, table);
         if schema.search().is_some() && matches!(rest, "rows" | "export" | "aggregate") {
             search::add(&mut path["get"], rest == "rows");
@@ -87,7 +91,7 @@ fn add_relations(get: &mut Value, catalog: &VisibleTables, table: &CachedTable) 
     if *content == reference(&name) {
         *content = reference(&expanded_name(catalog, table));
     }
-    let mut expand = query::text(
+    let mut expand = query::condition(
         "expand",
         "Relations whose rows are included, separated by commas; points between nested ones. Each \
          relation has parameters of its own, such as line.filter, line.order, line.limit, \
@@ -166,7 +170,7 @@ fn matching() -> Value {
 fn patch_matching(name: &str) -> Value {
     let summary = "Set columns of all rows that match a filter, in one transaction";
     let set = "Instead of a body: expressions of each row, such as total = price * quantity";
-    let parameters = vec![matching(), query::text("set", set)];
+    let parameters = vec![matching(), query::condition("set", set)];
     let mut patch = operation(&format!("patch_all_{name}"), summary, parameters);
     patch["requestBody"] = body(json_of(reference(&format!("{name}.changes"))));
     patch["responses"]["200"] =
@@ -189,16 +193,27 @@ fn create(name: &str) -> Value {
     let mut post = operation(&format!("create_{name}"), "Insert a row", parameters);
     post["requestBody"] = body(json_of(reference(&format!("{name}.new"))));
     post["responses"]["201"] = created(name);
+    post["responses"]["204"] = without_row();
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     post
 }
 
 fn created(name: &str) -> Value {
-    let what = "The new row; empty if the client prefers that or may not read the row";
-    let mut created = tagged(response(what, json_of(reference(&format!("{name}.row")))));
-    created["headers"]["Location"] =
-        json!({"description": "The row's path", "schema": {"type": "string"}});
+    let row = json_of(reference(&format!("{name}.row")));
+    let mut created = tagged(response("The new row", row));
+    created["headers"]["Location"] = location();
     created
+}
+
+fn location() -> Value {
+    json!({"description": "The path of a new row", "schema": {"type": "string"}})
+}
+
+/// The response to a write if the client prefers one without the row, or may not read it.
+fn without_row() -> Value {
+    let mut done = empty("Done; the client prefers a response without the row, or may not read it");
+    done["headers"]["Location"] = location();
+    done
 }
 
 fn prefer() -> Value {
@@ -263,7 +278,7 @@ fn put(name: &str) -> Value {
     put["requestBody"] = body(json_of(reference(&format!("{name}.new"))));
     put["responses"]["200"] = whole(name);
     put["responses"]["201"] = created(name);
-    put["responses"]["204"] = empty("Done; the client prefers a response without the row");
+    put["responses"]["204"] = without_row();
     problem(&mut put, &[400, 404, 408, 409, 412, 413, 415, 422]);
     put
 }
@@ -275,7 +290,7 @@ fn patch(name: &str) -> Value {
     patch["requestBody"] =
         body(json!({"application/json": schema(), "application/merge-patch+json": schema()}));
     patch["responses"]["200"] = whole(name);
-    patch["responses"]["204"] = empty("Done; the client prefers a response without the row");
+    patch["responses"]["204"] = without_row();
     problem(&mut patch, &[400, 404, 408, 409, 412, 413, 415, 422]);
     patch
 }
@@ -352,7 +367,7 @@ pub(super) fn change_parameters() -> Vec<Value> {
 }
 
 fn changes(name: &str) -> Value {
-    let mut parameters = vec![query::text(
+    let mut parameters = vec![query::condition(
         "filter",
         "Only rows that match this condition; a row that comes to match it is an insert",
     )];
@@ -412,11 +427,11 @@ fn query_parameters(max_page_size: u64) -> Vec<Value> {
          absent. Expressions are {expressions}"
     );
     let mut parameters = vec![
-        query::text("select", &select),
+        query::condition("select", &select),
         query::condition("filter", "A condition of expressions that rows must match"),
         query::condition("group", "Expressions to group by, separated by commas"),
         query::condition("having", "A condition of expressions that groups must match"),
-        query::text(
+        query::condition(
             "order",
             "Expressions to sort by, separated by commas; descending after a minus",
         ),

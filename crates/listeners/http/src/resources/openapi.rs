@@ -17,8 +17,9 @@ pub(crate) async fn openapi(request: &mut RequestContext) -> Result<ResponseBuil
     let has_statements = protected.engine().statements().is_some()
         && request.client.caller.is_unrestricted(protected.name());
     let sql = request.client.sql;
-    let document =
-        document(&catalog, &*request.database.engine, base_path, sql, max, has_statements);
+    let has_file = request.state.authenticator.access().has_file();
+    let engine = &*request.database.engine;
+    let document = document(&catalog, engine, base_path, sql, max, has_statements, has_file);
     let text = serde_json::to_string(&document)
         .map_err(|error| Error::new(ErrorKind::Engine, error.to_string()))?;
     Ok(ResponseBuilder::json(StatusCode::OK, text))

@@ -66,7 +66,7 @@ pub(crate) fn find(
     Ok(document)
 }
 
-/// The 201 response for a new row, with its location; without a body if `row` is `None`.
+/// The response for a new row, with its location: 201 with the row, 204 if `row` is `None`.
 pub(crate) fn created(
     request: &RequestContext,
     table: &CachedTable,
@@ -80,7 +80,7 @@ pub(crate) fn created(
     };
     let response = match row {
         Some(row) => row.into_response(StatusCode::CREATED),
-        None => ResponseBuilder::empty(StatusCode::CREATED),
+        None => ResponseBuilder::empty(StatusCode::NO_CONTENT),
     };
     response.with(LOCATION, &format!("{rows}/{}", encode_key(table, key)))
 }

@@ -159,7 +159,7 @@ fn minimal_response_has_no_body() {
     let headers = [("content-type", "application/json"), ("prefer", "return=minimal")];
     let inserted = server.ask("POST", "/tables/person/rows", &headers, r#"{"name":"Ada"}"#);
     assert_eq!(
-        (inserted.ok(201).text.as_str(), inserted.header("location")),
+        (inserted.ok(204).text.as_str(), inserted.header("location")),
         ("", "/tables/person/rows/1")
     );
     server.ask("PATCH", "/tables/person/rows/1", &headers, r#"{"name":"Bea"}"#).ok(204);
