@@ -1,5 +1,6 @@
 //! Decimal numbers of servers that money cannot hold: every digit, or an error.
 
+use bobak::copy::CopyOptions;
 use bobak::prelude::*;
 use bobak::{DbBuilder, Value};
 
@@ -7,6 +8,17 @@ use bobak::{DbBuilder, Value};
 struct Mark {
     id: i64,
     name: String,
+}
+
+/// A table of another program, whose money has two decimals.
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "cheap")]
+struct Cheap {
+    #[record(key = "given")]
+    id: i64,
+    price: Currency,
+    #[record(max = 9)]
+    note: Option<String>,
 }
 
 /// `(server, URL, the statement that makes its table)`
@@ -108,6 +120,8 @@ fn digits_of_long_decimals_are_kept() {
         ),
     ] {
         check(&case);
+        let scale = if case.0 == "MariaDB" { "decimal(10,2)" } else { "numeric(10,2)" };
+        narrow(case.0, &case.1, scale);
     }
     // Beyond money's range in a column of money.
     let db = Db::open(&postgres.url()).unwrap();
@@ -119,4 +133,60 @@ fn digits_of_long_decimals_are_kept() {
         let sql = format!("SELECT cost FROM huge WHERE id = {key}");
         assert_eq!(db.sql::<DynRow>(&sql, ()).unwrap_err().kind(), ErrorKind::OutOfRange);
     }
+}
+
+/// Nothing but zeros is beyond the decimals of a column of another program: the server would round it.
+fn narrow(name: &str, url: &str, scale: &str) {
+    let create = |name: &str| {
+        format!(
+            "CREATE TABLE {name} (id bigint PRIMARY KEY, price {scale} NOT NULL, note varchar(9))"
+        )
+    };
+    let db = Db::open(url).unwrap();
+    db.execute(&create("cheap"), ()).unwrap();
+    let table = db.table::<Cheap>().unwrap();
+    let amount = |text: &str| text.parse::<Currency>().unwrap();
+    let row = |id: i64, price: &str| Cheap { id, price: amount(price), note: None };
+    let insert_all = |rows: &[Cheap]| {
+        let mut batch = db.batch(BatchOptions::new());
+        rows.iter().try_for_each(|row| batch.insert(row))?;
+        batch.finish()
+    };
+    let is_rejected = |result: bobak::Result<()>| {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange, "{name}: {error}");
+        assert_eq!(error.column(), Some("price"), "{name}: {error}");
+    };
+    table.insert(&row(1, "12.30")).unwrap();
+    for price in ["-0.0001", "0.005", "12.301"] {
+        is_rejected(table.insert(&row(2, price)).map(drop));
+        is_rejected(table.update(&row(1, price)).map(drop));
+        is_rejected(table.upsert(&row(1, price)).map(drop));
+        is_rejected(table.set_where(Cheap::ID.eq(1), [Cheap::PRICE.set(amount(price))]).map(drop));
+        is_rejected(table.set_where(Cheap::ID.eq(1), [Cheap::PRICE.add(amount(price))]).map(drop));
+        let mut dynamic = DynRow::new();
+        dynamic.set("id", 3_i64).unwrap();
+        dynamic.set("price", amount(price)).unwrap();
+        is_rejected(db.dynamic("cheap").unwrap().insert(&dynamic).map(drop));
+        for rows in [2_i64, 200] {
+            let mut all: Vec<Cheap> = (10..10 + rows).map(|id| row(id, "1.25")).collect();
+            all[1].price = amount(price);
+            is_rejected(insert_all(&all).map(drop));
+        }
+    }
+    assert_eq!(table.list(Query::all()).unwrap(), [row(1, "12.30")], "{name}");
+    table.set_where(Cheap::ID.eq(1), [Cheap::PRICE.add(amount("0.05"))]).unwrap();
+    let all: Vec<Cheap> = (10..210).map(|id| row(id, "1.25")).collect();
+    insert_all(&all).unwrap();
+    assert_eq!(table.get(1).unwrap(), Some(row(1, "12.35")));
+    // A copy into a table that is there.
+    let from = Db::open("sqlite::memory:").unwrap();
+    from.execute(
+        "CREATE TABLE fine (id INTEGER PRIMARY KEY, price CURRENCY_E4 NOT NULL, note VARCHAR(9))",
+        (),
+    )
+    .unwrap();
+    from.execute("INSERT INTO fine VALUES (1, ?, NULL)", amount("0.0001")).unwrap();
+    db.execute(&create("fine"), ()).unwrap();
+    is_rejected(from.copy_to(&db, &["fine"], &CopyOptions::new(), |_| {}).map(drop));
 }

@@ -8,6 +8,7 @@
 //! For engines of servers with SQL texts of their own:
 //!
 //! * [`ServerRow`] is a row of a result; [`check_row_length`], [`reject_null`], [`needs_key`] and others are parts of a write.
+//! * [`NarrowAmounts`] are the money columns that a server would round.
 //! * [`add_created_tables`], [`reject_searches`] and [`reject_table_changes`] are parts of a change of the schema.
 //!
 //! For engines that store rows themselves:
@@ -27,6 +28,7 @@
 mod aggregate;
 mod column_map;
 mod key_ranges;
+mod narrow_amounts;
 mod pool;
 mod prepared_condition;
 mod row_write;
@@ -47,6 +49,7 @@ mod write_lock;
 pub use aggregate::{Groups, exact_integer};
 pub use column_map::{ColumnMap, ColumnMaps};
 pub use key_ranges::{KeyRange, KeyRanges};
+pub use narrow_amounts::NarrowAmounts;
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
 pub use prepared_condition::PreparedCondition;
 pub use row_write::{

@@ -3,6 +3,7 @@
 use crate::connection::connector::ServerConnector;
 use crate::connection::pool::{self, Pool};
 use crate::error::Phase;
+use crate::narrow_tables::NarrowTables;
 use crate::settings::Settings;
 use crate::sql_texts::SqlTextCache;
 use crate::values::decode::BorrowedRow;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub(crate) struct Database {
     pub pool: Arc<Pool>,
     pub sql_texts: SqlTextCache,
+    pub narrow_tables: NarrowTables,
     /// The dialect of the server that was connected to first. The others must have the same.
     pub dialect: Dialect,
     estimates: RowEstimates,
@@ -28,8 +30,8 @@ impl Database {
     pub fn open(settings: Settings) -> Result<Self> {
         let pool = pool::pool(ServerConnector::new(settings));
         let dialect = pool.acquire()?.flavour.dialect;
-        let (sql_texts, estimates) = Default::default();
-        Ok(Self { pool, sql_texts, dialect, estimates })
+        let (sql_texts, narrow_tables, estimates) = Default::default();
+        Ok(Self { pool, sql_texts, narrow_tables, dialect, estimates })
     }
 
     /// How many rows the table has, about.

@@ -21,6 +21,7 @@ mod database;
 mod engine;
 mod error;
 mod keys;
+mod narrow_tables;
 mod row_writes;
 mod schema;
 mod session;

@@ -11,6 +11,7 @@ pub fn row(types: &[(u32, i32)], body: &[u8]) -> Vec<Value<'static>> {
     let column = |&(oid, modifier): &(u32, i32)| PgColumn {
         name: String::new(),
         oid,
+        modifier,
         kind: ColumnFormat::of(oid, modifier),
     };
     let columns: Vec<PgColumn> = types.iter().map(column).collect();

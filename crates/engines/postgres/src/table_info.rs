@@ -2,6 +2,7 @@
 //! its keys.
 
 use bobak_core::{TableSchema, Verb};
+use bobak_engine_common::NarrowAmounts;
 use bobak_sql::Dialect;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,6 +13,8 @@ pub(crate) const SQL: Dialect = Dialect::Postgres;
 pub(crate) struct TableInfo {
     /// The types of the columns, in schema order.
     pub types: Vec<u32>,
+    /// The columns of other programs in which the server would round amounts.
+    pub narrow: NarrowAmounts,
     /// The sequence, as text for `regclass`.
     pub sequence: Option<String>,
     /// The sequence has reached this key at least. Smaller keys need not advance it.
@@ -32,7 +35,12 @@ pub(crate) struct SqlTexts {
 }
 
 impl TableInfo {
-    pub fn new(table: &Arc<TableSchema>, types: Vec<u32>, sequence: Option<String>) -> Self {
+    pub fn new(
+        table: &Arc<TableSchema>,
+        types: Vec<u32>,
+        narrow: NarrowAmounts,
+        sequence: Option<String>,
+    ) -> Self {
         let none = bobak_core::FieldSet::EMPTY;
         let insert = |verb, made| bobak_sql::insert(SQL, table, verb, none, 1, made);
         let sql_texts = SqlTexts {
@@ -46,7 +54,7 @@ impl TableInfo {
                 bobak_sql::delete_in_the_way(SQL, table, true),
             ],
         };
-        Self { types, sequence, reached: AtomicI64::new(0), sql_texts }
+        Self { types, narrow, sequence, reached: AtomicI64::new(0), sql_texts }
     }
 
     /// The sequence, if a given key is beyond it.

@@ -6,12 +6,16 @@ mod chunk;
 
 use crate::batch::chunk::ChunkSender;
 use crate::connection::Connection;
+use crate::database::Database;
 use crate::error::is_row_error;
 use crate::keys::{KeyBytes, key_bytes};
+use crate::narrow_tables::NarrowTables;
 use crate::row_writes::write_row;
 use crate::sql_texts::SqlTextCache;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{FieldSet, OnError, Outcome, Result, Row, Run, TableSchema, Verb, WriteBatch};
+use bobak_core::{
+    ErrorKind, FieldSet, OnError, Outcome, Result, Row, Run, TableSchema, Verb, WriteBatch,
+};
 use std::collections::HashSet;
 
 /// The most rows of one statement: more gain nothing that could be measured.
@@ -25,6 +29,7 @@ const PARAMETERS: usize = 65_535;
 pub(crate) struct Sender<'c> {
     pub connection: &'c mut Connection,
     pub sql_texts: &'c SqlTextCache,
+    narrow_tables: &'c NarrowTables,
     pub on_error: OnError,
     each: &'c mut dyn FnMut(Result<Outcome>),
 }
@@ -40,12 +45,13 @@ pub(crate) struct RunTarget<'b> {
 /// Sends a batch into the open transaction. After an error the caller undoes what was done.
 pub(crate) fn send(
     connection: &mut Connection,
-    sql_texts: &SqlTextCache,
+    database: &Database,
     batch: &WriteBatch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
-    let mut sender = Sender { connection, sql_texts, on_error, each };
+    let Database { sql_texts, narrow_tables, .. } = database;
+    let mut sender = Sender { connection, sql_texts, narrow_tables, on_error, each };
     batch.runs().try_for_each(|run| sender.run(&run))
 }
 
@@ -93,9 +99,27 @@ impl Sender<'_> {
 
     /// Sends a part and returns its results; returns the number of the row after it.
     fn part(&mut self, target: &RunTarget<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<u64> {
-        let results = ChunkSender::new(self, *target, first).send(rows)?;
+        let results = match self.is_exact(target, rows)? {
+            true => ChunkSender::new(self, *target, first).send(rows)?,
+            false => {
+                let one = |(number, row): (u64, &EncodedRow<'_>)| self.one(target, *row, number);
+                (first..).zip(rows).map(one).collect::<Result<_>>()?
+            }
+        };
         results.into_iter().for_each(&mut *self.each);
         Ok(first + rows.len() as u64)
+    }
+
+    /// Whether the server rounds no amount of the rows.
+    fn is_exact(&mut self, target: &RunTarget<'_>, rows: &[EncodedRow<'_>]) -> Result<bool> {
+        let RunTarget { table, verb, .. } = *target;
+        for row in rows {
+            match self.narrow_tables.check_row(self.connection, table, verb, row) {
+                Err(error) if error.kind() == ErrorKind::OutOfRange => return Ok(false),
+                other => other?,
+            }
+        }
+        Ok(true)
     }
 
     /// One row, by the statements of a single write. An error that ends the batch is the outer one.
@@ -106,7 +130,9 @@ impl Sender<'_> {
         number: u64,
     ) -> Result<Result<Outcome>> {
         let RunTarget { table, verb, fields } = *target;
-        let done = write_row(self.connection, self.sql_texts, table, verb, fields, &row);
+        let checked = self.narrow_tables.check_row(self.connection, table, verb, &row);
+        let done = checked
+            .and_then(|()| write_row(self.connection, self.sql_texts, table, verb, fields, &row));
         self.judged(done, number)
     }
 

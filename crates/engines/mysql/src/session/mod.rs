@@ -156,9 +156,8 @@ impl<'e> MySqlSession<'e> {
     ) -> Result<()> {
         const SAVEPOINT: &str = "bobak batch";
         transaction.mark(SAVEPOINT)?;
-        let done = transaction.run(|connection| {
-            batch::send(connection, &self.engine.sql_texts, batch, on_error, each)
-        });
+        let done = transaction
+            .run(|connection| batch::send(connection, self.engine, batch, on_error, each));
         if transaction.is_dead() {
             return done;
         }
@@ -277,6 +276,7 @@ impl Session for MySqlSession<'_> {
             Phase::Write,
             || false,
             |connection| {
+                self.engine.narrow_tables.check_row(connection, table, verb, &values)?;
                 write_row(connection, &self.engine.sql_texts, table, verb, fields, &values)
             },
         )
@@ -289,6 +289,7 @@ impl Session for MySqlSession<'_> {
             Phase::Write,
             || false,
             |connection| {
+                self.engine.narrow_tables.check_change(connection, change)?;
                 let statement = bobak_sql::change(connection.flavour.dialect, change);
                 let parameters = plain_all(&statement.parameters);
                 let done = connection.run(Some(change.table), &statement.text, parameters)?;
@@ -313,9 +314,8 @@ impl Session for MySqlSession<'_> {
             return self.batch_inside(transaction, batch, on_error, each);
         }
         let mut transaction = self.begin()?;
-        let sent = transaction.run(|connection| {
-            batch::send(connection, &self.engine.sql_texts, batch, on_error, each)
-        });
+        let sent = transaction
+            .run(|connection| batch::send(connection, self.engine, batch, on_error, each));
         match sent {
             Ok(()) => transaction.commit(),
             Err(error) => {

@@ -15,7 +15,7 @@ use crate::session::outcome::RowReply;
 use crate::session::row_writes::{RowWrite, resync};
 use crate::session::state::SessionState;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Error, ErrorKind, OnError, Outcome, Result, Run, WriteBatch};
+use bobak_core::{Error, ErrorKind, OnError, Outcome, Result, Run, Verb, WriteBatch};
 
 /// Runs a batch in a transaction of its own, or as one operation of the open one.
 ///
@@ -168,10 +168,14 @@ impl BatchSender<'_, '_> {
         } else {
             BulkPlan::of(self.state.database, run, &table_info)
         };
+        let is_exact = |row| table_info.narrow.check_row(run.table, row).is_ok();
         for chunk in chunk::split(run, rows) {
+            let mut rows = chunk.rows.iter().map(|row| row as &dyn bobak_core::Row);
             match &plan {
-                Some(plan) => self.send_bulk(plan, run, &chunk)?,
-                None => self.send_singly(run, &chunk)?,
+                Some(plan) if run.verb == Verb::Delete || rows.all(is_exact) => {
+                    self.send_bulk(plan, run, &chunk)?;
+                }
+                _ => self.send_singly(run, &chunk)?,
             }
         }
         Ok(())

@@ -186,7 +186,7 @@ fn columns_of(body: &[u8]) -> Vec<PgColumn> {
                 .map_or(0, |b| u32::from_be_bytes(*b))
         };
         let (oid, modifier) = (number(6), number(12).cast_signed());
-        columns.push(PgColumn { name, oid, kind: ColumnFormat::of(oid, modifier) });
+        columns.push(PgColumn { name, oid, modifier, kind: ColumnFormat::of(oid, modifier) });
         rest = rest.get(end + 19..).unwrap_or_default();
     }
     columns

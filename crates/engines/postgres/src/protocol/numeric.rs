@@ -35,6 +35,11 @@ pub(crate) const fn is_money(modifier: i32) -> bool {
     modifier >= 4 && scale <= 4 && precision - scale <= 15
 }
 
+/// The number of decimals of a `numeric` with this modifier, if its declaration has one.
+pub(crate) const fn decimals(modifier: i32) -> Option<u32> {
+    if modifier >= 4 { Some(((modifier - 4) & 0x7ff).unsigned_abs()) } else { None }
+}
+
 /// Whether the bytes of a [`Money`](super::value::ColumnFormat::Money) are an amount: a `numeric(19,4)` may also be NaN,
 /// or beyond 64 bits.
 pub(crate) fn is_amount(bytes: &[u8]) -> bool {

@@ -9,10 +9,17 @@ use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Type, ValueRef};
 pub(crate) struct PgColumn {
     pub name: String,
     pub oid: u32,
+    /// What its declaration says of its type, such as the number of decimals.
+    pub modifier: i32,
     pub kind: ColumnFormat,
 }
 
 impl PgColumn {
+    /// The number of decimals of a `numeric`, if its declaration has one.
+    pub fn decimals(&self) -> Option<u32> {
+        numeric::decimals(self.modifier).filter(|_| self.oid == oid::NUMERIC)
+    }
+
     /// Whether its values are received in the binary form.
     pub fn is_binary(&self) -> bool {
         self.kind != ColumnFormat::Numeric && value::is_binary(self.oid)

@@ -212,6 +212,9 @@ impl Steps {
     /// # Errors
     /// Those of a value that can't be sent.
     pub fn ask(&self, connection: &mut Connection, row_write: &RowWrite<'_>) -> Result<()> {
+        if row_write.verb != Verb::Delete {
+            row_write.table_info.narrow.check_row(row_write.table, row_write.row)?;
+        }
         if let Some((clear, places)) = &self.clear {
             bind(connection, clear, row_write, places)?;
         }

@@ -24,6 +24,10 @@ pub(crate) fn change(
     connection: &mut Connection,
     change: &BulkChange<'_>,
 ) -> Result<u64> {
+    if let Some(assigned) = change.assign {
+        let info = state.table_info(connection, change.table)?;
+        info.narrow.check_assigned(change.table, assigned)?;
+    }
     let statement = bobak_sql::change(SQL, change);
     let prepared = state
         .prepare(connection, &statement.text, &[])

@@ -13,7 +13,7 @@ use crate::protocol::value::Outside;
 use crate::session::open_cursors::OpenCursors;
 use crate::table_info::{SQL, TableInfo};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, Row, TableSchema, Value, ValueRef};
-use bobak_engine_common::Savepoints;
+use bobak_engine_common::{NarrowAmounts, Savepoints};
 use bobak_sql::Dialect;
 use bobak_sql::server::SqlServer;
 use std::sync::Arc;
@@ -348,6 +348,7 @@ impl<'e> SessionState<'e> {
         let all = bobak_sql::get(SQL, table);
         let columns = self.prepare(connection, &all, &[])?;
         let types = columns.columns.iter().map(|column| column.oid).collect();
+        let narrow = NarrowAmounts::new(table, |place| columns.columns.get(place)?.decimals());
         let mut sequence = None;
         if table.key_generation() == bobak_core::KeyGeneration::Engine
             && let Some(key) = table.key().first().and_then(|place| table.columns().get(*place))
@@ -361,6 +362,6 @@ impl<'e> SessionState<'e> {
                 }
             })?;
         }
-        Ok(TableInfo::new(table, types, sequence))
+        Ok(TableInfo::new(table, types, narrow, sequence))
     }
 }
