@@ -150,6 +150,10 @@ def test_references() -> None:
         {"collation": "german"},
         {"store": "integer"},
         {"key": "generated"},
+        {"max": "9"},
+        {"max": 0},
+        {"check": 7},
+        {"name": 7},
         {"created": True},
     ):
         with pytest.raises(bobak.Error) as caught:

@@ -244,6 +244,7 @@ test("options of columns", () => {
     [{ references: square }, /a key of several columns/], [{ references: "a(b)", onDelete: "nothing" }, /onDelete is one of restrict/],
     [{ onDelete: "cascade" }, /onDelete needs references/], [{ references: "a(b)", onDelete: "set_null" }, /needs nullable: true/],
     [{ role: "version" }, /'role' is not an option of a column; the options are key/], [{ key: "x" }, /key is true or "given"/],
+    [{ max: "9" }, /max is a number of characters, not 9/], [{ max: 0.5 }, /max is a number of characters, not 0.5/],
     [{ collation: "x" }, /collation is one of binary/], [{ store: "x" }, /store is one of text/],
   ];
   for (const [options, pattern] of wrong) {

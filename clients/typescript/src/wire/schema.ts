@@ -126,6 +126,8 @@ export function column(name: string, type: Type, options: ColumnOptions = {}): C
   }
   if (options.store !== undefined) among("store", ["text"], options.store);
   if (![undefined, false, true, "given"].includes(options.key)) throw wrong(`key is true or "given", not ${String(options.key)}`);
+  const { max } = options;
+  if (max !== undefined && !(Number.isInteger(max) && max > 0 && max < 2 ** 32)) throw wrong(`max is a number of characters, not ${String(max)}`);
   const onDelete = among("onDelete", actions, options.onDelete ?? "restrict");
   if (options.onDelete !== undefined && options.references === undefined) throw wrong("onDelete needs references");
   const role = options.createdAt ? 1 : options.modifiedAt ? 2 : options.version ? 3 : 0;

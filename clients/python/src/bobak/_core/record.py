@@ -114,6 +114,13 @@ def column(
         raise _schema_error(f"store is 'text' or None, not {store!r}")
     if references is None and on_delete is not None:
         raise _schema_error("on_delete needs references")
+    for option, text in (("name", name), ("check", check)):
+        if text is not None and not isinstance(text, str):
+            raise _schema_error(f"{option} is a text, not {text!r}")
+    if max is not None and (
+        not isinstance(max, int) or isinstance(max, bool) or not 0 < max < 1 << 32
+    ):
+        raise _schema_error(f"max is a number of characters, not {max!r}")
     options = _Options(
         key=bool(key),
         given=key == "given",
