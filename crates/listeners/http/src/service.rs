@@ -214,6 +214,7 @@ async fn dispatch(
     request: &mut RequestContext,
 ) -> Result<ResponseBuilder, Problem> {
     let method = request.parts.method.clone();
+    check_view(resource, &method, request).await?;
     match (resource, method.as_str()) {
         (Resource::Rows(table), "GET" | "HEAD") => list::list(request, table).await,
         (Resource::Rows(table), "POST") => create::create(request, table).await,
@@ -245,6 +246,20 @@ async fn dispatch(
         (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&request.state, Some(&request.client))),
         (Resource::Statements, "GET" | "HEAD") => statements::statements(request),
         _ => administrate(resource, method.as_str(), request).await,
+    }
+}
+
+/// Rows of views are only read.
+async fn check_view(
+    resource: &Resource,
+    method: &Method,
+    request: &mut RequestContext,
+) -> Result<(), Problem> {
+    let Resource::Rows(table) = resource else { return Ok(()) };
+    let is_read = matches!(*method, Method::GET | Method::HEAD);
+    match !is_read && request.table(table).await?.schema.is_view() {
+        true => Err(not_allowed("GET, HEAD, OPTIONS")),
+        false => Ok(()),
     }
 }
 
@@ -302,7 +317,10 @@ fn check_is_get(method: &Method, resource: &Resource) -> Result<(), Problem> {
 }
 
 fn method_not_allowed(resource: &Resource) -> Problem {
-    let methods = resource.methods();
+    not_allowed(resource.methods())
+}
+
+fn not_allowed(methods: &'static str) -> Problem {
     let message = format!("this resource supports {methods}");
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, ErrorKind::Unsupported, message)
         .header(ALLOW, HeaderValue::from_static(methods))

@@ -59,7 +59,8 @@ fn encoded(column: &ColumnSchema) -> String {
         Type::I8 | Type::I16 | Type::I32 | Type::U8 | Type::U16 | Type::U32 => r"^-?\d{1,10}$",
         _ => {
             let most = column.max_chars.map_or(String::new(), |max| max.to_string());
-            return format!("{}{{1,{most}}}", patterns::ENCODED_CHARACTER);
+            // A text may be empty, but no part of a path.
+            return format!("{}{{0,{most}}}", patterns::ENCODED_CHARACTER);
         }
     };
     pattern.trim_start_matches('^').trim_end_matches('$').to_owned()

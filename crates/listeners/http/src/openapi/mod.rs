@@ -189,10 +189,10 @@ fn mcp_path() -> Value {
     let message = json!({"schema": {"type": ["object", "array"], "description": "JSON-RPC 2.0"}});
     let request = json!({
         "type": "object",
-        "required": ["jsonrpc", "method"],
+        "required": ["jsonrpc"],
         "properties": {
             "jsonrpc": {"const": "2.0"}, "method": {"type": "string"},
-            "id": {"type": ["integer", "string"]}, "params": {"type": "object"},
+            "id": {"type": ["integer", "string"]},
         },
     });
     let batch = json!({"type": "array", "items": request, "minItems": 1, "maxItems": 100});

@@ -91,7 +91,7 @@ fn add_relations(get: &mut Value, catalog: &VisibleTables, table: &CachedTable) 
     if *content == reference(&name) {
         *content = reference(&expanded_name(catalog, table));
     }
-    let mut expand = query::condition(
+    let mut expand = query::text(
         "expand",
         "Relations whose rows are included, separated by commas; points between nested ones. Each \
          relation has parameters of its own, such as line.filter, line.order, line.limit, \
@@ -427,7 +427,7 @@ fn query_parameters(max_page_size: u64) -> Vec<Value> {
          absent. Expressions are {expressions}"
     );
     let mut parameters = vec![
-        query::condition("select", &select),
+        query::text("select", &select),
         query::condition("filter", "A condition of expressions that rows must match"),
         query::condition("group", "Expressions to group by, separated by commas"),
         query::condition("having", "A condition of expressions that groups must match"),

@@ -29,6 +29,10 @@ fn views_are_read_and_not_written() {
     server.get("/tables/named/rows/1").ok(400);
     let written = server.send("POST", "/tables/named/rows", r#"{"name":"Eve"}"#);
     assert_eq!(written.json()["kind"], "Unsupported", "{written:?}");
+    for method in ["POST", "PATCH", "DELETE"] {
+        let rejected = server.ask(method, "/tables/named/rows?limit=1", &[], "");
+        assert_eq!(rejected.ok(405).header("allow"), "GET, HEAD, OPTIONS");
+    }
     let document = server.get("/openapi.json").ok(200).json();
     let paths = document["paths"].as_object().unwrap();
     assert!(paths["/tables/named/rows"].get("get").is_some());
