@@ -1,4 +1,5 @@
-//! The second pass: inserts the rows, all in one transaction.
+//! The second pass: inserts the rows, all in one transaction, which also creates the table. MariaDB and MySQL create
+//! tables outside of transactions: there a new table is dropped again if the import fails.
 
 use crate::error::Result;
 use crate::import::csv_format::CsvFormat;
@@ -9,9 +10,11 @@ use crate::import::input_file::InputFile;
 use crate::import::plan::ImportPlan;
 use crate::import::rejects::RejectsFile;
 use bobak::batch::OnError;
+use bobak::engine::SchemaChange;
 use bobak::schema::TableSchema;
 use bobak::{Batch, BatchOptions, Db, DynTable, ErrorKind, Transaction};
 use csv::ByteRecord;
+use std::sync::Arc;
 
 /// Rows per batch. The lines of a batch are kept until the engine has accepted it.
 const BATCH_ROWS: usize = 10_000;
@@ -50,12 +53,33 @@ impl Loader<'_> {
     pub fn run(
         &self,
         db: &Db,
+        rejects: Option<&mut RejectsFile>,
+        progress: impl FnMut(u64),
+    ) -> Result<u64> {
+        let engine = db.engine()?;
+        if !self.creates_table || !engine.capabilities().implicit_ddl_commit {
+            return self.load(db, self.creates_table, rejects, progress);
+        }
+        let table = Arc::new(TableSchema::clone(self.plan.schema()));
+        db.create_table(TableSchema::clone(&table))?;
+        let loaded = self.load(db, false, rejects, progress);
+        if loaded.is_err() {
+            engine.alter(&[SchemaChange::DropTable(table)])?;
+        }
+        loaded
+    }
+
+    /// Inserts all rows in one transaction, which creates the table if it `creates` it.
+    fn load(
+        &self,
+        db: &Db,
+        creates: bool,
         mut rejects: Option<&mut RejectsFile>,
         mut progress: impl FnMut(u64),
     ) -> Result<u64> {
         let transaction = db.begin()?;
         let schema = self.plan.schema();
-        let table = if self.creates_table {
+        let table = if creates {
             transaction.create_table(TableSchema::clone(schema))?
         } else {
             transaction.dynamic(schema.name())?
