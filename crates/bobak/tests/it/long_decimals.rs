@@ -186,7 +186,7 @@ fn narrow(name: &str, url: &str, scale: &str) {
         (),
     )
     .unwrap();
-    from.execute("INSERT INTO fine VALUES (1, ?, NULL)", amount("0.0001")).unwrap();
+    from.execute("INSERT INTO fine VALUES (1, ?, NULL)", (amount("0.0001"),)).unwrap();
     db.execute(&create("fine"), ()).unwrap();
     is_rejected(from.copy_to(&db, &["fine"], &CopyOptions::new(), |_| {}).map(drop));
 }

@@ -15,7 +15,8 @@ use std::io::Write;
 /// Describe the tables and views of a database, as text or as Rust structs.
 ///
 /// Works with any SQLite file, whichever program created it. A column that is declared DATETIME, BOOL, DECIMAL or JSON there
-/// gets the type of its values, of which at most the first million of a table is read.
+/// gets the type of its values, and so does one that holds others than it says, such as a TINYINT with 300. At most the first
+/// million rows of a table are read.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SchemaCommand {
