@@ -58,7 +58,7 @@ pub(super) fn paths(
         {
             path.as_object_mut().map(|path| path.remove("patch"));
         }
-        // Rows that the database may number anew have no history.
+        // Rows whose numbers the database may change have no history.
         if table.schema.has_hidden_key() && matches!(rest, "changes" | "rows/{key}/history") {
             continue;
         }
