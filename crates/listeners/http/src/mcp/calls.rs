@@ -49,10 +49,12 @@ struct TableName {
 #[serde(deny_unknown_fields)]
 struct RowsQuery {
     table: String,
+    search: Option<String>,
     filter: Option<String>,
     columns: Option<Vec<String>>,
     order: Option<String>,
     limit: Option<u64>,
+    offset: Option<u64>,
     after: Option<String>,
     expand: Option<String>,
 }
@@ -63,6 +65,7 @@ struct AggregateQuery {
     table: String,
     values: String,
     group: Option<Vec<String>>,
+    search: Option<String>,
     filter: Option<String>,
     order: Option<String>,
     limit: Option<u64>,
@@ -140,9 +143,11 @@ impl ToolRequest {
 
     fn query_rows(call: RowsQuery) -> Self {
         let mut query = QueryString::default();
+        query.add("search", call.search.as_deref());
         query.add("filter", call.filter.as_deref());
         query.add("columns", call.columns.map(|names| list(&names)).as_deref());
         query.add("order", call.order.as_deref());
+        query.add("offset", call.offset.map(|rows| rows.to_string()).as_deref());
         query.add("after", call.after.as_deref());
         query.add("expand", call.expand.as_deref());
         query.add_limit(call.limit);
@@ -153,6 +158,7 @@ impl ToolRequest {
         let mut query = QueryString::default();
         query.add("values", Some(&call.values));
         query.add("group", call.group.map(|names| list(&names)).as_deref());
+        query.add("search", call.search.as_deref());
         query.add("filter", call.filter.as_deref());
         query.add("order", call.order.as_deref());
         query.add_limit(call.limit);

@@ -49,10 +49,12 @@ fn query_rows() -> Value {
     let text = "Read rows of a table that match a filter. `next` in the result says that there are more: read on with `after`";
     let properties = json!({
         "table": table(),
+        "search": search(),
         "filter": filter(),
         "columns": {"type": "array", "items": {"type": "string"}, "description": "The columns to return; all, if it is missing"},
         "order": {"type": "string", "description": "Columns to sort by, such as: city,-born"},
         "limit": limit(),
+        "offset": {"type": "integer", "minimum": 0, "description": "How many rows to skip: for a search, or another order than by key"},
         "after": {"type": "string", "description": "The `next` of the rows before"},
         "expand": {"type": "string", "description": "Relations whose rows are included, such as: customer"},
     });
@@ -65,6 +67,7 @@ fn aggregate_rows() -> Value {
         "table": table(),
         "values": {"type": "string", "description": "What to compute, such as: count,sum(total),max(created)"},
         "group": {"type": "array", "items": {"type": "string"}, "description": "Columns to group by"},
+        "search": search(),
         "filter": filter(),
         "order": {"type": "string", "description": "Groups by these columns, or -count for the largest first"},
         "limit": limit(),
@@ -109,6 +112,10 @@ fn table() -> Value {
 
 fn filter() -> Value {
     json!({"type": "string", "description": "A condition, such as: city = 'Bern' and born > '1990-01-01'"})
+}
+
+fn search() -> Value {
+    json!({"type": "string", "description": "Words that the rows have, the best row first: of a table whose description has `search`. \"lazy dog\" is a phrase, quick* a beginning; OR and NOT combine"})
 }
 
 fn limit() -> Value {

@@ -157,3 +157,25 @@ fn descriptions_say_what_is_searched() {
         assert!(list["found"].is_object());
     });
 }
+
+#[test]
+fn tools_of_language_models_search() {
+    each(|server| {
+        let call = |tool: &str, mut arguments: Value| {
+            arguments["table"] = "article".into();
+            let params = json!({"name": tool, "arguments": arguments});
+            let message =
+                json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+            let result = server.send("POST", "/mcp", &message.to_string()).ok(200).json();
+            let text = result["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+            serde_json::from_str::<Value>(&text).unwrap()
+        };
+        assert_eq!(ids(&call("query_rows", json!({"search": "fox"}))), [2, 1]);
+        assert_eq!(ids(&call("query_rows", json!({"search": "fox", "filter": "id < 2"}))), [1]);
+        assert_eq!(ids(&call("query_rows", json!({"search": "fox", "offset": 1}))), [1]);
+        let count = call("aggregate_rows", json!({"search": "fox OR dog", "values": "count"}));
+        assert_eq!(count["rows"][0]["count"], 3, "{count}");
+        let unreadable = call("query_rows", json!({"search": "(fox"}));
+        assert_eq!(unreadable["kind"], "Syntax", "{unreadable}");
+    });
+}
