@@ -389,7 +389,7 @@ fn push_starts_with<'a>(
 }
 
 /// The first text after all those that begin with `prefix`.
-fn after_prefix(prefix: &str) -> Option<String> {
+pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
     let mut next = prefix.to_owned();
     while let Some(last) = next.pop() {
         // The range of characters leaves the surrogates out by itself; bytes of UTF-8 sort as

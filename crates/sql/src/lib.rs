@@ -22,7 +22,7 @@
 //! statement only, and the fuzz target `schema-sql` checks the texts.
 //!
 //! Reading order: [`Dialect`] → the writer → [`declared_type`] and [`create_table`] → [`insert`],
-//! [`update`], [`delete`], [`get`] → conditions → [`select`] → [`join()`] → [`change`].
+//! [`update`], [`delete`], [`get`] → conditions → [`select`] → [`join()`] → [`change`] → [`StatementShape`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -53,6 +53,7 @@ mod schema;
 mod search;
 mod select;
 pub mod server;
+mod shape;
 mod side_effects;
 mod sums;
 mod vocabulary;
@@ -93,6 +94,7 @@ pub use search::{
     parse_search_table, search_table,
 };
 pub use select::select;
+pub use shape::StatementShape;
 pub use side_effects::side_effects;
 pub use vocabulary::translate;
 pub use write::{

@@ -11,7 +11,7 @@ use bobak_core::{Collation, ColumnSchema, Storage, TableSchema, Type, Value, Val
 use std::fmt::Write;
 
 /// Shorter lists have a parameter for each value.
-const LONG_LIST: usize = 9;
+pub(crate) const LONG_LIST: usize = 9;
 
 pub(crate) fn push_in<'a>(
     writer: &mut Writer<'a>,

@@ -37,7 +37,7 @@ pub(crate) fn looks_differ(table: &TableSchema, place: usize) -> bool {
     })
 }
 
-fn is_extreme_of_many(table: &TableSchema, expr: Expr) -> bool {
+pub(crate) fn is_extreme_of_many(table: &TableSchema, expr: Expr) -> bool {
     matches!(expr, Expr::Min(place) | Expr::Max(place) if looks_differ(table, place))
 }
 
@@ -393,11 +393,15 @@ fn push_lock(writer: &mut Writer<'_>, select: &Select) {
     }
 }
 
+/// The value of a limit or an offset.
+pub(crate) fn limit_value(rows: u64) -> ValueRef<'static> {
+    ValueRef::Int(i64::try_from(rows).unwrap_or(i64::MAX))
+}
+
 pub(crate) fn push_limit(writer: &mut Writer<'_>, limit: Option<u64>, offset: u64) {
-    let rows = |rows: u64| ValueRef::Int(i64::try_from(rows).unwrap_or(i64::MAX));
     match (writer.dialect, limit) {
         (_, Some(limit)) => {
-            writer.raw(" LIMIT ").value(rows(limit));
+            writer.raw(" LIMIT ").value(limit_value(limit));
         }
         // An offset can't stand alone.
         (Dialect::Sqlite, None) if offset > 0 => {
@@ -409,6 +413,6 @@ pub(crate) fn push_limit(writer: &mut Writer<'_>, limit: Option<u64>, offset: u6
         (_, None) => {}
     }
     if offset > 0 {
-        writer.raw(" OFFSET ").value(rows(offset));
+        writer.raw(" OFFSET ").value(limit_value(offset));
     }
 }

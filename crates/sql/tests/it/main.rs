@@ -13,4 +13,5 @@ mod declared; // declared types there and back; what affinity makes of values
 mod golden; // every kind of text, all dialects side by side
 mod queries; // random queries and changes: SQLite against the memory engine
 mod results;
+mod shapes;
 mod vocabulary; // docs/sql.md: what each engine receives of the shared vocabulary // what aggregates, groups, changes and verbs give

@@ -31,7 +31,7 @@ fn rows_of(session: &dyn Session, query: &Select) -> Result<Rows, String> {
     done.map(|()| rows).map_err(|error| error.to_string())
 }
 
-fn query(random: &mut Random, table: &Arc<TableSchema>) -> Select {
+pub fn query(random: &mut Random, table: &Arc<TableSchema>) -> Select {
     let places = |random: &mut Random, most: usize| -> Vec<usize> {
         let mut places: Vec<_> = (0..random.below(most)).map(|_| random.below(9)).collect();
         places.sort_unstable();
@@ -105,7 +105,7 @@ fn queries_give_what_memory_gives() {
     }
 }
 
-fn assign(random: &mut Random) -> Assign {
+pub fn assign(random: &mut Random) -> Assign {
     let column = 1 + random.below(8);
     let null = random.below(8) == 0;
     match random.below(3) {

@@ -94,7 +94,8 @@ pub fn condition(random: &mut Random, depth: usize) -> Condition {
     ]);
     let parts =
         |random: &mut Random| (0..random.below(4)).map(|_| condition(random, depth - 1)).collect();
-    match random.below(if depth == 0 { 7 } else { 11 }) {
+    match random.below(if depth == 0 { 8 } else { 12 }) {
+        7 => text_condition(random, column),
         0 | 1 => Condition::Compare { column, comparison, value: value(random, column) },
         2 => Condition::CompareColumns { left: column, comparison, right: random.below(9) },
         3 => {
@@ -108,9 +109,21 @@ pub fn condition(random: &mut Random, depth: usize) -> Condition {
         }
         5 => Condition::StartsWith { column, prefix: random.of(TEXTS).to_owned() },
         6 => Condition::IsNull { column },
-        7 | 8 => Condition::And(parts(random)),
-        9 => Condition::Or(parts(random)),
+        8 | 9 => Condition::And(parts(random)),
+        10 => Condition::Or(parts(random)),
         _ => Condition::Not(Box::new(condition(random, depth - 1))),
+    }
+}
+
+fn text_condition(random: &mut Random, column: usize) -> Condition {
+    let text = random.of(TEXTS).to_owned();
+    match random.below(3) {
+        0 => Condition::Contains { column, part: text },
+        1 => Condition::EndsWith { column, suffix: text },
+        _ => {
+            let pattern = random.of(&["a!%", "%!_%", "!!", "a%", "%'%", ""]).to_owned();
+            Condition::LikeEscape { column, pattern, escape: random.of(&['!', '\'', 'é']) }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod explain;
 pub(crate) mod pinned_read;
+pub(crate) mod shape_statements;
 pub(crate) mod shared_cursor;
 pub(crate) mod statement_cache;
 pub(crate) mod table_info_cache;
@@ -29,6 +30,8 @@ use typed_text_cache::TypedTexts;
 const TABLE_STATEMENTS: usize = 256;
 /// The number of SQL texts that a connection caches the statements of.
 const TEXT_STATEMENTS: usize = 128;
+/// The number of shapes of typed statements that a connection caches the statements of.
+const SHAPE_STATEMENTS: usize = 128;
 
 /// A connection. One session uses it at a time.
 #[derive(Debug)]
@@ -46,6 +49,7 @@ pub(crate) struct Connection {
     /// The last table statement: loops use the same one again and again.
     last: Option<(TableStatementKey, StatementId)>,
     texts: StatementCache<Box<str>>,
+    shapes: StatementCache<Box<[u64]>>,
     pub(crate) table_infos: TableInfoCache,
     pub(crate) typed_texts: TypedTexts,
     pub(crate) pinned_read: PinnedRead,
@@ -68,6 +72,7 @@ impl Connection {
             tables: StatementCache::new(TABLE_STATEMENTS),
             last: None,
             texts: StatementCache::new(TEXT_STATEMENTS),
+            shapes: StatementCache::new(SHAPE_STATEMENTS),
             table_infos: TableInfoCache::default(),
             typed_texts: TypedTexts::default(),
             pinned_read: PinnedRead::default(),
@@ -289,15 +294,7 @@ impl Connection {
     ) -> Result<()> {
         let id = self.text_statement(sql)?;
         self.check_parameters(id, values.len())?;
-        let failed = |failure| translate(failure, table);
-        let values = values.iter().map(Value::as_ref);
-        let mut rows = self.db.rows(id, values).map_err(failed)?;
-        while let Some(found) = rows.next().map_err(failed)? {
-            if !row(&found)? {
-                break;
-            }
-        }
-        Ok(())
+        self.each_row_of(id, values, table, row)
     }
 
     /// Runs a statement, discarding its rows. Returns the number of rows changed.

@@ -27,7 +27,6 @@ use bobak_core::{
     Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
     Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write, WriteBatch,
 };
-use bobak_sql::Dialect;
 use cursor::{FetchOutput, OpenCursor, not_open};
 use query::SqlText;
 use session_connection::{AccessMode, SessionConnection};
@@ -85,7 +84,7 @@ impl<'e> SqliteSession<'e> {
     fn connection(&self, mode: AccessMode) -> Result<SessionConnection<'_, 'e>> {
         Interrupt::check()?;
         let using = self.any_connection(mode)?;
-        if mode != AccessMode::Read && using.in_transaction {
+        if mode.writes() && using.in_transaction {
             using.before_engine_write()?;
         }
         Ok(using)
@@ -128,10 +127,15 @@ impl<'e> SqliteSession<'e> {
         if using.pooled.is_none() {
             using.pooled = Some(match mode {
                 AccessMode::Read => self.engine.read()?,
+                AccessMode::Query => {
+                    let mut pooled = self.engine.reading()?;
+                    pooled.pin_read();
+                    pooled
+                }
                 AccessMode::Write | AccessMode::Transaction => self.engine.write()?,
             });
         }
-        if mode != AccessMode::Read {
+        if mode.writes() {
             using.get().buffer_cursors();
             using.writing = self.engine.begin_writing();
         }
@@ -353,17 +357,14 @@ impl Session for SqliteSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         self.check_lock(source)?;
+        if let Source::Select(select) = source {
+            let mut using = self.connection(AccessMode::Query)?;
+            let _callback = using.begin_callback()?;
+            return using.get().each_selected(select, row);
+        }
         let statement = query::statement(source);
         let (sql, values) = (&statement.text, &statement.parameters);
-        let table = query::table_of(source);
-        if table.is_none() {
-            reject_transaction_steps(sql)?;
-        }
-        if table.is_some() {
-            let mut using = self.connection(AccessMode::Read)?;
-            let _callback = using.begin_callback()?;
-            return using.get().each_row(sql, values, table, row);
-        }
+        reject_transaction_steps(sql)?;
         let handed_out = Cell::new(false);
         let types = query::parameter_types(source);
         let text = SqlText { sql, parameters: &types };
@@ -387,11 +388,9 @@ impl Session for SqliteSession<'_> {
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
-        let Some(statement) = bobak_sql::join(Dialect::Sqlite, join) else { return Ok(false) };
-        let table = join.tables.first().map(|first| &*first.table);
-        let mut using = self.connection(AccessMode::Read)?;
+        let mut using = self.connection(AccessMode::Query)?;
         let _callback = using.begin_callback()?;
-        using.get().each_row(&statement.text, &statement.parameters, table, row).map(|()| true)
+        using.get().each_joined(join, row)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

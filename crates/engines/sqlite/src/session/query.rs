@@ -3,9 +3,7 @@
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::session::write::get_statement;
-use bobak_core::{
-    Error, ErrorKind, Parameter, Result, Row, Select, Source, TableSchema, Type, Value,
-};
+use bobak_core::{Error, ErrorKind, Parameter, Result, Row, Source, TableSchema, Type, Value};
 use bobak_sql::{Dialect, Statement};
 
 /// A program's SQL text, and the types of its parameters.
@@ -30,14 +28,6 @@ pub(crate) fn parameter_types(source: &Source<'_>) -> Vec<Type> {
     match source {
         Source::Select(_) => Vec::new(),
         Source::Sql { parameters, .. } => Parameter::types(parameters),
-    }
-}
-
-/// The table that a source reads, if it is a query of one.
-pub(crate) fn table_of<'a>(source: &'a Source<'a>) -> Option<&'a TableSchema> {
-    match source {
-        Source::Select(Select { table, .. }) => Some(table),
-        Source::Sql { .. } => None,
     }
 }
 

@@ -18,10 +18,19 @@ pub(super) struct SessionConnection<'s, 'e> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AccessMode {
     Read,
+    /// A typed query, which may run in the read transaction that stays open between single operations.
+    Query,
     /// One statement, which commits if no transaction is open.
     Write,
     /// Several statements with a commit of their own.
     Transaction,
+}
+
+impl AccessMode {
+    #[inline]
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Transaction)
+    }
 }
 
 impl<'e> SessionConnection<'_, 'e> {

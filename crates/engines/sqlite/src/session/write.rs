@@ -84,9 +84,8 @@ pub(crate) fn write_row<'v>(
 /// Changes all rows that match; returns their number.
 pub(crate) fn change(connection: &mut Connection, change: &BulkChange<'_>) -> Result<u64> {
     change.table.check_writable()?;
-    let statement = bobak_sql::change(Dialect::Sqlite, change);
     connection
-        .run_text(&statement.text, &statement.parameters)
+        .change_rows(change)
         .map_err(|error| foreign_key_error::of_change(connection, error, change))
 }
 

@@ -19,6 +19,7 @@ mod group; // the queue of group commit
 mod pinned_read; // the read transaction between single operations
 mod rollback; // readers let a rollback journal commit
 mod rows; // one row written and read, and what is rejected
+mod shape_statements; // typed statements are kept by their shape
 mod speed; // measures, when asked to
 mod tables; // the schema read from a file
 mod transactions; // steps, timeouts, threads

@@ -1,0 +1,90 @@
+//! Typed statements: prepared once for their shape, so that no text is written for the same query with other values.
+
+use super::Connection;
+use crate::error::translate;
+use crate::ffi::StatementId;
+use bobak_core::{BulkChange, Join, Result, Row, Select, TableSchema, Value};
+use bobak_sql::{Dialect, Statement, StatementShape};
+
+/// Gets the rows of a query; returns whether to continue.
+type EachRow<'r> = &'r mut dyn FnMut(&dyn Row) -> Result<bool>;
+
+impl Connection {
+    /// Calls `row` with the rows of a query until it returns `false`.
+    pub(crate) fn each_selected(&mut self, select: &Select, row: EachRow<'_>) -> Result<()> {
+        let table = Some(&*select.table);
+        let write = || bobak_sql::select(Dialect::Sqlite, select);
+        if let Some(shape) = StatementShape::of_select(select)
+            && let Some(id) = self.shape_statement(&shape, || Some(write()))?
+        {
+            return self.each_row_of(id, shape.values(), table, row);
+        }
+        let statement = write();
+        self.each_row(&statement.text, &statement.parameters, table, row)
+    }
+
+    /// As [`each_selected`](Self::each_selected), of a join; `false` if SQLite would calculate it in another way.
+    pub(crate) fn each_joined(&mut self, join: &Join, row: EachRow<'_>) -> Result<bool> {
+        let table = join.tables.first().map(|first| &*first.table);
+        let write = || bobak_sql::join(Dialect::Sqlite, join);
+        if let Some(shape) = StatementShape::of_join(join)
+            && let Some(id) = self.shape_statement(&shape, write)?
+        {
+            return self.each_row_of(id, shape.values(), table, row).map(|()| true);
+        }
+        let Some(statement) = write() else { return Ok(false) };
+        self.each_row(&statement.text, &statement.parameters, table, row).map(|()| true)
+    }
+
+    /// Changes or deletes all rows that match; returns their number.
+    pub(crate) fn change_rows(&mut self, change: &BulkChange<'_>) -> Result<u64> {
+        let write = || bobak_sql::change(Dialect::Sqlite, change);
+        if let Some(shape) = StatementShape::of_change(change)
+            && let Some(id) = self.shape_statement(&shape, || Some(write()))?
+        {
+            let values = shape.values().iter().map(Value::as_ref);
+            self.db.execute(id, values).map_err(|failure| translate(failure, None))?;
+            return Ok(self.db.changes());
+        }
+        let statement = write();
+        self.run_text(&statement.text, &statement.parameters)
+    }
+
+    /// As [`each_row`](Self::each_row), of a prepared statement.
+    pub(crate) fn each_row_of(
+        &mut self,
+        id: StatementId,
+        values: &[Value<'_>],
+        table: Option<&TableSchema>,
+        row: EachRow<'_>,
+    ) -> Result<()> {
+        let failed = |failure| translate(failure, table);
+        let values = values.iter().map(Value::as_ref);
+        let mut rows = self.db.rows(id, values).map_err(failed)?;
+        while let Some(found) = rows.next().map_err(failed)? {
+            if !row(&found)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The statement of a shape. If it is not cached, it is prepared from what `write` returns; `None` if `write` returns
+    /// no statement, or one with other values than those of the shape.
+    fn shape_statement<'a>(
+        &mut self,
+        shape: &StatementShape<'a>,
+        write: impl FnOnce() -> Option<Statement<'a>>,
+    ) -> Result<Option<StatementId>> {
+        if let Some(id) = self.shapes.get(shape.words()) {
+            return Ok(Some(id));
+        }
+        let written = write().filter(|statement| statement.parameters == shape.values());
+        let Some(statement) = written else { return Ok(None) };
+        let id = self.prepare_one(&statement.text)?;
+        if let Some(old) = self.shapes.insert(shape.words().into(), id) {
+            self.db.finalize(old);
+        }
+        Ok(Some(id))
+    }
+}
