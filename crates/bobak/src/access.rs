@@ -180,9 +180,9 @@ impl<'a> TableAccess<'a> {
     }
 
     #[track_caller]
-    pub(crate) fn count<T>(&self, query: &Query<T>) -> Result<u64> {
+    pub(crate) fn count<T>(&self, query: Query<T>) -> Result<u64> {
         // As in SQL: neither order nor limit affects the count.
-        let counts: Vec<i64> = self.select(&query.clone().unordered(), vec![Expr::Count])?;
+        let counts: Vec<i64> = self.select(&query.unordered(), vec![Expr::Count])?;
         Ok(counts.first().map_or(0, |count| count.unsigned_abs()))
     }
 
@@ -276,6 +276,9 @@ impl<'a> TableAccess<'a> {
             comparison: Comparison::Equal,
             value: value.clone().into_owned(),
         };
+        if let ([column], [value]) = (self.schema.key(), key) {
+            return equals((column, value));
+        }
         Condition::And(self.schema.key().iter().zip(key).map(equals).collect())
     }
 

@@ -228,7 +228,7 @@ impl<'a> DynTable<'a> {
     /// `Mismatch` for a value that does not have its column's type.
     #[track_caller]
     pub fn count(&self, query: impl Into<Query<DynRow>>) -> Result<u64> {
-        self.access.count(&query.into())
+        self.access.count(query.into())
     }
 
     /// The rows of a query, all at once.

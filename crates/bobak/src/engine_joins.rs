@@ -2,6 +2,7 @@
 
 use crate::handle::SessionSource;
 use crate::join_conditions::map_conditions;
+use bobak_core::join::{JoinCondition, JoinTable};
 use bobak_core::{Condition, Join, Result, Row};
 
 /// Lets the engine that keeps all tables run the join; `false` if there is none, or it does not run this one.
@@ -20,8 +21,29 @@ pub(crate) fn run_on_engine(
     if !engines.engine(engine)?.capabilities().subqueries {
         return Ok(false);
     }
+    if has_no_query(join) {
+        return source.with_engine(engine, |session| session.join(join, row));
+    }
     let join = with_values_of_subqueries(source, engine, join)?;
     source.with_engine(engine, |session| session.join(&join, row))
+}
+
+/// Whether a join is of tables alone, and no part of it is another query.
+fn has_no_query(join: &Join) -> bool {
+    let is_plain = |condition: Option<&Condition>| condition.is_none_or(|c| !c.has_subquery());
+    let is_plain_filter = |filter: &JoinCondition| match filter {
+        JoinCondition::Row(_, condition) => is_plain(Some(condition)),
+        _ => false,
+    };
+    let is_table = |joined: &JoinTable| {
+        let condition = joined.link.as_ref().and_then(|link| link.condition.as_ref());
+        joined.rows.is_none() && is_plain(condition)
+    };
+    let mut queries = 0;
+    join.for_each_query(&mut |_| queries += 1);
+    queries == 0
+        && join.tables.iter().all(is_table)
+        && join.filters.iter().chain(&join.having).chain(&join.qualify).all(is_plain_filter)
 }
 
 /// The join with the values of each subquery that the engine at an index cannot run itself.

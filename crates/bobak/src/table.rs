@@ -374,7 +374,7 @@ impl<'a, T: Record> Table<'a, T> {
     /// `Mismatch` for a value that does not have its column's type; those of the engine.
     #[track_caller]
     pub fn count(&self, query: impl Into<Query<T>>) -> Result<u64> {
-        self.access.count(&query.into())
+        self.access.count(query.into())
     }
 
     /// The records of a query, all at once.

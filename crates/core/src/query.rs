@@ -263,7 +263,7 @@ impl<T> Query<T> {
         let grouped = !self.group.is_empty() || columns.iter().any(|expr| expr.is_aggregate());
         check_columns(table, &columns, grouped.then_some(&self.group))?;
         let mut order = self.order.clone();
-        let tail = if grouped { &self.group } else { &table.key().to_vec() };
+        let tail = if grouped { self.group.as_slice() } else { table.key() };
         for &column in tail {
             if order.iter().all(|step| step.column != column) {
                 order.push(Order { column, descending: false });
