@@ -2,7 +2,7 @@
 
 use crate::contender::{Engine, Failure};
 use crate::server::{MARIADB, POSTGRES, ServerKind};
-use crate::{documents, facade, join, orders, raw};
+use crate::{documents, facade, join, orders, raw, typed};
 use std::path::Path;
 
 /// The engines that need nothing but this process, in the order of the report's rows.
@@ -18,6 +18,7 @@ pub fn all() -> Vec<&'static dyn Engine> {
     }
     engines.extend(with_orders(false));
     engines.push(&documents::SQLITE);
+    engines.extend(typed::ENGINES.iter().map(|engine| engine as &dyn Engine));
     #[cfg(feature = "encryption")]
     engines.extend(facade::ENCRYPTED.iter().map(|engine| engine as &dyn Engine));
     if facade::program().is_some() {
@@ -87,7 +88,9 @@ pub fn raw() -> Vec<&'static dyn Engine> {
     let all = raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(others);
     #[cfg(feature = "firebird")]
     let all = all.chain([&crate::server::FIREBIRD as &dyn Engine]);
-    all.chain(orders::RAW_ENGINES).chain([&documents::RAW_SQLITE as &dyn Engine]).collect()
+    let by_hand: [&'static dyn Engine; 3] =
+        [&documents::RAW_SQLITE, &typed::RAW_SQLITE, &typed::RUSQLITE];
+    all.chain(orders::RAW_ENGINES).chain(by_hand).collect()
 }
 
 /// Reads a comma-separated list of names.

@@ -21,7 +21,7 @@
 //!
 //! Files in the order in which a reader needs them: [`workload`] (the record, the tasks, how each row is checked),
 //! [`contender`] (what a measured engine implements), `facade` (Bobak), `raw` (the C API), `http` (the client that loads a
-//! server), `join` (one statement over several engines), `orders` (related records), `documents` (full-text search), `server` (the
+//! server), `join` (one statement over several engines), `orders` (related records), `documents` (full-text search), `typed` (operations with random keys), `server` (the
 //! servers and their raw contenders), `slow` (a disk with
 //! slow syncs), [`engines`] (the list), `runner` (the order of runs, and the clock), [`report`]. In addition, [`crash`] checks
 //! what remains after failures, and [`backup`] how much a backup slows down writers.
@@ -43,6 +43,7 @@ pub mod report;
 mod runner;
 mod server;
 mod slow;
+mod typed;
 pub mod workload;
 
 pub use contender::{Contender, Engine, Failure};

@@ -238,7 +238,7 @@ mod tests {
             ..Options::default()
         };
         let report = run(&options, &mut Silent);
-        assert_eq!(report.cells.len(), 237);
+        assert_eq!(report.cells.len(), 269);
         for cell in &report.cells {
             assert_eq!(cell.error, None, "{} {}", cell.engine, cell.cell);
             assert!(cell.verified && cell.rate.is_some());

@@ -83,6 +83,13 @@ impl Connection {
         unsafe { ffi::sqlite3_last_insert_rowid(self.as_ptr()) }
     }
 
+    /// How many rows the last statement has changed.
+    #[inline]
+    pub fn changes(&self) -> i64 {
+        // SAFETY: the connection is open.
+        unsafe { ffi::sqlite3_changes64(self.as_ptr()) }
+    }
+
     /// Turns a result code into a failure with the connection's own words.
     #[inline]
     pub fn check(&self, code: c_int) -> Result<(), Failure> {

@@ -100,17 +100,7 @@ impl Contender for RawContender {
             Task::Update => write_cut(connection, sql::UPDATE, rows, update),
             Task::Delete => write_cut(connection, sql::DELETE, rows, delete),
             Task::Upsert => write_cut(connection, sql::UPSERT, rows, upsert),
-            Task::Direct4
-            | Task::Direct16
-            | Task::Direct64
-            | Task::ByOne2
-            | Task::Join
-            | Task::Related
-            | Task::TypedJoin
-            | Task::Search
-            | Task::ByOneConnections
-            | Task::DirectConnections
-            | Task::Import => Err(Failure::new("the raw contender does not support this")),
+            _ => Err(Failure::new("the raw contender does not support this")),
         }
     }
 

@@ -20,3 +20,4 @@ pub(crate) use connection::{Connection, library};
 pub(crate) use contender::{ENGINES, RawEngine};
 pub(crate) use key_value::KEY_VALUE;
 pub(crate) use mode::SETTINGS;
+pub(crate) use statement::Statement;

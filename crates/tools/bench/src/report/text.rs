@@ -4,13 +4,26 @@ use super::{Cell, Report, format};
 use crate::workload::Task;
 
 /// Columns that are shown together; all of them at once would not fit a terminal.
-pub(super) const GROUPS: [(&str, &[Task]); 8] = [
+pub(super) const GROUPS: [(&str, &[Task]); 9] = [
     ("insert", &[Task::Direct, Task::Batch, Task::Trans, Task::BatchTrans]),
     ("read", &[Task::ByOne, Task::AllVirtual, Task::AllDirect, Task::AllBorrowed]),
     ("change", &[Task::Update, Task::Delete, Task::Upsert]),
     ("one SQL", &[Task::Join]),
     ("relations", &[Task::Related, Task::TypedJoin]),
     ("full text", &[Task::Search]),
+    (
+        "typed, random keys",
+        &[
+            Task::TypedGet,
+            Task::TypedSet,
+            Task::TypedUpdate,
+            Task::TypedDelete,
+            Task::TypedCount,
+            Task::TypedSum,
+            Task::TypedFilter,
+            Task::SmallJoin,
+        ],
+    ),
     ("by threads", &[Task::Direct4, Task::Direct16, Task::Direct64, Task::ByOne2]),
     ("over HTTP", &[Task::ByOneConnections, Task::DirectConnections, Task::Import]),
 ];

@@ -44,6 +44,22 @@ pub enum Task {
     TypedJoin,
     /// A hundred full-text searches, each for the ten best documents.
     Search,
+    /// One get by key at a time, of keys in no order.
+    TypedGet,
+    /// One assignment to a column of the row with a key at a time, inside one transaction.
+    TypedSet,
+    /// One update of a whole record at a time, inside one transaction.
+    TypedUpdate,
+    /// One delete by key at a time, inside one transaction.
+    TypedDelete,
+    /// One count of the rows with a value in an index at a time.
+    TypedCount,
+    /// One sum over the rows with a value in an index at a time.
+    TypedSum,
+    /// The rows with a value in an index, one list at a time.
+    TypedFilter,
+    /// The rows with a value in an index, joined with the row that they refer to, one list at a time.
+    SmallJoin,
     /// As `ByOne`, over sixty-four connections that each wait for their answer.
     ByOneConnections,
     /// As `Direct`, over sixty-four connections that each wait for their answer.
@@ -58,7 +74,7 @@ pub struct ParseTaskError(String);
 
 impl Task {
     /// All of them, in the order of the report's columns.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 30] = [
         Self::Direct,
         Self::Batch,
         Self::Trans,
@@ -78,6 +94,14 @@ impl Task {
         Self::Related,
         Self::TypedJoin,
         Self::Search,
+        Self::TypedGet,
+        Self::TypedSet,
+        Self::TypedUpdate,
+        Self::TypedDelete,
+        Self::TypedCount,
+        Self::TypedSum,
+        Self::TypedFilter,
+        Self::SmallJoin,
         Self::ByOneConnections,
         Self::DirectConnections,
         Self::Import,
@@ -106,6 +130,14 @@ impl Task {
             Self::Related => "related",
             Self::TypedJoin => "typed join",
             Self::Search => "search",
+            Self::TypedGet => "typed get",
+            Self::TypedSet => "typed set",
+            Self::TypedUpdate => "typed update",
+            Self::TypedDelete => "typed delete",
+            Self::TypedCount => "typed count",
+            Self::TypedSum => "typed sum",
+            Self::TypedFilter => "typed filter",
+            Self::SmallJoin => "small join",
             Self::ByOneConnections => "by one 64 connections",
             Self::DirectConnections => "direct 64 connections",
             Self::Import => "ndjson import",
@@ -158,22 +190,39 @@ impl Task {
         }
     }
 
-    /// Whether it leaves rows behind that differ from those that were there before.
+    /// Whether it is a typed operation with random keys. Those that write count what they have changed.
+    #[must_use]
+    pub const fn is_typed(self) -> bool {
+        matches!(
+            self,
+            Self::TypedGet
+                | Self::TypedSet
+                | Self::TypedUpdate
+                | Self::TypedDelete
+                | Self::TypedCount
+                | Self::TypedSum
+                | Self::TypedFilter
+                | Self::SmallJoin
+        )
+    }
+
+    /// Whether it leaves persons behind that differ from those that were there before.
     #[must_use]
     pub const fn writes(self) -> bool {
-        !matches!(
-            self,
-            Self::ByOne
-                | Self::ByOne2
-                | Self::ByOneConnections
-                | Self::AllVirtual
-                | Self::AllDirect
-                | Self::AllBorrowed
-                | Self::Join
-                | Self::Related
-                | Self::TypedJoin
-                | Self::Search
-        )
+        !self.is_typed()
+            && !matches!(
+                self,
+                Self::ByOne
+                    | Self::ByOne2
+                    | Self::ByOneConnections
+                    | Self::AllVirtual
+                    | Self::AllDirect
+                    | Self::AllBorrowed
+                    | Self::Join
+                    | Self::Related
+                    | Self::TypedJoin
+                    | Self::Search
+            )
     }
 
     /// Reads a comma-separated list of names.
