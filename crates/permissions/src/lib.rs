@@ -40,6 +40,6 @@ mod secret;
 
 pub use authentication::{Access, AccessDescription, Caller, SchemaAccess};
 pub use bobak_wire::Credentials;
-pub use engine::{PermissionEngine, ProtectedDatabase, read_only_policy};
+pub use engine::{PermissionEngine, ProtectedDatabase, ReadableRows, read_only_policy};
 pub use policy::{AccessFile, AccountDescription, Permission, Policy, check_expiry};
 pub use secret::{hash_password, hash_token, new_token};

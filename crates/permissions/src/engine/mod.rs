@@ -22,7 +22,7 @@ mod table_permissions;
 mod table_references;
 mod tracking_cache;
 
-pub use permission_engine::PermissionEngine;
+pub use permission_engine::{PermissionEngine, ReadableRows};
 pub use protected_database::ProtectedDatabase;
 pub use statement_policy::read_only_policy;
 pub(crate) use table_references::table_references;

@@ -217,17 +217,37 @@ impl ProtectedDatabase {
         self.engine_for(caller)
     }
 
-    /// The condition on the rows of a table that a caller may read; `None` for all. For rows that
-    /// come from elsewhere than the caller's engine, such as a feed of changes.
+    /// Which rows a caller may read, for rows that come from elsewhere than the caller's engine, such as a feed of
+    /// changes.
+    #[must_use]
+    pub fn readable_rows(self: &Arc<Self>, caller: &Caller) -> ReadableRows {
+        ReadableRows(PermissionEngine::new(Arc::clone(self), caller.clone()))
+    }
+}
+
+/// Which rows a caller may read, by the caller's current permissions.
+pub struct ReadableRows(PermissionEngine);
+
+impl ReadableRows {
+    /// The condition on the rows of a table that the caller may read; `None` for all.
     ///
     /// # Errors
     /// `Schema` if the caller has no permission on the table; `Denied` if it may not read it.
-    pub fn readable_rows(
-        self: &Arc<Self>,
-        caller: &Caller,
-        table: &Arc<TableSchema>,
-    ) -> Result<Option<Condition>> {
-        PermissionEngine::new(Arc::clone(self), caller.clone()).readable_rows(table)
+    pub fn of(&self, table: &Arc<TableSchema>) -> Result<Option<Condition>> {
+        self.0.readable_rows(table)
+    }
+
+    /// As [`of`](Self::of), without any I/O: `None` if the answer is not known without reading the schema.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn known(&self, table: &TableSchema) -> Result<Option<Option<Condition>>> {
+        let view = self.0.view()?;
+        let tables = view.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        match tables.get(&table.id()) {
+            Some(known) => known.check(Permission::Read, table).map(|rows| Some(rows.cloned())),
+            None => Ok(None),
+        }
     }
 }
 

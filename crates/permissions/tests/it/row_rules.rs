@@ -21,7 +21,7 @@ fn reads_skip_hidden_rows() {
         let caller = shop.with(OWN);
         assert_eq!(caller.ids(&shop.orders).unwrap(), [1, 3]);
         assert!(caller.has(&shop.orders, 1).unwrap() && !caller.has(&shop.orders, 2).unwrap());
-        let rule = shop.database.readable_rows(&crate::shop::ada(OWN), &shop.orders).unwrap();
+        let rule = shop.database.readable_rows(&crate::shop::ada(OWN)).of(&shop.orders).unwrap();
         assert!(matches!(rule, Some(Condition::Compare { column: 1, .. })));
         // Grants are alternatives.
         let more = shop.with(&format!("{OWN}\nread on orders where total between 20 and 25"));

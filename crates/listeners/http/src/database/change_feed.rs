@@ -1,12 +1,12 @@
 //! A database's change feed.
 //!
-//! One thread polls the database for all subscribers. If each subscriber polled, some forty times a
-//! second, they would load the database.
+//! One thread reads new changes for all subscribers. If each subscriber polled, some forty times a second, or read each
+//! change itself, they would load the database.
 
 use crate::problem::Problem;
-use bobak::changes::Changes;
-use bobak_core::{Condition, Engine, ErrorKind, Result, TableSchema};
-use bobak_permissions::{Caller, ProtectedDatabase};
+use bobak::changes::{Change, Changes};
+use bobak_core::{Condition, DynRow, Engine, ErrorKind, Result, TableSchema, Value};
+use bobak_permissions::{Caller, ProtectedDatabase, ReadableRows};
 use hyper::StatusCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,6 +14,10 @@ use tokio::sync::watch;
 
 /// How long the thread waits for a change before it checks whether there are subscribers left.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How many changes the thread keeps, and how many bytes of texts and BLOBs. Subscribers read longer pages themselves.
+const KEPT_CHANGES: usize = 200;
+const KEPT_BYTES: usize = 1 << 20;
 
 /// The changes of a database, as one client may see them.
 #[derive(Clone)]
@@ -23,19 +27,45 @@ pub(crate) struct ChangeFeed {
     pub engine: Arc<dyn Engine>,
     heartbeat: Arc<Heartbeat>,
     /// Whose permissions decide which rows are visible; `None` for operators, who see all.
-    caller: Option<(Arc<ProtectedDatabase>, Caller)>,
+    caller: Option<Arc<ReadableRows>>,
+}
+
+/// The changes that the thread has read last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LatestChanges {
+    /// The number of the change before them.
+    after: u64,
+    /// The number of the last one.
+    pub last: u64,
+    /// Those of all tracked tables, in the order of their commits.
+    pub changes: Arc<Vec<Change>>,
+}
+
+impl LatestChanges {
+    /// No changes: the last one has this number.
+    fn none(last: u64) -> Self {
+        Self { after: last, last, changes: Arc::default() }
+    }
+
+    /// Whether they are all that follow the change `since`, and there are some.
+    pub fn follow(&self, since: u64) -> bool {
+        (self.after..self.last).contains(&since)
+    }
 }
 
 impl ChangeFeed {
     /// All changes of an engine.
     pub fn new(engine: &Arc<dyn Engine>) -> Self {
-        let heartbeat = Heartbeat { last: watch::Sender::new(0), is_running: Mutex::new(false) };
+        let heartbeat = Heartbeat {
+            last: watch::Sender::new(LatestChanges::none(0)),
+            is_running: Mutex::new(false),
+        };
         Self { engine: Arc::clone(engine), heartbeat: Arc::new(heartbeat), caller: None }
     }
 
     /// The changes that a caller may see.
     pub fn for_caller(&self, database: &Arc<ProtectedDatabase>, caller: &Caller) -> Self {
-        let caller = Some((Arc::clone(database), caller.clone()));
+        let caller = Some(Arc::new(database.readable_rows(caller)));
         Self { engine: Arc::clone(&self.engine), heartbeat: Arc::clone(&self.heartbeat), caller }
     }
 
@@ -46,27 +76,35 @@ impl ChangeFeed {
     pub fn readable(&self, table: &Arc<TableSchema>) -> Result<Option<Condition>> {
         match &self.caller {
             None => Ok(None),
-            Some((database, caller)) => database.readable_rows(caller, table),
+            Some(rows) => rows.of(table),
         }
     }
 
-    /// A receiver that changes when the database does.
-    pub fn subscribe(&self) -> watch::Receiver<u64> {
+    /// As [`readable`](Self::readable), without any I/O: `None` if it is not known.
+    pub fn known_readable(&self, table: &TableSchema) -> Option<Option<Condition>> {
+        match &self.caller {
+            None => Some(None),
+            Some(rows) => rows.known(table).ok().flatten(),
+        }
+    }
+
+    /// A receiver of new changes.
+    pub fn subscribe(&self) -> watch::Receiver<LatestChanges> {
         self.heartbeat.subscribe(&self.engine)
     }
 }
 
-/// Tells subscribers the number of the last change.
+/// Sends new changes to subscribers.
 #[derive(Debug)]
 struct Heartbeat {
-    last: watch::Sender<u64>,
+    last: watch::Sender<LatestChanges>,
     /// Whether the polling thread runs.
     is_running: Mutex<bool>,
 }
 
 impl Heartbeat {
     /// The first subscriber starts the thread, which ends after the last one has left.
-    fn subscribe(self: &Arc<Self>, engine: &Arc<dyn Engine>) -> watch::Receiver<u64> {
+    fn subscribe(self: &Arc<Self>, engine: &Arc<dyn Engine>) -> watch::Receiver<LatestChanges> {
         let receiver = self.last.subscribe();
         let mut is_running = self.is_running.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_running {
@@ -78,10 +116,10 @@ impl Heartbeat {
     }
 
     fn run(&self, engine: Arc<dyn Engine>) {
-        let mut changes = Changes::of(engine).limit(1);
+        let mut changes = Changes::of(engine).limit(KEPT_CHANGES);
         let mut since = changes.last_id().unwrap_or(0);
         // Wakes subscribers once, because they may have missed changes before this thread started.
-        self.last.send_replace(since);
+        self.last.send_replace(LatestChanges::none(since));
         loop {
             {
                 let mut is_running = self.is_running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,19 +131,36 @@ impl Heartbeat {
             changes = changes.since(since);
             match changes.wait(WAIT_TIMEOUT) {
                 Ok(page) if page.next != since => {
+                    let latest = if bytes(&page.changes) <= KEPT_BYTES {
+                        let changes = Arc::new(page.changes);
+                        LatestChanges { after: since, last: page.next, changes }
+                    } else {
+                        LatestChanges::none(page.next)
+                    };
                     since = page.next;
-                    self.last.send_replace(since);
+                    self.last.send_replace(latest);
                 }
                 Ok(_) => {}
                 // Wakes the subscribers, who run into the same error and report it.
                 Err(_) => {
                     std::thread::sleep(WAIT_TIMEOUT);
                     since = changes.last_id().unwrap_or(since);
-                    self.last.send_replace(since);
+                    self.last.send_replace(LatestChanges::none(since));
                 }
             }
         }
     }
+}
+
+/// The bytes of the texts and BLOBs of some changes.
+fn bytes(changes: &[Change]) -> usize {
+    let rows = changes.iter().flat_map(|change| [&change.before, &change.after]).flatten();
+    let length = |value: &Value<'_>| match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    rows.flat_map(DynRow::values).map(length).sum()
 }
 
 /// The problem for changes that can't be read: 410 if they were pruned, 409 if the table is not

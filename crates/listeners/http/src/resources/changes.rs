@@ -1,6 +1,6 @@
 //! Streams the changes of one table, or of several, as server-sent events, from any change on.
 
-use crate::database::change_feed::{ChangeFeed, unavailable};
+use crate::database::change_feed::{ChangeFeed, LatestChanges, unavailable};
 use crate::database::handle::DatabaseHandle;
 use crate::database::row_visibility::RowVisibility;
 use crate::database::table::CachedTable;
@@ -160,26 +160,32 @@ impl Subscription {
     ) {
         let mut heartbeat = self.feed.subscribe();
         let mut stopping = state.stopping();
-        let mut changes = Some(changes);
+        let mut reader = Some(changes);
         loop {
-            heartbeat.borrow_and_update();
-            let Some(page) = self.next_page(&mut changes).await else { break };
+            let latest = heartbeat.borrow_and_update().clone();
+            let is_latest = self.takes_latest(&latest);
+            let (changes, next) = if is_latest {
+                (latest.changes, latest.last)
+            } else {
+                let Some(page) = self.next_page(&mut reader).await else { break };
+                (Arc::new(page.changes), page.next)
+            };
             let mut text = String::new();
-            if !page.changes.is_empty()
+            if changes.iter().any(|change| self.visibility_of(change).is_some())
                 && let Some(table) = self.changed_table().await
             {
                 write_table_changed(&mut text, &table);
                 let _ = sender.send(BodyChunk::Bytes(text.into())).await;
                 break;
             }
-            for change in &page.changes {
+            for change in changes.iter().filter(|change| change.id > self.since) {
                 self.write_event(&mut text, change);
             }
-            self.since = page.next;
+            self.since = next;
             if !text.is_empty() && sender.send(BodyChunk::Bytes(text.into())).await.is_err() {
                 return;
             }
-            if !page.changes.is_empty() {
+            if !is_latest && !changes.is_empty() {
                 continue;
             }
             tokio::select! {
@@ -196,6 +202,26 @@ impl Subscription {
         }
         // A complete response, so that the client reconnects and resumes.
         let _ = sender.send(BodyChunk::End).await;
+    }
+
+    /// Whether the changes that the feed has read are the next ones for the client, by permissions that are known. If so,
+    /// their rows are shown by these permissions; else the client reads the changes itself.
+    fn takes_latest(&mut self, latest: &LatestChanges) -> bool {
+        if !latest.follow(self.since) {
+            return false;
+        }
+        let known = self.tables.iter().map(|(table, _)| self.feed.known_readable(&table.schema));
+        let Some(known) = known.collect::<Option<Vec<_>>>() else { return false };
+        for ((_, visibility), readable) in self.tables.iter_mut().zip(known) {
+            visibility.readable = readable;
+        }
+        true
+    }
+
+    /// The table of a change, if the client subscribes to it, and the rows of it that the client sees.
+    fn visibility_of(&self, change: &Change) -> Option<&(Arc<CachedTable>, RowVisibility)> {
+        let name = change.table.name();
+        self.tables.iter().find(|(table, _)| table.schema.name().eq_ignore_ascii_case(name))
     }
 
     /// A table whose columns have changed since the subscription began. Changes do not tell.
@@ -237,11 +263,7 @@ impl Subscription {
 
     /// Appends an event, if the client sees anything of the change.
     fn write_event(&self, out: &mut String, change: &Change) {
-        let name = change.table.name();
-        let is_its = |(table, _): &&(Arc<CachedTable>, RowVisibility)| {
-            table.schema.name().eq_ignore_ascii_case(name)
-        };
-        let Some((table, visibility)) = self.tables.iter().find(is_its) else { return };
+        let Some((table, visibility)) = self.visibility_of(change) else { return };
         let Some(kind) = visibility.visible_kind(change) else { return };
         let table = table.as_of(change);
         let columns = table.schema.columns().len();
