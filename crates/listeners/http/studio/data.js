@@ -5,8 +5,6 @@ import { json, listName, name, query, ROOT, send } from "./api.js";
 import { ask, button, count, debounce, dialog, fill, h, icon, menu, notify, report, save } from "./dom.js";
 import { editor, form, labelColumn } from "./editors.js";
 import { Grid, RowWindow } from "./grid.js";
-import { chooseFile, importFile } from "./import.js";
-import { addColumn, read as readMigrations } from "./migrate.js";
 import { showRow } from "./row.js";
 import { csv, display, isNumber, isText, literal, typeName } from "./values.js";
 
@@ -592,7 +590,9 @@ class TableView {
   /** Adds a column to the table by a migration, and shows the table again. */
   async addColumn() {
     const { database, name } = this.table;
-    const { tables } = await readMigrations(database);
+    // Loaded when they are used, as the import of files is: the first view does not wait for them.
+    const { addColumn, read } = await import("./migrate.js");
+    const { tables } = await read(database);
     await addColumn(database, tables, this.table, async (result) => {
       if (!result?.name) return;
       this.table = await database.table(name);
@@ -610,7 +610,7 @@ class TableView {
       ["Export as CSV", () => this.exportAll("csv")],
       ["Export as NDJSON", () => this.exportAll("ndjson")],
       ["Copy the address of this view", () => navigator.clipboard.writeText(location.href).then(() => notify("Copied."), report)],
-      ...(canWrite ? [null, ["Import a file…", () => chooseFile((file) => this.importFile(file))], ["Change all that match…", () => this.bulkEdit(null)], ["Delete all that match…", () => this.#deleteMatching()]] : []),
+      ...(canWrite ? [null, ["Import a file…", () => this.chooseFile()], ["Change all that match…", () => this.bulkEdit(null)], ["Delete all that match…", () => this.#deleteMatching()]] : []),
       null,
       ...(canWrite ? [["Add a column…", () => this.addColumn()]] : []),
       ["Show its columns", () => (location.hash = link("schema", table.database.name, table.name))],
@@ -632,7 +632,13 @@ class TableView {
     save(`${this.table.name}.csv`, "text/csv", csv(columns, rows.map((row) => columns.map((column) => row[column]))));
   }
 
+  async chooseFile() {
+    const { chooseFile } = await import("./import.js");
+    chooseFile((file) => this.importFile(file));
+  }
+
   async importFile(file) {
+    const { importFile } = await import("./import.js");
     if (await importFile(this.table, file)) this.reload(false, true);
   }
 
