@@ -65,9 +65,9 @@ impl<'a> TableCopy<'a> {
             return Ok(TargetContent { rows, key: None });
         }
         if !resume {
+            let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
             let message = format!(
-                "the target's table already has {rows} rows: empty it, or resume the interrupted \
-                 copy"
+                "the target's table already has {rows}: empty it, or resume the interrupted copy"
             );
             return Err(Error::new(ErrorKind::Conflict, message));
         }
