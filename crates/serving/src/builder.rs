@@ -44,6 +44,14 @@ pub struct BackupFolders {
     pub archives: Option<PathBuf>,
 }
 
+/// Where the certificate of a server comes from.
+#[cfg(feature = "tls")]
+enum TlsSource {
+    /// Files: the chain and the key.
+    Files(PathBuf, PathBuf),
+    Config(Arc<rustls::ServerConfig>),
+}
+
 /// Collects the parts of a server, and starts it.
 #[must_use = "a server does nothing until `start`"]
 pub struct ServerBuilder<S: ProtocolServer> {
@@ -54,7 +62,7 @@ pub struct ServerBuilder<S: ProtocolServer> {
     tcp: Vec<String>,
     unix: Vec<PathBuf>,
     #[cfg(feature = "tls")]
-    tls: Option<(PathBuf, PathBuf)>,
+    tls: Option<TlsSource>,
     without_tls: bool,
     backups: BackupFolders,
     settings: S::Settings,
@@ -127,10 +135,18 @@ impl<S: ProtocolServer> ServerBuilder<S> {
     }
 
     /// Uses TLS on the TCP listeners, with a certificate chain and its key from PEM files. If the certificate has expired,
-    /// the server starts all the same, and logs that clients will reject it.
+    /// the server starts all the same, and logs that clients will reject it. Files that change are read again, so that a
+    /// renewed certificate needs no restart.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, chain: impl AsRef<Path>, key: impl AsRef<Path>) -> Self {
-        self.tls = Some((chain.as_ref().to_owned(), key.as_ref().to_owned()));
+        self.tls = Some(TlsSource::Files(chain.as_ref().to_owned(), key.as_ref().to_owned()));
+        self
+    }
+
+    /// Uses TLS on the TCP listeners, as this configuration says: see [`tls_config`](crate::tls_config).
+    #[cfg(feature = "tls")]
+    pub fn tls_with(mut self, config: Arc<rustls::ServerConfig>) -> Self {
+        self.tls = Some(TlsSource::Config(config));
         self
     }
 
@@ -181,25 +197,19 @@ impl<S: ProtocolServer> ServerBuilder<S> {
         if !self.tcp.is_empty() && access.is_empty() {
             return config("a TCP listener needs a token, or a user with a password".to_owned());
         }
-        let listeners = self.open_listeners()?;
-        let log = self.log.unwrap_or_else(|| Arc::new(|_| ()));
-        #[cfg(feature = "tls")]
-        if let Some(line) = self.tls.as_ref().and_then(|(chain, _)| crate::tls::time_warning(chain))
-        {
-            log(&line);
-        }
+        let log = self.log.clone().unwrap_or_else(|| Arc::new(|_| ()));
+        let listeners = self.open_listeners(&log)?;
         let access_log = Arc::clone(&log);
         access.log(move |line| access_log(line));
         let (databases, settings, backups) = (self.databases, self.settings, self.backups);
         S::serve(ServerParts { databases, access, settings, log, listeners, backups })
     }
 
-    fn open_listeners(&self) -> Result<Vec<Listener>> {
+    fn open_listeners(&self, log: &LogSink) -> Result<Vec<Listener>> {
         #[cfg(feature = "tls")]
-        let tls = match &self.tls {
-            Some((chain, key)) => Some(crate::tls::server_config(chain, key)?),
-            None => None,
-        };
+        let tls = self.tls_config(log)?;
+        #[cfg(not(feature = "tls"))]
+        let _ = log;
         let mut listeners = Vec::new();
         for address in &self.tcp {
             #[cfg(feature = "tls")]
@@ -214,5 +224,20 @@ impl<S: ProtocolServer> ServerBuilder<S> {
             listeners.push(Listener::unix(path)?);
         }
         Ok(listeners)
+    }
+
+    #[cfg(feature = "tls")]
+    fn tls_config(&self, log: &LogSink) -> Result<Option<Arc<rustls::ServerConfig>>> {
+        Ok(match &self.tls {
+            None => None,
+            Some(TlsSource::Config(config)) => Some(Arc::clone(config)),
+            Some(TlsSource::Files(chain, key)) => {
+                let files = crate::CertificateFiles::open(chain, key, Arc::clone(log))?;
+                if let Some(line) = crate::tls::time_warning(chain) {
+                    log(&line);
+                }
+                Some(Arc::new(crate::tls_config(Arc::new(files))?))
+            }
+        })
     }
 }

@@ -8,6 +8,7 @@
 //! * [`Quotas`] divide what is scarce (workers, connections, memory) between [`Principal`]s, so that
 //!   no client and no address takes all of it. [`FairQueue`] queues the waiters for a quota;
 //!   [`ConnectionLimiter`] is the quota of connections.
+//! * With the feature `tls`, `CertificateFiles` reads a certificate, also when it was renewed.
 //! * [`AuditLog`] records which clients were rejected or disconnected, and why.
 //!
 //! The listeners are `bobak-server` (the binary protocol) and `bobak-http`. Neither knows the
@@ -36,3 +37,5 @@ pub use login_queue::{LoginAttempt, LoginQueue};
 pub use process::{memory_in_use, raise_file_limit};
 pub use quotas::{Permit, Permits, Principal, QuotaLimits, Quotas, Scope};
 pub use rate_limiter::RateLimiter;
+#[cfg(feature = "tls")]
+pub use tls::{CertificateFiles, certificate_validity, tls_config};

@@ -45,11 +45,11 @@ impl HttpOptions {
         let builder = HttpServer::builder().settings(limits.http.clone()).log(log);
         let builder = builder.backups(folders);
         if self.is_given() {
-            return Ok(shared.configure(builder, &self.http, &self.http_unix).start()?);
+            return Ok(shared.configure(builder, &self.http, &self.http_unix)?.start()?);
         }
         let is_free = TcpListener::bind(DEFAULT_ADDRESS).is_ok();
         let address = if is_free { DEFAULT_ADDRESS } else { "127.0.0.1:0" };
-        Ok(shared.configure(builder, &[address.to_owned()], &[]).start()?)
+        Ok(shared.configure(builder, &[address.to_owned()], &[])?.start()?)
     }
 
     /// The listeners' addresses as URLs and socket paths.

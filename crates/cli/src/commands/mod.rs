@@ -46,6 +46,8 @@ mod sign_in;
 #[cfg(unix)]
 mod studio;
 #[cfg(unix)]
+mod tls;
+#[cfg(unix)]
 mod token;
 #[cfg(unix)]
 mod top;

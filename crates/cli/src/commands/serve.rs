@@ -8,6 +8,7 @@ use super::listeners::ListenerConfig;
 use super::monitoring::MonitoringOptions;
 use super::scheduled_backup::ScheduledBackup;
 use super::sign_in;
+use super::tls::TlsOptions;
 use crate::commands::arguments::{database_url, named_database};
 use crate::error::{Error, Result};
 use crate::output::Terminal;
@@ -70,18 +71,6 @@ pub struct ServeCommand {
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
 
-    /// TLS certificate chain in PEM format, for TCP listeners
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    tls_cert: Option<PathBuf>,
-
-    /// Private key of the TLS certificate in PEM format
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    tls_key: Option<PathBuf>,
-
-    /// Allow clients on other machines without TLS: tokens, passwords and data cross the network unencrypted
-    #[arg(long)]
-    without_tls: bool,
-
     /// Let everybody who can connect over HTTP read, without credentials: all tables, or what the role `public` of the
     /// access file grants
     #[arg(long)]
@@ -92,6 +81,9 @@ pub struct ServeCommand {
 
     #[command(flatten)]
     monitoring: MonitoringOptions,
+
+    #[command(flatten)]
+    tls: TlsOptions,
 
     #[command(flatten)]
     http: HttpOptions,
@@ -124,6 +116,7 @@ Examples:
   bobak serve app.db --unix /run/app.socket
   bobak serve app.db --token-file tokens.txt
   bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --access-file access.txt --tls-cert chain.pem --tls-key key.pem
+  bobak serve app.db --http 0.0.0.0:443 --access-file access.txt --acme db.example.org
   bobak serve app.db --backup backups --backup-interval 1h --backup-keep 24 --archive backups
   bobak serve shop.db --type orders.price=f64 --http 127.0.0.1:8080
   bobak serve app.db --attach stock=stock.db --token-file tokens.txt
@@ -169,14 +162,11 @@ impl ServeCommand {
             (name.clone(), self.monitoring.monitored(Arc::clone(engine), *screen))
         };
         let served: Vec<_> = typed.iter().map(monitored).collect();
-        let shared = ListenerConfig {
-            databases: &served,
-            access: &access,
-            tls: self.tls_cert.as_deref().zip(self.tls_key.as_deref()),
-            without_tls: self.without_tls,
-        };
+        let beside = first_file(&urls).unwrap_or_default().with_file_name("acme");
+        let tls = self.tls.certificate(beside, *screen)?;
+        let shared = ListenerConfig { databases: &served, access: &access, tls: &tls };
         let builder = Server::builder().settings(self.limits.wire.clone());
-        let builder = shared.configure(builder, &self.addresses(), &self.unix);
+        let builder = shared.configure(builder, &self.addresses(), &self.unix)?;
         let server = builder.log(move |line| wire_log.note(line)).start()?;
         let log = move |line: &str| http_log.note(line);
         let http = match self.serves_http() {
@@ -186,6 +176,7 @@ impl ServeCommand {
             false => None,
         };
         let servers = Arc::new(RunningListeners { server, http });
+        let _renewal = tls.renew()?;
         bobak_serving::raise_file_limit();
         let _changes = self.shipping.start(&databases, *screen)?;
         let _backups = self.schedule.start(&databases, *screen)?;
@@ -301,7 +292,7 @@ impl ServeCommand {
     fn studio_address(&self, servers: &RunningListeners) -> Option<String> {
         let http = servers.http.as_ref().filter(|_| !self.limits.http.without_studio)?;
         let address = http.addresses().first()?;
-        let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
+        let scheme = if self.tls.is_on() { "https" } else { "http" };
         // A browser on this machine reaches a listener at all addresses by any of its names.
         let host = match address.ip().is_unspecified() {
             true => format!("localhost:{}", address.port()),
@@ -315,7 +306,7 @@ impl ServeCommand {
         let tcp = servers.server.addresses().iter().map(ToString::to_string);
         let sockets = self.unix.iter().map(|path| path.display().to_string());
         let http = servers.http.iter();
-        let http = http.flat_map(|http| self.http.addresses(http, self.tls_cert.is_some()));
+        let http = http.flat_map(|http| self.http.addresses(http, self.tls.is_on()));
         for address in tcp.chain(sockets).chain(http) {
             writeln!(output, "listening on {address}").map_err(|error| Error::output(&error))?;
         }

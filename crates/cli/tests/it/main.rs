@@ -2,6 +2,8 @@
 
 mod program; // how a test runs it
 
+#[cfg(all(unix, feature = "acme"))]
+mod acme; // certificates of an authority
 mod backup; // written, checked, restored
 mod bad_input; // each mistake: its exit code and its sentence
 mod bench; // a small run, and its reports

@@ -26,7 +26,7 @@ impl Server {
     }
 
     /// Like [`start`](Self::start), with a destination for standard error.
-    fn start_telling(program: &Program, arguments: &[&str], errors: Stdio) -> Self {
+    pub fn start_telling(program: &Program, arguments: &[&str], errors: Stdio) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
             .arg("serve")
             .args(arguments)

@@ -24,6 +24,12 @@ impl Account {
         Self(Some(known.unwrap_or((65534, 65534))))
     }
 
+    /// The current user, for servers that run as root, too.
+    #[cfg(feature = "tls")]
+    pub(crate) const fn current() -> Self {
+        Self(None)
+    }
+
     /// Whether it differs from the current user.
     pub(crate) fn is_other(self) -> bool {
         self.0.is_some()

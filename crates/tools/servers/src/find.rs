@@ -44,6 +44,22 @@ pub(crate) fn pgbouncer() -> Result<PathBuf> {
         .ok_or_else(|| missing("PgBouncer", "`pgbouncer`", "pgbouncer"))
 }
 
+/// Pebble's program.
+#[cfg(feature = "tls")]
+pub(crate) fn pebble() -> Result<PathBuf> {
+    let given = env::var_os("BOBAK_TEST_PEBBLE").map(PathBuf::from);
+    given
+        .into_iter()
+        .chain(path().into_iter().map(|folder| folder.join("pebble")))
+        .find(|file| file.is_file())
+        .ok_or_else(|| {
+            Error::new(
+                "Pebble, a certificate authority for tests, is not installed: run \
+                 `go install github.com/letsencrypt/pebble/v2/cmd/pebble@latest`, and name the program in BOBAK_TEST_PEBBLE",
+            )
+        })
+}
+
 /// One of MariaDB's programs.
 pub(crate) fn mariadb(program: &str) -> Result<PathBuf> {
     let places = ["/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin"];

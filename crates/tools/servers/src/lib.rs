@@ -22,7 +22,7 @@
 //! only concerns power cuts.
 //!
 //! Several of them make a cluster: [`Galera`], three MariaDB servers with the same data, and [`ShardedPostgres`], tables over
-//! several PostgreSQL servers. [`PgBouncer`] is a proxy in front of one.
+//! several PostgreSQL servers. [`PgBouncer`] is a proxy in front of one. With the feature `tls`, `Pebble` is a certificate authority.
 //!
 //! Reading order: options → `postgres`, `mariadb` and `firebird` → the server that each is → its process, folder, port, account →
 //! `galera`, `sharded` and `pgbouncer`.
@@ -35,6 +35,8 @@ mod folder;
 mod galera;
 mod mariadb;
 mod options;
+#[cfg(feature = "tls")]
+mod pebble;
 mod pgbouncer;
 mod port;
 mod postgres;
@@ -50,6 +52,8 @@ pub use firebird::Firebird;
 pub use galera::Galera;
 pub use mariadb::MariaDb;
 pub use options::Options;
+#[cfg(feature = "tls")]
+pub use pebble::Pebble;
 pub use pgbouncer::PgBouncer;
 pub use postgres::Postgres;
 pub use server::Server;

@@ -3,11 +3,12 @@
 //! Each is named to the tests by an environment variable; if that is set already, its server is used.
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bobak_servers::{Error, Firebird, MariaDb, PgBouncer, Postgres, Result};
 
+use crate::cargo;
 use crate::failure::{Failure, Outcome};
 use crate::packages;
 
@@ -18,6 +19,12 @@ const MARIADB: &str = "BOBAK_TEST_MARIADB";
 
 /// Where tests look for a database of a Firebird server.
 const FIREBIRD: &str = "BOBAK_TEST_FIREBIRD";
+
+/// Where tests look for the program Pebble, a certificate authority.
+const PEBBLE: &str = "BOBAK_TEST_PEBBLE";
+
+/// Pebble's module, at the version that the tests were written against.
+const PEBBLE_MODULE: &str = "github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.3";
 
 /// Debian's names of Firebird's server, and of the program that prepares its databases.
 const FIREBIRD_PACKAGES: [&str; 2] = ["firebird3.0-server", "firebird3.0-utils"];
@@ -48,12 +55,14 @@ pub struct Servers {
     postgres: Option<Postgres>,
     mariadb: Option<MariaDb>,
     firebird: Option<Firebird>,
+    /// Where Pebble was installed, unless it is named already.
+    pebble: Option<PathBuf>,
 }
 
 impl Servers {
     /// None: tests that need one print a line and pass.
     pub fn none() -> Self {
-        Self { wanted: false, postgres: None, mariadb: None, firebird: None }
+        Self { wanted: false, postgres: None, mariadb: None, firebird: None, pebble: None }
     }
 
     /// Starts one of each that is not named already, and installs missing ones if possible.
@@ -64,6 +73,7 @@ impl Servers {
         install_drivers()?;
         install_firebird()?;
         install_pgbouncer()?;
+        let pebble = install_pebble()?;
         let servers = match Self::try_start() {
             Err(error) if error.is_missing() => {
                 install(&error)?;
@@ -71,7 +81,8 @@ impl Servers {
             }
             other => other,
         };
-        servers.map_err(|error| Failure::new(error.to_string(), CURE))
+        let servers = servers.map_err(|error| Failure::new(error.to_string(), CURE))?;
+        Ok(Self { pebble, ..servers })
     }
 
     fn try_start() -> Result<Self> {
@@ -80,7 +91,13 @@ impl Servers {
         let postgres = unless_named(POSTGRES, Postgres::start);
         let firebird = unless_named(FIREBIRD, Firebird::start);
         let mariadb = mariadb.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok(Self { wanted: true, postgres: postgres?, mariadb: mariadb?, firebird: firebird? })
+        Ok(Self {
+            wanted: true,
+            postgres: postgres?,
+            mariadb: mariadb?,
+            firebird: firebird?,
+            pebble: None,
+        })
     }
 
     /// Names them to `command`.
@@ -96,6 +113,9 @@ impl Servers {
         }
         if let Some(server) = &self.firebird {
             command.env(FIREBIRD, server.url());
+        }
+        if let Some(program) = &self.pebble {
+            command.env(PEBBLE, program);
         }
     }
 }
@@ -159,6 +179,27 @@ fn install_pgbouncer() -> Outcome {
         "PgBouncer is not installed".to_owned(),
         "install it (Debian: `apt-get install pgbouncer`), or leave its tests out with `cargo xtask test --no-servers`",
     ))
+}
+
+/// Builds Pebble below the target folder, unless it is named already.
+fn install_pebble() -> Outcome<Option<PathBuf>> {
+    const CURE: &str = "install Go (Debian: `apt-get install golang`), name the program in BOBAK_TEST_PEBBLE, or leave its \
+                        tests out with `cargo xtask test --no-servers`";
+    if env::var_os(PEBBLE).is_some() {
+        return Ok(None);
+    }
+    let folder = cargo::target().join("pebble");
+    let program = folder.join("pebble");
+    if !program.exists() {
+        packages::need("go", "golang", CURE)?;
+        println!("building {PEBBLE_MODULE}");
+        let build =
+            Command::new("go").args(["install", PEBBLE_MODULE]).env("GOBIN", &folder).status();
+        if !build.is_ok_and(|status| status.success()) {
+            return Err(Failure::new(format!("{PEBBLE_MODULE} could not be built"), CURE));
+        }
+    }
+    Ok(Some(program))
 }
 
 /// Installs the Debian packages.

@@ -6,6 +6,7 @@ use bobak_http::HttpServer;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::Agent;
@@ -14,15 +15,13 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 /// A server with a new self-signed certificate, the certificate as PEM, and the log.
 fn server() -> (TestServer, String, LogLines) {
     let folder = tempfile::tempdir().unwrap();
-    let inserted = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let [chain, key] = ["chain.pem", "key.pem"].map(|name| folder.path().join(name));
-    std::fs::write(&chain, inserted.cert.pem()).unwrap();
-    std::fs::write(&key, inserted.signing_key.serialize_pem()).unwrap();
+    let pem = write_certificate(&chain, &key);
     let builder = HttpServer::builder().shared_database("main", memory()).tls(&chain, &key);
     let lines = LogLines::default();
     let mut server = TestServer::of(lines.of(builder));
     server.base_url = format!("https://localhost:{}", server.http.addresses()[0].port());
-    (server, inserted.cert.pem(), lines)
+    (server, pem, lines)
 }
 
 /// A client that trusts only this certificate.
@@ -106,4 +105,42 @@ fn an_expired_certificate_is_logged_at_the_start() {
         }
         drop(server);
     }
+}
+
+/// A new certificate for `localhost`, written to these files; the certificate as PEM.
+fn write_certificate(chain: &Path, key: &Path) -> String {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(chain, made.cert.pem()).unwrap();
+    std::fs::write(key, made.signing_key.serialize_pem()).unwrap();
+    made.cert.pem()
+}
+
+#[test]
+fn a_renewed_certificate_needs_no_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let [chain, key] = ["chain.pem", "key.pem"].map(|name| folder.path().join(name));
+    let first = write_certificate(&chain, &key);
+    let builder = HttpServer::builder().shared_database("main", memory()).tls(&chain, &key);
+    let lines = LogLines::default();
+    let mut server = TestServer::of(lines.of(builder));
+    server.base_url = format!("https://localhost:{}", server.http.addresses()[0].port());
+    let health = format!("{}/health", server.base_url);
+    let works = |pem: &str| trusting(pem).get(&health).call().is_ok();
+    assert!(works(&first));
+
+    let second = write_certificate(&chain, &key);
+    while !works(&second) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!works(&first));
+
+    // A key that does not belong to the certificate: the log says so, and the certificate stays.
+    let other = rcgen::KeyPair::generate().unwrap();
+    std::fs::write(&key, other.serialize_pem()).unwrap();
+    while !lines.any("could not use ") {
+        assert!(works(&second));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    lines.has("could not use ", "key.pem for TLS: ");
+    assert!(works(&second));
 }
