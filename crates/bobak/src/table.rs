@@ -131,7 +131,10 @@ impl<'a, T: Record> Table<'a, T> {
         let mut values = record.as_record().values()?;
         prepare_insert(schema, values.as_mut())?;
         let outcome = self.access.write(verb, fields, values.as_ref())?;
-        let found = self.access.updated_key(verb, &outcome, values.as_mut())?;
+        let found = match outcome {
+            Outcome::Inserted(_) => None,
+            _ => self.access.updated_key(verb, &outcome, values.as_mut())?,
+        };
         let key = match (&found, outcome) {
             (Some(found), _) => {
                 T::Key::from_values(&found.iter().map(Value::as_ref).collect::<Vec<_>>())?

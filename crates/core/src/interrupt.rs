@@ -92,6 +92,7 @@ impl Interrupt {
     }
 
     /// For engines: whether the current call on this thread can be interrupted.
+    #[inline]
     #[must_use]
     pub fn is_enabled() -> bool {
         Deadline::current().is_some() || CURRENT.with_borrow(Option::is_some)
@@ -124,7 +125,11 @@ impl Interrupt {
     }
 
     /// For engines: runs work that must not be interrupted, such as a rollback.
+    #[inline]
     pub fn hold_off<R>(work: impl FnOnce() -> R) -> R {
+        if !Self::is_enabled() {
+            return work();
+        }
         let _within = CurrentGuard::new(None);
         Deadline::hold_off(work)
     }
