@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long the authority may take to connect to the server, and to sign.
-const PATIENCE: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
+const ORDER_TIMEOUT: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
 
 /// The account as a file.
 #[derive(Serialize, Deserialize)]
@@ -26,7 +26,7 @@ impl AcmeCertificate {
     /// Orders a certificate, and writes it.
     pub(crate) async fn order(&self) -> Result<()> {
         let ordered = self.ordered().await;
-        self.resolver.forget_answers();
+        self.resolver.remove_responses();
         let (chain, key) = ordered?;
         write(&self.acme.certificate(), &format!("{}\n{key}{chain}", self.names_line()))
     }
@@ -40,13 +40,13 @@ impl AcmeCertificate {
         });
         let names: Vec<_> = names.collect();
         let mut order = account.new_order(&NewOrder::new(&names)).await.map_err(failed)?;
-        self.answer(&mut order).await?;
-        let status = order.poll_ready(&PATIENCE).await.map_err(failed)?;
+        self.respond(&mut order).await?;
+        let status = order.poll_ready(&ORDER_TIMEOUT).await.map_err(failed)?;
         if status != OrderStatus::Ready {
             return Err(reason(&mut order).await);
         }
         let key = order.finalize().await.map_err(failed)?;
-        let chain = order.poll_certificate(&PATIENCE).await.map_err(failed)?;
+        let chain = order.poll_certificate(&ORDER_TIMEOUT).await.map_err(failed)?;
         Ok((chain, key))
     }
 
@@ -86,8 +86,8 @@ impl AcmeCertificate {
         .map_err(failed)
     }
 
-    /// Answers the challenges of all names that the authority has not seen yet.
-    async fn answer(&self, order: &mut Order) -> Result<()> {
+    /// Responds to the challenges of all names that the authority has not seen yet.
+    async fn respond(&self, order: &mut Order) -> Result<()> {
         let mut authorizations = order.authorizations();
         while let Some(authorization) = authorizations.next().await {
             let mut authorization = authorization.map_err(failed)?;
@@ -100,7 +100,7 @@ impl AcmeCertificate {
                 Error::new(ErrorKind::Unsupported, message)
             })?;
             let name = challenge.identifier().to_string();
-            self.resolver.answer(&name, challenge.key_authorization().digest().as_ref())?;
+            self.resolver.respond(&name, challenge.key_authorization().digest().as_ref())?;
             challenge.set_ready().await.map_err(failed)?;
         }
         Ok(())

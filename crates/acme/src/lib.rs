@@ -33,7 +33,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a certificate is ordered for, from whom, and where it is kept.
+/// The names of a certificate, the authority that it is ordered from, and the folder where it is kept.
 #[derive(Clone, Debug)]
 #[must_use = "nothing is ordered until `prepare` and `renew`"]
 pub struct Acme {

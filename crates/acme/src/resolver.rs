@@ -12,25 +12,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The application protocol of a connection by which an authority checks a name (RFC 8737).
 pub const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// Gives the authority the certificates that answer its challenges, and all others the server's certificate.
+/// Gives the authority the certificates that are the responses to its challenges, and all others the server's certificate.
 #[derive(Debug)]
 pub struct Resolver {
     files: CertificateFiles,
     /// By the server name that the authority asks for.
-    answers: Mutex<HashMap<String, Arc<CertifiedKey>>>,
+    responses: Mutex<HashMap<String, Arc<CertifiedKey>>>,
 }
 
 impl Resolver {
-    /// A resolver without answers.
+    /// A resolver without responses.
     pub fn new(files: CertificateFiles) -> Self {
-        Self { files, answers: Mutex::default() }
+        Self { files, responses: Mutex::default() }
     }
 
-    /// Answers the challenge for a name, which must have this digest.
+    /// Adds the response to the challenge for a name, which has this digest.
     ///
     /// # Errors
     /// `Config` if the name cannot be in a certificate.
-    pub fn answer(&self, name: &str, digest: &[u8]) -> Result<()> {
+    pub fn respond(&self, name: &str, digest: &[u8]) -> Result<()> {
         let wrong = |error: &dyn std::fmt::Display| {
             let message = format!("'{name}' cannot be in a certificate: {error}");
             Error::new(ErrorKind::Config, message)
@@ -41,22 +41,22 @@ impl Resolver {
         parameters.custom_extensions = vec![CustomExtension::new_acme_identifier(digest)];
         let certificate = parameters.self_signed(&key).map_err(|error| wrong(&error))?;
         let secret = PrivateKeyDer::try_from(key.serialize_der()).map_err(|error| wrong(&error))?;
-        // Not `CertifiedKey::from_der`: it rejects the critical extension that the answer must have.
+        // Not `CertifiedKey::from_der`: it rejects the critical extension that the response must have.
         let provider = rustls::crypto::ring::default_provider();
         let secret = provider.key_provider.load_private_key(secret);
         let secret = secret.map_err(|error| wrong(&error))?;
-        let answer = CertifiedKey::new(vec![certificate.der().clone()], secret);
-        self.answers().insert(server_name(name), Arc::new(answer));
+        let response = CertifiedKey::new(vec![certificate.der().clone()], secret);
+        self.responses().insert(server_name(name), Arc::new(response));
         Ok(())
     }
 
-    /// Forgets all answers.
-    pub fn forget_answers(&self) {
-        self.answers().clear();
+    /// Removes all responses.
+    pub fn remove_responses(&self) {
+        self.responses().clear();
     }
 
-    fn answers(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<CertifiedKey>>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn responses(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<CertifiedKey>>> {
+        self.responses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -65,7 +65,7 @@ impl ResolvesServerCert for Resolver {
         let mut protocols = hello.alpn().into_iter().flatten();
         match (protocols.next(), protocols.next()) {
             (Some(CHALLENGE_PROTOCOL), None) => {
-                self.answers().get(&hello.server_name()?.to_ascii_lowercase()).cloned()
+                self.responses().get(&hello.server_name()?.to_ascii_lowercase()).cloned()
             }
             _ => self.files.current(),
         }

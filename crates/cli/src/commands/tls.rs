@@ -72,17 +72,17 @@ impl TlsOptions {
         self.tls_cert.is_some()
     }
 
-    /// Prepares the certificate; `beside` is where ordered ones are kept unless a folder is given.
+    /// Prepares the certificate; ordered ones are kept in `folder` unless another one is given.
     ///
     /// # Errors
     /// `Io` if the folder cannot be made.
     #[cfg(feature = "acme")]
-    pub fn certificate(&self, beside: PathBuf, screen: Terminal) -> Result<TlsCertificate<'_>> {
+    pub fn certificate(&self, folder: PathBuf, screen: Terminal) -> Result<TlsCertificate<'_>> {
         let options = &self.acme;
         if options.names.is_empty() {
             return Ok(TlsCertificate { options: self, ordered: None });
         }
-        let folder = options.folder.clone().unwrap_or(beside);
+        let folder = options.folder.clone().unwrap_or(folder);
         let mut acme = Acme::new(options.names.clone(), folder);
         if let Some(email) = &options.contact {
             acme = acme.contact(email);

@@ -28,12 +28,12 @@ pub struct CertificateFiles {
 struct FileState {
     certificate: Option<Arc<CertifiedKey>>,
     /// When both files were written that were read last, whether or not they could be used.
-    written: Written,
+    written: WriteTimes,
     looked: Instant,
 }
 
 /// When the chain and the key were written; `None` for a file that is missing.
-type Written = [Option<SystemTime>; 2];
+type WriteTimes = [Option<SystemTime>; 2];
 
 impl CertificateFiles {
     /// Reads both files.
@@ -85,7 +85,7 @@ impl CertificateFiles {
         }
     }
 
-    fn written(&self) -> Written {
+    fn written(&self) -> WriteTimes {
         [&self.chain, &self.key].map(|path| path.metadata().and_then(|file| file.modified()).ok())
     }
 

@@ -94,27 +94,27 @@ fn names() -> Result<u16> {
     let port = listener.local_addr().map_err(failed)?.port();
     thread::spawn(move || {
         for client in listener.incoming().flatten() {
-            thread::spawn(move || answer_all(client));
+            thread::spawn(move || serve_names(client));
         }
     });
     Ok(port)
 }
 
-/// Answers the queries of a client, each after its length, until it disconnects.
-fn answer_all(mut client: TcpStream) -> Option<()> {
+/// Replies to the queries of a client, each after its length, until it disconnects.
+fn serve_names(mut client: TcpStream) -> Option<()> {
     loop {
         let mut length = [0; 2];
         client.read_exact(&mut length).ok()?;
         let mut query = vec![0; usize::from(u16::from_be_bytes(length))];
         client.read_exact(&mut query).ok()?;
-        let reply = answer(&query)?;
+        let reply = reply(&query)?;
         let length = u16::try_from(reply.len()).ok()?.to_be_bytes();
         client.write_all(&[&length, &reply[..]].concat()).ok()?;
     }
 }
 
 /// The reply to a query: 127.0.0.1 for an IPv4 address, nothing for all else.
-fn answer(query: &[u8]) -> Option<Vec<u8>> {
+fn reply(query: &[u8]) -> Option<Vec<u8>> {
     const HEADER: usize = 12;
     const IPV4: [u8; 2] = [0, 1];
     let mut end = HEADER;
@@ -125,7 +125,7 @@ fn answer(query: &[u8]) -> Option<Vec<u8>> {
     let question = query.get(HEADER..end + 5)?;
     let is_ipv4 = query.get(end + 1..end + 3)? == IPV4;
     let mut reply = query.get(..2)?.to_vec();
-    // A reply without error, with one question, and one answer or none.
+    // A reply without error, with one question, and one record or none.
     reply.extend([0x81, 0x80, 0, 1, 0, u8::from(is_ipv4), 0, 0, 0, 0]);
     reply.extend(question);
     if is_ipv4 {
