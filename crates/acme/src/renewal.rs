@@ -65,9 +65,10 @@ impl AcmeCertificate {
                     (self.log)(&format!("the certificate for {names} was ordered"));
                 }
                 Err(error) => {
-                    let minutes = retry.as_secs() / 60;
+                    let (minutes, authority) = (retry.as_secs() / 60, &self.acme.directory);
                     (self.log)(&format!(
-                        "the certificate for {names} could not be ordered: {error}; the next try is in {minutes} min"
+                        "the certificate for {names} could not be ordered from {authority}: {error}; the next try is in \
+                         {minutes} min"
                     ));
                     tokio::time::sleep(retry).await;
                     retry = longest.min(retry * 2);

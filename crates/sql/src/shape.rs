@@ -15,7 +15,7 @@ const MAX_VALUES: usize = 64;
 /// All that the text of a statement depends on, and the statement's values in the order of its parameters.
 ///
 /// Statements with equal [words](Self::words) have the same text: that of [`select`](crate::select), [`join`](crate::join())
-/// or [`change`](crate::change) for [`Dialect::Sqlite`].
+/// or [`change`](crate::change) for [`Dialect::Sqlite`](crate::Dialect::Sqlite).
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatementShape<'a> {
     words: Vec<u64>,

@@ -42,3 +42,29 @@ fn values_and_rules_that_a_server_lacks_are_listed() {
     assert_eq!(texts, ["inf", "0.5"]);
     assert_eq!(rows[0].get::<Option<i64>>("twice").unwrap(), Some(10));
 }
+
+#[test]
+fn a_table_that_a_server_rejects_leaves_none_of_the_others() {
+    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
+        println!("not run: BOBAK_TEST_MARIADB is not set");
+        return;
+    }
+    let mariadb = bobak_servers::MariaDb::start().unwrap();
+    let (file, server) = (Db::open("sqlite::memory:").unwrap(), Db::open(&mariadb.url()).unwrap());
+    let long = format!("INSERT INTO b VALUES ('{}', 1)", "x".repeat(900));
+    for sql in [
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT)",
+        "INSERT INTO a VALUES (1, 'x')",
+        "CREATE TABLE b (code VARCHAR(900) PRIMARY KEY, a INTEGER REFERENCES a)",
+        &long,
+    ] {
+        file.execute(sql, ()).unwrap();
+    }
+    server.execute("CREATE TABLE other (id INT PRIMARY KEY)", ()).unwrap();
+    let options = CopyOptions::new().allow_loss(true);
+    let error = file.copy_to(&server, &[], &options, |_| {}).unwrap_err();
+    assert_eq!((error.kind(), error.table()), (ErrorKind::TooLong, Some("b")), "{error}");
+    let tables = server.tables().unwrap();
+    let names: Vec<&str> = tables.iter().map(|table| table.name()).collect();
+    assert_eq!(names, ["other"]);
+}

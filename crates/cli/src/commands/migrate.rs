@@ -98,7 +98,7 @@ impl MigrateCommand {
             Action::Down { place, count, allow_loss } => {
                 let db = database::open_existing(&place.database)?;
                 let done = db.undo_migrations(&place.read()?, *count, *allow_loss);
-                report(&done.map_err(failed)?, "undone", screen)
+                report(&done.map_err(undo_failed)?, "undone", screen)
             }
             Action::Status { place } => {
                 let db = database::open_to_read(&place.database)?;
@@ -148,6 +148,14 @@ pub(super) fn print(text: &str) -> Result<()> {
     let mut output = OutputTarget::open(None)?;
     output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;
     output.finish()
+}
+
+/// As [`failed`], with the flag that allows the loss.
+fn undo_failed(error: bobak::Error) -> Error {
+    match error.message().contains("allow the loss") {
+        true => Error::failed(format!("{error}: pass --allow-loss to undo it all the same")),
+        false => failed(error),
+    }
 }
 
 pub(super) fn failed(error: bobak::Error) -> Error {

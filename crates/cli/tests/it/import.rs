@@ -297,10 +297,10 @@ fn new_tables_on_mariadb_are_there_with_all_rows_or_not_at_all() {
     let server = bobak_servers::MariaDb::start().expect("starts");
     let (program, url) = (Program::new(), server.url());
     let import = ["import", &url, "t.csv", "--table", "t", "--key", "id"];
-    program.file("t.csv", "id,price\n1,1.50\n1,2\n".to_owned());
+    program.file("t.csv", "id,price\n1,1.50\n1,2\n");
     program.fails(1, "line 3", &import);
     assert_eq!(program.ok(&["schema", &url]), "");
-    program.file("t.csv", "id,price\n1,1.50\n2,2\n".to_owned());
+    program.file("t.csv", "id,price\n1,1.50\n2,2\n");
     program.ok(&import);
     assert_eq!(program.ok(&["export", &url, "--table", "t"]), "id,price\n1,1.5\n2,2\n");
 }

@@ -39,6 +39,7 @@ fn a_database_is_brought_to_the_tables_of_another() {
     let state = program.ok(&["migrate", "status", "app.db"]);
     assert!(state.starts_with("0001_price: done 2"), "{state}");
     program.fails(1, "would lose data (drop column item.price)", &["migrate", "down", "app.db"]);
+    program.fails(1, "pass --allow-loss", &["migrate", "down", "app.db"]);
     let down = ["migrate", "down", "app.db", "--allow-loss"];
     assert_eq!(program.ok(&down), "0001_price: undone\n");
     let baseline = ["migrate", "baseline", "app.db", "0001_price"];

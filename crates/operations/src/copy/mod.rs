@@ -214,9 +214,27 @@ impl<'a> CopyPlan<'a> {
             changes.push(SchemaChange::CreateTable(created));
         }
         if !changes.is_empty() {
-            self.to.alter(&changes)?;
+            self.to.alter(&changes).inspect_err(|error| {
+                // The table of the step that failed may be another program's.
+                let is_it = |change: &SchemaChange| error.table() == Some(change.table().name());
+                let failed = changes.iter().position(is_it).unwrap_or_default();
+                self.drop_created(changes.get(..failed).unwrap_or_default());
+            })?;
         }
-        self.create_indexes()
+        self.create_indexes().inspect_err(|_| self.drop_created(&changes))
+    }
+
+    /// Drops tables that were created, and are empty. An engine with transactional changes has done so already.
+    fn drop_created(&self, created: &[SchemaChange]) {
+        // If a table stays, the error that led here still says why the copy failed.
+        let Ok(there) = self.to.tables() else { return };
+        for change in created.iter().rev() {
+            let name = change.table().name();
+            if let Some(table) = there.iter().find(|table| table.name().eq_ignore_ascii_case(name))
+            {
+                let _ = self.to.alter(&[SchemaChange::DropTable(Arc::new(table.clone()))]);
+            }
+        }
     }
 
     fn create_indexes(&self) -> Result<()> {
