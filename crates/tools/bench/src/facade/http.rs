@@ -160,7 +160,7 @@ fn insert_each(load: &mut Load, texts: &[String]) -> Result<TaskResult, Failure>
         output.extend_from_slice(text.as_bytes());
     };
     load.run(texts.len(), write, |number, response| {
-        response.expect(201)?;
+        response.expect(204)?;
         let key = response.location.rsplit_once('/').and_then(|(_, key)| key.parse().ok());
         match (keys.get_mut(number), key) {
             (Some(slot), Some(key)) => *slot = key,
