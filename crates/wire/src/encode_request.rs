@@ -40,10 +40,8 @@ pub type OtherTables<'a> = &'a [(u64, u32)];
 /// A query or a statement, in the form in which requests name it.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestSource<'a> {
-    /// A query over the table with this handle.
-    Select(u32, &'a Select),
-    /// A query over the table with this handle, whose condition names rows of other tables.
-    SelectAcross(u32, &'a Select, OtherTables<'a>),
+    /// A query over the table with this handle, whose condition may name other tables.
+    Select(u32, &'a Select, OtherTables<'a>),
     /// SQL.
     Text(&'a str, &'a [Parameter<'a>]),
     /// The SQL text with this handle.
@@ -130,19 +128,12 @@ fn encode_verb(out: &mut Vec<u8>, table: &TableSchema, verb: Verb, fields: Field
     value::encode_fields(out, fields);
 }
 
-/// An update or delete by a condition.
+/// An update or delete by a condition. `others` are the handles of the tables that the condition names besides its own.
 ///
 /// # Errors
-/// `OutOfRange` for a message larger than 4 GiB; `Unsupported` for a condition or change that the protocol cannot express.
-pub fn change(out: &mut Vec<u8>, id: u32, handle: u32, change: &BulkChange<'_>) -> Result<()> {
-    change_across(out, id, handle, change, &[])
-}
-
-/// An update or delete by a condition that names rows of other tables.
-///
-/// # Errors
-/// As [`change`]; `Misuse` for a table without a handle.
-pub fn change_across(
+/// `OutOfRange` for a message larger than 4 GiB; `Unsupported` for a condition or change that the protocol cannot express;
+/// `Misuse` for a table without a handle.
+pub fn change(
     out: &mut Vec<u8>,
     id: u32,
     handle: u32,
@@ -294,10 +285,7 @@ pub fn credit(out: &mut Vec<u8>, id: u32, bytes: u32) {
 
 fn encode_source(out: &mut Vec<u8>, source: RequestSource<'_>) -> Result<()> {
     match source {
-        RequestSource::Select(handle, query) => encode_select(out, handle, query, &[]),
-        RequestSource::SelectAcross(handle, query, others) => {
-            encode_select(out, handle, query, others)
-        }
+        RequestSource::Select(handle, query, others) => encode_select(out, handle, query, others),
         RequestSource::Text(text, parameters) => {
             out.encode_u8(TEXT);
             out.encode_text(text)?;

@@ -201,7 +201,7 @@ impl Link {
         match *source {
             Source::Select(select) => {
                 let handle = self.table(&select.table)?;
-                Ok(RequestSource::SelectAcross(handle, select, others))
+                Ok(RequestSource::Select(handle, select, others))
             }
             Source::Sql { text, parameters } => self.text(text, parameters),
         }

@@ -278,7 +278,7 @@ pub fn conditions() -> Vec<Sample> {
     vec![
         sample("delete by every comparison", message, &|out| {
             let change = BulkChange { table: &person(), condition: Some(&all), assign: None };
-            encode_request::change(out, 37, 1, &change).unwrap();
+            encode_request::change(out, 37, 1, &change, &[]).unwrap();
         }),
         rows_of_other_tables(),
     ]
@@ -304,7 +304,7 @@ fn rows_of_other_tables() -> Sample {
         let columns = vec![Expr::Column(0)];
         let (condition, order) = (Some(all.clone()), Vec::new());
         let select = Select { columns, condition, order, ..Select::all(&table) };
-        let source = RequestSource::SelectAcross(1, &select, &[(table.id(), 1)]);
+        let source = RequestSource::Select(1, &select, &[(table.id(), 1)]);
         encode_request::open(out, 45, source).unwrap();
     })
 }
@@ -333,7 +333,7 @@ pub fn queries() -> Vec<Sample> {
     let numbers_json = json!([{"int": "-9223372036854775808"}, {"float": "inf"}, {"float": "-0.0"}, {"float": "5e-324"}, {"float": "1.7976931348623157e308"}, "", {"hex": ""}, "\u{10ffff}"]);
     vec![
         sample("open every expression", json!({"source": message}), &|out| {
-            encode_request::open(out, 38, RequestSource::Select(1, &select)).unwrap();
+            encode_request::open(out, 38, RequestSource::Select(1, &select, &[])).unwrap();
         }),
         sample(
             "execute with extreme numbers",
@@ -357,7 +357,7 @@ pub fn locks() -> Vec<Sample> {
         "query that locks rows",
         json!({"credit": 0, "columns": false, "source": locking_json}),
         &|out| {
-            let source = RequestSource::Select(1, &locking);
+            let source = RequestSource::Select(1, &locking, &[]);
             encode_request::query(out, 39, 0, false, source).unwrap();
         },
     )]

@@ -234,12 +234,12 @@ fn writes() -> Vec<Sample> {
             &|out| {
                 let (condition, assign) = (Some(&condition), Some(&assign[..]));
                 let change = BulkChange { table: &person(), condition, assign };
-                encode_request::change(out, 11, 1, &change).unwrap();
+                encode_request::change(out, 11, 1, &change, &[]).unwrap();
             },
         ),
         sample("delete all", json!({"table": 1, "condition": null, "assign": null}), &|out| {
             let change = BulkChange { table: &person(), condition: None, assign: None };
-            encode_request::change(out, 12, 1, &change).unwrap();
+            encode_request::change(out, 12, 1, &change, &[]).unwrap();
         }),
     ]
 }
@@ -310,7 +310,7 @@ fn queries() -> Vec<Sample> {
             "query over a table",
             json!({"credit": 1_048_576, "columns": false, "source": select_json}),
             &|out| {
-                let source = RequestSource::Select(1, &select);
+                let source = RequestSource::Select(1, &select, &[]);
                 encode_request::query(out, 16, 1 << 20, false, source).unwrap();
             },
         ),

@@ -56,7 +56,7 @@ fn query(name: &'static str, columns: Vec<Expr>, ranked: bool, lock: Option<RowL
         source["lock"] = json!("skip_locked");
     }
     sample(name, json!({"credit": 0, "columns": false, "source": source}), &|out| {
-        let source = RequestSource::Select(ARTICLE, &select);
+        let source = RequestSource::Select(ARTICLE, &select, &[]);
         encode_request::query(out, 44, 0, false, source).unwrap();
     })
 }

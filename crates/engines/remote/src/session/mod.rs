@@ -256,7 +256,7 @@ impl Session for RemoteSession<'_> {
         let put = |link: &mut Link| {
             let others = link.other_tables(change.table, change.condition)?;
             let handle = link.table(change.table)?;
-            link.put(|out, id| encode_request::change_across(out, id, handle, change, &others))
+            link.put(|out, id| encode_request::change(out, id, handle, change, &others))
         };
         self.call(self.effect_of_write(), &put, count)
     }

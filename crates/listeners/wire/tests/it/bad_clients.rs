@@ -167,7 +167,7 @@ fn client_that_does_not_read_is_disconnected() {
         raw.put(|out| {
             encode_request::define(out, 2, 0, &tag).unwrap();
             let select = Select::all(&tag);
-            encode_request::query(out, 3, credit, false, RequestSource::Select(0, &select))
+            encode_request::query(out, 3, credit, false, RequestSource::Select(0, &select, &[]))
                 .unwrap();
         });
         probe.insert(&tag, row![NULL, "meanwhile"]).unwrap();
@@ -224,7 +224,7 @@ fn too_many_requests_in_flight_end_the_connection() {
     raw.put(|out| {
         encode_request::define(out, 2, 0, &tag).unwrap();
         let select = Select::all(&tag);
-        encode_request::query(out, 3, 1, false, RequestSource::Select(0, &select)).unwrap();
+        encode_request::query(out, 3, 1, false, RequestSource::Select(0, &select, &[])).unwrap();
         // The query waits for credit; these wait behind it.
         (4..8).for_each(|id| encode_request::ping(out, id));
     });
@@ -237,7 +237,9 @@ fn too_many_requests_in_flight_end_the_connection() {
     raw.put(|out| encode_request::define(out, 2, 0, &tag).unwrap());
     let mut open = |id| {
         let select = Select::all(&tag);
-        raw.put(|out| encode_request::open(out, id, RequestSource::Select(0, &select)).unwrap());
+        raw.put(|out| {
+            encode_request::open(out, id, RequestSource::Select(0, &select, &[])).unwrap()
+        });
         raw.response().1.map_err(|error| error.kind())
     };
     assert_eq!(

@@ -104,12 +104,12 @@ fn conditions_on_other_tables_follow_permissions() {
             raw.put(|out| {
                 encode_request::define(out, 2, 1, &tag).unwrap();
                 encode_request::define(out, 3, 2, table).unwrap();
-                let source = RequestSource::SelectAcross(1, &select, &others);
+                let source = RequestSource::Select(1, &select, &others);
                 encode_request::query(out, 4, 0, false, source).unwrap();
                 let condition = condition.as_ref();
                 let assign = [Assign::Set { column: 1, value: 2.0.into() }];
                 let change = BulkChange { table: &tag, condition, assign: Some(&assign) };
-                encode_request::change_across(out, 5, 1, &change, &others).unwrap();
+                encode_request::change(out, 5, 1, &change, &others).unwrap();
             });
             [raw.outcome(), raw.outcome()]
         };

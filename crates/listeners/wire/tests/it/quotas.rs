@@ -45,7 +45,8 @@ fn one_client_cannot_occupy_all_workers() {
         raw.put(|out| {
             encode_request::define(out, 2, 0, &texts).unwrap();
             let select = Select::all(&texts);
-            encode_request::query(out, 3, 1, false, RequestSource::Select(0, &select)).unwrap();
+            encode_request::query(out, 3, 1, false, RequestSource::Select(0, &select, &[]))
+                .unwrap();
         });
         assert!(raw.frame().unwrap().more);
     }

@@ -226,7 +226,7 @@ fn write(
         Request::Change { table, condition, assign } => {
             let change =
                 BulkChange { table, condition: condition.as_ref(), assign: assign.as_deref() };
-            let written = encode_request::change_across(out, 0, 0, &change, others);
+            let written = encode_request::change(out, 0, 0, &change, others);
             return (Some(Arc::clone(table)), Some(written));
         }
         Request::Get { table, key } => {
@@ -253,7 +253,7 @@ fn write(
 
 fn source<'r>(request: &'r OwnedSource, others: OtherTables<'r>) -> RequestSource<'r> {
     match request {
-        OwnedSource::Select(select) => RequestSource::SelectAcross(0, select, others),
+        OwnedSource::Select(select) => RequestSource::Select(0, select, others),
         OwnedSource::Sql { text, parameters } => RequestSource::Text(text, parameters),
     }
 }
