@@ -3,9 +3,10 @@
 //! One thread reads new changes for all subscribers. If each subscriber polled, some forty times a second, or read each
 //! change itself, they would load the database.
 
+use crate::database::latest_changes::LatestChanges;
 use crate::problem::Problem;
-use bobak::changes::{Change, Changes};
-use bobak_core::{Condition, DynRow, Engine, ErrorKind, Result, TableSchema, Value};
+use bobak::changes::Changes;
+use bobak_core::{Condition, Engine, ErrorKind, Result, TableSchema};
 use bobak_permissions::{Caller, ProtectedDatabase, ReadableRows};
 use hyper::StatusCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,9 +16,13 @@ use tokio::sync::watch;
 /// How long the thread waits for a change before it checks whether there are subscribers left.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How many changes the thread keeps, and how many bytes of texts and BLOBs. Subscribers read longer pages themselves.
-const KEPT_CHANGES: usize = 200;
-const KEPT_BYTES: usize = 1 << 20;
+/// How many changes the thread reads at once.
+const PAGE_SIZE: usize = 200;
+
+/// How long the thread waits after changes before it reads the next ones: so each subscriber gets the changes of a busy table in
+/// one piece, and the inserts are not delayed by as many wakeups as there are subscribers. The first change
+/// after a pause is sent at once.
+const COLLECTION_TIME: Duration = Duration::from_millis(10);
 
 /// The changes of a database, as one client may see them.
 #[derive(Clone)]
@@ -28,29 +33,6 @@ pub(crate) struct ChangeFeed {
     heartbeat: Arc<Heartbeat>,
     /// Whose permissions decide which rows are visible; `None` for operators, who see all.
     caller: Option<Arc<ReadableRows>>,
-}
-
-/// The changes that the thread has read last.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LatestChanges {
-    /// The number of the change before them.
-    after: u64,
-    /// The number of the last one.
-    pub last: u64,
-    /// Those of all tracked tables, in the order of their commits.
-    pub changes: Arc<Vec<Change>>,
-}
-
-impl LatestChanges {
-    /// No changes: the last one has this number.
-    fn none(last: u64) -> Self {
-        Self { after: last, last, changes: Arc::default() }
-    }
-
-    /// Whether they are all that follow the change `since`, and there are some.
-    pub fn follow(&self, since: u64) -> bool {
-        (self.after..self.last).contains(&since)
-    }
 }
 
 impl ChangeFeed {
@@ -116,7 +98,7 @@ impl Heartbeat {
     }
 
     fn run(&self, engine: Arc<dyn Engine>) {
-        let mut changes = Changes::of(engine).limit(KEPT_CHANGES);
+        let mut changes = Changes::of(engine).limit(PAGE_SIZE);
         let mut since = changes.last_id().unwrap_or(0);
         // Wakes subscribers once, because they may have missed changes before this thread started.
         self.last.send_replace(LatestChanges::none(since));
@@ -131,14 +113,12 @@ impl Heartbeat {
             changes = changes.since(since);
             match changes.wait(WAIT_TIMEOUT) {
                 Ok(page) if page.next != since => {
-                    let latest = if bytes(&page.changes) <= KEPT_BYTES {
-                        let changes = Arc::new(page.changes);
-                        LatestChanges { after: since, last: page.next, changes }
-                    } else {
-                        LatestChanges::none(page.next)
-                    };
+                    let may_have_more = page.changes.len() == PAGE_SIZE;
                     since = page.next;
-                    self.last.send_replace(latest);
+                    self.last.send_modify(|latest| *latest = latest.with(page).limited());
+                    if !may_have_more {
+                        std::thread::sleep(COLLECTION_TIME);
+                    }
                 }
                 Ok(_) => {}
                 // Wakes the subscribers, who run into the same error and report it.
@@ -150,17 +130,6 @@ impl Heartbeat {
             }
         }
     }
-}
-
-/// The bytes of the texts and BLOBs of some changes.
-fn bytes(changes: &[Change]) -> usize {
-    let rows = changes.iter().flat_map(|change| [&change.before, &change.after]).flatten();
-    let length = |value: &Value<'_>| match value {
-        Value::Text(text) => text.len(),
-        Value::Bytes(bytes) => bytes.len(),
-        _ => 0,
-    };
-    rows.flat_map(DynRow::values).map(length).sum()
 }
 
 /// The problem for changes that can't be read: 410 if they were pruned, 409 if the table is not

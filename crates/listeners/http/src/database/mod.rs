@@ -2,6 +2,7 @@
 
 pub(crate) mod change_feed;
 pub(crate) mod handle;
+pub(crate) mod latest_changes;
 pub(crate) mod relations;
 pub(crate) mod row_visibility;
 pub(crate) mod row_writer;

@@ -1,7 +1,8 @@
 //! Streams the changes of one table, or of several, as server-sent events, from any change on.
 
-use crate::database::change_feed::{ChangeFeed, LatestChanges, unavailable};
+use crate::database::change_feed::{ChangeFeed, unavailable};
 use crate::database::handle::DatabaseHandle;
+use crate::database::latest_changes::LatestChanges;
 use crate::database::row_visibility::RowVisibility;
 use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
@@ -15,7 +16,7 @@ use crate::request::selection::take_filter;
 use crate::response::builder::{Body, BodyChunk, ResponseBuilder};
 use crate::state::shared::ServerState;
 use crate::workers::blocking;
-use bobak::changes::{Change, ChangeKind, ChangePage, Changes};
+use bobak::changes::{Change, ChangeKind, Changes};
 use bobak_core::{DynRow, Error, ErrorKind, TableSchema};
 use bobak_serving::Permit;
 use bobak_text::json::write_string;
@@ -162,30 +163,30 @@ impl Subscription {
         let mut stopping = state.stopping();
         let mut reader = Some(changes);
         loop {
-            let latest = heartbeat.borrow_and_update().clone();
+            let mut latest = heartbeat.borrow_and_update().clone();
             let is_latest = self.takes_latest(&latest);
-            let (changes, next) = if is_latest {
-                (latest.changes, latest.last)
-            } else {
+            if !is_latest {
                 let Some(page) = self.next_page(&mut reader).await else { break };
-                (Arc::new(page.changes), page.next)
-            };
+                latest = page;
+            }
+            let mut changes = latest.since(self.since).peekable();
+            let is_empty = changes.peek().is_none();
             let mut text = String::new();
-            if changes.iter().any(|change| self.visibility_of(change).is_some())
+            if changes.any(|change| self.visibility_of(change).is_some())
                 && let Some(table) = self.changed_table().await
             {
                 write_table_changed(&mut text, &table);
                 let _ = sender.send(BodyChunk::Bytes(text.into())).await;
                 break;
             }
-            for change in changes.iter().filter(|change| change.id > self.since) {
+            for change in latest.since(self.since) {
                 self.write_event(&mut text, change);
             }
-            self.since = next;
+            self.since = latest.last;
             if !text.is_empty() && sender.send(BodyChunk::Bytes(text.into())).await.is_err() {
                 return;
             }
-            if !is_latest && !changes.is_empty() {
+            if !is_latest && !is_empty {
                 continue;
             }
             tokio::select! {
@@ -240,7 +241,7 @@ impl Subscription {
     }
 
     /// The next changes; `None` if they can't be read any more.
-    async fn next_page(&mut self, changes: &mut Option<Changes>) -> Option<ChangePage> {
+    async fn next_page(&mut self, changes: &mut Option<Changes>) -> Option<LatestChanges> {
         let (mut reader, since) = (changes.take()?, self.since);
         let feed = self.feed.clone();
         let schemas: Vec<_> =
@@ -258,7 +259,7 @@ impl Subscription {
             visibility.readable = readable;
         }
         *changes = Some(reader);
-        Some(page)
+        Some(LatestChanges::of_page(since, page))
     }
 
     /// Appends an event, if the client sees anything of the change.

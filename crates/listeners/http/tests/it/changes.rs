@@ -103,6 +103,43 @@ fn changes_are_streamed_and_resumed() {
 }
 
 #[test]
+fn each_subscriber_gets_all_changes_of_many_writers_in_order() {
+    for engine in [sqlite(), memory()] {
+        track(&*engine);
+        let server = TestServer::with(Settings::default(), engine);
+        let mut subscribers: Vec<_> = (0..3).map(|_| Events::subscribe(&server, "", "")).collect();
+        // Some changes arrive together, and there are more of them than the server keeps for all subscribers.
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let server = &server;
+                scope.spawn(move || {
+                    for part in 0..10 {
+                        let row = |number| format!("{{\"name\":\"{writer}-{part}-{number}\"}}\n");
+                        let rows: String = (0..40).map(row).collect();
+                        let kind = [("content-type", "application/x-ndjson")];
+                        server.ask("POST", "/tables/person/import", &kind, &rows).ok(200);
+                        server.send("POST", "/tables/person/rows", r#"{"name":"one"}"#).ok(201);
+                    }
+                });
+            }
+        });
+        for events in &mut subscribers {
+            let mut names = Vec::new();
+            let mut last = 0;
+            for _ in 0..4 * 10 * 41 {
+                let (id, kind, data) = events.next();
+                assert!(id > last && kind == "insert", "{kind} {id} after {last}");
+                last = id;
+                names.push(data["row"]["name"].as_str().unwrap().to_owned());
+            }
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), 4 * 10 * 40 + 1);
+        }
+    }
+}
+
+#[test]
 fn schema_change_ends_events_with_error() {
     let engine = sqlite();
     track(&*engine);
