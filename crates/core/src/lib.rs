@@ -37,6 +37,7 @@ mod parameter;
 mod parse;
 pub use parse::{RelatedStep, TextQuery};
 mod pattern;
+pub mod plan;
 mod prepare;
 mod query;
 mod record;

@@ -5,6 +5,7 @@
 //! overrides only the methods that it changes.
 
 use crate::change_log::Trigger;
+use crate::plan::{ExplainedQuery, PlanStep};
 use crate::rules::FieldRules;
 use crate::statements::StatementMonitor;
 use crate::{
@@ -111,7 +112,7 @@ layer! {
     /// A session in front of another session. Its implementors are [`Session`]s.
     ///
     /// A layer that restricts or changes the rows of [`query`](SessionLayer::query) overrides
-    /// [`join`](SessionLayer::join), too: the default runs joins in the inner session.
+    /// [`join`](SessionLayer::join) and [`explain`](SessionLayer::explain), too: the defaults run in the inner session.
     SessionLayer: Send => Session, &(dyn Session + '_), "The session behind this one.";
     delegates {
         fn control(&self, step: TransactionControl<'_>) -> Result<()>;
@@ -127,6 +128,7 @@ layer! {
             join: &Join,
             row: &mut dyn FnMut(&dyn Row) -> Result<bool>
         ) -> Result<bool>;
+        fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>>;
         fn tables(&self) -> Result<Vec<TableSchema>>;
         fn views(&self) -> Result<Vec<TableSchema>>;
         fn alter(&self, changes: &[SchemaChange]) -> Result<()>;

@@ -2,6 +2,9 @@
 
 use super::fallback;
 use crate::change_log::{Trigger, counter_schema};
+#[cfg(doc)]
+use crate::plan::QueryPlan;
+use crate::plan::{ExplainedQuery, PlanStep};
 use crate::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, SchemaDetails, SideEffects, Source, SqlAuthorizer, TableSchema,
@@ -68,6 +71,19 @@ pub trait Session: Send {
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
         let _ = (join, row);
         Ok(false)
+    }
+
+    /// How the engine would run a query, without running it: see [`QueryPlan::ask`]. Returns `None`, before any I/O, if it
+    /// does not run this join: see [`join`](Self::join). Default: `Unsupported`.
+    ///
+    /// A step's [`table`](PlanStep::table) is the name that the statement gives the table; `ask` replaces it.
+    ///
+    /// # Errors
+    /// `Unsupported`, before any I/O, if the engine has no plans; as [`query`](Self::query).
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        let _ = query;
+        let message = "the engine does not show how it runs queries";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     /// Required. Lists the tables, in any order; inside a transaction, those it sees. The change
