@@ -2,6 +2,7 @@
 
 use crate::federated_engine::{FederatedEngine, MAIN};
 use bobak_core::engine::fallback;
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     Cursor, CursorId, Parameter, Result, Row, RowBuffer, SchemaChange, Session, SessionLayer,
     Source, SqlAction, SqlAuthorizer,
@@ -106,6 +107,17 @@ impl SessionLayer for FederatedSession<'_> {
             SqlRunner::Main => self.inner.query(source, row),
             SqlRunner::Transaction => self.run_in_transaction(text, parameters, row).map(drop),
             SqlRunner::Federation(session) => session.query(source, row),
+        }
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        let ExplainedQuery::Source(Source::Sql { text, .. }) = query else {
+            return self.inner.explain(query);
+        };
+        match self.runner(text)? {
+            SqlRunner::Main => self.inner.explain(query),
+            SqlRunner::Transaction => self.sql_session()?.explain(query),
+            SqlRunner::Federation(session) => session.explain(query),
         }
     }
 

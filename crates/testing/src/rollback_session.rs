@@ -7,6 +7,7 @@ use bobak::engine::{
 };
 use bobak::schema::{SchemaDetails, TableSchema};
 use bobak::{Error, ErrorKind, Result, Row, Value};
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{Parameter, SideEffects, atomically};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,6 +133,10 @@ impl Session for RollbackSession<'_> {
     ) -> Result<()> {
         // SQL may write; the engine decides.
         self.read_with(|session| session.query(source, row))
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        self.read_with(|session| session.explain(query))
     }
 
     fn get(

@@ -15,6 +15,7 @@ mod aggregate;
 mod alter;
 mod change;
 mod engine;
+mod explain;
 mod foreign;
 mod hash_index;
 mod log;

@@ -33,6 +33,10 @@ pub(super) struct Plan {
     pub path: Path,
     /// How to read the range in the requested order; `None` if the rows must be sorted.
     pub walk: Option<Walk>,
+    /// The index that the path uses.
+    pub index: usize,
+    /// Whether the condition restricts what is read of the index.
+    pub searches: bool,
 }
 
 /// How much of the condition an index covers; later variants cover more.
@@ -61,7 +65,7 @@ impl Plan {
     /// The best path to the rows that match the condition, in this order (or in any, if it is empty).
     pub fn new(table: &TableState, condition: Option<&Condition>, steps: &[Order]) -> Self {
         if condition.is_some_and(is_never) {
-            return Self::few(Vec::new());
+            return Self::few(0, Vec::new());
         }
         let mut best: Option<((Worth, bool), Self)> = None;
         for (number, index) in table.indexes().iter().enumerate() {
@@ -73,7 +77,7 @@ impl Plan {
                 && points >= index.columns.len()
                 && let Some(found) = only_one(table, index, &intervals)
             {
-                return Self::few(found.into_iter().collect());
+                return Self::few(number, found.into_iter().collect());
             }
             let listed = condition.and_then(|c| listed(c, index.first_column()));
             let single = index.unique && index.columns.len() == 1;
@@ -98,16 +102,17 @@ impl Plan {
                 Path::Range { .. } => walk(table, index, fixed, steps),
             };
             // Of two equal indexes, the one that avoids sorting; else the first, which is the key.
+            let searches = worth > Worth::Nothing;
             let worth = (worth, walk.is_some());
             if best.as_ref().is_none_or(|(other, _)| worth > *other) {
-                best = Some((worth, Self { path, walk }));
+                best = Some((worth, Self { path, walk, index: number, searches }));
             }
         }
-        best.map_or_else(|| Self::few(Vec::new()), |(_, plan)| plan)
+        best.map_or_else(|| Self::few(0, Vec::new()), |(_, plan)| plan)
     }
 
-    fn few(slots: Vec<u32>) -> Self {
-        Self { path: Path::Slots(slots), walk: Some(Walk::Forward) }
+    fn few(index: usize, slots: Vec<u32>) -> Self {
+        Self { path: Path::Slots(slots), walk: Some(Walk::Forward), index, searches: true }
     }
 }
 

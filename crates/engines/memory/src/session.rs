@@ -9,9 +9,10 @@ use crate::shared::{NAME, SharedState};
 use crate::state::DatabaseState;
 use crate::table::TableState;
 use crate::write::WriteExecutor;
-use crate::{alter, change};
+use crate::{alter, change, explain};
 use bobak_core::codec::{self, EncodedRow, FRAME};
 use bobak_core::engine::fallback;
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row,
     RowBuffer, SchemaChange, Select, Session, Source, TableSchema, TransactionControl, Value,
@@ -194,6 +195,11 @@ impl MemorySession<'_> {
         Ok(())
     }
 
+    fn explain_direct(&self, select: &Select) -> Result<PlanStep> {
+        let table = self.read(&mut *self.enter()?, &select.table)?;
+        Ok(explain::step(&table, select))
+    }
+
     fn open_direct(&self, select: &Select) -> Result<Cursor> {
         let inner = &mut *self.enter()?;
         let columns = Arc::new(Source::select_columns(select));
@@ -304,6 +310,15 @@ impl Session for MemorySession<'_> {
         let select = source.as_select(NAME)?;
         let passed = self.query_direct(select, row);
         self.or_mapped(&select.table, passed, |map| self.query_direct(&map.select(select), row))
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        let ExplainedQuery::Source(source) = query else { return Ok(None) };
+        let select = source.as_select(NAME)?;
+        let explained = self.explain_direct(select);
+        let step = self
+            .or_mapped(&select.table, explained, |map| self.explain_direct(&map.select(select)))?;
+        Ok(Some(vec![step]))
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

@@ -7,6 +7,7 @@ use super::permission_engine::{PermissionEngine, PermissionView, get_visible};
 use super::table_permissions::TablePermissions;
 use crate::policy::Permission;
 use bobak_core::change_log::Trigger;
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Condition, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, SchemaDetails, Select, Session, SideEffects, Source, SqlAuthorizer,
@@ -151,6 +152,18 @@ impl Session for PermissionSession<'_> {
             }
             Source::Sql { text, .. } => self.run_sql(text, || self.inner.query(source, row)),
         }
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        if let ExplainedQuery::Source(Source::Sql { text, .. }) = query {
+            return self.run_sql(text, || self.inner.explain(query));
+        }
+        // A plan shows row rules, and estimates of rows that the caller may not read.
+        if !self.engine.view()?.is_unrestricted() {
+            let message = "permission denied: the plan of a query needs all permissions";
+            return Err(Error::new(ErrorKind::Denied, message));
+        }
+        self.inner.explain(query)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

@@ -2,6 +2,7 @@
 //! each operation, and keeps one for the time of a transaction.
 
 mod cursor;
+mod explain;
 mod query;
 mod transaction;
 
@@ -18,6 +19,7 @@ use crate::session::cursor::{CursorReader, CursorStatement, OpenedCursor};
 use crate::session::transaction::OpenTransaction;
 use crate::sql_texts::SqlTextKind;
 use crate::values::encode::{encode, plain_all};
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     Assign, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome,
     Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
@@ -361,6 +363,10 @@ impl Session for MySqlSession<'_> {
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
         let Some(statement) = query::join_of(self.engine.dialect, join) else { return Ok(false) };
         self.run_query(&statement, row).map(|()| true)
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        self.explain_query(query)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

@@ -1,6 +1,7 @@
 //! Sessions. A session has a connection only during a call or a transaction.
 
 pub(crate) mod cursor;
+mod explain;
 pub(crate) mod fetch;
 pub(crate) mod open_cursors;
 pub(crate) mod outcome;
@@ -15,6 +16,7 @@ use crate::batch;
 use crate::database::Database;
 use crate::schema::{alter, details};
 use crate::table_info::SQL;
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter, Result,
     Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
@@ -122,6 +124,10 @@ impl Session for PgSession<'_> {
         let mut state = self.state()?;
         state.with(|state, connection| query::run_join(state, connection, &joined, row))?;
         Ok(true)
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        self.explain_query(query)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

@@ -146,7 +146,7 @@ impl<'a> JoinStatement<'a> {
 }
 
 /// Prepares a query and runs it; again if another program has changed its table since it was prepared.
-fn run_prepared<'a>(
+pub(crate) fn run_prepared<'a>(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,

@@ -6,6 +6,7 @@ mod commit_queue;
 mod cursor;
 pub(crate) mod database;
 mod exhausted_keys;
+mod explain;
 mod foreign_key_error;
 mod group_commit;
 pub(crate) mod query;
@@ -22,6 +23,7 @@ use crate::error::misuse;
 use crate::pool::PooledConnection;
 use crate::schema::{details, tables};
 use crate::session::database::Database;
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
     Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
@@ -391,6 +393,10 @@ impl Session for SqliteSession<'_> {
         let mut using = self.connection(AccessMode::Query)?;
         let _callback = using.begin_callback()?;
         using.get().each_joined(join, row)
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        self.explain_query(query)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
