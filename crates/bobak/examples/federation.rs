@@ -37,9 +37,7 @@ fn main() -> bobak::Result<()> {
     assert_eq!(rows, [("Ada".to_owned(), 1)]);
 
     // What each engine does.
-    for line in db.explain(query, ("/",))? {
-        println!("{line}");
-    }
+    print!("{}", db.explain(query, ("/",))?);
 
     // A statement can write to one engine, with data from others.
     let copied =

@@ -3,6 +3,7 @@
 use crate::handle::SessionSource;
 use crate::join_conditions::map_conditions;
 use bobak_core::join::{JoinCondition, JoinTable};
+use bobak_core::plan::{ExplainedQuery, QueryPlan};
 use bobak_core::{Condition, Join, Result, Row};
 
 /// Lets the engine that keeps all tables run the join; `false` if there is none, or it does not run this one.
@@ -11,21 +12,35 @@ pub(crate) fn run_on_engine(
     join: &Join,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<bool> {
-    let engines = source.engines();
-    let mut kept = Vec::new();
-    join.for_each_table(&mut |table| kept.push(engines.engine_with(table, source.engine_index())));
-    let Some(&engine) = kept.first().filter(|engine| kept.iter().all(|other| other == *engine))
-    else {
-        return Ok(false);
-    };
-    if !engines.engine(engine)?.capabilities().subqueries {
-        return Ok(false);
-    }
+    let Some(engine) = keeping_all(source, join)? else { return Ok(false) };
     if has_no_query(join) {
         return source.with_engine(engine, |session| session.join(join, row));
     }
     let join = with_values_of_subqueries(source, engine, join)?;
     source.with_engine(engine, |session| session.join(&join, row))
+}
+
+/// The plan of the engine that keeps all tables; `None` if there is none, or it does not run this join.
+pub(crate) fn explain_on_engine(
+    source: &SessionSource<'_>,
+    join: &Join,
+) -> Result<Option<QueryPlan>> {
+    let Some(engine) = keeping_all(source, join)? else { return Ok(None) };
+    let join = with_values_of_subqueries(source, engine, join)?;
+    let query = ExplainedQuery::Join(&join);
+    source.with_engine(engine, |session| QueryPlan::ask(session, &query))
+}
+
+/// The engine that keeps all tables of a join, if it can run joins.
+fn keeping_all(source: &SessionSource<'_>, join: &Join) -> Result<Option<usize>> {
+    let engines = source.engines();
+    let mut kept = Vec::new();
+    join.for_each_table(&mut |table| kept.push(engines.engine_with(table, source.engine_index())));
+    let engine = kept.first().filter(|engine| kept.iter().all(|other| other == *engine));
+    match engine {
+        Some(&engine) if engines.engine(engine)?.capabilities().subqueries => Ok(Some(engine)),
+        _ => Ok(None),
+    }
 }
 
 /// Whether a join is of tables alone, and no part of it is another query.

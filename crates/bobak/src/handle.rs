@@ -58,6 +58,10 @@ impl EngineHandle {
         Ok(Self { engines, index })
     }
 
+    pub(crate) const fn engines(&self) -> &Arc<dyn EngineSet> {
+        &self.engines
+    }
+
     #[inline]
     pub(crate) fn engine(&self) -> Result<&Arc<dyn Engine>> {
         self.engines.engine(self.index)

@@ -37,6 +37,7 @@ pub mod changes;
 mod db;
 mod dynamic;
 mod engine_joins;
+mod explain;
 #[cfg(feature = "field-encryption")]
 pub mod field_encryption;
 mod get_many;
@@ -102,6 +103,7 @@ pub mod query {
         Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, JsonMethods, WindowMethods, dense_rank,
         exists, from, not, nth, rank, row_number, when, whole, window,
     };
+    pub use bobak_core::plan::{IndexAdvice, PlanAccess, PlanStep, QueryPlan};
     pub use bobak_core::{
         AnyColumn, AssignedValue, Assignment, Column, DatePart, DateUnit, EncryptedColumn,
         Expression, Filter, Operand, Order, OrderBy, Query, Selection, SelectionPart, Summable,

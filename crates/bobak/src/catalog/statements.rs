@@ -6,7 +6,8 @@ use crate::router::StatementRoute;
 use crate::sql::RunText;
 #[cfg(feature = "sqlite")]
 use bobak_core::MonitoredEngine;
-use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, Row};
+use bobak_core::plan::{ExplainedQuery, PlanStep, QueryPlan};
+use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, Row, Source};
 use std::sync::Arc;
 
 /// Keeps caches from storing what a statement may write, until this is dropped.
@@ -83,26 +84,47 @@ impl Catalog {
         }
     }
 
-    /// The lines of [`Db::explain`](crate::Db::explain).
+    /// The plan of [`Db::explain`](crate::Db::explain).
     pub(crate) fn explain_text(
         &self,
         text: &str,
         parameters: &[Parameter<'_>],
-    ) -> Result<Vec<String>> {
+    ) -> Result<QueryPlan> {
         self.check_text()?;
         match self.router.find(self.base_engines(), text, parameters)? {
             StatementRoute::Text(engine) => {
-                Ok(vec![format!("{}: the whole statement", self.engine_name(engine))])
+                let whole = format!("{}: the whole statement", self.engine_name(engine));
+                self.explain_at(engine, &Source::Sql { text, parameters }, whole)
             }
             #[cfg(feature = "sqlite")]
             StatementRoute::Select(engine, select, _) => {
-                let (engine, table) = (self.engine_name(engine), select.table.name());
-                Ok(vec![format!("{engine}.{table}: the whole statement, as a query")])
+                let (name, table) = (self.engine_name(engine), select.table.name());
+                let whole = format!("{name}.{table}: the whole statement, as a query");
+                self.explain_at(engine, &Source::Select(&select), whole)
             }
             #[cfg(feature = "sqlite")]
             StatementRoute::Federation => {
-                self.router.federation(self.base_engines())?.explain(text, parameters)
+                let lines =
+                    self.router.federation(self.base_engines())?.explain(text, parameters)?;
+                Ok(QueryPlan::of_steps(lines.into_iter().map(PlanStep::new).collect()))
             }
+        }
+    }
+
+    /// The plan of a statement that one engine runs: a step with the engine's steps below it.
+    fn explain_at(&self, engine: usize, source: &Source<'_>, whole: String) -> Result<QueryPlan> {
+        let query = ExplainedQuery::Source(*source);
+        let mut step = PlanStep::new(whole);
+        let is_only = self.base_engines().len() == 1;
+        match QueryPlan::ask(&*self.engine(engine)?.session()?, &query) {
+            Ok(Some(plan)) if is_only => Ok(plan),
+            Ok(Some(mut plan)) => {
+                step.steps = std::mem::take(&mut plan.steps);
+                plan.steps.push(step);
+                Ok(plan)
+            }
+            Err(error) if is_only || error.kind() != ErrorKind::Unsupported => Err(error),
+            _ => Ok(QueryPlan::of_steps(vec![step])),
         }
     }
 

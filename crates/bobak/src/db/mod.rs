@@ -386,24 +386,6 @@ impl Db {
         self.0.execute_text(text, &parameters.into_parameters()?)
     }
 
-    /// How a statement would run, a line for each table: its engine, what that engine does, and what is left to SQLite.
-    ///
-    /// ```
-    /// # use bobak::prelude::*;
-    /// # #[derive(Record)] struct Visit { id: i64, page: String }
-    /// # let db = Db::builder().attach("cache", "memory:").record_on::<Visit>("cache").open("sqlite::memory:")?;
-    /// # db.create_missing_tables()?;
-    /// let lines = db.explain("SELECT upper(page) FROM visit WHERE id > ?", (7,))?;
-    /// assert_eq!(lines, ["cache.visit: where id > ?, columns *"]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`sql`](Db::sql).
-    pub fn explain(&self, text: &str, parameters: impl Parameters) -> Result<Vec<String>> {
-        self.0.explain_text(text, &parameters.into_parameters()?)
-    }
-
     /// Makes all committed changes durable: the memory engine writes its snapshot file, SQLite moves its write-ahead log
     /// into the database file.
     ///

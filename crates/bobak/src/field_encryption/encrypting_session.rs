@@ -4,6 +4,7 @@ use super::engine_ciphers::EngineCiphers;
 use super::select::{SealedRows, SealedSelect, seal_condition};
 use crate::join_conditions::has_subquery;
 use bobak_core::engine::fallback;
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Result, ResultColumn,
     Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema, Value, Verb, Write,
@@ -46,6 +47,19 @@ impl<'e> EncryptingSession<'e> {
             }
         }
         Ok(sealed)
+    }
+
+    /// Whether a join reads an encrypted table.
+    fn may_be_encrypted(&self, join: &Join) -> Result<bool> {
+        let mut tables = Vec::new();
+        join.for_each_table(&mut |table| tables.push(Arc::clone(table)));
+        for table in &tables {
+            if self.ciphers.of(table)?.is_some() {
+                return Ok(true);
+            }
+        }
+        // It may be about an encrypted table that is not joined.
+        has_subquery(join)
     }
 
     /// A schema change of the stored table.
@@ -159,18 +173,22 @@ impl SessionLayer for EncryptingSession<'_> {
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
-        let mut tables = Vec::new();
-        join.for_each_table(&mut |table| tables.push(Arc::clone(table)));
-        for table in &tables {
-            if self.ciphers.of(table)?.is_some() {
-                return Ok(false);
+        if self.may_be_encrypted(join)? { Ok(false) } else { self.inner.join(join, row) }
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        match query {
+            ExplainedQuery::Source(Source::Select(plain)) => {
+                match SealedSelect::new(self.ciphers, plain)? {
+                    None => self.inner.explain(query),
+                    Some(SealedSelect { select, .. }) => {
+                        self.inner.explain(&ExplainedQuery::Source(Source::Select(&select)))
+                    }
+                }
             }
+            ExplainedQuery::Join(join) if self.may_be_encrypted(join)? => Ok(None),
+            _ => self.inner.explain(query),
         }
-        // It may be about an encrypted table that is not joined.
-        if has_subquery(join)? {
-            return Ok(false);
-        }
-        self.inner.join(join, row)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

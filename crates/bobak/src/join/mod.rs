@@ -158,7 +158,10 @@ impl Db {
         page::page(&self.source_of(query)?, query, &request)
     }
 
-    fn source_of<L, R>(&self, query: &JoinQuery<L, R>) -> Result<SessionSource<'static>> {
+    pub(crate) fn source_of<L, R>(
+        &self,
+        query: &JoinQuery<L, R>,
+    ) -> Result<SessionSource<'static>> {
         let catalog = self.catalog();
         let first = query.first_table();
         let engine = first.map_or(0, |table| catalog.engine_with(table, 0));

@@ -4,6 +4,7 @@ use super::engine_rules::EngineRules;
 use super::table_rules::TableRules;
 use bobak_core::change_log::Trigger;
 use bobak_core::engine::fallback;
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, SqlAuthorizer,
@@ -149,6 +150,17 @@ impl Session for RuleSession<'_> {
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
         self.inner()?.join(&*self.live_join(join)?, row)
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        match query {
+            ExplainedQuery::Source(source) => self.live_source(source, |source| {
+                self.inner()?.explain(&ExplainedQuery::Source(*source))
+            }),
+            ExplainedQuery::Join(join) => {
+                self.inner()?.explain(&ExplainedQuery::Join(&*self.live_join(join)?))
+            }
+        }
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

@@ -114,7 +114,7 @@ fn joins(db: &Db, postgres: &Postgres) {
          WHERE c.balance > 5 AND c.name LIKE 'N%'",
         (),
     );
-    let plan = plan.unwrap().join("\n");
+    let plan = plan.unwrap().to_string();
     assert!(plan.contains("pg.customer: where") && plan.contains("name like ?"), "{plan}");
 }
 

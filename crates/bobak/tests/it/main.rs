@@ -31,6 +31,7 @@ mod dynamic;
 mod encryption; // a separate run: SQLCipher replaces SQLite
 mod engines;
 mod examples;
+mod explain;
 mod expressions; // in queries of rows and groups
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod federated_servers; // tables of servers, of memory and of files in one SQL
