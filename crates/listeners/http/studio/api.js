@@ -93,9 +93,9 @@ export class Database {
     return table;
   }
 
-  /** Runs one SQL statement; with `readOnly` only if it does not write. */
-  sql(text, parameters = [], { readOnly, ...options } = {}) {
-    return json("POST", `${this.path}sql?numbers=text`, { body: { sql: text, parameters, ...(readOnly ? { read_only: true } : {}) }, ...options });
+  /** Runs one SQL statement; with `readOnly` only if it does not write; with `explain` only its plan. */
+  sql(text, parameters = [], { readOnly, explain, ...options } = {}) {
+    return json("POST", `${this.path}sql?numbers=text`, { body: { sql: text, parameters, ...(readOnly ? { read_only: true } : {}), ...(explain ? { explain } : {}) }, ...options });
   }
 
   /** Several writes, all or none: `{op, table, row}`. */

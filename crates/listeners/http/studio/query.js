@@ -271,7 +271,7 @@ class SqlPage {
     return (selectionStart < selectionEnd ? value.slice(selectionStart, selectionEnd) : value).trim().replace(/;\s*$/, "");
   }
 
-  async #send(text, { readOnly } = {}) {
+  async #send(text, { readOnly, explain } = {}) {
     const { order, text: plain } = withParameters(text);
     const values = order.map((name) => {
       const value = this.tab.parameters?.[name] ?? "";
@@ -282,7 +282,7 @@ class SqlPage {
     this.stopButton.disabled = false;
     this.runButton.disabled = true;
     try {
-      return await this.database.sql(plain, values, { readOnly, signal: this.abort.signal });
+      return await this.database.sql(plain, values, { readOnly, explain, signal: this.abort.signal });
     } finally {
       this.stopButton.disabled = true;
       this.runButton.disabled = false;
@@ -392,30 +392,19 @@ class SqlPage {
     const text = this.#statement();
     if (!text) return;
     try {
-      const { rows, columns } = await this.#send(`EXPLAIN QUERY PLAN ${text}`, { readOnly: true });
-      const [id, parent, detail] = ["id", "parent", "detail"].map((name) => columns.indexOf(name));
-      const children = (of) => rows.filter((row) => Number(row[parent]) === of);
-      const tree = (of) => {
-        const steps = children(of);
-        return steps.length ? h("ul", { className: "plan" }, steps.map((row) => h("li", {}, h("span", { className: /^SCAN/.test(row[detail]) ? "scan" : "" }, row[detail]), this.#advice(row[detail], text), tree(Number(row[id]))))) : null;
-      };
-      fill(this.output, h("h2", {}, "How the database reads"), tree(0) ?? h("p", {}, "There are no steps."));
+      const plan = await this.#send(text, { readOnly: true, explain: true });
+      const tree = (steps) => (steps.length ? h("ul", { className: "plan" }, steps.map((step) => h("li", {}, h("span", { className: step.access === "scan" ? "scan" : "" }, step.text), step.rows === null ? null : h("span", { className: "hint" }, ` ${count(step.rows)} ${step.rows === 1 ? "row" : "rows"} expected`), tree(step.steps)))) : null);
+      fill(this.output, h("h2", {}, "How the database reads"), tree(plan.steps) ?? h("p", {}, "There are no steps."), plan.advice.map((advice) => this.#advice(advice)));
     } catch (error) {
       fill(this.output, h("p", { className: "problem", role: "alert" }, error.status === 501 ? "This engine does not explain statements." : error.message));
     }
   }
 
-  /** What to do about a step that reads a whole table. */
-  #advice(detail, statement) {
-    const alias = /^SCAN (\S+)$/.exec(detail)?.[1];
-    if (/USE TEMP B-TREE/.test(detail)) return h("span", { className: "hint" }, " sorts the rows: an index in this order avoids it");
-    if (!alias) return null;
-    const found = indexFor(statement, alias, this.tables);
-    if (!found) return h("span", { className: "hint" }, " reads every row");
-    const { table, columns } = found;
+  /** An index that would help. */
+  #advice({ message, table, columns }) {
     const canChange = !this.session.anonymous && !this.session.as;
-    const text = ` reads every row: an index on ${columns.join(", ")} may help `;
-    return h("span", { className: "hint" }, text, canChange ? button("Add this index…", () => planIndex(this.database, table, columns, () => this.explain())) : null);
+    const found = this.tables.find(({ name }) => name === table);
+    return h("p", { className: "hint" }, `${message}. `, canChange && found ? button("Add this index…", () => planIndex(this.database, found, columns, () => this.explain())) : null);
   }
 
   // Saved statements
@@ -445,26 +434,6 @@ class SqlPage {
     const title = await ask("Delete a saved statement", "Which one?", saved.map((one) => [one.title, one.title]));
     if (title) this.store.write("saved", saved.filter((one) => one.title !== title));
   }
-}
-
-/** The table that a statement calls so, by its name or another, and the columns of it that an index helps to compare. */
-export function indexFor(statement, alias, tables) {
-  const all = tokens(statement).filter(([kind, text]) => kind !== "comment" && text.trim()).map(([kind, text]) => [kind, kind === "name" ? text.slice(1, -1).replaceAll('""', '"') : text]);
-  const same = (text, other) => text?.toLowerCase() === other.toLowerCase();
-  const at = all.findIndex(([, text], index) => same(text, alias) && tables.some(({ name }) => same(name, all[index - 1]?.[1] ?? "") || (same("as", all[index - 1]?.[1] ?? "") && same(name, all[index - 2]?.[1] ?? ""))));
-  const called = [alias, all[at - 1]?.[1], all[at - 2]?.[1]].filter(Boolean);
-  const table = tables.find(({ name, view }) => !view && called.some((text) => same(text, name)));
-  const [equal, ranges] = [new Set(), new Set()];
-  for (const [index, [kind, text]] of all.entries()) {
-    const column = (kind === "word" || kind === "name" || kind === "keyword") && table?.columns.find(({ name }) => same(text, name));
-    if (!column || (all[index - 1]?.[1] === "." && !same(all[index - 2]?.[1], alias)) || all.slice(0, index).every(([, word]) => !/^(where|on|having)$/i.test(word))) continue;
-    const test = all[index + 1]?.[1] ?? "";
-    if (/^(=|in|is)$/i.test(test)) equal.add(column.name);
-    else if (/^(<|>|between)$/i.test(test)) ranges.add(column.name);
-  }
-  const columns = [...equal, ...[...ranges].filter((name) => !equal.has(name)).slice(0, 1)].slice(0, 3);
-  const isKey = columns.length === 1 && table.key.length === 1 && table.key[0] === columns[0];
-  return table && columns.length && !isKey ? { table, columns } : undefined;
 }
 
 export { sqlText };

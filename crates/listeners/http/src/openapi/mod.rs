@@ -263,6 +263,18 @@ fn common_schemas() -> Map<String, Value> {
                     "items": {"type": ["null", "boolean", "integer", "number", "string"]},
                 },
                 "read_only": {"type": "boolean", "description": "Whether to reject writes"},
+                "explain": {"type": "boolean", "description": "Whether to return the plan, and not to run it"},
+            },
+        },
+        "bobak.PlanStep": {
+            "type": "object",
+            "properties": {
+                "text": text(),
+                "table": {"type": ["string", "null"]},
+                "access": {"enum": ["scan", "search", null]},
+                "index": {"type": ["string", "null"]},
+                "rows": {"type": ["integer", "null"], "minimum": 0},
+                "steps": {"type": "array", "items": reference("bobak.PlanStep")},
             },
         },
         "bobak.Rows": {
@@ -272,6 +284,14 @@ fn common_schemas() -> Map<String, Value> {
                 "rows": {"type": "array", "items": {"type": "array"}},
                 "more": {"type": "boolean"},
                 "changed": count(),
+                "steps": {"type": "array", "items": reference("bobak.PlanStep")},
+                "advice": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "message": text(), "table": text(),
+                        "columns": {"type": "array", "items": text()},
+                    },
+                }},
             },
         },
     });

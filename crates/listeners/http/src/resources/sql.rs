@@ -13,6 +13,7 @@ use crate::response::compression::ContentCoding;
 use crate::response::stream;
 use crate::settings::SqlAccess;
 use crate::workers::blocking;
+use bobak_core::plan::{ExplainedQuery, IndexAdvice, PlanAccess, PlanStep, QueryPlan};
 use bobak_core::{
     Error, ErrorKind, Parameter, Result, ResultColumn, Row, RowBuffer, Session, Source,
     TransactionControl, Type,
@@ -23,6 +24,7 @@ use bobak_text::json::write_string;
 use bobak_text::write;
 use hyper::StatusCode;
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 use std::io::Write;
 use std::sync::Arc;
@@ -37,6 +39,9 @@ struct SqlStatement {
     /// Whether to reject the statement if it writes, whatever the client may do.
     #[serde(default)]
     read_only: bool,
+    /// Whether to return the statement's plan, and not to run it.
+    #[serde(default)]
+    explain: bool,
 }
 
 /// How to write a result, and how much of it.
@@ -70,7 +75,8 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
     let parameters = values
         .map(|value| Ok(value?.into_owned().into()))
         .collect::<Result<Vec<Parameter<'static>>>>()?;
-    if as_csv && returns_rows(&text) {
+    let explain = statement.explain;
+    if as_csv && returns_rows(&text) && !explain {
         return stream_csv(request, access, text, parameters).await;
     }
     let settings = &request.state.settings;
@@ -83,6 +89,11 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
         if access == SqlAccess::Read {
             allow_only_reads(&*session, &text)?;
         }
+        let source = Source::Sql { text: &text, parameters: &parameters };
+        if explain {
+            let plan = QueryPlan::ask(&*session, &ExplainedQuery::Source(source))?;
+            return Ok(plan_json(&plan.unwrap_or_default()).to_string());
+        }
         if !returns_rows(&text) {
             let changed = session.execute(&text, &parameters)?;
             if may_change_schema(&text) {
@@ -90,7 +101,6 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
             }
             return Ok(format!("{{\"changed\":{changed}}}\n"));
         }
-        let source = Source::Sql { text: &text, parameters: &parameters };
         Ok(query(&*session, &source, format)?)
     })
     .await?;
@@ -180,6 +190,30 @@ fn allow_only_reads(session: &dyn Session, text: &str) -> Result<()> {
         return Err(Error::new(ErrorKind::Denied, "only statements that read are permitted"));
     }
     session.control(TransactionControl::Begin)
+}
+
+/// The plan of a statement: its steps and the indexes that would help.
+fn plan_json(plan: &QueryPlan) -> serde_json::Value {
+    let advice = |advice: &IndexAdvice| json!({"message": advice.message, "table": advice.table, "columns": advice.columns});
+    json!({
+        "steps": plan.steps.iter().map(step_json).collect::<Vec<_>>(),
+        "advice": plan.advice.iter().map(advice).collect::<Vec<_>>(),
+    })
+}
+
+fn step_json(step: &PlanStep) -> serde_json::Value {
+    let access = step.access.map(|access| match access {
+        PlanAccess::Scan => "scan",
+        PlanAccess::Search => "search",
+    });
+    json!({
+        "text": step.text,
+        "table": step.table,
+        "access": access,
+        "index": step.index,
+        "rows": step.rows,
+        "steps": step.steps.iter().map(step_json).collect::<Vec<_>>(),
+    })
 }
 
 /// Runs a query, and returns its result as JSON.

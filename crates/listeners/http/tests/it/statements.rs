@@ -53,6 +53,35 @@ fn statements_are_listed_with_client_and_route() {
 }
 
 #[test]
+fn a_statement_is_explained_and_does_not_run() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Write;
+    let server = TestServer::with(settings, monitored(MonitorOptions::new()));
+    let explain = |sql: &str, parameters: &str| {
+        let body = format!(r#"{{"sql":"{sql}","parameters":{parameters},"explain":true}}"#);
+        server.send("POST", "/sql", &body)
+    };
+    let plan = explain("SELECT id FROM person WHERE name = ?", "[\"a\"]").ok(200).json();
+    let step = serde_json::json!({
+        "text": "SCAN person", "table": "person", "access": "scan", "index": null, "rows": null, "steps": []
+    });
+    assert_eq!(plan["steps"], serde_json::json!([step]));
+    let message = "person reads every row: an index on name may help";
+    let advice = serde_json::json!([{"message": message, "table": "person", "columns": ["name"]}]);
+    assert_eq!(plan["advice"], advice);
+    server.send("POST", "/tables/person/rows", r#"{"name":"kept"}"#).ok(201);
+    let plan = explain("DELETE FROM person WHERE id = 1", "[]").ok(200).json();
+    assert_eq!(
+        (&plan["steps"][0]["access"], &plan["advice"]),
+        (&"search".into(), &serde_json::json!([]))
+    );
+    explain("SELECT id FROM nosuch", "[]").is(400, "Schema");
+    explain("CREATE TABLE t (id INTEGER)", "[]").is(400, "Misuse");
+    let rows = server.get("/tables/person/rows").ok(200).json();
+    assert_eq!(rows["rows"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn other_clients_see_sums_only() {
     let (token, hash) = new_token().unwrap();
     let access =
