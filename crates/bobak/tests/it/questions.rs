@@ -1,6 +1,7 @@
 //! Questions that are often asked in SQL, as typed queries: the rows are those of SQL by hand, on each engine.
 
 mod reports;
+mod tpch;
 
 use crate::engines::on_each;
 use bobak::FromRow;
@@ -9,7 +10,9 @@ use bobak::query::{
     Alias, DatePart, DateUnit, JoinQuery, exists, from, not, rank, row_number, when, window,
 };
 use bobak::relation::ToMany;
+use std::cell::Cell;
 use std::fmt::Debug;
+use std::time::{Duration, Instant};
 
 #[derive(Record)]
 struct Buyer {
@@ -109,11 +112,32 @@ fn open(url: &str) -> Db {
     db
 }
 
+thread_local! {
+    /// The questions so far, and the times of typed queries and of SQL.
+    static TIMES: Cell<(u32, Duration, Duration)> = Cell::default();
+}
+
+/// How often the times are taken; the shortest one counts.
+const RUNS: usize = 3;
+
 /// Compares the rows of a typed query with those of SQL.
 fn ask<L, R: FromRow + Debug + PartialEq>(db: &Db, query: &JoinQuery<L, R>, sql: &str) {
-    let rows = db.list(query).unwrap();
+    let (rows, typed) = timed(|| db.list(query).unwrap());
     assert!(!rows.is_empty(), "{sql}");
-    assert_eq!(rows, db.sql::<R>(sql, ()).unwrap(), "{sql}");
+    let (wanted, by_hand) = timed(|| db.sql::<R>(sql, ()).unwrap());
+    assert_eq!(rows, wanted, "{sql}");
+    let (count, all_typed, all_by_hand) = TIMES.get();
+    TIMES.set((count + 1, all_typed + typed, all_by_hand + by_hand));
+}
+
+fn timed<R>(run: impl Fn() -> R) -> (R, Duration) {
+    let run = || {
+        let begun = Instant::now();
+        (run(), begun.elapsed())
+    };
+    let again = (1..RUNS).map(|_| run().1).min().unwrap_or(Duration::MAX);
+    let (result, time) = run();
+    (result, time.min(again))
 }
 
 fn of_products_and_buyers(db: &Db) {
@@ -400,6 +424,9 @@ fn of_windows(db: &Db) {
 
 fn check(url: &str) {
     let db = open(url);
+    TIMES.take();
+    tpch::of_rankings(&db);
+    tpch::of_shares(&db);
     reports::of_combined_queries(&db);
     reports::of_reports(&db);
     reports::of_staff(&db);
@@ -408,6 +435,10 @@ fn check(url: &str) {
     of_products_and_buyers(&db);
     of_sales(&db);
     of_employees(&db);
+    let (count, typed, by_hand) = TIMES.take();
+    let ratio = typed.as_secs_f64() / by_hand.as_secs_f64();
+    println!("{count} questions: typed {typed:?}, SQL by hand {by_hand:?}, ratio {ratio:.2}");
+    assert!(count >= 40, "{count}");
 }
 
 #[test]

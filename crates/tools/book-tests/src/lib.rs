@@ -59,6 +59,7 @@ pages! {
     docs_field_encryption: "../../docs/field-encryption.md",
     docs_migrations: "../../docs/migrations.md",
     docs_postgres: "../../docs/postgres.md",
+    docs_questions: "../../docs/questions.md",
     docs_search: "../../docs/search.md",
     docs_snapshot: "../../docs/snapshot.md",
     docs_statements: "../../docs/statements.md",
