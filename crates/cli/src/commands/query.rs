@@ -8,11 +8,11 @@ use crate::export::OutputColumn;
 use crate::output::{OutputTarget, Terminal, count, rate};
 use crate::result_columns::result_columns;
 use bobak::schema::Type;
-use bobak::{DynRow, Row, Value, ValueRef};
+use bobak::{Db, DynRow, Row, Value, ValueRef};
 use bobak_sql::{only_reads, returns_rows};
 use bobak_text::read;
 use clap::Args;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -45,6 +45,10 @@ pub struct QueryCommand {
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
     types: Vec<(String, Type)>,
 
+    /// Show how the database would run the statement, and the indexes that would help; the statement does not run
+    #[arg(long, conflicts_with_all = ["format", "types"])]
+    explain: bool,
+
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -57,6 +61,7 @@ const EXAMPLES: &str = "\
 Examples:
   bobak query sqlite:flights.db \"SELECT * FROM airlines\"
   bobak query sqlite:flights.db \"SELECT count(*) FROM flights WHERE origin = ?\" --param JFK
+  bobak query sqlite:flights.db --explain \"SELECT * FROM flights WHERE carrier = ?\" --param UA
   bobak query sqlite:flights.db --format csv --output late.csv - < late.sql
   bobak query sqlite:flights.db \"SELECT strftime('%Y-%m', time_hour) AS month, max(time_hour) FROM flights GROUP BY 1\"
   bobak query flights.db --attach s=stock.db \"SELECT f.id, s.item.price FROM flights f JOIN s.item ON s.item.id = f.item\"";
@@ -72,6 +77,9 @@ impl QueryCommand {
         let db = database::open_for_sql(&self.database, &self.attached, only_reads(&sql))?;
         let parameters: Vec<Value<'static>> =
             self.parameters.iter().map(|text| read::any(text).into_owned()).collect();
+        if self.explain {
+            return self.write_plan(&db, &sql, parameters);
+        }
         if !returns_rows(&sql) {
             let changed = db.execute(&sql, parameters)?;
             db.flush()?;
@@ -103,6 +111,13 @@ impl QueryCommand {
         output.finish()?;
         screen.note(rate(rows, begun.elapsed()));
         Ok(())
+    }
+
+    fn write_plan(&self, db: &Db, sql: &str, parameters: Vec<Value<'static>>) -> Result<()> {
+        let plan = db.explain(sql, parameters)?;
+        let mut output = OutputTarget::open(self.output.as_deref())?;
+        output.write_all(plan.to_string().as_bytes()).map_err(|error| Error::output(&error))?;
+        output.finish()
     }
 
     /// The result's columns: names and types from the engine, other types from the schema or from `--type`.

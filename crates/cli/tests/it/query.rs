@@ -122,3 +122,23 @@ fn attached_databases_are_joined() {
         program.fails(code, sentence, &["query", "t.db", "SELECT 1", "--attach", wrong]);
     }
 }
+
+#[test]
+fn explain_shows_the_plan_and_the_index_that_would_help() {
+    let program = program();
+    let explain = |sql: &str| program.ok(&["query", "t.db", "--explain", sql, "--param", "7"]);
+    assert_eq!(
+        explain("SELECT a FROM t WHERE a = ?"),
+        "SCAN t\nadvice: t reads every row: an index on a may help\n"
+    );
+    program.ok(&["query", "t.db", "CREATE INDEX t_a ON t (a)"]);
+    let found = explain("SELECT a FROM t WHERE a = ?");
+    assert_eq!(found, "SEARCH t USING COVERING INDEX t_a (a=?)\n");
+    // It does not run.
+    program.ok(&["query", "t.db", "--explain", "DELETE FROM t"]);
+    assert_eq!(
+        program.ok(&["query", "t.db", "SELECT count(*) FROM t", "-f", "csv"]),
+        "count(*)\n2\n"
+    );
+    program.fails(1, "without the word EXPLAIN", &["query", "t.db", "--explain", "VACUUM"]);
+}
