@@ -49,6 +49,7 @@ struct Cli {
 enum Command {
     Import(WithKey<commands::ImportCommand>),
     Query(WithKey<commands::QueryCommand>),
+    Check(WithKey<commands::CheckCommand>),
     Schema(WithKey<commands::SchemaCommand>),
     Export(WithKey<commands::ExportCommand>),
     Copy(WithKey<commands::CopyCommand>),
@@ -68,6 +69,8 @@ enum Command {
     Mcp(WithKey<commands::McpCommand>),
     #[cfg(unix)]
     Top(commands::TopCommand),
+    #[cfg(unix)]
+    Advise(WithKey<commands::AdviseCommand>),
     #[cfg(unix)]
     User(commands::UserCommand),
     #[cfg(unix)]
@@ -115,6 +118,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Command::Import(command) => command.set_key().run(&screen),
         Command::Query(command) => command.set_key().run(&screen),
+        Command::Check(command) => command.set_key().run(&screen),
         Command::Schema(command) => command.set_key().run(&screen),
         Command::Export(command) => command.set_key().run(&screen),
         Command::Copy(command) => command.set_key().run(&screen),
@@ -134,6 +138,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Mcp(command) => command.set_key().run(&screen),
         #[cfg(unix)]
         Command::Top(command) => command.run(&screen),
+        #[cfg(unix)]
+        Command::Advise(command) => command.set_key().run(&screen),
         #[cfg(unix)]
         Command::User(command) => command.run(&screen),
         #[cfg(unix)]

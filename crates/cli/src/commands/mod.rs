@@ -1,9 +1,12 @@
 //! The commands: one file each, with its flags and what it does.
 
+#[cfg(unix)]
+mod advise;
 mod archive;
 mod arguments;
 mod backup;
 mod bench;
+mod check;
 #[cfg(unix)]
 mod continuous_archive;
 mod copy;
@@ -43,6 +46,9 @@ mod settings;
 mod shutdown;
 #[cfg(unix)]
 mod sign_in;
+mod sql_files;
+#[cfg(unix)]
+mod statement_source;
 #[cfg(unix)]
 mod studio;
 #[cfg(unix)]
@@ -54,9 +60,12 @@ mod top;
 #[cfg(unix)]
 mod user;
 
+#[cfg(unix)]
+pub use advise::AdviseCommand;
 pub use archive::ArchiveCommand;
 pub use backup::BackupCommand;
 pub use bench::BenchCommand;
+pub use check::CheckCommand;
 pub use copy::CopyCommand;
 pub use crash_writer::CrashWriterCommand;
 pub use export::ExportCommand;

@@ -4,11 +4,14 @@ mod program; // how a test runs it
 
 #[cfg(all(unix, feature = "acme"))]
 mod acme; // certificates of an authority
+#[cfg(unix)]
+mod advise; // indexes, measured on a copy
 mod backup; // written, checked, restored
 mod bad_input; // each mistake: its exit code and its sentence
 mod bench; // a small run, and its reports
 #[cfg(unix)]
 mod book; // the shell commands of the book
+mod check; // SQL in files, against a database's tables
 mod copy; // from one database to another
 #[cfg(feature = "encryption")]
 mod encryption; // keys by flags; run by themselves

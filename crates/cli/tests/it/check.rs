@@ -1,0 +1,87 @@
+//! `bobak check`: SQL in files, against a database's tables.
+
+use crate::program::Program;
+
+fn program() -> Program {
+    let program = Program::new();
+    program.file("city.csv", "id,name,people\n1,Bern,134000\n");
+    program.ok(&["import", "app.db", "city.csv", "--table", "city", "--key", "id"]);
+    program
+}
+
+#[test]
+fn statements_of_a_file_must_fit_the_tables() {
+    let program = program();
+    let good = "SELECT name FROM city WHERE people > ?;\nINSERT INTO city (id, name, people) VALUES (?, ?, ?);\n";
+    program.file("good.sql", good);
+    program.ok(&["check", "app.db", "good.sql"]);
+    program.file(
+        "bad.sql",
+        &format!("{good}\n\nSELECT nosuch FROM city;\nSELEC 1;\nSELECT * FROM town;VACUUM"),
+    );
+    program.fails(
+        1,
+        "bad.sql:5: there is no such column (column nosuch)",
+        &["check", "app.db", "bad.sql"],
+    );
+    program.fails(1, "nosuch", &["check", "app.db", "bad.sql"]);
+    program.fails(1, "bad.sql:7: ", &["check", "app.db", "bad.sql"]);
+    program.fails(
+        1,
+        "bad.sql:6: no SQL statement begins with SELEC",
+        &["check", "app.db", "bad.sql"],
+    );
+    program.fails(
+        1,
+        "3 problems in 5 statements; 1 could not be checked",
+        &["check", "app.db", "bad.sql"],
+    );
+    // Nothing ran.
+    assert_eq!(
+        program.ok(&["query", "app.db", "SELECT count(*) AS n FROM city", "-f", "csv"]),
+        "n\n1\n"
+    );
+}
+
+#[test]
+fn calls_in_rust_must_fit_their_parameters_and_columns() {
+    let program = program();
+    let source = |body: &str| {
+        format!(
+            "#[derive(bobak::FromRow)]\nstruct Row {{ id: i64, #[row(column = \"name\")] title: String, \
+             #[row(skip)] other: u8 }}\nfn f(db: &Db) {{ {body} }}\n"
+        )
+    };
+    let good = r#"
+        assert_eq!(db.sql::<(i64, String)>("SELECT id, name FROM city WHERE id = ?", (7,))?.len(), 1);
+        db.sql::<Row>("SELECT * FROM city", ())?;
+        db.sql::<Vec<u8>>(&format!("SELECT {column}"), ())?;
+        db.execute(r"DELETE FROM city WHERE id = ? AND name = ?", (1, "a"))?;
+        db.execute("UPDATE city SET people = ?", values)?;
+        other.execute("x");
+    "#;
+    program.file("good.rs", &source(good));
+    program.ok(&["check", "app.db", "good.rs"]);
+    for (call, problem) in [
+        (
+            "db.sql::<i64>(\"SELECT id FROM city WHERE id = ?\", ());",
+            "bad.rs:3: 0 parameters are given, and the text has 1",
+        ),
+        (
+            "db.sql::<(i64,)>(\"SELECT id, name FROM city\", ());",
+            "bad.rs:3: 1 columns are read, and the result has 2",
+        ),
+        (
+            "db.sql::<Row>(\"SELECT id FROM city\", ());",
+            "bad.rs:3: Row reads the column name, which the result does not have",
+        ),
+        (
+            "db.execute(\"DELETE FROM cities\", ());",
+            "bad.rs:3: there is no such table (table cities)\n1 problem in 1 statement",
+        ),
+    ] {
+        program.file("bad.rs", &source(call));
+        program.fails(1, problem, &["check", "app.db", "bad.rs"]);
+    }
+    program.fails(1, "nosuch.rs", &["check", "app.db", "good.rs", "nosuch.rs"]);
+}
