@@ -91,10 +91,14 @@ impl Catalog {
         parameters: &[Parameter<'_>],
     ) -> Result<QueryPlan> {
         self.check_text()?;
+        let source = Source::Sql { text, parameters };
         match self.router.find(self.base_engines(), text, parameters)? {
+            StatementRoute::Text(engine) if self.base_engines().len() == 1 => {
+                self.plan_on(engine, &source).map(Option::unwrap_or_default)
+            }
             StatementRoute::Text(engine) => {
                 let whole = format!("{}: the whole statement", self.engine_name(engine));
-                self.explain_at(engine, &Source::Sql { text, parameters }, whole)
+                self.explain_at(engine, &source, whole)
             }
             #[cfg(feature = "sqlite")]
             StatementRoute::Select(engine, select, _) => {
@@ -113,19 +117,20 @@ impl Catalog {
 
     /// The plan of a statement that one engine runs: a step with the engine's steps below it.
     fn explain_at(&self, engine: usize, source: &Source<'_>, whole: String) -> Result<QueryPlan> {
-        let query = ExplainedQuery::Source(*source);
         let mut step = PlanStep::new(whole);
-        let is_only = self.base_engines().len() == 1;
-        match QueryPlan::ask(&*self.engine(engine)?.session()?, &query) {
-            Ok(Some(plan)) if is_only => Ok(plan),
+        match self.plan_on(engine, source) {
             Ok(Some(mut plan)) => {
                 step.steps = std::mem::take(&mut plan.steps);
                 plan.steps.push(step);
                 Ok(plan)
             }
-            Err(error) if is_only || error.kind() != ErrorKind::Unsupported => Err(error),
+            Err(error) if error.kind() != ErrorKind::Unsupported => Err(error),
             _ => Ok(QueryPlan::of_steps(vec![step])),
         }
+    }
+
+    fn plan_on(&self, engine: usize, source: &Source<'_>) -> Result<Option<QueryPlan>> {
+        QueryPlan::ask(&*self.engine(engine)?.session()?, &ExplainedQuery::Source(*source))
     }
 
     /// Removes from the caches what a statement may write, and adds it to `invalidation`. Keep that until the statement,

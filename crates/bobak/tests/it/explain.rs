@@ -101,13 +101,13 @@ fn check_queries(db: &Db) {
     let plan = receipts.explain(Query::all().order_by(Receipt::TOTAL.desc()).limit(3)).unwrap();
     assert_eq!(advice(&plan), ["receipt total"], "{plan}");
     // What is advised helps.
-    db.execute("CREATE INDEX shop_city ON shop (city)", ()).map_or((), |_| {
+    if db.execute("CREATE INDEX shop_city ON shop (city)", ()).is_ok() {
         let plan = shops.explain(Shop::CITY.eq("city 7")).unwrap();
         assert_eq!(access(&plan, "shop"), [PlanAccess::Search], "{plan}");
         db.execute("DROP INDEX shop_city ON shop", ())
             .or_else(|_| db.execute("DROP INDEX shop_city", ()))
             .unwrap();
-    });
+    }
 }
 
 fn check_joins(db: &Db) {
