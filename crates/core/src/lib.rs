@@ -37,7 +37,6 @@ mod parameter;
 mod parse;
 pub use parse::{RelatedStep, TextQuery};
 mod pattern;
-pub mod plan;
 mod prepare;
 mod query;
 mod record;
@@ -82,6 +81,7 @@ pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_va
 pub use deadline::Deadline;
 pub use dynamic::DynRow;
 pub use encrypted_column::EncryptedColumn;
+pub use engine::plan;
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, MonitoredEngine,
     SchemaChange, Session, SessionLayer, SideEffects, Source, SqlAction, SqlAuthorizer, SqlHost,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long the server may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Which database of a server, and who asks.
+/// Which database of a server, and the caller's credentials.
 #[derive(Debug, Args)]
 pub struct StatementSource {
     /// The database, if it is not the server's default one

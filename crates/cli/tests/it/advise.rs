@@ -19,7 +19,7 @@ fn indexes(program: &Program) -> String {
 }
 
 #[test]
-fn an_index_is_proposed_with_its_measured_gain_and_made_if_told() {
+fn an_index_is_proposed_with_its_measured_gain_and_created_by_apply() {
     let program = program();
     program.file(
         "statements.sql",

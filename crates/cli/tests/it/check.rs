@@ -17,7 +17,7 @@ fn statements_of_a_file_must_fit_the_tables() {
     program.ok(&["check", "app.db", "good.sql"]);
     program.file(
         "bad.sql",
-        &format!("{good}\n\nSELECT nosuch FROM city;\nSELEC 1;\nSELECT * FROM town;VACUUM"),
+        format!("{good}\n\nSELECT nosuch FROM city;\nSELEC 1;\nSELECT * FROM town;VACUUM"),
     );
     program.fails(
         1,
@@ -60,7 +60,7 @@ fn calls_in_rust_must_fit_their_parameters_and_columns() {
         db.execute("UPDATE city SET people = ?", values)?;
         other.execute("x");
     "#;
-    program.file("good.rs", &source(good));
+    program.file("good.rs", source(good));
     program.ok(&["check", "app.db", "good.rs"]);
     for (call, problem) in [
         (
@@ -80,7 +80,7 @@ fn calls_in_rust_must_fit_their_parameters_and_columns() {
             "bad.rs:3: there is no such table (table cities)\n1 problem in 1 statement",
         ),
     ] {
-        program.file("bad.rs", &source(call));
+        program.file("bad.rs", source(call));
         program.fails(1, problem, &["check", "app.db", "bad.rs"]);
     }
     program.fails(1, "nosuch.rs", &["check", "app.db", "good.rs", "nosuch.rs"]);

@@ -4,8 +4,8 @@
 //! [`SessionLayer`] instead of [`Engine`] and [`Session`], names the inner engine and session, and
 //! overrides only the methods that it changes.
 
+use super::plan::{ExplainedQuery, PlanStep};
 use crate::change_log::Trigger;
-use crate::plan::{ExplainedQuery, PlanStep};
 use crate::rules::FieldRules;
 use crate::statements::StatementMonitor;
 use crate::{

@@ -53,9 +53,11 @@
 mod authorizer;
 mod capabilities;
 mod cursor;
+mod explain;
 pub mod fallback;
 mod layer;
 mod monitored;
+pub mod plan;
 mod schema_change;
 mod session;
 mod side_effects;

@@ -1,10 +1,10 @@
 //! Sessions: what executes operations and transactions.
 
 use super::fallback;
-use crate::change_log::{Trigger, counter_schema};
 #[cfg(doc)]
-use crate::plan::QueryPlan;
-use crate::plan::{ExplainedQuery, PlanStep};
+use super::plan::QueryPlan;
+use super::plan::{ExplainedQuery, PlanStep};
+use crate::change_log::{Trigger, counter_schema};
 use crate::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, SchemaDetails, SideEffects, Source, SqlAuthorizer, TableSchema,

@@ -62,8 +62,7 @@ impl<'e> MySqlSession<'e> {
 
     /// Runs something on the transaction's connection, or on one of the pool.
     ///
-    /// A pooled connection that broke while it was idle is no error to a reader: the work is repeated
-    /// on a new one, if `again` says so.
+    /// If a pooled connection broke while it was idle, a read is repeated on a new one, if `again` says so.
     fn run<R>(
         &self,
         phase: Phase,

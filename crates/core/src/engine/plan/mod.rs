@@ -4,12 +4,12 @@ mod advice;
 mod text_uses;
 mod uses;
 
-use crate::sql_token::{SqlSyntax, SqlTokenizer};
-use crate::{Error, ErrorKind, Join, Result, Session, Source, TableSchema};
+use super::source::Source;
+use crate::{Join, TableSchema};
 use std::fmt;
 use uses::TableUse;
 
-/// A query whose plan is asked for.
+/// A query whose plan a caller wants.
 #[derive(Clone, Copy, Debug)]
 pub enum ExplainedQuery<'a> {
     /// A query over one table, or SQL text without the word `EXPLAIN`.
@@ -137,19 +137,6 @@ impl fmt::Display for IndexAdvice {
 }
 
 impl QueryPlan {
-    /// Asks a session for the plan of a query, and adds the advice; `None` if the engine does not run the join.
-    ///
-    /// # Errors
-    /// `Misuse` for SQL text that is no statement about rows; as [`Session::explain`].
-    pub fn ask(session: &dyn Session, query: &ExplainedQuery<'_>) -> Result<Option<Self>> {
-        if let ExplainedQuery::Source(Source::Sql { text, .. }) = query {
-            check_statement(text)?;
-        }
-        let Some(steps) = session.explain(query)? else { return Ok(None) };
-        let tables = session.tables()?;
-        Ok(Some(Self::new(steps, query, &tables)))
-    }
-
     /// A plan without advice.
     #[must_use]
     pub const fn of_steps(steps: Vec<PlanStep>) -> Self {
@@ -171,19 +158,6 @@ impl QueryPlan {
         let advice = advice::advise(&mut steps, &uses, tables);
         Self { steps, advice }
     }
-}
-
-/// Rejects a text that does not begin as a statement about rows: after the engine's word `EXPLAIN`, a word such as `ANALYZE`
-/// runs what follows it.
-fn check_statement(text: &str) -> Result<()> {
-    const WORDS: [&str; 7] = ["select", "with", "values", "insert", "update", "delete", "replace"];
-    let first = SqlTokenizer::new(SqlSyntax::Sqlite, text).significant().next();
-    if first.is_some_and(|token| WORDS.iter().any(|word| token.is_word(word))) {
-        return Ok(());
-    }
-    let message =
-        "only statements that read or write rows have a plan: pass one without the word EXPLAIN";
-    Err(Error::new(ErrorKind::Misuse, message))
 }
 
 #[cfg(test)]
