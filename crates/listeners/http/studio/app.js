@@ -99,6 +99,8 @@ async function start() {
       message = error.message;
     }
   }
+  const databases = json("GET", "databases", { quiet: true });
+  databases.catch(() => {});
   try {
     app.session ??= await json("GET", "session", { quiet: true });
   } catch (error) {
@@ -108,7 +110,7 @@ async function start() {
     return showSignIn(message);
   }
   if (message) notify(message, { error: true });
-  await showFrame();
+  await showFrame(databases);
 }
 
 function showSignIn(message) {
@@ -117,8 +119,8 @@ function showSignIn(message) {
   tabs.addEventListener("message", () => app.session || location.reload(), { once: true });
 }
 
-async function showFrame() {
-  const { databases } = await json("GET", "databases", { quiet: true });
+async function showFrame(reading = json("GET", "databases", { quiet: true })) {
+  const { databases } = await reading;
   app.databases = databases.map((name) => new Database(name));
   const list = h("ul", { className: "tables", id: "tables" });
   const search = h("input", {
@@ -248,7 +250,10 @@ async function show() {
     }
     const tables = await database.tables();
     if (turn !== asked) return;
-    if (target.page === "data" && !target.table && tables.length) return location.replace(link("data", database.name, tables[0].name));
+    if (target.page === "data" && !target.table && tables.length) {
+      Object.assign(target, { database: database.name, table: tables[0].name });
+      history.replaceState(null, "", link("data", target.database, target.table));
+    }
     await showTables();
     const { title, load } = PAGES[target.page] ?? PAGES.data;
     const { page } = await load();

@@ -47,6 +47,8 @@ class TableView {
     }
     this.grid.mark = (row, column) => (column.references && row[column.name] !== null ? "link" : "");
     this.grid.addEventListener("click", (event) => this.#follow(event));
+    // The rows are on their way while the page is built.
+    const loaded = this.reload();
     this.status = h("span", { className: "status", role: "status" }, "…");
     this.selection = h("div", { className: "selection", hidden: true });
     this.panel = h("aside", { className: "facets", hidden: true, aria: { label: "Facets" } });
@@ -94,7 +96,7 @@ class TableView {
     this.#dropTarget(signal);
     if (this.facets.length) this.showFacets();
     this.grid.focus({ preventScroll: true });
-    await this.reload();
+    await loaded;
     if (this.row) this.openKey(this.row);
   }
 

@@ -9,6 +9,7 @@
 //! * [`FaultyEngine`] injects failures.
 //! * [`interrupted`] interrupts an operation from another thread; [`idle`] opens ten thousand idle connections.
 //! * [`isolation::agrees_with_document`] tries the known anomalies of transactions.
+//! * [`capability_table::agrees_with_document`] compares a page with the capabilities of an engine.
 //! * [`hidden_data::compare`] compares what two databases tell a restricted client.
 //! * [`crash::run`] interrupts random programs and checks the surviving data; [`crash::endure`] makes
 //!   file operations fail during them.
@@ -30,6 +31,7 @@
 //!
 //! Some cases wait for the engine's busy timeout: set a short one for tests.
 
+pub mod capability_table;
 pub mod cases;
 mod check;
 pub mod crash;

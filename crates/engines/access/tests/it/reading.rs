@@ -150,3 +150,13 @@ fn writes_are_rejected() {
         assert_eq!(rows(access, &log).len(), 3);
     });
 }
+
+#[test]
+fn the_page_has_the_capabilities() {
+    let document = include_str!("../../../../../docs/engines.md");
+    each(|access| {
+        let capabilities = access.capabilities();
+        bobak_testkit::capability_table::agrees_with_document(document, "Access", capabilities)
+            .unwrap();
+    });
+}

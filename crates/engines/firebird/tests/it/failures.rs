@@ -190,3 +190,14 @@ fn the_page_has_the_anomalies() {
         isolation::agrees_with_document(document, &engine, "Firebird").unwrap();
     }
 }
+
+#[test]
+fn the_page_has_the_capabilities() {
+    if !has_server() {
+        return;
+    }
+    let document = include_str!("../../../../../docs/engines.md");
+    let capabilities = settings().connect().unwrap().capabilities();
+    bobak_testkit::capability_table::agrees_with_document(document, "Firebird", capabilities)
+        .unwrap();
+}

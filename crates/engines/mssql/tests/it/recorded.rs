@@ -376,3 +376,12 @@ fn statements_have_texts_and_values() {
     assert!(requests[0].sql.contains("@P1 bigint"));
     assert!(requests[0].body.ends_with(&[0x26, 8, 8, 5, 0, 0, 0, 0, 0, 0, 0]));
 }
+
+#[test]
+fn the_page_has_the_capabilities() {
+    let peer = idle();
+    let document = include_str!("../../../../../docs/engines.md");
+    let capabilities = Mssql::open(&peer.url("")).unwrap().capabilities();
+    bobak_testkit::capability_table::agrees_with_document(document, "SQL Server", capabilities)
+        .unwrap();
+}

@@ -164,3 +164,17 @@ fn a_statement_is_cancelled() {
         assert_eq!(probe.query(&Source::Sql { text, parameters: &[] }).unwrap(), [row![1]]);
     }
 }
+
+#[test]
+fn the_page_has_the_capabilities() {
+    let document = include_str!("../../../../../docs/engines.md");
+    for (name, database) in [
+        ("ODBC: PostgreSQL", "PostgreSQL"),
+        ("ODBC: MariaDB, MySQL", "MariaDB"),
+        ("ODBC: others", "SQLite"),
+    ] {
+        let capabilities = Odbc::capabilities_with(database);
+        bobak_testkit::capability_table::agrees_with_document(document, name, capabilities)
+            .unwrap();
+    }
+}

@@ -85,12 +85,17 @@ impl Sessions {
     /// The cookie that makes a browser use the session with this id, and no other site: scripts can't read it. An empty id
     /// removes it.
     pub fn cookie(&self, headers: &HeaderMap, id: &str, is_secure: bool) -> String {
+        let prefix = if is_secure { SECURE_PREFIX } else { "" };
         let name = cookie_name(headers);
         let age = if id.is_empty() { 0 } else { self.lifetime.as_secs() };
         let secure = if is_secure { "; Secure" } else { "" };
-        format!("{name}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
+        format!("{prefix}{name}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
     }
 }
+
+/// Browsers take a cookie whose name begins so from a server with TLS only, and never from another host of the domain: no
+/// other site can replace the session. Without TLS, as on this machine, they would reject it.
+const SECURE_PREFIX: &str = "__Host-";
 
 /// The id of the session in a request's cookies.
 fn id_in(headers: &HeaderMap) -> Option<&str> {
@@ -98,8 +103,17 @@ fn id_in(headers: &HeaderMap) -> Option<&str> {
     headers.get(COOKIE)?;
     let name = cookie_name(headers);
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.split_once('='));
-    pairs.find(|(other, _)| other.trim() == name).map(|(_, id)| id.trim())
+    let pairs = cookies.flat_map(|all| all.split(';')).filter_map(|one| one.split_once('='));
+    let (mut secure, mut plain) = (None, None);
+    for (other, id) in pairs {
+        let other = other.trim();
+        if other == name {
+            plain = plain.or(Some(id.trim()));
+        } else if other.strip_prefix(SECURE_PREFIX) == Some(&name) {
+            secure = secure.or(Some(id.trim()));
+        }
+    }
+    secure.or(plain)
 }
 
 /// The name of the cookie. Browsers do not keep the cookies of a host's ports apart, so the name does: otherwise two

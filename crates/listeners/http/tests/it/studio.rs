@@ -118,7 +118,15 @@ fn cookies_are_for_this_server_and_not_for_scripts() {
     // Under TLS, also of a proxy, the page's origin is https.
     browser.origin = "https://db.example.org".to_owned();
     let cookie = sign_in(&browser, "db.example.org");
-    assert!(cookie.starts_with("bobak-session=") && cookie.ends_with("; Secure"), "{cookie}");
+    assert!(
+        cookie.starts_with("__Host-bobak-session=") && cookie.ends_with("; Secure"),
+        "{cookie}"
+    );
+    // A cookie that another host of the domain has set does not replace it.
+    let cookie = format!("bobak-session=other; {}", cookie.split(';').next().unwrap());
+    let headers =
+        [("host", "db.example.org"), ("cookie", &*cookie), ("sec-fetch-site", "same-origin")];
+    browser.server.ask("GET", "/session", &headers, "").ok(200);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 // Also in the functions that only help tests, which the lint's own exception does not know.
 #![allow(clippy::unwrap_used)]
 
+mod capability_table;
 mod crash; // random programs, interrupted
 mod direct_calls;
 mod durability; // the page says what tests show
