@@ -356,10 +356,21 @@ impl Connection {
             Ok(read.map(|()| rows))
         };
         match listed() {
-            Ok(rows) => rows,
+            Ok(rows) => rows.and_then(check_texts),
             Err(failed) => Err(self.failed(failed, None)),
         }
     }
+}
+
+/// Rejects names with NUL characters. A driver that was built for the driver manager iODBC returns characters of four bytes
+/// instead of two, so that each is followed by a NUL.
+fn check_texts(rows: Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
+    if rows.iter().flatten().any(|text| text.contains('\0')) {
+        let message = "the driver's texts have four bytes for each character, as iODBC has: use a driver for unixODBC, \
+                       whose characters have two";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    Ok(rows)
 }
 
 /// Lets an [`Interrupt`] of this thread cancel the statement, until the returned guard is dropped.
@@ -399,5 +410,19 @@ impl SqlServer for Connection {
 
     fn run(&mut self, table: &TableSchema, sql: &str) -> Result<()> {
         Self::run(self, Some(table), sql, Vec::new()).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_four_bytes_a_character_are_rejected() {
+        let row = |text: &str| vec![vec![String::new(), text.to_owned()]];
+        assert_eq!(check_texts(row("SHOP")).unwrap(), row("SHOP"));
+        // As Virtuoso's driver of Debian 12 names a table.
+        let error = check_texts(row("S\0H\0O\0P\0")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
     }
 }
