@@ -46,6 +46,7 @@ mod insert_from;
 mod join;
 mod join_conditions;
 mod links;
+pub mod nearest;
 mod nested;
 mod parameters;
 pub mod pipeline;
@@ -81,6 +82,7 @@ pub use bobak_derive::{Field, FromRow, Record, Shape, migrations};
 pub use bobak_operations::{archive, backup, copy, migration, replication, restore, stored_types};
 pub use db::{Db, DbBuilder};
 pub use dynamic::DynTable;
+pub use nearest::NearestRecord;
 pub use parameters::Parameters;
 pub use pipeline::Pipeline;
 pub use returning_table::ReturningTable;
@@ -153,7 +155,7 @@ pub mod relation {
 pub mod types {
     pub use crate::record_arg::RecordArg;
     pub use bobak_core::{
-        Currency, Date, DateTime, Field, IntoStored, Json, Key, Time, Timestamp, Uuid,
+        Currency, Date, DateTime, Field, IntoStored, Json, Key, Time, Timestamp, Uuid, Vector,
     };
 }
 
@@ -221,7 +223,7 @@ pub mod engine {
 /// Everything that most programs need, in one `use`.
 pub mod prelude {
     pub use crate::query::{ExpressionMethods, JsonMethods, WindowMethods};
-    pub use crate::types::{Currency, Date, DateTime, Json, Time, Timestamp, Uuid};
+    pub use crate::types::{Currency, Date, DateTime, Json, Time, Timestamp, Uuid, Vector};
     pub use crate::{
         Batch, BatchOptions, Db, DynRow, Error, ErrorKind, Field, FromRow, Query, Record,
         SoftDelete, Table, Transaction, Value, count,

@@ -1,5 +1,6 @@
 //! Typed columns, from which conditions, orders and assignments are built.
 
+use crate::nearest::{Distance, Metric, VectorField};
 use crate::{
     Comparison, Condition, Expr, Expression, Field, Filter, Order, OrderBy, Summable, ToOne, Value,
 };
@@ -339,5 +340,25 @@ impl<T, V: Summable> Column<T, V> {
     #[must_use]
     pub const fn avg(self) -> Expression<T, Option<f64>> {
         Expression::new(Expr::Avg(self.index))
+    }
+}
+
+impl<T, V: VectorField> Column<T, V> {
+    /// The [cosine distance](Metric::Cosine) from a vector.
+    #[must_use]
+    pub fn cosine(self, to: &V::Vector) -> Distance<T> {
+        Distance::new(self.index(), Metric::Cosine, to.as_ref())
+    }
+
+    /// The [Euclidean distance](Metric::Euclidean) from a vector.
+    #[must_use]
+    pub fn euclidean(self, to: &V::Vector) -> Distance<T> {
+        Distance::new(self.index(), Metric::Euclidean, to.as_ref())
+    }
+
+    /// Minus the [dot product](Metric::Dot) with a vector.
+    #[must_use]
+    pub fn dot(self, to: &V::Vector) -> Distance<T> {
+        Distance::new(self.index(), Metric::Dot, to.as_ref())
     }
 }

@@ -25,20 +25,22 @@ pub enum Expr {
     /// How well a row fits what the query [searches](crate::Select::search) for: a float, the larger the better. The
     /// numbers of different engines cannot be compared.
     Rank,
+    /// The distance of a row's vector in a query for the [nearest](crate::Select::nearest) rows: a float.
+    Distance,
 }
 
 impl Expr {
     /// Whether it is an aggregate.
     #[must_use]
     pub const fn is_aggregate(self) -> bool {
-        !matches!(self, Self::Column(_) | Self::Rank)
+        !matches!(self, Self::Column(_) | Self::Rank | Self::Distance)
     }
 
     /// The column that it reads.
     #[must_use]
     pub const fn column(self) -> Option<usize> {
         match self {
-            Self::Count | Self::Rank => None,
+            Self::Count | Self::Rank | Self::Distance => None,
             Self::Column(c)
             | Self::CountOf(c)
             | Self::Sum(c)
@@ -55,7 +57,7 @@ impl Expr {
         match self {
             Self::Column(c) | Self::Min(c) | Self::Max(c) => of(c),
             Self::Count | Self::CountOf(_) => Type::I64,
-            Self::Avg(_) | Self::Rank => Type::F64,
+            Self::Avg(_) | Self::Rank | Self::Distance => Type::F64,
             Self::Sum(c) => match of(c) {
                 Type::F32 | Type::F64 => Type::F64,
                 exact @ (Type::Currency | Type::Any) => exact,

@@ -33,12 +33,15 @@ mod generated_columns;
 mod interrupt;
 pub mod join;
 mod map_columns;
+pub mod nearest;
+mod nearest_select;
 mod parameter;
 mod parse;
 pub use parse::{RelatedStep, TextQuery};
 mod pattern;
 mod prepare;
 mod query;
+mod query_after;
 mod record;
 mod record_rules;
 mod relation;
@@ -125,7 +128,7 @@ pub use subquery::SubQuery;
 pub use sum::Sum;
 pub use types::{
     Currency, Date, DatePart, DateTime, DateUnit, Json, Storage, Time, Timestamp, Type, Uuid,
-    is_json, stored_literal,
+    Vector, is_json, stored_literal, vector_bytes, vector_numbers,
 };
 pub use value::{Value, ValueRef};
 pub use word_hasher::WordHasher;

@@ -49,7 +49,7 @@ impl Expr {
     #[must_use]
     pub fn map_column(self, index: &dyn Fn(usize) -> usize) -> Self {
         match self {
-            Self::Count | Self::Rank => self,
+            Self::Count | Self::Rank | Self::Distance => self,
             Self::Column(column) => Self::Column(index(column)),
             Self::CountOf(column) => Self::CountOf(index(column)),
             Self::Sum(column) => Self::Sum(index(column)),
@@ -79,6 +79,10 @@ impl Select {
             table,
             columns: self.columns.iter().map(|expr| expr.map_column(index)).collect(),
             search: self.search.clone(),
+            nearest: self.nearest.clone().map(|mut nearest| {
+                nearest.column = index(nearest.column);
+                nearest
+            }),
             condition: self.condition.clone().map(|condition| condition.map_columns(index)),
             group: self.group.iter().map(|&column| index(column)).collect(),
             order: self.order.iter().map(order).collect(),

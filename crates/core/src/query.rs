@@ -1,8 +1,9 @@
 //! Queries: plain values, typed by the record; and the untyped form that engines run.
 
 use crate::{
-    Comparison, Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, RowLock, SubQuery,
-    TableSchema, Value,
+    Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, RowLock, SubQuery, TableSchema,
+    Value,
+    nearest::{Distance, Nearest},
     search::{Search, SearchQuery},
 };
 use std::marker::PhantomData;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Query<T> {
     search: Option<String>,
+    nearest: Option<Nearest>,
     condition: Option<Condition>,
     order: Vec<Order>,
     group: Vec<usize>,
@@ -35,6 +37,7 @@ pub(crate) struct QueryParts {
     pub is_after: bool,
     pub is_locking: bool,
     pub is_searching: bool,
+    pub is_nearest: bool,
 }
 
 /// A column to sort by.
@@ -92,6 +95,9 @@ pub struct Select {
     /// What the rows' texts must have, if the query searches. Only engines with
     /// [`Capabilities::search`](crate::Capabilities::search) take it.
     pub search: Option<Search>,
+    /// From which vector the distance of the rows is measured, in whose order they come: see
+    /// [`nearest_rows`](crate::engine::nearest_rows).
+    pub nearest: Option<Box<Nearest>>,
     /// Which rows; all if `None`.
     pub condition: Option<Condition>,
     /// The columns to group by. If there are none and `columns` has an aggregate, all rows form one group,
@@ -112,6 +118,7 @@ impl<T> Clone for Query<T> {
     fn clone(&self) -> Self {
         Self {
             search: self.search.clone(),
+            nearest: self.nearest.clone(),
             condition: self.condition.clone(),
             order: self.order.clone(),
             group: self.group.clone(),
@@ -136,6 +143,7 @@ impl<T> Query<T> {
     pub const fn all() -> Self {
         Self {
             search: None,
+            nearest: None,
             condition: None,
             order: Vec::new(),
             group: Vec::new(),
@@ -170,6 +178,22 @@ impl<T> Query<T> {
             None => filter,
         });
         self
+    }
+
+    /// The records whose vectors are nearest, at most `rows` of them, the nearest first. Filters come before: the nearest of
+    /// the records that match. Records without a vector are left out, and those at equal distances are sorted by key.
+    ///
+    /// ```
+    /// # use bobak_core::{Column, Query, Vector};
+    /// # struct Document;
+    /// # impl Document { const EMBEDDING: Column<Document, Vector<3>> = Column::new(1); const STARS: Column<Document, i32> = Column::new(2); }
+    /// let wanted = Vector::from([0.1, 0.7, -0.2]);
+    /// let query = Query::filter(Document::STARS.gt(3)).nearest(Document::EMBEDDING.cosine(&wanted), 10);
+    /// ```
+    #[must_use]
+    pub fn nearest(mut self, distance: Distance<T>, rows: u64) -> Self {
+        self.nearest = Some(distance.untyped());
+        self.limit(rows)
     }
 
     /// Sorts by a column, after the previous ones.
@@ -232,10 +256,17 @@ impl<T> Query<T> {
 
     /// The untyped parts, for a join.
     pub(crate) fn into_parts(self) -> QueryParts {
-        let Self { search, condition, order, group, limit, offset, after, lock, .. } = self;
-        let (is_after, is_locking) = (after.is_some(), lock.is_some());
-        let is_searching = search.is_some();
-        QueryParts { condition, order, group, limit, offset, is_after, is_locking, is_searching }
+        QueryParts {
+            is_after: self.after.is_some(),
+            is_locking: self.lock.is_some(),
+            is_searching: self.search.is_some(),
+            is_nearest: self.nearest.is_some(),
+            condition: self.condition,
+            order: self.order,
+            group: self.group,
+            limit: self.limit,
+            offset: self.offset,
+        }
     }
 
     /// The query as engines run it.
@@ -245,20 +276,20 @@ impl<T> Query<T> {
     /// `Mismatch` for a value of the wrong type; `Unsupported` for `after` together with an order or a
     /// group.
     pub fn to_select(&self, table: &Arc<TableSchema>, columns: Vec<Expr>) -> Result<Select> {
-        let mut condition = match &self.condition {
+        let condition = match &self.condition {
             Some(condition) => Some(condition.clone().resolve(table)?),
             None => None,
         };
-        if let Some(key) = &self.after {
-            if !self.order.is_empty() || !self.group.is_empty() || self.search.is_some() {
-                let message = "paging by key requires the order by key";
-                return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
-            }
-            let after = after_key(table, key)?.resolve(table)?;
-            condition = Some(match condition {
-                Some(condition) => Condition::And(vec![condition, after]),
-                None => after,
-            });
+        let is_found = self.search.is_some() || self.nearest.is_some();
+        let is_sorted = is_found || !self.order.is_empty() || !self.group.is_empty();
+        if self.after.is_some() && is_sorted {
+            let message = "paging by key requires the order by key";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+        }
+        if self.nearest.is_some() && !self.order.is_empty() {
+            let message =
+                "the nearest rows are sorted by their distance: sort them otherwise after reading";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
         }
         let grouped = !self.group.is_empty() || columns.iter().any(|expr| expr.is_aggregate());
         check_columns(table, &columns, grouped.then_some(&self.group))?;
@@ -279,7 +310,24 @@ impl<T> Query<T> {
         let (table, group) = (Arc::clone(table), self.group.clone());
         let &Self { limit, offset, lock, .. } = self;
         let search = self.search_in(&table)?;
-        Ok(Select { table, columns, search, condition, group, order, limit, offset, lock })
+        let nearest = self.nearest.clone().map(Box::new);
+        let select = Select {
+            table,
+            columns,
+            search,
+            nearest,
+            condition,
+            group,
+            order,
+            limit,
+            offset,
+            lock,
+        };
+        select.check_nearest()?;
+        match &self.after {
+            Some(key) => select.after(key),
+            None => Ok(select),
+        }
     }
 
     /// The resolved condition alone: for counts, updates and deletes.
@@ -289,6 +337,10 @@ impl<T> Query<T> {
     pub fn to_condition(&self, table: &TableSchema) -> Result<Option<Condition>> {
         if self.search.is_some() {
             let message = "a search is of whole records: it is no condition";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+        }
+        if self.nearest.is_some() {
+            let message = "the nearest rows can't be counted or changed at once: read them, and use their keys";
             return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
         }
         self.condition.clone().map(|condition| condition.resolve(table)).transpose()
@@ -301,6 +353,12 @@ impl<T> Query<T> {
         let Some(text) = &self.search else { return Ok(None) };
         let query = SearchQuery::parse(text).map_err(|error| error.in_table(table.name()))?;
         Ok(Some(Search { query: Arc::new(query), ranked: self.order.is_empty() }))
+    }
+
+    /// Whether it is for the [nearest](Self::nearest) records.
+    #[must_use]
+    pub const fn is_nearest(&self) -> bool {
+        self.nearest.is_some()
     }
 
     /// Whether it [searches](Self::search).
@@ -354,6 +412,7 @@ impl Select {
             table: Arc::clone(table),
             columns: (0..table.columns().len()).map(Expr::Column).collect(),
             search: None,
+            nearest: None,
             condition: None,
             group: Vec::new(),
             order: table.key().iter().map(|&column| Order { column, descending: false }).collect(),
@@ -361,37 +420,6 @@ impl Select {
             offset: 0,
             lock: None,
         }
-    }
-
-    /// Adds the condition that the key follows `key`.
-    ///
-    /// # Errors
-    /// `Mismatch` for a value of the wrong type.
-    pub fn after(mut self, key: &[Value<'static>]) -> Result<Self> {
-        let after = after_key(&self.table, key)?.resolve(&self.table)?;
-        self.condition = Some(match self.condition {
-            Some(condition) => Condition::And(vec![condition, after]),
-            None => after,
-        });
-        Ok(self)
-    }
-
-    /// Adds the condition that a row comes after the row that has these values in the columns of the order.
-    ///
-    /// # Errors
-    /// `Mismatch` for another number of values, or a value of the wrong type.
-    pub fn after_row(mut self, values: &[Value<'static>]) -> Result<Self> {
-        if values.len() != self.order.len() {
-            let kind = ErrorKind::Mismatch;
-            let error = Error::wrong_number(kind, values.len(), self.order.len(), "ordered column");
-            return Err(error.in_table(self.table.name()));
-        }
-        let after = after_row(&self.table, &self.order, values)?.resolve(&self.table)?;
-        self.condition = Some(match self.condition {
-            Some(condition) => Condition::And(vec![condition, after]),
-            None => after,
-        });
-        Ok(self)
     }
 
     /// Whether the query aggregates rows.
@@ -444,53 +472,4 @@ fn check_columns(table: &TableSchema, columns: &[Expr], group: Option<&Vec<usize
         }
     }
     Ok(())
-}
-
-/// `key > values`, column by column.
-fn after_key(table: &TableSchema, values: &[Value<'static>]) -> Result<Condition> {
-    let ascending = |&column: &usize| Order { column, descending: false };
-    let order: Vec<Order> = table.key().iter().map(ascending).collect();
-    after_row(table, &order, values)
-}
-
-/// The condition that a row comes after another one in an order: `a > x or a = x and (b > y or …)`. `values` are the other
-/// row's, in the order's columns.
-fn after_row(table: &TableSchema, order: &[Order], values: &[Value<'static>]) -> Result<Condition> {
-    let mut condition: Option<Condition> = None;
-    for (step, value) in order.iter().zip(values).rev() {
-        let nullable = table.column_at(step.column)?.nullable;
-        let later = later_value(*step, value, nullable);
-        condition = Some(match condition {
-            None => later,
-            Some(rest) => {
-                let same = match value {
-                    Value::Null => Condition::IsNull { column: step.column },
-                    value => compare(step.column, Comparison::Equal, value),
-                };
-                Condition::Or(vec![later, Condition::And(vec![same, rest])])
-            }
-        });
-    }
-    condition.ok_or_else(|| {
-        Error::new(ErrorKind::Schema, "a key has at least one column").in_table(table.name())
-    })
-}
-
-/// The condition that a column's value comes after another one: NULL is the smallest value.
-fn later_value(step: Order, value: &Value<'static>, nullable: bool) -> Condition {
-    let Order { column, descending } = step;
-    let is_null = Condition::IsNull { column };
-    match (value, descending) {
-        (Value::Null, false) => Condition::Not(Box::new(is_null)),
-        (Value::Null, true) => Condition::Or(Vec::new()),
-        (value, false) => compare(column, Comparison::Greater, value),
-        (value, true) if nullable => {
-            Condition::Or(vec![compare(column, Comparison::Less, value), is_null])
-        }
-        (value, true) => compare(column, Comparison::Less, value),
-    }
-}
-
-fn compare(column: usize, comparison: Comparison, value: &Value<'static>) -> Condition {
-    Condition::Compare { column, comparison, value: value.clone() }
 }

@@ -227,6 +227,16 @@ single_from_row!(
     Value<'static>
 );
 
+impl<const N: usize> FromRow for crate::Vector<N> {
+    fn width() -> Option<usize> {
+        Some(1)
+    }
+
+    fn from_row(row: &dyn Row) -> Result<Self> {
+        read_place(row, 0)
+    }
+}
+
 impl<T> FromRow for crate::Json<T>
 where
     Self: Field,

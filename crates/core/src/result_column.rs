@@ -120,7 +120,7 @@ fn outside(value: ValueRef<'_>, ty: Type, wanted: Type) -> Error {
 
 #[cold]
 fn other_type(ty: Type, wanted: Type) -> Error {
-    let message = format!("the column is of type {}, not {}", ty.name(), wanted.name());
+    let message = format!("the column is of type {}, not {}", ty, wanted);
     Error::new(ErrorKind::Mismatch, message)
 }
 

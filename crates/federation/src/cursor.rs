@@ -205,6 +205,7 @@ impl TableCursor {
             limit: None,
             offset: 0,
             search: None,
+            nearest: None,
             lock: None,
         }
     }

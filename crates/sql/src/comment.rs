@@ -25,7 +25,7 @@ pub struct CommentedKey {
 
 /// The comment.
 pub(crate) fn comment(column: &ColumnSchema, given: bool, unreused: bool) -> String {
-    let mut text = format!("bobak:{}", column.ty.name());
+    let mut text = format!("bobak:{}", column.ty);
     let mut add = |part: String| {
         if text.len() + part.len() < MAX_LENGTH {
             text.push(',');

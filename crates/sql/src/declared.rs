@@ -43,6 +43,9 @@ const SQLITE: &[(Type, bool, &str)] = &[
     (Type::Any, false, ""),
 ];
 
+/// SQLite's name of vectors, before their length. Its affinity, NUMERIC, leaves bytes as they are.
+const VECTOR: &str = "VECTOR_F32";
+
 /// What follows the type's name where Bobak fills the column, so that a table opened without its
 /// struct is stamped all the same. None of them changes the affinity.
 const SQLITE_ROLES: &[(ColumnRole, &str)] = &[
@@ -93,6 +96,7 @@ pub fn declared_type(dialect: Dialect, column: &ColumnSchema) -> String {
             match (column.ty, column.max_chars) {
                 (Type::Text, Some(max)) => format!("VARCHAR({max})"),
                 (Type::Json, Some(max)) => format!("{name}({max})"),
+                (Type::Vector(numbers), _) => format!("{VECTOR}({numbers})"),
                 _ => {
                     let role = SQLITE_ROLES.iter().find(|(role, _)| *role == column.role);
                     format!("{name}{}", role.map_or("", |(_, suffix)| suffix))
@@ -147,7 +151,7 @@ fn postgres_type(column: &ColumnSchema) -> String {
         (Type::I64 | Type::U32 | Type::U64, ..) => "bigint",
         (Type::F32, ..) => "real",
         (Type::F64, ..) => "double precision",
-        (Type::Bytes, ..) => "bytea",
+        (Type::Bytes | Type::Vector(_), ..) => "bytea",
         (Type::Uuid, ..) => "uuid",
         (Type::Currency, ..) => "numeric(19,4)",
         (Type::Date, ..) => "date",
@@ -182,6 +186,10 @@ pub fn parse_declared(dialect: Dialect, declared: &str) -> DeclaredType {
     match dialect {
         Dialect::Sqlite => {
             let (name, size) = split_size(declared);
+            if let Some(ty) = vector_type(&name, size) {
+                let (max_chars, role) = (None, ColumnRole::Plain);
+                return DeclaredType { ty, max_chars, as_text: false, role };
+            }
             let filled = SQLITE_ROLES.iter().find_map(|&(role, suffix)| {
                 let name = name.strip_suffix(suffix)?;
                 sqlite_type(name).map(|(ty, as_text)| (ty, as_text, role))
@@ -298,6 +306,7 @@ fn mysql_type(column: &ColumnSchema) -> String {
     }
     match (column.ty, column.max_chars) {
         (Type::Text | Type::Json, Some(max)) if max <= LONGEST_VARCHAR => format!("VARCHAR({max})"),
+        (Type::Vector(_), _) => "LONGBLOB".to_owned(),
         _ => {
             let known = MYSQL.iter().find(|(ty, _)| *ty == column.ty);
             known.map_or("", |(_, name)| name).to_owned()
@@ -340,6 +349,12 @@ fn parse_mysql(declared: &str) -> DeclaredType {
     };
     let max_chars = size.filter(|_| matches!(word, "CHAR" | "VARCHAR"));
     DeclaredType { ty, max_chars, as_text: false, role: ColumnRole::Plain }
+}
+
+/// The type of vectors that Bobak declares by this name and length.
+fn vector_type(name: &str, size: Option<u32>) -> Option<Type> {
+    let numbers = size.filter(|_| name == VECTOR).and_then(|size| u16::try_from(size).ok());
+    numbers.filter(|numbers| *numbers > 0).map(Type::Vector)
 }
 
 /// The type that Bobak declares by this name.

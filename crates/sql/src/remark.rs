@@ -55,7 +55,7 @@ pub(crate) fn write(column: &ColumnSchema, given: bool, unreused: bool) -> Optio
             | Type::Timestamp
             | Type::Json
     );
-    let mut words = vec![column.ty.name().to_owned()];
+    let mut words = vec![column.ty.to_string()];
     let mut add = |said: bool, word: &str| {
         if said {
             words.push(word.to_owned());

@@ -333,7 +333,8 @@ fn define_collation(writer: &mut Writer<'_>, column: &ColumnSchema) {
 }
 
 /// The CHECK by which SQLite rejects what cannot be read back from a column: a number with decimals in ten-thousandths of an
-/// amount, the text of a date where its days are counted, a text that is no JSON document, or a float beyond `f32`. `None` for
+/// amount, the text of a date where its days are counted, a text that is no JSON document, a float beyond `f32`, or bytes that are no
+/// vector of the column's length. `None` for
 /// a column of another type: SQLite has no types of its own for those alone, and other programs write theirs in another form
 /// than Bobak.
 ///
@@ -364,6 +365,10 @@ pub fn storage_check(column: &ColumnSchema) -> Option<String> {
         // Infinite floats have a nearest `f32`, and those between do not.
         (F32, Storage::Float) => Some(format!(
             "({name} + 0.0) IS {name} AND abs({name}) NOT BETWEEN 3.4028235677973366e+38 AND 1.7976931348623157e+308"
+        )),
+        (Type::Vector(numbers), _) => Some(format!(
+            "{name} IS NULL OR typeof({name}) = 'blob' AND length({name}) = {}",
+            u32::from(numbers) * 4
         )),
         _ => None,
     }

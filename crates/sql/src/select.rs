@@ -274,8 +274,12 @@ fn push_postgres_expr<'a>(
         (Expr::Max(_), Type::Bool) => ("max((", ")::int4)"),
         (Expr::Min(_), Type::Uuid) => ("min((", ")::text COLLATE \"C\")::uuid"),
         (Expr::Max(_), Type::Uuid) => ("max((", ")::text COLLATE \"C\")::uuid"),
-        (Expr::Min(_), Type::Bytes) => ("decode(min(encode(", ", 'hex') COLLATE \"C\"), 'hex')"),
-        (Expr::Max(_), Type::Bytes) => ("decode(max(encode(", ", 'hex') COLLATE \"C\"), 'hex')"),
+        (Expr::Min(_), Type::Bytes | Type::Vector(_)) => {
+            ("decode(min(encode(", ", 'hex') COLLATE \"C\"), 'hex')")
+        }
+        (Expr::Max(_), Type::Bytes | Type::Vector(_)) => {
+            ("decode(max(encode(", ", 'hex') COLLATE \"C\"), 'hex')")
+        }
         (Expr::Min(_), Type::Json) => ("min((", ")::text COLLATE \"C\")"),
         (Expr::Max(_), Type::Json) => ("max((", ")::text COLLATE \"C\")"),
         (Expr::Min(_), _) => ("min(", ")"),

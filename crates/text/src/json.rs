@@ -1,10 +1,10 @@
 //! Values in JSON.
 //!
 //! Numbers are exact: integers with all 64 bits, floats in their shortest form, money with its
-//! decimals. Dates and times are strings, bytes are base64, JSON columns are the documents
+//! decimals. Dates and times are strings, vectors are arrays of numbers, bytes are base64, JSON columns are the documents
 //! themselves, NULL is `null`.
 
-use crate::write;
+use crate::{vector, write};
 use bobak_core::{Type, ValueRef};
 use serde::de::IgnoredAny;
 
@@ -21,6 +21,7 @@ pub fn write_value(out: &mut String, ty: Type, value: ValueRef<'_>) {
         }
         ValueRef::Text(digits) if ty == Type::Decimal && is_decimal(digits) => out.push_str(digits),
         ValueRef::Text(text) => write_string(out, text),
+        ValueRef::Bytes(bytes) if matches!(ty, Type::Vector(_)) && vector::write(out, bytes) => {}
         _ if write::is_number(ty, value) => {
             let start = out.len();
             write::write(out, ty, value);

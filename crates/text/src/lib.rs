@@ -10,4 +10,5 @@ pub mod json;
 pub mod number;
 pub mod read;
 pub mod time;
+pub mod vector;
 pub mod write;

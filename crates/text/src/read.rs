@@ -1,6 +1,6 @@
 //! From the text of one field to the value of its column's type.
 
-use crate::{number, time};
+use crate::{number, time, vector};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak_core::{Currency, Date, DateTime, Field, Time, Timestamp, Type, Uuid, Value, ValueRef};
@@ -42,6 +42,7 @@ fn parse_generously(ty: Type, text: &[u8]) -> Result<Value<'_>, String> {
         Type::Date if text.len() <= "-009999-12-31".len() => field::<Date>(text),
         Type::Timestamp => field::<Timestamp>(text),
         Type::Bytes => BASE64.decode(text).ok().map(Value::from),
+        Type::Vector(length) => vector::parse(text, length).map(Value::from),
         Type::Json => serde_json::from_str::<IgnoredAny>(text).ok().map(|_| Value::from(text)),
         Type::Any => Some(any(text)),
         _ => ty.integer_range().and_then(|(least, most)| {
@@ -139,6 +140,7 @@ fn with_article(ty: Type) -> String {
     match ty {
         Type::Bytes => "base64".to_owned(),
         Type::Json => "JSON".to_owned(),
+        Type::Vector(length) => format!("a JSON array of {length} numbers that are an f32"),
         Type::Uuid => "a UUID".to_owned(),
         Type::Currency => "an amount of at most 4 decimals".to_owned(),
         Type::F32 | Type::F64 => format!("an {ty}", ty = ty.name()),
@@ -194,6 +196,8 @@ mod tests {
             rejected(Type::Date, "2013-01-01T10:00:00"),
             "\"2013-01-01T10:00:00\" is not a date"
         );
+        let vector = "\"[1, 1e39]\" is not a JSON array of 2 numbers that are an f32";
+        assert_eq!(rejected(Type::Vector(2), "[1, 1e39]"), vector);
         assert_eq!(rejected(Type::Json, "{"), "\"{\" is not JSON");
         assert!(rejected(Type::DateTime, "2013-01-01T10:00:00+01:00").contains("not a datetime"));
         let nanos = rejected(Type::Timestamp, "2013-01-01T10:00:00.1234567Z");

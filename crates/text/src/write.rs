@@ -8,10 +8,12 @@
 //! | `datetime`, `timestamp` | `2013-01-31T23:59:59`, and RFC 3339 in UTC: `2013-01-31T23:59:59Z` |
 //! | `currency` | its exact decimals: `19.99` |
 //! | `uuid` | with hyphens |
+//! | vectors | JSON arrays: `[0.5,-1]` |
 //! | bytes | base64 (RFC 4648, with padding) |
 //!
 //! An integer that the column's type can't mean, a date of the year 300,000, is written as itself.
 
+use crate::vector;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak_core::{Currency, Date, DateTime, Field, Time, Timestamp, Type, Uuid, ValueRef};
@@ -26,6 +28,7 @@ pub fn write(out: &mut String, ty: Type, value: ValueRef<'_>) {
         ValueRef::Int(integer) => write_integer(out, ty, integer),
         ValueRef::Bytes(bytes) => match ty {
             Type::Uuid if field::<Uuid>(out, value) => {}
+            Type::Vector(_) if vector::write(out, bytes) => {}
             _ => BASE64.encode_string(bytes, out),
         },
     }
@@ -121,6 +124,7 @@ mod tests {
             (Type::Currency, Value::Int(199_900), "19.99"),
             (Type::Text, Value::from("Namé, \"x\""), "Namé, \"x\""),
             (Type::Bytes, Value::from(&[0_u8, 1, 255][..]), "AAH/"),
+            (Type::Vector(2), Value::from(&[0, 0, 0, 0x3f, 0, 0, 0x80, 0xbf][..]), "[0.5,-1]"),
             (Type::Uuid, Value::from(&[0xab_u8; 16][..]), "abababab-abab-abab-abab-abababababab"),
         ] {
             assert_eq!(text(ty, value.as_ref()), expected, "{ty:?}");

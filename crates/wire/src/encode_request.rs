@@ -32,6 +32,7 @@ pub(crate) const TEXT: u8 = 1;
 pub(crate) const STATEMENT: u8 = 2;
 pub(crate) const LOCKING_SELECT: u8 = 3;
 pub(crate) const SEARCH: u8 = 4;
+pub(crate) const NEAREST: u8 = 5;
 
 /// The handles of the tables that conditions name besides the table of their request, by
 /// [`TableSchema::id`](bobak_core::TableSchema::id).
@@ -305,7 +306,9 @@ fn encode_select(
     query: &Select,
     others: OtherTables<'_>,
 ) -> Result<()> {
+    query.check_nearest()?;
     out.encode_u8(match (&query.search, query.lock) {
+        _ if query.nearest.is_some() => NEAREST,
         (Some(_), _) => SEARCH,
         (None, Some(_)) => LOCKING_SELECT,
         (None, None) => SELECT,
@@ -315,8 +318,11 @@ fn encode_select(
     encode_extras(out, query)
 }
 
-/// What a query searches for, and how it locks rows.
+/// From which vector a query measures distances, or what it searches for and how it locks rows.
 fn encode_extras(out: &mut Vec<u8>, query: &Select) -> Result<()> {
+    if let Some(nearest) = &query.nearest {
+        return select::encode_nearest(out, nearest);
+    }
     match (&query.search, query.lock) {
         (Some(search), lock) => {
             select::encode_search(out, search)?;
@@ -335,6 +341,6 @@ fn encode_parameters(out: &mut Vec<u8>, parameters: &[Parameter<'_>]) -> Result<
     codec::encode_values(out, parameters.len(), |index| {
         parameters.get(index).map_or(ValueRef::Null, |parameter| parameter.value.as_ref())
     })?;
-    parameters.iter().for_each(|parameter| out.encode_u8(schema::type_number(parameter.ty)));
+    parameters.iter().for_each(|parameter| schema::encode_type(out, parameter.ty));
     Ok(())
 }

@@ -68,7 +68,7 @@ pub fn columns(
         out.encode_position(columns.len())?;
         columns.iter().try_for_each(|column| {
             out.encode_text(&column.name)?;
-            out.encode_u8(schema::type_number(column.ty));
+            schema::encode_type(out, column.ty);
             Ok(())
         })
     })

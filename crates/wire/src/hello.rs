@@ -33,6 +33,7 @@ const SEARCH: u32 = 131_072;
 const SEARCH_IN_TRANSACTION: u32 = 262_144;
 const SUBQUERIES: u32 = 524_288;
 const FOREIGN_KEYS: u32 = 1_048_576;
+const VECTORS: u32 = 2_097_152;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -197,6 +198,7 @@ impl Welcome {
             search_in_transaction,
             subqueries,
             foreign_keys,
+            vectors,
             ..
         } = self.capabilities;
         let bits = [
@@ -221,6 +223,7 @@ impl Welcome {
             (search_in_transaction, SEARCH_IN_TRANSACTION),
             (subqueries, SUBQUERIES),
             (foreign_keys, FOREIGN_KEYS),
+            (vectors, VECTORS),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -257,6 +260,7 @@ impl Welcome {
         capabilities.search_in_transaction = bits & SEARCH_IN_TRANSACTION != 0;
         capabilities.subqueries = bits & SUBQUERIES != 0;
         capabilities.foreign_keys = bits & FOREIGN_KEYS != 0;
+        capabilities.vectors = bits & VECTORS != 0;
         capabilities.weak_types = bits & WEAK_TYPES != 0;
         capabilities.generated_columns = bits & GENERATED_COLUMNS != 0;
         let (engine, server) = (reader.text()?.to_owned(), reader.text()?.to_owned());

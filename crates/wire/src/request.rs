@@ -1,8 +1,8 @@
 //! Decodes requests, for servers.
 
 use crate::encode_request::{
-    COMMIT, CONTINUE, LOCKING_SELECT, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SEARCH, SELECT,
-    STATEMENT, TEXT, UPSERT_ON, VERBS,
+    COMMIT, CONTINUE, LOCKING_SELECT, NEAREST, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SEARCH,
+    SELECT, STATEMENT, TEXT, UPSERT_ON, VERBS,
 };
 use crate::reader::{MessageReader, corrupt, wrong};
 use crate::schema::of_number;
@@ -270,15 +270,18 @@ fn control<'a>(reader: &mut MessageReader<'a>) -> Result<TransactionControl<'a>>
 
 fn source(reader: &mut MessageReader<'_>, handles: &Handles) -> Result<OwnedSource> {
     let text: Arc<str> = match reader.u8()? {
-        kind @ (SELECT | LOCKING_SELECT | SEARCH) => {
+        kind @ (SELECT | LOCKING_SELECT | SEARCH | NEAREST) => {
             let table = Arc::clone(handles.table(reader.u32()?)?);
             let mut query = select::read(reader, table, handles)?;
             if kind == LOCKING_SELECT {
                 query.lock = Some(select::read_lock(reader)?);
+            } else if kind == NEAREST {
+                query.nearest = Some(Box::new(select::read_nearest(reader)?));
             } else if kind == SEARCH {
                 query.search = Some(select::read_search(reader)?);
                 query.lock = reader.option(select::read_lock)?;
             }
+            query.check_nearest()?;
             return Ok(OwnedSource::Select(query));
         }
         TEXT => reader.text()?.into(),
@@ -309,7 +312,11 @@ fn has_stored_form(value: ValueRef<'_>, ty: Type) -> bool {
         (Storage::Int, ValueRef::Int(integer)) => {
             ty.integer_range().is_none_or(|(least, most)| (least..=most).contains(&integer))
         }
-        (Storage::Bytes, ValueRef::Bytes(bytes)) => ty != Type::Uuid || bytes.len() == 16,
+        (Storage::Bytes, ValueRef::Bytes(bytes)) => match ty {
+            Type::Uuid => bytes.len() == 16,
+            Type::Vector(numbers) => bytes.len() == usize::from(numbers) * 4,
+            _ => true,
+        },
         (Storage::Float, ValueRef::Float(_)) | (Storage::Text, ValueRef::Text(_)) => true,
         (Storage::Any, _) => ty == Type::Any || is_decimal(value),
         _ => false,

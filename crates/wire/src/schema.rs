@@ -10,7 +10,7 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// The number of a type is its position in this list. Add new types at the end.
+/// The number of a type is its position in this list, except [`VECTOR`].
 const TYPES: &[Type] = &[
     Type::Bool,
     Type::I8,
@@ -35,6 +35,8 @@ const TYPES: &[Type] = &[
     Type::Any,
     Type::Decimal,
 ];
+/// The number of vectors, whose length follows: the first after those of the list.
+const VECTOR: u8 = 22;
 const COLLATIONS: &[Collation] = &[Collation::Binary, Collation::NoCase, Collation::UnicodeNoCase];
 const ROLES: &[ColumnRole] =
     &[ColumnRole::Plain, ColumnRole::CreatedAt, ColumnRole::ModifiedAt, ColumnRole::Version];
@@ -80,13 +82,26 @@ pub(crate) fn of_number<T: Copy>(list: &[T], number: u8, what: &str) -> Result<T
     list.get(usize::from(number)).copied().ok_or_else(|| wrong(what, number))
 }
 
-pub(crate) fn type_number(ty: Type) -> u8 {
-    number_of(TYPES, &ty)
+/// Encodes a type: its number, and of vectors the length.
+pub(crate) fn encode_type(out: &mut Vec<u8>, ty: Type) {
+    match ty {
+        Type::Vector(numbers) => {
+            out.encode_u8(VECTOR);
+            out.encode_u16(numbers);
+        }
+        _ => out.encode_u8(number_of(TYPES, &ty)),
+    }
 }
 
 /// The type of a parameter or of a result column.
 pub(crate) fn read_type(reader: &mut MessageReader<'_>) -> Result<Type> {
-    of_number(TYPES, reader.u8()?, "a type")
+    match reader.u8()? {
+        VECTOR => match reader.u16()? {
+            0 => Err(corrupt("a vector without numbers")),
+            numbers => Ok(Type::Vector(numbers)),
+        },
+        number => of_number(TYPES, number, "a type"),
+    }
 }
 
 pub(crate) fn encode(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
@@ -161,7 +176,7 @@ fn encode_index(out: &mut Vec<u8>, index: &IndexSchema) -> Result<()> {
 
 fn encode_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
     out.encode_text(&column.name)?;
-    out.encode_u8(type_number(column.ty));
+    encode_type(out, column.ty);
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     out.encode_u8(
         flag(column.nullable, NULLABLE)

@@ -2,9 +2,10 @@
 
 use crate::condition;
 use crate::reader::{MessageReader, wrong};
-use crate::schema::read_column_of;
+use crate::schema::{number_of, of_number, read_column_of};
 use crate::writer::Encode;
 use crate::{Handles, OtherTables};
+use bobak_core::nearest::{Metric, Nearest};
 use bobak_core::search::{Search, SearchQuery};
 use bobak_core::{Error, ErrorKind, Expr, Order, Result, RowLock, Select, TableSchema};
 use std::sync::Arc;
@@ -18,6 +19,7 @@ const MIN: u8 = 4;
 const MAX: u8 = 5;
 const AVG: u8 = 6;
 const RANK: u8 = 7;
+const DISTANCE: u8 = 8;
 
 const WAIT: u8 = 0;
 const NO_WAIT: u8 = 1;
@@ -56,6 +58,7 @@ fn encode_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
         Expr::Max(column) => (MAX, column),
         Expr::Avg(column) => (AVG, column),
         Expr::Rank => (RANK, 0),
+        Expr::Distance => (DISTANCE, 0),
         _ => {
             let message = "the protocol cannot express this expression";
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -83,8 +86,9 @@ pub(crate) fn read(
         .collect::<Result<Vec<_>>>()?;
     let limit = reader.option(MessageReader::u64)?;
     let offset = reader.u64()?;
-    let (search, lock) = (None, None);
-    let select = Select { table, columns, search, condition, group, order, limit, offset, lock };
+    let (search, nearest, lock) = (None, None, None);
+    let select =
+        Select { table, columns, search, nearest, condition, group, order, limit, offset, lock };
     check(&select)?;
     Ok(select)
 }
@@ -99,6 +103,22 @@ pub(crate) fn encode_search(out: &mut Vec<u8>, search: &Search) -> Result<()> {
 pub(crate) fn read_search(reader: &mut MessageReader<'_>) -> Result<Search> {
     let query = Arc::new(SearchQuery::parse(reader.text()?)?);
     Ok(Search { query, ranked: reader.bool()? })
+}
+
+/// Encodes from which vector a query measures distances.
+pub(crate) fn encode_nearest(out: &mut Vec<u8>, nearest: &Nearest) -> Result<()> {
+    out.encode_position(nearest.column)?;
+    out.encode_u8(number_of(Metric::ALL, &nearest.metric));
+    out.encode_position(nearest.to.len())?;
+    nearest.to.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+    Ok(())
+}
+
+pub(crate) fn read_nearest(reader: &mut MessageReader<'_>) -> Result<Nearest> {
+    let column = reader.position()?;
+    let metric = of_number(Metric::ALL, reader.u8()?, "a metric")?;
+    let numbers = (0..reader.u16()?).map(|_| reader.u32().map(f32::from_bits));
+    Ok(Nearest { column, metric, to: numbers.collect::<Result<_>>()? })
 }
 
 /// Encodes how a query locks rows.
@@ -142,9 +162,14 @@ fn check(select: &Select) -> Result<()> {
 
 fn read_expr(reader: &mut MessageReader<'_>, table: &TableSchema) -> Result<Expr> {
     let tag = reader.u8()?;
-    if tag == COUNT || tag == RANK {
-        reader.position()?;
-        return Ok(if tag == COUNT { Expr::Count } else { Expr::Rank });
+    let of_no_column = match tag {
+        COUNT => Some(Expr::Count),
+        RANK => Some(Expr::Rank),
+        DISTANCE => Some(Expr::Distance),
+        _ => None,
+    };
+    if let Some(expr) = of_no_column {
+        return reader.position().map(|_| expr);
     }
     let column = read_column_of(reader, table)?;
     Ok(match tag {

@@ -3,6 +3,7 @@
 //! It has the eight required methods and its capabilities; the contract's defaults do the rest.
 
 use bobak_core::codec::EncodedRow;
+use bobak_core::engine::fallback;
 use bobak_core::{
     Capabilities, Engine, Outcome, Result, Row, SchemaChange, Session, Source, TableSchema,
     TransactionControl, Write,
@@ -153,6 +154,7 @@ impl Engine for BTreeEngine {
 
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::NONE;
+        capabilities.vectors = true;
         capabilities.concurrent_readers = true;
         capabilities.sequential_keys = true;
         capabilities.nul_in_text = true;
@@ -247,6 +249,9 @@ impl Session for BTreeSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        if fallback::nearest(self, source, row)? {
+            return Ok(());
+        }
         let select = source.as_select(NAME)?;
         select.check_search(NAME, false)?;
         select.check_lock(self.in_transaction())?;

@@ -7,7 +7,7 @@ use crate::batch::{BatchOptions, BatchReport};
 use crate::nested::NestedRecord;
 use crate::shape::{Page, PageRequest, Shape};
 use crate::write_queue::{OnDrop, Ticket, WriteQueue};
-use crate::{FoundRecord, Table};
+use crate::{FoundRecord, NearestRecord, Table};
 use bobak_core::statements::CallSite;
 use bobak_core::{
     Assignment, Error, Filter, FromRow, Outcome, Query, Record, Result, Selection, SelectionPart,
@@ -237,6 +237,14 @@ where
         let _at = CallSite::enter();
         let query = query.into();
         self.run(move |table| table.search(query))
+    }
+
+    /// The nearest records with their distances: see [`Table::nearest`].
+    #[track_caller]
+    pub fn nearest(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Vec<NearestRecord<T>>>> {
+        let _at = CallSite::enter();
+        let query = query.into();
+        self.run(move |table| table.nearest(query))
     }
 
     /// The first record of a query: see [`Table::first`].

@@ -94,6 +94,9 @@ fn check(select: &Select, cipher: &TableCipher) -> Result<()> {
         None => Ok(()),
     };
     select.order.iter().try_for_each(|order| reject(order.column, "sort by it"))?;
+    if let Some(nearest) = &select.nearest {
+        reject(nearest.column, "measure distances from it")?;
+    }
     select.group.iter().try_for_each(|&column| reject(column, "group by it"))?;
     select.columns.iter().try_for_each(|expr| match *expr {
         Expr::Sum(column) | Expr::Min(column) | Expr::Max(column) | Expr::Avg(column) => {

@@ -120,6 +120,7 @@ impl<'j> JoinedTuples<'j> {
             limit: None,
             offset: 0,
             search: None,
+            nearest: None,
             lock: None,
         };
         ShapeRows::select(source, columns, select)

@@ -228,6 +228,7 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
             limit: None,
             offset: 0,
             search: None,
+            nearest: None,
             lock: None,
         };
         restrict(&mut select, link_condition(step, &self.values, self.is_whole()));

@@ -56,6 +56,7 @@ mod link_writes; // added, removed and replaced
 #[cfg(all(feature = "postgres", feature = "mysql"))]
 mod long_decimals; // decimal numbers of servers that money cannot hold
 mod migrations; // plans, files, and failures at every step
+mod nearest; // vectors, and the records nearest to one
 mod nested_queries; // as statements, and in this process
 mod nested_writes;
 mod pages;

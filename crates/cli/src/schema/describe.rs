@@ -46,7 +46,7 @@ fn search(table: &TableSchema) -> Option<String> {
 
 /// The type, with a question mark if the column is nullable.
 fn type_of(column: &ColumnSchema) -> String {
-    format!("{}{}", column.ty.name(), if column.nullable { "?" } else { "" })
+    format!("{}{}", column.ty, if column.nullable { "?" } else { "" })
 }
 
 fn constraints(table: &TableSchema, index: usize, column: &ColumnSchema) -> Vec<String> {

@@ -124,6 +124,7 @@ fn one_line(text: &str) -> String {
 }
 
 fn rust_type(column: &ColumnSchema) -> String {
+    let vector;
     let plain = match column.ty {
         Type::Text => "String",
         Type::Bytes => "Vec<u8>",
@@ -135,6 +136,10 @@ fn rust_type(column: &ColumnSchema) -> String {
         Type::Timestamp => "Timestamp",
         Type::Json => "Json<serde_json::Value>",
         Type::Any => "Value<'static>",
+        Type::Vector(length) => {
+            vector = format!("Vector<{length}>");
+            &vector
+        }
         ty => ty.name(),
     };
     if column.nullable && column.ty != Type::Any {

@@ -417,8 +417,7 @@ impl TableAlteration {
                 let message = format!(
                     "values of type {} cannot become {} by a schema change alone: convert them \
                      in a migration",
-                    from.ty.name(),
-                    to.ty.name()
+                    from.ty, to.ty
                 );
                 let error = Error::new(ErrorKind::Unsupported, message);
                 return Err(error.in_table(self.from.name()).in_column(from.name.clone()));

@@ -91,6 +91,9 @@ pub struct Capabilities {
     pub search: bool,
     /// A search in a transaction finds the rows that the transaction wrote.
     pub search_in_transaction: bool,
+    /// Tables can have columns of [vectors](crate::Vector), and queries find the [nearest](crate::Select::nearest) rows. If
+    /// `false`, the engine MUST reject both with `Unsupported`.
+    pub vectors: bool,
 }
 
 impl Capabilities {
@@ -123,6 +126,7 @@ impl Capabilities {
         large_batches: false,
         search: false,
         search_in_transaction: false,
+        vectors: false,
     };
 }
 

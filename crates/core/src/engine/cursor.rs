@@ -90,8 +90,8 @@ impl Cursor {
         self.shape
     }
 
-    /// Drops the rows that the cursor contains.
-    pub(super) fn close(&mut self) {
+    /// Drops the rows that the cursor contains. Does nothing if they are in the session.
+    pub fn close(&mut self) {
         if matches!(self.rows, CursorRows::Buffered(_)) {
             self.rows = CursorRows::Closed;
         }

@@ -15,6 +15,13 @@ impl QueryPlan {
         if let ExplainedQuery::Source(Source::Sql { text, .. }) = query {
             check_statement(text)?;
         }
+        if let ExplainedQuery::Source(source) = query
+            && source.is_nearest()
+        {
+            let message = "a query for the nearest rows reads all rows that its conditions leave: explain \
+                           the same query without `nearest`";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
         let Some(steps) = session.explain(query)? else { return Ok(None) };
         let tables = session.tables()?;
         Ok(Some(Self::new(steps, query, &tables)))

@@ -51,12 +51,14 @@
 //!     failed.
 
 mod authorizer;
+mod candidates;
 mod capabilities;
 mod cursor;
 mod explain;
 pub mod fallback;
 mod layer;
 mod monitored;
+mod nearest;
 pub mod plan;
 mod schema_change;
 mod session;
@@ -70,6 +72,7 @@ pub use capabilities::{Capabilities, Estimate};
 pub use cursor::{Cursor, CursorId};
 pub use layer::{EngineLayer, SessionLayer};
 pub use monitored::MonitoredEngine;
+pub use nearest::nearest_rows;
 pub use schema_change::SchemaChange;
 pub use session::Session;
 pub use side_effects::SideEffects;

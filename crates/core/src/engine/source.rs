@@ -18,6 +18,12 @@ pub enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// Whether it asks for the [nearest](Select::nearest) rows.
+    #[must_use]
+    pub const fn is_nearest(&self) -> bool {
+        matches!(self, Source::Select(select) if select.nearest.is_some())
+    }
+
     /// The query over one table, for an engine without SQL.
     ///
     /// # Errors
@@ -39,6 +45,7 @@ impl<'a> Source<'a> {
             let name = match *expr {
                 Expr::Column(c) => name(c).to_owned(),
                 Expr::Rank => "rank".to_owned(),
+                Expr::Distance => "distance".to_owned(),
                 Expr::Count => "count".to_owned(),
                 Expr::CountOf(c) => format!("count_{}", name(c)),
                 Expr::Sum(c) => format!("sum_{}", name(c)),

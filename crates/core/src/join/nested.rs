@@ -29,6 +29,7 @@ pub(super) struct JoinLists {
     pub is_after: bool,
     pub is_locking: bool,
     pub is_searching: bool,
+    pub is_nearest: bool,
     /// Whether it has a left join by a reference to a record of any type.
     pub is_left_any: bool,
     /// Whether it joins a relation of a record of a query around it.
@@ -112,6 +113,8 @@ impl JoinLists {
             "a join can't lock rows: lock those of one record first"
         } else if self.is_searching {
             "a join does not search: search one record first, and join those that have its keys"
+        } else if self.is_nearest {
+            "a join does not find the nearest rows: find those of one record first, and join those that have its keys"
         } else if self.is_left_any {
             "a left join has no reference to a record of any type: load a shape, or use `join`"
         } else if self.is_linked_outside {

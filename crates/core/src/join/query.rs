@@ -170,6 +170,7 @@ impl<T: Record, Z> JoinQuery<(InnerJoined<T>, Z), T> {
             is_after: parts.is_after,
             is_locking: parts.is_locking,
             is_searching: parts.is_searching,
+            is_nearest: parts.is_nearest,
             ..JoinLists::default()
         };
         let parts = JoinParts { join, lists };

@@ -40,8 +40,8 @@ impl<L: JoinsTable<T, P>, T: Record, V: Field, P> JoinPart<L, P> for Expression<
             Expr::Min(index) => (JoinAggregate::Min, index),
             Expr::Max(index) => (JoinAggregate::Max, index),
             Expr::Avg(index) => (JoinAggregate::Avg, index),
-            // No `Expression` is one: joins do not search.
-            Expr::Rank => return JoinExpr::Value(Value::Null, Type::F64),
+            // No `Expression` is one: joins neither search nor measure distances.
+            Expr::Rank | Expr::Distance => return JoinExpr::Value(Value::Null, Type::F64),
         };
         JoinExpr::Aggregate(function, Box::new(column(index)))
     }

@@ -267,6 +267,8 @@ impl TableSchemaBuilder {
             }
             indexes.push(IndexSchema { name: name.clone(), columns, unique: *unique });
         }
+        check_no_vector(&self.columns, &key)?;
+        indexes.iter().try_for_each(|index| check_no_vector(&self.columns, &index.columns))?;
         let mut foreign_keys = Vec::new();
         for (columns, foreign_key) in self.foreign_keys {
             let columns = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
@@ -352,6 +354,18 @@ fn check_columns(columns: &[ColumnSchema]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Vectors are too long for keys, and have no order that an index could use.
+fn check_no_vector(columns: &[ColumnSchema], places: &[usize]) -> Result<()> {
+    let mut found = places.iter().filter_map(|&place| columns.get(place));
+    match found.find(|column| matches!(column.ty, Type::Vector(_))) {
+        None => Ok(()),
+        Some(column) => {
+            let message = format!("column '{}': a vector has no key and no index", column.name);
+            Err(schema_error(message))
+        }
+    }
 }
 
 fn check_key(columns: &[ColumnSchema], key: &[usize]) -> Result<()> {

@@ -252,7 +252,7 @@ impl ColumnSchema {
 
     /// The value of existing rows when the column is added to their table: its default; else NULL; or, if
     /// the column may not be NULL, the type's zero: 0, the empty text, no bytes, the nil UUID, 1970-01-01,
-    /// midnight, or JSON's `null`.
+    /// midnight, JSON's `null`, or a vector of zeros.
     #[must_use]
     pub fn added_value(&self) -> Value<'static> {
         if let Some(value) = &self.default {
@@ -264,6 +264,7 @@ impl ColumnSchema {
         }
         let nothing = match (self.ty, self.ty.storage()) {
             (Type::Uuid, _) => Value::from(Uuid::nil().into_bytes().to_vec()),
+            (Type::Vector(numbers), _) => Value::from(vec![0; usize::from(numbers) * 4]),
             (Type::Json, _) => Value::from("null"),
             (_, Storage::Int | Storage::Any) => Value::Int(0),
             (_, Storage::Float) => Value::Float(0.0),
@@ -313,7 +314,8 @@ impl ColumnSchema {
             }
             (Storage::Float, ValueRef::Float(float)) => return self.accept_float(float),
             (Storage::Text, ValueRef::Text(text)) => self.check_text(text)?,
-            (Storage::Bytes, ValueRef::Bytes(_)) | (Storage::Any, _) => {}
+            (Storage::Bytes, ValueRef::Bytes(bytes)) => self.check_bytes(bytes)?,
+            (Storage::Any, _) => {}
             (_, other) => {
                 let expected = format!("{} ({})", self.ty.name(), self.storage.name());
                 return Err(crate::Error::mismatch(&expected, other));
@@ -357,7 +359,8 @@ impl ColumnSchema {
             (Storage::Int, ValueRef::Int(i)) if self.is_in_range(i) => Ok(()),
             (Storage::Text, ValueRef::Text(text)) => self.check_text(text),
             (Storage::Float, ValueRef::Float(float)) if self.is_exact_float(float) => Ok(()),
-            (Storage::Bytes, ValueRef::Bytes(_)) | (Storage::Any, _) => Ok(()),
+            (Storage::Bytes, ValueRef::Bytes(bytes)) => self.check_bytes(bytes),
+            (Storage::Any, _) => Ok(()),
             _ => Err(self.reject_stored(value)),
         };
         fits.map_err(|error| error.in_column(self.name.clone()))
@@ -383,6 +386,17 @@ impl ColumnSchema {
                 let expected = format!("{} ({})", self.ty.name(), self.storage.name());
                 crate::Error::mismatch(&expected, value)
             }
+        }
+    }
+
+    /// Checks that a column of vectors gets one of its length.
+    ///
+    /// # Errors
+    /// `Mismatch`; `OutOfRange` for NaN and infinities.
+    fn check_bytes(&self, bytes: &[u8]) -> Result<()> {
+        match self.ty {
+            Type::Vector(numbers) => types::check_vector(bytes, numbers),
+            _ => Ok(()),
         }
     }
 

@@ -430,7 +430,8 @@ impl TableSchema {
             let Some(column) = self.columns.get(column) else { continue };
             // The characters of a text are counted only if it may be too long.
             let fits = match (column.storage, value) {
-                (_, RawValue::Null) | (Storage::Bytes, RawValue::Bytes(_)) => true,
+                (_, RawValue::Null) => true,
+                (Storage::Bytes, RawValue::Bytes(_)) => !matches!(column.ty, Type::Vector(_)),
                 (Storage::Int, RawValue::Int(i)) => column.is_in_range(i),
                 (Storage::Text, RawValue::Text(text)) if column.ty != Type::Json => {
                     column.max_chars.is_none_or(|max| text.len() <= max as usize)

@@ -7,6 +7,7 @@ mod json;
 mod sql_literal;
 mod time;
 mod uuid;
+mod vector;
 
 pub use self::currency::Currency;
 pub use self::date_part::{DatePart, DateUnit};
@@ -14,10 +15,13 @@ pub use self::json::{Json, is_json};
 pub use self::sql_literal::stored_literal;
 pub use self::uuid::Uuid;
 pub(crate) use self::uuid::new_v7;
+pub use self::vector::{Vector, vector_bytes, vector_numbers};
+pub(crate) use self::vector::{check_finite, check_length, check_vector};
 pub use jiff::Timestamp;
 pub use jiff::civil::{Date, DateTime, Time};
 
 pub(crate) use self::time::{to_storage, to_text};
+use std::fmt;
 
 /// The type of a column, as declared by the record's field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +75,8 @@ pub enum Type {
     /// An exact decimal number, such as a sum or an average on a server: an integer if it is whole and
     /// fits, otherwise text, such as `-0.125`. Only SQL parameters and result columns have this type.
     Decimal,
+    /// [`Vector`] with so many numbers: bytes, 4 for each number.
+    Vector(u16),
 }
 
 /// The storage class of a column's values.
@@ -89,7 +95,8 @@ pub enum Storage {
 }
 
 impl Type {
-    /// Every type that a column of a table can have, in the order of the enum.
+    /// Every type that a column of a table can have, in the order of the enum, except vectors, which are as many types as
+    /// they have lengths.
     pub const ALL: &'static [Self] = &[
         Self::Bool,
         Self::I8,
@@ -134,7 +141,7 @@ impl Type {
             | Self::Timestamp => Storage::Int,
             Self::F32 | Self::F64 => Storage::Float,
             Self::Text | Self::Json => Storage::Text,
-            Self::Bytes | Self::Uuid => Storage::Bytes,
+            Self::Bytes | Self::Uuid | Self::Vector(_) => Storage::Bytes,
             Self::Any | Self::Decimal => Storage::Any,
         }
     }
@@ -173,7 +180,8 @@ impl Type {
         matches!(self, Self::Date | Self::Time | Self::DateTime | Self::Timestamp | Self::Uuid)
     }
 
-    /// The type's name in lower case, as in messages and in snapshots: `i64`, `timestamp`, …
+    /// The type's name in lower case, as in messages: `i64`, `timestamp`, … That of a vector is without its length, which
+    /// `Display` writes: `vector(384)`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -199,12 +207,31 @@ impl Type {
             Self::Json => "json",
             Self::Any => "any",
             Self::Decimal => "decimal",
+            Self::Vector(_) => "vector",
         }
     }
 
-    /// The column type with this [`name`](Type::name).
+    /// The column type that `Display` writes so: its [`name`](Type::name), or `vector(384)`.
+    ///
+    /// ```
+    /// use bobak_core::Type;
+    /// assert_eq!(Type::from_name("i64"), Some(Type::I64));
+    /// assert_eq!(Type::from_name("vector(384)"), Some(Type::Vector(384)));
+    /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|ty| ty.name() == name)
+        match name.strip_prefix("vector(").and_then(|rest| rest.strip_suffix(')')) {
+            Some(numbers) => numbers.parse().ok().filter(|numbers| *numbers > 0).map(Self::Vector),
+            None => Self::ALL.iter().copied().find(|ty| ty.name() == name),
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vector(numbers) => write!(f, "vector({numbers})"),
+            _ => f.write_str(self.name()),
+        }
     }
 }

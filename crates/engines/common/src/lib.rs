@@ -9,7 +9,7 @@
 //!
 //! * [`ServerRow`] is a row of a result; [`check_row_length`], [`reject_null`], [`needs_key`] and others are parts of a write.
 //! * [`NarrowAmounts`] are the money columns that a server would round.
-//! * [`add_created_tables`], [`reject_searches`] and [`reject_table_changes`] are parts of a change of the schema.
+//! * [`add_created_tables`], [`reject_searches`], [`reject_vectors`] and [`reject_table_changes`] are parts of a change of the schema.
 //!
 //! For engines that store rows themselves:
 //!
@@ -68,6 +68,7 @@ pub use server_row::{ServerRow, ServerValue};
 pub use sort_key::{push_sort_key, sort_key};
 pub use table_changes::{
     add_created_tables, find_table, foreign_keys_of, reject_searches, reject_table_changes,
+    reject_vectors,
 };
 pub use table_list::{AlterTables, ListedTable, TableList, add_rebuilt, alter_tables};
 pub use transaction_slot::{LocalTransaction, SavepointStack, TransactionSlot};

@@ -141,7 +141,7 @@ pub fn column_to_json(column: &ColumnSchema) -> Json {
         json.insert(name.to_owned(), value);
     };
     put("name", column.name.as_ref().into());
-    put("type", column.ty.name().into());
+    put("type", column.ty.to_string().into());
     if column.storage != column.ty.storage() {
         put("storage", column.storage.name().into());
     }

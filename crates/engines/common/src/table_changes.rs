@@ -1,7 +1,7 @@
 //! Parts of a change of the schema, for engines of servers with SQL texts of their own.
 
 use crate::{missing_table, table_exists};
-use bobak_core::{Error, ErrorKind, ForeignKey, Result, SchemaChange, TableSchema};
+use bobak_core::{Error, ErrorKind, ForeignKey, Result, SchemaChange, TableSchema, Type};
 
 /// Where a table is among others: the case of ASCII letters is ignored.
 #[must_use]
@@ -48,6 +48,27 @@ pub fn reject_searches(changes: &[SchemaChange], name: &str) -> Result<()> {
         None => Ok(()),
         Some(table) => {
             let message = format!("full-text search, on {name}");
+            Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
+        }
+    }
+}
+
+/// Rejects tables with vectors: for engines without them. `name` is the engine's in messages.
+///
+/// # Errors
+/// `Unsupported`.
+pub fn reject_vectors(changes: &[SchemaChange], name: &str) -> Result<()> {
+    let has_vector = |table: &&TableSchema| {
+        table.columns().iter().any(|column| matches!(column.ty, Type::Vector(_)))
+    };
+    let mut tables = changes.iter().map(|change| match change {
+        SchemaChange::AlterTable(alteration) => &**alteration.to(),
+        change => &**change.table(),
+    });
+    match tables.find(has_vector) {
+        None => Ok(()),
+        Some(table) => {
+            let message = format!("columns of vectors, on {name}");
             Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
         }
     }

@@ -81,7 +81,7 @@ pub(crate) fn sql_type(table: &TableSchema, place: usize) -> Result<String> {
             let message = "foreign keys of bytes: Firebird ignores zeros at their end";
             return Err(unsupported(message, table, column));
         }
-        Type::Bytes => match text_bytes(table, place) {
+        Type::Bytes | Type::Vector(_) => match text_bytes(table, place) {
             Some(bytes) => return Ok(format!("VARCHAR({bytes}) CHARACTER SET OCTETS")),
             None => "BLOB SUB_TYPE BINARY",
         },

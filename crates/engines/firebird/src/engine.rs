@@ -62,6 +62,7 @@ impl Engine for Firebird {
 
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::NONE;
+        capabilities.vectors = true;
         capabilities.persistent = true;
         capabilities.concurrent_readers = true;
         capabilities.concurrent_writers = true;

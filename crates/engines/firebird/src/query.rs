@@ -88,8 +88,9 @@ fn scan(
     // The server sorts these as Bobak does. A view may have no key, and its rows then no order.
     let is_sorted = table.key().iter().all(|&place| {
         let column = table.columns().get(place);
-        column.is_some_and(|column| !is_text(column) && column.ty != Type::Bytes)
-            || is_octets(table, place)
+        column.is_some_and(|column| {
+            !is_text(column) && !matches!(column.ty, Type::Bytes | Type::Vector(_))
+        }) || is_octets(table, place)
     });
     let first = table.key().first().filter(|&&first| kept_type(table, first) == Type::I64);
     if let (true, false, Some(&first)) = (is_sorted, pushed.names_key, first) {

@@ -8,6 +8,7 @@ use crate::query;
 use crate::schema;
 use crate::sql_text;
 use crate::writes::FirebirdWrite;
+use bobak_core::engine::fallback;
 use bobak_core::{
     Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row, SchemaChange, Session,
     Source, TableSchema, TransactionControl, Write, WriteBatch,
@@ -226,6 +227,9 @@ impl Session for FirebirdSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        if fallback::nearest(self, source, row)? {
+            return Ok(());
+        }
         let handed = Cell::new(false);
         let mut hand = |found: &dyn Row| {
             handed.set(true);

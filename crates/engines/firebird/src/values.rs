@@ -246,7 +246,7 @@ fn number(view: &mut ServerRow, integer: i64, decimals: i32, ty: Type) -> Result
 fn text_or_bytes(view: &mut ServerRow, bytes: &[u8], ty: Type) -> Result<ServerValue> {
     let (start, end) = view.append(bytes);
     match ty {
-        Type::Bytes | Type::Uuid => Ok(ServerValue::Bytes(start, end)),
+        Type::Bytes | Type::Uuid | Type::Vector(_) => Ok(ServerValue::Bytes(start, end)),
         _ => view.text(start, end, ty),
     }
 }

@@ -188,6 +188,7 @@ impl Engine for Kv {
 
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::NONE;
+        capabilities.vectors = true;
         capabilities.persistent = true;
         capabilities.concurrent_readers = true;
         capabilities.sequential_keys = true;

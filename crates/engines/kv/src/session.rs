@@ -177,6 +177,9 @@ impl Session for KvSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        if fallback::nearest(self, source, row)? {
+            return Ok(());
+        }
         let select = source.as_select(NAME)?;
         let mapped = self.map(&select.table)?.map(|map| map.select(select));
         let select = mapped.as_ref().unwrap_or(select);

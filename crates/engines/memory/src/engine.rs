@@ -143,6 +143,7 @@ impl Engine for Memory {
         capabilities.generated_columns = true;
         capabilities.search = true;
         capabilities.search_in_transaction = true;
+        capabilities.vectors = true;
         capabilities
     }
 

@@ -307,6 +307,9 @@ impl Session for MemorySession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        if fallback::nearest(self, source, row)? {
+            return Ok(());
+        }
         let select = source.as_select(NAME)?;
         let passed = self.query_direct(select, row);
         self.or_mapped(&select.table, passed, |map| self.query_direct(&map.select(select), row))
@@ -322,15 +325,19 @@ impl Session for MemorySession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        if source.is_nearest() {
+            return fallback::open(self, source);
+        }
         let select = source.as_select(NAME)?;
         let opened = self.open_direct(select);
         self.or_mapped(&select.table, opened, |map| self.open_direct(&map.select(select)))
     }
 
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        let Ok(id) = cursor.id() else { return cursor.next_part(rows) };
         let inner = &mut *self.enter()?;
         rows.clear();
-        let results = inner.cursors.get_mut(&cursor.id()?).ok_or_else(Cursor::not_open)?;
+        let results = inner.cursors.get_mut(&id).ok_or_else(Cursor::not_open)?;
         while rows.bytes() < BLOCK_BYTES {
             let pushed = results.next(|row| match row {
                 ResultRow::Whole(row) => {
@@ -347,7 +354,8 @@ impl Session for MemorySession<'_> {
     }
 
     fn close(&self, cursor: &mut Cursor) {
-        if let (Ok(mut inner), Ok(id)) = (self.enter(), cursor.id()) {
+        let Ok(id) = cursor.id() else { return cursor.close() };
+        if let Ok(mut inner) = self.enter() {
             inner.cursors.remove(&id);
         }
     }

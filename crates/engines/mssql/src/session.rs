@@ -12,7 +12,7 @@ use bobak_core::{
     Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result, ResultColumn, Row,
     SchemaChange, Session, Source, TableSchema, TransactionControl, Write, WriteBatch,
 };
-use bobak_engine_common::{Savepoints, reject_table_changes};
+use bobak_engine_common::{Savepoints, reject_table_changes, reject_vectors};
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -247,6 +247,7 @@ impl Session for MssqlSession<'_> {
             Source::Select(select) => {
                 select.check_lock(self.in_transaction.get())?;
                 select.check_search("mssql", false)?;
+                select.check_vectors("mssql", false)?;
                 self.read(|| !handed.get(), |connection| query::run(connection, source, &mut hand))
             }
             Source::Sql { text, .. } => {
@@ -278,6 +279,7 @@ impl Session for MssqlSession<'_> {
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         reject_table_changes(changes, "SQL Server")?;
+        reject_vectors(changes, "SQL Server")?;
         let open = self.enter()?;
         if open.is_some() {
             let message = "SQL Server does not change schemas in a transaction with snapshot isolation: \

@@ -78,6 +78,7 @@ impl Engine for MySql {
         capabilities.alter_table = true;
         capabilities.unreused_keys = true;
         capabilities.generated_columns = true;
+        capabilities.vectors = true;
         capabilities.search = self.database.dialect == bobak_sql::Dialect::MariaDb;
         capabilities
     }

@@ -44,6 +44,7 @@ pub(crate) fn views(connection: &mut Connection) -> Result<Vec<TableSchema>> {
 /// `Unsupported`.
 pub(crate) fn reject_unsupported(changes: &[SchemaChange]) -> Result<()> {
     bobak_engine_common::reject_searches(changes, "ODBC")?;
+    bobak_engine_common::reject_vectors(changes, "ODBC")?;
     match changes.iter().find(|change| matches!(change, SchemaChange::Track { .. })) {
         Some(change) => {
             let message = "change capture through ODBC: use the database's own engine";

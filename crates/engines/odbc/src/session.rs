@@ -264,6 +264,7 @@ impl Session for OdbcSession<'_> {
         if let Source::Select(select) = source {
             select.check_lock(self.in_transaction.get())?;
             select.check_search("odbc", false)?;
+            select.check_vectors("odbc", false)?;
         }
         let handed = Cell::new(false);
         self.run(

@@ -91,6 +91,7 @@ impl Engine for Postgres {
         capabilities.generated_columns = true;
         capabilities.search = true;
         capabilities.search_in_transaction = true;
+        capabilities.vectors = true;
         capabilities
     }
 

@@ -121,6 +121,7 @@ impl Engine for Sqlite {
         capabilities.alter_table = true;
         capabilities.search = true;
         capabilities.search_in_transaction = true;
+        capabilities.vectors = true;
         capabilities
     }
 

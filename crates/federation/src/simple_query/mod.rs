@@ -88,6 +88,7 @@ impl SimpleQuery {
             limit,
             offset: offset.unwrap_or(0),
             search: None,
+            nearest: None,
             lock: None,
         })
     }

@@ -129,8 +129,7 @@ fn way(source: &TableSchema, column: &ColumnSchema, casts: bool) -> Result<Colum
         return Ok(ColumnOrigin::Cast(position, Box::new(column.clone())));
     }
     if !same_kind(from.ty, column.ty) {
-        let message =
-            format!("it is {} in the source, {} in the target", from.ty.name(), column.ty.name());
+        let message = format!("it is {} in the source, {} in the target", from.ty, column.ty);
         return Err(differs(message).in_column(column.name.clone()));
     }
     let as_it_is = (from.ty, from.storage, from.max_chars, from.nullable)

@@ -132,7 +132,7 @@ fn set_converted(
             "the value {} of the row with key {} cannot become {}: {}",
             show(value),
             key.join(", "),
-            target.ty.name(),
+            target.ty,
             error.message()
         );
         let error = Error::new(error.kind(), message);

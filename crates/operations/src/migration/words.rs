@@ -75,7 +75,7 @@ fn created(table: &TableSchema) -> String {
 }
 
 fn described(column: &ColumnSchema) -> String {
-    let mut text = format!("{} ({}", column.name, column.ty.name());
+    let mut text = format!("{} ({}", column.name, column.ty);
     if let Some(max) = column.max_chars {
         text.push_str(&format!(" of at most {max} characters"));
     }

@@ -34,7 +34,7 @@ mod whole {
 const RULED: &str = "
     read, insert, update on article, person, document, device where id is null or id is not null
     read, insert, update on tag where name is not null
-    read, insert, update on bill, blank, coach, detail, every, fan, line, mark, node, option, order, player, sale, seat, span
+    read, insert, update on bill, blank, coach, detail, every, fan, image, line, mark, node, option, order, player, sale, seat, span
     read, insert, update on named, pair, slot, sums, team, thing, thing_pair, thing_text, thing_uuid, ticket, user, wide, word
     delete, sql, schema on *
 ";

@@ -74,6 +74,7 @@ pub fn query(random: &mut Random, table: &Arc<TableSchema>) -> Select {
         limit: random.of(&[None, None, Some(0), Some(1), Some(7), Some(u64::MAX)]),
         offset: random.of(&[0, 0, 0, 1, 5]),
         search: None,
+        nearest: None,
         lock: None,
     }
 }

@@ -61,6 +61,7 @@ pages! {
     docs_postgres: "../../docs/postgres.md",
     docs_questions: "../../docs/questions.md",
     docs_search: "../../docs/search.md",
+    docs_vectors: "../../docs/vectors.md",
     docs_snapshot: "../../docs/snapshot.md",
     docs_statements: "../../docs/statements.md",
 }

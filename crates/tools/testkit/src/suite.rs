@@ -269,6 +269,14 @@ suite! { $
         searches_are_described_and_altered,
         only_texts_are_searched,
     }
+    vectors {
+        the_nearest_rows_are_the_same_everywhere,
+        vectors_are_stored_and_described,
+        the_nearest_rows_follow_transactions,
+        distances_are_exact_at_the_limits,
+        wrong_vectors_are_rejected,
+        equal_distances_are_sorted_by_any_key,
+    }
     row_locks {
         a_lock_needs_a_transaction_and_rows,
         locked_rows_are_left_to_their_transaction,

@@ -287,6 +287,7 @@ fn queries() -> Vec<Sample> {
         limit: Some(10),
         offset: 3,
         search: None,
+        nearest: None,
         lock: None,
     };
     let select_json = json!({

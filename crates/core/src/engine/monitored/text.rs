@@ -125,6 +125,10 @@ pub(super) fn select(select: &Select, out: TextOutput<'_>) -> Result {
 /// The order, if there is one.
 fn order_by(select: &Select, out: TextOutput<'_>) -> Result {
     let table = &*select.table;
+    if let Some(nearest) = &select.nearest {
+        let column = column_name(table, nearest.column);
+        return write!(out, " ORDER BY {}({column}, ?)", nearest.metric.name());
+    }
     let ranked = select.search.as_ref().is_some_and(|search| search.ranked);
     if ranked {
         out.write_str(" ORDER BY rank")?;
@@ -152,6 +156,7 @@ fn write_expr(expr: Expr, table: &TableSchema, out: TextOutput<'_>) -> Result {
         Expr::Column(column) => return out.write_str(column_name(table, column)),
         Expr::Count => return out.write_str("count(*)"),
         Expr::Rank => return out.write_str("rank"),
+        Expr::Distance => return out.write_str("distance"),
         Expr::CountOf(_) => "count",
         Expr::Sum(_) => "sum",
         Expr::Min(_) => "min",

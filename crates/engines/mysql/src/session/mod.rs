@@ -18,12 +18,13 @@ use crate::schema::details;
 use crate::session::cursor::{CursorReader, CursorStatement, OpenedCursor};
 use crate::session::transaction::OpenTransaction;
 use crate::sql_texts::SqlTextKind;
-use crate::values::encode::{encode, plain_all};
+use crate::values::encode::{check_assigns, plain_all};
+use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
-    Assign, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome,
-    Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
-    TableSchema, TransactionControl, Value, Write, WriteBatch,
+    BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
+    Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
+    TransactionControl, Value, Write, WriteBatch,
 };
 use bobak_sql::server::{mysql_alter, mysql_catalog};
 use std::cell::{Cell, RefCell, RefMut};
@@ -355,6 +356,9 @@ impl Session for MySqlSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        if fallback::nearest(self, source, row)? {
+            return Ok(());
+        }
         let inside = self.in_transaction.get();
         self.run_query(&statement_of(self.engine.dialect, source, inside)?, row)
     }
@@ -369,6 +373,9 @@ impl Session for MySqlSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        if source.is_nearest() {
+            return fallback::open(self, source);
+        }
         let mut state = self.state()?;
         let statement = statement_of(self.engine.dialect, source, self.in_transaction.get())?;
         let (table, parameters) = (statement.table.clone(), &*statement.parameters);
@@ -383,8 +390,9 @@ impl Session for MySqlSession<'_> {
     }
 
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        let Ok(id) = cursor.id() else { return cursor.next_part(rows) };
         let mut state = self.state()?;
-        let reader = state.cursors.get_mut(&cursor.id()?.0).ok_or_else(Cursor::not_open)?;
+        let reader = state.cursors.get_mut(&id.0).ok_or_else(Cursor::not_open)?;
         let (done, freed) = reader.fetch(rows);
         if let (Some(connection), Some(transaction)) = (freed, &mut state.transaction) {
             transaction.put(connection);
@@ -393,7 +401,7 @@ impl Session for MySqlSession<'_> {
     }
 
     fn close(&self, cursor: &mut Cursor) {
-        let Ok(id) = cursor.id() else { return };
+        let Ok(id) = cursor.id() else { return cursor.close() };
         // From inside a query it can't be closed: it goes with the session.
         let Ok(mut state) = self.state() else { return };
         let freed = state.cursors.remove(&id.0).and_then(CursorReader::end);
@@ -482,16 +490,6 @@ impl Drop for MySqlSession<'_> {
             transaction.rollback();
         }
     }
-}
-
-/// Rejects values that the columns can't hold, before they become text.
-fn check_assigns(change: &BulkChange<'_>) -> Result<()> {
-    for assign in change.assign.into_iter().flatten() {
-        if let Assign::Set { column, value } = assign {
-            encode(change.table, *column, value.as_ref())?;
-        }
-    }
-    Ok(())
 }
 
 #[cold]

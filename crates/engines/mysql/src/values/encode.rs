@@ -2,7 +2,8 @@
 
 use crate::values::calendar;
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, Parameter, Result, TableSchema, Type, Value, ValueRef,
+    Assign, BulkChange, ColumnSchema, Error, ErrorKind, Parameter, Result, TableSchema, Type,
+    Value, ValueRef,
 };
 use mysql::Value as Wire;
 
@@ -124,6 +125,16 @@ fn rejected(table: &TableSchema, column: &ColumnSchema, message: String) -> Erro
     Error::new(ErrorKind::OutOfRange, message)
         .in_table(table.name())
         .in_column(column.name.as_ref())
+}
+
+/// Rejects values that the columns can't hold, before they become text.
+pub(crate) fn check_assigns(change: &BulkChange<'_>) -> Result<()> {
+    for assign in change.assign.into_iter().flatten() {
+        if let Assign::Set { column, value } = assign {
+            encode(change.table, *column, value.as_ref())?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::batch;
 use crate::database::Database;
 use crate::schema::{alter, details};
 use crate::table_info::SQL;
+use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter, Result,
@@ -114,6 +115,9 @@ impl Session for PgSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        if fallback::nearest(self, source, row)? {
+            return Ok(());
+        }
         let mut state = self.state()?;
         state.with(|state, connection| query::run(state, connection, source, row))
     }
@@ -131,16 +135,21 @@ impl Session for PgSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        if source.is_nearest() {
+            return fallback::open(self, source);
+        }
         crate::session::cursor::open(&mut *self.state()?, source)
     }
 
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         rows.clear();
-        crate::session::cursor::fetch(&mut *self.state()?, cursor.id()?, rows)
+        let Ok(id) = cursor.id() else { return cursor.next_part(rows) };
+        crate::session::cursor::fetch(&mut *self.state()?, id, rows)
     }
 
     fn close(&self, cursor: &mut Cursor) {
-        if let (Ok(mut state), Ok(id)) = (self.state(), cursor.id()) {
+        let Ok(id) = cursor.id() else { return cursor.close() };
+        if let Ok(mut state) = self.state() {
             crate::session::cursor::close(&mut state, id);
         }
     }

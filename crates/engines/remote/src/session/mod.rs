@@ -206,7 +206,7 @@ impl<'e> RemoteSession<'e> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        search::check(&self.engine.engine, self.engine.capabilities.search, source)?;
+        search::check(&self.engine.engine, &self.engine.capabilities, source)?;
         let named = matches!(source, Source::Sql { .. });
         let put = |link: &mut Link| {
             let others = link.others_of(source)?;
@@ -304,7 +304,7 @@ impl Session for RemoteSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        search::check(&self.engine.engine, self.engine.capabilities.search, source)?;
+        search::check(&self.engine.engine, &self.engine.capabilities, source)?;
         let put = |link: &mut Link| {
             let others = link.others_of(source)?;
             let source = link.source(source, &others)?;

@@ -23,6 +23,7 @@ use crate::error::misuse;
 use crate::pool::PooledConnection;
 use crate::schema::{details, tables};
 use crate::session::database::Database;
+use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
@@ -358,6 +359,9 @@ impl Session for SqliteSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        if fallback::nearest(self, source, row)? {
+            return Ok(());
+        }
         self.check_lock(source)?;
         if let Source::Select(select) = source {
             let mut using = self.connection(AccessMode::Query)?;
@@ -400,6 +404,9 @@ impl Session for SqliteSession<'_> {
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        if source.is_nearest() {
+            return fallback::open(self, source);
+        }
         self.check_lock(source)?;
         let statement = query::statement(source);
         let (sql, values) = (&*statement.text, &*statement.parameters);
@@ -430,7 +437,7 @@ impl Session for SqliteSession<'_> {
 
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         rows.clear();
-        let cursor = cursor.id()?;
+        let Ok(cursor) = cursor.id() else { return cursor.next_part(rows) };
         let fetched = match self.cursors.borrow_mut().iter_mut().find(|(id, _)| *id == cursor.0) {
             Some((_, open)) => open.fetch(rows)?,
             None => return Err(not_open()),
@@ -445,7 +452,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn close(&self, cursor: &mut Cursor) {
-        let Ok(cursor) = cursor.id() else { return };
+        let Ok(cursor) = cursor.id() else { return cursor.close() };
         let mut cursors = self.cursors.borrow_mut();
         let place = cursors.iter().position(|(id, _)| *id == cursor.0);
         let closed = place.map(|place| cursors.swap_remove(place).1);
@@ -477,14 +484,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn begin_reading(&self) -> Result<()> {
-        if self.engine.is_single() || self.engine.blocking_readers().is_some() {
-            let message = "a read-only transaction would block writers: the database has no \
-                           write-ahead log, or only one connection";
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        // SQLite starts the transaction with the first read.
-        let begin = &["BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1"];
-        self.begin_on(|| self.engine.read(), begin)
+        self.begin_read_only()
     }
 
     fn begin_replay(&self, tables: &[&str]) -> Result<()> {

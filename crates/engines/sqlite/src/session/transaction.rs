@@ -54,6 +54,18 @@ impl<'e> SqliteSession<'e> {
         dropped
     }
 
+    /// Begins a transaction that only reads, if it blocks no writer.
+    pub(super) fn begin_read_only(&self) -> Result<()> {
+        if self.engine.is_single() || self.engine.blocking_readers().is_some() {
+            let message = "a read-only transaction would block writers: the database has no \
+                           write-ahead log, or only one connection";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        // SQLite starts the transaction with the first read.
+        let begin = &["BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1"];
+        self.begin_on(|| self.engine.read(), begin)
+    }
+
     /// Checks that a query can lock rows, if it does. The writing transaction holds the lock of the whole database.
     pub(super) fn check_lock(&self, source: &Source<'_>) -> Result<()> {
         let Source::Select(select) = source else { return Ok(()) };

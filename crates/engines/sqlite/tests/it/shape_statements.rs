@@ -89,6 +89,7 @@ fn of(table: &Arc<TableSchema>, condition: Option<Condition>) -> Select {
         table: Arc::clone(table),
         columns: vec![Expr::Column(0), Expr::Column(1)],
         search: None,
+        nearest: None,
         condition,
         group: Vec::new(),
         order: vec![Order { column: 0, descending: false }],

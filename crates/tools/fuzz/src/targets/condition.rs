@@ -49,6 +49,7 @@ fn filter(text: &str) {
         limit: None,
         offset: 0,
         search: None,
+        nearest: None,
         lock: None,
     };
     // Whatever was read can be said in SQL, and be asked of an engine.

@@ -32,6 +32,7 @@ pub mod sql_types;
 pub mod subqueries;
 pub mod transactions;
 pub mod values;
+pub mod vectors;
 pub mod versions;
 pub mod writes;
 

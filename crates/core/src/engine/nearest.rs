@@ -1,0 +1,102 @@
+//! Queries for the nearest rows, run by a query for rows.
+
+use super::candidates::{Candidate, Candidates, owned, pass};
+use crate::nearest::{Kernel, Nearest};
+use crate::{
+    Condition, Error, Expr, Interrupt, Result, Row, Select, Session, Source, TableSchema, Type,
+    Value, ValueRef,
+};
+
+/// The number of rows between two checks for an interrupt.
+const INTERRUPT_INTERVAL: u32 = 256;
+
+/// Where the rows of the query that reads have what the nearest rows need.
+struct Places {
+    vector: usize,
+    key: Vec<usize>,
+    /// The place of each column of the result; `None` for the distance.
+    columns: Vec<Option<usize>>,
+}
+
+/// Runs a query for the [nearest](Select::nearest) rows with the session's own query for rows, and passes them to `row`:
+/// computes the distance of each row that the condition leaves, and keeps the nearest.
+///
+/// # Errors
+/// As [`Select::check_nearest`] and [`Session::query`]; `Mismatch` for a stored vector of another length.
+pub fn nearest_rows<S: Session + ?Sized>(
+    session: &S,
+    select: &Select,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    select.check_nearest()?;
+    let Some(nearest) = &select.nearest else { return session.query(&Source::Select(select), row) };
+    let (reading, places) = reading(select, nearest);
+    let most = select.limit.map_or(u64::MAX, |limit| limit.saturating_add(select.offset));
+    if select.limit == Some(0) {
+        return Ok(());
+    }
+    let mut candidates = Candidates::new(&select.table, most);
+    let (kernel, size) = (Kernel::new(nearest), nearest.to.len() * 4);
+    let mut passed = 0_u32;
+    session.query(&Source::Select(&reading), &mut |found| {
+        passed = passed.wrapping_add(1);
+        if passed.is_multiple_of(INTERRUPT_INTERVAL) {
+            Interrupt::check()?;
+        }
+        let distance = match found.get(places.vector) {
+            ValueRef::Bytes(bytes) if bytes.len() == size => kernel.distance(bytes),
+            value => return Err(not_a_vector(value, nearest, &select.table)),
+        };
+        if candidates.may_have(distance) {
+            candidates.add(places.candidate(found, distance));
+        }
+        Ok(true)
+    })?;
+    let skipped = usize::try_from(select.offset).unwrap_or(usize::MAX);
+    pass(candidates.finish().into_iter().skip(skipped), row)
+}
+
+impl Places {
+    fn candidate(&self, row: &dyn Row, distance: f64) -> Candidate {
+        let value = |place: &Option<usize>| {
+            place.map_or(Value::Float(distance), |place| row.get(place).to_owned())
+        };
+        let key = owned(row, &self.key);
+        Candidate { distance, key, row: self.columns.iter().map(value).collect() }
+    }
+}
+
+/// The query for the rows whose distances are computed.
+fn reading(select: &Select, nearest: &Nearest) -> (Select, Places) {
+    let mut reading = Select { nearest: None, limit: None, offset: 0, ..select.clone() };
+    reading.order.clear();
+    reading.columns.clear();
+    let mut place_of = |expr: Expr| {
+        reading.columns.iter().position(|other| *other == expr).unwrap_or_else(|| {
+            reading.columns.push(expr);
+            reading.columns.len() - 1
+        })
+    };
+    let mut place = |expr: &Expr| (*expr != Expr::Distance).then(|| place_of(*expr));
+    let columns = select.columns.iter().map(&mut place).collect();
+    let vector = place_of(Expr::Column(nearest.column));
+    let key = select.table.key().iter().map(|&column| place_of(Expr::Column(column))).collect();
+    let is_nullable = select.table.columns().get(nearest.column).is_some_and(|c| c.nullable);
+    if is_nullable {
+        let has_vector = Condition::Not(Box::new(Condition::IsNull { column: nearest.column }));
+        reading.condition = Some(match reading.condition {
+            Some(condition) => Condition::And(vec![condition, has_vector]),
+            None => has_vector,
+        });
+    }
+    (reading, Places { vector, key, columns })
+}
+
+/// The error for a row of another program, which has something else in the column.
+#[cold]
+fn not_a_vector(value: ValueRef<'_>, nearest: &Nearest, table: &TableSchema) -> Error {
+    let ty = Type::Vector(u16::try_from(nearest.to.len()).unwrap_or(u16::MAX));
+    let column = table.columns().get(nearest.column).map(|column| column.name.clone());
+    let error = Error::mismatch(&ty.to_string(), value).in_table(table.name());
+    error.in_column(column.unwrap_or_default())
+}
