@@ -1,7 +1,7 @@
 //! Parses JSON values as column values.
 
 use crate::json::error::invalid_json;
-use bobak_core::{ColumnSchema, Currency, Error, ErrorKind, Result, Type, Value};
+use bobak_core::{ColumnSchema, Currency, Error, ErrorKind, Result, Type, Value, vector_bytes};
 use bobak_text::{number, read};
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -84,6 +84,7 @@ pub(crate) fn parse_value(ty: Type, json: &str) -> Result<Value<'_>> {
         }
         b"true" | b"false" if ty == Type::Any => Ok(Value::from(json == "true")),
         b"true" | b"false" => Err(mismatch(ty, json)),
+        [b'[', ..] if matches!(ty, Type::Vector(_)) => read_vector(json),
         [b'[', ..] => Err(mismatch(ty, "an array")),
         [b'{', ..] => Err(mismatch(ty, "an object")),
         _ if ty == Type::Currency => json.parse().map(|amount: Currency| amount.scaled().into()),
@@ -103,6 +104,14 @@ fn read_text<'v>(ty: Type, text: Cow<'v, str>) -> Result<Value<'v>> {
             value.map(Value::into_owned).map_err(|why| Error::new(ErrorKind::Mismatch, why))
         }
     }
+}
+
+/// A vector; its length is checked with the column.
+fn read_vector(json: &str) -> Result<Value<'_>> {
+    let numbers = bobak_text::vector::numbers(json);
+    numbers.map(|numbers| Value::from(vector_bytes(&numbers))).ok_or_else(|| {
+        Error::new(ErrorKind::OutOfRange, "a vector is an array of numbers that are an f32")
+    })
 }
 
 /// JSON does not distinguish integers from floats, so 5.0 is a valid integer. A number that the type
@@ -130,7 +139,7 @@ fn read_number<'v>(ty: Type, json: &str) -> Result<Value<'v>> {
 
 #[cold]
 fn mismatch(ty: Type, found: &str) -> Error {
-    let message = format!("expected a value of type {}, found {found}", ty.name());
+    let message = format!("expected a value of type {ty}, found {found}");
     Error::new(ErrorKind::Mismatch, message)
 }
 

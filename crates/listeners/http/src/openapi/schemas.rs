@@ -112,6 +112,7 @@ fn list(table: &CachedTable, row: &str) -> Value {
     if table.schema.search().is_some() {
         super::search::add_found(&mut list);
     }
+    super::search::add_distances(&mut list, &table.schema);
     list
 }
 
@@ -280,6 +281,10 @@ pub(super) fn type_schema(ty: Type) -> Value {
         Type::F64 => json!({"type": wide("number"), "format": "double", "pattern": real}),
         Type::Text => json!({"type": "string"}),
         Type::Bytes => json!({"type": "string", "contentEncoding": "base64"}),
+        Type::Vector(length) => json!({
+            "type": "array", "items": {"type": "number", "minimum": f32::MIN, "maximum": f32::MAX},
+            "minItems": length, "maxItems": length,
+        }),
         Type::Uuid => json!({"type": "string", "format": "uuid"}),
         Type::Date => json!({"type": "string", "format": "date"}),
         Type::Timestamp => {

@@ -1,6 +1,7 @@
-//! Parameters and results of full-text search.
+//! Parameters and results of full-text search, and of queries for the nearest rows.
 
 use super::builders::query;
+use bobak_core::{TableSchema, Type};
 use serde_json::{Value, json};
 
 /// Adds the parameters of a search to an operation that reads rows of a searched table; `is_list` if it makes snippets.
@@ -33,4 +34,34 @@ pub(super) fn add_found(list: &mut Value) {
         "type": "array", "items": found,
         "description": "With `snippets`: for each row its rank, the larger the better, and a part of its texts",
     });
+}
+
+/// Adds the parameters of a query for the nearest rows to an operation that reads rows of a table with vectors.
+pub(super) fn add_nearest(get: &mut Value, table: &TableSchema) {
+    let names: Vec<&str> = vectors(table).collect();
+    let Some(parameters) = get["parameters"].as_array_mut() else { return };
+    if names.is_empty() {
+        return;
+    }
+    let what = "The column of vectors by whose distance from `to` the rows come, the nearest first. \
+                `order`, `search` and `after` are then rejected";
+    parameters.push(query::choice("nearest", what, &names));
+    parameters.push(query::text("to", "With `nearest`: the vector, as a JSON array of numbers"));
+    let what = "With `nearest`: how the distance is measured; default: cosine";
+    parameters.push(query::choice("metric", what, &["cosine", "euclidean", "dot"]));
+}
+
+/// Adds the distances to the schema of a list.
+pub(super) fn add_distances(list: &mut Value, table: &TableSchema) {
+    if vectors(table).next().is_some() {
+        list["properties"]["distances"] = json!({
+            "type": "array", "items": {"type": "number"},
+            "description": "With `nearest`: the distance of each row",
+        });
+    }
+}
+
+fn vectors(table: &TableSchema) -> impl Iterator<Item = &str> {
+    let columns = table.columns().iter();
+    columns.filter(|column| matches!(column.ty, Type::Vector(_))).map(|column| &*column.name)
 }

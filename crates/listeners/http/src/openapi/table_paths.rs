@@ -66,6 +66,9 @@ pub(super) fn paths(
         if schema.search().is_some() && matches!(rest, "rows" | "export" | "aggregate") {
             search::add(&mut path["get"], rest == "rows");
         }
+        if matches!(rest, "rows" | "export") {
+            search::add_nearest(&mut path["get"], schema);
+        }
         if matches!(rest, "rows" | "rows/{key}/history") {
             let parameters = path["get"]["parameters"].as_array_mut();
             let limit =

@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::key::parse_key;
 use crate::request::parameters::QueryParameters;
+use bobak_core::nearest::{Distance, Metric};
 use bobak_core::{Condition, DynRow, Expr, Filter, Order, OrderBy, Query, Select, Value};
 use std::cell::Cell;
 
@@ -15,6 +16,8 @@ use std::cell::Cell;
 pub(crate) struct RowSelection {
     /// What the rows' texts must have.
     pub search: Option<String>,
+    /// From which vector the distances of the rows are measured.
+    pub nearest: Option<Distance<DynRow>>,
     pub condition: Option<Condition>,
     pub order: Vec<Order>,
     pub limit: Option<u64>,
@@ -24,7 +27,7 @@ pub(crate) struct RowSelection {
 }
 
 impl RowSelection {
-    /// Takes `search`, `filter`, `order`, `limit`, `offset` and `after`. The filter may name columns of related tables, if
+    /// Takes `search`, `nearest` with `to` and `metric`, `filter`, `order`, `limit`, `offset` and `after`. The filter may name columns of related tables, if
     /// these are given.
     ///
     /// # Errors
@@ -36,7 +39,9 @@ impl RowSelection {
     ) -> Result<Self, Problem> {
         let after = parameters.take("after").map(|key| parse_key(table, &key)).transpose()?;
         let search = parameters.take("search");
-        Ok(Self { after, search, ..Self::take_related(parameters, "", table, tables)? })
+        let nearest = take_nearest(parameters, table)?;
+        let own = Self::take_related(parameters, "", table, tables)?;
+        Ok(Self { after, search, nearest, ..own })
     }
 
     /// Takes `filter`, `order`, `limit` and `offset` of a relation, with this prefix. The filter may name columns of related
@@ -61,7 +66,7 @@ impl RowSelection {
 
     /// Whether rows are ordered by key, so that the key of a page's last row locates the next page.
     pub const fn is_by_key(&self) -> bool {
-        self.order.is_empty() && self.search.is_none()
+        self.order.is_empty() && self.search.is_none() && self.nearest.is_none()
     }
 
     /// The query for these columns of the selected rows.
@@ -74,8 +79,8 @@ impl RowSelection {
             None => Ok(select),
             Some(key) if self.is_by_key() => Ok(select.after(key)?),
             Some(_) => {
-                let message = "'after' requires the order by key: use 'offset' with another order, or \
-                               with a search";
+                let message = "'after' requires the order by key: use 'offset' with another order, \
+                               with a search, or with 'nearest'";
                 Err(Problem::bad_request(message))
             }
         }
@@ -96,11 +101,43 @@ impl RowSelection {
         for order in &self.order {
             query = query.order_by(OrderBy::new(*order));
         }
+        if let Some(distance) = &self.nearest {
+            query = query.nearest(distance.clone(), u64::MAX);
+        }
         if let Some(limit) = self.limit {
             query = query.limit(limit);
         }
         query.offset(self.offset)
     }
+}
+
+/// Takes `nearest`, the column of vectors, `to`, the vector, and `metric`.
+///
+/// # Errors
+/// 400 for invalid values, and if one of the first two is missing.
+fn take_nearest(
+    parameters: &mut QueryParameters,
+    table: &CachedTable,
+) -> Result<Option<Distance<DynRow>>, Problem> {
+    let metrics = Metric::ALL.iter().map(|metric| (metric.name(), *metric));
+    let metric = parameters.choice("metric", &metrics.collect::<Vec<_>>())?;
+    let (column, to) = match (parameters.take("nearest"), parameters.take("to")) {
+        (Some(column), Some(to)) => (column, to),
+        (None, None) if metric.is_none() => return Ok(None),
+        _ => {
+            let message = "'nearest', the column of vectors, and 'to', the vector, need each other";
+            return Err(Problem::bad_request(message));
+        }
+    };
+    let column = table.schema.column(&column_list::unquote(&column)?)?;
+    let to = bobak_text::vector::numbers(&to).ok_or_else(|| {
+        Problem::bad_request("'to' is a JSON array of numbers that are an f32, such as [0.5,-1]")
+    })?;
+    let distance = Distance::new(column, metric.unwrap_or(Metric::Cosine), to);
+    distance
+        .check(&table.schema)
+        .map_err(|error| Problem::with_status(hyper::StatusCode::BAD_REQUEST, error))?;
+    Ok(Some(distance))
 }
 
 /// Takes `filter`, with a prefix. It may name columns of related tables, if these are given.

@@ -2,7 +2,7 @@
 
 use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
-use crate::json::write::write_row;
+use crate::json::write::{write_cell, write_row};
 use crate::problem::Problem;
 use crate::request::column_list;
 use crate::request::context::RequestContext;
@@ -17,7 +17,7 @@ use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
-use bobak_core::{Engine, Expr, Row, Source, Value, ValueRef};
+use bobak_core::{Engine, Expr, Row, Source, Type, Value, ValueRef};
 use bobak_text::json::write_string;
 use std::sync::Arc;
 
@@ -103,7 +103,8 @@ impl ListRequest {
         let with_key: Vec<usize> = self.columns.iter().chain(table.schema.key()).copied().collect();
         let columns = with_links(&with_key, &self.expansions);
         let exprs = columns.iter().copied().map(Expr::Column);
-        let exprs = exprs.chain(self.snippets.iter().flat_map(SnippetWriter::columns)).collect();
+        let exprs = exprs.chain(self.snippets.iter().flat_map(SnippetWriter::columns));
+        let exprs = exprs.chain(self.selection.nearest.iter().map(|_| Expr::Distance)).collect();
         let select = loader.resolve(self.selection.select(table, exprs)?)?;
         let mut page = PageWriter::new(self, columns.len());
         page.body.push_str("{\"rows\":[");
@@ -116,7 +117,7 @@ impl ListRequest {
                 if page.more {
                     return Ok(false);
                 }
-                page.write_snippet(row);
+                page.write_found(row);
                 rows.push(row).map(|()| true)
             })?;
             let related = loader.load(&self.expansions, &rows)?;
@@ -148,24 +149,27 @@ struct PageWriter<'a> {
     rows: u64,
     more: bool,
     next: Option<String>,
-    /// The ranks and snippets of the rows.
-    snippets: Vec<String>,
+    /// The ranks and snippets of the rows, or their distances.
+    found: Vec<String>,
     /// Where their values begin in each row.
-    snippets_at: usize,
+    found_at: usize,
 }
 
 impl<'a> PageWriter<'a> {
-    fn new(list: &'a ListRequest, snippets_at: usize) -> Self {
+    fn new(list: &'a ListRequest, found_at: usize) -> Self {
         let body = String::with_capacity(4_096);
-        let (next, snippets) = (None, Vec::new());
-        Self { list, body, rows: 0, more: false, next, snippets, snippets_at }
+        let (next, found) = (None, Vec::new());
+        Self { list, body, rows: 0, more: false, next, found, found_at }
     }
 
-    fn write_snippet(&mut self, row: &dyn Row) {
+    fn write_found(&mut self, row: &dyn Row) {
+        let mut found = String::new();
         if let Some(writer) = &self.list.snippets {
-            let mut snippet = String::new();
-            writer.write(&mut snippet, row, self.snippets_at);
-            self.snippets.push(snippet);
+            writer.write(&mut found, row, self.found_at);
+            self.found.push(found);
+        } else if self.list.selection.nearest.is_some() {
+            write_cell(&mut found, Type::F64, NumberFormat::Exact, row.get(self.found_at));
+            self.found.push(found);
         }
     }
 
@@ -178,7 +182,7 @@ impl<'a> PageWriter<'a> {
         }
         self.body.push_str(if self.rows == 0 { "\n" } else { ",\n" });
         write_row(&mut self.body, &list.table, list.columns.iter().copied(), list.numbers, row);
-        self.write_snippet(row);
+        self.write_found(row);
         self.rows += 1;
         let is_full = self.rows == list.limit || self.body.len() >= list.max_length;
         if is_full && list.selection.is_by_key() {
@@ -189,11 +193,12 @@ impl<'a> PageWriter<'a> {
 
     /// The whole page.
     fn finish(self, total: Option<i64>) -> String {
-        let Self { mut body, more, next, mut snippets, .. } = self;
-        if self.list.snippets.is_some() {
-            snippets.truncate(usize::try_from(self.rows).unwrap_or(usize::MAX));
-            body.push_str("],\n\"found\":[\n");
-            body.push_str(&snippets.join(",\n"));
+        let Self { mut body, more, next, mut found, .. } = self;
+        let is_nearest = self.list.selection.nearest.is_some();
+        if is_nearest || self.list.snippets.is_some() {
+            found.truncate(usize::try_from(self.rows).unwrap_or(usize::MAX));
+            let name = if is_nearest { "distances" } else { "found" };
+            body.push_str(&format!("],\n\"{name}\":[\n{}", found.join(",\n")));
         }
         body.push_str("],\n\"more\":");
         body.push_str(if more { "true" } else { "false" });

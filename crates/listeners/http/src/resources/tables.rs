@@ -105,7 +105,7 @@ fn write_column(out: &mut String, column: &ColumnSchema) {
     out.push_str("{\"name\":");
     write_string(out, &column.name);
     out.push_str(",\"type\":");
-    write_string(out, column.ty.name());
+    write_string(out, &column.ty.to_string());
     out.push_str(if column.nullable { ",\"nullable\":true" } else { ",\"nullable\":false" });
     if column.unique {
         out.push_str(",\"unique\":true");

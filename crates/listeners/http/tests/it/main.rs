@@ -23,6 +23,7 @@ mod lost_updates; // two editors of one row
 mod mcp; // tools of language models, with the permissions of their token
 mod memory; // how much memory a client can make the server use
 mod migrations; // changes of the schema
+mod nearest; // vectors, and the rows nearest to one
 mod openapi; // the OpenAPI document is valid and true
 mod openapi_client; // a client that knows only the document
 mod permissions; // what restricted clients see
