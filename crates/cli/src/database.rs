@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::output::Terminal;
 use bobak::changes::TrackOptions;
+use bobak::engine::sqlite::Cipher;
 use bobak::schema::TableSchema;
 use bobak::{Db, DbBuilder, DynTable, Row};
 use std::borrow::Cow;
@@ -19,18 +20,33 @@ pub fn set_key(setting: &str, file: &Path) {
     let _ = KEY.set(format!("{setting}={file}"));
 }
 
-/// Adds the key of this run if the URL names an SQLite file and no key.
+/// The URL setting with the cipher of new files, for the whole run.
+static CIPHER: OnceLock<String> = OnceLock::new();
+
+/// Sets the cipher for SQLite URLs that name none.
+pub fn set_cipher(cipher: Cipher) {
+    let _ = CIPHER.set(format!("cipher={}", cipher.as_str()));
+}
+
+/// Adds the key and the cipher of this run if the URL names an SQLite file and none of its own.
 #[must_use]
 pub fn with_key(url: &str) -> Cow<'_, str> {
-    let Some(key) = KEY.get() else { return Cow::Borrowed(url) };
+    let keys: &[&str] = &["key_file=", "password_file=", "password_env="];
+    let added = [(&KEY, keys), (&CIPHER, &["cipher="])];
+    added.into_iter().fold(Cow::Borrowed(url), |url, (setting, names)| match setting.get() {
+        Some(setting) if !has_setting(&url, names) => {
+            let separator = if url.contains('?') { '&' } else { '?' };
+            Cow::Owned(format!("{url}{separator}{setting}"))
+        }
+        _ => url,
+    })
+}
+
+/// Whether a URL is not one of an SQLite file, or has a setting with one of the names.
+fn has_setting(url: &str, names: &[&str]) -> bool {
     let (_, settings) = url.split_once('?').unwrap_or((url, ""));
-    let names = ["key_file=", "password_file=", "password_env="];
-    let has_key = settings.split('&').any(|part| names.iter().any(|name| part.starts_with(name)));
-    if has_key || !url.starts_with("sqlite:") || file_of(url).is_none() {
-        return Cow::Borrowed(url);
-    }
-    let separator = if url.contains('?') { '&' } else { '?' };
-    Cow::Owned(format!("{url}{separator}{key}"))
+    let is_there = settings.split('&').any(|part| names.iter().any(|name| part.starts_with(name)));
+    is_there || !url.starts_with("sqlite:") || file_of(url).is_none()
 }
 
 /// Opens a database for writing. Creates an SQLite file if it does not exist.

@@ -1,5 +1,6 @@
 //! Encrypted files: no plain content in any file, whatever happens.
 
+mod aegis;
 mod fixtures;
 mod key_change_crashes;
 mod key_changes;
@@ -9,7 +10,7 @@ mod open_files;
 mod page_sizes;
 
 use bobak::backup::{BackupOptions, Checksum, Compression};
-use bobak::engine::sqlite::{EncryptionKey, Sqlite};
+use bobak::engine::sqlite::{Cipher, EncryptionKey, Sqlite, SqliteBuilder};
 use bobak::prelude::*;
 use bobak::restore::RestoreOptions;
 use bobak_testkit::crash::marks;
@@ -30,6 +31,14 @@ struct Secret {
     text: String,
 }
 
+/// With SQLCipher in SQLite's place, the tests are about its files.
+const CIPHER: Cipher =
+    if cfg!(feature = "sqlcipher") { Cipher::Sqlcipher } else { Cipher::Aegis256 };
+
+fn with_key(key: EncryptionKey) -> SqliteBuilder {
+    Sqlite::builder().key(key).cipher(CIPHER)
+}
+
 fn old() -> EncryptionKey {
     EncryptionKey::bytes([1; 32])
 }
@@ -44,7 +53,7 @@ fn new() -> EncryptionKey {
 }
 
 fn open(path: &Path, key: EncryptionKey) -> Result<Db, Error> {
-    Db::builder().record::<Secret>().open_engine(Sqlite::builder().key(key).open(path)?)
+    Db::builder().record::<Secret>().open_engine(with_key(key).open(path)?)
 }
 
 fn fill(db: &Db, rows: usize) {
@@ -94,13 +103,13 @@ fn in_another_process() {
     let folder = std::env::var_os(FOLDER).unwrap();
     let path = Path::new(&folder).join("app.db");
     match std::env::var(WHAT).unwrap().as_str() {
-        "rekey" => Sqlite::builder().key(old()).change_key(&path, Some(&other())).unwrap(),
-        "encrypt" => Sqlite::builder().change_key(&path, Some(&other())).unwrap(),
+        "rekey" => with_key(old()).change_key(&path, Some(&other())).unwrap(),
+        "encrypt" => Sqlite::builder().cipher(CIPHER).change_key(&path, Some(&other())).unwrap(),
         #[cfg(target_os = "linux")]
         "memory" => memory::use_keys_and_search_memory(Path::new(&folder)),
         what if what.starts_with("commit ") => {
             let journal = what["commit ".len()..].parse().unwrap();
-            let engine = Sqlite::builder().key(old()).journal_mode(journal).open(&path).unwrap();
+            let engine = with_key(old()).journal_mode(journal).open(&path).unwrap();
             marks::write(&engine, false, &mut |number| {
                 println!("\ncommit {number}");
                 std::io::stdout().flush().unwrap();
@@ -111,7 +120,7 @@ fn in_another_process() {
         what if what.starts_with("hold ") => open_files::hold(&path, &what["hold ".len()..]),
         what => {
             let (journal, page_size) = what.split_once(' ').unwrap_or((what, "4096"));
-            let builder = Sqlite::builder().journal_mode(journal.parse().unwrap()).key(old());
+            let builder = with_key(old()).journal_mode(journal.parse().unwrap());
             let builder = builder.page_size(page_size.parse::<u32>().unwrap());
             // A cache too small for the transaction: SQLite writes pages to the file, and their old content to the journal.
             let engine = builder.cache_bytes(64 << 10).open(&path).unwrap();
@@ -176,9 +185,11 @@ fn a_wrong_key_gives_one_kind_of_error() {
         assert!(!format!("{error:?}").contains("horse"), "{error:?}");
     }
     let error = Sqlite::open(&path).err().unwrap();
-    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-    assert_eq!(Sqlite::builder().key(old()).open_memory().unwrap_err().kind(), ErrorKind::Config);
-    let builder = Sqlite::builder().key(wrong);
+    // SQLCipher's files have no mark.
+    let kind = if CIPHER == Cipher::Sqlcipher { ErrorKind::Corrupt } else { ErrorKind::Denied };
+    assert_eq!(error.kind(), kind, "{error}");
+    assert_eq!(with_key(old()).open_memory().unwrap_err().kind(), ErrorKind::Config);
+    let builder = with_key(wrong);
     assert!(!format!("{builder:?}").contains("horse"), "{builder:?}");
     let denied = builder.change_key(&path, None).unwrap_err();
     assert_eq!(denied.kind(), ErrorKind::Denied, "{denied}");
@@ -218,10 +229,10 @@ fn changing_the_key_is_rejected_if_a_tracked_table_has_no_primary_key() {
     let path = folder.path().join("app.db");
     let open = || Db::open(&format!("sqlite:{}", path.display())).unwrap();
     crate::recreated_tables::track_hidden(&open());
-    let error = Sqlite::builder().change_key(&path, Some(&old())).unwrap_err();
+    let error = Sqlite::builder().cipher(CIPHER).change_key(&path, Some(&old())).unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Unsupported, Some("loose")), "{error}");
     open().untrack_table("loose").unwrap();
-    Sqlite::builder().change_key(&path, Some(&old())).unwrap();
+    Sqlite::builder().cipher(CIPHER).change_key(&path, Some(&old())).unwrap();
 }
 
 #[test]
@@ -239,16 +250,16 @@ fn the_key_of_a_file_can_be_changed() {
     let busy = Sqlite::builder().busy_timeout(std::time::Duration::from_millis(50));
     assert_eq!(busy.change_key(&path, Some(&old())).unwrap_err().kind(), ErrorKind::Busy);
     drop(db);
-    Sqlite::builder().change_key(&path, Some(&old())).unwrap();
+    Sqlite::builder().cipher(CIPHER).change_key(&path, Some(&old())).unwrap();
     is_nowhere(MARKER, folder.path());
     let db = open(&path, old()).unwrap();
     assert_eq!((count(&db), db.sql::<i64>("PRAGMA user_version", ()).unwrap()), (500, vec![77]));
     assert_eq!(vacuum(&db), [2]);
     drop(db);
-    Sqlite::builder().key(old()).change_key(&path, Some(&new())).unwrap();
+    with_key(old()).change_key(&path, Some(&new())).unwrap();
     assert_eq!(open(&path, old()).err().unwrap().kind(), ErrorKind::Denied);
     assert_eq!(count(&open(&path, new()).unwrap()), 500);
-    Sqlite::builder().key(new()).change_key(&path, None).unwrap();
+    with_key(new()).change_key(&path, None).unwrap();
     let db = Db::builder().record::<Secret>().open(&format!("sqlite:{}", path.display())).unwrap();
     assert_eq!(count(&db), 500);
     drop(db);
@@ -376,7 +387,7 @@ fn commits_survive_a_kill() {
         // Lines printed before the kill count too.
         let last = numbers.last().unwrap_or(last);
         assert!(child.wait().unwrap().code().is_none(), "it was killed");
-        let engine = Sqlite::builder().key(old()).open(folder.path().join("app.db")).unwrap();
+        let engine = with_key(old()).open(folder.path().join("app.db")).unwrap();
         let there = marks::read(&engine).unwrap();
         assert!([last, last + 1].contains(&there), "{journal}: {there} of {last}");
     }
@@ -388,7 +399,7 @@ fn changes_are_not_archived_in_plain_text_unless_allowed() {
     use bobak::changes::TrackOptions;
     let folder = tempfile::tempdir().unwrap();
     let changes = folder.path().join("changes");
-    let engine = Sqlite::builder().key(old()).open(folder.path().join("app.db")).unwrap();
+    let engine = with_key(old()).open(folder.path().join("app.db")).unwrap();
     let db = Db::builder().track::<Secret>(TrackOptions::new()).open_engine(engine).unwrap();
     fill(&db, 1);
     let error = db.archive_to(&changes).unwrap_err();
@@ -400,15 +411,16 @@ fn changes_are_not_archived_in_plain_text_unless_allowed() {
 
 /// The conformance suite.
 mod suite {
-    use bobak::engine::sqlite::{EncryptionKey, Sqlite, Synchronous};
+    use super::EncryptionKey;
+    use bobak::engine::sqlite::Synchronous;
     use bobak_testkit::Fixture;
     use std::time::Duration;
 
     fn fresh() -> bobak::Result<Fixture> {
         let folder = tempfile::tempdir().map_err(|e| bobak::Error::io("make a folder", e))?;
         Fixture::persistent(move || {
-            let builder =
-                Sqlite::builder().synchronous(Synchronous::Off).key(EncryptionKey::bytes([9; 32]));
+            let builder = super::with_key(EncryptionKey::bytes([9; 32]));
+            let builder = builder.synchronous(Synchronous::Off);
             let builder = builder.busy_timeout(Duration::from_millis(300));
             Ok(Box::new(builder.open(folder.path().join("a.db"))?))
         })

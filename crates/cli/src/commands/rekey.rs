@@ -8,7 +8,7 @@ use bobak::Db;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Encrypt an SQLite file, change its key, or decrypt it.
+/// Encrypt an SQLite file, change its key or cipher, or decrypt it.
 ///
 /// The current key is given as for other commands: by --key-file, --password-file or in the URL. The file is rewritten to
 /// a temporary file and renamed into place, so it always opens with either the old or the new key. Stop the programs
@@ -37,13 +37,14 @@ const EXAMPLES: &str = "\
 Examples:
   bobak rekey app.db --new-password-file password.txt
   bobak rekey app.db --password-file password.txt --new-key-file key.bin
+  bobak rekey app.db --key-file key.bin --new-key-file key.bin --cipher sqlcipher
   bobak rekey \"sqlite:app.db?key_file=key.bin\" --decrypt";
 
 impl RekeyCommand {
     /// Runs the command.
     ///
     /// # Errors
-    /// If the key is wrong, another program has the file open, or the disk is full.
+    /// If the key is wrong, the program does not have the cipher, another program has the file open, or the disk is full.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         use bobak::engine::sqlite::EncryptionKey;
         let new = match (&self.new_key_file, &self.new_password_file) {

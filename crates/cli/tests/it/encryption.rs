@@ -1,5 +1,4 @@
-//! Encrypted files: keys from flags and the environment, and no plain text in any file. These tests
-//! run in a separate build, because SQLCipher replaces SQLite.
+//! Encrypted files: keys from flags and the environment, and no plain text in any file.
 
 use crate::program::Program;
 use std::io::{BufRead, BufReader};
@@ -66,6 +65,17 @@ fn keys_from_flags() {
     let run = with("--password-file", "password", &to_key);
     assert_eq!(run.code, 0, "{}", run.err);
     is_nowhere(&program);
+    assert!(with("--key-file", "other", &query).out.contains("2000"));
+    let to_cipher = ["rekey", "sqlite:app.db", "--new-key-file", "other", "--cipher", "sqlcipher"];
+    let run = with("--key-file", "other", &to_cipher);
+    let starts = || std::fs::read(program.path("app.db")).unwrap().starts_with(b"bobakAE1");
+    if cfg!(feature = "sqlcipher") {
+        assert!(run.code == 0 && !starts(), "{}", run.err);
+        let wrong = [&query[..], &["--cipher", "rot13"]].concat();
+        assert_eq!(with("--key-file", "other", &wrong).code, 2);
+    } else {
+        assert!(run.code == 1 && starts() && run.err.contains("sqlcipher"), "{}", run.err);
+    }
     assert!(with("--key-file", "other", &query).out.contains("2000"));
     assert_eq!(with("--password-file", "password", &query).code, 1);
     program.ok(&["rekey", "sqlite:app.db?key_file=other", "--decrypt"]);

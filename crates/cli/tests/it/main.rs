@@ -14,7 +14,7 @@ mod book; // the shell commands of the book
 mod check; // SQL in files, against a database's tables
 mod copy; // from one database to another
 #[cfg(feature = "encryption")]
-mod encryption; // keys by flags; run by themselves
+mod encryption; // keys by flags
 mod export; // the forms of output
 mod exports_come_back; // imports of every format
 #[cfg(unix)]

@@ -10,11 +10,10 @@ use bobak_core::{AtomicFile, BackupContent, Error, ErrorKind, Result};
 use std::path::Path;
 
 impl SqliteBuilder {
-    /// Opens or creates an encrypted file, by SQLCipher: AES-256 in CBC mode, each page with an
-    /// HMAC-SHA512. The log and the journal are encrypted too. Each connection then caches 16 MB
-    /// of decrypted pages (less with more than seven readers), unless
-    /// [`cache_bytes`](Self::cache_bytes) is set: reading a page that is not cached costs about
-    /// ten times as much as in an unencrypted file.
+    /// Opens or creates an encrypted file: see [`cipher`](Self::cipher). The log and the journal
+    /// are encrypted too. Each connection then caches 16 MB of decrypted pages (less with more
+    /// than seven readers), unless [`cache_bytes`](Self::cache_bytes) is set. Files are not
+    /// memory-mapped.
     /// | Opening fails with `Denied` for a wrong key.
     #[cfg(feature = "encryption")]
     pub fn key(mut self, key: EncryptionKey) -> Self {
@@ -27,9 +26,11 @@ impl SqliteBuilder {
     /// | Writes a complete new file, verifies it, and renames it into place: at every moment the
     /// file opens with the old or the new key. The old blocks on the disk are not overwritten.
     /// The rowids of a table without an integer key may change, as by `VACUUM`.
+    /// | The [`cipher`](Self::cipher) is that of the new file; if it is not set, the old file's
+    /// stays.
     /// | # Errors
     /// `Denied` if the builder's key is wrong; `Busy` if the file is open elsewhere; `Corrupt`,
-    /// `Full`, `ReadOnly`, `Io`.
+    /// `Full`, `ReadOnly`, `Io`; `Unsupported` for a cipher that this program does not have.
     #[cfg(feature = "encryption")]
     pub fn change_key(self, path: impl AsRef<Path>, new: Option<&EncryptionKey>) -> Result<()> {
         crate::backup::change_key(path.as_ref(), &self, new)
@@ -58,8 +59,8 @@ impl SqliteBuilder {
     /// `Config` for an invalid page size, and if a key is set: databases in memory are not
     /// encrypted.
     pub fn open_memory(mut self) -> Result<Sqlite> {
-        if self.has_key() {
-            let message = "a database in memory cannot be encrypted: omit the key";
+        if self.has_key() || self.cipher.is_some() {
+            let message = "a database in memory cannot be encrypted: omit the key and the cipher";
             return Err(Error::new(ErrorKind::Config, message));
         }
         self.path = None;

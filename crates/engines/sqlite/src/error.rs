@@ -206,6 +206,10 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
                 "the file is not an SQLite database, or it is encrypted: if so, give its key";
             (ErrorKind::Corrupt, what.to_owned())
         }
+        _ if code == codes::SQLITE_IOERR_DATA => {
+            let what = "an encrypted page was damaged, or is another page's";
+            (ErrorKind::Corrupt, format!("the database is damaged: {what}"))
+        }
         _ if code == codes::SQLITE_CORRUPT_VTAB => {
             let what = "a virtual table does not match the tables that it keeps its content in: \
                         rebuild it";

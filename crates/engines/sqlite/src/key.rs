@@ -1,17 +1,16 @@
 //! Keys of encrypted files.
 
+use crate::cipher::{GivenKey, KEY_BYTES, SALT_BYTES};
 use bobak_core::{Error, ErrorKind, Result};
-use std::fmt::{self, Write as _};
+use std::fmt;
+#[cfg(any(test, feature = "sqlcipher"))]
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// The length of a key, in bytes.
-pub(crate) const KEY_BYTES: usize = 32;
-/// The length of the salt at the start of an encrypted file, in bytes.
-pub(crate) const SALT_BYTES: usize = 16;
 /// Longer than any file with a key or password, in bytes.
 const LONGEST_FILE: u64 = 4_096;
 
@@ -19,7 +18,7 @@ const LONGEST_FILE: u64 = 4_096;
 /// dropped, and no text shows it.
 ///
 /// From a password the key is made by Argon2id (version 19; 19 MiB, 2 passes, one thread) with the salt
-/// that the file begins with, once for each [`Sqlite`](crate::Sqlite) that is opened.
+/// in the file, once for each [`Sqlite`](crate::Sqlite) that is opened.
 ///
 /// ```
 /// use bobak_sqlite::{EncryptionKey, Sqlite};
@@ -103,7 +102,17 @@ impl EncryptionKey {
         Self(Secret::Bytes(key))
     }
 
+    /// The key for pages encrypted with AEGIS-256; `None` for a password, which is replaced by its derived key before use.
+    pub(crate) fn given(&self) -> Option<GivenKey> {
+        match &self.0 {
+            Secret::Bytes(key) => Some(GivenKey { key: Arc::clone(key), salt: None }),
+            Secret::OfFile(key, salt) => Some(GivenKey { key: Arc::clone(key), salt: Some(*salt) }),
+            Secret::Password(_) => None,
+        }
+    }
+
     /// The key in SQLCipher's notation, `x'…'`; for a derived key, with its salt.
+    #[cfg(any(test, feature = "sqlcipher"))]
     pub(crate) fn literal(&self) -> Zeroizing<String> {
         let (key, salt): (&[u8], &[u8]) = match &self.0 {
             Secret::Bytes(key) => (&key[..], &[]),

@@ -10,12 +10,15 @@
 
 mod backup;
 mod builder;
+#[cfg(feature = "encryption")]
+mod cipher;
 mod connection;
 mod engine;
 mod error;
 pub mod extension;
 mod ffi;
 mod file;
+mod file_mark;
 mod functions;
 #[cfg(feature = "encryption")]
 mod key;
@@ -34,4 +37,4 @@ pub use file::SqliteFile;
 pub use functions::{Aggregate, Function, FunctionRows};
 #[cfg(feature = "encryption")]
 pub use key::EncryptionKey;
-pub use settings::{JournalMode, LockingMode, OpenMode, SqliteBuilder, Synchronous};
+pub use settings::{Cipher, JournalMode, LockingMode, OpenMode, SqliteBuilder, Synchronous};

@@ -75,6 +75,18 @@ pub enum OpenMode {
     ReadOnly,
 }
 
+/// How a file is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Cipher {
+    /// By Bobak with AEGIS-256, which encrypts and authenticates each page. Only Bobak reads such files. The default.
+    #[default]
+    Aegis256,
+    /// By SQLCipher 4, whose files other programs can read: AES-256 in CBC mode, each page with an HMAC-SHA512. Needs
+    /// the feature `sqlcipher`, and is several times slower.
+    Sqlcipher,
+}
+
+choices!(Cipher: "aegis256" => Aegis256, "sqlcipher" => Sqlcipher);
 choices!(Synchronous: "extra" => Extra, "full" => Full, "normal" => Normal, "off" => Off);
 choices!(LockingMode: "normal" => Normal, "exclusive" => Exclusive);
 choices!(OpenMode: "rwc" => Create, "rw" => ReadWrite, "ro" => ReadOnly);
@@ -153,6 +165,10 @@ settings! {
         /// On Unix, `unix-none` does not lock; `unix-dotfile` locks by a file next to the database, for network
         /// file systems.
         vfs: Option<String> = None, unit = "the name of a VFS", default_text = "the system's";
+        /// How a new file with a key is encrypted.
+        ///
+        /// An existing file opens with its own cipher, and with no other. Needs a key, and the feature `encryption`.
+        cipher: Option<Cipher> = None, default_text = "aegis256, or that of the file";
         /// The file with the key of an encrypted database: 32 bytes, or 64 hexadecimal digits.
         ///
         /// It is read when the database is opened. Needs the feature `encryption`.
@@ -191,6 +207,7 @@ impl SqliteBuilder {
             key_file: None,
             password_file: None,
             password_env: None,
+            cipher: None,
             #[cfg(feature = "encryption")]
             key: None,
             ..self.clone()
@@ -232,7 +249,7 @@ impl SqliteBuilder {
     /// Rejects a key.
     #[cfg(not(feature = "encryption"))]
     pub(crate) fn must_have_no_key(&self) -> Result<()> {
-        if self.named_keys() == 0 {
+        if self.named_keys() == 0 && self.cipher.is_none() {
             return Ok(());
         }
         let message = "this program was built without encryption, which a key needs: enable the feature \

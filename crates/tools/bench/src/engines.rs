@@ -21,6 +21,8 @@ pub fn all() -> Vec<&'static dyn Engine> {
     engines.extend(typed::ENGINES.iter().map(|engine| engine as &dyn Engine));
     #[cfg(feature = "encryption")]
     engines.extend(facade::ENCRYPTED.iter().map(|engine| engine as &dyn Engine));
+    #[cfg(feature = "sqlcipher")]
+    engines.extend(facade::SQLCIPHER.iter().map(|engine| engine as &dyn Engine));
     if facade::program().is_some() {
         engines.extend(remote());
     }

@@ -1,4 +1,5 @@
-//! The tests of encrypted files: run by themselves, since SQLCipher takes the place of SQLite in the whole build.
+//! The tests of files in SQLCipher's format: run by themselves, since SQLCipher takes the place of SQLite in the whole
+//! build.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -22,12 +23,12 @@ pub fn run(tally: &mut Tally) -> Outcome {
         return Err(Failure::new("OpenSSL's headers are not installed", CURE));
     }
     let package = ["-p", "bobak", "-p", "bobak-cli", "-p", "bobak-testkit", "--test", "it"];
-    let features = ["--features", "bobak/encryption,bobak-cli/encryption,bobak-testkit/encryption"];
+    let features = ["--features", "bobak/sqlcipher,bobak-cli/sqlcipher,bobak-testkit/sqlcipher"];
     let arguments = package.iter().chain(&features).chain(&["--", "encryption::"]);
     let arguments: Vec<String> = arguments.map(ToString::to_string).collect();
     cargo_test::run(&Servers::none(), &arguments, tally)?;
     let keys =
-        ["-p", "bobak-sqlite", "--lib", "--features", "bobak-sqlite/encryption", "--", "key::"];
+        ["-p", "bobak-sqlite", "--lib", "--features", "bobak-sqlite/sqlcipher", "--", "key::"];
     cargo_test::run(&Servers::none(), &keys.map(str::to_owned), tally)
 }
 

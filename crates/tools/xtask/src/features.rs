@@ -10,7 +10,7 @@ use crate::rust::members::{self, Member};
 use crate::tree::Tree;
 
 /// Features that build SQLCipher, which needs OpenSSL; `cargo xtask test` compiles and tests them.
-const ENCRYPTION: [&str; 2] = ["encryption", "encryption-vendored"];
+const SQLCIPHER: [&str; 2] = ["sqlcipher", "sqlcipher-vendored"];
 
 /// Runs clippy on each library, without default features and with each feature alone.
 ///
@@ -25,7 +25,7 @@ pub fn run(tree: &Tree) -> Outcome {
         let source = source(tree, member);
         let is_mentioned = |name: &&str| source.contains(&format!("feature = \"{name}\""));
         let features = member.features.iter().map(String::as_str).filter(is_mentioned);
-        let features = features.filter(|feature| !ENCRYPTION.contains(feature));
+        let features = features.filter(|feature| !SQLCIPHER.contains(feature));
         for feature in [""].into_iter().chain(features) {
             if check(&member.package, feature).is_err() {
                 failed.push(format!("{} with `{feature}`", member.package));

@@ -23,11 +23,12 @@ pub fn run() -> Outcome {
         &["-p", "bobak-testkit", "--test", "it", "--", "fixtures::make"][..],
         &["-p", "bobak", "--test", "it", "--", "backup::fixtures::make_fixtures"],
         &["-p", "bobak", "--test", "it", "--", "archive::make_fixtures"],
+        &["-p", "bobak", "--test", "it", "--", "encryption::fixtures::make_fixtures"],
         &[
             "-p",
             "bobak",
             "--features",
-            "encryption",
+            "sqlcipher",
             "--test",
             "it",
             "--",

@@ -31,7 +31,7 @@
 //! mcp       the tools for language models, with the library of their protocol
 //! studio    the studio in a real Chromium: its tests, and pictures of its pages
 //! clients   the lints and the tests of the clients in other languages
-//! encryption  the tests of encrypted files, with SQLCipher in SQLite's place
+//! encryption  the tests of files in SQLCipher's format, with SQLCipher in SQLite's place
 //! packages  Debian's packages, installed where something is missing
 //! tree      the files of the repository
 //! cargo     cargo as a child process

@@ -63,7 +63,7 @@ fn a_killed_key_change_leaves_the_old_or_the_new_key() {
                         assert_eq!(fs::read(&path).unwrap()[18..20], [2, 2], "it keeps its mode");
                     }
                     let engine = match what {
-                        "rekey" => Sqlite::builder().key(old()).open(&path),
+                        "rekey" => with_key(old()).open(&path),
                         _ => Sqlite::open(&path),
                     };
                     let db = Db::builder().record::<Secret>().open_engine(engine.unwrap()).unwrap();
@@ -83,13 +83,13 @@ fn a_power_cut_during_a_key_change_leaves_the_old_or_the_new_key() {
     use bobak::engine::sqlite::JournalMode;
     use bobak_testkit::crash::files::{cut_at_each_step, fail_step};
     let open = |path: &Path, key: EncryptionKey| {
-        let engine = Sqlite::builder().key(key).journal_mode(JournalMode::Delete).open(path)?;
+        let engine = with_key(key).journal_mode(JournalMode::Delete).open(path)?;
         Db::builder().record::<Secret>().open_engine(engine)
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     fill(&open(&path, old()).unwrap(), 50);
-    let change = || Sqlite::builder().key(old()).change_key(&path, Some(&other()));
+    let change = || with_key(old()).change_key(&path, Some(&other()));
     for (kind, expected) in [
         (std::io::ErrorKind::StorageFull, ErrorKind::Full),
         (std::io::ErrorKind::Other, ErrorKind::Io),

@@ -75,7 +75,7 @@ pub(super) fn use_keys_and_search_memory(folder: &Path) {
     assert!(find(&masked[0]).is_some(), "it is looked for where it is");
     drop(db);
     let second = EncryptionKey::from_file(file("digits")).unwrap();
-    let builder = |key: &EncryptionKey| Sqlite::builder().key(key.clone());
+    let builder = |key: &EncryptionKey| with_key(key.clone());
     builder(&first).change_key(&path, Some(&second)).unwrap();
     assert_eq!(open(&path, first).err().unwrap().kind(), ErrorKind::Denied);
     let third = EncryptionKey::from_password_file(file("password")).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Opens the file, prints a line, and keeps it open until a line arrives on stdin; then writes a row.
 pub(super) fn hold(path: &Path, journal: &str) {
-    let builder = Sqlite::builder().key(old()).journal_mode(journal.parse().unwrap());
+    let builder = with_key(old()).journal_mode(journal.parse().unwrap());
     let db = Db::builder().record::<Secret>().open_engine(builder.open(path).unwrap()).unwrap();
     assert_eq!(count(&db), 10);
     println!("\nheld");
@@ -63,7 +63,7 @@ fn a_file_open_in_another_process_is_not_replaced() {
 fn a_file_open_in_this_process_is_not_replaced() {
     for journal in modes() {
         let (_folder, path, plain) = prepared();
-        let builder = || Sqlite::builder().key(old()).journal_mode(journal.parse().unwrap());
+        let builder = || with_key(old()).journal_mode(journal.parse().unwrap());
         let open = || {
             Db::builder().record::<Secret>().open_engine(builder().open(&path).unwrap()).unwrap()
         };

@@ -1,15 +1,15 @@
-//! Page sizes other than the default, which SQLCipher does not detect by itself.
+//! Page sizes other than the default, which are found in the file, or, for SQLCipher, by trying.
 
 use super::*;
 
 fn with(size: Option<u32>, key: EncryptionKey, path: &Path) -> Result<Db, Error> {
-    let builder = Sqlite::builder().key(key);
+    let builder = with_key(key);
     let builder = size.into_iter().fold(builder, |builder, size| builder.page_size(size));
     Db::builder().record::<Secret>().open_engine(builder.open(path)?)
 }
 
 fn page_size(db: &Db) -> u32 {
-    db.sql::<String>("PRAGMA page_size", ()).unwrap()[0].parse().unwrap()
+    db.sql("SELECT CAST(page_size AS INTEGER) FROM pragma_page_size", ()).unwrap()[0]
 }
 
 #[test]
@@ -33,13 +33,13 @@ fn files_open_whatever_page_size_is_given() {
             let wrong = with(said, other(), &path).err().unwrap();
             assert_eq!(wrong.kind(), ErrorKind::Denied, "{wrong}");
         }
-        let builder = || Sqlite::builder().key(key.clone());
+        let builder = || with_key(key.clone());
         assert_eq!(builder().check_file(&path).unwrap().tables[0].1, 300);
         builder().change_key(&path, Some(&other())).unwrap();
         let db = with(None, other(), &path).unwrap();
         assert_eq!((page_size(&db), count(&db)), (size, 300));
         drop(db);
-        Sqlite::builder().key(other()).change_key(&path, None).unwrap();
+        with_key(other()).change_key(&path, None).unwrap();
         let db = Db::open(&format!("sqlite:{}", path.display())).unwrap();
         assert_eq!(db.sql::<u32>("PRAGMA page_size", ()).unwrap(), [size]);
     }
@@ -55,7 +55,7 @@ fn pages_too_small_for_encryption_are_rejected() {
     // A plain file may have them: encryption makes them larger.
     let engine = Sqlite::builder().page_size(512).open(&path).unwrap();
     fill(&Db::builder().record::<Secret>().open_engine(engine).unwrap(), 100);
-    Sqlite::builder().change_key(&path, Some(&old())).unwrap();
+    Sqlite::builder().cipher(CIPHER).change_key(&path, Some(&old())).unwrap();
     let db = with(None, old(), &path).unwrap();
     assert_eq!((page_size(&db), count(&db)), (1_024, 100));
 }

@@ -1,20 +1,35 @@
 //! Changes the key of a file: writes a complete new file and moves it into place. So the file
-//! opens with the old or the new key at every moment. SQLCipher's own in-place rekeying has a
-//! moment at which the journal contains pages of both keys.
+//! opens with the old or the new key at every moment.
 
 use super::check::{check_file, count_rows};
 use super::exclusive::acquire_exclusive;
 use super::make;
 use super::replace::replace_database;
 use super::unknown_functions::missing;
+use crate::cipher::TAIL_BYTES;
 use crate::connection::Connection;
 use crate::error::{misuse, translate};
-use crate::ffi::OpenFlags;
+use crate::ffi::{self, OpenFlags};
 use crate::key::EncryptionKey;
 use crate::open;
-use crate::settings::Settings;
+use crate::settings::{Cipher, Settings};
 use bobak_core::{AtomicFile, Error, ErrorKind, Result, TableSchema, Value, change_log};
+use std::ffi::CString;
 use std::path::Path;
+
+/// The key of the new file, derived with its salt from a password, and its cipher.
+pub(super) struct NewKey {
+    pub key: EncryptionKey,
+    pub cipher: Cipher,
+}
+
+impl NewKey {
+    fn of(key: &EncryptionKey, cipher: Option<Cipher>) -> Result<Self> {
+        let cipher = cipher.unwrap_or_default();
+        open::must_have(cipher)?;
+        Ok(Self { key: open::key_for_file(key, None)?, cipher })
+    }
+}
 
 /// Changes the key of a file; without a new key it becomes unencrypted.
 /// | # Errors
@@ -25,6 +40,8 @@ pub(crate) fn change_key(
     settings: &Settings,
     new: Option<&EncryptionKey>,
 ) -> Result<()> {
+    // The settings' cipher is that of the new file.
+    let (wanted, settings) = (settings.cipher, &Settings { cipher: None, ..settings.clone() });
     let file = |error| Error::io(&format!("open {}", path.display()), error);
     let path = path.canonicalize().map_err(file)?;
     let (old, holder) =
@@ -36,8 +53,9 @@ pub(crate) fn change_key(
     settings.functions.iter().try_for_each(|function| function.register(&mut holder.db))?;
     reject_foreign(&mut holder, &path, settings)?;
     must_not_track_hidden_keys(&mut holder)?;
+    let new = new.map(|key| NewKey::of(key, wanted.or(old.cipher))).transpose()?;
     let temporary = AtomicFile::create_private(&path)?;
-    write_with_key(&mut holder, &old, &temporary, new)
+    write_with_key(&mut holder, &old, &temporary, new.as_ref())
         .map_err(|error| temporary.name_target(error))?;
     replace_database(temporary, holder.db)
 }
@@ -47,14 +65,18 @@ fn write_with_key(
     holder: &mut Connection,
     old: &Settings,
     temporary: &AtomicFile,
-    new: Option<&EncryptionKey>,
+    new: Option<&NewKey>,
 ) -> Result<()> {
-    let target = Settings { path: Some(temporary.path().to_owned()), ..old.clone() };
-    let new = new.map(|key| open::key_for_file(key, &target)).transpose()?;
     let before = count_rows(holder).map_err(|error| open::name_file(error, old))?;
-    let page_size = copy(holder, temporary, new.as_ref())
-        .map_err(|error| name_place(error, temporary.target()))?;
-    let written = Settings { key: new, page_size: Some(page_size), ..target };
+    let page_size =
+        copy(holder, old, temporary, new).map_err(|error| name_place(error, temporary.target()))?;
+    let written = Settings {
+        path: Some(temporary.path().to_owned()),
+        key: new.map(|new| new.key.clone()),
+        cipher: new.map(|new| new.cipher),
+        page_size: Some(page_size),
+        ..old.clone()
+    };
     let after = check_file(temporary.path(), &written, false)?;
     if after.tables != before {
         let message = format!(
@@ -136,39 +158,43 @@ fn name_place(error: Error, path: &Path) -> Error {
 /// Writes the whole database to a new file. Returns its page size.
 fn copy(
     holder: &mut Connection,
+    old: &Settings,
     temporary: &AtomicFile,
-    new: Option<&EncryptionKey>,
+    new: Option<&NewKey>,
 ) -> Result<u32> {
     let target = temporary.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
     make(temporary.path(), Some(temporary.target()))
         .map_err(|error| Error::io(&format!("write {}", temporary.target().display()), error))?;
-    // The empty key of an unencrypted file. The real key is not passed here: SQLite does not
-    // clear the parameters of statements from memory.
-    holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[target.into()])?;
-    let copied = fill(holder, new);
-    let detached = holder.run_owned("DETACH DATABASE bobak_new");
-    copied.and_then(|size| detached.map(|()| size))
-}
-
-fn fill(holder: &mut Connection, new: Option<&EncryptionKey>) -> Result<u32> {
-    let failed = |failure| translate(failure, None);
     let size = holder.first_integer("PRAGMA main.page_size")?;
     let mut size = u32::try_from(size).unwrap_or(0);
-    if let Some(key) = new {
+    if new.is_some() {
         size = size.max(open::SMALLEST);
-        holder.db.set_key(c"bobak_new", &key.literal()).map_err(failed)?;
     }
-    holder.run_owned(&format!("PRAGMA bobak_new.page_size = {size}"))?;
-    // No journal: the file is either complete or deleted.
-    holder.db.exec("PRAGMA bobak_new.journal_mode = off").map_err(failed)?;
-    holder.db.exec("PRAGMA bobak_new.synchronous = full").map_err(failed)?;
-    // Must be set before the first table is created.
-    let vacuum = holder.first_integer("PRAGMA main.auto_vacuum")?;
-    holder.run_owned(&format!("PRAGMA bobak_new.auto_vacuum = {vacuum}"))?;
-    holder.db.exec("SELECT sqlcipher_export('bobak_new')").map_err(failed)?;
-    for name in ["user_version", "application_id"] {
-        let value = holder.first_integer(&format!("PRAGMA main.{name}"))?;
-        holder.run_owned(&format!("PRAGMA bobak_new.{name} = {value}"))?;
+    let cipher = new.map(|new| new.cipher);
+    #[cfg(feature = "sqlcipher")]
+    if [old.key.as_ref().and(old.cipher), cipher].contains(&Some(Cipher::Sqlcipher)) {
+        return super::sqlcipher_copy::copy(holder, old, target, new, size).map(|()| size);
     }
+    let given = new.and_then(|new| new.key.given());
+    let vfs = target_vfs(old, cipher)?;
+    holder.run_owned(&format!("PRAGMA main.page_size = {size}"))?;
+    let reserved = if cipher.is_some() { TAIL_BYTES } else { 0 };
+    let uri = format!("{}&reserve={reserved}", ffi::file_uri(target, &vfs));
+    let mut write = || holder.run_text("VACUUM main INTO ?", &[uri.as_str().into()]);
+    match given {
+        Some(given) => ffi::lending(given, write),
+        None => write(),
+    }?;
     Ok(size)
+}
+
+/// The VFS for the new file.
+pub(super) fn target_vfs(old: &Settings, cipher: Option<Cipher>) -> Result<CString> {
+    let inner = old.vfs.as_deref().map(CString::new).transpose();
+    let inner = inner.map_err(|_| misuse("the name of the VFS has a NUL"))?;
+    let vfs = match cipher {
+        Some(Cipher::Aegis256) => ffi::cipher_vfs(inner.as_deref()),
+        _ => ffi::plain_vfs(inner.as_deref()),
+    };
+    vfs.map_err(|failure| translate(failure, None))
 }

@@ -3,7 +3,7 @@
 use super::pace::STEP;
 use super::unknown_functions::{check_in_part, missing};
 use crate::connection::Connection;
-use crate::ffi::OpenFlags;
+use crate::ffi::{OpenFlags, codes};
 use crate::open;
 use crate::settings::Settings;
 use bobak_core::{BackupContent, Error, ErrorKind, Result, Value};
@@ -56,7 +56,8 @@ pub(super) fn texts(connection: &mut Connection, sql: &str) -> Result<Vec<String
 pub(super) fn judge(found: &[String]) -> Result<()> {
     let Some(text) = found.first().filter(|text| *text != "ok") else { return Ok(()) };
     let text = text.trim_start_matches("*** in database main ***").trim().replace('\n', "; ");
-    if text.contains("error code=") {
+    let damaged = format!("error code={}", codes::SQLITE_IOERR_DATA);
+    if text.contains("error code=") && !text.contains(&damaged) {
         return Err(Error::new(ErrorKind::Io, format!("the database can't be read: {text}")));
     }
     Err(Error::new(ErrorKind::Corrupt, format!("the database is damaged: {text}")))

@@ -111,7 +111,12 @@ fn recover_logs(place: &Path, settings: &Settings) -> Result<LogRecovery> {
         Ok(()) => Ok(LogRecovery::Done),
         Err(failure) if is_of_pages(&failure) => Ok(LogRecovery::Useless),
         Err(failure) if failure.code & 0xff == codes::SQLITE_BUSY => Ok(LogRecovery::NotYet),
-        Err(failure) => Err(open::name_file(translate(failure, None), settings)),
+        Err(failure) => {
+            // A log that is encrypted with AEGIS-256 needs the key.
+            let encrypted = open::encrypted_without_key(settings, &failure);
+            let error = encrypted.unwrap_or_else(|| translate(failure, None));
+            Err(open::name_file(error, settings))
+        }
     }
 }
 

@@ -15,6 +15,8 @@ mod open_handles;
 mod pace;
 mod replace;
 mod source;
+#[cfg(feature = "sqlcipher")]
+mod sqlcipher_copy;
 mod unknown_functions;
 mod wal_extension;
 

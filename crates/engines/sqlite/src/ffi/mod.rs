@@ -28,13 +28,17 @@ mod atomic_box;
 mod authorizer;
 mod backup;
 mod bind;
+#[cfg(feature = "encryption")]
+mod cipher_file;
+#[cfg(feature = "encryption")]
+mod cipher_vfs;
 mod collation;
 mod connection;
 mod convert;
 mod file;
 mod functions;
 mod index_info;
-#[cfg(feature = "encryption")]
+#[cfg(feature = "sqlcipher")]
 mod key;
 mod module;
 mod pending;
@@ -55,6 +59,8 @@ mod wal;
 pub use actions::{StatementAction, WriteKind};
 pub(crate) use atomic_box::AtomicBox;
 pub(crate) use backup::{BackupHandle, BackupState};
+#[cfg(feature = "encryption")]
+pub(crate) use cipher_vfs::{cipher_vfs, file_uri, lending, plain_vfs};
 pub use connection::version;
 pub(crate) use connection::{Connection, Failure, OpenFlags};
 pub use convert::RawType;

@@ -2,22 +2,27 @@
 
 #[cfg(feature = "encryption")]
 mod derived_key;
-mod file_id;
 #[cfg(feature = "encryption")]
+mod file_cipher;
+mod file_id;
+#[cfg(feature = "sqlcipher")]
 mod page_size;
 
 #[cfg(feature = "encryption")]
 pub(crate) use derived_key::key_for_file;
-pub(crate) use file_id::{FileId, beside};
 #[cfg(feature = "encryption")]
-pub(crate) use page_size::{SMALLEST, with_page_size};
+pub(crate) use file_cipher::{SMALLEST, must_have};
+pub(crate) use file_id::{FileId, beside};
+#[cfg(feature = "sqlcipher")]
+pub(crate) use page_size::with_page_size;
 
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::ffi::{self, Failure, OpenFlags, codes};
-use crate::settings::{JournalMode, LockingMode, OpenMode, Settings};
+use crate::file_mark::AEGIS_MARK;
+use crate::settings::{Cipher, JournalMode, LockingMode, OpenMode, Settings};
 use bobak_core::{Error, ErrorKind, Result, Row, ValueRef};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -170,24 +175,12 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     let config = |message: String| Error::new(ErrorKind::Config, message);
     let vfs = settings.vfs.as_deref().map(CString::new).transpose();
     let vfs = vfs.map_err(|_| config("the name of the VFS has a NUL".to_owned()))?;
-    let mut db = ffi::Connection::open(&name, flags, vfs.as_deref()).map_err(|failure| {
+    let mut db = open_file(&name, flags, vfs.as_deref(), settings).map_err(|failure| {
         if failure.message.starts_with("no such vfs") {
             return config(format!("SQLite has {} here", failure.message));
         }
         open_error(failure, settings)
     })?;
-    #[cfg(feature = "encryption")]
-    if let Some(key) = &settings.key {
-        // The key must come first.
-        db.set_key(c"main", &key.literal()).map_err(|failure| translate(failure, None))?;
-        if let Some(size) = settings.page_size {
-            let reply = db.exec(&format!("PRAGMA cipher_page_size = {size}"));
-            reply.map_err(|failure| translate(failure, None))?;
-        }
-        // Otherwise SQLCipher logs every wrong key to standard error; the caller gets an error
-        // anyway.
-        db.exec("PRAGMA cipher_log_level = NONE").map_err(|failure| translate(failure, None))?;
-    }
     db.set_busy_timeout(settings.busy_timeout);
     db.enable_interrupts();
     db.reject_quoted_strings();
@@ -196,6 +189,21 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     db.register_sum().map_err(|failure| translate(failure, None))?;
     db.register_stored_functions().map_err(|failure| translate(failure, None))?;
     Ok(db)
+}
+
+/// Opens the file with its key, if it has one.
+fn open_file(
+    name: &CStr,
+    flags: OpenFlags,
+    vfs: Option<&CStr>,
+    settings: &Settings,
+) -> Result<ffi::Connection, Failure> {
+    #[cfg(feature = "encryption")]
+    if let Some(key) = &settings.key {
+        return file_cipher::open(name, flags, vfs, settings, key);
+    }
+    let _ = settings;
+    ffi::Connection::open(name, flags, vfs)
 }
 
 /// The name for SQLite, which interprets `:memory:`, the empty name and `file:`. Here a path is
@@ -257,11 +265,46 @@ pub(crate) fn read_schema(db: &mut ffi::Connection, settings: &Settings) -> Resu
     read.map_err(|failure| {
         #[cfg(feature = "encryption")]
         if settings.key.is_some() && failure.code & 0xff == codes::SQLITE_NOTADB {
-            return derived_key::wrong_key(settings).with_source(crate::SqliteError::from(failure));
+            return file_cipher::wrong_key(settings).with_source(crate::SqliteError::from(failure));
         }
-        let _ = settings;
-        translate(failure, None)
+        match encrypted_without_key(settings, &failure) {
+            Some(error) => error.with_source(crate::SqliteError::from(failure)),
+            None => translate(failure, None),
+        }
     })
+}
+
+/// The error for a file that is encrypted with AEGIS-256 and was opened without a key.
+pub(crate) fn encrypted_without_key(settings: &Settings, failure: &Failure) -> Option<Error> {
+    let unreadable =
+        [codes::SQLITE_NOTADB, codes::SQLITE_CANTOPEN].contains(&(failure.code & 0xff));
+    if !unreadable || settings.has_key() || settings.path.is_none() {
+        return None;
+    }
+    let mut first = [0; AEGIS_MARK.len()];
+    first_bytes(settings, &mut first).ok()?;
+    let message = match cfg!(feature = "encryption") {
+        true => "the file is encrypted: give its key",
+        false => {
+            "the file is encrypted: enable the feature `encryption` of bobak, and give its key"
+        }
+    };
+    (first == AEGIS_MARK).then(|| Error::new(ErrorKind::Denied, message))
+}
+
+/// Reads the first bytes of the file as they are stored; gives how many there are.
+fn first_bytes(settings: &Settings, into: &mut [u8]) -> Result<usize> {
+    let settings = match settings.path.as_deref() {
+        Some(path) => settings.without_key(path),
+        None => return Ok(0),
+    };
+    let flags = OpenFlags { read_only: true, create: false };
+    let db = match connect(&settings, flags) {
+        Ok(db) => db,
+        Err(_) if settings.path.as_deref().is_none_or(|path| !path.exists()) => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    db.read_file(0, into).map_err(|failure| name_file(translate(failure, None), &settings))
 }
 
 /// If tables are tracked or searched, rows deleted by REPLACE must fire delete triggers.
@@ -276,7 +319,7 @@ fn write_replaced_down(db: &mut ffi::Connection) -> Result<(), Failure> {
 
 fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
     // SQLCipher got it before the first read.
-    if let Some(size) = settings.page_size.filter(|_| !settings.has_key()) {
+    if let Some(size) = settings.page_size.filter(|_| settings.cipher != Some(Cipher::Sqlcipher)) {
         db.exec(&format!("PRAGMA page_size = {size}"))?;
     }
     if settings.path.is_some() && settings.locking == LockingMode::Exclusive {
@@ -339,9 +382,11 @@ fn first_text(db: &mut ffi::Connection, sql: &str) -> Result<String, Failure> {
 pub(crate) fn settings_for_file(settings: &Settings, path: &Path) -> Result<Settings> {
     #[cfg(feature = "encryption")]
     if let Some(key) = settings.read_key()? {
-        let settings = settings.without_key(path);
-        let key = derived_key::key_for_file(&key, &settings)?;
-        return Ok(Settings { key: Some(key), ..settings });
+        return file_cipher::settings_with_key(settings, &key, path);
+    }
+    #[cfg(feature = "encryption")]
+    if settings.cipher.is_some() {
+        return Err(file_cipher::without_key());
     }
     #[cfg(not(feature = "encryption"))]
     settings.must_have_no_key()?;
@@ -349,7 +394,7 @@ pub(crate) fn settings_for_file(settings: &Settings, path: &Path) -> Result<Sett
 }
 
 /// Runs `work` with the file's page size, which SQLite detects by itself.
-#[cfg(not(feature = "encryption"))]
+#[cfg(not(feature = "sqlcipher"))]
 pub(crate) fn with_page_size<R>(
     settings: Settings,
     work: impl FnOnce(Settings) -> Result<R>,

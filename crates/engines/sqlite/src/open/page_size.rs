@@ -1,8 +1,8 @@
-//! Detects the page size of encrypted files. SQLCipher must know it before it reads the first
+//! Detects the page size of SQLCipher's files. SQLCipher must know it before it reads the first
 //! page, and reports a wrong size like a wrong key.
 
 use crate::open::file_id::beside;
-use crate::settings::Settings;
+use crate::settings::{Cipher, Settings};
 use bobak_core::{ErrorKind, Result};
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,8 +13,6 @@ const USUAL: u32 = 4_096;
 /// The page sizes of encrypted files, the most likely first. SQLCipher's data does not fit in 512
 /// bytes.
 const SIZES: [u32; 7] = [USUAL, 8_192, 16_384, 32_768, 65_536, 2_048, 1_024];
-/// The smallest of them.
-pub(crate) const SMALLEST: u32 = 1_024;
 
 /// The first bytes of a rollback journal to be played back; its page size is at offset 24.
 const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
@@ -29,7 +27,7 @@ pub(crate) fn with_page_size<R>(
     settings: Settings,
     mut work: impl FnMut(Settings) -> Result<R>,
 ) -> Result<R> {
-    if settings.key.is_none() {
+    if settings.key.is_none() || settings.cipher != Some(Cipher::Sqlcipher) {
         return work(settings);
     }
     let mut with = |size| work(Settings { page_size: Some(size), ..settings.clone() });

@@ -36,15 +36,37 @@ pub static ENGINES: [BobakEngine; 13] = [
     BobakEngine::key_value("kv"),
 ];
 
+/// The end of the names of those whose file is encrypted with AEGIS-256: they are compared with plain files.
+const AEGIS: &str = " aegis256";
+
 /// Those whose file is encrypted.
 #[cfg(feature = "encryption")]
 pub static ENCRYPTED: [BobakEngine; 2] = [
     BobakEngine::file(
-        "sqlite file off exclusive aes",
-        "journal_mode=delete&synchronous=off&locking=exclusive",
+        "sqlite file off exclusive aegis256",
+        "journal_mode=delete&synchronous=off&locking=exclusive&cipher=aegis256",
     )
     .encrypted(),
-    BobakEngine::file("sqlite file wal full aes", "journal_mode=wal&synchronous=full").encrypted(),
+    BobakEngine::file(
+        "sqlite file wal full aegis256",
+        "journal_mode=wal&synchronous=full&cipher=aegis256",
+    )
+    .encrypted(),
+];
+
+/// Those whose file is encrypted by SQLCipher.
+#[cfg(feature = "sqlcipher")]
+pub static SQLCIPHER: [BobakEngine; 2] = [
+    BobakEngine::file(
+        "sqlite file off exclusive aes",
+        "journal_mode=delete&synchronous=off&locking=exclusive&cipher=sqlcipher",
+    )
+    .encrypted(),
+    BobakEngine::file(
+        "sqlite file wal full aes",
+        "journal_mode=wal&synchronous=full&cipher=sqlcipher",
+    )
+    .encrypted(),
 ];
 
 /// Those whose statements are monitored, and next to them the same engines as above: what the monitor costs.
@@ -206,7 +228,8 @@ impl Engine for BobakEngine {
         if matches!(self.place, DatabaseLocation::KeyValue) {
             return Some(&raw::KEY_VALUE);
         }
-        if let Some(name) = self.name.strip_prefix("monitored ") {
+        let other = self.name.strip_prefix("monitored ");
+        if let Some(name) = other.or_else(|| self.name.strip_suffix(AEGIS)) {
             let is_same = |engine: &&Self| engine.name == name;
             return ENGINES.iter().find(is_same).map(|plain| plain as &dyn Engine);
         }

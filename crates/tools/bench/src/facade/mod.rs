@@ -17,6 +17,8 @@ pub(crate) use aio::ASYNC;
 pub(crate) use cached::CACHED;
 #[cfg(feature = "encryption")]
 pub(crate) use engine::ENCRYPTED;
+#[cfg(feature = "sqlcipher")]
+pub(crate) use engine::SQLCIPHER;
 pub(crate) use engine::{ENGINES, MONITORED, in_url};
 pub(crate) use http::{HTTP, IN_PROCESS};
 pub(crate) use remote::{ENGINES as REMOTE, program};

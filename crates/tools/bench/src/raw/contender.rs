@@ -17,9 +17,9 @@ pub static ENGINES: &[RawEngine] = &[
     RawEngine(Mode::FILE_FULL),
     RawEngine(Mode::FILE_OFF),
     RawEngine(Mode::FILE_OFF_EXCLUSIVE),
-    #[cfg(feature = "encryption")]
+    #[cfg(feature = "sqlcipher")]
     RawEngine(Mode::ENCRYPTED),
-    #[cfg(feature = "encryption")]
+    #[cfg(feature = "sqlcipher")]
     RawEngine(Mode::ENCRYPTED_WAL),
     RawEngine(Mode::WAL_FULL),
     RawEngine(Mode::WAL_NORMAL),

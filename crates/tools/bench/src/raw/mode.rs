@@ -49,12 +49,12 @@ impl Mode {
     pub const FILE_OFF: Self = Self::file("raw sqlite file off", "delete", "off", "normal");
     pub const FILE_OFF_EXCLUSIVE: Self =
         Self::file("raw sqlite file off exclusive", "delete", "off", "exclusive");
-    #[cfg(feature = "encryption")]
+    #[cfg(feature = "sqlcipher")]
     pub const ENCRYPTED: Self = Self {
         key: true,
         ..Self::file("raw sqlite file off exclusive aes", "delete", "off", "exclusive")
     };
-    #[cfg(feature = "encryption")]
+    #[cfg(feature = "sqlcipher")]
     pub const ENCRYPTED_WAL: Self =
         Self { key: true, ..Self::file("raw sqlite file wal full aes", "wal", "full", "normal") };
     pub const WAL_FULL: Self = Self::file("raw sqlite file wal full", "wal", "full", "normal");

@@ -103,15 +103,15 @@ const fn exclusive(journal: JournalMode, synchronous: Synchronous) -> Mode {
 pub(crate) const WAL_FULL: Mode = mode(JournalMode::Wal, Synchronous::Full);
 const WAL_NORMAL: Mode = mode(JournalMode::Wal, Synchronous::Normal);
 const WAL_OFF: Mode = mode(JournalMode::Wal, Synchronous::Off);
-const WAL_FULL_EXCLUSIVE: Mode = exclusive(JournalMode::Wal, Synchronous::Full);
+pub(crate) const WAL_FULL_EXCLUSIVE: Mode = exclusive(JournalMode::Wal, Synchronous::Full);
 pub(crate) const DELETE_EXTRA: Mode = mode(JournalMode::Delete, Synchronous::Extra);
 const DELETE_FULL: Mode = mode(JournalMode::Delete, Synchronous::Full);
 const DELETE_NORMAL: Mode = mode(JournalMode::Delete, Synchronous::Normal);
 const DELETE_OFF: Mode = mode(JournalMode::Delete, Synchronous::Off);
-const DELETE_FULL_EXCLUSIVE: Mode = exclusive(JournalMode::Delete, Synchronous::Full);
+pub(crate) const DELETE_FULL_EXCLUSIVE: Mode = exclusive(JournalMode::Delete, Synchronous::Full);
 const DELETE_OFF_EXCLUSIVE: Mode = exclusive(JournalMode::Delete, Synchronous::Off);
-const TRUNCATE_FULL: Mode = mode(JournalMode::Truncate, Synchronous::Full);
-const PERSIST_FULL: Mode = mode(JournalMode::Persist, Synchronous::Full);
+pub(crate) const TRUNCATE_FULL: Mode = mode(JournalMode::Truncate, Synchronous::Full);
+pub(crate) const PERSIST_FULL: Mode = mode(JournalMode::Persist, Synchronous::Full);
 const MEMORY_FULL: Mode = mode(JournalMode::Memory, Synchronous::Full);
 const OFF_FULL: Mode = mode(JournalMode::Off, Synchronous::Full);
 

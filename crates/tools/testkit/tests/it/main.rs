@@ -7,8 +7,7 @@ mod capability_table;
 mod crash; // random programs, interrupted
 mod direct_calls;
 mod durability; // the page says what tests show
-#[cfg(feature = "encryption")]
-mod encryption; // encrypted files, interrupted: SQLCipher takes the place of SQLite
+mod encryption; // encrypted files, interrupted
 mod faulty; // the engine that fails on request
 mod federation; // SQL over engines that fail or are remote
 mod fixtures; // files that older versions made
