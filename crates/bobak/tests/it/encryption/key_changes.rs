@@ -57,6 +57,29 @@ fn a_key_change_keeps_the_journal_mode() {
 }
 
 #[test]
+#[cfg(feature = "sqlcipher")]
+fn a_key_change_converts_between_ciphers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    fill(&open(&path, old()).unwrap(), 300);
+    let starts = || fs::read(&path).unwrap().starts_with(b"bobakAE1");
+    let mut keys = (old(), other());
+    for cipher in [Cipher::Aegis256, Cipher::Sqlcipher, Cipher::Aegis256, Cipher::Aegis256] {
+        let builder = Sqlite::builder().key(keys.0.clone()).cipher(cipher);
+        builder.change_key(&path, Some(&keys.1)).unwrap();
+        assert_eq!(starts(), cipher == Cipher::Aegis256);
+        let engine = Sqlite::builder().key(keys.1.clone()).open(&path).unwrap();
+        let db = Db::builder().record::<Secret>().open_engine(engine).unwrap();
+        assert_eq!(count(&db), 300);
+        assert_eq!(db.sql::<String>("PRAGMA integrity_check", ()).unwrap(), ["ok"]);
+        keys = (keys.1, keys.0);
+    }
+    Sqlite::builder().key(keys.0).change_key(&path, None).unwrap();
+    let plain = format!("sqlite:{}", path.display());
+    assert_eq!(count(&Db::builder().record::<Secret>().open(&plain).unwrap()), 300);
+}
+
+#[test]
 fn a_file_that_needs_functions_of_another_program_is_rejected() {
     for (sql, word, needs) in [
         ("CREATE TABLE t (x TEXT COLLATE NOCASE)", "NOCASE", "the collation THEIRS"),

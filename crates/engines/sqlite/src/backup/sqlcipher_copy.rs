@@ -28,7 +28,7 @@ pub(super) fn copy(
     }?;
     let copied = fill(holder, new, size);
     let detached = holder.run_owned("DETACH DATABASE bobak_new");
-    copied.and_then(|()| detached)
+    copied.and(detached)
 }
 
 fn fill(holder: &mut Connection, new: Option<&NewKey>, size: u32) -> Result<()> {
