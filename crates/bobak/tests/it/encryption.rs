@@ -204,7 +204,8 @@ fn urls_with_keys_are_opened_and_redacted() {
     fs::write(path("key"), "0123456789abcdef".repeat(4)).unwrap();
     fs::write(path("password"), "correct horse\n").unwrap();
     let url = |settings: &str| format!("sqlite:{}?{settings}", path("app.db"));
-    let by_password = url(&format!("password_file={}", path("password")));
+    let by_password =
+        url(&format!("password_file={}&cipher={}", path("password"), CIPHER.as_str()));
     fill(&Db::builder().record::<Secret>().open(&by_password).unwrap(), 3);
     assert_eq!(count(&open(path("app.db").as_ref(), new()).unwrap()), 3);
     for (settings, kind) in [

@@ -251,7 +251,9 @@ fn pages_move_and_shrink() {
         db.execute("DELETE FROM secret WHERE id % 3 > 0", ()).unwrap();
         db.execute("PRAGMA incremental_vacuum", ()).unwrap();
         sound(&db, "incremental_vacuum");
-        db.execute("VACUUM", ()).unwrap();
+        // SQLCipher's VACUUM takes a file with reserved bytes for its own, and fails.
+        let vacuumed = db.execute("VACUUM", ());
+        assert_eq!(vacuumed.is_ok(), !cfg!(feature = "sqlcipher"), "{vacuumed:?}");
         sound(&db, "VACUUM");
         // The page size of an encrypted file stays.
         db.execute("PRAGMA page_size = 8192", ()).unwrap();

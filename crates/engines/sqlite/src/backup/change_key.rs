@@ -6,6 +6,7 @@ use super::exclusive::acquire_exclusive;
 use super::make;
 use super::replace::replace_database;
 use super::unknown_functions::missing;
+#[cfg(not(feature = "sqlcipher"))]
 use crate::cipher::TAIL_BYTES;
 use crate::connection::Connection;
 use crate::error::{misuse, translate};
@@ -170,11 +171,23 @@ fn copy(
     if new.is_some() {
         size = size.max(open::SMALLEST);
     }
-    let cipher = new.map(|new| new.cipher);
     #[cfg(feature = "sqlcipher")]
-    if [old.key.as_ref().and(old.cipher), cipher].contains(&Some(Cipher::Sqlcipher)) {
-        return super::sqlcipher_copy::copy(holder, old, target, new, size).map(|()| size);
-    }
+    let written = super::sqlcipher_copy::copy(holder, old, target, new, size);
+    #[cfg(not(feature = "sqlcipher"))]
+    let written = vacuum_into(holder, old, target, new, size);
+    written.map(|()| size)
+}
+
+/// Writes the whole database to an empty file with a page size.
+#[cfg(not(feature = "sqlcipher"))]
+fn vacuum_into(
+    holder: &mut Connection,
+    old: &Settings,
+    target: &str,
+    new: Option<&NewKey>,
+    size: u32,
+) -> Result<()> {
+    let cipher = new.map(|new| new.cipher);
     let given = new.and_then(|new| new.key.given());
     let vfs = target_vfs(old, cipher)?;
     holder.run_owned(&format!("PRAGMA main.page_size = {size}"))?;
@@ -185,7 +198,7 @@ fn copy(
         Some(given) => ffi::lending(given, write),
         None => write(),
     }?;
-    Ok(size)
+    Ok(())
 }
 
 /// The VFS for the new file.
