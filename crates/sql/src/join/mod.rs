@@ -30,7 +30,7 @@ pub fn join<'a>(dialect: Dialect, join: &'a Join) -> Option<Statement<'a>> {
     let mut writer = Writer::new(dialect);
     writer.inline = groups_by_expressions(join);
     let of_rows = !join.is_grouped();
-    let mut writer = JoinWriter { writer, join, of_rows, is_supported: true };
+    let mut writer = JoinWriter { writer, join, of_rows, is_supported: true, row_by_row: false };
     writer.push();
     writer.is_supported.then(|| writer.writer.finish())
 }
@@ -49,7 +49,13 @@ struct JoinWriter<'a> {
     /// Whether what is written is calculated from a row, and not from a group.
     of_rows: bool,
     is_supported: bool,
+    /// Whether PostgreSQL should look for the rows of an EXISTS once for each row of the result: see
+    /// [`push_selected_columns`](Self::push_selected_columns).
+    row_by_row: bool,
 }
+
+/// The most rows of a result for each of which an EXISTS is cheaper than reading the whole table once.
+const FEW_ROWS: u64 = 1_000;
 
 impl<'a> JoinWriter<'a> {
     fn push(&mut self) {
@@ -59,10 +65,20 @@ impl<'a> JoinWriter<'a> {
             return self.push_qualified();
         }
         self.raw("SELECT ");
-        self.list(", ", &join.columns, Self::push_selected);
+        self.push_selected_columns();
         self.push_rows(None);
         self.push_whole_order();
         push_limit(&mut self.writer, join.limit, join.offset);
+    }
+
+    /// PostgreSQL ignores the limit when it chooses how to run an EXISTS among the selected: it reads the whole table and
+    /// makes a hash table of it, also for one row. An offset keeps it from that.
+    fn push_selected_columns(&mut self) {
+        let join = self.join;
+        let rows = join.limit.map_or(u64::MAX, |limit| limit.saturating_add(join.offset));
+        self.row_by_row = self.dialect() == Dialect::Postgres && self.of_rows && rows <= FEW_ROWS;
+        self.list(", ", &join.columns, Self::push_selected);
+        self.row_by_row = false;
     }
 
     /// The tables, conditions and groups. With `not_null` the rows and groups in which this is not NULL.

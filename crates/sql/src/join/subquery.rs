@@ -18,6 +18,7 @@ impl<'a> JoinWriter<'a> {
     }
 
     pub(super) fn push_exists(&mut self, query: &'a JoinSubquery) {
+        let row_by_row = std::mem::replace(&mut self.row_by_row, false);
         self.raw("EXISTS (SELECT ");
         self.inside(query, |writer| {
             let join = writer.join;
@@ -28,8 +29,12 @@ impl<'a> JoinWriter<'a> {
             }
             writer.push_rows(None);
             push_limit(&mut writer.writer, join.limit, join.offset);
+            if row_by_row && join.limit.is_none() && join.offset == 0 {
+                writer.raw(" OFFSET 0");
+            }
         });
         self.raw(")");
+        self.row_by_row = row_by_row;
     }
 
     /// The value of the first row, in the form in which it is compared.

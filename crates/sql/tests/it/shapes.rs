@@ -3,9 +3,10 @@
 use crate::queries::{assign, query};
 use crate::random::{Random, condition, table};
 use bobak_core::join::{
-    JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder, JoinTable,
+    JoinAggregate, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder, JoinSubquery,
+    JoinTable,
 };
-use bobak_core::{BulkChange, Join, TableSchema};
+use bobak_core::{BulkChange, Comparison, Join, TableSchema, Type};
 use bobak_sql::{Dialect, Statement, StatementShape, change, join, select};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -115,4 +116,41 @@ fn random_join(random: &mut Random, table: &Arc<TableSchema>) -> Join {
     let (descending, nulls_first) = (random.below(2) == 0, random.below(2) == 0);
     join.order.push(JoinOrder { expr, descending, nulls_first });
     join
+}
+
+/// The rows of a table, each with whether a row of the same table refers to it.
+fn flagged(table: &Arc<TableSchema>, limit: Option<u64>) -> Join {
+    let of = |table, column| JoinExpr::Column(JoinColumn { table, column });
+    let joined = |_| JoinTable { table: Arc::clone(table), link: None, rows: None };
+    let refers = JoinCondition::Compare(of(1, 4), Comparison::Equal, of(0, 0));
+    let inside = Join {
+        tables: (0..2).map(joined).collect(),
+        outer: 1,
+        filters: vec![refers],
+        ..Join::default()
+    };
+    let exists = JoinCondition::Exists(Box::new(JoinSubquery::of_join(inside)));
+    let [one, zero] = [1_i64, 0].map(|n| JoinExpr::Value(n.into(), Type::I64));
+    let flag = JoinExpr::Case(vec![(exists.clone(), one)], Box::new(zero));
+    Join {
+        tables: vec![joined(0)],
+        columns: vec![of(0, 0), flag.clone(), flag],
+        filters: vec![exists],
+        limit,
+        ..Join::default()
+    }
+}
+
+#[test]
+fn postgres_asks_for_a_flag_once_for_each_of_a_few_rows() {
+    let table = table();
+    let offsets = |dialect, limit| {
+        let query = flagged(&table, limit);
+        join(dialect, &query).unwrap().text.matches(" OFFSET 0)").count()
+    };
+    // The condition is left to the server, which may join the tables.
+    assert_eq!(offsets(Dialect::Postgres, Some(20)), 2);
+    assert_eq!(offsets(Dialect::Postgres, Some(100_000)), 0);
+    assert_eq!(offsets(Dialect::Postgres, None), 0);
+    assert_eq!(offsets(Dialect::Sqlite, Some(20)), 0);
 }
