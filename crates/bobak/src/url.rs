@@ -210,7 +210,7 @@ pub(crate) fn database_file(url: &str) -> Result<DatabaseFile> {
             }
             #[cfg(feature = "sqlite")]
             "sqlite" if !place.is_empty() && place != ":memory:" => {
-                Ok(DatabaseFile::Sqlite { path, builder: sqlite_builder(query)? })
+                Ok(DatabaseFile::Sqlite { path, builder: Box::new(sqlite_builder(query)?) })
             }
             _ => {
                 let message = format!("'{shown}' is not a file: write sqlite:FILE or memory:FILE");

@@ -21,7 +21,7 @@ pub enum DatabaseFile {
         /// The database file.
         path: PathBuf,
         /// The settings, with the key if the file is encrypted.
-        builder: bobak_sqlite::SqliteBuilder,
+        builder: Box<bobak_sqlite::SqliteBuilder>,
     },
 }
 

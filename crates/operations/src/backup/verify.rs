@@ -96,7 +96,7 @@ fn verify_plain(file: &Path, database: Option<&DatabaseFile>) -> Result<BackupCo
         FileType::Snapshot | FileType::Json => Memory::check_file(file),
         #[cfg(feature = "sqlite")]
         FileType::Unknown if database.is_some_and(DatabaseFile::has_key) => match database {
-            Some(DatabaseFile::Sqlite { builder, .. }) => verify_sqlite(builder.clone(), file),
+            Some(DatabaseFile::Sqlite { builder, .. }) => verify_sqlite((**builder).clone(), file),
             _ => Err(unknown_file()),
         },
         #[cfg(feature = "sqlite")]

@@ -1,7 +1,7 @@
 //! The ten nearest of 100,000 vectors of 384 numbers, in memory and in SQLite, and a plain loop over an array of floats next
 //! to them.
 //!
-//! `cargo run --release -p bobak --example nearest`
+//! `cargo run --release -p bobak-bench --example nearest`
 
 use bobak::nearest::{Metric, distance};
 use bobak::prelude::*;
