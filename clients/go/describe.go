@@ -86,7 +86,7 @@ func readField(field reflect.StructField, tag string) (taggedField, error) {
 		kind, ok := defaultType(found.goType)
 		if !ok {
 			return found, wire.Errorf(Schema, "no column has the type %s: use a pointer for a value "+
-				"that may be NULL, or type=json for a document", field.Type).In("", found.column.Name)
+				"that may be NULL, type=json for a document, or vector=384 for a vector", field.Type).In("", found.column.Name)
 		}
 		found.column.Type = kind
 	}
@@ -172,6 +172,9 @@ func (f *taggedField) set(option, value string) (err *Error) {
 		if f.column.Type, f.typed = wire.TypeNamed(value); !f.typed {
 			return wire.Errorf(Schema, "'%s' is not a column type", value)
 		}
+		if f.column.Type == wire.TypeVector {
+			return wire.Errorf(Schema, "a vector has a number of numbers: write vector=384")
+		}
 	case "check":
 		f.column.Check = value
 	case "index":
@@ -187,12 +190,18 @@ func (f *taggedField) set(option, value string) (err *Error) {
 		if f.language = value; value == "" {
 			f.language = "simple"
 		}
+	case "vector":
+		length, failed := strconv.ParseUint(value, 10, 16)
+		if failed != nil || length == 0 {
+			return wire.Errorf(Schema, "vector is a number from 1 to 65535, as in vector=384, not '%s'", value)
+		}
+		f.column.Type, f.column.Length, f.typed = wire.TypeVector, uint16(length), true
 	case "references":
 		f.column.References, err = readReference(value)
 	default:
 		return wire.Errorf(Schema, "'%s' is not an option of a column; the options are: key, "+
 			"key=given, unique, max, type, null, store=text, collation, created_at, modified_at, "+
-			"version, check, index, unique_index, search, references, on_delete", option)
+			"version, check, index, unique_index, search, vector, references, on_delete", option)
 	}
 	return err
 }

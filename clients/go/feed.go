@@ -315,7 +315,7 @@ func (p *plan) log() *plan {
 		for _, column := range p.schema.Columns {
 			for _, when := range []string{"old_", "new_"} {
 				log.Columns = append(log.Columns, wire.Column{
-					Name: when + column.Name, Type: column.Type, AsText: column.AsText, Nullable: true,
+					Name: when + column.Name, Type: column.Type, Length: column.Length, AsText: column.AsText, Nullable: true,
 				})
 			}
 		}

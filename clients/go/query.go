@@ -219,6 +219,9 @@ func Avg(column string) Expr { return Expr{6, column} }
 // engine: compare those of one query only.
 func Rank() Expr { return Expr{7, ""} }
 
+// Distance is the distance of a row in a query for the nearest rows, a float: see [Query.Nearest].
+func Distance() Expr { return Expr{8, ""} }
+
 // Query selects rows of a table. Its methods return new queries. A request is sent only by All, First,
 // Each, Count, Select, Update and Delete.
 type Query[T any] struct {
@@ -229,6 +232,7 @@ type Query[T any] struct {
 	offset     uint64
 	lock       *wire.Lock
 	search     *string
+	nearest    *nearest
 }
 
 // RowLock is how a query locks rows: see [Query.Lock].
@@ -277,6 +281,15 @@ func (q Query[T]) Offset(rows uint64) *Query[T] {
 // cannot be read.
 func (q Query[T]) Search(text string) *Query[T] {
 	q.search = &text
+	return &q
+}
+
+// Nearest selects at most so many rows whose vectors are nearest to one, the nearest first:
+// documents.Where(Col("language").Eq("en")).Nearest("embedding", bobak.Cosine, wanted, 10). Conditions come before;
+// there is no order. [Distance] selects the distances.
+func (q Query[T]) Nearest(column string, metric Metric, to []float32, rows uint64) *Query[T] {
+	q.nearest = &nearest{column, metric, to}
+	q.limit = &rows
 	return &q
 }
 
@@ -458,6 +471,15 @@ func (q *Query[T]) source(group []string, exprs []Expr) (asks, error) {
 	if q.search != nil {
 		found.Search = &wire.Search{Text: *q.search, Ranked: len(q.order) == 0}
 	}
+	if q.nearest != nil {
+		if q.order != nil || q.search != nil || q.lock != nil {
+			return nil, wire.Errorf(Unsupported, "the nearest rows are sorted by their distance: leave out order, "+
+				"search and lock").In(p.schema.Name, "")
+		}
+		if found.Nearest, err = q.nearest.place(p); err != nil {
+			return nil, err
+		}
+	}
 	aggregates := len(group) > 0
 	for _, expr := range exprs {
 		place := 0
@@ -466,7 +488,7 @@ func (q *Query[T]) source(group []string, exprs []Expr) (asks, error) {
 				return nil, err
 			}
 		}
-		aggregates = aggregates || expr.what != 0 && expr.what != 7
+		aggregates = aggregates || expr.what != 0 && expr.what < 7
 		found.Columns = append(found.Columns, wire.Expr{What: expr.what, Place: place})
 	}
 	if exprs == nil {

@@ -58,7 +58,7 @@ func (r *sqlRows) ColumnTypeScanType(place int) reflect.Type {
 		return reflect.TypeOf(false)
 	case "TEXT", "JSON", "DECIMAL", "TIME":
 		return reflect.TypeOf("")
-	case "BYTES", "BLOB":
+	case "BYTES", "BLOB", "VECTOR":
 		return bytesType
 	case "REAL", "F32", "F64":
 		return reflect.TypeOf(float64(0))

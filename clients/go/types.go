@@ -79,6 +79,7 @@ var (
 	durationType = reflect.TypeOf(time.Duration(0))
 	bytesType    = reflect.TypeOf([]byte(nil))
 	jsonType     = reflect.TypeOf(json.RawMessage(nil))
+	vectorType   = reflect.TypeOf([]float32(nil))
 	anyType      = reflect.TypeOf((*any)(nil)).Elem()
 )
 
@@ -97,6 +98,8 @@ func codecOf(t reflect.Type, column *wire.Column) (codec, bool) {
 	switch {
 	case t == anyType:
 		return anyCodec(column), true
+	case column.Type == wire.TypeVector:
+		return vectorCodec(column), t == vectorType
 	case column.Type == wire.TypeAny:
 		return plainCodec(t, column)
 	case t == currencyType:
@@ -536,6 +539,10 @@ func natural(stored any, column wire.Type) (any, error) {
 		}
 	case wire.TypeUUID:
 		return uuidOf(stored)
+	case wire.TypeVector:
+		if bytes, ok := stored.([]byte); ok {
+			return vectorOf(bytes)
+		}
 	case wire.TypeDate:
 		return timeOf(stored, dateForm, microsPerDay)
 	case wire.TypeDateTime:

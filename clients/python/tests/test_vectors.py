@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ def source(found: dict[str, Any]) -> bytes:
         return request.sql(found["sql"], parameters(found))
     if "statement" in found:
         return request.statement(found["statement"], parameters(found))
-    where = found["condition"]
+    where, near = found["condition"], found.get("nearest")
     select = condition.Select(
         [next(iter(one.items())) for one in found["columns"]],
         None if where is None else placed(where),
@@ -147,6 +148,7 @@ def source(found: dict[str, Any]) -> bytes:
         found["offset"],
         lock["wait_at_most"] if isinstance(lock := found.get("lock"), dict) else lock,
         (search["text"], search["ranked"]) if (search := found.get("search")) else None,
+        near and (near["column"], near["metric"], struct.pack(f"<{len(near['to'])}f", *near["to"])),
     )
     return request.select(found["table"], select)
 

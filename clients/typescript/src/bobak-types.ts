@@ -5,7 +5,7 @@ import { typeName } from "./values.js";
 import type { TableSchema } from "./wire/schema.js";
 
 // Names with another meaning in the output.
-const taken = ["Money", "Value", "Tables", "Uint8Array"];
+const taken = ["Money", "Value", "Tables", "Uint8Array", "Float32Array"];
 
 /** A name for each table's interface: the words of the table's name, capitalised, with a number if the name is taken. */
 function names(tables: string[]): string[] {

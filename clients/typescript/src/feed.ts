@@ -66,8 +66,10 @@ function logOf(table: TableSchema): TableSchema {
   let log = logs.get(table);
   if (!log) {
     const columns = [column("seq", "i64"), column("at", "i64"), column("who", "text", { nullable: true }), column("verb", "i64")];
-    for (const { name, type, asText } of table.columns) {
-      for (const when of ["old", "new"]) columns.push(column(`${when}_${name}`, type, { nullable: true, store: asText ? "text" : undefined }));
+    for (const { name, type, asText, length } of table.columns) {
+      for (const when of ["old", "new"]) {
+        columns.push(column(`${when}_${name}`, type, { nullable: true, store: asText ? "text" : undefined, length }));
+      }
     }
     log = { name: `bobak_log_${table.name}`, columns, key: [0], keysBy: 2, indexes: [] };
     logs.set(table, log);

@@ -4,11 +4,11 @@ export { connect, Database, Session, type CancelSignal, type Options, type Trans
 export { BobakError, type ErrorKind, type ErrorPlace, type Violation } from "./errors.js";
 export type { Change, ChangeOptions, ChangePage, FollowOptions } from "./feed.js";
 export {
-  add, and, avg, col, count, countOf, max, min, not, or, rank, sum, type ColumnOfRows, type Condition,
+  add, and, avg, col, count, countOf, distance, max, min, not, or, rank, sum, type ColumnOfRows, type Condition,
   type Expression,
 } from "./query.js";
 export { Selection, Table, type Report } from "./table.js";
-export type { RowLock } from "./wire/request.js";
+export type { Metric, RowLock } from "./wire/request.js";
 export { Money, newUuid, type Value } from "./values.js";
 export {
   column, table, type Column, type ColumnDefinition, type ColumnOptions, type Reference, type TableSchema, type Type,

@@ -72,6 +72,8 @@ export interface Expression {
 const expression = (what: request.Expression) => (name: string): Expression => ({ what, name });
 /** How well a row fits the search of its query: the larger the better. Compare those of one query only. */
 export const rank = (): Expression => ({ what: "rank", name: "" });
+/** The distance of a row in a query for the nearest rows. */
+export const distance = (): Expression => ({ what: "distance", name: "" });
 export const count = (): Expression => ({ what: "count", name: "" });
 export const [countOf, sum, min, max, avg] =
   (["count_of", "sum", "min", "max", "avg"] as const).map(expression) as [typeof f, typeof f, typeof f, typeof f, typeof f];

@@ -36,6 +36,7 @@ export class Selection<T> implements AsyncIterable<T> {
   #offset = 0;
   #lock: request.RowLock | null = null;
   #search: string | null = null;
+  #nearest: { column: string; to: Float32Array | readonly number[]; metric: request.Metric } | null = null;
   /** @internal */
   readonly session: Session;
   /** @internal */
@@ -49,7 +50,7 @@ export class Selection<T> implements AsyncIterable<T> {
     const copy = new Selection<T>(this.session, this.rows);
     copy.#conditions = this.#conditions;
     [copy.#order, copy.#limit, copy.#offset] = [this.#order, this.#limit, this.#offset];
-    [copy.#lock, copy.#search] = [this.#lock, this.#search];
+    [copy.#lock, copy.#search, copy.#nearest] = [this.#lock, this.#search, this.#nearest];
     change(copy);
     return copy;
   }
@@ -81,6 +82,29 @@ export class Selection<T> implements AsyncIterable<T> {
   search(text: string): Selection<T> {
     return this.#with((copy) => (copy.#search = text));
   }
+  /**
+   * At most so many rows whose vectors are nearest to one, the nearest first: `documents.where().nearest("embedding", to, 10)`.
+   * Conditions come before; there is no order. `select(["id", distance()])` has the distances.
+   */
+  nearest(column: keyof T & string, to: Float32Array | readonly number[], rows: number, metric: request.Metric = "cosine"): Selection<T> {
+    return this.#with((copy) => ([copy.#nearest, copy.#limit] = [{ column, to, metric }, rows]));
+  }
+  #measured(): Exclude<request.Select["nearest"], undefined> {
+    if (this.#nearest === null) return null;
+    const { column, to, metric } = this.#nearest;
+    if (this.#order.length > 0 || this.#search !== null || this.#lock) {
+      const words = "the nearest rows are sorted by their distance: leave out order, search and lock";
+      throw new BobakError("Unsupported", words, { table: this.rows.schema.name });
+    }
+    const place = this.rows.place(column);
+    const { type } = this.rows.schema.columns[place]!;
+    if (type !== "vector") {
+      throw new BobakError("Mismatch", `a distance is that of vectors, and this column is ${type}`, { table: this.rows.schema.name, column });
+    }
+    if (!request.metrics.includes(metric)) throw new BobakError("Misuse", `metric is one of ${request.metrics.join(", ")}, not '${metric}'`);
+    // null is an empty vector here, of a wrong length.
+    return { place, metric, to: this.rows.store(place, to ?? []) as Uint8Array };
+  }
   /** Locks the rows until the transaction ends. */
   forUpdate(lock: request.RowLock = "wait"): Selection<T> {
     return this.#with((copy) => (copy.#lock = lock));
@@ -93,7 +117,7 @@ export class Selection<T> implements AsyncIterable<T> {
     const places = group.map((name) => this.rows.place(name));
     const chosen = columns?.map(({ what, name }) => ({ what, place: name ? this.rows.place(name) : 0 }));
     const order = this.#order.map((name) => ({ place: this.rows.place(name.replace(/^-/, "")), descending: name.startsWith("-") }));
-    const aggregates = group.length > 0 || columns?.some((one) => one.what !== "column" && one.what !== "rank");
+    const aggregates = group.length > 0 || columns?.some((one) => !["column", "rank", "distance"].includes(one.what));
     // So the order is the same on every engine.
     for (const place of aggregates ? places : this.rows.schema.key) {
       if (order.every((step) => step.place !== place)) order.push({ place, descending: false });
@@ -102,7 +126,7 @@ export class Selection<T> implements AsyncIterable<T> {
     const select: request.Select = {
       columns: chosen ?? this.rows.schema.columns.map((_, place) => ({ what: "column", place })),
       condition: this.#condition(), group: places, order, limit: this.#limit, offset: this.#offset, lock: this.#lock,
-      search,
+      search, nearest: this.#measured(),
     };
     return (c) => {
       const { table, where } = c.tables(this.rows.schema, select.condition);

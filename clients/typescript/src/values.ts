@@ -34,7 +34,7 @@ export class Money {
 }
 
 /** A column's value: see the table in the README. */
-export type Value = null | boolean | number | bigint | string | Uint8Array | Money;
+export type Value = null | boolean | number | bigint | string | Uint8Array | Money | Float32Array;
 
 const small = new Set<Type>(["i8", "i16", "i32", "u8", "u16", "u32"]);
 
@@ -43,8 +43,30 @@ export function typeName(type: Type): string {
   if (small.has(type) || type === "f32" || type === "f64") return "number";
   const names: Partial<Record<Type, string>> = {
     bool: "boolean", i64: "bigint", u64: "bigint", bytes: "Uint8Array", currency: "Money", any: "Value",
+    vector: "Float32Array",
   };
   return names[type] ?? "string";
+}
+
+/** The stored form of a vector. */
+function storeVector(value: unknown, column: Column): Uint8Array {
+  const fail = (kind: "Mismatch" | "OutOfRange", words: string) => new BobakError(kind, words, { column: column.name });
+  const isList = value instanceof Float32Array || (Array.isArray(value) && value.every((one) => typeof one === "number"));
+  if (!isList) throw fail("Mismatch", "a vector is a Float32Array, or an array of numbers");
+  const numbers = Float32Array.from(value as ArrayLike<number>);
+  const wanted = column.length ?? 0;
+  if (numbers.length !== wanted) throw fail("Mismatch", `the vector has ${numbers.length} numbers, and its column has ${wanted}`);
+  const wrong = numbers.findIndex((number) => !Number.isFinite(number));
+  if (wrong >= 0) throw fail("OutOfRange", `number ${wrong + 1} of the vector is ${numbers[wrong]}: its numbers must be finite`);
+  const bytes = Buffer.alloc(4 * numbers.length);
+  numbers.forEach((number, place) => bytes.writeFloatLE(number, 4 * place));
+  return bytes;
+}
+
+function loadVector(stored: Uint8Array): Float32Array {
+  if (stored.length % 4 !== 0) throw new BobakError("Mismatch", `a vector has 4 bytes for each number, not ${stored.length}`);
+  const view = new DataView(stored.buffer, stored.byteOffset, stored.length);
+  return Float32Array.from({ length: stored.length / 4 }, (_, place) => view.getFloat32(4 * place, true));
 }
 
 /** The nearest 32-bit float: servers reject any other. */
@@ -80,6 +102,8 @@ export function store(value: unknown, column: Column): Stored {
     case "bytes":
       if (value instanceof Uint8Array) return value;
       throw wrong();
+    case "vector":
+      return storeVector(value, column);
     case "uuid":
       return typeof value === "string" ? storeUuid(value, column) : (value instanceof Uint8Array ? value : thrown(wrong()));
     case "currency":
@@ -135,12 +159,13 @@ export function load(stored: Stored, type: Type): Value {
     if (type === "date" || type === "time" || type === "datetime" || type === "timestamp") return timeText(stored, type);
     return stored;
   }
+  if (type === "vector" && stored instanceof Uint8Array) return loadVector(stored);
   return type === "uuid" && stored instanceof Uint8Array ? uuidText(stored) : stored;
 }
 
 /** A value of an SQL result: amounts, dates, times and UUIDs by their type, anything else as it is stored. */
 export function loadResult(stored: Stored, type: Type): Value {
-  return ["currency", "date", "time", "datetime", "timestamp", "uuid"].includes(type) ? load(stored, type) : stored;
+  return ["currency", "date", "time", "datetime", "timestamp", "uuid", "vector"].includes(type) ? load(stored, type) : stored;
 }
 
 /** An SQL parameter with its type. Numbers, texts and bytes have no type; a whole number is an integer. */

@@ -31,6 +31,7 @@ function table(m: Json): TableSchema {
       onDelete: c.references.on_delete + 4 * (c.references.on_update ?? 0) + (c.references.deferred ? 16 : 0),
     },
   }));
+  columns.forEach((column: Json, place: number) => m.columns[place].length && (column.length = m.columns[place].length));
   const made: TableSchema = { name: m.name, columns, key: m.key, keysBy: m.keys_made_by, indexes: m.indexes };
   if (m.never_reused) made.neverReused = true;
   if (m.foreign_keys) made.foreignKeys = m.foreign_keys;
@@ -70,7 +71,11 @@ function source(w: Writer, m: Json): void {
   const order = m.order.map((one: Json) => ({ place: one.column, descending: one.descending }));
   const condition = m.condition && placed(m.condition);
   const lock = typeof m.lock === "object" ? { waitAtMost: m.lock.wait_at_most } : m.lock;
-  request.select(w, m.table, { columns, condition, group: m.group, order, limit: m.limit, offset: m.offset, lock, search: m.search });
+  request.select(w, m.table, { columns, condition, group: m.group, order, limit: m.limit, offset: m.offset, lock, search: m.search, nearest: nearest(m.nearest) });
+}
+
+function nearest(m: Json): Exclude<request.Select["nearest"], undefined> {
+  return !m ? null : { place: m.column, metric: m.metric, to: new Uint8Array(Float32Array.from(m.to).buffer) };
 }
 
 function put(w: Writer, kind: number, m: Json): void {

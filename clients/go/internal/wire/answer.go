@@ -119,7 +119,8 @@ func ParseColumns(body []byte) (uint64, []ResultColumn, error) {
 	var columns []ResultColumn
 	for count := r.U16(); count > 0 && r.Err == nil; count-- {
 		name := r.Text()
-		columns = append(columns, ResultColumn{name, Type(r.upTo(uint8(TypeDecimal), "a type"))})
+		found, _ := readType(r)
+		columns = append(columns, ResultColumn{name, found})
 	}
 	return cursor, columns, r.Finish()
 }

@@ -4,7 +4,7 @@ package wire
 var Comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
 
 // Expressions, by their numbers.
-var Expressions = []string{"column", "count", "count_of", "sum", "min", "max", "avg", "rank"}
+var Expressions = []string{"column", "count", "count_of", "sum", "min", "max", "avg", "rank", "distance"}
 
 // Condition is a condition over positions of columns and stored values. Tag is its number on the wire.
 type Condition struct {
@@ -123,6 +123,18 @@ type Select struct {
 	Offset    uint64
 	Lock      *Lock
 	Search    *Search
+	Nearest   *Nearest
+}
+
+// Metrics are how distances are measured, in the order of their numbers.
+var Metrics = []string{"cosine", "euclidean", "dot"}
+
+// Nearest is from which vector the distances of a column of vectors are measured.
+type Nearest struct {
+	Place  int
+	Metric uint8
+	// To is the stored form of the vector.
+	To []byte
 }
 
 // Search is what the texts of rows must have.

@@ -112,6 +112,8 @@ func PutChange(w *Writer, table uint32, condition *Condition, assigns []Assign) 
 // PutSelect appends a query as a source.
 func PutSelect(w *Writer, table uint32, query *Select) {
 	switch {
+	case query.Nearest != nil:
+		w.U8(5)
 	case query.Search != nil:
 		w.U8(4)
 	case query.Lock != nil:
@@ -121,6 +123,13 @@ func PutSelect(w *Writer, table uint32, query *Select) {
 	}
 	w.U32(table)
 	query.Put(w)
+	if near := query.Nearest; near != nil {
+		w.U16(uint16(near.Place))
+		w.U8(near.Metric)
+		w.U16(uint16(len(near.To) / 4))
+		w.Out = append(w.Out, near.To...)
+		return
+	}
 	if query.Search != nil {
 		w.Text(query.Search.Text)
 		w.Bool(query.Search.Ranked)

@@ -28,12 +28,14 @@ const (
 	TypeAny
 	// Only SQL's parameters and results have it.
 	TypeDecimal
+	// TypeVector is that of vectors: their length follows.
+	TypeVector
 )
 
 var typeNames = [...]string{
 	"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "text", "bytes",
 	"uuid", "currency", "date", "time", "datetime", "timestamp", "json", "any",
-	"decimal",
+	"decimal", "vector",
 }
 
 func (t Type) String() string {
@@ -100,6 +102,8 @@ type Column struct {
 	References *Reference
 	// Generated is the expression by which the engine computes the column; empty if it is written.
 	Generated string
+	// Length is the number of the numbers of a vector.
+	Length uint16
 }
 
 // Index describes an index over columns, by their positions.
@@ -199,6 +203,9 @@ func (t *Table) Describe() []byte {
 func (c *Column) put(w *Writer) {
 	w.Text(c.Name)
 	w.U8(uint8(c.Type))
+	if c.Type == TypeVector {
+		w.U16(c.Length)
+	}
 	flags := uint8(0)
 	for bit, set := range [...]bool{c.Nullable, c.Unique, c.AsText, c.Generated != ""} {
 		if set {
@@ -270,7 +277,7 @@ func ParseTable(described []byte) (*Table, error) {
 
 func readColumn(r *Reader) Column {
 	c := Column{Name: r.Text()}
-	c.Type = Type(r.upTo(uint8(TypeAny), "a type"))
+	c.Type, c.Length = readType(r)
 	flags := r.upTo(15, "a column's flags")
 	c.Nullable, c.Unique, c.AsText = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	c.Collation = r.upTo(2, "a collation")
@@ -289,6 +296,15 @@ func readColumn(r *Reader) Column {
 		c.Generated = r.Text()
 	}
 	return c
+}
+
+// readType reads a type, and the length of a vector.
+func readType(r *Reader) (Type, uint16) {
+	found := Type(r.upTo(uint8(TypeVector), "a type"))
+	if found == TypeVector {
+		return found, r.U16()
+	}
+	return found, 0
 }
 
 func (r *Reader) upTo(most uint8, what string) uint8 {

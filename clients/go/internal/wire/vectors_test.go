@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"strconv"
@@ -134,7 +135,7 @@ func table(found any) *Table {
 			Collation: uint8(number(from["collation"])), Role: uint8(number(from["role"])),
 			MaxChars: uint32(number(from["max_chars"])), HasMax: from["max_chars"] != nil,
 			Default: value(from["default"]), HasDefault: from["default"] != nil,
-			Check: text(from["check"]),
+			Check: text(from["check"]), Length: uint16(number(from["length"])),
 		}
 		if to, ok := from["references"].(object); ok {
 			actions := number(to["on_delete"]) + 4*number(to["on_update"])
@@ -259,6 +260,13 @@ func putSource(w *Writer, from object) {
 	}
 	if search, ok := from["search"].(object); ok {
 		s.Search = &Search{text(search["text"]), search["ranked"].(bool)}
+	}
+	if near, ok := from["nearest"].(object); ok {
+		s.Nearest = &Nearest{int(number(near["column"])), place(Metrics, text(near["metric"])), nil}
+		for _, one := range near["to"].([]any) {
+			number, _ := one.(json.Number).Float64()
+			s.Nearest.To = order.AppendUint32(s.Nearest.To, math.Float32bits(float32(number)))
+		}
 	}
 	PutSelect(w, uint32(number(from["table"])), s)
 }

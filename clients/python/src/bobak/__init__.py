@@ -21,7 +21,7 @@ from ._async.session import AsyncDatabase, AsyncTransaction, connect_async
 from ._async.table import AsyncBatch, AsyncSelection, AsyncTable
 from ._core.batch import Report
 from ._core.feed import Change, ChangeKind, ChangePage
-from ._core.query import Condition, Expression, add, col, count, rank
+from ._core.query import Condition, Expression, add, col, count, distance, rank
 from ._core.record import column
 from ._core.rows import Rows
 from ._core.url import VERSION
@@ -67,5 +67,6 @@ __all__ = [
     "connect",
     "connect_async",
     "count",
+    "distance",
     "rank",
 ]

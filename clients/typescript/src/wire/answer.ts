@@ -1,7 +1,7 @@
 // Responses: each function reads the body of a frame.
 import { BobakError, Garbled, kinds, type Violation } from "../errors.js";
 import { Reader, type Stored } from "./code.js";
-import { parseTable, types, type TableSchema, type Type } from "./schema.js";
+import { parseTable, readType, type TableSchema, type Type } from "./schema.js";
 
 /** The response to an authenticated client. */
 export interface Welcome {
@@ -92,7 +92,7 @@ export type ResultColumn = { name: string; type: Type };
 export const columns = (body: Buffer): { cursor: bigint; columns: ResultColumn[] } =>
   whole(body, (r) => ({
     cursor: r.u64(),
-    columns: r.list(r.u16(), () => ({ name: r.text(), type: types[r.upTo(types.length - 1, "a type")]! })),
+    columns: r.list(r.u16(), () => ({ name: r.text(), type: readType(r)[0] })),
   }));
 
 export const schemas = (body: Buffer): TableSchema[] =>

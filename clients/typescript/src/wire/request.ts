@@ -9,7 +9,7 @@ export const steps = ["begin", "commit", "rollback", "savepoint", "release", "ro
 export type Step = (typeof steps)[number];
 export const comparisons = ["=", "<>", "<", "<=", ">", ">="] as const;
 export type Comparison = (typeof comparisons)[number];
-export const expressions = ["column", "count", "count_of", "sum", "min", "max", "avg", "rank"] as const;
+export const expressions = ["column", "count", "count_of", "sum", "min", "max", "avg", "rank", "distance"] as const;
 export type Expression = (typeof expressions)[number];
 
 /** A condition over positions of columns and stored values. */
@@ -41,7 +41,13 @@ export interface Select {
   lock?: RowLock | null;
   /** What the texts of rows must have, and whether the best rows come first. */
   search?: { text: string; ranked: boolean } | null;
+  /** From which vector the distances of a column of vectors are measured; `to` is its stored form. */
+  nearest?: { place: number; metric: Metric; to: Uint8Array } | null;
 }
+
+export const metrics = ["cosine", "euclidean", "dot"] as const;
+/** How the distance of two vectors is measured: the smaller, the nearer. */
+export type Metric = (typeof metrics)[number];
 
 const locks = ["wait", "no_wait", "skip_locked"] as const;
 /** How a query locks rows that another transaction has locked: it waits, at most so many milliseconds, fails, or leaves them out. */
@@ -140,11 +146,15 @@ export function numbered(it: Placed, number: (table: TableSchema) => number): Pl
 
 /** @internal */
 export function select(w: Writer, table: number, it: Select): void {
-  w.u8(it.search ? 4 : it.lock ? 3 : 0).u32(table).u16(it.columns.length);
+  w.u8(it.nearest ? 5 : it.search ? 4 : it.lock ? 3 : 0).u32(table).u16(it.columns.length);
   for (const one of it.columns) w.u8(expressions.indexOf(one.what)).u16(one.place);
   w.option(it.condition, (where) => condition(w, where)).places(it.group).u16(it.order.length);
   for (const step of it.order) w.u16(step.place).bool(step.descending);
   w.option(it.limit, (limit) => w.u64(BigInt(limit))).u64(BigInt(it.offset));
+  if (it.nearest) {
+    w.u16(it.nearest.place).u8(metrics.indexOf(it.nearest.metric)).u16(it.nearest.to.length / 4).raw(it.nearest.to);
+    return;
+  }
   if (it.search) w.text(it.search.text).bool(it.search.ranked).bool(!!it.lock);
   if (typeof it.lock === "string") w.u8(locks.indexOf(it.lock));
   else if (it.lock) w.u8(3).u32(Math.max(1, Math.round(it.lock.waitAtMost)));

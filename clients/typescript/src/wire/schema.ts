@@ -6,7 +6,7 @@ import { Reader, Writer, type Stored } from "./code.js";
 /** The types of columns, in the order of the protocol. */
 export const types = [
   "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "text", "bytes", "uuid", "currency", "date",
-  "time", "datetime", "timestamp", "json", "any", "decimal",
+  "time", "datetime", "timestamp", "json", "any", "decimal", "vector",
 ] as const;
 export type Type = (typeof types)[number];
 
@@ -35,6 +35,8 @@ export interface Column {
   references: Reference | null;
   /** The expression by which the engine computes the column, which is then only read. */
   generated?: string;
+  /** The number of the numbers of a vector. */
+  length?: number;
 }
 
 /** A foreign key of several columns, by their positions, in the order of `referenced`; `actions` are as a
@@ -100,6 +102,8 @@ export interface ColumnOptions {
   store?: "text" | undefined;
   /** The text is searched together with the others that have this option; "english": in this language. */
   search?: boolean | string | undefined;
+  /** The number of the numbers of a vector. */
+  length?: number | undefined;
 }
 
 /** A column for `table`. */
@@ -109,7 +113,7 @@ export interface ColumnDefinition extends Column {
 
 const known = new Set([
   "key", "nullable", "max", "unique", "index", "default", "createdAt", "modifiedAt", "version", "collation", "check",
-  "references", "onDelete", "store", "search",
+  "references", "onDelete", "store", "search", "length",
 ]);
 
 /** A column of a type, with options. */
@@ -136,6 +140,12 @@ export function column(name: string, type: Type, options: ColumnOptions = {}): C
     collation: among("collation", collations, options.collation ?? "binary"), role, maxChars: options.max ?? null,
     default: null, check: options.check ?? null, references: null, options,
   };
+  const { length } = options;
+  if (length !== undefined && type !== "vector") throw wrong("only vectors have a length");
+  if (type === "vector") {
+    if (!(Number.isInteger(length) && length! > 0 && length! < 2 ** 16)) throw wrong(`length is a number from 1 to 65535, not ${String(length)}`);
+    made.length = length!;
+  }
   if (options.references !== undefined) made.references = { ...reference(options.references, wrong), onDelete };
   if (made.references && onDelete === 2 && !made.nullable) throw wrong('onDelete: "set_null" needs nullable: true');
   made.default = store(options.default ?? null, made);
@@ -200,6 +210,7 @@ export function describe(table: TableSchema): Uint8Array {
   const w = new Writer().text(table.name).u16(table.columns.length);
   for (const column of table.columns) {
     w.text(column.name).u8(types.indexOf(column.type));
+    if (column.type === "vector") w.u16(column.length ?? 0);
     w.u8((column.nullable ? 1 : 0) | (column.unique ? 2 : 0) | (column.asText ? 4 : 0) | (column.generated ? 8 : 0));
     w.u8(column.collation).u8(column.role).option(column.maxChars, (most) => w.u32(most));
     w.option(column.default, (value) => w.value(value)).option(column.check, (check) => w.text(check));
@@ -247,8 +258,14 @@ export function parseTable(described: Buffer): TableSchema {
   return made;
 }
 
+/** @internal A type, and the length of a vector. */
+export function readType(r: Reader): [Type, number | undefined] {
+  const type = types[r.upTo(types.length - 1, "a type")]!;
+  return [type, type === "vector" ? r.u16() : undefined];
+}
+
 function readColumn(r: Reader): Column {
-  const [name, type, flags] = [r.text(), types[r.upTo(types.indexOf("any"), "a type")]!, r.upTo(15, "flags")];
+  const [name, [type, length], flags] = [r.text(), readType(r), r.upTo(15, "flags")];
   const made: Column = {
     name, type, nullable: (flags & 1) !== 0, unique: (flags & 2) !== 0, asText: (flags & 4) !== 0,
     collation: r.upTo(2, "a collation"), role: r.upTo(3, "a role"), maxChars: r.option(() => r.u32()),
@@ -256,5 +273,6 @@ function readColumn(r: Reader): Column {
     references: r.option(() => ({ table: r.text(), column: r.text(), onDelete: r.upTo(31, "an action") })),
   };
   if (flags & 8) made.generated = r.text();
+  if (length !== undefined) made.length = length;
   return made;
 }

@@ -232,7 +232,13 @@ def _log(table: TableSchema) -> TableSchema:
     ]
     for column in table.columns:
         columns += [
-            Column(f"{when}_{column.name}", column.type, nullable=True, as_text=column.as_text)
+            Column(
+                f"{when}_{column.name}",
+                column.type,
+                nullable=True,
+                as_text=column.as_text,
+                length=column.length,
+            )
             for when in ("old", "new")
         ]
     return TableSchema(f"bobak_log_{table.name}", tuple(columns), (0,), KeysBy.USER)

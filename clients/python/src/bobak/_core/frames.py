@@ -137,6 +137,7 @@ def _arrow_type(arrow: Any, kind: Type | None) -> Any:
         Type.F64: arrow.float64(),
         Type.TEXT: arrow.string(),
         Type.BYTES: arrow.binary(),
+        Type.VECTOR: arrow.list_(arrow.float32()),
         Type.UUID: arrow.binary(16),
         Type.CURRENCY: arrow.decimal128(19, 4),
         Type.DATE: arrow.date32(),

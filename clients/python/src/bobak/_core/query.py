@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .._errors import Error, ErrorKind
 from .._wire import condition as wire
+from .._wire.schema import Type
 from .table_plan import Plan
 
 
@@ -154,6 +155,33 @@ def rank() -> Expression:
     return Expression("rank")
 
 
+def distance() -> Expression:
+    """The distance of a row in a query for the nearest rows, a float."""
+    return Expression("distance")
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """From which vector the distances of a column of vectors are measured."""
+
+    column: str
+    to: Sequence[float]
+    metric: str
+
+    def place(self, plan: Plan) -> tuple[int, str, bytes]:
+        if self.metric not in wire.METRICS:
+            message = f"metric is one of {', '.join(wire.METRICS)}, not {self.metric!r}"
+            raise Error(ErrorKind.MISUSE, message)
+        place = plan.place(self.column)
+        kind = plan.schema.columns[place].type
+        if kind is not Type.VECTOR:
+            message = f"a distance is that of vectors, and this column is {kind.name.lower()}"
+            raise Error(ErrorKind.MISMATCH, message, table=plan.schema.name, column=self.column)
+        stored = plan.store(place, () if self.to is None else self.to)
+        assert isinstance(stored, bytes)
+        return place, self.metric, stored
+
+
 @dataclass(frozen=True)
 class Add:
     """See :func:`add`."""
@@ -181,6 +209,8 @@ class Query:
     lock: str | int | None = None
     #: What the texts of rows must have.
     search: str | None = None
+    #: From which vector distances are measured.
+    nearest: Nearest | None = None
 
     def filtered(self, conditions: Iterable[Condition]) -> Query:
         where = self.where
@@ -198,14 +228,23 @@ class Query:
             columns = [expression.place(plan) for expression in expressions]
         group = [plan.place(name) for name in self.group]
         order = [(plan.place(name.removeprefix("-")), name.startswith("-")) for name in self.order]
-        aggregates = any(what not in ("column", "rank") for what, _ in columns)
+        aggregates = any(what not in ("column", "rank", "distance") for what, _ in columns)
         rest = group if group or aggregates else plan.schema.key
         ordered = {place for place, _ in order}
         order += [(place, False) for place in rest if place not in ordered]
         where = self.condition(plan)
         search = None if self.search is None else (self.search, not self.order)
         limits = self.limit, self.offset, self.lock
-        return wire.Select(columns, where, group, order, *limits, search)
+        return wire.Select(columns, where, group, order, *limits, search, self._nearest(plan))
+
+    def _nearest(self, plan: Plan) -> tuple[int, str, bytes] | None:
+        if self.nearest is None:
+            return None
+        if self.order or self.search is not None or self.lock is not None:
+            what = "the nearest rows are sorted by their distance"
+            message = f"{what}: leave out order, search and lock"
+            raise Error(ErrorKind.UNSUPPORTED, message, table=plan.schema.name)
+        return self.nearest.place(plan)
 
     def condition(self, plan: Plan) -> wire.Placed | None:
         return None if self.where is None else self.where.place(plan)

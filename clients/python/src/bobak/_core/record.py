@@ -68,6 +68,8 @@ class _Options:
     on_delete: OnDelete = OnDelete.RESTRICT
     #: The language of a text that is searched.
     search: str | None = None
+    #: The number of the numbers of a vector.
+    length: int = 0
 
 
 def column(
@@ -87,6 +89,7 @@ def column(
     on_delete: Literal["restrict", "cascade", "set_null", "no_action"] | None = None,
     store: Literal["text"] | None = None,
     search: bool | str = False,
+    vector: int | None = None,
     **field: Any,
 ) -> Any:
     """A field of a dataclass, with the options of its column.
@@ -97,8 +100,9 @@ def column(
     ``modified_at``: Bobak sets it. ``version``: each update checks and raises it. ``check``: a
     constraint in SQL. ``references``: a dataclass, or ``"table(column)"``, with ``on_delete``.
     ``store="text"``: dates, times and UUIDs as ISO text. ``search``: the text is searched together
-    with the others that have this option; ``search="english"``: in this language. Other arguments
-    (``default``, ``default_factory``, …) are those of :func:`dataclasses.field`.
+    with the others that have this option; ``search="english"``: in this language. ``vector=384``:
+    the ``list[float]`` is a vector of 384 numbers. Other arguments (``default``,
+    ``default_factory``, …) are those of :func:`dataclasses.field`.
 
     Raises :class:`Error` of the kind ``SCHEMA`` for a wrong option.
     """
@@ -121,11 +125,12 @@ def column(
         not isinstance(max, int) or isinstance(max, bool) or not 0 < max < 1 << 32
     ):
         raise _schema_error(f"max is a number of characters, not {max!r}")
+    kind = _type_named(type) if isinstance(type, str) else type
     options = _Options(
         key=bool(key),
         given=key == "given",
         name=name,
-        type=_type_named(type) if isinstance(type, str) else type,
+        type=kind if vector is None else Type.VECTOR,
         max_chars=max,
         unique=unique,
         index=index,
@@ -136,6 +141,7 @@ def column(
         references=_checked_reference(references),
         on_delete=_one_of("on_delete", _ACTIONS, on_delete or "restrict"),
         search=("simple" if search is True else search) or None,
+        length=_length_of(vector, kind),
     )
     metadata = {**field.pop("metadata", {}), _OPTIONS: options}
     try:
@@ -156,6 +162,15 @@ _ACTIONS = {
     "no_action": OnDelete.NO_ACTION,
 }
 _REFERENCE = re.compile(r"(?s)([^()]+)\(([^()]+)\)")
+
+
+def _length_of(vector: Any, kind: Type | None) -> int:
+    """The number of the numbers of a vector; 0 of other types."""
+    if vector is None and kind is not Type.VECTOR:
+        return 0
+    if isinstance(vector, bool) or not isinstance(vector, int) or not 0 < vector < 1 << 16:
+        raise _schema_error(f"vector is a number from 1 to 65535, as in vector=384, not {vector!r}")
+    return vector
 
 
 def _one_of(option: str, values: dict[str, V], word: Any) -> V:
@@ -292,6 +307,7 @@ def _parts(cls: Any) -> list[tuple[dataclasses.Field[Any], Column, _Options]]:
             max_chars=options.max_chars,
             check=options.check,
             references=reference,
+            length=options.length,
         )
         if reference and reference.on_delete is OnDelete.SET_NULL and not nullable:
             message = f"{cls.__name__}.{field.name} can't be None: on_delete='set_null' needs that"

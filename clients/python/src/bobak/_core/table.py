@@ -234,7 +234,7 @@ def result_types(plan: Plan, query: Query) -> list[Type | None]:
         kind = plan.schema.columns[place].type
         if what in ("count", "count_of"):
             kinds.append(Type.I64)
-        elif what in ("avg", "rank"):
+        elif what in ("avg", "rank", "distance"):
             kinds.append(Type.F64)
         elif what == "sum" and kind is not Type.CURRENCY:
             floats = (Type.F32, Type.F64)

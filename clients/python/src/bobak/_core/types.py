@@ -25,6 +25,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import json
+import math
 import struct
 import uuid
 from collections.abc import Callable
@@ -53,6 +54,8 @@ def storer(column: Column) -> Store:
     """The conversion of a column's values to their stored form."""
     if column.as_text:
         return _TEXT[column.type]
+    if column.type is Type.VECTOR:
+        return lambda value: store_vector(value, column.length)
     return _STORE.get(column.type, store_any)
 
 
@@ -77,13 +80,13 @@ def load_as(kind: Type | None, value: Stored) -> Any:
 
 
 def result_loader(kind: Type) -> Load | None:
-    """The conversion of a column of an SQL result, if its values are amounts, dates, times or
-    UUIDs. What another program has stored otherwise stays as it is."""
+    """The conversion of a column of an SQL result, if its values are amounts, dates, times,
+    UUIDs or vectors. What another program has stored otherwise stays as it is."""
     if kind is Type.DECIMAL:
         return lambda value: Decimal(value) if isinstance(value, (int, str)) else value
     if kind in (Type.BOOL, Type.JSON) or (load := _LOAD.get(kind)) is None:
         return None
-    stored = bytes if kind is Type.UUID else int
+    stored = bytes if kind in (Type.UUID, Type.VECTOR) else int
     return lambda value: load(value) if isinstance(value, stored) else value
 
 
@@ -370,6 +373,36 @@ def _timestamp_text(value: Any) -> str:
     return text.replace("+00:00", "Z")
 
 
+def store_vector(value: Any, length: int) -> bytes:
+    """The stored form of a vector.
+
+    Raises :class:`Error` of the kind ``MISMATCH`` for another length, and ``OUT_OF_RANGE`` for NaN,
+    infinities and numbers that are no ``f32``.
+    """
+    if isinstance(value, (str, bytes, bytearray, dict, set, frozenset)):
+        raise _mismatch("a vector: a sequence of numbers", value)
+    try:
+        numbers = list(map(float, value))
+        if len(numbers) != length:
+            message = f"the vector has {len(numbers)} numbers, and its column has {length}"
+            raise Error(ErrorKind.MISMATCH, message)
+        if not all(map(math.isfinite, numbers)):
+            place, number = next(one for one in enumerate(numbers, 1) if not math.isfinite(one[1]))
+            message = f"number {place} of the vector is {number}: its numbers must be finite"
+            raise Error(ErrorKind.OUT_OF_RANGE, message)
+        return struct.pack(f"<{length}f", *numbers)
+    except (TypeError, ValueError):
+        raise _mismatch("a vector: a sequence of numbers", value) from None
+    except OverflowError:
+        raise Error(ErrorKind.OUT_OF_RANGE, "a number of the vector is no f32") from None
+
+
+def _load_vector(value: bytes) -> list[float]:
+    if len(value) % 4:
+        raise Error(ErrorKind.MISMATCH, f"a vector has 4 bytes for each number, not {len(value)}")
+    return list(struct.unpack(f"<{len(value) // 4}f", value))
+
+
 _STORE: dict[Type, Store] = {
     Type.BOOL: _bool,
     **{Type(number): _int for number in range(Type.I8, Type.U64 + 1)},
@@ -395,6 +428,7 @@ _LOAD: dict[Type, Load] = {
     Type.DATETIME: load_datetime,
     Type.TIMESTAMP: load_timestamp,
     Type.JSON: _load_json,
+    Type.VECTOR: _load_vector,
 }
 
 #: The text forms, for columns that store text.

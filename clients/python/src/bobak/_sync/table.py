@@ -16,6 +16,7 @@ from .._core.query import (
     ColumnOfRows,
     Condition,
     Expression,
+    Nearest,
     Query,
     col,
     column_of_rows,
@@ -73,6 +74,16 @@ class Selection(Generic[T]):
         ``articles.where().search('fox OR "lazy dog"')``. The table needs a full-text search. The
         error is ``SYNTAX`` if the search cannot be read."""
         return self._with(replace(self._query, search=text))
+
+    def nearest(
+        self, column: str, to: Sequence[float], rows: int, *, metric: str = "cosine"
+    ) -> Selection[T]:
+        """At most so many rows whose vectors are nearest to one, the nearest first:
+        ``documents.where(col.language == "en").nearest("embedding", wanted, 10)``. ``metric`` is
+        ``"cosine"``, ``"euclidean"`` or ``"dot"``; ``select("id", bobak.distance())`` has the
+        distances. Filters come before; there is no order."""
+        nearest = Nearest(column, to, metric)
+        return self._with(replace(self._query, nearest=nearest, limit=rows))
 
     def for_update(
         self,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .._errors import Error, ErrorKind, Violation
 from .code import Garbled, Reader
-from .schema import TableSchema, Type
+from .schema import TableSchema, Type, read_type
 
 _KINDS = tuple(ErrorKind)
 
@@ -113,10 +113,11 @@ def columns(body: bytes) -> tuple[int, list[ResultColumn]]:
     cursor = reader.u64()
     found = []
     for _ in range(reader.u16()):
-        name, number = reader.text(), reader.u8()
-        if number > Type.DECIMAL:
-            raise Garbled(f"{number} is not a type")
-        found.append(ResultColumn(name, Type(number)))
+        name = reader.text()
+        try:
+            found.append(ResultColumn(name, read_type(reader)[0]))
+        except ValueError as error:
+            raise Garbled(f"a column of a result: {error}") from error
     reader.finish()
     return cursor, found
 

@@ -14,7 +14,8 @@ DEPTH = 200
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 #: How a query locks rows, in the order of their numbers.
 LOCKS = ("wait", "no_wait", "skip_locked", "wait_at_most")
-EXPRESSIONS = ("column", "count", "count_of", "sum", "min", "max", "avg", "rank")
+METRICS = ("cosine", "euclidean", "dot")
+EXPRESSIONS = ("column", "count", "count_of", "sum", "min", "max", "avg", "rank", "distance")
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,8 @@ class Select:
     lock: str | int | None = None
     #: What the texts of rows must have, and whether the best rows come first.
     search: tuple[str, bool] | None = None
+    #: The position of a column of vectors, one of METRICS, and the stored form of a vector.
+    nearest: tuple[int, str, bytes] | None = None
 
     def put(self, writer: Writer) -> None:
         writer.u16(len(self.columns))

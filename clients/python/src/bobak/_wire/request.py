@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from . import row as rows
 from .code import U32, Stored, Writer
-from .condition import LOCKS, Assign, Placed, Select, put_assign, put_condition
+from .condition import LOCKS, METRICS, Assign, Placed, Select, put_assign, put_condition
 from .schema import TableSchema, Type
 
 VERBS = (
@@ -119,9 +119,17 @@ def get(table: int, key: Sequence[Stored]) -> bytes:
 
 def select(table: int, query: Select) -> Source:
     writer = Writer()
-    writer.u8(4 if query.search is not None else 0 if query.lock is None else 3)
+    kind = 4 if query.search is not None else 0 if query.lock is None else 3
+    writer.u8(kind if query.nearest is None else 5)
     writer.u32(table)
     query.put(writer)
+    if query.nearest is not None:
+        place, metric, numbers = query.nearest
+        writer.u16(place)
+        writer.u8(METRICS.index(metric))
+        writer.u16(len(numbers) // 4)
+        writer.out += numbers
+        return bytes(writer.out)
     if query.search is not None:
         text, ranked = query.search
         writer.text(text)

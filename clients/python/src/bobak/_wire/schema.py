@@ -33,6 +33,7 @@ class Type(enum.IntEnum):
     JSON = 19
     ANY = 20
     DECIMAL = 21  # only of SQL's parameters and results
+    VECTOR = 22  # its length follows
 
 
 class Collation(enum.IntEnum):
@@ -106,6 +107,8 @@ class Column:
     references: Reference | None = None
     generated: str | None = None
     """The expression by which the engine computes the column, which is then only read."""
+    length: int = 0
+    """The number of the numbers of a vector."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,8 @@ class TableSchema:
 def _put_column(writer: Writer, column: Column) -> None:
     writer.text(column.name)
     writer.u8(column.type)
+    if column.type is Type.VECTOR:
+        writer.u16(column.length)
     generated = column.generated is not None
     writer.u8(column.nullable | column.unique << 1 | column.as_text << 2 | generated << 3)
     writer.u8(column.collation)
@@ -250,7 +255,7 @@ def _put_column(writer: Writer, column: Column) -> None:
 
 def _read_column(reader: Reader) -> Column:
     name = reader.text()
-    kind = Type(reader.u8())
+    kind, length = read_type(reader)
     flags = reader.u8()
     if flags > 15:
         raise Garbled(f"{flags} are not flags of a column")
@@ -267,7 +272,14 @@ def _read_column(reader: Reader) -> Column:
         check=reader.option(reader.text),
         references=reader.option(lambda: _read_reference(reader)),
         generated=reader.text() if flags & 8 else None,
+        length=length,
     )
+
+
+def read_type(reader: Reader) -> tuple[Type, int]:
+    """A type, and the length of a vector."""
+    kind = Type(reader.u8())
+    return kind, reader.u16() if kind is Type.VECTOR else 0
 
 
 def _read_reference(reader: Reader) -> Reference:
