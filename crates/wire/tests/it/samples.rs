@@ -14,7 +14,7 @@ use bobak_wire::{
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-use crate::{more, search};
+use crate::{more, nearest, search};
 
 /// A frame, and what it says.
 pub struct Sample {
@@ -121,7 +121,7 @@ pub fn requests() -> Vec<Sample> {
     first
         .into_iter()
         .chain([more::definitions(), more::writes(), more::conditions()])
-        .chain([more::queries(), more::locks(), search::requests()])
+        .chain([more::queries(), more::locks(), search::requests(), nearest::requests()])
         .flatten()
         .collect()
 }
@@ -394,6 +394,7 @@ pub fn responses() -> Vec<Sample> {
     all.extend(results());
     all.extend(more::responses());
     all.extend(search::responses());
+    all.extend(nearest::responses());
     all
 }
 
