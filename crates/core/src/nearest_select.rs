@@ -7,7 +7,8 @@ impl Select {
     /// [`Query::to_select`](crate::Query::to_select) and [`nearest_rows`](crate::engine::nearest_rows) call it.
     ///
     /// # Errors
-    /// As [`Nearest::check`]; `Schema` for a distance without a vector; `Unsupported` for what it can't have.
+    /// As [`Nearest::check`](crate::nearest::Nearest::check); `Schema` for a distance without a vector; `Unsupported` for
+    /// what it can't have.
     pub fn check_nearest(&self) -> Result<()> {
         let fail = |kind, message: &str| Err(Error::new(kind, message).in_table(self.table.name()));
         let Some(nearest) = &self.nearest else {

@@ -8,6 +8,9 @@ use crate::failure::{Failure, Outcome};
 use crate::servers::{self, Servers};
 use crate::tally::Tally;
 
+/// How many tests of a binary run at a time.
+const THREADS: &str = "RUST_TEST_THREADS";
+
 /// Runs `cargo test` with `arguments`, and adds to `tally`.
 pub fn run(servers: &Servers, arguments: &[String], tally: &mut Tally) -> Outcome {
     let mut command = cargo::command(&["test"]);
@@ -22,6 +25,11 @@ pub fn run(servers: &Servers, arguments: &[String], tally: &mut Tally) -> Outcom
     // Without it, cargo stops at the first binary with a failed test, and the sum would be of some only.
     if !arguments.iter().any(|argument| argument == "--no-fail-fast") {
         command.arg("--no-fail-fast");
+    }
+    // Tests with servers wait for these most of the time: with a thread for each core, half of each core would be idle.
+    if std::env::var_os(THREADS).is_none() {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env(THREADS, (3 * cores).to_string());
     }
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
     servers.tell(&mut command);
