@@ -23,7 +23,7 @@
 //! crash     crash tests over many seeds
 //! sql_compare  random SQL on every engine and route
 //! fuzz      the fuzz targets, each for a bounded time
-//! peers     the shop on Bobak, Diesel and SeaORM, measured
+//! peers     the shop on Bobak, Diesel and SeaORM, and the blog on Bobak, toasty and SeaORM, measured
 //! permissions_fuzz  random requests of a restricted client to two databases
 //! postgres_versions  the tests of PostgreSQL's engine on versions 17 and 18
 //! fixtures  files of this version, for later ones to open
@@ -180,8 +180,8 @@ fn help() -> String {
          `--list` shows them\n  \
          permissions-fuzz  random requests of a restricted client to two databases that differ in what it may not see:\n             \
          100,000 or `--requests N` for each listener, from the seed 0 or `--seed S` on\n  \
-         peers      the shop of docs/peers.md on Bobak, Diesel and SeaORM, compiled and measured; `--rounds N`;\n             \
-         `--run` leaves out compile times\n  \
+         peers      the shop and the blog of docs/peers.md on Bobak, Diesel, SeaORM and toasty, compiled and measured;\n             \
+         `--rounds N`; `--run` leaves out compile times; `--shop` or `--blog` runs one of them\n  \
          layers     the check below; with `--all` the largest cycle of each crate, with a part of a crate's folder\n             \
          what makes its cycles\n  \
          api        the check below; with `--update` it writes the snapshots\n  \

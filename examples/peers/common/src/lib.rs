@@ -1,8 +1,10 @@
-//! What the three shops share, so that they do the same: the use cases, their inputs, and the protocol with
+//! What the shops share, and the blogs, so that they do the same: the use cases, their inputs, and the protocol with
 //! `cargo xtask peers`, which runs them alternately, compares their results, and reports the times.
 
+mod blog;
 mod sample;
 
+pub use blog::{Blog, BlogSample, run_blog};
 pub use sample::{Sample, SampleOrder, SampleProduct};
 
 use serde::Serialize;
@@ -66,10 +68,15 @@ pub trait Shop: Sized {
 pub fn run<S: Shop>() -> Outcome<()> {
     let url = std::env::args().nth(1).ok_or("usage: shop URL")?;
     let mut shop = S::open(&url)?;
+    serve(|case, round| run_case(&mut shop, case, round))
+}
+
+/// Reads use cases and writes their times and results.
+fn serve(mut run: impl FnMut(&str, u64) -> Outcome<(u128, String)>) -> Outcome<()> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let (case, round) = line.rsplit_once(' ').ok_or("expected a use case and a round")?;
-        let (micros, result) = run_case(&mut shop, case, round.parse()?)?;
+        let (micros, result) = run(case, round.parse()?)?;
         println!("{micros} {result}");
         std::io::stdout().flush()?;
     }

@@ -10,8 +10,12 @@ use std::time::SystemTime;
 pub(super) struct Shop {
     /// As in tables.
     pub name: &'static str,
-    /// The folder in `examples/peers`; the program is `shop-` and this.
+    /// The folder in `examples/peers`.
     pub folder: &'static str,
+    /// The package and its program.
+    pub package: &'static str,
+    /// Whether one program opens both databases. Otherwise it is compiled for each, by the feature `postgres`.
+    pub opens_both: bool,
 }
 
 /// CPU seconds of a first build, and of one after a change.
@@ -20,10 +24,24 @@ pub(super) struct CompileTimes {
     pub next: f64,
 }
 
-/// The programs, Bobak's first.
+/// The shops, Bobak's first.
 pub(super) fn shops() -> [Shop; 3] {
-    [("Bobak", "bobak"), ("Diesel", "diesel"), ("SeaORM", "seaorm")]
-        .map(|(name, folder)| Shop { name, folder })
+    [
+        ("Bobak", "bobak", "shop-bobak"),
+        ("Diesel", "diesel", "shop-diesel"),
+        ("SeaORM", "seaorm", "shop-seaorm"),
+    ]
+    .map(|(name, folder, package)| Shop { name, folder, package, opens_both: false })
+}
+
+/// The blogs, Bobak's first.
+pub(super) fn blogs() -> [Shop; 3] {
+    [
+        ("Bobak", "conduit/bobak", "conduit-bobak"),
+        ("toasty", "conduit/toasty", "conduit-toasty"),
+        ("SeaORM", "conduit/seaorm", "conduit-seaorm"),
+    ]
+    .map(|(name, folder, package)| Shop { name, folder, package, opens_both: true })
 }
 
 impl Shop {
@@ -34,7 +52,11 @@ impl Shop {
     /// The program for SQLite, or for PostgreSQL.
     pub fn program(&self, postgres: bool) -> PathBuf {
         let engine = if postgres { "postgres" } else { "sqlite" };
-        cargo::target().join("peers").join(format!("shop-{}-{engine}", self.folder))
+        let folder = cargo::target().join("peers");
+        match self.opens_both {
+            true => folder.join(format!("{}-both", self.package)),
+            false => folder.join(format!("{}-{engine}", self.package)),
+        }
     }
 
     /// The lines of its source that are neither blank nor a comment.
@@ -52,7 +74,7 @@ fn is_code(line: &str) -> bool {
 
 /// Builds a program for SQLite as `cargo build` does, with all that it depends on, then again after its source has a new time.
 pub(super) fn compile_times(shop: &Shop) -> Outcome<CompileTimes> {
-    let target = cargo::target().join("peers").join(format!("{}-first", shop.folder));
+    let target = cargo::target().join("peers").join(format!("{}-first", shop.package));
     let _ = fs::remove_dir_all(&target);
     // Downloads are no part of a build.
     cargo_in(shop, &target, &["fetch", "--quiet"])?;
@@ -74,11 +96,12 @@ pub(super) fn compile_times(shop: &Shop) -> Outcome<CompileTimes> {
 
 /// Builds the programs to measure.
 pub(super) fn release(shop: &Shop) -> Outcome {
-    let target = cargo::target().join("peers").join(shop.folder);
-    for postgres in [false, true] {
+    let target = cargo::target().join("peers").join(shop.package);
+    let builds: &[bool] = if shop.opens_both { &[false] } else { &[false, true] };
+    for &postgres in builds {
         let features: &[&str] = if postgres { &["--features", "postgres"] } else { &[] };
         cargo_in(shop, &target, &[&["build", "--release", "--quiet"], features].concat())?;
-        let built = target.join("release").join(format!("shop-{}", shop.folder));
+        let built = target.join("release").join(shop.package);
         fs::copy(&built, shop.program(postgres)).map_err(|error| {
             Failure::new(format!("{}: {error}", built.display()), "see the disk")
         })?;
@@ -131,7 +154,7 @@ mod tests {
 
     #[test]
     fn each_program_has_source() {
-        for shop in shops() {
+        for shop in shops().into_iter().chain(blogs()) {
             assert!(shop.lines() > 100, "{}", shop.name);
         }
     }

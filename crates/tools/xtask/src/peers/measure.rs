@@ -1,15 +1,15 @@
-//! Runs the shops alternately, each with a database of its own, and compares their results.
+//! Runs the programs alternately, each with a database of its own, and compares their results.
 
 use super::build::Shop;
+use super::not_started;
 use super::program::Program;
-use super::{FILLS, not_started};
 use crate::failure::{Failure, Outcome};
 use bobak_servers::Postgres;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The use cases in the order of tables, without `fill`, which comes first.
-const CASES: [&str; 10] = [
+/// The use cases of the shops in the order of tables, without `fill`, which comes first.
+pub(super) const SHOP_CASES: [&str; 10] = [
     "place order",
     "orders of a city",
     "product page",
@@ -21,6 +21,9 @@ const CASES: [&str; 10] = [
     "raise prices",
     "cancel and restore",
 ];
+
+/// Those of the blogs.
+pub(super) const BLOG_CASES: [&str; 2] = ["latest articles", "articles with a tag"];
 
 /// The first words of statements that begin or end transactions and their parts.
 const CONTROL: [&str; 6] = ["BEGIN", "COMMIT", "RELEASE", "ROLLBACK", "SAVEPOINT", "START"];
@@ -35,18 +38,22 @@ pub(super) enum DatabaseKind<'a> {
 }
 
 /// The median of the microseconds that each use case takes.
-pub(super) fn times(shops: &[Shop], place: &DatabaseKind<'_>, rounds: u64) -> Outcome<Figures> {
+pub(super) fn times(
+    (shops, cases): (&[Shop], &[&'static str]),
+    place: &DatabaseKind<'_>,
+    (fills, rounds): (u64, u64),
+) -> Outcome<Figures> {
     let mut samples: BTreeMap<&str, Vec<Vec<u64>>> = BTreeMap::new();
     let mut add = |case: &'static str, micros: Vec<u64>| {
         let of_case = samples.entry(case).or_insert_with(|| vec![Vec::new(); shops.len()]);
         of_case.iter_mut().zip(micros).for_each(|(of_shop, micros)| of_shop.push(micros));
     };
-    for run in 0..FILLS {
+    for run in 0..fills {
         let mut programs = open(shops, place)?;
         add("fill", round(shops, &mut programs, "fill", run)?);
         // Beyond the first run, only what is stored counts.
         for number in 0..if run == 0 { rounds } else { 0 } {
-            for case in CASES {
+            for case in cases {
                 add(case, round(shops, &mut programs, case, number)?);
             }
         }
@@ -55,12 +62,16 @@ pub(super) fn times(shops: &[Shop], place: &DatabaseKind<'_>, rounds: u64) -> Ou
         let of_case = samples.remove(case).unwrap_or_default();
         (*case, of_case.into_iter().map(self::median).collect())
     };
-    Ok(["fill"].iter().chain(&CASES).map(&mut median).collect())
+    Ok(["fill"].iter().chain(cases).map(&mut median).collect())
 }
 
 /// The statements that the server's log has for each use case, in the second round, when each shop knows its statements.
-pub(super) fn statements(shops: &[Shop], server: &Postgres) -> Outcome<Figures> {
-    let mut figures: Vec<(&'static str, Vec<u64>)> = CASES.map(|case| (case, Vec::new())).to_vec();
+pub(super) fn statements(
+    (shops, cases): (&[Shop], &[&'static str]),
+    server: &Postgres,
+) -> Outcome<Figures> {
+    let mut figures: Vec<(&'static str, Vec<u64>)> =
+        cases.iter().map(|case| (*case, Vec::new())).collect();
     for mut program in open(shops, &DatabaseKind::Server(server))? {
         program.run("fill", 0)?;
         for (case, counts) in &mut figures {
@@ -98,7 +109,7 @@ fn open(shops: &[Shop], place: &DatabaseKind<'_>) -> Outcome<Vec<Program>> {
             Program::start(&shop.program(false), &format!("sqlite:{}", path.display()))
         }
         DatabaseKind::Server(server) => {
-            let name = format!("shop_{}", shop.folder);
+            let name = shop.package.replace('-', "_");
             server.run(&format!("DROP DATABASE IF EXISTS {name}")).map_err(not_started)?;
             server.run(&format!("CREATE DATABASE {name}")).map_err(not_started)?;
             let url = server.url();
