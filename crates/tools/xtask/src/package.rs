@@ -100,8 +100,9 @@ fn unpack(published: &[&Member]) -> Outcome<std::path::PathBuf> {
 }
 
 fn untar(file: &Path, folder: &Path) -> Outcome {
+    // Packages have one fixed time for all files: cargo would take those of an earlier run for unchanged.
     let status = Command::new("tar")
-        .arg("-xzf")
+        .arg("-xmzf")
         .arg(file)
         .arg("-C")
         .arg(folder)
