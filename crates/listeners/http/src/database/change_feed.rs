@@ -115,7 +115,10 @@ impl Heartbeat {
                 Ok(page) if page.next != since => {
                     let may_have_more = page.changes.len() == PAGE_SIZE;
                     since = page.next;
-                    self.last.send_modify(|latest| *latest = latest.with(page).limited());
+                    self.last.send_modify(|latest| {
+                        latest.add(page);
+                        latest.drop_oldest();
+                    });
                     if !may_have_more {
                         std::thread::sleep(COLLECTION_TIME);
                     }

@@ -34,20 +34,20 @@ impl LatestChanges {
 
     /// The changes of a page that follows the change `after`.
     pub fn of_page(after: u64, page: ChangePage) -> Self {
-        Self::none(after).with(page)
+        let mut changes = Self::none(after);
+        changes.add(page);
+        changes
     }
 
-    /// These changes and those of the next page, as far as they are kept.
-    pub fn with(&self, page: ChangePage) -> Self {
-        let mut kept = self.clone();
+    /// Adds the changes of the next page.
+    pub fn add(&mut self, page: ChangePage) {
         let (last, bytes) = (page.next, bytes(&page.changes));
-        kept.pages.push(Arc::new(KeptPage { changes: page.changes, last, bytes }));
-        kept.last = last;
-        kept
+        self.pages.push(Arc::new(KeptPage { changes: page.changes, last, bytes }));
+        self.last = last;
     }
 
-    /// Leaves out the oldest changes if there are too many.
-    pub fn limited(mut self) -> Self {
+    /// Drops the oldest changes if there are too many.
+    pub fn drop_oldest(&mut self) {
         let (mut count, mut bytes) = (0, 0);
         let is_kept = |page: &&Arc<KeptPage>| {
             count += page.changes.len();
@@ -59,7 +59,6 @@ impl LatestChanges {
         if let Some(page) = self.pages.drain(..left_out).next_back() {
             self.after = page.last;
         }
-        self
     }
 
     /// Whether they contain all changes after `since`, and there may be some.
