@@ -193,11 +193,7 @@ fn vacuum_into(
     holder.run_owned(&format!("PRAGMA main.page_size = {size}"))?;
     let reserved = if cipher.is_some() { TAIL_BYTES } else { 0 };
     let uri = format!("{}&reserve={reserved}", ffi::file_uri(target, &vfs));
-    let mut write = || holder.run_text("VACUUM main INTO ?", &[uri.as_str().into()]);
-    match given {
-        Some(given) => ffi::lending(given, write),
-        None => write(),
-    }?;
+    ffi::lending(given, || holder.run_text("VACUUM main INTO ?", &[uri.as_str().into()]))?;
     Ok(())
 }
 

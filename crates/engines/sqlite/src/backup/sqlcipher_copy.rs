@@ -20,12 +20,10 @@ pub(super) fn copy(
     let uri = ffi::file_uri(target, &vfs);
     // The empty key of a file that SQLCipher does not encrypt. The real key is not passed here: SQLite does not clear the
     // parameters of statements from memory.
-    let mut attach =
-        || holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[uri.as_str().into()]);
-    match new.filter(|new| new.cipher == Cipher::Aegis256).and_then(|new| new.key.given()) {
-        Some(given) => ffi::lending(given, attach),
-        None => attach(),
-    }?;
+    let given = new.filter(|new| new.cipher == Cipher::Aegis256).and_then(|new| new.key.given());
+    ffi::lending(given, || {
+        holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[uri.as_str().into()])
+    })?;
     let copied = fill(holder, new, size);
     let detached = holder.run_owned("DETACH DATABASE bobak_new");
     copied.and(detached)

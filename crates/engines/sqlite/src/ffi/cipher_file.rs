@@ -1,6 +1,7 @@
 //! The files of the VFS that encrypts: callbacks that pass on to the files behind them what is not content.
 
 use super::vfs::ResultCode;
+use super::vfs_callbacks::{code, read_code, unsigned};
 use crate::cipher::{JournalFile, LogFile, MainFile, StoredFile};
 use libsqlite3_sys as sys;
 use std::ffi::{c_int, c_void};
@@ -167,9 +168,9 @@ unsafe extern "C" fn read(
     bytes: c_int,
     offset: i64,
 ) -> c_int {
-    let (bytes, at) = (usize::try_from(bytes).unwrap_or(0), u64::try_from(offset).unwrap_or(0));
+    let (bytes, at) = (unsigned(bytes) as usize, unsigned(offset));
     // SAFETY: SQLite passes an open file, and room for so many bytes, which are zeroed before they are looked at.
-    let read = unsafe {
+    read_code(unsafe {
         into.cast::<u8>().write_bytes(0, bytes);
         let into = slice::from_raw_parts_mut(into.cast::<u8>(), bytes);
         let stored = &mut CipherFile::stored(file);
@@ -180,12 +181,7 @@ unsafe extern "C" fn read(
             OpenFile::Unencrypted => stored.read(into, at),
             OpenFile::Memory(content) => Ok(read_memory(content, into, at)),
         }
-    };
-    match read {
-        Ok(true) => sys::SQLITE_OK,
-        Ok(false) => sys::SQLITE_IOERR_SHORT_READ,
-        Err(code) => code,
-    }
+    })
 }
 
 fn read_memory(content: &[u8], into: &mut [u8], at: u64) -> bool {
@@ -204,10 +200,10 @@ unsafe extern "C" fn write(
     bytes: c_int,
     offset: i64,
 ) -> c_int {
-    let at = u64::try_from(offset).unwrap_or(0);
+    let at = unsigned(offset);
     // SAFETY: SQLite passes an open file and so many bytes.
-    let written = unsafe {
-        let bytes = slice::from_raw_parts(from.cast::<u8>(), usize::try_from(bytes).unwrap_or(0));
+    code(unsafe {
+        let bytes = slice::from_raw_parts(from.cast::<u8>(), unsigned(bytes) as usize);
         let stored = &mut CipherFile::stored(file);
         match CipherFile::opened(file) {
             OpenFile::Database(database) => database.write(stored, bytes, at),
@@ -216,8 +212,7 @@ unsafe extern "C" fn write(
             OpenFile::Unencrypted => stored.write(bytes, at),
             OpenFile::Memory(content) => write_memory(content, bytes, at),
         }
-    };
-    written.err().unwrap_or(sys::SQLITE_OK)
+    })
 }
 
 fn write_memory(content: &mut Vec<u8>, bytes: &[u8], at: u64) -> Result<(), ResultCode> {

@@ -36,7 +36,7 @@ impl Connection {
         key: GivenKey,
     ) -> Result<Self, Failure> {
         let vfs = cipher_vfs(vfs)?;
-        let opened = lending(key, || Self::open(path, flags, Some(&vfs)))?;
+        let opened = lending(Some(key), || Self::open(path, flags, Some(&vfs)))?;
         opened.reserve_bytes(c"main").map(|()| opened)
     }
 
@@ -51,15 +51,15 @@ impl Connection {
     }
 }
 
-/// Runs `work` with a key for the databases that it opens.
-pub(crate) fn lending<R>(key: GivenKey, work: impl FnOnce() -> R) -> R {
+/// Runs `work` with a key for the encrypted databases that it opens, if it opens any.
+pub(crate) fn lending<R>(key: Option<GivenKey>, work: impl FnOnce() -> R) -> R {
     struct Returned;
     impl Drop for Returned {
         fn drop(&mut self) {
             GIVEN.set(None);
         }
     }
-    GIVEN.set(Some(key));
+    GIVEN.set(key);
     let _returned = Returned;
     work()
 }

@@ -149,11 +149,20 @@ unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
-fn code(result: Result<(), ResultCode>) -> c_int {
+pub(super) fn code(result: Result<(), ResultCode>) -> c_int {
     result.err().unwrap_or(sys::SQLITE_OK)
 }
 
-fn unsigned(number: impl TryInto<u64>) -> u64 {
+/// The code for a read; past the end of the file, SQLite gets zeros.
+pub(super) fn read_code(result: Result<bool, ResultCode>) -> c_int {
+    match result {
+        Ok(true) => sys::SQLITE_OK,
+        Ok(false) => sys::SQLITE_IOERR_SHORT_READ,
+        Err(code) => code,
+    }
+}
+
+pub(super) fn unsigned(number: impl TryInto<u64>) -> u64 {
     number.try_into().unwrap_or(0)
 }
 
@@ -282,16 +291,11 @@ unsafe extern "C" fn read<F: VfsFile>(
 ) -> c_int {
     // SAFETY: SQLite passes an open file, and room for so many bytes, which are zeroed before they
     // are looked at.
-    let result = unsafe {
+    read_code(unsafe {
         ptr::write_bytes(into.cast::<u8>(), 0, unsigned(bytes) as usize);
         let into = slice::from_raw_parts_mut(into.cast::<u8>(), unsigned(bytes) as usize);
         opened::<F>(file).file.read(into, unsigned(offset))
-    };
-    match result {
-        Ok(true) => sys::SQLITE_OK,
-        Ok(false) => sys::SQLITE_IOERR_SHORT_READ,
-        Err(code) => code,
-    }
+    })
 }
 
 unsafe extern "C" fn write<F: VfsFile>(
