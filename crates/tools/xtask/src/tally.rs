@@ -2,11 +2,16 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-/// Tests counted over all test binaries.
+/// How many lines of failures are kept: those of a few tests, whole.
+const KEPT_LINES: usize = 200;
+
+/// Tests counted over all test binaries, and what was printed of those that failed.
 #[derive(Debug, Default, PartialEq)]
 pub struct Tally {
     pub passed: u64,
     pub failed: u64,
+    failures: Vec<String>,
+    inside_failures: bool,
 }
 
 impl Tally {
@@ -17,10 +22,37 @@ impl Tally {
         while output.read_until(b'\n', &mut line)? > 0 {
             screen.write_all(&line)?;
             screen.flush()?;
-            self.count(&String::from_utf8_lossy(&line));
+            let text = String::from_utf8_lossy(&line);
+            self.keep_section(text.trim_end());
+            self.count(&text);
             line.clear();
         }
         Ok(())
+    }
+
+    /// What was printed of the tests that failed, for the end of a long output.
+    pub fn print_failures(&self) {
+        if !self.failures.is_empty() {
+            println!("\n== failed ==");
+        }
+        for line in &self.failures {
+            println!("{line}");
+        }
+    }
+
+    /// Keeps the section that a binary with failed tests ends with: what each printed, then their names.
+    fn keep_section(&mut self, line: &str) {
+        self.inside_failures =
+            (self.inside_failures || line == "failures:") && !line.starts_with("test result: ");
+        if self.inside_failures {
+            self.keep(line);
+        }
+    }
+
+    fn keep(&mut self, line: &str) {
+        if self.failures.len() < KEPT_LINES {
+            self.failures.push(line.to_owned());
+        }
     }
 
     /// A closing line reads `test result: ok. 3 passed; 0 failed; 1 ignored; …`, the `ok` perhaps in colour.
@@ -31,8 +63,11 @@ impl Tally {
         self.count_words(rest);
     }
 
-    /// A closing line reads `1 failed, 3 passed, 2 skipped in 0.12s`.
+    /// A closing line reads `1 failed, 3 passed, 2 skipped in 0.12s`; before it, `FAILED` begins a line for each.
     pub fn count_pytest(&mut self, line: &str) {
+        if line.starts_with("FAILED ") || line.starts_with("ERROR ") {
+            self.keep(line);
+        }
         if line.contains(" in ") && line.ends_with('s') {
             self.count_words(line);
         }
@@ -41,11 +76,17 @@ impl Tally {
     /// Each test of Go has a line of its own; those inside others are indented, and not counted.
     pub fn count_go(&mut self, line: &str) {
         self.passed += u64::from(line.starts_with("--- PASS"));
-        self.failed += u64::from(line.starts_with("--- FAIL"));
+        if line.starts_with("--- FAIL") {
+            self.failed += 1;
+            self.keep(line);
+        }
     }
 
-    /// Closing lines read `# pass 3` and `# fail 0`.
+    /// Closing lines read `# pass 3` and `# fail 0`; a test that failed has a line that begins with `not ok`.
     pub fn count_tap(&mut self, line: &str) {
+        if line.starts_with("not ok") {
+            self.keep(line);
+        }
         let number = |word: &str| line.strip_prefix(word).and_then(|rest| rest.parse::<u64>().ok());
         self.passed += number("# pass ").unwrap_or(0);
         self.failed += number("# fail ").unwrap_or(0);
@@ -76,7 +117,7 @@ mod tests {
             test result: \x1b[31mFAILED\x1b[m. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n\xff no newline";
         let (mut tally, mut screen) = (Tally::default(), Vec::new());
         tally.read(&output[..], &mut screen).unwrap();
-        assert_eq!(tally, Tally { passed: 7, failed: 2 });
+        assert_eq!((tally.passed, tally.failed), (7, 2));
         assert_eq!(screen, output);
     }
 
@@ -85,14 +126,39 @@ mod tests {
         let mut tally = Tally::default();
         tally.count_pytest("....  [100%]");
         tally.count_pytest("1 failed, 384 passed, 2 skipped in 35.12s");
-        assert_eq!(tally, Tally { passed: 384, failed: 1 });
+        assert_eq!((tally.passed, tally.failed), (384, 1));
         tally.count_go("--- PASS: TestRows (0.00s)");
         tally.count_go("    --- PASS: TestRows/tcp (0.00s)");
         tally.count_go("--- FAIL: TestFrames (0.00s)");
-        assert_eq!(tally, Tally { passed: 385, failed: 2 });
+        assert_eq!((tally.passed, tally.failed), (385, 2));
         tally.count_tap("# pass 5");
         tally.count_tap("# fail 1");
-        assert_eq!(tally, Tally { passed: 390, failed: 3 });
+        assert_eq!((tally.passed, tally.failed), (390, 3));
+    }
+
+    #[test]
+    fn what_failed_is_kept_for_the_end() {
+        let output = "test a ... FAILED\ntest b ... ok\n\nfailures:\n\n---- a stdout ----\nleft: 1\n\n\
+            failures:\n    a\n\ntest result: FAILED. 1 passed; 1 failed\n\n     Running the next\n";
+        let (mut tally, mut screen) = (Tally::default(), Vec::new());
+        tally.read(output.as_bytes(), &mut screen).unwrap();
+        tally.count_pytest("FAILED test_rows.py::test_tcp - AssertionError");
+        tally.count_go("--- FAIL: TestFrames (0.00s)");
+        tally.count_tap("not ok 3 - frame: a byte too many");
+        let kept = [
+            "failures:",
+            "",
+            "---- a stdout ----",
+            "left: 1",
+            "",
+            "failures:",
+            "    a",
+            "",
+            "FAILED test_rows.py::test_tcp - AssertionError",
+            "--- FAIL: TestFrames (0.00s)",
+            "not ok 3 - frame: a byte too many",
+        ];
+        assert_eq!(tally.failures, kept);
     }
 
     #[test]

@@ -16,10 +16,10 @@ pub const NO_CLIENTS: &str = "--no-clients";
 /// What keeps it from running the tests of encrypted files.
 const NO_ENCRYPTION: &str = "--no-encryption";
 
-/// Starts database servers, runs `cargo test --workspace` with `arguments`, then, if there are none, the tests
-/// of encrypted files and of the clients in other languages; shows their output as it comes, and ends with one line
-/// `N passed, N failed`. With `--no-servers` among the arguments it starts none, with `--no-encryption` and
-/// `--no-clients` it leaves those tests out.
+/// Starts database servers, runs `cargo test --workspace` with `arguments`, then, if there are none, the tests of
+/// encrypted files and of the clients in other languages. It shows their output as it comes, and ends with what the
+/// failed tests printed and one line `N passed, N failed`. With `--no-servers` among the arguments it starts none,
+/// with `--no-encryption` and `--no-clients` it leaves those tests out.
 ///
 /// # Errors
 /// When a test failed, when a test binary crashed, when something did not compile, when no test ran at all, and when
@@ -43,6 +43,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         let mcp = mcp::test(&mut tally);
         outcome = outcome.and(clients).and(studio).and(mcp);
     }
+    tally.print_failures();
     println!("{} passed, {} failed", tally.passed, tally.failed);
     outcome
 }
