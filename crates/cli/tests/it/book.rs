@@ -121,6 +121,7 @@ fn free_port() -> String {
 const OTHER_FLAGS: &[&str] = &[
     // cargo and xtask
     "--bin",
+    "--blog",
     "--example",
     "--features",
     "--locked",
