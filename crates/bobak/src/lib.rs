@@ -21,6 +21,7 @@
 //! * [`migration`]: changes of tables that exist, as files of steps.
 //! * [`engine`]: the engines with their settings, and the contract for new ones.
 //! * `aio` (feature `async`): the same API for async code, on any runtime.
+//! * `arrow` (feature `arrow`): results as Arrow record batches, and record batches as rows to insert.
 //! * `field_encryption` (feature `field-encryption`): fields that the database stores encrypted.
 //! * `cache` (feature `cache`): records kept in memory by their keys.
 
@@ -29,6 +30,8 @@
 mod access;
 #[cfg(feature = "async")]
 pub mod aio;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod batch;
 #[cfg(feature = "cache")]
 pub mod cache;

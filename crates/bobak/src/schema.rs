@@ -4,8 +4,8 @@ use bobak_core::check::CheckExpression;
 use bobak_core::engine::fallback::has_rows;
 pub use bobak_core::{
     BrokenForeignKey, Collation, ColumnRole, ColumnSchema, ComputedIndex, ForeignKey, IndexSchema,
-    InvalidDates, KeyGeneration, OnDelete, OnUpdate, Reference, SchemaDetails, SchemaLoss, Storage,
-    TableSchema, TableSchemaBuilder, Type,
+    InvalidDates, KeyGeneration, OnDelete, OnUpdate, Reference, ResultColumn, SchemaDetails,
+    SchemaLoss, Storage, TableSchema, TableSchemaBuilder, Type,
 };
 use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange, TableAlteration};
 use std::fmt;

@@ -19,6 +19,13 @@ pub(crate) trait RunText {
         parameters: &[Parameter<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()>;
+
+    /// The columns of a statement that returned no rows; none of a statement that writes, since this runs it again.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    #[cfg(feature = "arrow")]
+    fn text_columns(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<Vec<ResultColumn>>;
 }
 
 /// All rows of a statement.

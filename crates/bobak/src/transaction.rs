@@ -212,6 +212,15 @@ impl RunText for Transaction<'_> {
         self.invalidate_caches(text);
         self.catalog.query_in(self.engine, &self.session, text, parameters, row)
     }
+
+    #[cfg(feature = "arrow")]
+    fn text_columns(
+        &self,
+        text: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<bobak_core::ResultColumn>> {
+        self.catalog.columns_in(self.engine, &self.session, text, parameters)
+    }
 }
 
 impl Drop for Transaction<'_> {

@@ -2,6 +2,8 @@
 
 mod options;
 mod outcomes;
+#[cfg(feature = "arrow")]
+mod record_batches;
 mod report;
 
 pub use bobak_core::{GeneratedKey, OnError, Outcome};

@@ -6,6 +6,8 @@ use crate::router::StatementRoute;
 use crate::sql::RunText;
 #[cfg(feature = "sqlite")]
 use bobak_core::MonitoredEngine;
+#[cfg(feature = "arrow")]
+use bobak_core::ResultColumn;
 use bobak_core::plan::{ExplainedQuery, PlanStep, QueryPlan};
 use bobak_core::{Engine, Error, ErrorKind, Parameter, Result, Row, Source};
 use std::sync::Arc;
@@ -30,6 +32,12 @@ impl RunText for Catalog {
         let mut invalidation = CacheInvalidation::default();
         self.invalidate_caches(text, &mut invalidation);
         route.query(&*engine.session()?, text, parameters, row)
+    }
+
+    #[cfg(feature = "arrow")]
+    fn text_columns(&self, text: &str, parameters: &[Parameter<'_>]) -> Result<Vec<ResultColumn>> {
+        let route = self.router.find(self.base_engines(), text, parameters)?;
+        route.columns(&*self.engine_for(&route)?.session()?, text, parameters)
     }
 }
 
@@ -61,6 +69,24 @@ impl Catalog {
                 federation.run_in(name, session, (text, parameters), row).map(|_| ())
             }),
             route => session.with(|session| route.query(session, text, parameters, row)),
+        }
+    }
+
+    /// As [`RunText::text_columns`], inside a transaction of the engine at an index.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn columns_in(
+        &self,
+        engine: usize,
+        session: &dyn LendSession,
+        text: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<ResultColumn>> {
+        match self.router.find_in(self.base_engines(), engine, text, parameters)? {
+            #[cfg(feature = "sqlite")]
+            route @ StatementRoute::Federation => {
+                route.columns(&*self.engine_for(&route)?.session()?, text, parameters)
+            }
+            route => session.with(|session| route.columns(session, text, parameters)),
         }
     }
 

@@ -77,6 +77,27 @@ impl StatementRoute {
             _ => session.query(&Source::Sql { text, parameters }, row),
         }
     }
+
+    /// The columns of a statement of this route; none if it writes, since this runs it.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn columns(
+        &self,
+        session: &dyn Session,
+        text: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<bobak_core::ResultColumn>> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Select(_, _, columns) => Ok(columns.to_vec()),
+            _ if !bobak_sql::only_reads(text) => Ok(Vec::new()),
+            _ => {
+                let mut cursor = session.open(&Source::Sql { text, parameters })?;
+                let columns = cursor.columns.to_vec();
+                session.close(&mut cursor);
+                Ok(columns)
+            }
+        }
+    }
 }
 
 /// A row with the columns of the statement.

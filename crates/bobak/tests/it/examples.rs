@@ -14,6 +14,8 @@ const EXAMPLES: &[&str] = &[
     "server_and_client",
     #[cfg(feature = "sqlite")]
     "batches",
+    #[cfg(all(feature = "arrow", feature = "sqlite"))]
+    "columns",
     #[cfg(feature = "sqlite")]
     "conduit",
     #[cfg(feature = "sqlite")]

@@ -11,6 +11,8 @@ mod any_references;
 mod application_model; // random programs of records, relations, rules, tenants and migrations
 mod archive; // changes replayed on a backup
 mod archive_damage; // damaged and mixed up archives
+#[cfg(feature = "arrow")]
+mod arrow; // record batches
 mod backup;
 mod bad_input;
 mod batches;

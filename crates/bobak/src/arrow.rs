@@ -1,0 +1,246 @@
+//! Results as Arrow record batches, one array for each column, and record batches as rows to insert.
+//!
+//! ```
+//! use bobak::arrow::{BATCH_ROWS, RecordBatch};
+//! use bobak::prelude::*;
+//!
+//! #[derive(Record)]
+//! struct City {
+//!     id: i64,
+//!     name: String,
+//!     area: Option<f64>,
+//! }
+//!
+//! let db = Db::builder().record::<City>().open("memory:")?;
+//! db.create_missing_tables()?;
+//! let cities = db.table::<City>()?;
+//! cities.insert(&City { id: 0, name: "Bern".into(), area: Some(51.6) })?;
+//!
+//! let mut batches: Vec<RecordBatch> = Vec::new();
+//! cities.for_each_record_batch(Query::all(), BATCH_ROWS, |batch| {
+//!     batches.push(batch);
+//!     Ok(true)
+//! })?;
+//! assert_eq!((batches[0].num_rows(), batches[0].num_columns()), (1, 3));
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! [`Table::for_each_record_batch`] is the fastest way to read columns, [`Table::record_batches`] an iterator,
+//! [`Db::for_each_sql_record_batch`] is for SQL, and [`Batch::insert_record_batch`](crate::Batch::insert_record_batch)
+//! inserts. Every way to read yields at least one batch: that of an empty result has no rows, and tells the columns.
+
+pub use bobak_arrow::*;
+
+use crate::access::TableAccess;
+use crate::rows::RowCursor;
+use crate::sql::RunText;
+use crate::{Db, DynTable, Parameters, Query, Record, Result, Table, Transaction};
+use bobak_core::DynRow;
+use bobak_core::statements::CallSite;
+
+impl<T: Record> Table<'_, T> {
+    /// Calls `each` with the records of a query as record batches of at most `rows` rows, until it returns `false`: see the
+    /// [module](crate::arrow). The arrays are filled straight from the engine's rows.
+    ///
+    /// The connection is busy meanwhile, as that of [`for_each`](Table::for_each).
+    ///
+    /// # Errors
+    /// As [`for_each`](Table::for_each), and those of `each`; `TooLong` for a value of about 2 GiB.
+    #[track_caller]
+    pub fn for_each_record_batch(
+        &self,
+        query: impl Into<Query<T>>,
+        rows: usize,
+        each: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        for_each_batch(&self.access, &query.into(), rows, each)
+    }
+
+    /// Iterates over the records of a query as record batches of at most `rows` rows. It sees the records as of its creation,
+    /// and the table may be written meanwhile.
+    ///
+    /// # Errors
+    /// As [`iter`](Table::iter). Those of an item: as [`for_each_record_batch`](Table::for_each_record_batch).
+    #[track_caller]
+    pub fn record_batches(
+        &self,
+        query: impl Into<Query<T>>,
+        rows: usize,
+    ) -> Result<RecordBatches<'_>> {
+        RecordBatches::open(&self.access, &query.into(), rows)
+    }
+}
+
+impl DynTable<'_> {
+    /// As [`Table::for_each_record_batch`].
+    ///
+    /// # Errors
+    /// As [`Table::for_each_record_batch`].
+    #[track_caller]
+    pub fn for_each_record_batch(
+        &self,
+        query: impl Into<Query<DynRow>>,
+        rows: usize,
+        each: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        for_each_batch(&self.access, &query.into(), rows, each)
+    }
+
+    /// As [`Table::record_batches`].
+    ///
+    /// # Errors
+    /// As [`Table::record_batches`].
+    #[track_caller]
+    pub fn record_batches(
+        &self,
+        query: impl Into<Query<DynRow>>,
+        rows: usize,
+    ) -> Result<RecordBatches<'_>> {
+        RecordBatches::open(&self.access, &query.into(), rows)
+    }
+}
+
+impl Db {
+    /// Runs SQL, and calls `each` with its rows as record batches of at most `rows` rows until it returns `false`. See
+    /// [`Db::sql`], and [`BatchBuilder`] about columns whose type the engine does not know.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// let db = Db::open("sqlite::memory:")?;
+    /// db.for_each_sql_record_batch("SELECT ? + 1 AS answer", [41], 1_000, |batch| {
+    ///     assert_eq!(batch.schema_ref().field(0).name(), "answer");
+    ///     Ok(true)
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Db::sql`], and those of `each`; `Mismatch` if a column has values of several types.
+    #[track_caller]
+    pub fn for_each_sql_record_batch(
+        &self,
+        text: &str,
+        parameters: impl Parameters,
+        rows: usize,
+        each: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        for_each_batch_of_text(&**self.catalog(), text, parameters, rows, each)
+    }
+}
+
+impl Transaction<'_> {
+    /// As [`Db::for_each_sql_record_batch`], in the transaction.
+    ///
+    /// # Errors
+    /// As [`Db::for_each_sql_record_batch`].
+    #[track_caller]
+    pub fn for_each_sql_record_batch(
+        &self,
+        text: &str,
+        parameters: impl Parameters,
+        rows: usize,
+        each: impl FnMut(RecordBatch) -> Result<bool>,
+    ) -> Result<()> {
+        for_each_batch_of_text(self, text, parameters, rows, each)
+    }
+}
+
+/// An iterator over record batches, `Result<RecordBatch>`: at least one. Ends after an error.
+pub struct RecordBatches<'a> {
+    cursor: RowCursor<'a>,
+    builder: BatchBuilder,
+    begun: bool,
+    ended: bool,
+}
+
+impl<'a> RecordBatches<'a> {
+    #[track_caller]
+    fn open<T>(access: &'a TableAccess<'_>, query: &Query<T>, rows: usize) -> Result<Self> {
+        let (cursor, builder) =
+            (access.cursor(query)?, BatchBuilder::for_table(&access.schema, rows));
+        Ok(Self { cursor, builder, begun: false, ended: false })
+    }
+
+    fn fill(&mut self) -> Result<Option<RecordBatch>> {
+        while !self.builder.is_full() {
+            let Some(row) = self.cursor.next_row()? else {
+                self.ended = true;
+                break;
+            };
+            self.builder.push(&row)?;
+        }
+        if self.begun && self.builder.rows() == 0 {
+            return Ok(None);
+        }
+        self.begun = true;
+        self.builder.finish().map(Some)
+    }
+}
+
+impl Iterator for RecordBatches<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if self.ended {
+            return None;
+        }
+        let next = self.fill();
+        self.ended |= next.is_err();
+        next.transpose()
+    }
+}
+
+#[track_caller]
+fn for_each_batch<T>(
+    access: &TableAccess<'_>,
+    query: &Query<T>,
+    rows: usize,
+    mut each: impl FnMut(RecordBatch) -> Result<bool>,
+) -> Result<()> {
+    let select = access.select_all(query)?;
+    let mut builder = BatchBuilder::for_table(&access.schema, rows);
+    let (mut begun, mut wanted) = (false, true);
+    access.scan(&select, |row| {
+        builder.push(row)?;
+        if builder.is_full() {
+            begun = true;
+            wanted = each(builder.finish().map_err(|error| access.in_table(error))?)?;
+        }
+        Ok(wanted)
+    })?;
+    if wanted && (builder.rows() > 0 || !begun) {
+        each(builder.finish().map_err(|error| access.in_table(error))?)?;
+    }
+    Ok(())
+}
+
+#[track_caller]
+fn for_each_batch_of_text(
+    runner: &dyn RunText,
+    text: &str,
+    parameters: impl Parameters,
+    rows: usize,
+    mut each: impl FnMut(RecordBatch) -> Result<bool>,
+) -> Result<()> {
+    let _at = CallSite::enter();
+    let parameters = parameters.into_parameters()?;
+    let (mut builder, mut begun, mut wanted) = (None, false, true);
+    runner.query_text(text, &parameters, &mut |row| {
+        let builder = builder
+            .get_or_insert_with(|| BatchBuilder::new(&bobak_core::ResultColumn::of_row(row), rows));
+        builder.push(row)?;
+        if builder.is_full() {
+            begun = true;
+            wanted = each(builder.finish()?)?;
+        }
+        Ok(wanted)
+    })?;
+    let mut builder = match builder {
+        Some(builder) => builder,
+        None => BatchBuilder::new(&runner.text_columns(text, &parameters)?, rows),
+    };
+    if wanted && (builder.rows() > 0 || !begun) {
+        each(builder.finish()?)?;
+    }
+    Ok(())
+}
