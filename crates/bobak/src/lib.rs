@@ -105,8 +105,8 @@ pub mod query {
     /// The parts of a [`JoinQuery`]: of expressions, and over several records.
     pub use bobak_core::join;
     pub use bobak_core::join::{
-        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, JsonMethods, WindowMethods, dense_rank,
-        exists, from, not, nth, rank, row_number, when, whole, window,
+        Alias, AllOf, AnyOf, ExpressionMethods, JoinQuery, JsonMethods, Location, WindowMethods,
+        dense_rank, exists, from, location, not, nth, rank, row_number, when, whole, window,
     };
     pub use bobak_core::plan::{IndexAdvice, PlanAccess, PlanStep, QueryPlan};
     pub use bobak_core::{

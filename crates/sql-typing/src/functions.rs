@@ -99,6 +99,9 @@ pub const STORED_FUNCTIONS: &[StoredFunction] = &[
     function("bobak_json_with", 3, ValueKind::Of(Type::Json), |a| {
         JoinFunction::JsonWith.of_json(a)
     }),
+    function("bobak_distance", 4, ValueKind::Of(Type::F64), |a| {
+        JoinFunction::Distance.of_locations(a)
+    }),
     // SQLite prepares a text as it was written before it is rewritten.
     function("now", 0, ValueKind::Plain, |_| not_rewritten()),
     function("date_part", 2, ValueKind::Plain, |_| not_rewritten()),

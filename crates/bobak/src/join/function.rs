@@ -50,6 +50,9 @@ pub(super) fn call(
             Ok(texts.collect::<Result<String>>()?.into())
         }
         JoinFunction::Coalesce => Ok(Value::Null),
+        JoinFunction::Distance => {
+            function.of_locations(&arguments.iter().map(Value::as_ref).collect::<Vec<_>>())
+        }
         json => json.of_json(&arguments.iter().map(Value::as_ref).collect::<Vec<_>>()),
     }
 }

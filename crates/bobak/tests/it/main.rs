@@ -54,7 +54,8 @@ mod hooks; // before and after writes
 mod join_paths; // joins as statements, and in this process
 mod joins; // typed
 mod json_parts;
-mod link_writes; // added, removed and replaced
+mod link_writes;
+mod locations; // added, removed and replaced
 #[cfg(all(feature = "postgres", feature = "mysql"))]
 mod long_decimals; // decimal numbers of servers that money cannot hold
 mod migrations; // plans, files, and failures at every step

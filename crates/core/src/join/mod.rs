@@ -10,6 +10,8 @@ mod expression;
 mod filter;
 mod function;
 mod json;
+mod kept_filters;
+mod location;
 mod nested;
 mod over;
 mod query;
@@ -40,6 +42,7 @@ pub use function::{
 pub use json::{
     JsonElement, JsonField, JsonKind, JsonMethods, JsonPart, PartOfType, WholeDocument,
 };
+pub use location::{DegreesField, DistanceTo, InBox, Location, LocationColumns, location};
 pub use nested::{JoinRows, JoinSubquery, SetOperator};
 pub use over::{
     PartitionParts, RankFunction, ValueOfRow, Window, WindowCall, WindowExpr, WindowMethods,
@@ -292,12 +295,7 @@ impl Join {
         let mut resolver = Resolver { tables: &tables, listed: Some(listed) };
         for filter in std::mem::take(&mut self.filters) {
             let filter = filter.rewrite(&mut resolver)?;
-            let kept = match () {
-                () if filter.is_window() => &mut self.qualify,
-                () if filter.is_aggregate() => &mut self.having,
-                () => &mut self.filters,
-            };
-            kept.push(filter);
+            self.keep_filter(filter, &tables);
         }
         let mut rewrite = |exprs: &mut Vec<JoinExpr>| {
             let rewritten = exprs.drain(..).map(|expr| expr.rewrite(&mut resolver));

@@ -97,6 +97,8 @@ pub enum JoinFunction {
     JsonHas,
     /// The document with a value at a path, which is a JSON text.
     JsonWith,
+    /// The metres between two locations: their latitudes and longitudes.
+    Distance,
 }
 
 /// A condition over the rows or groups of a join, with three-valued logic.
@@ -371,7 +373,7 @@ impl JoinExpr {
             Self::Window(window) => window.ty(join),
             Self::Function(function, arguments) => match function {
                 JoinFunction::Length | JoinFunction::Part(_) | JoinFunction::ToInteger => Type::I64,
-                JoinFunction::ToFloat => Type::F64,
+                JoinFunction::ToFloat | JoinFunction::Distance => Type::F64,
                 json if json.is_of_json() => json.json_type(),
                 JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
                     arguments.first().map_or(Type::Any, |first| first.common_type(join))

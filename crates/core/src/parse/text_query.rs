@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// * `+ - * / %` of numbers, `||` of texts, `cast(x as integer)`, `real` or `text`;
 /// * `lower` `upper` `trim` `length` `substr(x, start, length)` `coalesce(x, …)` `iif(condition, x, y)`;
 /// * `year(x)` `month(x)` `day(x)` `date_part('week', x)` `date_trunc('month', x)`;
+/// * `distance(latitude, longitude, 46.9, 7.4)`: metres;
 /// * aggregates: `count(*)` `count(x)` `count_distinct(x)` `sum(x)` `avg(x)` `min(x)` `max(x)`.
 ///
 /// They have the same meaning as the [expressions](crate::join::ExpressionMethods) of typed queries. The texts are parsed into

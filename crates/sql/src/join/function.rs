@@ -124,6 +124,12 @@ impl<'a> JoinWriter<'a> {
             JoinFunction::ToInteger => self.push_integer(first),
             JoinFunction::Part(part) => self.push_part_of(part, first),
             JoinFunction::StartOf(unit) => self.push_start_of(unit, first),
+            JoinFunction::Distance => {
+                self.require(self.dialect() == Dialect::Sqlite);
+                self.raw("bobak_distance(");
+                self.list(", ", arguments, Self::push_number);
+                self.raw(")");
+            }
             json => self.push_json(json, arguments),
         }
     }

@@ -37,7 +37,9 @@ fn storage(join: &Join, expr: &JoinExpr) -> Option<Storage> {
             | JoinFunction::JsonTruth
             | JoinFunction::JsonLength
             | JoinFunction::JsonHas => Some(Storage::Int),
-            JoinFunction::ToFloat | JoinFunction::JsonFloat => Some(Storage::Float),
+            JoinFunction::ToFloat | JoinFunction::JsonFloat | JoinFunction::Distance => {
+                Some(Storage::Float)
+            }
             JoinFunction::Coalesce | JoinFunction::StartOf(_) => {
                 arguments.iter().find_map(|argument| storage(join, argument))
             }

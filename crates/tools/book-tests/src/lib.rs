@@ -57,6 +57,7 @@ pages! {
     docs_change_capture: "../../docs/change-capture.md",
     docs_encryption: "../../docs/encryption.md",
     docs_field_encryption: "../../docs/field-encryption.md",
+    docs_locations: "../../docs/locations.md",
     docs_migrations: "../../docs/migrations.md",
     docs_postgres: "../../docs/postgres.md",
     docs_questions: "../../docs/questions.md",

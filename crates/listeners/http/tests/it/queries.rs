@@ -2,6 +2,7 @@
 
 use crate::client::{TestServer, memory, sqlite};
 use bobak_core::Engine;
+use bobak_core::join::Location;
 use bobak_http::{HttpServer, Settings};
 use bobak_permissions::{Access, new_token};
 use serde_json::{Value, json};
@@ -87,6 +88,28 @@ fn wrong_expressions_are_one_clear_error_each() {
         server.get("/tables/nosuch/query").is(404, "NotFound");
         let large = path(&[("select", "id * 9223372036854775807 as x"), ("filter", "id > 1")]);
         server.get(&format!("/tables/person/query?{large}")).is(422, "OutOfRange");
+    });
+}
+
+#[test]
+fn distances_are_filtered_and_sorted() {
+    each(|server| {
+        for (id, degrees) in [(1, "46.9"), (2, "46.95"), (3, "-46.9")] {
+            let row = format!(r#"{{"rate":{degrees}}}"#);
+            server.send("PATCH", &format!("/tables/person/rows/{id}"), &row).ok(200);
+        }
+        let select = ("select", "id, distance(rate, rate, 46.96, 46.96) as metres");
+        let near = ("filter", "distance(rate, rate, 46.96, 46.96) <= 9000 and active");
+        let found = rows(server, &[select, near, ("order", "metres")]);
+        let at = |degrees| Location::new(degrees, degrees).unwrap();
+        let row = |id: i64, from| json!({"id": id, "metres": at(from).distance_to(at(46.96))});
+        assert_eq!(found, json!([row(2, 46.95), row(1, 46.9)]));
+        let nowhere =
+            rows(server, &[("select", "id"), ("filter", "distance(rate, rate, 0, 0) is null")]);
+        assert_eq!(nowhere, json!([{"id": 4}]));
+        reject(server, &[("select", "distance(name, rate, 1, 2) as x")], "Mismatch");
+        reject(server, &[("select", "distance(rate, rate, 1) as x")], "Syntax");
+        reject(server, &[("select", "distance(rate, rate, 91, 0) as x")], "OutOfRange");
     });
 }
 
