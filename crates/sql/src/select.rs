@@ -402,8 +402,16 @@ pub(crate) fn limit_value(rows: u64) -> ValueRef<'static> {
     ValueRef::Int(i64::try_from(rows).unwrap_or(i64::MAX))
 }
 
+/// The largest limit that is part of a statement for PostgreSQL.
+const LITERAL_LIMIT: u64 = 1_000;
+
+/// A small limit is written out for PostgreSQL. If it were a parameter, the server would guess that a plan for any limit
+/// reads a tenth of the rows, find that too expensive, and plan the statement again each time.
 pub(crate) fn push_limit(writer: &mut Writer<'_>, limit: Option<u64>, offset: u64) {
     match (writer.dialect, limit) {
+        (Dialect::Postgres, Some(limit)) if limit <= LITERAL_LIMIT && offset == 0 => {
+            writer.raw(" LIMIT ").literal(limit_value(limit));
+        }
         (_, Some(limit)) => {
             writer.raw(" LIMIT ").value(limit_value(limit));
         }

@@ -51,7 +51,7 @@ fn tables_and_queries() {
     ];
     let expected = [
         r#"CREATE TABLE "the ""visit""" ("on" text NOT NULL COLLATE "C", "person" bigint NOT NULL REFERENCES "person"("id") ON DELETE CASCADE, "order" timestamptz, "note" text COLLATE "C", PRIMARY KEY ("person", "on")); COMMENT ON COLUMN "the ""visit"""."on" IS 'bobak: date kept-as-text'; COMMENT ON COLUMN "the ""visit"""."note" IS 'bobak: text unicode-nocase'"#,
-        r#"SELECT "id", "email", "age", "pay", "version" FROM "person" WHERE "age" < $1::int8 AND lower(("email")::text COLLATE "C") LIKE $2::text ESCAPE '|' ORDER BY "person"."age" DESC NULLS LAST, "person"."id" LIMIT $3"#,
+        r#"SELECT "id", "email", "age", "pay", "version" FROM "person" WHERE "age" < $1::int8 AND lower(("email")::text COLLATE "C") LIKE $2::text ESCAPE '|' ORDER BY "person"."age" DESC NULLS LAST, "person"."id" LIMIT 3"#,
         r#"SELECT sum("age")::int8, avg("age")::float8 FROM "person""#,
     ];
     assert_eq!(texts, expected);
