@@ -187,6 +187,7 @@ pub mod types {
 /// | MariaDB and MySQL | `mysql::MySql::builder` | `mysql` |
 /// | Firebird | `firebird::Firebird::builder` | `firebird` |
 /// | SQL Server | `mssql::Mssql::builder` | `mssql` |
+/// | Oracle | `oracle::Oracle::builder` | `oracle` |
 /// | Access file | `access::MsAccess::builder` | `access` |
 /// | any database with an ODBC driver | `odbc::Odbc::builder` | `odbc` |
 /// | Bobak server | `remote::Remote::builder` | `remote` |
@@ -211,6 +212,8 @@ pub mod engine {
     pub use bobak_mysql as mysql;
     #[cfg(feature = "odbc")]
     pub use bobak_odbc as odbc;
+    #[cfg(feature = "oracle")]
+    pub use bobak_oracle as oracle;
     #[cfg(feature = "postgres")]
     pub use bobak_postgres as postgres;
     #[cfg(feature = "remote")]

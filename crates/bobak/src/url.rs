@@ -46,6 +46,10 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         "mssql" => bobak_mssql::Mssql::open(url)
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
             .map_err(|error| in_url(error, bad)),
+        #[cfg(feature = "oracle")]
+        "oracle" => bobak_oracle::Oracle::open(url)
+            .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
+            .map_err(|error| in_url(error, bad)),
         #[cfg(feature = "access")]
         "access" => access(&place, query).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "odbc")]
@@ -100,6 +104,8 @@ pub fn all_settings() -> Vec<(&'static str, &'static [SettingInfo])> {
         ("firebird", bobak_firebird::FirebirdBuilder::SETTINGS),
         #[cfg(feature = "mssql")]
         ("mssql", bobak_mssql::MssqlBuilder::SETTINGS),
+        #[cfg(feature = "oracle")]
+        ("oracle", bobak_oracle::OracleBuilder::SETTINGS),
         #[cfg(feature = "access")]
         ("access", bobak_access::MsAccessBuilder::SETTINGS),
         #[cfg(feature = "odbc")]
@@ -118,6 +124,7 @@ fn unknown_engine(scheme: &str) -> String {
         "mysql" | "mariadb" => "mysql",
         "firebird" => "firebird",
         "mssql" => "mssql",
+        "oracle" => "oracle",
         "access" => "access",
         "odbc" => "odbc",
         "bobak" | "bobak+unix" | "bobak+stdio" => "remote",
@@ -150,6 +157,8 @@ const ENGINES: &[&str] = &[
     "firebird",
     #[cfg(feature = "mssql")]
     "mssql",
+    #[cfg(feature = "oracle")]
+    "oracle",
     #[cfg(feature = "access")]
     "access",
     #[cfg(feature = "odbc")]
@@ -341,6 +350,8 @@ mod tests {
         check::<bobak_firebird::FirebirdBuilder>();
         #[cfg(feature = "mssql")]
         check::<bobak_mssql::MssqlBuilder>();
+        #[cfg(feature = "oracle")]
+        check::<bobak_oracle::OracleBuilder>();
         #[cfg(feature = "access")]
         check::<bobak_access::MsAccessBuilder>();
         #[cfg(feature = "odbc")]
@@ -363,7 +374,7 @@ mod tests {
             ),
             ("sqlite:///app.db", "write sqlite:app.db for one in the current folder"),
             ("memory://app.bobak", "write memory:app.bobak"),
-            ("oracle:x", "unknown engine 'oracle'"),
+            ("db2:x", "unknown engine 'db2'"),
             #[cfg(not(feature = "postgres"))]
             ("postgres://localhost/app", "enable the feature `postgres`"),
             #[cfg(not(feature = "mysql"))]
@@ -376,6 +387,10 @@ mod tests {
             ("mssql://ada:secret@db1/shop", "enable the feature `mssql`"),
             #[cfg(feature = "mssql")]
             ("mssql://db1", "write mssql://user:password@host:port/database"),
+            #[cfg(not(feature = "oracle"))]
+            ("oracle://ada:secret@db1/shop", "enable the feature `oracle`"),
+            #[cfg(feature = "oracle")]
+            ("oracle://db1", "write oracle://user:password@host:port/service"),
             #[cfg(not(feature = "access"))]
             ("access:shop.accdb", "enable the feature `access`"),
             #[cfg(feature = "access")]

@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(file_of("sqlite::memory:"), None);
         assert_eq!(file_of("memory:"), None);
         assert_eq!(file_of("flights.db"), None);
-        assert_eq!(file_of("oracle:flights.db"), None);
+        assert_eq!(file_of("db2:flights.db"), None);
     }
 
     #[test]

@@ -57,6 +57,7 @@ impl Db {
     /// | `mysql://user:password@host:port/name` | MySQL and MariaDB (also `mariadb:`) | `mysql`; TLS needs `mysql-tls` |
     /// | `firebird://user:password@host:port/path-or-alias` | Firebird | `firebird` |
     /// | `mssql://user:password@host:port/database` | SQL Server | `mssql` |
+    /// | `oracle://user:password@host:port/service` | Oracle | `oracle` |
     /// | `access:orders.accdb` | an Access file, to be read | `access` |
     /// | `odbc:NAME`, `odbc:Driver={PostgreSQL Unicode};Server=…` | a data source, or a connection string, of ODBC | `odbc` |
     /// | `bobak://host:port/name?token=…` | a database on a Bobak server | `remote`; `tls=on` needs `remote-tls` |

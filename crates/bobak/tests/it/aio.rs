@@ -244,7 +244,7 @@ fn errors_are_returned_by_the_future() {
         assert_eq!(kinds, [ErrorKind::Schema; 4]);
         let both = all(vec![people.insert(person("a", 1)), people.insert(person("b", 2))]).await;
         assert!(both.into_iter().all(|r| r.unwrap_err().kind() == ErrorKind::Schema));
-        assert_eq!(AsyncDb::open("oracle:x").await.unwrap_err().kind(), ErrorKind::Config);
+        assert_eq!(AsyncDb::open("db2:x").await.unwrap_err().kind(), ErrorKind::Config);
     });
 }
 

@@ -305,14 +305,9 @@ fn two_record_types_for_one_table_are_rejected() {
 
 #[test]
 fn malformed_urls_are_rejected() {
-    for url in [
-        "",
-        "sqlite://a.db",
-        "sqlite:",
-        "sqlite:a.db?synchronous=maybe",
-        "sqlite:a.db?x",
-        "oracle:x",
-    ] {
+    for url in
+        ["", "sqlite://a.db", "sqlite:", "sqlite:a.db?synchronous=maybe", "sqlite:a.db?x", "db2:x"]
+    {
         let error = Db::open(url).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Config, "{error}");
         assert!(!Path::new("a.db").exists());

@@ -25,7 +25,7 @@ fn wrong_usage_exits_with_2() {
         ),
         ("omit --member", &["import", "sqlite:t.db", "t.csv", "--table", "t", "--member", "x"]),
         ("no file; write sqlite:FILE", &["import", "sqlite:", "t.csv", "--table", "t"]),
-        ("unknown engine", &["schema", "oracle:t.db"]),
+        ("unknown engine", &["schema", "db2:t.db"]),
         ("possible values", &["export", "sqlite:t.db", "--table", "t", "--format", "xml"]),
         ("at least 1", &["bench", "--rows", "0"]),
         ("no engine is called", &["bench", "--engines", "abacus"]),

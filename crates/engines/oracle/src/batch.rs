@@ -1,0 +1,302 @@
+//! Batches: arrays of rows for one statement. If one fails, its rows are sent again in halves, until the few around the wrong row
+//! are sent one by one.
+
+use crate::connection::Connection;
+use crate::driver::OracleCell;
+use crate::sequences;
+use crate::texts;
+use crate::writes::{
+    Binds, OracleWrite, has_sequence, is_of_key, made_key, no_key_returned, out_of_keys,
+    returned_key,
+};
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    Error, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb, WriteBatch,
+};
+use bobak_engine_common::{is_row_error, needs_key, no_such_row};
+
+/// The rows of one array.
+const ROWS: usize = 1_000;
+/// The bytes of one array, about.
+const BYTES: usize = 4 << 20;
+/// Fewer rows are sent one by one.
+const FEW: usize = 4;
+/// A row with a longer value goes alone: it is sent after the others of its array.
+const LONG: usize = 32_767;
+
+/// The savepoint before an array: if one of its rows is wrong, those before it were written.
+const PART: &str = "bobak_part";
+/// The savepoint before a row that takes several statements.
+const ROW: &str = "bobak_row";
+
+/// Sends a batch in an open transaction. After an error the caller undoes what was done.
+///
+/// # Errors
+/// As [`Session::batch`](bobak_core::Session::batch).
+pub(crate) fn send(
+    connection: &mut Connection,
+    batch: &WriteBatch,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+) -> Result<()> {
+    let mut sender = Sender { connection, on_error, each };
+    batch.runs().try_for_each(|run| sender.run(&run))
+}
+
+struct Sender<'c> {
+    connection: &'c mut Connection,
+    on_error: OnError,
+    each: &'c mut dyn FnMut(Result<Outcome>),
+}
+
+/// What the rows of an array have in common: the columns that are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Likeness {
+    made: bool,
+    is_long: bool,
+}
+
+impl Likeness {
+    fn of(run: &Run<'_>, row: &EncodedRow<'_>) -> Self {
+        let made = run.verb != Verb::Delete && needs_key(run.table, row);
+        Self { made, is_long: (0..row.len()).any(|place| length(row.get(place)) > LONG) }
+    }
+}
+
+fn length(value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Text(text) => text.len(),
+        ValueRef::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+impl Sender<'_> {
+    fn run(&mut self, run: &Run<'_>) -> Result<()> {
+        let rows: Vec<EncodedRow<'_>> = run.iter().collect();
+        let mut number = run.first;
+        for alike in rows.chunk_by(|a, b| Likeness::of(run, a) == Likeness::of(run, b)) {
+            let Some(first) = alike.first() else { continue };
+            let like = Likeness::of(run, first);
+            let mut rest = alike;
+            while !rest.is_empty() {
+                let (part, later) = rest.split_at(part_length(rest));
+                match like.is_long || !has_arrays(run) {
+                    true => self.singly(run, part, number)?,
+                    false => self.part(run, part, number, like.made)?,
+                }
+                number += part.len() as u64;
+                rest = later;
+            }
+        }
+        Ok(())
+    }
+
+    fn part(
+        &mut self,
+        run: &Run<'_>,
+        rows: &[EncodedRow<'_>],
+        first: u64,
+        made: bool,
+    ) -> Result<()> {
+        Interrupt::check()?;
+        if rows.len() < FEW {
+            return self.singly(run, rows, first);
+        }
+        self.connection.savepoint(PART, false)?;
+        match self.together(run, rows, made) {
+            Ok(outcomes) => {
+                outcomes.into_iter().for_each(|outcome| (self.each)(Ok(outcome)));
+                Ok(())
+            }
+            Err(error) if is_row_error(error.kind()) && !self.connection.is_broken() => {
+                Interrupt::hold_off(|| self.connection.savepoint(PART, true))?;
+                if made && is_of_key(run.table, &error) && has_sequence(run.table) {
+                    sequences::skip(self.connection, run.table)?;
+                }
+                let (left, right) = rows.split_at(rows.len() / 2);
+                self.part(run, left, first, made)?;
+                self.part(run, right, first + left.len() as u64, made)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes all rows, or fails without saying which is wrong.
+    fn together(
+        &mut self,
+        run: &Run<'_>,
+        rows: &[EncodedRow<'_>],
+        made: bool,
+    ) -> Result<Vec<Outcome>> {
+        let writes: Vec<OracleWrite<'_>> = rows
+            .iter()
+            .map(|row| OracleWrite { table: run.table, verb: run.verb, fields: run.fields, row })
+            .collect();
+        match run.verb {
+            Verb::Insert => self.inserts(run.table, &writes, made),
+            Verb::Upsert if made => self.inserts(run.table, &writes, made),
+            Verb::Upsert | Verb::UpsertOn(_) => self.upserts(run, &writes, made),
+            Verb::Delete => self.deletes(run.table, &writes),
+            _ => self.updates(run, &writes),
+        }
+    }
+
+    fn inserts(
+        &mut self,
+        table: &TableSchema,
+        writes: &[OracleWrite<'_>],
+        made: bool,
+    ) -> Result<Vec<Outcome>> {
+        writes.iter().try_for_each(OracleWrite::check)?;
+        let binds: Vec<Binds<'_>> =
+            writes.iter().map(|write| write.inserted(made)).collect::<Result<_>>()?;
+        let sql = texts::insert(table, made);
+        if !made {
+            self.connection.run(Some(table), &sql, &binds, None)?;
+            let key = table.key().first().copied().unwrap_or(0);
+            let given = writes.iter().filter_map(|write| match write.row.get(key) {
+                ValueRef::Int(key) => Some(key),
+                _ => None,
+            });
+            if let Some(largest) = given.max() {
+                sequences::pass(self.connection, table, largest)?;
+            }
+            return Ok(vec![Outcome::Inserted(None); writes.len()]);
+        }
+        let (key, kind) = returned_key(table)?;
+        let sql = texts::returning(table, &sql, key, texts::written(table, made).count() + 1);
+        let done = self.connection.run(Some(table), &sql, &binds, Some(kind));
+        let done = done.map_err(|error| out_of_keys(error, table))?;
+        let key = |cells: &Vec<OracleCell>| {
+            let made = cells.first().and_then(made_key).ok_or_else(|| no_key_returned(table))?;
+            Ok(Outcome::Inserted(Some(made)))
+        };
+        match done.returned.len() == writes.len() {
+            true => done.returned.iter().map(key).collect(),
+            false => Err(no_key_returned(table)),
+        }
+    }
+
+    /// What rows a statement has found for each row of binds.
+    fn returned(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        binds: &[Binds<'_>],
+    ) -> Result<Vec<Vec<OracleCell>>> {
+        let (key, kind) = returned_key(table)?;
+        let at = binds.first().map_or(0, Vec::len) + 1;
+        let sql = texts::returning(table, sql, key, at);
+        let done = self.connection.run(Some(table), &sql, binds, Some(kind))?;
+        match done.returned.len() == binds.len() {
+            true => Ok(done.returned),
+            false => Err(no_key_returned(table)),
+        }
+    }
+
+    fn updates(&mut self, run: &Run<'_>, writes: &[OracleWrite<'_>]) -> Result<Vec<Outcome>> {
+        let binds: Vec<Binds<'_>> =
+            writes.iter().map(OracleWrite::updated).collect::<Result<_>>()?;
+        let found = self.returned(run.table, &texts::update(run.table, run.fields), &binds)?;
+        // Why it is not found, its own statement says.
+        match found.iter().all(|rows| !rows.is_empty()) {
+            true => Ok(vec![Outcome::Changed(1); writes.len()]),
+            false => Err(no_such_row(run.table)),
+        }
+    }
+
+    fn deletes(&mut self, table: &TableSchema, writes: &[OracleWrite<'_>]) -> Result<Vec<Outcome>> {
+        let binds: Vec<Binds<'_>> =
+            writes.iter().map(OracleWrite::deleted_key).collect::<Result<_>>()?;
+        let found = self.returned(table, &texts::delete(table), &binds)?;
+        Ok(found.iter().map(|rows| Outcome::Changed(rows.len().min(1) as u64)).collect())
+    }
+
+    /// Sets the fields of the rows that are there, then inserts the others.
+    fn upserts(
+        &mut self,
+        run: &Run<'_>,
+        writes: &[OracleWrite<'_>],
+        made: bool,
+    ) -> Result<Vec<Outcome>> {
+        writes.iter().try_for_each(OracleWrite::check)?;
+        let columns = run.verb.conflict_columns(run.table);
+        let binds: Vec<Binds<'_>> =
+            writes.iter().map(|write| write.assigned(columns)).collect::<Result<_>>()?;
+        let sql = texts::overwrite(run.table, run.fields, columns);
+        let found = self.returned(run.table, &sql, &binds)?;
+        let missing: Vec<OracleWrite<'_>> = writes
+            .iter()
+            .zip(&found)
+            .filter(|(_, rows)| rows.is_empty())
+            .map(|(write, _)| OracleWrite { ..*write })
+            .collect();
+        let mut inserted = match missing.is_empty() {
+            true => Vec::new(),
+            false => self.inserts(run.table, &missing, made)?,
+        }
+        .into_iter();
+        let outcomes = writes.iter().zip(&found).map(|(write, rows)| match rows.first() {
+            Some(key) => Ok(write.overwritten(key)),
+            None => inserted.next().ok_or_else(|| no_key_returned(run.table)),
+        });
+        outcomes.collect()
+    }
+
+    fn singly(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<()> {
+        for (number, row) in (first..).zip(rows) {
+            Interrupt::check()?;
+            let row = OracleWrite { table: run.table, verb: run.verb, fields: run.fields, row };
+            match self.single(&row).map_err(|error: Error| error.at_row(number)) {
+                Err(error)
+                    if self.on_error == OnError::Stop
+                        || !is_row_error(error.kind())
+                        || self.connection.is_broken() =>
+                {
+                    return Err(error);
+                }
+                outcome => (self.each)(outcome),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a row. One of several steps that fails must leave nothing, if the batch goes on without it.
+    fn single(&mut self, row: &OracleWrite<'_>) -> Result<Outcome> {
+        if !row.has_steps() || self.on_error == OnError::Stop {
+            return row.run(self.connection);
+        }
+        self.connection.savepoint(ROW, false)?;
+        let done = row.run(self.connection);
+        if done.is_err() && !self.connection.is_broken() {
+            self.connection.savepoint(ROW, true)?;
+        }
+        done
+    }
+}
+
+/// How many of the rows one array takes.
+fn part_length(rows: &[EncodedRow<'_>]) -> usize {
+    let mut bytes = 0;
+    let fits = |row: &&EncodedRow<'_>| {
+        bytes += (0..row.len()).map(|place| length(row.get(place))).sum::<usize>();
+        bytes <= BYTES
+    };
+    rows.iter().take(ROWS).take_while(fits).count().max(1)
+}
+
+/// Whether an array means the same as its rows one by one. An array of upserts updates before it inserts, which must not decide
+/// what is a duplicate.
+fn has_arrays(run: &Run<'_>) -> bool {
+    match run.verb {
+        Verb::Insert | Verb::Update | Verb::Delete => true,
+        Verb::Upsert | Verb::UpsertOn(_) => {
+            let columns = run.verb.conflict_columns(run.table);
+            let mut unique = run.table.indexes().iter().filter(|index| index.unique);
+            let is_key = columns == run.table.key();
+            is_key && unique.next().is_none()
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,282 @@
+//! A connection: its transaction, the calls on it, and whether it still works.
+
+use crate::driver::{
+    BindKind, OracleBind, OracleCell, OracleColumn, OracleDone, OracleDriver, OracleFailure,
+};
+use crate::error::{self, OraclePhase};
+use crate::pool::OracleConnector;
+use crate::rows::{read_row, result_columns};
+use crate::settings::OracleIsolation;
+use crate::values::parameter;
+use bobak_core::{
+    Deadline, Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
+};
+use bobak_engine_common::ServerRow;
+use std::time::Duration;
+
+/// A value for a statement, and the type that it is of for Bobak.
+pub(crate) type OracleParameter<'v> = (Type, ValueRef<'v>);
+
+/// What every session sets: the texts of the server's order are those of Bobak's.
+const SETUP: &str = "ALTER SESSION SET NLS_SORT = 'BINARY' NLS_COMP = 'BINARY' TIME_ZONE = '+00:00' DDL_LOCK_TIMEOUT = ";
+const CHARACTERS: &str =
+    "SELECT \"VALUE\" FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_CHARACTERSET'";
+const SERIALIZABLE: &str = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE";
+/// The character set whose order is that of Unicode.
+const UTF8: &str = "AL32UTF8";
+
+/// A connection to a database.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    driver: Box<dyn OracleDriver>,
+    connector: OracleConnector,
+    /// The columns of the last result.
+    columns: Vec<OracleColumn>,
+    phase: OraclePhase,
+    in_transaction: bool,
+    broken: bool,
+    /// How often it has changed a sequence.
+    pub restarts: u32,
+}
+
+impl Connection {
+    /// Connects.
+    ///
+    /// # Errors
+    /// Those of the network and the server; `Config` if the database has another character set.
+    pub(crate) fn open(connector: &OracleConnector) -> Result<Self> {
+        let place = connector.settings.target();
+        let failed = |failure| error::connecting(&failure, &format!("{place:?}"));
+        let mut connection = Self {
+            driver: connector.driver.connect(&place).map_err(failed)?,
+            connector: connector.clone(),
+            columns: Vec::new(),
+            phase: OraclePhase::Read,
+            in_transaction: false,
+            broken: false,
+            restarts: 0,
+        };
+        let wait = connection.busy_timeout().as_millis().div_ceil(1_000).min(100_000);
+        connection.command(None, &format!("{SETUP}{wait}"))?;
+        let mut characters = String::new();
+        connection.each(None, CHARACTERS, &[], None, &mut |row| {
+            if let ValueRef::Text(name) = row.get(0) {
+                name.clone_into(&mut characters);
+            }
+            Ok(true)
+        })?;
+        if characters != UTF8 {
+            let message =
+                format!("the database's character set is '{characters}', and Bobak needs {UTF8}");
+            return Err(Error::new(ErrorKind::Config, message));
+        }
+        Ok(connection)
+    }
+
+    /// Another connection to the same place.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn another(&self) -> Result<Self> {
+        Self::open(&self.connector)
+    }
+
+    pub(crate) const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// How long a call waits for a lock.
+    pub(crate) const fn busy_timeout(&self) -> Duration {
+        self.connector.settings.busy_timeout
+    }
+
+    /// Whether the server answers.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.driver.ping(Some(self.busy_timeout())).is_ok()
+    }
+
+    pub(crate) const fn in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    /// How long a read may take.
+    fn read_limit(&self) -> Option<Duration> {
+        let most = Duration::from_secs(86_400);
+        let limit = self.connector.settings.statement_timeout;
+        let shortest = Deadline::limit(limit.unwrap_or(most)).max(Duration::from_millis(1));
+        (limit.is_some() || shortest < most).then_some(shortest)
+    }
+
+    /// The error as Bobak's; notes whether the connection is lost. Of a write, to wait too long is to wait for a lock, since the
+    /// server does not say what it waits for.
+    #[cold]
+    fn failed(
+        &mut self,
+        failure: &OracleFailure,
+        table: Option<&TableSchema>,
+        is_write: bool,
+    ) -> Error {
+        self.broken |= error::is_lost(failure);
+        let error = error::translate(failure, self.phase, table);
+        match (failure, error::constraint(failure)) {
+            (OracleFailure::TimedOut | OracleFailure::Server(1_013, _), _) => {
+                if let Err(interrupted) = Interrupt::check() {
+                    return interrupted;
+                }
+                let message = "the write took longer than busy_timeout: another transaction has locked this, or the server is slow";
+                match is_write {
+                    true => Error::new(ErrorKind::Busy, message),
+                    false => Error::new(
+                        ErrorKind::Timeout,
+                        "the statement took longer than statement_timeout",
+                    ),
+                }
+            }
+            // A row of another table refers to the one that is deleted; or another program has named the constraint.
+            (_, Some(name)) if error.column().is_none() => {
+                match (crate::catalog::constraint(self, name), table) {
+                    (Some((table, columns)), _) => error.in_table(table).in_column(columns),
+                    (None, Some(table)) => error.in_table(table.name().to_owned()),
+                    (None, None) => error,
+                }
+            }
+            _ => error,
+        }
+    }
+
+    /// Begins a transaction: at the isolation of the settings, or one whose statements see what is committed.
+    pub(crate) fn begin(&mut self, is_isolated: bool) -> Result<()> {
+        if is_isolated && self.connector.settings.isolation == OracleIsolation::Serializable {
+            self.command(None, SERIALIZABLE)?;
+        }
+        self.phase = OraclePhase::Inside;
+        self.in_transaction = true;
+        Ok(())
+    }
+
+    /// Ends the transaction.
+    pub(crate) fn end(&mut self, commit: bool) -> Result<()> {
+        let limit = self.connector.settings.statement_timeout;
+        self.phase = if commit { OraclePhase::Commit } else { OraclePhase::Inside };
+        let ended = if commit { self.driver.commit(limit) } else { self.driver.rollback(limit) };
+        let ended = ended.map_err(|failure| {
+            // Whether it was committed, the next call on this connection would not say.
+            self.broken |= failure == OracleFailure::TimedOut;
+            self.failed(&failure, None, false)
+        });
+        if ended.is_err() && commit && !self.broken {
+            self.broken = self.driver.rollback(limit).is_err();
+        }
+        self.phase = OraclePhase::Read;
+        self.in_transaction = false;
+        ended
+    }
+
+    /// Runs something in a transaction of its own, which sees what is committed. In a transaction it is part of that.
+    pub(crate) fn atomically<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        if self.in_transaction {
+            return run(self);
+        }
+        self.begin(false)?;
+        let done = run(self);
+        if self.broken {
+            return done;
+        }
+        let ended = self.end(done.is_ok());
+        done.and_then(|done| ended.map(|()| done))
+    }
+
+    /// Marks a savepoint, or goes back to one.
+    pub(crate) fn savepoint(&mut self, name: &str, goes_back: bool) -> Result<()> {
+        let verb = if goes_back { "ROLLBACK TO SAVEPOINT" } else { "SAVEPOINT" };
+        let limit = self.connector.settings.statement_timeout;
+        self.execute(None, &format!("{verb} {name}"), &[Vec::new()], None, limit).map(drop)
+    }
+
+    /// Runs a text without parameters, such as a change of the schema.
+    pub(crate) fn command(&mut self, table: Option<&TableSchema>, sql: &str) -> Result<()> {
+        let limit = self.read_limit();
+        self.execute(table, sql, &[Vec::new()], None, limit).map(drop)
+    }
+
+    /// Runs a statement for each row of binds: see [`OracleDriver::execute`].
+    pub(crate) fn run(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        rows: &[Vec<OracleBind<'_>>],
+        returned: Option<BindKind>,
+    ) -> Result<OracleDone> {
+        Interrupt::check()?;
+        let limit = Some(self.busy_timeout());
+        self.execute(table, sql, rows, returned, limit)
+    }
+
+    fn execute(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        rows: &[Vec<OracleBind<'_>>],
+        returned: Option<BindKind>,
+        limit: Option<Duration>,
+    ) -> Result<OracleDone> {
+        self.columns.clear();
+        let done = self.driver.execute(sql, rows, returned, limit);
+        let is_write = self.phase == OraclePhase::Inside;
+        done.map_err(|failure| self.failed(&failure, table, is_write))
+    }
+
+    /// Runs a query and calls `row` for each row of its result, until it returns `false`. `types` are those of the columns, if
+    /// the caller knows them.
+    pub(crate) fn each(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        values: &[OracleParameter<'_>],
+        types: Option<&[Type]>,
+        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
+    ) -> Result<()> {
+        let limit = self.read_limit();
+        self.each_within(table, sql, values, types, (limit, false), row)
+    }
+
+    /// The same, at most for a time, and whether that is a wait for locks.
+    pub(crate) fn each_within(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        values: &[OracleParameter<'_>],
+        types: Option<&[Type]>,
+        (limit, is_lock): (Option<Duration>, bool),
+        row: &mut dyn FnMut(&ServerRow) -> Result<bool>,
+    ) -> Result<()> {
+        Interrupt::check()?;
+        let binds = values.iter().map(|(ty, value)| parameter(*ty, *value));
+        let binds: Vec<OracleBind<'_>> = binds.collect::<Result<_>>()?;
+        let (mut view, mut rejected) = (ServerRow::default(), None);
+        let mut take = |columns: &[OracleColumn], cells: &[OracleCell]| {
+            let read = read_row(&mut view, columns, cells, types);
+            match read.and_then(|()| Interrupt::check()).and_then(|()| row(&view)) {
+                Ok(goes_on) => goes_on,
+                Err(error) => {
+                    rejected = Some(error);
+                    false
+                }
+            }
+        };
+        let done = self.driver.query(sql, &binds, limit, &mut take);
+        match (done, rejected) {
+            (Err(failure), _) => Err(self.failed(&failure, table, is_lock)),
+            (Ok(_), Some(error)) => Err(error),
+            (Ok(columns), None) => {
+                self.columns = columns;
+                Ok(())
+            }
+        }
+    }
+
+    /// The columns of the last result.
+    pub(crate) fn result_columns(&self) -> Vec<ResultColumn> {
+        result_columns(&self.columns, None)
+    }
+}

@@ -1,0 +1,259 @@
+//! The server's errors as Bobak's, by their numbers.
+
+use crate::driver::OracleFailure;
+use crate::names::{check_name, index_name, key_name, reference_name, stored, type_check_name};
+use bobak_core::check::CheckExpression;
+use bobak_core::{Error, ErrorKind, TableSchema};
+
+/// What a connection is doing: it decides what a lost connection means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OraclePhase {
+    /// Nothing that could change anything.
+    Read,
+    /// Inside a transaction that is not yet committed: the server undoes it with the connection.
+    Inside,
+    /// A commit.
+    Commit,
+}
+
+const UNIQUE: u32 = 1;
+const NULL: u32 = 1_400;
+const NULL_UPDATE: u32 = 1_407;
+const CHECK: u32 = 2_290;
+const NO_PARENT: u32 = 2_291;
+const HAS_CHILDREN: u32 = 2_292;
+/// A sequence is at its end.
+const NO_KEY: u32 = 8_004;
+
+const DUPLICATE: &str = "a row with this value already exists";
+const REQUIRED: &str = "a required value is NULL";
+const REFERENCE: &str = "a foreign key rejects this";
+const SYNTAX: &str = "the statement has an unexpected word";
+const CONVERSION: &str = "the value is none of the type";
+const RANGE: &str = "the value is out of range";
+const LONG: &str = "the value is too long";
+const DATE: &str = "the date is out of range";
+const FULL: &str = "the server has no space left";
+const DENIED: &str = "the user may not do this";
+const AGAIN: &str =
+    "another transaction has changed the row since this one began: repeat the transaction";
+
+/// The kinds of errors that Bobak tells apart.
+const KINDS: &[(u32, ErrorKind, &str)] = &[
+    (UNIQUE, ErrorKind::Duplicate, DUPLICATE),
+    (18, ErrorKind::Busy, "the server has no session left"),
+    (20, ErrorKind::Busy, "the server has no process left"),
+    (54, ErrorKind::Busy, "another transaction has locked this"),
+    (60, ErrorKind::Serialization, "two transactions wait for each other: repeat this one"),
+    (904, ErrorKind::Schema, "there is no such column"),
+    (911, ErrorKind::Syntax, "the statement has an unexpected character"),
+    (932, ErrorKind::Mismatch, CONVERSION),
+    (942, ErrorKind::Schema, "there is no such table"),
+    (955, ErrorKind::Schema, "there is such a table already"),
+    (1_013, ErrorKind::Timeout, "the server has cancelled the statement"),
+    (1_017, ErrorKind::Denied, "the user or the password is wrong"),
+    (1_031, ErrorKind::Denied, DENIED),
+    (1_045, ErrorKind::Denied, "the user may not connect"),
+    (NULL, ErrorKind::Constraint, REQUIRED),
+    (NULL_UPDATE, ErrorKind::Constraint, REQUIRED),
+    (1_426, ErrorKind::OutOfRange, RANGE),
+    (1_438, ErrorKind::OutOfRange, RANGE),
+    (1_450, ErrorKind::TooLong, "the value is too long for an index"),
+    (1_461, ErrorKind::TooLong, LONG),
+    (1_476, ErrorKind::OutOfRange, "something is divided by zero"),
+    (1_489, ErrorKind::TooLong, LONG),
+    (1_536, ErrorKind::Full, FULL),
+    (
+        1_555,
+        ErrorKind::Serialization,
+        "the server has forgotten the moment of the transaction: repeat it",
+    ),
+    (1_653, ErrorKind::Full, FULL),
+    (1_654, ErrorKind::Full, FULL),
+    (1_722, ErrorKind::Mismatch, CONVERSION),
+    (1_830, ErrorKind::Mismatch, CONVERSION),
+    (1_841, ErrorKind::OutOfRange, DATE),
+    (1_843, ErrorKind::OutOfRange, DATE),
+    (1_847, ErrorKind::OutOfRange, DATE),
+    (1_861, ErrorKind::Mismatch, CONVERSION),
+    (CHECK, ErrorKind::Constraint, "a constraint rejects this"),
+    (NO_PARENT, ErrorKind::Constraint, REFERENCE),
+    (HAS_CHILDREN, ErrorKind::Constraint, REFERENCE),
+    (NO_KEY, ErrorKind::OutOfRange, "the sequence is at its end"),
+    (8_177, ErrorKind::Serialization, AGAIN),
+    (12_899, ErrorKind::TooLong, LONG),
+    (16_000, ErrorKind::ReadOnly, "the database is read-only"),
+    (25_153, ErrorKind::Full, FULL),
+    (28_000, ErrorKind::Denied, "the account is locked"),
+    (28_001, ErrorKind::Denied, "the password must be changed"),
+    (30_006, ErrorKind::Busy, "another transaction has locked this"),
+    (30_036, ErrorKind::Full, FULL),
+];
+
+/// The server is gone, or ends the session.
+const GONE: &[u32] = &[
+    28, 600, 1_012, 1_033, 1_034, 1_041, 1_089, 1_090, 1_092, 2_396, 3_113, 3_114, 3_135, 7_445,
+    12_570,
+];
+
+/// Nobody answers at the address, or not for this service.
+const NOWHERE: &[u32] = &[12_505, 12_514, 12_516, 12_520, 12_521, 12_541, 12_545];
+
+/// An error of a call.
+#[cold]
+pub(crate) fn translate(
+    failure: &OracleFailure,
+    phase: OraclePhase,
+    table: Option<&TableSchema>,
+) -> Error {
+    let translated = match failure {
+        OracleFailure::Lost(message) | OracleFailure::Unreachable(message) => lost(phase, message),
+        OracleFailure::Server(number, message) => of_server(*number, message, phase, table),
+        OracleFailure::TimedOut => Error::new(
+            ErrorKind::Timeout,
+            "the server did not answer in time; the call was cancelled",
+        ),
+        OracleFailure::Tls(message) => Error::new(ErrorKind::Denied, message.clone()),
+        OracleFailure::Settings(message) => Error::new(ErrorKind::Config, message.clone()),
+        OracleFailure::Driver(message) => Error::new(ErrorKind::Engine, message.clone()),
+    };
+    let is_of_connection = matches!(
+        translated.kind(),
+        ErrorKind::Unreachable | ErrorKind::Denied | ErrorKind::Unknown | ErrorKind::Timeout
+    );
+    // It is another table that refers to the row.
+    let is_other = matches!(failure, OracleFailure::Server(HAS_CHILDREN, _));
+    match table.filter(|_| !is_of_connection && !is_other && translated.table().is_none()) {
+        Some(table) => translated.in_table(table.name().to_owned()),
+        None => translated,
+    }
+}
+
+/// Whether the connection is lost.
+pub(crate) fn is_lost(failure: &OracleFailure) -> bool {
+    match failure {
+        OracleFailure::Lost(_) | OracleFailure::Unreachable(_) => true,
+        OracleFailure::Server(number, _) => GONE.contains(number),
+        _ => false,
+    }
+}
+
+fn of_server(number: u32, message: &str, phase: OraclePhase, table: Option<&TableSchema>) -> Error {
+    // What follows are the callers in PL/SQL, or a link to the manual.
+    let message = message.lines().next().unwrap_or(message);
+    if GONE.contains(&number) {
+        return lost(phase, message);
+    }
+    let code = i32::try_from(number).unwrap_or(0);
+    if let Some(rejected) = table.and_then(|table| violated(table, number, message)) {
+        return rejected.with_code(code);
+    }
+    let known = KINDS.iter().find(|(known, ..)| *known == number);
+    let (kind, text) = match known {
+        Some((_, kind, text)) => (*kind, format!("{text} ({message})")),
+        None if NOWHERE.contains(&number) => (ErrorKind::Unreachable, message.to_owned()),
+        None if (900..1_000).contains(&number) => {
+            (ErrorKind::Syntax, format!("{SYNTAX} ({message})"))
+        }
+        None => (ErrorKind::Engine, message.to_owned()),
+    };
+    Error::new(kind, text).with_code(code)
+}
+
+/// The name of the constraint that a message is about: `ORA-00001: unique constraint (SHOP.NAME) violated`.
+pub(crate) fn constraint(failure: &OracleFailure) -> Option<&str> {
+    match failure {
+        OracleFailure::Server(UNIQUE | CHECK | NO_PARENT | HAS_CHILDREN, message) => named(message),
+        _ => None,
+    }
+}
+
+fn named(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once('(')?;
+    let (name, _) = rest.split_once(')')?;
+    Some(name.split_once('.').map_or(name, |(_, name)| name))
+}
+
+/// The column that a message is about: `cannot insert NULL into ("SHOP"."PERSON"."NAME")`.
+fn named_column(message: &str) -> Option<&str> {
+    message.split('"').skip(1).step_by(2).nth(2)
+}
+
+/// The error of a row that a constraint of Bobak's rejects, with its columns.
+fn violated(table: &TableSchema, number: u32, message: &str) -> Option<Error> {
+    let in_columns = |error: Error, columns: &[usize]| {
+        error.in_table(table.name().to_owned()).in_column(table.column_names(columns))
+    };
+    let columns = || table.columns().iter().enumerate();
+    match number {
+        NULL | NULL_UPDATE | 12_899 => {
+            let name = named_column(message)?;
+            let (place, _) = columns().find(|(_, column)| *stored(&column.name) == *name)?;
+            let (kind, text) = match number {
+                12_899 => (ErrorKind::TooLong, LONG),
+                _ => (ErrorKind::Constraint, REQUIRED),
+            };
+            Some(in_columns(Error::new(kind, text), &[place]))
+        }
+        UNIQUE => {
+            let name = named(message)?;
+            let indexes = table.indexes().iter();
+            let own = indexes.map(|index| (index_name(table, &index.name), &*index.columns));
+            let mut all = own.chain([(key_name(table), table.key())]);
+            let found = all.find(|(known, _)| known == name).map(|(_, columns)| columns);
+            // Of another program's table.
+            let mut indexes = table.indexes().iter();
+            let found = found.or_else(|| {
+                indexes.find(|index| *stored(&index.name) == *name).map(|index| &*index.columns)
+            });
+            Some(in_columns(Error::new(ErrorKind::Duplicate, DUPLICATE), found?))
+        }
+        CHECK => {
+            let name = named(message)?;
+            if let Some((place, _)) =
+                columns().find(|(_, column)| type_check_name(table, &column.name) == name)
+            {
+                let (kind, text) = match table.version() == Some(place) {
+                    true => (ErrorKind::OutOfRange, RANGE),
+                    false => (ErrorKind::Mismatch, CONVERSION),
+                };
+                return Some(in_columns(Error::new(kind, text), &[place]));
+            }
+            let (_, column) =
+                columns().find(|(_, column)| check_name(table, &column.name) == name)?;
+            let check = CheckExpression::parse(column.check.as_deref()?, table).ok()?;
+            Some(Error::check_violation(table, &check))
+        }
+        NO_PARENT => {
+            let name = named(message)?;
+            let mut keys = table.all_foreign_keys().into_iter();
+            let key = keys.find(|key| reference_name(table, &key.columns, &key.table) == name)?;
+            Some(in_columns(Error::new(ErrorKind::Constraint, REFERENCE), &key.columns))
+        }
+        _ => None,
+    }
+}
+
+/// What a line that breaks means.
+fn lost(phase: OraclePhase, message: &str) -> Error {
+    let (kind, known) = match phase {
+        OraclePhase::Read => (ErrorKind::Unreachable, "nothing was written"),
+        OraclePhase::Inside => (ErrorKind::Unreachable, "the transaction was rolled back"),
+        OraclePhase::Commit => {
+            (ErrorKind::Unknown, "the transaction was committed completely or not at all")
+        }
+    };
+    Error::new(kind, format!("the connection to the server broke: {known} ({message})"))
+}
+
+/// An error at the opening of a connection.
+#[cold]
+pub(crate) fn connecting(failure: &OracleFailure, place: &str) -> Error {
+    let error = match failure {
+        OracleFailure::Lost(message) | OracleFailure::Unreachable(message) => {
+            Error::new(ErrorKind::Unreachable, message.clone())
+        }
+        other => translate(other, OraclePhase::Read, None),
+    };
+    Error::new(error.kind(), format!("could not connect to '{place}': {}", error.message()))
+}
