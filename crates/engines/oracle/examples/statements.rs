@@ -1,4 +1,5 @@
-//! Prints the statements that the engine sends for some tables, one a line.
+//! Prints the statements that the engine sends for some tables, one a line: `cargo xtask oracle` parses them, and a test runs them
+//! on HSQLDB.
 
 use bobak_core::{
     ColumnRole, ColumnSchema, Currency, Date, OnDelete, Result, TableSchema, TableSchemaBuilder,
@@ -6,13 +7,20 @@ use bobak_core::{
 };
 
 fn main() -> Result<()> {
-    for table in [person(), place(), word(), part()] {
-        for statement in bobak_oracle::statements(&table.build()?)? {
-            // No literal of these tables has a line break.
-            println!("{}", statement.replace('\n', " "));
-        }
+    for statement in statements()?.into_iter().chain(bobak_oracle::catalog_queries()) {
+        // No literal of these tables has a line break.
+        println!("{}", statement.replace('\n', " "));
     }
     Ok(())
+}
+
+/// The statements for these tables.
+pub(crate) fn statements() -> Result<Vec<String>> {
+    let mut statements = Vec::new();
+    for table in [person(), place(), word(), part()] {
+        statements.extend(bobak_oracle::statements(&table.build()?)?);
+    }
+    Ok(statements)
 }
 
 /// Generated keys, a version, unique values that may be NULL.

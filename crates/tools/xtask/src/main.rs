@@ -12,6 +12,7 @@
 //! book      the book, built by mdBook
 //! settings  the tables of settings in Markdown
 //! tsql      the statements for SQL Server, parsed
+//! oracle    those for Oracle
 //! links     dead links and paths in Markdown
 //! layers    cycles of modules, and dependencies between crates that point down
 //! lengths   files and functions that are too long
@@ -53,6 +54,7 @@ mod failure;
 mod features;
 mod fixtures;
 mod fuzz;
+mod jars;
 mod layers;
 mod lengths;
 mod links;

@@ -10,7 +10,7 @@ use bobak_servers::{Error, Firebird, MariaDb, PgBouncer, Postgres, Result};
 
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
-use crate::packages;
+use crate::{jars, packages};
 
 /// Where tests look for a PostgreSQL server.
 const POSTGRES: &str = "BOBAK_TEST_POSTGRES";
@@ -57,12 +57,21 @@ pub struct Servers {
     firebird: Option<Firebird>,
     /// Where Pebble was installed, unless it is named already.
     pebble: Option<PathBuf>,
+    /// Databases in Java, and the variables that name their jars.
+    jars: Vec<(&'static str, PathBuf)>,
 }
 
 impl Servers {
     /// None: tests that need one print a line and pass.
     pub fn none() -> Self {
-        Self { wanted: false, postgres: None, mariadb: None, firebird: None, pebble: None }
+        Self {
+            wanted: false,
+            postgres: None,
+            mariadb: None,
+            firebird: None,
+            pebble: None,
+            jars: Vec::new(),
+        }
     }
 
     /// Starts one of each that is not named already, and installs missing ones if possible.
@@ -73,7 +82,7 @@ impl Servers {
         install_drivers()?;
         install_firebird()?;
         install_pgbouncer()?;
-        let pebble = install_pebble()?;
+        let (pebble, jars) = (install_pebble()?, jars::fetch()?);
         let servers = match Self::try_start() {
             Err(error) if error.is_missing() => {
                 install(&error)?;
@@ -82,7 +91,7 @@ impl Servers {
             other => other,
         };
         let servers = servers.map_err(|error| Failure::new(error.to_string(), CURE))?;
-        Ok(Self { pebble, ..servers })
+        Ok(Self { pebble, jars, ..servers })
     }
 
     fn try_start() -> Result<Self> {
@@ -97,6 +106,7 @@ impl Servers {
             mariadb: mariadb?,
             firebird: firebird?,
             pebble: None,
+            jars: Vec::new(),
         })
     }
 
@@ -116,6 +126,9 @@ impl Servers {
         }
         if let Some(program) = &self.pebble {
             command.env(PEBBLE, program);
+        }
+        for (variable, jar) in &self.jars {
+            command.env(variable, jar);
         }
     }
 }

@@ -70,6 +70,11 @@ pub const STEPS: &[Step] = &[
         run: settings::check,
     },
     Step { name: "tsql", about: "the statements for SQL Server are T-SQL", run: tsql::run },
+    Step {
+        name: "oracle",
+        about: "the statements for Oracle are of Oracle's SQL",
+        run: tsql::run_oracle,
+    },
     Step { name: "book", about: "the book can be built", run: book::run },
     Step {
         name: "package",

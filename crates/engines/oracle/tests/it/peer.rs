@@ -1,4 +1,4 @@
-//! A driver whose server is H2 in its Oracle mode: `tests/h2`, a program in Java that all tests share.
+//! A driver whose server is H2 in its Oracle mode: `tests/java`, a program in Java that all tests share.
 
 use bobak_oracle::driver::{
     BindKind, CellKind, EachCells, OracleBind, OracleCell, OracleColumn, OracleConnect, OracleDone,
@@ -23,17 +23,23 @@ pub fn jar() -> Option<PathBuf> {
     std::env::var_os("BOBAK_TEST_H2").map(PathBuf::from)
 }
 
-fn start(jar: &Path) -> Peer {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/h2");
-    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("h2-{}", std::process::id()));
-    let compiled = Command::new("javac")
+/// Compiles programs of `tests/java`; returns the folder of their classes.
+pub fn compiled(name: &str, jar: &Path, sources: &[&str]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
+    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("oracle-{name}"));
+    let status = Command::new("javac")
         .arg("-cp")
         .arg(jar)
         .arg("-d")
         .arg(&classes)
-        .args([source.join("Peer.java"), source.join("H2Dialect.java")])
+        .args(sources.iter().map(|source| folder.join(source)))
         .status();
-    assert!(compiled.unwrap().success(), "javac");
+    assert!(status.unwrap().success(), "javac");
+    classes
+}
+
+fn start(jar: &Path) -> Peer {
+    let classes = compiled("h2", jar, &["Peer.java", "H2Dialect.java"]);
     let path = std::env::join_paths([classes.as_path(), jar]).unwrap();
     let mut child = Command::new("java")
         .args(["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"])
@@ -45,7 +51,6 @@ fn start(jar: &Path) -> Peer {
         .unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    // The classes are loaded when they are needed, so that the folder stays until the next run.
     Peer { port: line.trim().parse().unwrap(), _child: child }
 }
 
