@@ -67,5 +67,9 @@ fn other_databases_are_rejected() {
         &["advise", "memory:app.bobak", "--statements", "a.sql"],
     );
     program.fails(2, "a copy of an SQLite file", &["advise", "postgres://localhost/app"]);
+    program.file("t.csv", "id\n1\n");
+    program.ok(&["import", "app.db", "t.csv"]);
+    let elsewhere = ["advise", "app.db", "--server", "/nosuch/http.socket"];
+    program.fails(1, "--statements reads a file instead", &elsewhere);
     program.fails(1, "does not exist", &["advise", "nosuch.db", "--statements", "a.sql"]);
 }

@@ -117,7 +117,7 @@ fn free_port() -> String {
     listener.local_addr().expect("has an address").port().to_string()
 }
 
-/// Flags that pages mention and other programs have, or `bobak rekey`, which only a build with encryption has.
+/// Flags that pages mention and other programs have.
 const OTHER_FLAGS: &[&str] = &[
     // cargo and xtask
     "--bin",
@@ -135,9 +135,6 @@ const OTHER_FLAGS: &[&str] = &[
     "--data-binary",
     "--data-urlencode",
     "--fail",
-    "--decrypt",
-    "--new-key-file",
-    "--new-password-file",
 ];
 
 #[test]

@@ -164,7 +164,8 @@ pub(crate) fn check_length(numbers: usize, dimensions: u16) -> Result<()> {
     if numbers == usize::from(dimensions) {
         return Ok(());
     }
-    let message = format!("the vector has {numbers} numbers, and its column has {dimensions}");
+    let noun = if numbers == 1 { "number" } else { "numbers" };
+    let message = format!("the vector has {numbers} {noun}, and its column has {dimensions}");
     Err(Error::new(ErrorKind::Mismatch, message))
 }
 
@@ -198,7 +199,7 @@ mod tests {
     fn what_is_no_vector_of_the_column_is_rejected() {
         let rejected = |value: ValueRef<'_>| Vector::<2>::from_value(value).unwrap_err();
         for (bytes, message) in [
-            (&[0; 4][..], "the vector has 1 numbers, and its column has 2"),
+            (&[0; 4][..], "the vector has 1 number, and its column has 2"),
             (&[0; 7], "expected a vector, 4 bytes for each number, found 7 bytes"),
         ] {
             let error = rejected(ValueRef::Bytes(bytes));

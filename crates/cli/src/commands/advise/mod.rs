@@ -6,7 +6,7 @@ mod values;
 
 use super::arguments::database_url;
 use super::backup::explain;
-use super::statement_source::StatementSource;
+use super::statement_source::{StatementList, StatementSource};
 use super::top::time;
 use crate::database;
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ impl AdviseCommand {
         let db = database::open_to_read(&self.file)?;
         let statements = match &self.statements {
             Some(file) => recorded::of_file(file)?,
-            None => recorded::of_list(self.source.list(&self.server, "total", 200)?),
+            None => recorded::of_list(self.recorded()?),
         };
         let folder = tempfile::tempdir().map_err(|error| Error::io("make a folder", &error))?;
         let copy = folder.path().join("copy.db");
@@ -92,6 +92,14 @@ impl AdviseCommand {
             screen.note(format_args!("created {} indexes", count(trials.kept.len() as u64)));
         }
         Ok(())
+    }
+
+    fn recorded(&self) -> Result<StatementList> {
+        self.source.list(&self.server, "total", 200).map_err(|error| {
+            Error::failed(format!(
+                "{error}; --server says where `bobak serve` listens, and --statements reads a file instead"
+            ))
+        })
     }
 
     fn report(&self, statements: &[RecordedStatement], trials: &Trials) -> Result<()> {

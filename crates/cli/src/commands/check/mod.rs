@@ -13,6 +13,7 @@ use bobak_sql::returns_rows;
 use clap::Args;
 use rust_source::{RowType, RustSource, SqlCall};
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Check the SQL in files against the tables of a database, without running it.
@@ -136,6 +137,12 @@ fn of(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
+/// "1 column is read", "2 columns are read".
+fn are(number: usize, thing: &str, what: &str) -> String {
+    let verb = if number == 1 { "is" } else { "are" };
+    format!("{} {verb} {what}", of(number as u64, thing))
+}
+
 impl Findings {
     fn add(&mut self, (file, line): (&Path, usize), problem: impl std::fmt::Display) {
         self.problems.push(format!("{}:{line}: {problem}", file.display()));
@@ -187,7 +194,10 @@ impl Findings {
                 if let Some(given) = call.parameters.filter(|given| *given != wanted) {
                     self.add(
                         at,
-                        format_args!("{given} parameters are given, and the text has {wanted}"),
+                        format_args!(
+                            "{}, and the text has {wanted}",
+                            are(given, "parameter", "given")
+                        ),
                     );
                 }
                 if self.check_text(db, at, &call.text)? && returns_rows(&call.text) {
@@ -210,7 +220,8 @@ impl Findings {
         match &call.rows {
             RowType::Tuple(wanted) if *wanted != columns.len() => {
                 let found = columns.len();
-                self.add(at, format_args!("{wanted} columns are read, and the result has {found}"));
+                let read = are(*wanted, "column", "read");
+                self.add(at, format_args!("{read}, and the result has {found}"));
             }
             RowType::Struct(name) => {
                 let fields = structs.get(name.as_str()).copied().flatten().unwrap_or_default();
@@ -238,8 +249,10 @@ impl Findings {
             screen.note(format_args!("checked {}{unseen}", of(self.checked, "statement")));
             return Ok(());
         }
+        // Each begins with its place, which editors find.
+        let lines: String = self.problems.iter().map(|problem| format!("{problem}\n")).collect();
+        std::io::stdout().write_all(lines.as_bytes()).map_err(|error| Error::output(&error))?;
         let problems = of(self.problems.len() as u64, "problem");
-        let summary = format!("{problems} in {}{unseen}", of(self.checked, "statement"));
-        Err(Error::failed(format!("{}\n{summary}", self.problems.join("\n"))))
+        Err(Error::failed(format!("{problems} in {}{unseen}", of(self.checked, "statement"))))
     }
 }
