@@ -55,7 +55,7 @@ impl Renderer<'_> {
             }
             CheckNode::Not(inner) => format!("(NOT {})", self.truth(inner)?),
             CheckNode::IsNull(inner) => format!("({} IS NULL)", self.value(inner)?),
-            // IS NOT DISTINCT FROM is one of SQL Server 2022.
+            // Oracle has no IS NOT DISTINCT FROM.
             CheckNode::Is(left, right) => {
                 let (first, second) = (self.value(left)?, self.value(right)?);
                 let equal = self.comparison(left, "=", right)?;

@@ -159,10 +159,13 @@ impl Connection {
         let limit = self.connector.settings.statement_timeout;
         self.phase = if commit { OraclePhase::Commit } else { OraclePhase::Inside };
         let ended = if commit { self.driver.commit(limit) } else { self.driver.rollback(limit) };
-        let ended = ended.map_err(|failure| {
+        let ended = ended.map_err(|failure| match failure {
             // Whether it was committed, the next call on this connection would not say.
-            self.broken |= failure == OracleFailure::TimedOut;
-            self.failed(&failure, None, false)
+            OracleFailure::TimedOut => {
+                let failure = OracleFailure::Lost("the server did not respond in time".to_owned());
+                self.failed(&failure, None, false)
+            }
+            failure => self.failed(&failure, None, false),
         });
         if ended.is_err() && commit && !self.broken {
             self.broken = self.driver.rollback(limit).is_err();

@@ -76,6 +76,7 @@ const KINDS: &[(u32, ErrorKind, &str)] = &[
     (1_843, ErrorKind::OutOfRange, DATE),
     (1_847, ErrorKind::OutOfRange, DATE),
     (1_861, ErrorKind::Mismatch, CONVERSION),
+    (2_289, ErrorKind::Schema, "there is no such sequence"),
     (CHECK, ErrorKind::Constraint, "a constraint rejects this"),
     (NO_PARENT, ErrorKind::Constraint, REFERENCE),
     (HAS_CHILDREN, ErrorKind::Constraint, REFERENCE),

@@ -13,6 +13,11 @@ const HEADROOM: u32 = 1_000;
 /// How often a connection changes a sequence without leaving keys out.
 const UNSPACED: u32 = 8;
 
+/// There is no such sequence: another program's table has an identity column, which goes on by itself or not at all.
+const NO_SEQUENCE: i32 = 2_289;
+/// It is at its end.
+const AT_END: i32 = 8_004;
+
 /// The statement that creates the sequence of a table's keys.
 pub(crate) fn created(table: &TableSchema) -> String {
     let name = own(&sequence_name(table));
@@ -24,7 +29,10 @@ fn restart(connection: &mut Connection, table: &TableSchema, key: i64) -> Result
     connection.restarts = connection.restarts.saturating_add(1);
     let doublings = connection.restarts.saturating_sub(UNSPACED).min(HEADROOM.ilog2());
     let sql = restarted(table, key, 1 << doublings);
-    connection.another()?.command(Some(table), &sql)
+    match connection.another()?.command(Some(table), &sql) {
+        Err(error) if error.code() == Some(NO_SEQUENCE) => Ok(()),
+        other => other,
+    }
 }
 
 /// The statement by which a sequence goes on so far after a key.
@@ -56,8 +64,7 @@ pub(crate) fn pass(connection: &mut Connection, table: &TableSchema, key: i64) -
     }
     let sql = format!("SELECT {}.NEXTVAL FROM DUAL", own(&sequence_name(table)));
     let next = match number(connection, table, &sql) {
-        // It was at its end.
-        Err(error) if error.code() == Some(8_004) => return Ok(()),
+        Err(error) if matches!(error.code(), Some(AT_END | NO_SEQUENCE)) => return Ok(()),
         next => next?,
     };
     match next.is_some_and(|next| next <= key) {

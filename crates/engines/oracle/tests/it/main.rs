@@ -8,6 +8,8 @@ mod peer; // the driver that talks to H2
 mod script;
 mod stores; // a database for each test // a driver whose responses a test makes
 
+mod foreign; // tables of other programs
 mod model; // random programs on two stores
+mod net; // the driver without a server
 mod scripted; // what the engine makes of responses
 mod suite; // the conformance suite

@@ -36,12 +36,14 @@ final class H2Dialect {
         Map.entry(22018, 1722), Map.entry(22012, 1476), Map.entry(50200, 30006), Map.entry(40001, 60),
         Map.entry(90131, 8177), Map.entry(42102, 942), Map.entry(42103, 942), Map.entry(42104, 942),
         Map.entry(42122, 904), Map.entry(42101, 955), Map.entry(42000, 900), Map.entry(42001, 900),
-        Map.entry(90006, 8004), Map.entry(57014, 1013));
+        Map.entry(90006, 8004), Map.entry(90036, 2289), Map.entry(57014, 1013));
 
     private H2Dialect() {
     }
 
     static int code(SQLException error) {
+        // A sequence that is not there is a column to H2.
+        if (error.getErrorCode() == 42122 && error.getMessage().contains(".NEXTVAL")) return 2289;
         return CODES.getOrDefault(error.getErrorCode(), 600_000 + error.getErrorCode() % 100_000);
     }
 
