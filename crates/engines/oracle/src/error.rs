@@ -84,6 +84,7 @@ const KINDS: &[(u32, ErrorKind, &str)] = &[
     (8_177, ErrorKind::Serialization, AGAIN),
     (12_899, ErrorKind::TooLong, LONG),
     (16_000, ErrorKind::ReadOnly, "the database is read-only"),
+    (22_835, ErrorKind::TooLong, LONG),
     (25_153, ErrorKind::Full, FULL),
     (28_000, ErrorKind::Denied, "the account is locked"),
     (28_001, ErrorKind::Denied, "the password must be changed"),

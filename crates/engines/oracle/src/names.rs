@@ -91,6 +91,11 @@ pub(crate) fn sequence_name(table: &TableSchema) -> String {
     substitute('s', &[table.name()])
 }
 
+/// The name of the column that takes the values of another, and then its name.
+pub(crate) fn moved_name(table: &TableSchema, column: &str) -> String {
+    substitute('m', &[table.name(), column])
+}
+
 /// The name of the foreign key of these columns.
 pub(crate) fn reference_name(table: &TableSchema, columns: &[usize], to: &str) -> String {
     substitute('f', &[table.name(), &table.column_names(columns), to])

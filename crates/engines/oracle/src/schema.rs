@@ -4,16 +4,26 @@
 use crate::catalog::remarks;
 use crate::columns::{
     checks, compared, definition, folded, key_columns, makes_key, oracle_type, unique_parts,
+    value_literal,
 };
-use crate::names::{columns, index_name, key_name, own, quoted, reference_name};
+use crate::names::{columns, index_name, key_name, moved_name, own, quoted, reference_name};
 use crate::sequences;
+use crate::values::is_text;
 use bobak_core::{
     Error, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, SchemaChange, TableSchema, Value,
 };
 use bobak_engine_common::{TableAdditions, add_created_tables, find_table, foreign_keys_of};
 
-/// Statements, each with the table that it is about.
-type Statements = Vec<(TableSchema, String)>;
+/// A statement of a change.
+pub(crate) struct SchemaStatement {
+    /// The table that it is about.
+    pub table: TableSchema,
+    pub text: String,
+    /// What undoes the one before it, if this one fails.
+    pub undo: Option<String>,
+}
+
+type Statements = Vec<SchemaStatement>;
 
 /// Plans changes of the stored tables.
 ///
@@ -31,7 +41,7 @@ pub(crate) fn plan(mut stored: Vec<TableSchema>, changes: &[SchemaChange]) -> Re
             described.push(known.clone());
         }
     }
-    let mut plan = Plan { statements: Vec::new() };
+    let mut plan = Plan::default();
     for change in changes {
         let place = find_table(&stored, change.table());
         let Some((whole, old)) = place.and_then(|place| stored.get(place).zip(old.get(place)))
@@ -57,22 +67,25 @@ pub(crate) fn plan(mut stored: Vec<TableSchema>, changes: &[SchemaChange]) -> Re
 /// # Errors
 /// `Unsupported` for a table that Oracle cannot have.
 pub(crate) fn created(table: &TableSchema) -> Result<Vec<String>> {
-    let mut plan = Plan { statements: Vec::new() };
+    let mut plan = Plan::default();
     plan.create(table)?;
     table.all_foreign_keys().iter().try_for_each(|key| plan.add_reference(table, key))?;
-    let mut texts: Vec<String> = plan.statements.into_iter().map(|(_, text)| text).collect();
+    let mut texts: Vec<String> = plan.statements.into_iter().map(|one| one.text).collect();
     texts.extend(remarks(table)?);
     Ok(texts)
 }
 
 /// Statements, being collected.
+#[derive(Default)]
 struct Plan {
     statements: Statements,
+    /// The columns that were given another type, once.
+    moved: Vec<String>,
 }
 
 impl Plan {
     fn push(&mut self, table: &TableSchema, text: String) {
-        self.statements.push((table.clone(), text));
+        self.statements.push(SchemaStatement { table: table.clone(), text, undo: None });
     }
 
     fn change(
@@ -103,10 +116,15 @@ impl Plan {
                 }
             }
             SchemaChange::AddReference { table, column } => {
-                refer(table, foreign_keys_of(table, *column))
+                let keys = foreign_keys_of(table, *column);
+                refer(table, keys.clone());
+                self.move_references(table, &keys, old)?;
             }
             SchemaChange::AddForeignKey { table, foreign_key } => {
-                refer(table, table.foreign_keys().get(*foreign_key).cloned().into_iter().collect());
+                let key = table.foreign_keys().get(*foreign_key).cloned();
+                let keys: Vec<ForeignKey> = key.into_iter().collect();
+                refer(table, keys.clone());
+                self.move_references(table, &keys, old)?;
             }
             _ => {}
         }
@@ -169,7 +187,7 @@ impl Plan {
         let Some(index) = table.indexes().get(index) else { return Ok(()) };
         let (name, to) = (own(&index_name(table, &index.name)), quoted(table.name()));
         for &place in &index.columns {
-            fits_index(table, place, created)?;
+            self.move_into_rows(table, place, created)?;
         }
         let has_null =
             |place: &usize| table.columns().get(*place).is_none_or(|column| column.nullable);
@@ -186,6 +204,52 @@ impl Plan {
             format!("CREATE UNIQUE INDEX {name} ON {to} ({parts})")
         };
         self.push(table, text);
+        Ok(())
+    }
+
+    fn move_references(
+        &mut self,
+        table: &TableSchema,
+        keys: &[ForeignKey],
+        created: &TableSchema,
+    ) -> Result<()> {
+        let mut places = keys.iter().flat_map(|key| key.columns.iter());
+        places.try_for_each(|&place| self.move_into_rows(table, place, created))
+    }
+
+    /// Gives a column that was made as a CLOB or a BLOB the type that an index needs: another column takes its values and its
+    /// name. Values that are too long for it are an error.
+    fn move_into_rows(
+        &mut self,
+        table: &TableSchema,
+        place: usize,
+        created: &TableSchema,
+    ) -> Result<()> {
+        let column = table.column_at(place)?;
+        let Ok(at) = created.column(&column.name) else { return Ok(()) };
+        let ty = oracle_type(table, place)?;
+        let moved = moved_name(table, &column.name);
+        if !oracle_type(created, at)?.is_lob() || ty.is_lob() || self.moved.contains(&moved) {
+            return Ok(());
+        }
+        let alter = format!("ALTER TABLE {}", quoted(table.name()));
+        let (name, new) = (quoted(&column.name), own(&moved));
+        self.moved.push(moved);
+        let default = match column.default.as_ref() {
+            Some(value) => format!(" DEFAULT {}", value_literal(column, value.as_ref())?),
+            None => String::new(),
+        };
+        self.push(table, format!("{alter} ADD ({new} {}{default})", ty.name()));
+        let value = if is_text(column) { format!("TO_CHAR({name})") } else { name.clone() };
+        self.push(table, format!("UPDATE {} SET {new} = {value}", quoted(table.name())));
+        if let Some(update) = self.statements.last_mut() {
+            update.undo = Some(format!("{alter} DROP COLUMN {new}"));
+        }
+        self.push(table, format!("{alter} DROP COLUMN {name}"));
+        self.push(table, format!("{alter} RENAME COLUMN {new} TO {name}"));
+        if !column.nullable {
+            self.push(table, format!("{alter} MODIFY ({name} NOT NULL)"));
+        }
         Ok(())
     }
 
@@ -217,17 +281,4 @@ impl Plan {
         self.push(table, text);
         Ok(())
     }
-}
-
-/// Rejects an index of a column that was made without one, and is therefore outside the rows: Oracle does not change that.
-fn fits_index(table: &TableSchema, place: usize, created: &TableSchema) -> Result<()> {
-    let column = table.column_at(place)?;
-    let Ok(at) = created.column(&column.name) else { return Ok(()) };
-    if !oracle_type(created, at)?.is_lob() {
-        return Ok(());
-    }
-    let message = "the column was made as a CLOB or a BLOB, of which Oracle has no index: give it max_chars, or the index when \
-                   the table is created";
-    let error = Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned());
-    Err(error.in_column(column.name.to_string()))
 }

@@ -284,7 +284,15 @@ impl Session for OracleSession<'_> {
         let mut pooled = self.pool.acquire_owned()?;
         let stored = crate::catalog::tables(&mut pooled)?;
         let texts = schema::plan(stored, changes)?;
-        texts.iter().try_for_each(|(table, text)| pooled.command(Some(table), text))
+        texts.iter().try_for_each(|statement| {
+            let table = Some(&statement.table);
+            let done = pooled.command(table, &statement.text);
+            if let (Err(_), Some(undo), false) = (&done, &statement.undo, pooled.is_broken()) {
+                // The error that it is for matters more than its own.
+                let _ = Interrupt::hold_off(|| pooled.command(table, undo));
+            }
+            done
+        })
     }
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {

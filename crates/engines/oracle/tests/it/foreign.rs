@@ -32,7 +32,9 @@ fn tables_of_other_programs_are_found_and_written() {
     let store = h2().unwrap();
     let engine = store.engine();
     let session = engine.session().unwrap();
-    TABLES.iter().for_each(|text| drop(session.execute(text, &[]).unwrap()));
+    for text in TABLES {
+        session.execute(text, &[]).unwrap();
+    }
     let tables = engine.tables().unwrap();
     let (shop, sale) = (find(&tables, "shop").clone(), find(&tables, "sale"));
     let types: Vec<Type> = sale.columns().iter().map(|column| column.ty).collect();

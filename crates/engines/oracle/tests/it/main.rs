@@ -10,6 +10,7 @@ mod stores; // a database for each test // a driver whose responses a test makes
 
 mod foreign; // tables of other programs
 mod model; // random programs on two stores
+mod moves; // indexes of long texts
 mod net; // the driver without a server
 mod scripted; // what the engine makes of responses
 mod suite; // the conformance suite

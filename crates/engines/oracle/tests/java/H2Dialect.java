@@ -3,7 +3,7 @@
 // * RETURNING … INTO: H2 has FINAL TABLE and OLD TABLE.
 // * Indexes of expressions: H2 has none; a generated column takes their place.
 // * ALTER SESSION, and the isolation of one transaction.
-// * ALTER SEQUENCE … RESTART START WITH, ALTER TABLE … MODIFY (… DEFAULT …).
+// * ALTER SEQUENCE … RESTART START WITH, ALTER TABLE … MODIFY.
 // * The catalog: views with Oracle's names.
 
 import java.sql.Connection;
@@ -24,6 +24,8 @@ final class H2Dialect {
         "(?s)CREATE UNIQUE INDEX (\"[^\"]*\") ON (\"[^\"]*\") \\((.*)\\)");
     private static final Pattern MODIFY = Pattern.compile(
         "(?s)(ALTER TABLE \"[^\"]*\") MODIFY \\((\"[^\"]*\") DEFAULT NULL\\)");
+    private static final Pattern REQUIRED = Pattern.compile(
+        "(?s)(ALTER TABLE \"[^\"]*\") MODIFY \\((\"[^\"]*\") NOT NULL\\)");
     private static final Pattern NAME = Pattern.compile("bobak_[a-z][0-9a-f]{16}");
     private static final Pattern COLUMN = Pattern.compile("column \"\"?([^\"]*?)\"?(?: [A-Z ]+\\(\\d+\\))?\"");
     private static final Pattern PRIMARY = Pattern.compile("PRIMARY KEY ON PUBLIC\\.(?:\"\"([^\"]*)\"\"|(\\w+))\\(");
@@ -163,6 +165,10 @@ final class H2Dialect {
         Matcher modify = MODIFY.matcher(sql);
         if (modify.matches()) {
             sql = modify.group(1) + " ALTER COLUMN " + modify.group(2) + " DROP DEFAULT";
+        }
+        Matcher required = REQUIRED.matcher(sql);
+        if (required.matches()) {
+            sql = required.group(1) + " ALTER COLUMN " + required.group(2) + " SET NOT NULL";
         }
         return marks(sql.replace(" RESTART START WITH ", " RESTART WITH "));
     }
