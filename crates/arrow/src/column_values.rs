@@ -57,7 +57,7 @@ pub(crate) fn column_values(ty: Type, rows: usize) -> Box<dyn ColumnValues> {
         Type::F32 => Box::new(Floats32(Float32Builder::with_capacity(rows))),
         Type::F64 => Box::new(Floats64(Float64Builder::with_capacity(rows))),
         Type::Text | Type::Json | Type::Decimal => {
-            Box::new(Texts { builder: StringBuilder::new(), decimal: ty == Type::Decimal })
+            Box::new(Texts { builder: StringBuilder::new(), decimal: ty == Type::Decimal, rows })
         }
         Type::Bytes => Box::new(Bytes(BinaryBuilder::new())),
         Type::Uuid => Box::new(Uuids(FixedSizeBinaryBuilder::with_capacity(rows, 16))),
@@ -194,6 +194,7 @@ impl ColumnValues for Floats32 {
 struct Texts {
     builder: StringBuilder,
     decimal: bool,
+    rows: usize,
 }
 
 impl ColumnValues for Texts {
@@ -213,7 +214,9 @@ impl ColumnValues for Texts {
     }
 
     fn finish(&mut self) -> Result<ArrayRef> {
-        Ok(Arc::new(self.builder.finish()))
+        // The next batch is probably as long.
+        let next = StringBuilder::with_capacity(self.rows, self.builder.values_slice().len());
+        Ok(Arc::new(std::mem::replace(&mut self.builder, next).finish()))
     }
 }
 

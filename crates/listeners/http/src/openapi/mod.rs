@@ -177,10 +177,23 @@ fn sql_path() -> Value {
     post["requestBody"]["content"]["application/json"]["example"] = example;
     let mut content = json_of(reference("bobak.Rows"));
     content["text/csv"] = json!({"schema": {"type": "string"}});
+    add_arrow(&mut content);
     post["responses"]["200"] =
-        response("Its result; as CSV all rows, however many there are", content);
+        response("Its result; as a stream all rows, however many there are", content);
     problem(&mut post, &[400, 406, 409, 413, 415, 422, 501]);
     json!({"post": post})
+}
+
+/// Adds the media type of Arrow streams to the content of a response, if the server has it.
+fn add_arrow(content: &mut Value) {
+    #[cfg(feature = "arrow")]
+    {
+        let what = "A stream in Arrow IPC";
+        content[bobak::arrow::STREAM_MEDIA_TYPE] =
+            json!({"schema": {"type": "string", "format": "binary", "description": what}});
+    }
+    #[cfg(not(feature = "arrow"))]
+    let _ = content;
 }
 
 fn mcp_path() -> Value {

@@ -1,5 +1,6 @@
 //! The paths of a table.
 
+use super::add_arrow;
 use super::builders::{
     body, each_line, empty, json_of, operation, problem, query, reference, response,
 };
@@ -9,6 +10,7 @@ use super::search;
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
 use crate::request::key::encode_segment;
+use crate::resources::export::format_names;
 use serde_json::{Map, Value, json};
 
 /// Adds the paths of a table.
@@ -310,11 +312,8 @@ fn export(name: &str) -> Value {
     let mut parameters = selection();
     parameters.push(query::columns("columns", COLUMNS));
     parameters.push(query::text("after", "Only rows after this key"));
-    parameters.push(query::choice(
-        "format",
-        "The format, in place of the Accept header",
-        &["ndjson", "csv", "json"],
-    ));
+    let format = "The format, in place of the Accept header";
+    parameters.push(query::choice("format", format, &format_names()));
     parameters.push(query::text("null", "The text for NULL in CSV"));
     let lossy = "Also write values that an import would read as other values, because they are not of \
                  their column's type";
@@ -323,14 +322,13 @@ fn export(name: &str) -> Value {
     let mut get = operation(&format!("export_{name}"), "Export all rows as a stream", parameters);
     let rows = json!({"type": "array", "items": reference(name)});
     let lines = |media, what| json!({"schema": each_line(media, what, name)});
-    get["responses"]["200"] = response(
-        "The rows, from one snapshot",
-        json!({
-            "application/x-ndjson": lines("application/x-ndjson", "One row per line"),
-            "text/csv": lines("text/csv", "RFC 4180, with a header"),
-            "application/json": {"schema": rows},
-        }),
-    );
+    let mut content = json!({
+        "application/x-ndjson": lines("application/x-ndjson", "One row per line"),
+        "text/csv": lines("text/csv", "RFC 4180, with a header"),
+        "application/json": {"schema": rows},
+    });
+    add_arrow(&mut content);
+    get["responses"]["200"] = response("The rows, from one snapshot", content);
     problem(&mut get, &[400, 404, 406]);
     get
 }

@@ -10,9 +10,13 @@ use crate::request::context::RequestContext;
 use crate::request::media_type::negotiate;
 use crate::request::selection::RowSelection;
 use crate::resources::related_rows::RelatedLoader;
+#[cfg(feature = "arrow")]
+use crate::response::arrow_stream::write_arrow;
 use crate::response::builder::ResponseBuilder;
 use crate::response::compression::ContentCoding;
 use crate::response::stream;
+#[cfg(feature = "arrow")]
+use bobak_core::ResultColumn;
 use bobak_core::{
     ColumnSchema, Engine, Error, ErrorKind, Expr, Result, Row, RowBuffer, Select, Source, Type,
     Value, ValueRef,
@@ -26,13 +30,23 @@ enum ExportFormat {
     Ndjson,
     Csv,
     Json,
+    #[cfg(feature = "arrow")]
+    Arrow,
 }
 
-const FORMATS: [(&str, ExportFormat); 3] = [
-    ("application/x-ndjson", ExportFormat::Ndjson),
-    ("text/csv", ExportFormat::Csv),
-    ("application/json", ExportFormat::Json),
+/// The formats: media types, values of `format`.
+const FORMATS: &[(&str, &str, ExportFormat)] = &[
+    ("application/x-ndjson", "ndjson", ExportFormat::Ndjson),
+    ("text/csv", "csv", ExportFormat::Csv),
+    ("application/json", "json", ExportFormat::Json),
+    #[cfg(feature = "arrow")]
+    (bobak::arrow::STREAM_MEDIA_TYPE, "arrow", ExportFormat::Arrow),
 ];
+
+/// The values of `format`.
+pub(crate) fn format_names() -> Vec<&'static str> {
+    FORMATS.iter().map(|(_, name, _)| *name).collect()
+}
 
 /// An export of a table.
 struct RowExport {
@@ -61,14 +75,14 @@ pub(crate) async fn export(
         None => (0..table.schema.columns().len()).collect(),
     };
     let numbers = request.number_format()?;
-    let choices = [
-        ("ndjson", ExportFormat::Ndjson),
-        ("csv", ExportFormat::Csv),
-        ("json", ExportFormat::Json),
-    ];
+    let choices: Vec<_> = FORMATS.iter().map(|(_, name, format)| (*name, *format)).collect();
     let format = match request.parameters.choice("format", &choices)? {
         Some(format) => format,
-        None => negotiate(request.headers(), &FORMATS)?,
+        None => {
+            let types: Vec<_> =
+                FORMATS.iter().map(|(media, _, format)| (*media, *format)).collect();
+            negotiate(request.headers(), &types)?
+        }
     };
     let null = request.parameters.take("null").unwrap_or_default();
     let lossy = request.parameters.flag("lossy")?;
@@ -83,6 +97,8 @@ pub(crate) async fn export(
         ExportFormat::Ndjson => "application/x-ndjson",
         ExportFormat::Csv => "text/csv; charset=utf-8; header=present",
         ExportFormat::Json => "application/json",
+        #[cfg(feature = "arrow")]
+        ExportFormat::Arrow => bobak::arrow::STREAM_MEDIA_TYPE,
     };
     let compression = ContentCoding::accepted(request.headers());
     let work = move |out: &mut dyn Write| export.run(&*database.engine, select, out);
@@ -97,6 +113,12 @@ impl RowExport {
         let (rows, bytes) = self.max_related;
         let mut loader = RelatedLoader::new(engine, &*session, rows, bytes);
         let select = loader.resolve(select).map_err(Problem::into_error)?;
+        #[cfg(feature = "arrow")]
+        if self.format == ExportFormat::Arrow {
+            let columns = self.result_columns();
+            return write_arrow(&*session, &Source::Select(&select), Some(&columns), out)
+                .map_err(|error| self.table.name_error(error));
+        }
         let mut cursor = session.open(&Source::Select(&select))?;
         let mut rows = RowBuffer::default();
         let mut text = String::new();
@@ -120,9 +142,15 @@ impl RowExport {
         send(out, &mut text)
     }
 
+    #[cfg(feature = "arrow")]
+    fn result_columns(&self) -> Vec<ResultColumn> {
+        let columns = self.table.schema.columns();
+        let columns = self.columns.iter().filter_map(|&position| columns.get(position));
+        columns.map(|column| ResultColumn::new(&*column.name, column.ty)).collect()
+    }
+
     fn write_start(&self, out: &mut String) {
         match self.format {
-            ExportFormat::Ndjson => {}
             ExportFormat::Json => out.push('['),
             ExportFormat::Csv => {
                 let columns = self.table.schema.columns();
@@ -133,14 +161,15 @@ impl RowExport {
                 }
                 out.push_str("\r\n");
             }
+            _ => {}
         }
     }
 
     fn write_row(&self, out: &mut String, row: &dyn Row, index: u64) -> Result<()> {
         match self.format {
             ExportFormat::Csv => return self.write_csv_record(out, row),
-            ExportFormat::Ndjson => {}
             ExportFormat::Json => out.push_str(if index == 0 { "\n" } else { ",\n" }),
+            _ => {}
         }
         for (index, &position) in self.columns.iter().enumerate() {
             let Some(column) = self.table.schema.columns().get(position) else { continue };

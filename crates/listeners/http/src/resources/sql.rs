@@ -8,6 +8,8 @@ use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::request::media_type::negotiate;
 use crate::resources::export::write_csv_field;
+#[cfg(feature = "arrow")]
+use crate::response::arrow_stream::write_arrow;
 use crate::response::builder::ResponseBuilder;
 use crate::response::compression::ContentCoding;
 use crate::response::stream;
@@ -44,6 +46,22 @@ struct SqlStatement {
     explain: bool,
 }
 
+/// A format in which results are streamed, however long they are.
+#[derive(Clone, Copy)]
+enum StreamFormat {
+    Csv,
+    #[cfg(feature = "arrow")]
+    Arrow,
+}
+
+/// The media types of results; JSON is not a stream.
+const MEDIA_TYPES: &[(&str, Option<StreamFormat>)] = &[
+    ("application/json", None),
+    ("text/csv", Some(StreamFormat::Csv)),
+    #[cfg(feature = "arrow")]
+    (bobak::arrow::STREAM_MEDIA_TYPE, Some(StreamFormat::Arrow)),
+];
+
 /// How to write a result, and how much of it.
 #[derive(Clone, Copy)]
 struct ResultFormat {
@@ -62,8 +80,7 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
     let numbers = request.number_format()?;
     let limit = request.parameters.number("limit")?;
     request.parameters.finish()?;
-    let media_types = [("application/json", false), ("text/csv", true)];
-    let as_csv = negotiate(request.headers(), &media_types)?;
+    let stream = negotiate(request.headers(), MEDIA_TYPES)?;
     let body = request.body(&["application/json"]).await?;
     let statement: SqlStatement =
         serde_json::from_slice(&body).map_err(|error| invalid_json(&error))?;
@@ -76,8 +93,11 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
         .map(|value| Ok(value?.into_owned().into()))
         .collect::<Result<Vec<Parameter<'static>>>>()?;
     let explain = statement.explain;
-    if as_csv && returns_rows(&text) && !explain {
-        return stream_csv(request, access, text, parameters).await;
+    if let Some(format) = stream
+        && returns_rows(&text)
+        && !explain
+    {
+        return stream_rows(request, access, format, text, parameters).await;
     }
     let settings = &request.state.settings;
     let max_rows = limit.unwrap_or(u64::MAX).min(settings.max_page_size);
@@ -107,10 +127,11 @@ pub(crate) async fn sql(request: &mut RequestContext) -> Result<ResponseBuilder,
     Ok(ResponseBuilder::json(StatusCode::OK, body))
 }
 
-/// All rows of a query as CSV: a stream of any length.
-async fn stream_csv(
+/// All rows of a query as a stream of any length.
+async fn stream_rows(
     request: &RequestContext,
     access: SqlAccess,
+    format: StreamFormat,
     text: String,
     parameters: Vec<Parameter<'static>>,
 ) -> Result<ResponseBuilder, Problem> {
@@ -120,12 +141,21 @@ async fn stream_csv(
         if access == SqlAccess::Read {
             allow_only_reads(&*session, &text)?;
         }
-        write_csv(&*session, &Source::Sql { text: &text, parameters: &parameters }, out)
+        let source = Source::Sql { text: &text, parameters: &parameters };
+        match format {
+            StreamFormat::Csv => write_csv(&*session, &source, out),
+            #[cfg(feature = "arrow")]
+            StreamFormat::Arrow => write_arrow(&*session, &source, None, out),
+        }
     };
     let (state, peer) = (Arc::clone(&request.state), Arc::clone(&request.peer));
     let log = move |error| state.log_peer(&peer, format_args!("got an aborted result: {error}"));
     let compression = ContentCoding::accepted(request.headers());
-    let media_type = "text/csv; charset=utf-8; header=present";
+    let media_type = match format {
+        StreamFormat::Csv => "text/csv; charset=utf-8; header=present",
+        #[cfg(feature = "arrow")]
+        StreamFormat::Arrow => bobak::arrow::STREAM_MEDIA_TYPE,
+    };
     stream::stream(request.stream_permit()?, media_type, compression, work, log).await
 }
 

@@ -1,5 +1,7 @@
 //! Responses: status, headers and a body that is complete or streamed.
 
+#[cfg(feature = "arrow")]
+pub(crate) mod arrow_stream;
 pub(crate) mod builder;
 pub(crate) mod compression;
 pub(crate) mod conditional;

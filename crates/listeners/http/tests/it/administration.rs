@@ -32,7 +32,12 @@ fn ask_with(server: &TestServer, token: &str, method: &str, path: &str, body: &s
     let request = request.header("content-type", "application/json").body(body.to_owned());
     let mut response = server.agent.run(request.unwrap()).unwrap();
     let text = response.body_mut().read_to_string().unwrap();
-    Reply { status: response.status().as_u16(), headers: response.headers().clone(), text }
+    Reply {
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
+        bytes: text.clone().into_bytes(),
+        text,
+    }
 }
 
 #[test]

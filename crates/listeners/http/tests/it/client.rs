@@ -30,6 +30,7 @@ pub struct Reply {
     pub status: u16,
     pub headers: ureq::http::HeaderMap,
     pub text: String,
+    pub bytes: Vec<u8>,
 }
 
 impl Reply {
@@ -90,6 +91,7 @@ impl TestServer {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
             text: String::from_utf8_lossy(&body).into_owned(),
+            bytes: body,
         }
     }
 

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod administration; // accounts, backups and the state of the server
+#[cfg(feature = "arrow")]
+mod arrow; // exports and results as Arrow streams
 mod asvs; // points of OWASP's standard that no other test shows
 mod authentication; // guessed and changed secrets, SQL that no client may send
 mod bad_input; // JSON bombs, slow headers, what error responses might reveal
