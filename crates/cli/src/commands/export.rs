@@ -12,7 +12,7 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Write a table as CSV, NDJSON, JSON or a workbook (.xlsx).
+/// Write a table as CSV, NDJSON, JSON, a workbook (.xlsx), or a file of Arrow or Parquet.
 ///
 /// The export is exact: numbers keep their value and text keeps every byte. The file gets its final name only when it
 /// is complete.
@@ -31,7 +31,8 @@ pub struct ExportCommand {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Output format [default: by the file's extension (.csv, .ndjson, .jsonl, .json, .xlsx), otherwise csv]
+    /// Output format [default: by the file's extension (.csv, .ndjson, .jsonl, .json, .xlsx, .arrow, .parquet), otherwise
+    /// csv]
     #[arg(short, long, value_enum)]
     format: Option<OutputFormat>,
 
@@ -126,6 +127,11 @@ impl ExportCommand {
             OutputFormat::Ndjson | OutputFormat::Json => WrittenAs::Json,
             #[cfg(feature = "xlsx")]
             OutputFormat::Xlsx => WrittenAs::Workbook,
+            // An import reads their values as those of JSON.
+            #[cfg(feature = "arrow")]
+            OutputFormat::Arrow => WrittenAs::Json,
+            #[cfg(feature = "parquet")]
+            OutputFormat::Parquet => WrittenAs::Json,
         };
         let is_csv = written == WrittenAs::Csv;
         let found = columns.iter().enumerate().find_map(|(place, column)| match row.get(place) {

@@ -1,6 +1,8 @@
 //! Output formats, and the flags for CSV output.
 
 use crate::commands::arguments::delimiter;
+#[cfg(feature = "arrow")]
+use crate::export::{ColumnarFormat, ColumnarWriter};
 use crate::export::{CsvWriter, JsonWriter, RowFormat, TableWriter};
 use crate::output::Terminal;
 use clap::{Args, ValueEnum};
@@ -21,6 +23,12 @@ pub enum OutputFormat {
     /// Workbook of Excel and other spreadsheet programs
     #[cfg(feature = "xlsx")]
     Xlsx,
+    /// File of Arrow IPC, in columns
+    #[cfg(feature = "arrow")]
+    Arrow,
+    /// Parquet file, in columns
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// Settings of CSV output.
@@ -49,6 +57,10 @@ impl OutputFormat {
             Some("json") => Self::Json,
             #[cfg(feature = "xlsx")]
             Some("xlsx") => Self::Xlsx,
+            #[cfg(feature = "arrow")]
+            Some("arrow" | "feather") => Self::Arrow,
+            #[cfg(feature = "parquet")]
+            Some("parquet") => Self::Parquet,
             _ => Self::Csv,
         }
     }
@@ -66,6 +78,10 @@ impl OutputFormat {
             Self::Json => Box::new(JsonWriter::array(out)),
             #[cfg(feature = "xlsx")]
             Self::Xlsx => Box::new(crate::export::WorkbookWriter::new(out)),
+            #[cfg(feature = "arrow")]
+            Self::Arrow => Box::new(ColumnarWriter::new(out, ColumnarFormat::Arrow)),
+            #[cfg(feature = "parquet")]
+            Self::Parquet => Box::new(ColumnarWriter::new(out, ColumnarFormat::Parquet)),
             Self::Csv => {
                 let (delimiter, header) = (options.delimiter, !options.no_header);
                 Box::new(CsvWriter::new(out, delimiter, options.null.as_str(), header))

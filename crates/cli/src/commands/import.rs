@@ -1,4 +1,4 @@
-//! `bobak import`: imports a CSV or JSON file or a workbook into a table.
+//! `bobak import`: imports a CSV or JSON file, a workbook, or a file of Arrow or Parquet into a table.
 
 use crate::commands::arguments::{column_type, database_url, delimiter};
 use crate::database;
@@ -19,7 +19,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Import a CSV or JSON file or a workbook (.xlsx) into a table.
+/// Import a CSV or JSON file, a workbook (.xlsx), or a file of Arrow or Parquet into a table.
 ///
 /// The file is read twice: first to infer the type of each column from all its values and to find invalid lines, then to
 /// insert the rows, all in one transaction.
@@ -27,7 +27,7 @@ use std::time::Instant;
 /// A column gets the first of these types that represents all its values exactly: i64, f64, bool (true, false), date
 /// (2013-01-31), datetime (2013-01-31T23:59:59), timestamp (the same with a trailing Z), and text otherwise. Numbers keep
 /// their value and text keeps every byte, so a value such as 007, +5, -0, 1e400 or a number of more than 17 digits makes
-/// its column text.
+/// its column text. Columns of a file of Arrow or Parquet keep their types; decimals that money cannot hold become text.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportCommand {
@@ -35,8 +35,8 @@ pub struct ImportCommand {
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
-    /// CSV file, JSON array of objects, or NDJSON, plain or compressed with gzip or zip, or a workbook (.xlsx); - reads
-    /// standard input
+    /// CSV file, JSON array of objects, or NDJSON, plain or compressed with gzip or zip, or a workbook (.xlsx), or a file of
+    /// Arrow or Parquet; - reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -96,6 +96,7 @@ Examples:
   bobak import flights.db weather.csv --key origin,time_hour --rejects bad.csv
   bobak import app.db codes.csv --table code --type zip=text --null ''
   bobak import app.db sales.xlsx --sheet 2026 --table sales
+  bobak import app.db trips.parquet --key id
   curl -s https://example.org/prices.csv.gz | bobak import app.db - --table prices";
 
 impl ImportCommand {
@@ -162,9 +163,9 @@ impl ImportCommand {
         }
         let (source, format) = to_csv(source)?;
         match format {
-            Some(_) if self.columns.is_some() || self.delimiter.is_some() => {
-                Err(Error::usage("--columns and --delimiter are for CSV, not for JSON"))
-            }
+            Some(_) if self.columns.is_some() || self.delimiter.is_some() => Err(Error::usage(
+                "--columns and --delimiter are for CSV, and this file is of another format",
+            )),
             Some(format) => Ok((source, format, NullTexts::new([JSON_NULL]))),
             None => {
                 let format = CsvFormat::detect(&source, self.delimiter, self.columns.as_deref())?;
@@ -248,13 +249,14 @@ impl ImportCommand {
                 columns.join(", ")
             )));
         }
-        let known = |column: &String| {
+        let known = |(place, column): (usize, &String)| {
             let given = self.types.iter().rev().find(|(name, _)| name == column);
+            let given = given.map(|(_, ty)| ty).or(layout.types.get(place)).copied();
             let in_key = self.key.iter().any(|name| name.eq_ignore_ascii_case(column));
-            let known = InferredColumn::new(given.map(|(_, ty)| *ty), in_key);
+            let known = InferredColumn::new(given, in_key);
             if self.key.is_empty() && is_key_name(column) { known.watch_unique() } else { known }
         };
-        Ok(columns.iter().map(known).collect())
+        Ok(columns.iter().enumerate().map(known).collect())
     }
 }
 

@@ -1,7 +1,9 @@
-//! Writes rows as CSV, NDJSON, JSON, a workbook, or an aligned table.
+//! Writes rows as CSV, NDJSON, JSON, a workbook, a file of Arrow or Parquet, or an aligned table.
 //!
 //! Each format is a [`RowFormat`], so commands need not know which one they use.
 
+#[cfg(feature = "arrow")]
+mod columnar;
 mod csv;
 mod json;
 mod same_value;
@@ -9,6 +11,8 @@ mod table;
 #[cfg(feature = "xlsx")]
 mod workbook;
 
+#[cfg(feature = "arrow")]
+pub use self::columnar::{ColumnarFormat, ColumnarWriter};
 pub use self::csv::CsvWriter;
 pub use self::json::JsonWriter;
 pub use self::same_value::comes_back;

@@ -2,6 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::import::CsvFormat;
+#[cfg(feature = "arrow")]
+use crate::import::columnar::{ColumnarKind, from_columnar};
 use crate::import::csv_reader::{DOCUMENT, EXPLICIT, JSON_NULL};
 use crate::import::input_file::InputFile;
 use crate::import::json_objects::{JsonObjects, members};
@@ -17,6 +19,9 @@ enum Content {
     Utf16 {
         big_endian: bool,
     },
+    /// Arrow IPC or Parquet.
+    #[cfg(feature = "arrow")]
+    Columnar(ColumnarKind),
     /// Something that is neither, by its name.
     Other(&'static str),
 }
@@ -29,6 +34,10 @@ pub fn to_csv(source: InputFile) -> Result<(InputFile, Option<CsvFormat>)> {
     match recognize(&first_bytes(&source)?) {
         Content::Csv => Ok((source, None)),
         Content::Json => from_json(&source).map(|(source, format)| (source, Some(format))),
+        #[cfg(feature = "arrow")]
+        Content::Columnar(kind) => {
+            from_columnar(&source, kind).map(|(source, format)| (source, Some(format)))
+        }
         Content::Utf16 { big_endian } => {
             let source = from_utf16(&source, big_endian)?;
             match recognize(&first_bytes(&source)?) {
@@ -37,13 +46,17 @@ pub fn to_csv(source: InputFile) -> Result<(InputFile, Option<CsvFormat>)> {
             }
         }
         Content::Other(what) => Err(Error::failed(format!(
-            "{} is {what}: expected CSV, JSON (an array of objects), NDJSON or a workbook (.xlsx)",
+            "{} is {what}: expected CSV, JSON (an array of objects), NDJSON, a workbook (.xlsx), or a file of Arrow or Parquet",
             source.name()
         ))),
     }
 }
 
 fn recognize(bytes: &[u8]) -> Content {
+    #[cfg(feature = "arrow")]
+    if let Some(kind) = ColumnarKind::of_bytes(bytes) {
+        return Content::Columnar(kind);
+    }
     match bytes {
         [0xff, 0xfe, ..] => return Content::Utf16 { big_endian: false },
         [0xfe, 0xff, ..] => return Content::Utf16 { big_endian: true },
@@ -110,7 +123,7 @@ fn from_json(source: &InputFile) -> Result<(InputFile, CsvFormat)> {
     let mut writer = WriterBuilder::new().from_writer(spool()?);
     each_object(source, |object| write_line(&mut writer, &columns, object))?;
     let out = writer.into_inner().map_err(|error| unspooled(error.error()))?;
-    let format = CsvFormat { delimiter: b',', columns, has_header: false };
+    let format = CsvFormat { delimiter: b',', columns, has_header: false, types: Vec::new() };
     Ok((finish(source, out)?, format))
 }
 

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::import::csv_reader::{CsvReader, field_text};
 use crate::import::input_file::InputFile;
+use bobak::schema::Type;
 use csv::ByteRecord;
 use std::collections::HashSet;
 use std::io::Read;
@@ -16,6 +17,8 @@ pub struct CsvFormat {
     pub columns: Vec<String>,
     /// Whether the first line is a header.
     pub has_header: bool,
+    /// The types of the columns, if the input was converted from a file that tells them.
+    pub types: Vec<Type>,
 }
 
 /// The detected delimiters, the most likely first.
@@ -47,7 +50,7 @@ impl CsvFormat {
             None => (header(source, delimiter)?, true),
         };
         reject_duplicates(source.name(), &columns)?;
-        Ok(Self { delimiter, columns, has_header })
+        Ok(Self { delimiter, columns, has_header, types: Vec::new() })
     }
 
     /// The format of an input that was converted, without a header, from one with these columns.
@@ -56,7 +59,7 @@ impl CsvFormat {
     /// If two columns have the same name.
     pub fn of_columns(name: &str, columns: Vec<String>) -> Result<Self> {
         reject_duplicates(name, &columns)?;
-        Ok(Self { delimiter: b',', columns, has_header: false })
+        Ok(Self { delimiter: b',', columns, has_header: false, types: Vec::new() })
     }
 }
 

@@ -1,11 +1,13 @@
-//! Imports a CSV or JSON file or a workbook in two passes. The first infers the column types from the whole file and finds
+//! Imports a CSV or JSON file, a workbook, or a file of Arrow or Parquet in two passes. The first infers the column types from the whole file and finds
 //! invalid lines before anything is written. The second inserts the rows.
 //!
-//! In order of use: [`InputFile`] opens and decompresses the file, [`to_csv`] and `from_workbook` convert others to CSV, [`CsvFormat`] detects delimiter and
+//! In order of use: [`InputFile`] opens and decompresses the file, [`to_csv`], `from_workbook` and `from_columnar` convert others to CSV, [`CsvFormat`] detects delimiter and
 //! header, `csv_reader` splits lines into fields, `infer` finds the types ([`InferredSchema`]), `bobak_text` parses
 //! values, [`ImportPlan`] maps file columns to table columns, [`Loader`] inserts the rows, and
 //! [`RejectsFile`] collects invalid lines.
 
+#[cfg(feature = "arrow")]
+mod columnar;
 mod convert;
 mod csv_format;
 pub mod csv_reader;

@@ -193,7 +193,7 @@ mod tests {
 
     fn layout(columns: &[&str]) -> CsvFormat {
         let columns = columns.iter().map(|&name| name.to_owned()).collect();
-        CsvFormat { delimiter: b',', columns, has_header: true }
+        CsvFormat { delimiter: b',', columns, has_header: true, types: Vec::new() }
     }
 
     fn inferred(types: &[Type]) -> Vec<InferredColumn> {

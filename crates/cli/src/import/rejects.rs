@@ -102,7 +102,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("makes a folder");
         let path = folder.path().join("bad.csv");
         let columns = vec!["a".to_owned(), "b".to_owned()];
-        let layout = CsvFormat { delimiter: b';', columns, has_header: true };
+        let layout = CsvFormat { delimiter: b';', columns, has_header: true, types: Vec::new() };
         let mut rejects = RejectsFile::new(&path, &layout, Terminal::new(true));
         rejects.finish().expect("nothing to write");
         assert!(!path.exists(), "no bad line, no file");

@@ -12,6 +12,8 @@ mod bench; // a small run, and its reports
 #[cfg(unix)]
 mod book; // the shell commands of the book
 mod check; // SQL in files, against a database's tables
+#[cfg(feature = "parquet")]
+mod columnar; // files of Arrow and Parquet
 mod copy; // from one database to another
 #[cfg(feature = "encryption")]
 mod encryption; // keys by flags
