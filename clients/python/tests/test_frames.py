@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
+from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal
 
 import pytest
@@ -11,6 +13,11 @@ from records import Kinds, Person, people
 
 import bobak
 from bobak import col, count
+from bobak._core import columns
+from bobak._sync.table import Selection
+from bobak._wire import row
+from bobak._wire.code import Garbled
+from bobak._wire.schema import Type
 
 
 def kinds() -> list[Kinds]:
@@ -63,6 +70,98 @@ def test_arrow(socket_url: str) -> None:
             with pytest.raises(bobak.Error) as caught:
                 db.sql(unlike).to_arrow()
             assert caught.value.kind is bobak.ErrorKind.MISMATCH and caught.value.column == "a"
+
+
+@dataclass
+class Measure:
+    """A record of every type that has no text form."""
+
+    id: int
+    yes: bool | None
+    tiny: int | None = bobak.column(type="i8")
+    wide: int | None = bobak.column(type="u64")
+    single: float | None = bobak.column(type="f32")
+    real: float | None = None
+    text: str | None = None
+    raw: bytes | None = None
+    key: uuid.UUID | None = None
+    money: Decimal | None = None
+    day: dt.date | None = None
+    clock: dt.time | None = None
+    local: dt.datetime | None = None
+
+
+def measures() -> list[Measure]:
+    full = [True, -128, 2**63 - 1, 0.5, -1e300, "Zürich €", b"\0\xff", uuid.uuid4()]
+    full += [Decimal("-1.2345"), dt.date(1815, 12, 10), dt.time(1, 2, 3, 4)]
+    full += [dt.datetime(1850, 2, 28, 12)]
+    other = [False, 127, 0, -2.0, 7.0, "", b"", uuid.UUID(int=0), Decimal(-1)]
+    other += [dt.date(2024, 2, 29), dt.time(), dt.datetime(1970, 1, 1)]
+    rows = [full, [None] * 12, other]
+    return [Measure(0, *rows[number % 3]) for number in range(3_000)]  # type: ignore[arg-type]
+
+
+def test_arrow_from_bytes_is_that_from_values(
+    socket_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("numpy")
+    with bobak.connect(socket_url) as db:
+        db.create(Measure)
+        table = db.table(Measure)
+        table.insert_many(measures())
+        columns_of = Selection._columns
+        called: list[int] = []
+
+        def counted(selection: Selection[Measure]) -> object:
+            called.append(1)
+            return columns_of(selection)
+
+        monkeypatch.setattr(Selection, "_columns", counted)
+        monkeypatch.setattr(columns, "_CHUNK", 100_000)
+        for found in (
+            table.where(),
+            table.where(col.id < 0),
+            table.where().select("text", "id"),
+            table.where().select("yes", count(), col.real.sum(), col.day.max()).group_by("yes"),
+        ):
+            fast = found.to_arrow()
+            assert not called
+            fast.validate(full=True)
+            with monkeypatch.context() as slow:
+                slow.setattr(columns, "readable", lambda kinds: None)
+                assert found.to_arrow().equals(fast)
+            assert called.pop()
+        assert table.where().to_arrow().column(0).num_chunks > 1
+
+
+def test_values_of_other_types_are_read_one_by_one(socket_url: str) -> None:
+    pytest.importorskip("pyarrow")
+    with bobak.connect(socket_url) as db:
+        db.create(Person)
+        db.execute("INSERT INTO person (name, age, balance) VALUES ('Ann', 'old', 0)")
+        with pytest.raises(bobak.Error) as caught:
+            db.table(Person).where().to_arrow()
+        assert caught.value.kind is bobak.ErrorKind.MISMATCH
+        assert db.table(Person).where().select("name").to_arrow().num_rows == 1
+
+
+def test_damaged_rows_are_no_arrow_table() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("numpy")
+    good = row.encode([7, "Zürich", None])
+    kinds = [Type.I64, Type.TEXT, Type.BYTES]
+    types = [arrow.int64(), arrow.string(), arrow.binary()]
+    arrays = columns.arrays_of(arrow, good * 2, kinds, types)
+    assert [array.to_pylist() for array in arrays] == [[7, 7], ["Zürich"] * 2, [None, None]]
+    for place in range(len(good)):
+        for bit in range(8):
+            damaged = bytearray(good)
+            damaged[place] ^= 1 << bit
+            for body in (bytes(damaged), bytes(damaged)[:place], good + bytes(damaged)):
+                with suppress(Garbled, columns.OtherValues):
+                    for array in columns.arrays_of(arrow, body, kinds, types):
+                        array.validate(full=True)
 
 
 def test_pandas(socket_url: str) -> None:

@@ -11,6 +11,7 @@ from .._core import feed, frames
 from .._core import table as ops
 from .._core.batch import BatchWriter, Report
 from .._core.calls import Call
+from .._core.columns import OtherValues
 from .._core.feed import Change
 from .._core.query import (
     ColumnOfRows,
@@ -170,7 +171,14 @@ class AsyncSelection(Generic[T]):
         return await self.where(is_deleted(column), col[column] < before).delete()
 
     async def to_arrow(self) -> pyarrow.Table:
-        """The rows as a table of pyarrow."""
+        """The rows as a table of pyarrow. With numpy, no value becomes a Python object."""
+        kinds = ops.column_types(self._plan, self._query)
+        if kinds is not None:
+            names = ops.result_names(self._plan, self._query)
+            bodies = await self._session._run(ops.bodies_of(self._plan, self._query))
+            # Files of other programs may have values of other types: these are read one by one.
+            with suppress(OtherValues):
+                return frames.arrow_of_bodies(names, kinds, bodies)
         return frames.arrow_of(*await self._columns())
 
     async def to_pandas(self) -> pandas.DataFrame:

@@ -162,7 +162,16 @@ def query(
     ask: Ask, make: Callable[[list[Row]], list[R]], *, names: bool
 ) -> Call[tuple[list[ResultColumn], list[R]]]:
     """All rows of a query, converted block by block. SQL has ``names``."""
+    return _blocks(ask, rows.decode, make, names=names)
 
+
+def _blocks(
+    ask: Ask,
+    decode: Callable[[bytes], list[S]],
+    make: Callable[[list[S]], list[R]],
+    *,
+    names: bool,
+) -> Call[tuple[list[ResultColumn], list[R]]]:
     def steps(link: Link) -> Steps[tuple[list[ResultColumn], list[R]]]:
         number = link.put(Kind.QUERY, request.query(WINDOW, names, ask(link)))
         columns: list[ResultColumn] = []
@@ -175,7 +184,7 @@ def query(
             found = yield from link.receive(number, Kind.ROWS)
             more = found.more
             try:
-                results += make(link.read(rows.decode, found))
+                results += make(link.read(decode, found))
             except Error:
                 if more:
                     link.put_cancel(number)
@@ -189,6 +198,18 @@ def query(
 
     # SQL may write: if the connection breaks, it is unknown whether it was committed.
     return Call(steps, writes=names)
+
+
+def bodies(ask: Ask) -> Call[list[bytes]]:
+    """All rows of a query, as they are sent."""
+
+    def same(found: list[bytes]) -> list[bytes]:
+        return found
+
+    def whole(body: bytes) -> list[bytes]:
+        return [body]
+
+    return _blocks(ask, whole, same, names=False).then(lambda found: found[1])
 
 
 def _drain(link: Link, number: int) -> Steps[None]:

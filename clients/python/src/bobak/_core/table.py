@@ -15,7 +15,7 @@ from .._wire.condition import Placed
 from .._wire.frame import Kind
 from .._wire.request import Parameter
 from .._wire.schema import KeysBy, TableSchema, Type
-from . import calls, types
+from . import calls, columns, types
 from .batch import BatchWriter
 from .calls import Call, Row
 from .link import Link, Steps
@@ -196,6 +196,18 @@ def values_of(plan: Plan, query: Query) -> Call[list[Any]]:
 
     ask = calls.of_select(plan.schema, query.select(plan))
     return calls.query(ask, values, names=False).then(lambda found: found[1])
+
+
+def bodies_of(plan: Plan, query: Query) -> Call[list[bytes]]:
+    """All rows of a query as bytes of the protocol, for columns of pyarrow."""
+    return calls.bodies(calls.of_select(plan.schema, query.select(plan)))
+
+
+def column_types(plan: Plan, query: Query) -> list[Type] | None:
+    """The types of a query's columns, if its rows can be read column by column."""
+    if any(column.as_text for column in plan.schema.columns):
+        return None
+    return columns.readable(result_types(plan, query))
 
 
 def cursor_of(plan: Plan, query: Query) -> Call[calls.Cursor]:
