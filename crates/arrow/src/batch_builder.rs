@@ -4,15 +4,13 @@ use crate::column_values::{ColumnValues, column_values};
 use crate::types::field;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
-use bobak_core::{ColumnSchema, Error, ErrorKind, Result, ResultColumn, Row, TableSchema, Type};
+use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, TableSchema, Type};
 use std::sync::Arc;
 
 /// The number of rows of a batch that suits most programs.
 pub const BATCH_ROWS: usize = 65_536;
 /// A batch ends after the row that reaches so many bytes, whatever number of rows it has: bounds the memory of long values.
 pub const BATCH_BYTES: usize = 64 << 20;
-/// The most rows that a new batch has space for: a query may ask for more rows than there are.
-const RESERVED_ROWS: usize = BATCH_ROWS;
 
 /// Fills record batches from rows: see the [crate](crate).
 ///
@@ -48,26 +46,24 @@ impl BatchBuilder {
     /// A builder for the rows of a table, as [`new`](Self::new).
     #[must_use]
     pub fn for_table(table: &TableSchema, rows: usize) -> Self {
-        let column = |column: &'_ ColumnSchema| (column.ty, column.nullable);
-        let columns = table.columns().iter().map(|own| {
-            let (ty, nullable) = column(own);
-            (own.name.as_ref(), ty, nullable)
-        });
+        let columns = table.columns().iter();
+        let columns = columns.map(|column| (column.name.as_ref(), column.ty, column.nullable));
         Self::with_columns(columns, rows)
     }
 
     fn with_columns<'a>(columns: impl Iterator<Item = (&'a str, Type, bool)>, rows: usize) -> Self {
-        let max_rows = rows.max(1);
-        let built = |(name, ty, nullable): (&str, Type, bool)| {
-            let values = column_values(ty, max_rows.min(RESERVED_ROWS));
-            BuiltColumn { name: name.to_owned(), ty, nullable, values }
+        let built = |(name, ty, nullable): (&str, Type, bool)| BuiltColumn {
+            name: name.to_owned(),
+            ty,
+            nullable,
+            values: column_values(ty),
         };
         Self {
             columns: columns.map(built).collect(),
             schema: None,
             rows: 0,
             bytes: 0,
-            max_rows,
+            max_rows: rows.max(1),
             max_bytes: BATCH_BYTES,
             before: 0,
         }

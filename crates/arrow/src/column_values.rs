@@ -4,8 +4,8 @@ use crate::any_values::AnyValues;
 use crate::batch_builder::BATCH_BYTES;
 use crate::types::field;
 use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder, Float64Builder,
-    PrimitiveBuilder, StringBuilder,
+    ArrayBuilder, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder,
+    Float64Builder, PrimitiveBuilder, StringBuilder,
 };
 use arrow_array::types::{
     Date32Type, Decimal128Type, Int8Type, Int16Type, Int32Type, Int64Type, Time64MicrosecondType,
@@ -38,29 +38,29 @@ pub(crate) trait ColumnValues: Send {
     fn finish(&mut self) -> Result<ArrayRef>;
 }
 
-/// A column of this type, with space for so many values.
-pub(crate) fn column_values(ty: Type, rows: usize) -> Box<dyn ColumnValues> {
+/// A column of this type. After a batch it has space for as many values as that had.
+pub(crate) fn column_values(ty: Type) -> Box<dyn ColumnValues> {
     match ty {
-        Type::Bool => Box::new(Booleans(BooleanBuilder::with_capacity(rows))),
-        Type::I8 => Integers::<Int8Type>::boxed(ty, rows),
-        Type::I16 => Integers::<Int16Type>::boxed(ty, rows),
-        Type::I32 => Integers::<Int32Type>::boxed(ty, rows),
-        Type::I64 => Integers::<Int64Type>::boxed(ty, rows),
-        Type::U8 => Integers::<UInt8Type>::boxed(ty, rows),
-        Type::U16 => Integers::<UInt16Type>::boxed(ty, rows),
-        Type::U32 => Integers::<UInt32Type>::boxed(ty, rows),
-        Type::U64 => Integers::<UInt64Type>::boxed(ty, rows),
-        Type::Currency => Integers::<Decimal128Type>::boxed(ty, rows),
-        Type::Date => Integers::<Date32Type>::boxed(ty, rows),
-        Type::Time => Integers::<Time64MicrosecondType>::boxed(ty, rows),
-        Type::DateTime | Type::Timestamp => Integers::<TimestampMicrosecondType>::boxed(ty, rows),
-        Type::F32 => Box::new(Floats32(Float32Builder::with_capacity(rows))),
-        Type::F64 => Box::new(Floats64(Float64Builder::with_capacity(rows))),
+        Type::Bool => Box::new(Booleans(BooleanBuilder::new())),
+        Type::I8 => Integers::<Int8Type>::boxed(ty),
+        Type::I16 => Integers::<Int16Type>::boxed(ty),
+        Type::I32 => Integers::<Int32Type>::boxed(ty),
+        Type::I64 => Integers::<Int64Type>::boxed(ty),
+        Type::U8 => Integers::<UInt8Type>::boxed(ty),
+        Type::U16 => Integers::<UInt16Type>::boxed(ty),
+        Type::U32 => Integers::<UInt32Type>::boxed(ty),
+        Type::U64 => Integers::<UInt64Type>::boxed(ty),
+        Type::Currency => Integers::<Decimal128Type>::boxed(ty),
+        Type::Date => Integers::<Date32Type>::boxed(ty),
+        Type::Time => Integers::<Time64MicrosecondType>::boxed(ty),
+        Type::DateTime | Type::Timestamp => Integers::<TimestampMicrosecondType>::boxed(ty),
+        Type::F32 => Box::new(Floats32(Float32Builder::new())),
+        Type::F64 => Box::new(Floats64(Float64Builder::new())),
         Type::Text | Type::Json | Type::Decimal => {
-            Box::new(Texts { builder: StringBuilder::new(), decimal: ty == Type::Decimal, rows })
+            Box::new(Texts { builder: StringBuilder::new(), decimal: ty == Type::Decimal })
         }
         Type::Bytes => Box::new(Bytes(BinaryBuilder::new())),
-        Type::Uuid => Box::new(Uuids(FixedSizeBinaryBuilder::with_capacity(rows, 16))),
+        Type::Uuid => Box::new(Uuids(FixedSizeBinaryBuilder::new(16))),
         Type::Vector(numbers) => Box::new(Vectors::new(numbers)),
         _ => Box::new(AnyValues::default()),
     }
@@ -70,15 +70,14 @@ pub(crate) fn column_values(ty: Type, rows: usize) -> Box<dyn ColumnValues> {
 struct Integers<T: ArrowPrimitiveType> {
     builder: PrimitiveBuilder<T>,
     ty: Type,
-    rows: usize,
 }
 
 impl<T: ArrowPrimitiveType> Integers<T>
 where
     T::Native: TryFrom<i64>,
 {
-    fn boxed(ty: Type, rows: usize) -> Box<dyn ColumnValues> {
-        Box::new(Self { builder: Self::builder(ty, rows), ty, rows })
+    fn boxed(ty: Type) -> Box<dyn ColumnValues> {
+        Box::new(Self { builder: Self::builder(ty, 0), ty })
     }
 
     fn builder(ty: Type, rows: usize) -> PrimitiveBuilder<T> {
@@ -115,7 +114,7 @@ where
     }
 
     fn finish(&mut self) -> Result<ArrayRef> {
-        let next = Self::builder(self.ty, self.rows);
+        let next = Self::builder(self.ty, self.builder.len());
         Ok(Arc::new(std::mem::replace(&mut self.builder, next).finish()))
     }
 }
@@ -169,7 +168,8 @@ impl ColumnValues for Floats64 {
     }
 
     fn finish(&mut self) -> Result<ArrayRef> {
-        Ok(Arc::new(self.0.finish()))
+        let next = Float64Builder::with_capacity(self.0.len());
+        Ok(Arc::new(std::mem::replace(&mut self.0, next).finish()))
     }
 }
 
@@ -194,7 +194,6 @@ impl ColumnValues for Floats32 {
 struct Texts {
     builder: StringBuilder,
     decimal: bool,
-    rows: usize,
 }
 
 impl ColumnValues for Texts {
@@ -214,8 +213,8 @@ impl ColumnValues for Texts {
     }
 
     fn finish(&mut self) -> Result<ArrayRef> {
-        // The next batch is probably as long.
-        let next = StringBuilder::with_capacity(self.rows, self.builder.values_slice().len());
+        let bytes = self.builder.values_slice().len();
+        let next = StringBuilder::with_capacity(self.builder.len(), bytes);
         Ok(Arc::new(std::mem::replace(&mut self.builder, next).finish()))
     }
 }
