@@ -357,3 +357,58 @@ fn connecting(error: &Error) -> OracleFailure {
         _ => OracleFailure::Unreachable(error.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_exact_in_the_drivers_numbers() {
+        for scaled in [0, 1, -1, 10_000, -10_000, 12_345, 10_005_000, i64::MAX, i64::MIN] {
+            let text = Currency::from_scaled(scaled).to_string();
+            let number: OracleNumber = text.parse().unwrap();
+            let back: Currency = number.to_string().parse().unwrap();
+            assert_eq!(back.scaled(), scaled, "{text} is {number}");
+        }
+        for integer in [0, 100, -100, i64::MAX, i64::MIN] {
+            assert_eq!(OracleNumber::from(integer).to_string(), integer.to_string());
+        }
+    }
+
+    #[test]
+    fn moments_and_times_come_back() {
+        // The first and the last microsecond that Bobak writes, and those around 1970.
+        for micros in
+            [-62_135_596_800_000_000, -1, 0, 1, 1_234_567_890_123_456, 253_402_300_799_999_999]
+        {
+            let sent = timestamp(micros).unwrap();
+            assert_eq!(moment(&sent), Ok(OracleCell::Moment(micros, 0)), "{sent}");
+        }
+        for micros in [0, 1, 3_600_000_000, DAY - 1, 3 * DAY + 7] {
+            assert_eq!(micros_of(&span(micros)), micros);
+        }
+    }
+
+    #[test]
+    fn places_become_connect_strings() {
+        let place = |host: &str, tls| OraclePlace {
+            host: host.to_owned(),
+            port: 1_522,
+            service: "shop.example".to_owned(),
+            user: "ada".to_owned(),
+            password: "secret".to_owned(),
+            tls,
+            wallet: None,
+            program: "bobak".to_owned(),
+            timeout: Duration::from_secs(3),
+        };
+        for (host, tls) in [("db1", false), ("::1", false), ("db1.example", true)] {
+            let descriptor = config(&place(host, tls)).unwrap().get_connect_descriptor();
+            let protocol = if tls { "tcps" } else { "tcp" };
+            for part in [host, protocol, "1522", "shop.example"] {
+                assert!(descriptor.contains(part), "{part} in {descriptor}");
+            }
+            assert!(!descriptor.contains("secret"), "{descriptor}");
+        }
+    }
+}
