@@ -1,4 +1,4 @@
-//! What a driver does for the engine. [`OracleNet`](crate::net::OracleNet) is the one that reaches servers; tests have others.
+//! What a driver does for the engine. `OracleNet` is the one that reaches servers; tests have others.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
