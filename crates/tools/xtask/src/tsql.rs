@@ -40,7 +40,7 @@ assert count > 40
 /// # Errors
 /// If a statement is none of T-SQL.
 pub fn run(_: &Tree) -> Outcome {
-    parse("bobak-mssql", "tsql")
+    parse("bobak-mssql", "statements", "tsql")
 }
 
 /// The same for Oracle.
@@ -48,10 +48,10 @@ pub fn run(_: &Tree) -> Outcome {
 /// # Errors
 /// If a statement is none of Oracle's SQL.
 pub fn run_oracle(_: &Tree) -> Outcome {
-    parse("bobak-oracle", "oracle")
+    parse("bobak-oracle", "oracle_statements", "oracle")
 }
 
-fn parse(package: &str, dialect: &str) -> Outcome {
+fn parse(package: &str, example: &str, dialect: &str) -> Outcome {
     let folder = ClientFolder::of("python");
     if let Err(failure) = make_venv(&folder).and_then(|()| pip(&folder, &[PARSER])) {
         if std::env::var_os("CI").is_some() {
@@ -60,7 +60,7 @@ fn parse(package: &str, dialect: &str) -> Outcome {
         println!("{PARSER} cannot be installed: the statements are not parsed");
         return Ok(());
     }
-    let example = ["run", "--quiet", "-p", package, "--example", "statements"];
+    let example = ["run", "--quiet", "-p", package, "--example", example];
     let statements = cargo::output(&example, "see what the compiler says")?;
     let failed = |what: String| Failure::new(what, "see what the parser says above");
     let mut parser = Command::new(folder.tool("python"));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 #[allow(dead_code, reason = "the example prints more")]
-#[path = "../../examples/statements.rs"]
+#[path = "../../examples/oracle_statements.rs"]
 mod example;
 
 /// What HSQLDB has not, of what these statements have.
