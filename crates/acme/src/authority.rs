@@ -79,6 +79,8 @@ impl AcmeCertificate {
     }
 
     fn builder(&self) -> Result<AccountBuilder> {
+        // The client leaves the choice to the process if several are compiled. An earlier choice stays.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         match &self.acme.root {
             Some(pem) => Account::builder_with_root(pem),
             None => Account::builder(),

@@ -221,6 +221,8 @@ fn is_final(error: &Error) -> bool {
 
 #[cfg(feature = "tls")]
 fn tls(settings: &Settings) -> Option<SslOpts> {
+    // The driver leaves the choice to the process if several are compiled. An earlier choice stays.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     match settings.tls {
         Tls::Off => None,
         Tls::Require => Some(

@@ -240,7 +240,11 @@ impl Engine for BobakEngine {
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Contender>, Failure> {
         let db = self.db(folder)?;
-        let settings: &[_] = if self.sqlite { &raw::SETTINGS } else { &[] };
+        let settings: &[_] = match self.sqlite {
+            true if self.name.ends_with(AEGIS) => raw::SETTINGS.split_at(raw::CACHE_SETTINGS).1,
+            true => &raw::SETTINGS,
+            false => &[],
+        };
         let engine = if self.attached { ATTACHED } else { "main" };
         Ok(Box::new(BobakContender::new(db, engine, settings)))
     }

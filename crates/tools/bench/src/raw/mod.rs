@@ -19,5 +19,5 @@ mod statement;
 pub(crate) use connection::{Connection, library};
 pub(crate) use contender::{ENGINES, RawEngine};
 pub(crate) use key_value::KEY_VALUE;
-pub(crate) use mode::SETTINGS;
+pub(crate) use mode::{CACHE_SETTINGS, SETTINGS};
 pub(crate) use statement::Statement;

@@ -27,14 +27,15 @@ pub struct Mode {
 }
 
 /// The settings on which a rate can depend; both contenders of a pair must have the same values. The checkpoint of a WAL at
-/// 1,000 pages is not among them: Bobak checkpoints where SQLite would.
+/// 1,000 pages is not among them: Bobak checkpoints where SQLite would. The first [`CACHE_SETTINGS`] are others for files that
+/// Bobak encrypts, which have a larger cache.
 pub const SETTINGS: [&str; 13] = [
+    "cache_size",
+    "cache_spill",
     "journal_mode",
     "synchronous",
     "locking_mode",
     "page_size",
-    "cache_size",
-    "cache_spill",
     "mmap_size",
     "temp_store",
     "journal_size_limit",
@@ -43,6 +44,9 @@ pub const SETTINGS: [&str; 13] = [
     "secure_delete",
     "encoding",
 ];
+
+/// How many of them are about the cache.
+pub const CACHE_SETTINGS: usize = 2;
 
 impl Mode {
     pub const FILE_FULL: Self = Self::file("raw sqlite file full", "delete", "full", "normal");
