@@ -3,7 +3,7 @@
 use crate::decimal::{Decimal, out_of_range, rounded_quotient};
 use crate::kind::{ValueKind, mismatch, noun, unsupported};
 use crate::{text, vocabulary};
-use bobak_core::join::JoinFunction;
+use bobak_core::join::{JoinFunction, Location};
 use bobak_core::{
     Currency, DateTime, Error, Field, Json, Result, Time, Type, Uuid, Value, ValueRef,
     stored_literal,
@@ -99,9 +99,7 @@ pub const STORED_FUNCTIONS: &[StoredFunction] = &[
     function("bobak_json_with", 3, ValueKind::Of(Type::Json), |a| {
         JoinFunction::JsonWith.of_json(a)
     }),
-    function("bobak_distance", 4, ValueKind::Of(Type::F64), |a| {
-        JoinFunction::Distance.of_locations(a)
-    }),
+    function("bobak_distance", 4, ValueKind::Of(Type::F64), Location::metres_between),
     // SQLite prepares a text as it was written before it is rewritten.
     function("now", 0, ValueKind::Plain, |_| not_rewritten()),
     function("date_part", 2, ValueKind::Plain, |_| not_rewritten()),

@@ -1,6 +1,6 @@
 //! Functions of values, as every engine calculates them.
 
-use bobak_core::join::JoinFunction;
+use bobak_core::join::{JoinFunction, Location};
 use bobak_core::{Currency, Error, ErrorKind, Result, Type, Value, ValueRef};
 
 const DAY: i64 = 86_400_000_000;
@@ -51,7 +51,7 @@ pub(super) fn call(
         }
         JoinFunction::Coalesce => Ok(Value::Null),
         JoinFunction::Distance => {
-            function.of_locations(&arguments.iter().map(Value::as_ref).collect::<Vec<_>>())
+            Location::metres_between(&arguments.iter().map(Value::as_ref).collect::<Vec<_>>())
         }
         json => json.of_json(&arguments.iter().map(Value::as_ref).collect::<Vec<_>>()),
     }

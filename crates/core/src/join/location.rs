@@ -249,6 +249,22 @@ pub(super) fn box_around(
 }
 
 impl Location {
+    /// The value of [`JoinFunction::Distance`]: the metres between two locations, given as latitude, longitude, latitude and
+    /// longitude; NULL if one is no location.
+    ///
+    /// # Errors
+    /// `Mismatch` for an argument that is not a float.
+    pub fn metres_between(arguments: &[ValueRef<'_>]) -> Result<Value<'static>> {
+        let degrees = |place: usize| match arguments.get(place) {
+            Some(ValueRef::Float(degrees)) => Ok(*degrees),
+            other => Err(Error::mismatch("a float", other.copied().unwrap_or_default())),
+        };
+        let from = Self::new(degrees(0)?, degrees(1)?);
+        let to = Self::new(degrees(2)?, degrees(3)?);
+        let metres = from.ok().zip(to.ok()).map(|(from, to)| from.distance_to(to));
+        Ok(metres.map_or(Value::Null, Value::Float))
+    }
+
     /// The condition that a location is in the box around a circle of so many metres.
     fn box_of(self, metres: f64, latitude: usize, longitude: usize) -> Condition {
         let angle = metres.max(0.0) / RADIUS * (1.0 + MARGIN) + MARGIN;
@@ -272,23 +288,6 @@ impl Location {
             }
         }
         Condition::And(parts)
-    }
-}
-
-impl JoinFunction {
-    /// The metres between two locations, given as latitude, longitude, latitude and longitude; NULL if one is no location.
-    ///
-    /// # Errors
-    /// `Mismatch` for an argument that is not a float.
-    pub fn of_locations(self, arguments: &[ValueRef<'_>]) -> Result<Value<'static>> {
-        let degrees = |place: usize| match arguments.get(place) {
-            Some(ValueRef::Float(degrees)) => Ok(*degrees),
-            other => Err(Error::mismatch("a float", other.copied().unwrap_or_default())),
-        };
-        let from = Location::new(degrees(0)?, degrees(1)?);
-        let to = Location::new(degrees(2)?, degrees(3)?);
-        let metres = from.ok().zip(to.ok()).map(|(from, to)| from.distance_to(to));
-        Ok(metres.map_or(Value::Null, Value::Float))
     }
 }
 
@@ -337,7 +336,7 @@ mod tests {
             let error = Location::new(latitude, longitude).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::OutOfRange);
             let from = [latitude, longitude, 0.0, 0.0].map(ValueRef::Float);
-            assert_eq!(JoinFunction::Distance.of_locations(&from).unwrap(), Value::Null);
+            assert_eq!(Location::metres_between(&from).unwrap(), Value::Null);
         }
     }
 
