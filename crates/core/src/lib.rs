@@ -86,9 +86,9 @@ pub use dynamic::DynRow;
 pub use encrypted_column::EncryptedColumn;
 pub use engine::plan;
 pub use engine::{
-    BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, MonitoredEngine,
-    SchemaChange, Session, SessionLayer, SideEffects, Source, SqlAction, SqlAuthorizer, SqlHost,
-    TransactionControl, Verb, Write, atomically,
+    BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, LengthLimit,
+    MonitoredEngine, SchemaChange, Session, SessionLayer, SideEffects, Source, SqlAction,
+    SqlAuthorizer, SqlHost, TransactionControl, Verb, Write, atomically,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimates::RowEstimates;

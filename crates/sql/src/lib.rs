@@ -83,7 +83,7 @@ pub use index_name::{
 pub use join::join;
 pub use log_moves::{begin_moves, note_moves, track_altered, untrack};
 pub use mysql::{FOLDED, folded};
-pub use mysql_schema::FOLDED_KEY;
+pub use mysql_schema::{FOLDED_KEY, mysql_length_limit};
 pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_foreign_key, add_index, add_reference,

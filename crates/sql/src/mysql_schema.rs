@@ -19,8 +19,8 @@ use crate::schema::{push_actions, push_foreign_key};
 use crate::search::{SEARCH_COLUMN, create_search, push_mariadb_column, push_mariadb_index};
 use crate::writer::Writer;
 use bobak_core::{
-    Collation, ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, Storage,
-    TableAlteration, TableSchema, Type, ValueRef,
+    Collation, ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, LengthLimit, Result,
+    Storage, TableAlteration, TableSchema, Type, ValueRef,
 };
 
 /// The unique index over a key's folded texts, if it has any.
@@ -405,6 +405,17 @@ fn column_type(dialect: Dialect, table: &TableSchema, place: usize) -> String {
         (Some(bytes), Storage::Text) => format!("VARCHAR({})", bytes / 4),
         (Some(bytes), _) => format!("VARBINARY({bytes})"),
     }
+}
+
+/// How long a value of a column may be because the column, which has no limit itself, is part of a key or a unique
+/// index; `None` if it is not, or has a limit.
+#[must_use]
+pub fn mysql_length_limit(table: &TableSchema, place: usize) -> Option<LengthLimit> {
+    let bytes = limit(table, place)?;
+    Some(match table.columns().get(place)?.storage {
+        Storage::Text => LengthLimit::Characters(bytes / 4),
+        _ => LengthLimit::Bytes(bytes),
+    })
 }
 
 /// How many bytes a value may have because the column, which has no limit itself, is part of a key or a unique index;

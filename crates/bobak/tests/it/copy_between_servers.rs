@@ -68,3 +68,41 @@ fn a_table_that_a_server_rejects_leaves_none_of_the_others() {
     let names: Vec<&str> = tables.iter().map(|table| table.name()).collect();
     assert_eq!(names, ["other"]);
 }
+
+#[test]
+fn values_too_long_for_a_servers_keys_are_found_before_anything_is_written() {
+    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
+        println!("not run: BOBAK_TEST_MARIADB is not set");
+        return;
+    }
+    let mariadb = bobak_servers::MariaDb::start().unwrap();
+    let (file, server) = (Db::open("sqlite::memory:").unwrap(), Db::open(&mariadb.url()).unwrap());
+    let fits = format!("INSERT INTO b VALUES ('{}', '{}')", "é".repeat(700), "x".repeat(900));
+    let long = format!("INSERT INTO b VALUES ('{}', 'y')", "é".repeat(701));
+    for sql in
+        ["CREATE TABLE a (id INTEGER)", "CREATE TABLE b (code TEXT PRIMARY KEY, t TEXT)", &fits]
+    {
+        file.execute(sql, ()).unwrap();
+    }
+    assert_eq!(losses(&file, &server), [""; 0]);
+    file.execute(&long, ()).unwrap();
+    let options = CopyOptions::new().allow_loss(true);
+    let error = file.copy_to(&server, &[], &options, |_| {}).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.table(), error.column()),
+        (ErrorKind::TooLong, Some("b"), Some("code"))
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("values of 1 row are too long: mysql stores at most 700 characters"),
+        "{error}"
+    );
+    assert!(server.tables().unwrap().is_empty());
+    // A table that exists has the same limit.
+    file.execute("DELETE FROM b WHERE t = 'y'", ()).unwrap();
+    file.copy_to(&server, &["b"], &options, |_| {}).unwrap();
+    file.execute(&long, ()).unwrap();
+    let error = file.copy_to(&server, &["b"], &options.resume(true), |_| {}).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLong, "{error}");
+}

@@ -10,9 +10,9 @@ use crate::rules::FieldRules;
 use crate::statements::StatementMonitor;
 use crate::{
     BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate,
-    Join, OnError, Outcome, Parameter, Result, Row, RowBuffer, SchemaChange, SchemaDetails,
-    Session, SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl, Value, Write,
-    WriteBatch,
+    Join, LengthLimit, OnError, Outcome, Parameter, Result, Row, RowBuffer, SchemaChange,
+    SchemaDetails, Session, SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl,
+    Value, Write, WriteBatch,
 };
 use std::any::Any;
 use std::path::Path;
@@ -88,6 +88,7 @@ layer! {
         fn name(&self) -> &'static str;
         fn capabilities(&self) -> Capabilities;
         fn estimate(&self, table: &TableSchema) -> Estimate;
+        fn length_limit(&self, table: &TableSchema, column: usize) -> Option<LengthLimit>;
         fn statements(&self) -> Option<&Arc<StatementMonitor>>;
         fn field_rules(&self, table: &TableSchema) -> Vec<FieldRules>;
         fn flush(&self) -> Result<()>;

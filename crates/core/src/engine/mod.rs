@@ -57,6 +57,7 @@ mod cursor;
 mod explain;
 pub mod fallback;
 mod layer;
+mod length_limit;
 mod monitored;
 mod nearest;
 pub mod plan;
@@ -71,6 +72,7 @@ pub use authorizer::{SqlAction, SqlAuthorizer};
 pub use capabilities::{Capabilities, Estimate};
 pub use cursor::{Cursor, CursorId};
 pub use layer::{EngineLayer, SessionLayer};
+pub use length_limit::LengthLimit;
 pub use monitored::MonitoredEngine;
 pub use nearest::nearest_rows;
 pub use schema_change::SchemaChange;
@@ -157,6 +159,16 @@ pub trait Engine: Any + Send + Sync {
     fn estimate(&self, table: &TableSchema) -> Estimate {
         let _ = table;
         Estimate::default()
+    }
+
+    /// How long a value of a column of a table with this schema may be in the engine's tables, if the schema gives it no
+    /// limit or a higher one. Default: `None`, no limit that is known before.
+    ///
+    /// A copy checks it before it writes anything. An engine with [`Capabilities::limited_key_length`] SHOULD
+    /// implement it.
+    fn length_limit(&self, table: &TableSchema, column: usize) -> Option<LengthLimit> {
+        let _ = (table, column);
+        None
     }
 
     /// This engine as one whose SQL can include the tables of other engines. Default: `None`.

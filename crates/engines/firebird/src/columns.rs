@@ -8,8 +8,8 @@
 use crate::names::{Names, literal};
 use crate::values::is_text;
 use bobak_core::{
-    Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Result, TableSchema, Type, Value,
-    ValueRef,
+    Collation, ColumnSchema, Currency, Date, Error, ErrorKind, LengthLimit, Result, TableSchema,
+    Type, Value, ValueRef,
 };
 
 /// The bytes of a text in an index on its own; with others it has a part of [`KEY_BYTES`].
@@ -49,6 +49,13 @@ pub(crate) fn text_bytes(table: &TableSchema, place: usize) -> Option<usize> {
         .max_chars
         .map_or(TEXT_BYTES, |chars| usize::try_from(chars).unwrap_or(TEXT_BYTES) * 4);
     Some(own.min(TEXT_BYTES).min(KEY_BYTES / most.max(1)).max(4) / 4 * 4)
+}
+
+/// How long a value of the column may be.
+pub(crate) fn length_limit(table: &TableSchema, place: usize) -> Option<LengthLimit> {
+    let bytes = u32::try_from(text_bytes(table, place)?).ok()?;
+    let is_bytes = is_octets(table, place) || !is_text(table.columns().get(place)?);
+    Some(if is_bytes { LengthLimit::Bytes(bytes) } else { LengthLimit::Characters(bytes / 4) })
 }
 
 /// Whether a column's texts are kept as their bytes.

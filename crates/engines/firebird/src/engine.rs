@@ -1,9 +1,10 @@
 //! The engine: its connections.
 
+use crate::columns::length_limit;
 use crate::pool::{Pool, pool};
 use crate::session::FirebirdSession;
 use crate::settings::FirebirdBuilder;
-use bobak_core::{Capabilities, Engine, Result, Session};
+use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
 use std::sync::Arc;
 
 /// A database of a Firebird server, version 3 or later. Cheap to clone; its connections are closed when the last clone is
@@ -76,5 +77,9 @@ impl Engine for Firebird {
         capabilities.limited_key_length = true;
         capabilities.large_batches = true;
         capabilities
+    }
+
+    fn length_limit(&self, table: &TableSchema, column: usize) -> Option<LengthLimit> {
+        length_limit(table, column)
     }
 }

@@ -8,8 +8,8 @@ use crate::names::{check_name, column as name_of, default_name, folded_name, lit
 use crate::values::is_text;
 use crate::wire::SentKind;
 use bobak_core::{
-    Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Field, Result, TableSchema, Type,
-    Value, ValueRef,
+    Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Field, LengthLimit, Result,
+    TableSchema, Type, Value, ValueRef,
 };
 
 /// The order of units of UTF-16: nothing is folded.
@@ -38,6 +38,15 @@ fn text_units(table: &TableSchema, place: usize) -> Option<u16> {
     // A character outside the first plane has two units.
     let own = column.max_chars.and_then(|chars| u16::try_from(chars).ok()?.checked_mul(2));
     is_indexed(table, place).then(|| own.unwrap_or(TEXT_UNITS).clamp(2, TEXT_UNITS))
+}
+
+/// How long a value of the column may be.
+pub(crate) fn length_limit(table: &TableSchema, place: usize) -> Option<LengthLimit> {
+    match sent_kind(table, place).ok()? {
+        SentKind::Text(units) => units.map(|units| LengthLimit::Utf16Units(units.into())),
+        SentKind::Bytes(bytes) => bytes.map(|bytes| LengthLimit::Bytes(bytes.into())),
+        _ => None,
+    }
 }
 
 /// The column's type as it is sent.

@@ -1,10 +1,11 @@
 //! The engine: its connections.
 
+use crate::columns::length_limit;
 use crate::connection::Connection;
 use crate::pool::{Pool, pool};
 use crate::session::MssqlSession;
 use crate::settings::MssqlBuilder;
-use bobak_core::{Capabilities, Engine, Result, Session};
+use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
 use std::sync::Arc;
 
 /// A database of SQL Server, version 2017 or later. Cheap to clone; its connections are closed when the last clone is gone.
@@ -77,5 +78,9 @@ impl Engine for Mssql {
         capabilities.limited_key_length = true;
         capabilities.large_batches = true;
         capabilities
+    }
+
+    fn length_limit(&self, table: &TableSchema, column: usize) -> Option<LengthLimit> {
+        length_limit(table, column)
     }
 }

@@ -3,7 +3,7 @@
 use crate::database::Database;
 use crate::session::MySqlSession;
 use crate::settings::{Host, MySqlBuilder, Tls};
-use bobak_core::{Capabilities, Engine, Estimate, Result, Session, TableSchema};
+use bobak_core::{Capabilities, Engine, Estimate, LengthLimit, Result, Session, TableSchema};
 use std::sync::Arc;
 
 /// A database of a MariaDB or MySQL server, or of what speaks its protocol. Cheap to clone; its
@@ -81,6 +81,10 @@ impl Engine for MySql {
         capabilities.vectors = true;
         capabilities.search = self.database.dialect == bobak_sql::Dialect::MariaDb;
         capabilities
+    }
+
+    fn length_limit(&self, table: &TableSchema, column: usize) -> Option<LengthLimit> {
+        bobak_sql::mysql_length_limit(table, column)
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {

@@ -4,7 +4,7 @@ use crate::connection::{Pool, pool};
 use crate::product::{Product, ProductKind};
 use crate::session::OdbcSession;
 use crate::settings::OdbcBuilder;
-use bobak_core::{Capabilities, Engine, Result, Session};
+use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
 use std::sync::Arc;
 
 /// A database that an ODBC driver reaches. Cheap to clone; its connections are closed when the last clone is gone.
@@ -89,6 +89,13 @@ impl Engine for Odbc {
 
     fn capabilities(&self) -> Capabilities {
         capabilities(self.product.kind)
+    }
+
+    fn length_limit(&self, table: &TableSchema, column: usize) -> Option<LengthLimit> {
+        match self.product.kind {
+            ProductKind::MySql => bobak_sql::mysql_length_limit(table, column),
+            _ => None,
+        }
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {

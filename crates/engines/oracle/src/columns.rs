@@ -6,8 +6,8 @@ use crate::names::{
 };
 use crate::values::{OracleType, check_day, is_text, stored_bytes};
 use bobak_core::{
-    Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Field, Result, TableSchema, Type,
-    Value, ValueRef,
+    Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Field, LengthLimit, Result,
+    TableSchema, Type, Value, ValueRef,
 };
 
 /// The characters of a text in a key or an index, unless the column says it: an index entry has about 6,000 bytes.
@@ -57,6 +57,15 @@ pub(crate) fn oracle_type(table: &TableSchema, place: usize) -> Result<OracleTyp
             return Err(in_column(error, table, column));
         }
     })
+}
+
+/// How long a value of the column may be.
+pub(crate) fn length_limit(table: &TableSchema, place: usize) -> Option<LengthLimit> {
+    match oracle_type(table, place).ok()? {
+        OracleType::Text(chars) => Some(LengthLimit::Characters(chars.into())),
+        OracleType::Raw(bytes) => Some(LengthLimit::Bytes(bytes.into())),
+        _ => None,
+    }
 }
 
 fn text_type(table: &TableSchema, place: usize, column: &ColumnSchema) -> OracleType {

@@ -1,11 +1,12 @@
 //! The engine: its connections.
 
+use crate::columns::length_limit;
 use crate::driver::OracleConnect;
 use crate::net::OracleNet;
 use crate::pool::{Pool, pool};
 use crate::session::OracleSession;
 use crate::settings::OracleBuilder;
-use bobak_core::{Capabilities, Engine, Result, Session};
+use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
 use std::sync::Arc;
 
 /// A schema of an Oracle database, version 19c or later. Cheap to clone; its connections are closed when the last clone is gone.
@@ -83,5 +84,9 @@ impl Engine for Oracle {
         capabilities.limited_key_length = true;
         capabilities.large_batches = true;
         capabilities
+    }
+
+    fn length_limit(&self, table: &TableSchema, column: usize) -> Option<LengthLimit> {
+        length_limit(table, column)
     }
 }

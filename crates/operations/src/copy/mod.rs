@@ -6,6 +6,7 @@ mod columns;
 mod computed_indexes;
 mod inferred;
 mod key_counter;
+mod lengths;
 mod order;
 mod plan;
 mod progress;
@@ -118,7 +119,8 @@ impl<'a> CopyPlan<'a> {
     /// Plans the copy of these tables, of all if none is named. Writes nothing.
     ///
     /// # Errors
-    /// `Schema` for a table that does not exist; those of both engines.
+    /// `Schema` for a table that does not exist; `TooLong` for values that the target cannot store in a key or a unique
+    /// index; those of both engines.
     pub fn new(
         from: &'a dyn Engine,
         to: &'a dyn Engine,

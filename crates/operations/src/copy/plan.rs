@@ -2,6 +2,7 @@
 
 use super::adapt::{adapt, without_keys};
 use super::inferred::{TargetLimits, infer};
+use super::lengths::reject_long_values;
 use super::table_copy::count;
 use super::{computed_indexes, key_counter, order};
 use bobak_core::{
@@ -46,7 +47,7 @@ impl CircularKeys {
 /// The tables in the order in which they are copied, and what is lost.
 ///
 /// # Errors
-/// `Schema` for a table that does not exist; those of both engines.
+/// `Schema` for a table that does not exist; `TooLong`; those of both engines.
 pub(super) fn plan(
     from: &dyn Engine,
     to: &dyn Engine,
@@ -107,6 +108,7 @@ pub(super) fn plan(
     }
     computed_indexes::keep(to, &mut tables, &computed_indexes, &mut taken, &mut losses);
     losses.dedup();
+    reject_long_values(from, to, &tables, &there)?;
     Ok((tables, losses))
 }
 

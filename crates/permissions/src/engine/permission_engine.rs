@@ -12,7 +12,7 @@ use bobak_core::check::CheckExpression;
 use bobak_core::rules::FieldRules;
 use bobak_core::{
     BackupContent, BackupFormat, BackupJob, Capabilities, Condition, Engine, Error, ErrorKind,
-    Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
+    Estimate, LengthLimit, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -333,6 +333,10 @@ impl Engine for PermissionEngine {
         // A subquery as a query of its own is checked like every other.
         capabilities.subqueries = false;
         capabilities
+    }
+
+    fn length_limit(&self, table: &TableSchema, column: usize) -> Option<LengthLimit> {
+        self.database.engine().length_limit(table, column)
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {

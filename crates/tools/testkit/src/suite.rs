@@ -119,6 +119,7 @@ suite! { $
         a_negative_largest_key_counts,
         a_key_is_there_once,
         text_keys_are_compared_by_their_bytes,
+        texts_have_the_length_that_the_engine_says,
         uuid_keys_are_bytes,
         composite_keys_are_taken_in_key_order,
         a_table_may_be_all_key,

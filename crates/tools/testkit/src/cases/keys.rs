@@ -2,7 +2,7 @@
 
 use super::{NEW, NONE, ONE, key_of, made, with};
 use crate::{Check, Harness, NULL, Probe, fails_in, holds, row, same, tables};
-use bobak_core::{ErrorKind, Outcome, Value, Verb};
+use bobak_core::{ErrorKind, LengthLimit, Outcome, Value, ValueRef, Verb};
 
 /// Generated keys count from 1 and continue after the largest; for engines whose keys are not
 /// dense see the next case.
@@ -188,6 +188,36 @@ pub fn text_keys_are_compared_by_their_bytes(harness: &dyn Harness) -> Check {
         let small = keys.iter().position(|key| *key == "a").unwrap_or_default() as f64;
         same("the other case", probe.get(&tag, row!["a"])?, Some(row!["a", small]))
     }
+}
+
+/// A text of a key or a unique index may be as long as the engine says, and no longer.
+pub fn texts_have_the_length_that_the_engine_says(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let (tag, word) = (tables::tag()?, tables::word()?);
+    let probe = Probe::with_tables(store.engine(), &[&tag, &word])?;
+    for (table, place, column) in [(&tag, 0, "name"), (&word, 2, "nocase"), (&word, 3, "unicode")] {
+        same("its column", table.column_at(place)?.name.as_ref(), column)?;
+        let Some(limit) = store.engine().length_limit(table, place) else { continue };
+        let most = match limit {
+            LengthLimit::Characters(most) | LengthLimit::Utf16Units(most) => most,
+            LengthLimit::Bytes(most) => most,
+            _ => continue,
+        };
+        let longest = "x".repeat(usize::try_from(most).unwrap_or(usize::MAX));
+        let row = |text: &str| {
+            let mut row =
+                if table.name() == tag.name() { row!["", 1.0] } else { row![1, NULL, NULL, NULL] };
+            row.iter_mut().skip(place).take(1).for_each(|value| *value = text.to_owned().into());
+            row
+        };
+        holds("the limit admits it", limit.admits(ValueRef::Text(&longest)))?;
+        let longer = row(&format!("{longest}x"));
+        fails_in("longer", probe.insert(table, longer), ErrorKind::TooLong, table.name())?;
+        probe.insert(table, row(&longest))?;
+        same("rows", probe.all(table)?.len(), 1)?;
+        probe.delete_where(table, None)?;
+    }
+    Ok(())
 }
 
 /// UUIDs are stored as their 16 bytes and sorted by them.
