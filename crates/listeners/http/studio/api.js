@@ -31,6 +31,13 @@ export function actAs(account) {
   location.reload();
 }
 
+/** The response that `early.js` asked for, if it is one of success: once. */
+function takeEarly({ href }) {
+  const response = globalThis.early?.get(href);
+  globalThis.early?.delete(href);
+  return response;
+}
+
 /** Sends a request. `path` is below the root. Returns the response if its status is one of success, or one of `accept`. */
 export async function send(method, path, { body, type = "application/json", headers = {}, signal, accept = [], quiet } = {}) {
   const url = new URL(path, ROOT);
@@ -46,7 +53,7 @@ export async function send(method, path, { body, type = "application/json", head
   for (;;) {
     let response;
     try {
-      response = await fetch(url, init);
+      response = (method === "GET" && (await takeEarly(url))) || (await fetch(url, init));
     } catch (error) {
       if (error.name === "AbortError") throw error;
       throw new ApiError(0, { detail: "the server does not respond: start it again with `bobak serve`, then try again" });

@@ -208,6 +208,7 @@ function acceptFiles(...places) {
 async function signOut() {
   await send("DELETE", "session", { quiet: true }).catch(report);
   tabs.postMessage("signed out");
+  localStorage.removeItem("first");
   location.hash = "";
   location.reload();
 }
@@ -253,6 +254,7 @@ async function show() {
     if (target.page === "data" && !target.table && tables.length) {
       Object.assign(target, { database: database.name, table: tables[0].name });
       history.replaceState(null, "", link("data", target.database, target.table));
+      localStorage.setItem("first", JSON.stringify([target.database, target.table].map(encodeURIComponent)));
     }
     await showTables();
     const { title, load } = PAGES[target.page] ?? PAGES.data;
@@ -315,4 +317,6 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("unhandledrejection", (event) => report(event.reason));
 document.body.dataset.root = ROOT.pathname;
-start().catch((error) => (document.body.append(h("div", { id: "messages" })), report(error)));
+start()
+  .catch((error) => (document.body.append(h("div", { id: "messages" })), report(error)))
+  .finally(() => delete globalThis.early);

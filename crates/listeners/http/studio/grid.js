@@ -153,7 +153,10 @@ export class Grid extends HTMLElement {
       this.active.row = 0;
     }
     this.active.row = Math.min(this.active.row, Math.max(0, rows.total - 1));
-    this.draw(true);
+    if (keep) return this.draw(true);
+    // New rows are not a frame late.
+    this.stale = true;
+    this.#drawNow();
   }
 
   #visibleHeight() {
@@ -297,6 +300,10 @@ export class Grid extends HTMLElement {
     const left = this.#lefts[at] ?? 0;
     if (left - GUTTER < this.scrollLeft) this.scrollLeft = left - GUTTER;
     else if (left + (this.columns[at]?.width ?? 0) > this.scrollLeft + this.clientWidth) this.scrollLeft = left + this.columns[at].width - this.clientWidth;
+    this.#drawNow();
+  }
+
+  #drawNow() {
     if (this.#frame) cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     this.#draw();

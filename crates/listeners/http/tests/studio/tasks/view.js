@@ -37,6 +37,8 @@ async function view(page) {
     const seen = () => (document.querySelector("bobak-grid [role=gridcell]")?.textContent ? (window.seenAt = performance.now()) : requestAnimationFrame(seen));
     seen();
   });
+  // The browser itself is busy for a while after it opened a window.
+  await page.waitForTimeout(1_000);
   await page.goto(`${address}/studio/`);
   await page.waitForFunction(() => window.seenAt);
   return page.evaluate(() => window.seenAt);
