@@ -3,6 +3,8 @@
 //! In a workspace, features that one crate turns on are on for all, which hides what a crate lacks by itself. So each
 //! combination is checked by a cargo of its own; what they share is compiled once. A feature that a crate's own source never
 //! mentions only turns on features of its dependencies, which are checked there.
+//!
+//! All combinations take ten minutes of a processor: CI checks the crates without features, and a release all.
 
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
@@ -12,22 +14,36 @@ use crate::tree::Tree;
 /// Features that build SQLCipher, which needs OpenSSL; `cargo xtask test` compiles and tests them.
 const SQLCIPHER: [&str; 2] = ["sqlcipher", "sqlcipher-vendored"];
 
-/// Runs clippy on each library, without default features and with each feature alone.
+/// Runs clippy on each library without its features.
 ///
 /// # Errors
 /// If one does not compile, or has warnings: after all have run.
 pub fn run(tree: &Tree) -> Outcome {
+    check_all(tree, |_| Vec::new())
+}
+
+/// Runs clippy on each library, without default features and with each feature alone.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_each(tree: &Tree) -> Outcome {
+    check_all(tree, |member| {
+        let source = source(tree, member);
+        let is_mentioned = |name: &&String| source.contains(&format!("feature = \"{name}\""));
+        let features = member.features.iter().filter(is_mentioned);
+        features.filter(|feature| !SQLCIPHER.contains(&feature.as_str())).cloned().collect()
+    })
+}
+
+/// Each library without its features, and with each of these alone.
+fn check_all(tree: &Tree, features: impl Fn(&Member) -> Vec<String>) -> Outcome {
     let mut failed = Vec::new();
     for member in members::read(tree)?.iter().filter(|member| member.published) {
         if !tree.has_file(&format!("{}/src/lib.rs", member.folder)) {
             continue;
         }
-        let source = source(tree, member);
-        let is_mentioned = |name: &&str| source.contains(&format!("feature = \"{name}\""));
-        let features = member.features.iter().map(String::as_str).filter(is_mentioned);
-        let features = features.filter(|feature| !SQLCIPHER.contains(feature));
-        for feature in [""].into_iter().chain(features) {
-            if check(&member.package, feature).is_err() {
+        for feature in [String::new()].into_iter().chain(features(member)) {
+            if check(&member.package, &feature).is_err() {
                 failed.push(format!("{} with `{feature}`", member.package));
             }
         }

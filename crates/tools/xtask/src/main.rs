@@ -5,7 +5,7 @@
 //! step      the list of checks; each is announced, timed and reported
 //! lints     format, clippy, docs: the steps that are cargo's own work
 //! crates    how many crates a first build takes, against its limit and the README
-//! features  each crate without features, and with each alone
+//! features  each crate without features; `each-feature`: with each alone
 //! msrv      the oldest Rust that the crates compile with
 //! api       snapshots of the public API
 //! package   the packages of all published crates
@@ -133,6 +133,7 @@ fn run(arguments: &[String]) -> Outcome {
         "fuzz" => fuzz::run(rest),
         "permissions-fuzz" => permissions_fuzz::run(rest),
         "postgres-versions" => postgres_versions::run(),
+        "each-feature" => features::run_each(&Tree::of_workspace()?),
         "peers" => peers::run(rest),
         "fixtures" => fixtures::run(),
         "api" => api::run(&Tree::of_workspace()?, rest),
@@ -190,6 +191,7 @@ fn help() -> String {
          settings   the check below; with `--update` it writes the tables\n  \
          words      the check below; with `--counts` the findings of each crate, with a path all findings there\n  \
          postgres-versions  the tests of PostgreSQL's engine on versions 17 and 18\n  \
+         each-feature  each published crate compiles with each of its features alone\n  \
          fixtures   makes the files of this version that later ones must open\n\n",
     );
     for step in STEPS {

@@ -60,7 +60,7 @@ pub const STEPS: &[Step] = &[
     Step { name: "clippy", about: "clippy has no warning", run: lints::clippy },
     Step {
         name: "features",
-        about: "each published crate compiles without features, and with each alone",
+        about: "each published crate compiles without features",
         run: features::run,
     },
     Step { name: "docs", about: "the documentation builds without a warning", run: lints::docs },
