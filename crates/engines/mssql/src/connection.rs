@@ -134,11 +134,13 @@ impl Connection {
         match (error.kind(), constraint) {
             (ErrorKind::Unreachable, _) => self.broken = true,
             (ErrorKind::Interrupted, _) => return Interrupt::check().err().unwrap_or(error),
-            // A row of another table refers to the one that is deleted.
+            // A row of another table refers to the one that is deleted; or another program has named the constraint.
             (_, Some(name)) if error.column().is_none() => {
-                if let Some((table, columns)) = crate::catalog::constraint(self, &name) {
-                    return error.in_table(table).in_column(columns);
-                }
+                return match (crate::catalog::constraint(self, &name), table) {
+                    (Some((table, columns)), _) => error.in_table(table).in_column(columns),
+                    (None, Some(table)) => error.in_table(table.name().to_owned()),
+                    (None, None) => error,
+                };
             }
             _ => {}
         }

@@ -105,7 +105,10 @@ pub(crate) fn translate(error: TdsError, phase: MssqlPhase, table: Option<&Table
         translated.kind(),
         ErrorKind::Unreachable | ErrorKind::Denied | ErrorKind::Unknown | ErrorKind::Interrupted
     );
-    let located = match table.filter(|_| !is_of_connection && translated.table().is_none()) {
+    // It may be another table that refers to the row.
+    let is_other = constraint(&error).is_some();
+    let is_own = !is_of_connection && !is_other && translated.table().is_none();
+    let located = match table.filter(|_| is_own) {
         Some(table) => translated.in_table(table.name().to_owned()),
         None => translated,
     };

@@ -212,6 +212,25 @@ fn constraints_are_found_by_their_names() {
 }
 
 #[test]
+fn a_delete_that_rows_keep_names_the_table_that_refers() {
+    let peer = Peer::start(|request| {
+        if request.sql.contains("sys.foreign_keys") {
+            let row = vec![text("visit"), text("guest")];
+            return PeerAction::Reply(result(&[("t", NVARCHAR), ("c", NVARCHAR)], &[row]));
+        }
+        let message = "The DELETE statement conflicted with the REFERENCE constraint \"FK_visit\". The conflict occurred \
+                       in database \"x\", table \"dbo.visit\", column 'guest'.";
+        PeerAction::Reply([error(547, 16, message), done(2, 0)].concat())
+    });
+    let engine = Mssql::open(&peer.url("")).unwrap();
+    let probe = Probe::new(&engine).unwrap();
+    let person = tables::person().unwrap();
+    let failed = probe.delete(&person, row![1]).unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Constraint, "{failed}");
+    assert_eq!((failed.table(), failed.column()), (Some("visit"), Some("guest")), "{failed}");
+}
+
+#[test]
 fn an_error_that_ends_the_transaction_ends_it_here() {
     let response = [rolled_back(), error(3_960, 16, "Snapshot conflict."), done(2, 0)].concat();
     let peer = Peer::start(move |_| PeerAction::Reply(response.clone()));
