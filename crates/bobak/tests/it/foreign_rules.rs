@@ -138,3 +138,28 @@ fn rules_of_mariadb_are_kept() {
         rules_hold(&from, &targets);
     });
 }
+
+#[test]
+fn rules_that_only_postgres_has_are_listed() {
+    crate::engines::on_postgres(|url| {
+        let from = Db::open(url).unwrap();
+        for sql in [
+            "CREATE TABLE a (x INT, y INT, PRIMARY KEY (x, y))",
+            "CREATE TABLE b (id INT PRIMARY KEY, x INT, y INT, CONSTRAINT f FOREIGN KEY (x, y) REFERENCES a (x, y) \
+             MATCH FULL ON DELETE SET NULL (y))",
+            "CREATE TABLE c (id INT PRIMARY KEY, x INT)",
+            "ALTER TABLE c ADD CONSTRAINT g FOREIGN KEY (x) REFERENCES c (id) NOT VALID",
+            "CREATE UNIQUE INDEX one ON c (x) NULLS NOT DISTINCT",
+        ] {
+            from.execute(sql, ()).unwrap();
+        }
+        let composite = "FOREIGN KEY (x, y) REFERENCES a(x, y) MATCH FULL ON DELETE SET NULL (y)";
+        let expected = [
+            format!("b: MATCH FULL of the {composite}"),
+            format!("b: SET NULL of the {composite}"),
+            "c: NOT VALID of the FOREIGN KEY (x) REFERENCES c(id) NOT VALID".to_owned(),
+            "c: NULLS NOT DISTINCT of index one".to_owned(),
+        ];
+        assert_eq!(losses(&from, &Db::open("memory:").unwrap()), expected);
+    });
+}

@@ -451,3 +451,38 @@ fn a_division_by_zero_is_null_or_out_of_range() {
     let sql = "SELECT 1 / 0 FROM RDB$DATABASE";
     crate::engines::on_firebird(|url| assert_eq!(divided(url, sql), rejected));
 }
+
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+#[test]
+fn values_that_the_type_of_a_column_has_not_are_copied_as_another() {
+    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
+        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
+        return;
+    }
+    let (mariadb, postgres) =
+        (bobak_servers::MariaDb::start().unwrap(), bobak_servers::Postgres::start().unwrap());
+    mariadb
+        .run(
+            "SET sql_mode = 'ALLOW_INVALID_DATES'; \
+             CREATE TABLE v (id BIGINT PRIMARY KEY, size TINYINT(1), paid TINYINT(1), took TIME, day DATE, t TEXT); \
+             INSERT INTO v VALUES (1, 5, 1, '-26:30:00', '0000-00-00', 'a'), (2, 0, 0, '10:00:00', '2020-02-29', 'b')",
+        )
+        .unwrap();
+    let from = Db::open(&mariadb.url()).unwrap();
+    for url in ["sqlite::memory:", &postgres.url()] {
+        let to = Db::open(url).unwrap();
+        let listed = losses(&from, &to);
+        let took = "v: column took: 1 value is not time, such as -95400000000; it becomes i64";
+        let day = "v: dates of column day that do not exist, such as 0000-00-00, in 1 row: they become NULL";
+        for loss in [took, day] {
+            assert!(listed.iter().any(|listed| listed == loss), "{url}: {listed:#?}");
+        }
+        from.copy_to(&to, &[], &CopyOptions::new().checksum(true).allow_loss(true), |_| {})
+            .unwrap();
+        let rows = to.dynamic("v").unwrap().list(Query::all()).unwrap();
+        assert_eq!(rows[0].get::<i64>("size").unwrap(), 5, "{url}");
+        assert!(rows[0].get::<bool>("paid").unwrap(), "{url}");
+        assert_eq!(rows[0].get::<i64>("took").unwrap(), -95_400_000_000, "{url}");
+        assert_eq!(rows[0].get::<Option<Date>>("day").unwrap(), None, "{url}");
+    }
+}

@@ -50,7 +50,7 @@ pub(super) struct Decision {
     pub loss: Option<String>,
 }
 
-/// Reads all rows of the table and decides the type of each column, unless it is given.
+/// Reads all rows of the table and decides the type of each column, unless it is given. Dates that do not exist are NULL.
 ///
 /// # Errors
 /// `Mismatch` for a value that does not have the given type; those of the engine.
@@ -59,6 +59,7 @@ pub(super) fn infer(
     table: &Arc<TableSchema>,
     given: &[Option<Type>],
     limits: TargetLimits,
+    has_invalid_dates: bool,
 ) -> Result<Vec<Decision>> {
     let is_key = |position: usize| {
         let mut keys = table.all_foreign_keys().into_iter().map(|key| key.columns);
@@ -70,7 +71,11 @@ pub(super) fn infer(
     };
     let mut columns: Vec<ColumnSample> =
         table.columns().iter().zip(given).enumerate().map(sample).collect();
-    walk(&*engine.session()?, &Select::all(table), |row| {
+    let session = engine.session()?;
+    if has_invalid_dates {
+        session.read_invalid_dates_as_null()?;
+    }
+    walk(&*session, &Select::all(table), |row| {
         for (position, (values, column)) in columns.iter_mut().zip(table.columns()).enumerate() {
             match &values.given {
                 Some(given) => drop(cast(given, row.get(position))?),

@@ -187,8 +187,9 @@ impl<'a> CopyPlan<'a> {
         let all = self.tables.iter().flat_map(|t| t.invalid_dates.iter().map(|d| (&t.source, d)));
         for (table, dates) in all {
             if !plan::may_be_null(table, &dates.column) {
+                let rows = if dates.rows == 1 { "row has" } else { "rows have" };
                 let message = format!(
-                    "{} rows have dates that do not exist, such as 0000-00-00, in a column that may not be NULL: \
+                    "{} {rows} dates that do not exist, such as 0000-00-00, in a column that may not be NULL: \
                      correct them, or permit NULL there",
                     dates.rows
                 );

@@ -75,7 +75,8 @@ pub(super) fn plan(
             (Arc::new(table), None)
         } else {
             let source = Arc::new(with_real_key(from, table, &mut losses)?);
-            let typed = typed(from, to, &source, types, &mut losses)?;
+            let has_invalid_dates = !invalid_dates.is_empty();
+            let typed = typed((from, to), &source, types, has_invalid_dates, &mut losses)?;
             casts = typed.is_some();
             let base = typed.unwrap_or_else(|| TableSchema::clone(&source));
             let kept = without_broken_keys(base, &broken_keys, &mut losses)?;
@@ -127,10 +128,10 @@ fn choose(stored: Vec<TableSchema>, names: &[&str]) -> Result<Vec<TableSchema>> 
 
 /// The table with the types that its values have; `None` if they are those of its columns.
 fn typed(
-    from: &dyn Engine,
-    to: &dyn Engine,
+    (from, to): (&dyn Engine, &dyn Engine),
     table: &Arc<TableSchema>,
     types: &[(&str, Type)],
+    has_invalid_dates: bool,
     losses: &mut Vec<SchemaLoss>,
 ) -> Result<Option<TableSchema>> {
     let given = |column: &ColumnSchema| {
@@ -143,7 +144,9 @@ fn typed(
     let given: Vec<Option<Type>> = table.columns().iter().map(given).collect();
     let (source, target) = (from.capabilities(), to.capabilities());
     let has = |types: &[Type]| table.columns().iter().any(|column| types.contains(&column.ty));
+    // A TINYINT(1) of MariaDB has every small integer, and a TIME up to 838 hours.
     let is_strict = !target.weak_types && source.weak_types
+        || from.name() == "mysql" && has(&[Type::Bool, Type::Time])
         || !target.untyped_columns && has(&[Type::Any])
         || target.finite_floats && !source.finite_floats && has(&[Type::F32, Type::F64])
         || !target.nul_in_text && source.nul_in_text && has(&[Type::Text]);
@@ -155,7 +158,7 @@ fn typed(
         finite_floats: target.finite_floats,
         untyped_columns: target.untyped_columns,
     };
-    let mut decisions = infer(from, table, &given, limits)?.into_iter();
+    let mut decisions = infer(from, table, &given, limits, has_invalid_dates)?.into_iter();
     let mut changed = false;
     let typed = TableSchema::clone(table).map_columns(|column| {
         let Some(decision) = decisions.next() else { return column };

@@ -38,7 +38,8 @@ const INDEXES: &str = "SELECT r.relname::text, n.relname::text, i.indpred IS NOT
     i.indexprs IS NOT NULL AND coalesce(obj_description(i.indexrelid, 'pg_class'), '') NOT LIKE 'bobak: %', \
     m.amname::text, i.indnatts > i.indnkeyatts, \
     EXISTS (SELECT 1 FROM unnest(i.indoption::int2[]) AS o WHERE o & 1 = 1), \
-    coalesce(col_description(i.indrelid, i.indkey[0]), '') LIKE 'bobak: search %' \
+    coalesce(col_description(i.indrelid, i.indkey[0]), '') LIKE 'bobak: search %', \
+    pg_get_indexdef(i.indexrelid) LIKE '% NULLS NOT DISTINCT%' \
     FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid JOIN pg_am m ON m.oid = n.relam \
     JOIN pg_class r ON r.oid = i.indrelid \
     WHERE n.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
@@ -156,12 +157,17 @@ fn constraint(row: &dyn Row, table: &TableWithChecks, details: &mut SchemaDetail
     let (name, kind, definition) = (text(row, 1), text(row, 2), text(row, 3));
     let is = |position: usize| integer(row, position) != 0;
     match kind.as_str() {
+        "f" if is(6) => details.lose(table.name(), definition),
         "f" => {
-            if is(6) {
-                details.lose(table.name(), definition);
-            } else if is(4) || is(5) {
-                details
-                    .lose(table.name(), format!("DEFERRABLE or SET DEFAULT of the {definition}"));
+            if is(4) || is(5) {
+                let what = format!("DEFERRABLE or SET DEFAULT of the {definition}");
+                details.lose(table.name(), what);
+            }
+            for rule in ["MATCH FULL", "SET NULL (", "NOT VALID"] {
+                if definition.contains(rule) {
+                    let rule = rule.trim_end_matches(" (");
+                    details.lose(table.name(), format!("{rule} of the {definition}"));
+                }
             }
         }
         "c" if !checks.contains(&name) => {
@@ -176,6 +182,9 @@ fn constraint(row: &dyn Row, table: &TableWithChecks, details: &mut SchemaDetail
 fn index(row: &dyn Row, details: &mut SchemaDetails) {
     let (table, name, method) = (text(row, 0), text(row, 1), text(row, 4));
     let is = |position: usize| integer(row, position) != 0;
+    if is(8) {
+        details.lose(&table, format!("NULLS NOT DISTINCT of index {name}"));
+    }
     let what = match () {
         () if is(2) => format!("partial index {name}"),
         () if is(3) => format!("index {name} over an expression"),
