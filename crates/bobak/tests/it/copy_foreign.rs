@@ -331,3 +331,16 @@ fn any_columns_of_strict_tables_keep_their_values() {
     let types: Vec<&str> = types.iter().map(|(ty,)| ty.as_str()).collect();
     assert_eq!(types, ["text", "integer", "text", "blob"]);
 }
+
+#[test]
+fn texts_in_a_column_of_bytes_become_bytes() {
+    let from = database(&[
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB)",
+        "INSERT INTO t VALUES (1, x'00'), (2, 'text')",
+    ]);
+    let to = Db::open("memory:").unwrap();
+    let listed = "t: column b: 1 value is not bytes, such as 'text'; it becomes bytes";
+    assert_eq!(losses(&from, &to), [listed]);
+    from.copy_to(&to, &[], &options().allow_loss(true).checksum(true), |_| {}).unwrap();
+    assert_eq!(rows(&to, "t")[1][1], Value::from(b"text".to_vec()));
+}

@@ -125,7 +125,9 @@ fn way(source: &TableSchema, column: &ColumnSchema, casts: bool) -> Result<Colum
     let Some(from) = source.columns().get(position) else {
         return Err(differs(format!("there is no column number {position}")));
     };
-    if from.ty != column.ty && (from.ty == Type::Any || casts) {
+    // A column of bytes may have had texts.
+    let is_other = from.ty != column.ty || column.ty == Type::Bytes;
+    if is_other && (from.ty == Type::Any || casts) {
         return Ok(ColumnOrigin::Cast(position, Box::new(column.clone())));
     }
     if !same_kind(from.ty, column.ty) {

@@ -163,6 +163,8 @@ fn typed(
     let typed = TableSchema::clone(table).map_columns(|column| {
         let Some(decision) = decisions.next() else { return column };
         if let Some(loss) = decision.loss {
+            // Texts in a column of bytes become bytes: its type stays, its values do not.
+            changed = true;
             losses.push(SchemaLoss::new(table.name().to_owned(), loss));
         }
         changed |= decision.column != column;

@@ -215,11 +215,11 @@ fn constraints_are_found_by_their_names() {
 fn a_delete_that_rows_keep_names_the_table_that_refers() {
     let peer = Peer::start(|request| {
         if request.sql.contains("sys.foreign_keys") {
-            let row = vec![text("visit"), text("guest")];
+            let row = vec![text("visit"), text("visitor")];
             return PeerAction::Reply(result(&[("t", NVARCHAR), ("c", NVARCHAR)], &[row]));
         }
         let message = "The DELETE statement conflicted with the REFERENCE constraint \"FK_visit\". The conflict occurred \
-                       in database \"x\", table \"dbo.visit\", column 'guest'.";
+                       in database \"x\", table \"dbo.visit\", column 'visitor'.";
         PeerAction::Reply([error(547, 16, message), done(2, 0)].concat())
     });
     let engine = Mssql::open(&peer.url("")).unwrap();
@@ -227,7 +227,7 @@ fn a_delete_that_rows_keep_names_the_table_that_refers() {
     let person = tables::person().unwrap();
     let failed = probe.delete(&person, row![1]).unwrap_err();
     assert_eq!(failed.kind(), ErrorKind::Constraint, "{failed}");
-    assert_eq!((failed.table(), failed.column()), (Some("visit"), Some("guest")), "{failed}");
+    assert_eq!((failed.table(), failed.column()), (Some("visit"), Some("visitor")), "{failed}");
 }
 
 #[test]
