@@ -34,6 +34,7 @@ const SEARCH_IN_TRANSACTION: u32 = 262_144;
 const SUBQUERIES: u32 = 524_288;
 const FOREIGN_KEYS: u32 = 1_048_576;
 const VECTORS: u32 = 2_097_152;
+const LIMITED_VALUES: u32 = 4_194_304;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -199,6 +200,7 @@ impl Welcome {
             subqueries,
             foreign_keys,
             vectors,
+            limited_values,
             ..
         } = self.capabilities;
         let bits = [
@@ -224,6 +226,7 @@ impl Welcome {
             (subqueries, SUBQUERIES),
             (foreign_keys, FOREIGN_KEYS),
             (vectors, VECTORS),
+            (limited_values, LIMITED_VALUES),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -251,6 +254,7 @@ impl Welcome {
         capabilities.implicit_ddl_commit = bits & SCHEMA_COMMITS_ALONE != 0;
         capabilities.finite_floats = bits & FINITE_FLOATS != 0;
         capabilities.limited_key_length = bits & SHORT_KEYS != 0;
+        capabilities.limited_values = bits & LIMITED_VALUES != 0;
         capabilities.update_actions = bits & UPDATE_ACTIONS != 0;
         capabilities.deferred_references = bits & DEFERRED_REFERENCES != 0;
         capabilities.any_check = bits & ANY_CHECK != 0;

@@ -58,7 +58,7 @@ impl Db {
     /// | `firebird://user:password@host:port/path-or-alias` | Firebird | `firebird` |
     /// | `mssql://user:password@host:port/database` | SQL Server | `mssql` |
     /// | `oracle://user:password@host:port/service` | Oracle | `oracle` |
-    /// | `access:orders.accdb` | an Access file, to be read | `access` |
+    /// | `access:orders.accdb` | an Access file | `access` |
     /// | `odbc:NAME`, `odbc:Driver={PostgreSQL Unicode};Server=…` | a data source, or a connection string, of ODBC | `odbc` |
     /// | `bobak://host:port/name?token=…` | a database on a Bobak server | `remote`; `tls=on` needs `remote-tls` |
     /// | `bobak+unix:/path/to/socket?db=name` | the same over a Unix socket | `remote` |

@@ -36,7 +36,34 @@ fn records_are_read() {
     let found = people.list(Person::AMOUNT.gt(Currency::ZERO)).unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].name.as_deref(), Some("Ada Lovelace"));
-    assert_eq!(people.insert(&found[0]).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(people.insert(&found[0]).unwrap_err().kind(), ErrorKind::Duplicate);
+    let id = people.insert(&Person { id: 0, ..found[0].clone() }).unwrap().id;
+    drop(people);
+    drop(db);
+    let db = Db::open(&format!("access:{}", folder.path().join("v2019.accdb").display())).unwrap();
+    assert_eq!(db.table::<Person>().unwrap().get(id).unwrap().unwrap().name, found[0].name);
+}
+
+#[test]
+fn a_copy_to_a_new_file_and_back_is_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = CopyOptions::new().checksum(true);
+    let copy = |from: &Db, to: &Db| {
+        let reports = from.copy_to(to, &[], &options, |_| {}).unwrap();
+        assert_eq!(reports.iter().map(|report| report.copied).sum::<u64>(), 26);
+    };
+    let first = Db::open("sqlite::memory:").unwrap();
+    copy(&Db::open(&url(folder.path())).unwrap(), &first);
+    for name in ["new.accdb", "new.mdb"] {
+        let new = format!("access:{}", folder.path().join(name).display());
+        copy(&first, &Db::open(&new).unwrap());
+        let second = Db::open("sqlite::memory:").unwrap();
+        copy(&Db::open(&new).unwrap(), &second);
+        let lines = "SELECT count(*) FROM \"Order Line\" JOIN \"Person\" ON \"Person\" = \"ID\"";
+        assert_eq!(second.sql::<(i64,)>(lines, ()).unwrap(), [(20,)]);
+        assert!(second.table::<Person>().unwrap().delete(1).unwrap());
+        assert_eq!(second.sql::<(i64,)>(lines, ()).unwrap(), [(13,)]);
+    }
 }
 
 #[test]

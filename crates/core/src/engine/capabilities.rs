@@ -83,6 +83,10 @@ pub struct Capabilities {
     /// A limit: texts and bytes in keys and unique indexes can have only a few hundred characters.
     /// The engine MUST reject longer ones with `TooLong`.
     pub limited_key_length: bool,
+    /// A limit: some values, names and tables that other engines take are rejected, as the engine's page says. The engine
+    /// MUST reject values with `OutOfRange` or `TooLong`, texts that its unique indexes take for equal with `Duplicate`, and
+    /// names and tables with `Unsupported`.
+    pub limited_values: bool,
     /// A hint: each part of a batch costs several network round trips, so callers should send large
     /// parts (tens of thousands of rows).
     pub large_batches: bool,
@@ -123,6 +127,7 @@ impl Capabilities {
         served: false,
         finite_floats: false,
         limited_key_length: false,
+        limited_values: false,
         large_batches: false,
         search: false,
         search_in_transaction: false,

@@ -4,6 +4,7 @@ use crate::NAME;
 use crate::file::MsAccessFile;
 use crate::loader::load;
 use crate::session::AccessSession;
+use crate::write::{FileSaver, reject_open_elsewhere};
 use bobak_core::engine::EngineLayer;
 use bobak_core::url::config;
 use bobak_core::{
@@ -12,8 +13,10 @@ use bobak_core::{
 };
 use bobak_memory::Memory;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-/// An engine that reads the tables of one Access file.
+/// An engine with the tables of one Access file.
 ///
 /// ```no_run
 /// use bobak_access::MsAccess;
@@ -26,9 +29,10 @@ use std::path::Path;
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
 pub struct MsAccess {
-    /// What the file had when it was opened.
+    /// What the file had when it was opened, and what was written since.
     tables: Memory,
     losses: Vec<SchemaLoss>,
+    saver: Arc<FileSaver>,
 }
 
 settings! {
@@ -37,13 +41,15 @@ settings! {
     pub struct MsAccessBuilder with pub(crate) settings {
         /// The environment variable that has the file's password.
         password_env: Option<String> = None, unit = "a variable";
+        /// How long a writer waits for another transaction of this process to end before it fails with `Busy`.
+        busy_timeout: Duration = Duration::from_secs(5);
     } and {
         password: Option<String>,
     }
 }
 
 impl MsAccess {
-    /// Reads a file with the default settings.
+    /// Opens a file with the default settings.
     ///
     /// # Errors
     /// As [`MsAccessBuilder::open`].
@@ -64,7 +70,8 @@ impl MsAccessBuilder {
         self
     }
 
-    /// Reads the tables of a file. They take as much memory as in the memory engine.
+    /// Reads the tables of a file. They take as much memory as in the memory engine. If there is no file, the first change
+    /// creates it: in the format of Access 2000 if its name ends with `.mdb`, otherwise in that of Access 2010.
     ///
     /// # Errors
     /// `Busy` if another program has the file open; `Denied` if its password is missing or wrong; `Corrupt` if it is
@@ -79,25 +86,20 @@ impl MsAccessBuilder {
             None => self.password.clone(),
         };
         reject_open_elsewhere(path)?;
-        let mut file = MsAccessFile::open(path, password.as_deref())?;
-        let (tables, losses) = load(&mut file)?;
-        Ok(MsAccess { tables, losses })
-    }
-}
-
-/// Rejects a file that another program has open: Access keeps a lock file next to it.
-fn reject_open_elsewhere(path: &Path) -> Result<()> {
-    for lock in ["laccdb", "ldb"].map(|extension| path.with_extension(extension)) {
-        if lock.exists() {
-            let message = format!(
-                "another program has {} open: close it there; if a crash left {}, delete that",
-                path.display(),
-                lock.display()
-            );
-            return Err(Error::new(ErrorKind::Busy, message));
+        let mut saver = FileSaver::new(path);
+        let memory = Memory::builder().busy_timeout(self.busy_timeout).open()?;
+        let mut losses = Vec::new();
+        if path.try_exists().unwrap_or(true) {
+            let mut file = MsAccessFile::open(path, password.as_deref())?;
+            let (found, read_only) = load(&mut file, &memory)?;
+            losses = found;
+            saver.set_read_only(read_only);
         }
+        let saver = Arc::new(saver);
+        let saving = Arc::clone(&saver);
+        let tables = memory.save_with(move |before, after| saving.save(before, after));
+        Ok(MsAccess { tables, losses, saver })
     }
-    Ok(())
 }
 
 impl EngineLayer for MsAccess {
@@ -113,11 +115,20 @@ impl EngineLayer for MsAccess {
         let mut capabilities = Capabilities::NONE;
         capabilities.persistent = true;
         capabilities.concurrent_readers = true;
+        capabilities.sequential_keys = true;
+        capabilities.foreign_keys = true;
+        capabilities.add_reference = true;
+        capabilities.alter_table = true;
+        capabilities.finite_floats = true;
+        capabilities.limited_key_length = true;
+        capabilities.limited_values = true;
+        capabilities.nul_in_text = true;
         capabilities
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(AccessSession { inner: self.tables.session()?, losses: &self.losses }))
+        let (inner, losses, saver) = (self.tables.session()?, &self.losses[..], &*self.saver);
+        Ok(Box::new(AccessSession { inner, losses, saver }))
     }
 
     fn backup(&self, _job: BackupJob<'_>) -> Result<BackupContent> {

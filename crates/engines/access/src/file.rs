@@ -50,7 +50,7 @@ fn guarded<R>(path: &Path, work: impl FnOnce() -> std::result::Result<R, FileErr
 }
 
 #[cold]
-fn damaged(path: &Path, what: &str) -> Error {
+pub(crate) fn damaged(path: &Path, what: &str) -> Error {
     let message = format!(
         "{} is damaged ({what}): repair it in Access with Compact and Repair Database, or restore a backup",
         path.display()

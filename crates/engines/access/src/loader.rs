@@ -1,12 +1,14 @@
 //! Reads the tables of a file into the memory engine.
 
 use crate::columns::AccessColumn;
+use crate::description::described;
 use crate::file::MsAccessFile;
 use crate::values::stored;
+use crate::write::{ReadOnlyTables, schema_property};
 use bobak_core::{
-    ColumnSchema, Engine, FieldSet, ForeignKey, Interrupt, OnDelete, OnError, OnUpdate, Result,
-    SchemaChange, SchemaLoss, Session, TableSchema, TableSchemaBuilder, Type, Value, Verb, Write,
-    WriteBatch,
+    ColumnSchema, Engine, ErrorKind, FieldSet, ForeignKey, Interrupt, OnDelete, OnError, OnUpdate,
+    Result, SchemaChange, SchemaLoss, Session, TableSchema, TableSchemaBuilder, Type, Value, Verb,
+    Write, WriteBatch,
 };
 use bobak_memory::Memory;
 use jetdb::{
@@ -17,6 +19,8 @@ use jetdb::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The flag of a relationship whose deletes set NULL, which `jetdb` does not name.
+const SET_NULL: u32 = 0x2000;
 /// The rows of one batch.
 const ROWS: u64 = 1_000;
 
@@ -26,22 +30,30 @@ struct AccessTable {
     calculated: HashMap<String, ColumnType>,
     columns: Vec<AccessColumn>,
     schema: Arc<TableSchema>,
+    /// Why it cannot be written.
+    read_only: Option<&'static str>,
 }
 
-/// Reads all tables with their rows, and lists what Bobak has no counterpart of.
+/// Reads all tables with their rows into the memory engine; lists what Bobak has no counterpart of, and the tables that
+/// cannot be written.
 ///
 /// # Errors
 /// As [`MsAccessBuilder::open`](crate::MsAccessBuilder::open).
-pub(crate) fn load(file: &mut MsAccessFile) -> Result<(Memory, Vec<SchemaLoss>)> {
+pub(crate) fn load(
+    file: &mut MsAccessFile,
+    memory: &Memory,
+) -> Result<(Vec<SchemaLoss>, ReadOnlyTables)> {
     let catalog = file.read(read_catalog)?;
-    let mut losses = Vec::new();
-    let memory = Memory::new();
+    let (mut losses, mut read_only) = (Vec::new(), ReadOnlyTables::new());
     let mut schemas = Vec::new();
     for entry in catalog.iter().filter(|entry| !entry.is_system_or_hidden()) {
         let kind = match entry.object_type {
             ObjectType::Table => {
-                let table = AccessTable::read(file, &catalog, entry, &mut losses)?;
-                table.load(file, &memory).map_err(|error| error.in_table(entry.name.clone()))?;
+                let table = load_table(file, &catalog, entry, memory, &mut losses)
+                    .map_err(|error| error.in_table(entry.name.clone()))?;
+                if let Some(reason) = table.read_only {
+                    read_only.insert(entry.name.to_lowercase(), reason.to_owned());
+                }
                 schemas.push(table.schema);
                 continue;
             }
@@ -52,11 +64,45 @@ pub(crate) fn load(file: &mut MsAccessFile) -> Result<(Memory, Vec<SchemaLoss>)>
         losses.push(SchemaLoss::new(entry.name.clone(), kind));
     }
     for relationship in file.read(|reader| read_relationships_in(reader, &catalog))? {
-        if relationship.has_referential_integrity() {
-            add_foreign_key(&memory, &mut schemas, &relationship, &mut losses)?;
+        if relationship.has_referential_integrity()
+            && !add_foreign_key(memory, &mut schemas, &relationship, &mut losses)?
+        {
+            for table in [&relationship.from_table, &relationship.to_table] {
+                let reason = "it has a relationship that Bobak cannot keep";
+                read_only.insert(table.to_lowercase(), reason.to_owned());
+            }
         }
     }
-    Ok((memory, losses))
+    Ok((losses, read_only))
+}
+
+/// Reads a table as Bobak described it in the file; if its rows break Bobak's rules since another program changed them,
+/// as Access has it.
+fn load_table(
+    file: &mut MsAccessFile,
+    catalog: &[CatalogEntry],
+    entry: &CatalogEntry,
+    memory: &Memory,
+    losses: &mut Vec<SchemaLoss>,
+) -> Result<AccessTable> {
+    let mut table = AccessTable::read(file, catalog, entry, losses)?;
+    let plain = (Arc::clone(&table.schema), table.columns.clone());
+    if table.use_description(entry) {
+        match table.load(file, memory) {
+            Ok(()) => return Ok(table),
+            Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Io) => {
+                return Err(error);
+            }
+            Err(error) => {
+                let what = format!("a rule of Bobak, which a row breaks: {error}");
+                losses.push(SchemaLoss::new(entry.name.clone(), what));
+                memory.alter(&[SchemaChange::DropTable(Arc::clone(&table.schema))])?;
+                (table.schema, table.columns) = plain;
+            }
+        }
+    }
+    table.load(file, memory)?;
+    Ok(table)
 }
 
 impl AccessTable {
@@ -69,13 +115,15 @@ impl AccessTable {
         let definition =
             file.read(|reader| read_table_def(reader, &entry.name, entry.table_page))?;
         let calculated = calculated_column_types_in(catalog, &definition);
-        let mut columns = Vec::new();
+        let (mut columns, mut read_only) = (Vec::new(), why_read_only(&definition));
         for (position, column) in definition.columns.iter().enumerate() {
-            if column.is_hidden() {
+            if !column.is_shown(false) {
                 continue;
             }
             let ty = calculated.get(&column.name.to_lowercase()).copied();
-            match AccessColumn::new(&definition, position, column, ty.unwrap_or(column.col_type)) {
+            let ty = ty.unwrap_or(column.col_type);
+            let is_small = is_small(file, &definition, &calculated, position)?;
+            match AccessColumn::new(&definition, position, column, ty, is_small) {
                 Some(column) => columns.push(column),
                 None => {
                     let what =
@@ -84,8 +132,44 @@ impl AccessTable {
                 }
             }
         }
+        if columns.len() < definition.columns.len() {
+            read_only = Some("it has fields that Bobak does not read");
+        }
+        let is_text = |column: &AccessColumn| column.schema.ty == Type::Text;
+        let is_decimal = |column: &&AccessColumn| {
+            let found = definition.columns.get(column.position);
+            found.is_some_and(|found| found.col_type == ColumnType::Numeric)
+        };
+        if columns.iter().filter(is_decimal).any(is_text) {
+            read_only = Some("it has decimals of more digits than Bobak's numbers");
+        }
         let schema = Arc::new(schema(&definition, &mut columns)?);
-        Ok(Self { definition, calculated, columns, schema })
+        Ok(Self { definition, calculated, columns, schema, read_only })
+    }
+
+    /// Takes Bobak's description of the table, if the file has one that fits what is in the file.
+    fn use_description(&mut self, entry: &CatalogEntry) -> bool {
+        let Some(found) = entry.lv_prop.as_deref().and_then(schema_property) else { return false };
+        let Some(table) = described(&found).filter(|table| table.name() == entry.name) else {
+            return false;
+        };
+        let hidden = table.has_hidden_key().then(|| table.key().first().copied()).flatten();
+        let stored = table.columns().iter().enumerate().filter(|(at, _)| Some(*at) != hidden);
+        let find = |(_, schema): (usize, &ColumnSchema)| {
+            let mut columns = self.columns.iter();
+            let own = columns.find(|column| column.schema.name == schema.name)?;
+            own.described(self.definition.columns.get(own.position)?, schema)
+        };
+        let Some(columns) = stored.map(find).collect::<Option<Vec<_>>>() else { return false };
+        let fits = self.read_only.is_none()
+            && columns.len() == self.columns.len()
+            && table.has_hidden_key() == self.schema.has_hidden_key()
+            && (table.has_hidden_key() || key_names(&table) == key_names(&self.schema))
+            && index_columns(&table) == index_columns(&self.schema);
+        if fits {
+            (self.schema, self.columns) = (Arc::new(table), columns);
+        }
+        fits
     }
 
     /// Writes the rows to the table of the memory engine, which is created.
@@ -115,16 +199,77 @@ impl AccessTable {
 
     /// A row in its stored form; the row's number is the key of a table without one.
     fn values(&self, mut row: Vec<jetdb::Value>, number: i64) -> Result<Vec<Value<'static>>> {
-        let hidden = self.schema.has_hidden_key().then_some(Value::Int(number));
-        let mut values: Vec<_> = hidden.into_iter().collect();
+        let mut values = Vec::with_capacity(self.columns.len() + 1);
         for column in &self.columns {
             let null = jetdb::Value::Null;
             let found = row.get_mut(column.position).map(|found| std::mem::replace(found, null));
             let value = stored(column, found.unwrap_or(jetdb::Value::Null));
             values.push(value.map_err(|error| error.in_column(column.schema.name.to_string()))?);
         }
+        if let (true, [hidden]) = (self.schema.has_hidden_key(), self.schema.key()) {
+            values.insert((*hidden).min(values.len()), Value::Int(number));
+        }
         Ok(values)
     }
+}
+
+/// Why a table with this definition cannot be written.
+fn why_read_only(table: &TableDef) -> Option<&'static str> {
+    if table.columns.iter().any(|column| column.is_calculated) {
+        return Some("it has calculated fields");
+    }
+    if table.columns.iter().any(|column| column.col_type == ColumnType::DateTimeExtended) {
+        return Some("it has fields of type Date/Time Extended");
+    }
+    let is_long = |part: &jetdb::IndexColumn| {
+        let mut columns = table.columns.iter();
+        let found = columns.find(|column| column.col_num == part.col_num);
+        found.is_none_or(|column| matches!(column.col_type, ColumnType::Memo | ColumnType::Ole))
+    };
+    let mut indexes = table.indexes.iter();
+    let is_indexed = indexes.any(|index| index.columns.iter().any(is_long));
+    is_indexed.then_some("it has an index over a field of type Long Text")
+}
+
+/// Whether a column has decimals of 19 digits that are all in the range of `i64`.
+fn is_small(
+    file: &mut MsAccessFile,
+    table: &TableDef,
+    calculated: &HashMap<String, ColumnType>,
+    position: usize,
+) -> Result<bool> {
+    let is_wide = |column: &ColumnDef| {
+        column.col_type == ColumnType::Numeric && column.scale == 0 && column.precision == 19
+    };
+    if !table.columns.get(position).is_some_and(is_wide) {
+        return Ok(false);
+    }
+    let mut rows = TableRows::new(table, calculated);
+    while let Some(row) = file.read(|reader| rows.next_row(reader))? {
+        if let Some(jetdb::Value::Numeric(digits)) = row.values.get(position)
+            && digits.parse::<i64>().is_err()
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The names of the key's columns.
+fn key_names(table: &TableSchema) -> Vec<&str> {
+    let columns = table.key().iter().filter_map(|column| table.columns().get(*column));
+    columns.map(|column| &*column.name).collect()
+}
+
+/// The columns of each index, and whether it is unique.
+fn index_columns(table: &TableSchema) -> Vec<(Vec<&str>, bool)> {
+    let name = |column: &usize| table.columns().get(*column).map(|column| &*column.name);
+    let columns = |columns: &[usize]| columns.iter().filter_map(name).collect();
+    let mut all: Vec<(Vec<&str>, bool)> =
+        table.indexes().iter().map(|index| (columns(&index.columns), index.unique)).collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 fn insert(session: &dyn Session, batch: &mut WriteBatch) -> Result<()> {
@@ -215,15 +360,16 @@ fn names(table: &TableDef, index: &IndexDef, columns: &[AccessColumn]) -> Option
     names.filter(|names| !names.is_empty())
 }
 
-/// Adds a foreign key to its table. Access compares texts without case, so rows may break it here: then it is a loss.
+/// Adds a foreign key to its table. Access compares texts without case, so rows may break it here: then it is a loss, and the
+/// result `false`.
 fn add_foreign_key(
     memory: &Memory,
     schemas: &mut [Arc<TableSchema>],
     relationship: &Relationship,
     losses: &mut Vec<SchemaLoss>,
-) -> Result<()> {
+) -> Result<bool> {
     let of_table = |schema: &&mut Arc<TableSchema>| schema.name() == relationship.from_table;
-    let Some(schema) = schemas.iter_mut().find(of_table) else { return Ok(()) };
+    let Some(schema) = schemas.iter_mut().find(of_table) else { return Ok(false) };
     let changed = with_foreign_key(schema, relationship).and_then(|table| {
         let table = Arc::new(table);
         let foreign_key = table.foreign_keys().len().saturating_sub(1);
@@ -237,13 +383,16 @@ fn add_foreign_key(
         memory.alter(&[change]).map(|()| table)
     });
     match changed {
-        Ok(table) => *schema = table,
+        Ok(table) => {
+            *schema = table;
+            Ok(true)
+        }
         Err(error) => {
             let what = format!("relationship '{}': {}", relationship.name, error.message());
             losses.push(SchemaLoss::new(relationship.from_table.clone(), what));
+            Ok(false)
         }
     }
-    Ok(())
 }
 
 fn first_column(table: &TableSchema, relationship: &Relationship) -> Result<usize> {
@@ -254,9 +403,12 @@ fn first_column(table: &TableSchema, relationship: &Relationship) -> Result<usiz
 /// The table with the foreign key of a relationship.
 fn with_foreign_key(table: &TableSchema, relationship: &Relationship) -> Result<TableSchema> {
     let flag = |flag| relationship.flags & flag != 0;
-    let on_delete = match flag(relationship_flags::CASCADE_DELETE) {
-        true => OnDelete::Cascade,
-        false => OnDelete::Restrict,
+    let on_delete = if flag(relationship_flags::CASCADE_DELETE) {
+        OnDelete::Cascade
+    } else if flag(SET_NULL) {
+        OnDelete::SetNull
+    } else {
+        OnDelete::Restrict
     };
     let on_update = match flag(relationship_flags::CASCADE_UPDATE) {
         true => OnUpdate::Cascade,

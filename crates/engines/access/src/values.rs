@@ -1,6 +1,7 @@
 //! Access's values in Bobak's stored form.
 
 use crate::columns::AccessColumn;
+use crate::dates::exact_micros;
 use bobak_core::{Error, ErrorKind, Result, Type, Uuid, Value};
 
 /// The digits after the point of an amount.
@@ -17,7 +18,7 @@ pub(crate) fn stored(column: &AccessColumn, value: jetdb::Value) -> Result<Value
     use jetdb::Value as Found;
     let ty = column.schema.ty;
     Ok(match (value, ty) {
-        (Found::Null, Type::Bool) => Value::Int(0),
+        (Found::Null, Type::Bool) if !column.schema.nullable => Value::Int(0),
         (Found::Null, _) => Value::Null,
         (Found::Bool(truth), _) => Value::Int(truth.into()),
         (Found::Byte(number), _) => Value::Int(number.into()),
@@ -26,6 +27,12 @@ pub(crate) fn stored(column: &AccessColumn, value: jetdb::Value) -> Result<Value
         (Found::BigInt(number), _) => Value::Int(number),
         (Found::Float(number), _) => float(number.into())?,
         (Found::Double(number), _) => float(number)?,
+        (Found::Numeric(number), ty) if column.is_described && ty != Type::Currency => {
+            Value::Int(scaled(&number, 0)?)
+        }
+        (Found::Timestamp(days), ty) if column.is_described => Value::Int(
+            exact_micros(ty, days).ok_or_else(|| out_of_range("a date of another kind"))?,
+        ),
         (Found::Money(amount), _) => Value::Int(scaled(&amount, AMOUNT_SCALE)?),
         (Found::Numeric(number), Type::I64) => Value::Int(scaled(&number, 0)?),
         (Found::Numeric(number), Type::Currency) => Value::Int(scaled(&number, AMOUNT_SCALE)?),

@@ -1,5 +1,6 @@
 //! The engine: settings, snapshots and backups.
 
+use crate::saving::MemoryTables;
 use crate::session::{self, MemorySession};
 use crate::shared::{NAME, SharedState};
 use crate::snapshot::{self, SnapshotFormat};
@@ -79,10 +80,22 @@ impl Memory {
         })
     }
 
+    /// Calls `save` with each change, before others see it, and before the call that makes it returns: a write or schema
+    /// change outside a transaction, a commit, a batch. If it fails, the change is undone. One change is saved at a time.
+    #[must_use]
+    pub fn save_with(
+        mut self,
+        save: impl Fn(&MemoryTables<'_>, &MemoryTables<'_>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.shared.save = Some(Box::new(save));
+        self
+    }
+
     fn with(state: DatabaseState, settings: MemoryBuilder) -> Self {
         let shared = SharedState {
             published: RwLock::new(Arc::new(state)),
             writer: WriteLock::new(settings.busy_timeout),
+            save: None,
         };
         Self { shared, path: settings.path, format: settings.format, flushing: Mutex::new(()) }
     }

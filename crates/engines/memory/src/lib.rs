@@ -22,6 +22,7 @@ mod log;
 mod order;
 mod plan;
 mod rows;
+mod saving;
 mod scan;
 mod search;
 mod select;
@@ -37,4 +38,5 @@ mod tests;
 mod write;
 
 pub use engine::{Memory, MemoryBuilder};
+pub use saving::{MemoryTable, MemoryTables};
 pub use snapshot::SnapshotFormat;

@@ -133,7 +133,7 @@ impl MemorySession<'_> {
             Some(transaction) => write_row(&mut transaction.state, write, row, buffer),
             None => {
                 let _lock = self.shared.writer.pass()?;
-                write_row(&mut self.shared.write(), write, row, buffer)
+                self.shared.change(|state| write_row(state, write, row, buffer))
             }
         }
     }
@@ -157,11 +157,11 @@ impl MemorySession<'_> {
         match &mut inner.transaction {
             Some(transaction) => run(&mut transaction.state),
             None if slots.is_empty() => Ok(0),
-            None if slots.len() <= MAX_ROWS_IN_PLACE => run(&mut self.shared.write()),
+            None if slots.len() <= MAX_ROWS_IN_PLACE => self.shared.change(run),
             None => {
                 let mut state = Arc::clone(&self.shared.read());
                 let changed = run(&mut state)?;
-                self.shared.publish(state);
+                self.shared.publish(state)?;
                 Ok(changed)
             }
         }
@@ -230,8 +230,7 @@ impl Session for MemorySession<'_> {
         }
         let _lock = self.shared.writer.hold()?;
         let state = Arc::clone(&self.shared.read());
-        self.shared.publish(Arc::new(alter::alter(&state, changes)?));
-        Ok(())
+        self.shared.publish(Arc::new(alter::alter(&state, changes)?))
     }
 
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
@@ -286,8 +285,7 @@ impl Session for MemorySession<'_> {
                 let _lock = self.shared.writer.hold()?;
                 let mut state = Arc::clone(&self.shared.read());
                 run_batch(&mut state, buffer, batch, on_error, each)?;
-                self.shared.publish(state);
-                Ok(())
+                self.shared.publish(state)
             }
         }
     }
@@ -374,8 +372,7 @@ impl LocalTransaction for Transaction<'_> {
     }
 
     fn commit(self) -> Result<()> {
-        self.shared.publish(self.state);
-        Ok(())
+        self.shared.publish(self.state)
     }
 }
 
@@ -397,7 +394,7 @@ pub(super) fn write_one(shared: &SharedState, write: &Write<'_>) -> Result<Outco
         .map_err(|error| error.in_table(write.table.name()))?;
     let row = EncodedRow::new(row.get(FRAME..).unwrap_or_default());
     let _lock = shared.writer.pass()?;
-    write_row(&mut shared.write(), write, row, &mut Vec::new())
+    shared.change(|state| write_row(state, write, row, &mut Vec::new()))
 }
 
 fn run_batch(

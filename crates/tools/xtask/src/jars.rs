@@ -1,4 +1,5 @@
-//! Databases in Java, on which the statements for Oracle run: their jars are named to the tests by environment variables.
+//! Programs in Java: databases on which the statements for Oracle run, and readers of Access files. Their jars are named to the
+//! tests by environment variables.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ struct Jar {
     file: &'static str,
 }
 
-const JARS: [Jar; 2] = [
+const JARS: [Jar; 6] = [
     Jar {
         variable: "BOBAK_TEST_H2",
         artifact: "com.h2database:h2:2.5.252",
@@ -27,10 +28,31 @@ const JARS: [Jar; 2] = [
         artifact: "org.hsqldb:hsqldb:2.7.4",
         file: "hsqldb-2.7.4.jar",
     },
+    Jar {
+        variable: "BOBAK_TEST_JACKCESS",
+        artifact: "com.healthmarketscience.jackcess:jackcess:4.0.8",
+        file: "jackcess-4.0.8.jar",
+    },
+    Jar {
+        variable: "BOBAK_TEST_UCANACCESS",
+        artifact: "net.sf.ucanaccess:ucanaccess:5.0.1",
+        file: "ucanaccess-5.0.1.jar",
+    },
+    // What Jackcess needs.
+    Jar {
+        variable: "BOBAK_TEST_COMMONS_LANG",
+        artifact: "org.apache.commons:commons-lang3:3.17.0",
+        file: "commons-lang3-3.17.0.jar",
+    },
+    Jar {
+        variable: "BOBAK_TEST_COMMONS_LOGGING",
+        artifact: "commons-logging:commons-logging:1.3.4",
+        file: "commons-logging-1.3.4.jar",
+    },
 ];
 
-const CURE: &str = "install Java and Maven (Debian: `apt-get install default-jdk-headless maven`), name the jars in \
-                    BOBAK_TEST_H2 and BOBAK_TEST_HSQLDB, or leave their tests out with `cargo xtask test --no-servers`";
+const CURE: &str = "install Java and Maven (Debian: `apt-get install default-jdk-headless maven mdbtools`), name the jars in \
+                    BOBAK_TEST_H2 and its like, or leave their tests out with `cargo xtask test --no-servers`";
 
 /// Fetches the jars that are not named already into the target folder; returns the variables and the paths.
 ///
@@ -38,6 +60,8 @@ const CURE: &str = "install Java and Maven (Debian: `apt-get install default-jdk
 /// If Java or Maven are missing and cannot be installed, or a jar cannot be fetched.
 pub fn fetch() -> Outcome<Vec<(&'static str, PathBuf)>> {
     let folder = cargo::target().join("jars");
+    // It reads Access files, too, and is no jar.
+    packages::need("mdb-export", "mdbtools", CURE)?;
     let missing = JARS.iter().filter(|jar| env::var_os(jar.variable).is_none());
     let missing: Vec<&Jar> = missing.collect();
     if !missing.is_empty() {

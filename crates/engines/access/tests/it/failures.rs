@@ -1,8 +1,9 @@
 //! Files that cannot be read.
 
+use crate::writing::{insert, rows, table};
 use crate::{NAMES, unpacked};
 use bobak_access::MsAccess;
-use bobak_core::ErrorKind;
+use bobak_core::{Engine, ErrorKind, Value};
 use std::fs;
 use std::path::Path;
 
@@ -17,7 +18,7 @@ fn fails(path: &Path, kind: ErrorKind, text: &str) {
 fn files_of_others_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.accdb");
-    fails(&file, ErrorKind::Io, "could not open");
+    assert!(MsAccess::open(&file).unwrap().tables().unwrap().is_empty());
     for (content, text) in [
         (&b"SQLite format 3\0 and more text"[..], "is an SQLite database: open it as sqlite:"),
         (b"", "is not an Access file"),
@@ -108,4 +109,41 @@ fn damage_is_an_error_and_no_panic() {
         }
     }
     assert!(rejected > 5, "{rejected}");
+}
+
+#[test]
+fn damage_that_a_writer_finds_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in NAMES {
+        let path = unpacked(name, folder.path());
+        let mut bytes = fs::read(&path).unwrap();
+        // Where the map of free pages begins: readers do not need it.
+        bytes[4_096 + 14..4_096 + 16].copy_from_slice(&[0xff, 0x1f]);
+        fs::write(&path, &bytes).unwrap();
+        let access = MsAccess::open(&path).unwrap();
+        let log = table(&access, "Log");
+        let error = insert(&access, &log, &[Value::Null, Value::from("x")]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.message().contains(path.to_str().unwrap()), "{error}");
+        assert_eq!(rows(&access, &log).len(), 3);
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn what_is_not_changed_stays_byte_for_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in NAMES {
+        let path = unpacked(name, folder.path());
+        let before = fs::read(&path).unwrap();
+        let access = MsAccess::open(&path).unwrap();
+        let log = table(&access, "Log");
+        insert(&access, &log, &[Value::Null, Value::from("x")]).unwrap();
+        let after = fs::read(&path).unwrap();
+        let pages = before.chunks(4_096).zip(after.chunks(4_096));
+        let changed = pages.filter(|(before, after)| before != after).count();
+        // Its definition, its old and new rows, its usage maps and the map of free pages.
+        assert!((2..=6).contains(&changed), "{changed}");
+        assert!(after.len() - before.len() <= 2 * 4_096, "{} {}", before.len(), after.len());
+    }
 }

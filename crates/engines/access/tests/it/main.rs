@@ -1,9 +1,14 @@
-//! Tests of the Access engine on files that another program wrote.
+//! Tests of the Access engine on files that other programs wrote or read.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 mod failures; // damaged, locked and foreign files
+mod kills; // interrupted commits
+mod peer; // programs that are not Bobak's
+mod peers; // files of Bobak in their hands
 mod reading; // tables, types, keys and values
+mod suite; // the conformance suite
+mod writing; // what is written and rejected
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

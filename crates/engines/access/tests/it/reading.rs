@@ -2,10 +2,7 @@
 
 use crate::{NAMES, unpacked};
 use bobak_access::MsAccess;
-use bobak_core::{
-    Engine, ErrorKind, FieldSet, KeyGeneration, OnDelete, Select, Source, TableSchema, Type, Value,
-    Verb, Write,
-};
+use bobak_core::{Engine, KeyGeneration, OnDelete, Select, Source, TableSchema, Type, Value};
 use std::sync::Arc;
 
 fn each(test: impl Fn(&MsAccess)) {
@@ -135,19 +132,6 @@ fn a_table_without_a_key_has_the_rows_number() {
             .map(|(at, text)| vec![Value::Int(at as i64 + 1), text])
             .collect();
         assert_eq!(rows(access, &log), expected);
-    });
-}
-
-#[test]
-fn writes_are_rejected() {
-    each(|access| {
-        let log = table(access, "Log");
-        let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
-        let values = [Value::Null, Value::from("c")];
-        let error =
-            access.write(&Write { table: &log, verb, fields, values: &values }).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert_eq!(rows(access, &log).len(), 3);
     });
 }
 

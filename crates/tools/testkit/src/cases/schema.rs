@@ -133,6 +133,9 @@ pub fn names_may_be_strange(harness: &dyn Harness) -> Check {
             .unique_index("the \"index\"", ["it's a ?1 \"name\"", "[group]`by`"])
             .build()?,
     );
+    if let Some(check) = rejected_by_limits(harness, &table)? {
+        return check;
+    }
     with(harness, &[&table], |probe| {
         probe.insert(&table, row![1, "x", 1])?;
         let again = probe.insert(&table, row![NULL, "x", 1]);
@@ -145,6 +148,16 @@ pub fn names_may_be_strange(harness: &dyn Harness) -> Check {
     })
 }
 
+/// If an engine has limited values: whether it rejects a table.
+fn rejected_by_limits(harness: &dyn Harness, table: &crate::Table) -> Check<Option<Check>> {
+    let store = harness.fresh()?;
+    if !store.engine().capabilities().limited_values {
+        return Ok(None);
+    }
+    let created = create(store.engine(), &[table]);
+    Ok(Some(fails_in("its limits", created, ErrorKind::Unsupported, table.name()).map(drop)))
+}
+
 /// A table may have 256 columns.
 pub fn a_table_may_have_256_columns(harness: &dyn Harness) -> Check {
     let columns = (1..256).map(|n| ColumnSchema::of::<Option<i64>>(format!("c{n}")));
@@ -154,6 +167,9 @@ pub fn a_table_may_have_256_columns(harness: &dyn Harness) -> Check {
         let rest = (1..256_i64).map(|n| bobak_core::Value::Int(n * id));
         std::iter::once(bobak_core::Value::Int(id)).chain(rest).collect()
     };
+    if let Some(check) = rejected_by_limits(harness, &table)? {
+        return check;
+    }
     with(harness, &[&table], |probe| {
         probe.insert(&table, values(1))?;
         let many: Vec<_> = (2..300).map(|id| Entry::insert(&table, values(id))).collect();
@@ -221,6 +237,9 @@ pub fn indexes_may_be_wide_and_have_long_names(harness: &dyn Harness) -> Check {
         table.column(title.unique()).key(["id"]).index("by_host", ["host"])
     };
     let plain = Arc::new(table().index(all.clone(), COLUMNS).build()?);
+    if let Some(check) = rejected_by_limits(harness, &plain)? {
+        return check;
+    }
     create(store.engine(), &[&plain])?;
     found_as(store.engine(), &plain)?;
     let table = Arc::new(table().index(all, COLUMNS).unique_index(once, COLUMNS).build()?);

@@ -30,7 +30,14 @@ fn possible(ty: Type, capabilities: Capabilities) -> Values {
     let mut values = extremes(ty);
     values.retain(|value| capabilities.nul_in_text || !nul(value));
     values.retain(|value| !capabilities.finite_floats || !super::is_infinite(value));
+    values.retain(|value| !capabilities.limited_values || is_plain(ty, value));
     values
+}
+
+/// Whether each engine stores a value, even one with limited values: times to the microsecond from 1723 to 2079.
+fn is_plain(ty: Type, value: &Value<'_>) -> bool {
+    let is_time = matches!(ty, Type::DateTime | Type::Timestamp);
+    !is_time || !matches!(value, Value::Int(at) if !(-90_000 * DAY..39_000 * DAY).contains(at))
 }
 
 /// The days of 1000-01-01 and 9999-12-31. Every engine stores the dates between them. An engine may reject

@@ -125,6 +125,7 @@ fn common(reference: &dyn Harness, subject: &dyn Harness) -> Result<Capabilities
     common.nul_in_text &= other.nul_in_text;
     common.untyped_columns &= other.untyped_columns;
     common.limited_key_length |= other.limited_key_length;
+    common.limited_values |= other.limited_values;
     common.implicit_ddl_commit |= other.implicit_ddl_commit;
     Ok(common)
 }
