@@ -37,7 +37,7 @@ fn records_are_read() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].name.as_deref(), Some("Ada Lovelace"));
     assert_eq!(people.insert(&found[0]).unwrap_err().kind(), ErrorKind::Duplicate);
-    let id = people.insert(&Person { id: 0, ..found[0].clone() }).unwrap().id;
+    let id = people.insert(&Person { id: 0, ..found[0].clone() }).unwrap();
     drop(people);
     drop(db);
     let db = Db::open(&format!("access:{}", folder.path().join("v2019.accdb").display())).unwrap();
