@@ -15,6 +15,7 @@
 //! By subject:
 //!
 //! * [`types`] and [`schema`]: the types of fields, and descriptions of tables.
+//! * [`blob`]: fields of bytes that are too long for memory.
 //! * [`backup`], [`archive`], [`restore`]: backups of a running database, and point-in-time restore.
 //! * [`changes`]: every change of tracked tables, for history, live views and replicas.
 //! * [`replication`] and [`copy`]: other databases, of any engine, with the same tables.
@@ -33,6 +34,7 @@ pub mod aio;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 pub mod batch;
+pub mod blob;
 #[cfg(feature = "cache")]
 pub mod cache;
 mod catalog;

@@ -66,19 +66,20 @@ impl<T: Record> Iterator for Rows<'_, T> {
 
 /// The untyped rows of a cursor.
 pub(crate) struct RowCursor<'a> {
-    session: CursorSession<'a>,
+    session: OperationSession<'a>,
     cursor: Cursor,
     buffer: RowBuffer,
     done: bool,
 }
 
-enum CursorSession<'a> {
+/// The session of an operation that lasts: its own, or that of a transaction.
+pub(crate) enum OperationSession<'a> {
     Own(Box<dyn Session + 'a>),
     Transaction(&'a dyn LendSession),
 }
 
-impl CursorSession<'_> {
-    fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
+impl OperationSession<'_> {
+    pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         match self {
             Self::Own(session) => run(&**session),
             Self::Transaction(session) => session.with(run),
@@ -91,8 +92,8 @@ impl<'a> RowCursor<'a> {
     pub(crate) fn open(sessions: &'a SessionSource<'_>, source: &Source<'_>) -> Result<Self> {
         let _at = CallSite::enter();
         let session = match sessions {
-            SessionSource::Engine(handle) => CursorSession::Own(handle.engine()?.session()?),
-            SessionSource::Transaction(session) => CursorSession::Transaction(*session),
+            SessionSource::Engine(handle) => OperationSession::Own(handle.engine()?.session()?),
+            SessionSource::Transaction(session) => OperationSession::Transaction(*session),
         };
         let cursor = session.with(|session| session.open(source))?;
         Ok(Self { session, cursor, buffer: RowBuffer::default(), done: false })

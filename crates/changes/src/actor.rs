@@ -2,10 +2,11 @@
 
 use bobak_core::{
     BulkChange, Cursor, Engine, EngineLayer, OnError, Outcome, Parameter, Result, Row,
-    SchemaChange, Session, SessionLayer, Source, TableSchema, TransactionControl, Value, Write,
-    WriteBatch,
+    SchemaChange, Session, SessionLayer, Source, TableSchema, TransactionControl, Value,
+    ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use std::cell::Cell;
+use std::io::Read;
 use std::sync::Arc;
 
 /// An engine whose changes are recorded under an actor's name. See [`Session::set_actor`].
@@ -159,6 +160,24 @@ impl SessionLayer for ActorSession<'_> {
             Source::Select(_) => self.inner.open(source),
             Source::Sql { text, .. } => self.writing_text(text, || self.inner.open(source)),
         }
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        self.inner.read_part(value, range, bytes)
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        self.writing(|| self.inner.write_value(value, length, source))
     }
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {

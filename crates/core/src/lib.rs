@@ -88,7 +88,8 @@ pub use engine::plan;
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, LengthLimit,
     MonitoredEngine, SchemaChange, Session, SessionLayer, SideEffects, Source, SqlAction,
-    SqlAuthorizer, SqlHost, TransactionControl, Verb, Write, atomically,
+    SqlAuthorizer, SqlHost, TransactionControl, ValueAddress, ValueInput, ValueRange, ValueState,
+    Verb, Write, atomically,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimates::RowEstimates;

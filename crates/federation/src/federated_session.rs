@@ -5,9 +5,10 @@ use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     Cursor, CursorId, Parameter, Result, Row, RowBuffer, SchemaChange, Session, SessionLayer,
-    Source, SqlAction, SqlAuthorizer,
+    Source, SqlAction, SqlAuthorizer, ValueAddress, ValueRange, ValueState,
 };
 use std::cell::{OnceCell, RefCell};
+use std::io::Read;
 use std::sync::Arc;
 
 /// A session of a [`FederatedEngine`].
@@ -119,6 +120,24 @@ impl SessionLayer for FederatedSession<'_> {
             SqlRunner::Transaction => self.sql_session()?.explain(query),
             SqlRunner::Federation(session) => session.explain(query),
         }
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        self.inner.read_part(value, range, bytes)
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        self.inner.write_value(value, length, source)
     }
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {

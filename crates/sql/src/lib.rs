@@ -56,6 +56,7 @@ pub mod server;
 mod shape;
 mod side_effects;
 mod sums;
+mod value_part;
 mod vocabulary;
 mod write;
 mod writer;
@@ -96,6 +97,7 @@ pub use search::{
 pub use select::select;
 pub use shape::StatementShape;
 pub use side_effects::side_effects;
+pub use value_part::{find_value, read_part};
 pub use vocabulary::translate;
 pub use write::{
     delete, delete_in_the_way, delete_keys, exists, get, insert, key_by, lock_keys, overwrite,

@@ -288,7 +288,7 @@ pub(crate) fn raise_version(writer: &mut Writer<'_>, table: &TableSchema, empty:
     }
 }
 
-fn where_key(writer: &mut Writer<'_>, table: &TableSchema) {
+pub(crate) fn where_key(writer: &mut Writer<'_>, table: &TableSchema) {
     where_equal(writer, table, table.key());
 }
 

@@ -8,7 +8,8 @@ use bobak::engine::{
 use bobak::schema::{SchemaDetails, TableSchema};
 use bobak::{Error, ErrorKind, Result, Row, Value};
 use bobak_core::plan::{ExplainedQuery, PlanStep};
-use bobak_core::{Parameter, SideEffects, atomically};
+use bobak_core::{Parameter, SideEffects, ValueAddress, ValueRange, ValueState, atomically};
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -146,6 +147,24 @@ impl Session for RollbackSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         self.read_with(|session| session.get(table, key, row))
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        self.read_with(|session| session.read_part(value, range, bytes))
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        self.write_with(|session| session.write_value(value, length, source))
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {

@@ -6,10 +6,12 @@ use super::staleness::{EngineCaches, PendingWrite, Staleness};
 use super::watcher::UncachedSource;
 use bobak_core::{
     BulkChange, Cursor, OnError, Outcome, Parameter, Result, Row, SchemaChange, Session,
-    SessionLayer, Source, TableSchema, TransactionControl, Value, Write, WriteBatch,
+    SessionLayer, Source, TableSchema, TransactionControl, Value, ValueAddress, ValueRange,
+    ValueState, Write, WriteBatch,
 };
 use bobak_sql::{changes_rows, only_reads};
 use std::cell::{Cell, RefCell};
+use std::io::Read;
 use std::sync::Arc;
 
 /// A session of an engine with caches. Inside a transaction it bypasses the caches; rows written there are not cached
@@ -161,6 +163,27 @@ impl SessionLayer for CachedSession<'_> {
             Source::Sql { text, .. } => self.writing_text(text, || self.inner.query(source, row)),
             Source::Select(_) => self.inner.query(source, row),
         }
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        self.inner.read_part(value, range, bytes)
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        self.writing(
+            |stale, pending| stale.by_change(value.table, false, pending),
+            || self.inner.write_value(value, length, source),
+        )
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

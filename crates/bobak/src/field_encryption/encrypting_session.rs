@@ -2,15 +2,17 @@
 
 use super::engine_ciphers::EngineCiphers;
 use super::select::{SealedRows, SealedSelect, seal_condition};
+use super::table_cipher::TableCipher;
 use crate::join_conditions::has_subquery;
 use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Result, ResultColumn,
-    Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema, Value, Verb, Write,
-    WriteBatch,
+    Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema, Value, ValueAddress,
+    ValueRange, ValueState, Verb, Write, WriteBatch,
 };
 use std::cell::RefCell;
+use std::io::Read;
 use std::sync::Arc;
 
 /// A session that encrypts what it writes, and decrypts what it reads.
@@ -172,6 +174,41 @@ impl SessionLayer for EncryptingSession<'_> {
         }
     }
 
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        match self.ciphers.of(value.table)? {
+            None => self.inner.read_part(value, range, bytes),
+            Some(cipher) => {
+                check_plain(&cipher, value)?;
+                let stored = ValueAddress { table: &cipher.stored, ..*value };
+                self.inner.read_part(&stored, range, bytes)
+            }
+        }
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        match self.ciphers.of(value.table)? {
+            None => self.inner.write_value(value, length, source),
+            // The bytes are sealed as a whole.
+            Some(cipher) if cipher.column(value.column).is_some() => {
+                fallback::write_value(value, length, source, |all| SessionLayer::change(self, all))
+            }
+            Some(cipher) => {
+                let stored = ValueAddress { table: &cipher.stored, ..*value };
+                self.inner.write_value(&stored, length, source)
+            }
+        }
+    }
+
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
         if self.may_be_encrypted(join)? { Ok(false) } else { self.inner.join(join, row) }
     }
@@ -231,4 +268,13 @@ impl SessionLayer for EncryptingSession<'_> {
         let changes = changes.iter().map(|change| self.sealed_change(change));
         self.inner.alter(&changes.collect::<Result<Vec<_>>>()?)
     }
+}
+
+/// Checks that a value is not encrypted: its bytes are sealed as a whole.
+fn check_plain(cipher: &TableCipher, value: &ValueAddress<'_>) -> Result<()> {
+    if cipher.column(value.column).is_none() {
+        return Ok(());
+    }
+    let message = "an encrypted value can't be read in parts: read the whole row";
+    Err(value.error(ErrorKind::Unsupported, message))
 }

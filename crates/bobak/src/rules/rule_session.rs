@@ -8,9 +8,11 @@ use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, SqlAuthorizer,
-    TableSchema, TransactionControl, Value, Verb, Write, WriteBatch, atomically,
+    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Verb, Write,
+    WriteBatch, atomically,
 };
 use std::cell::{Cell, Ref, RefCell};
+use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where a session goes back to.
@@ -174,6 +176,38 @@ impl Session for RuleSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         self.get_live(table, key, row)
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        let rules = self.rules_of(value.table);
+        match rules.map_or(Ok(None), |rules| self.hidden_by(&rules, value.table))? {
+            None => self.inner()?.read_part(value, range, bytes),
+            Some(_) => {
+                let get = |row: &mut dyn FnMut(&dyn Row) -> Result<()>| {
+                    self.get_live(value.table, value.key, row)
+                };
+                fallback::read_part(value, range, bytes, get)
+            }
+        }
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        match self.rules_of(value.table) {
+            None => self.inner()?.write_value(value, length, source),
+            Some(_) => {
+                fallback::write_value(value, length, source, |change| Session::change(self, change))
+            }
+        }
     }
 
     fn in_transaction(&self) -> bool {

@@ -98,6 +98,10 @@ pub struct Capabilities {
     /// Tables can have columns of [vectors](crate::Vector), and queries find the [nearest](crate::Select::nearest) rows. If
     /// `false`, the engine MUST reject both with `Unsupported`.
     pub vectors: bool,
+    /// [`Session::explain`](crate::Session::explain) works. If `false`, the engine MUST reject it with `Unsupported`.
+    pub explain: bool,
+    /// [`Session::read_part`](crate::Session::read_part) reads a part of a value without the whole value in memory.
+    pub value_parts: bool,
 }
 
 impl Capabilities {
@@ -132,6 +136,8 @@ impl Capabilities {
         search: false,
         search_in_transaction: false,
         vectors: false,
+        explain: false,
+        value_parts: false,
     };
 }
 

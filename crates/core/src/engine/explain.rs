@@ -1,6 +1,6 @@
 //! Requests the plan of a query from a session.
 
-use super::plan::{ExplainedQuery, QueryPlan};
+use super::plan::{ExplainedQuery, PlanStep, QueryPlan};
 use super::session::Session;
 use super::source::Source;
 use crate::sql_token::{SqlSyntax, SqlTokenizer};
@@ -12,6 +12,19 @@ impl QueryPlan {
     /// # Errors
     /// `Misuse` for SQL text that is no statement about rows; as [`Session::explain`].
     pub fn ask(session: &dyn Session, query: &ExplainedQuery<'_>) -> Result<Option<Self>> {
+        let Some(steps) = Self::ask_steps(session, query)? else { return Ok(None) };
+        let tables = session.tables()?;
+        Ok(Some(Self::new(steps, query, &tables)))
+    }
+
+    /// Requests the steps alone, in which a table has the name that the statement gives it.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub fn ask_steps(
+        session: &dyn Session,
+        query: &ExplainedQuery<'_>,
+    ) -> Result<Option<Vec<PlanStep>>> {
         if let ExplainedQuery::Source(Source::Sql { text, .. }) = query {
             check_statement(text)?;
         }
@@ -22,9 +35,7 @@ impl QueryPlan {
                            the same query without `nearest`";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let Some(steps) = session.explain(query)? else { return Ok(None) };
-        let tables = session.tables()?;
-        Ok(Some(Self::new(steps, query, &tables)))
+        session.explain(query)
     }
 }
 

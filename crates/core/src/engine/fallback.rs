@@ -1,5 +1,6 @@
 //! The default methods of [`Session`], built on the required ones.
 
+pub use super::value_parts::{read_part, write_value};
 use crate::{
     Assign, BulkChange, Comparison, Condition, Cursor, Error, ErrorKind, FieldSet, Interrupt,
     OnError, Outcome, Result, ResultColumn, Row, RowBuffer, Run, Select, Session, SideEffects,

@@ -4,6 +4,7 @@
 //! [`SessionLayer`] instead of [`Engine`] and [`Session`], names the inner engine and session, and
 //! overrides only the methods that it changes.
 
+use super::fallback;
 use super::plan::{ExplainedQuery, PlanStep};
 use crate::change_log::Trigger;
 use crate::rules::FieldRules;
@@ -12,9 +13,10 @@ use crate::{
     BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate,
     Join, LengthLimit, OnError, Outcome, Parameter, Result, Row, RowBuffer, SchemaChange,
     SchemaDetails, Session, SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl,
-    Value, Write, WriteBatch,
+    Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use std::any::Any;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,6 +27,7 @@ macro_rules! layer {
         $(#[$doc:meta])*
         $layer:ident: $($bound:ident),+ => $target:ident, $inner:ty, $inner_doc:literal;
         delegates { $(fn $method:ident(&self $(, $arg:ident: $type:ty)*) $(-> $result:ty)?;)+ }
+        $(in_front { $(fn $front:ident(&$this:ident $(, $front_arg:ident: $front_type:ty)*) -> $front_result:ty $front_body:block)+ })?
         $(builds_on_session { $(fn $by:ident(&self $(, $by_arg:ident: $by_type:ty)*) -> $by_result:ty;)+ })?
     ) => {
         $(#[$doc])*
@@ -39,6 +42,11 @@ macro_rules! layer {
                     self.inner().$method($($arg),*)
                 }
             )+
+            $($(
+                #[doc = concat!("See [`", stringify!($target), "::", stringify!($front), "`]. Default: by the other methods of this layer.")]
+                #[doc = "\n\n# Errors\nAs there."]
+                fn $front(&$this $(, $front_arg: $front_type)*) -> $front_result $front_body
+            )+)?
             $(
                 /// Opens a session, as a rule one in front of the inner engine's.
                 ///
@@ -62,6 +70,11 @@ macro_rules! layer {
                     <L as $layer>::$method(self $(, $arg)*)
                 }
             )+
+            $($(
+                fn $front(&self $(, $front_arg: $front_type)*) -> $front_result {
+                    <L as $layer>::$front(self $(, $front_arg)*)
+                }
+            )+)?
             $(
                 fn session(&self) -> Result<Box<dyn Session + '_>> {
                     <L as $layer>::session(self)
@@ -114,6 +127,7 @@ layer! {
     ///
     /// A layer that restricts or changes the rows of [`query`](SessionLayer::query) overrides
     /// [`join`](SessionLayer::join) and [`explain`](SessionLayer::explain), too: the defaults run in the inner session.
+    /// Values are read and written in parts by `get` and `change` of the layer, unless it overrides that.
     SessionLayer: Send => Session, &(dyn Session + '_), "The session behind this one.";
     delegates {
         fn control(&self, step: TransactionControl<'_>) -> Result<()>;
@@ -158,5 +172,23 @@ layer! {
         fn read_invalid_dates_as_null(&self) -> Result<()>;
         fn side_effects(&self) -> Result<SideEffects>;
         fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()>;
+    }
+    in_front {
+        fn read_part(
+            &self,
+            value: &ValueAddress<'_>,
+            range: ValueRange,
+            bytes: &mut Vec<u8>
+        ) -> Result<Option<ValueState>> {
+            fallback::read_part(value, range, bytes, |row| self.get(value.table, value.key, row))
+        }
+        fn write_value(
+            &self,
+            value: &ValueAddress<'_>,
+            length: u64,
+            source: &mut dyn Read
+        ) -> Result<bool> {
+            fallback::write_value(value, length, source, |change| self.change(change))
+        }
     }
 }

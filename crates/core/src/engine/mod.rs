@@ -66,6 +66,7 @@ mod session;
 mod side_effects;
 mod source;
 mod transaction;
+mod value_parts;
 mod write;
 
 pub use authorizer::{SqlAction, SqlAuthorizer};
@@ -80,6 +81,7 @@ pub use session::Session;
 pub use side_effects::SideEffects;
 pub use source::Source;
 pub use transaction::{TransactionControl, atomically};
+pub use value_parts::{ValueAddress, ValueInput, ValueRange, ValueState};
 pub use write::{BulkChange, Verb, Write};
 
 use crate::rules::FieldRules;

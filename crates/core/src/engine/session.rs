@@ -8,8 +8,9 @@ use crate::change_log::{Trigger, counter_schema};
 use crate::{
     Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, SchemaDetails, SideEffects, Source, SqlAuthorizer, TableSchema,
-    TransactionControl, Value, Write, WriteBatch,
+    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
+use std::io::Read;
 use std::sync::Arc;
 
 /// A connection to an engine: executes operations and transactions.
@@ -161,6 +162,41 @@ pub trait Session: Send {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         fallback::get(self, table, key, row)
+    }
+
+    /// Reads a range of one value, which is bytes, and appends it to `bytes`; returns `None` if no row has the key. Default:
+    /// a lookup of the row.
+    ///
+    /// An engine whose [capabilities](crate::Capabilities::value_parts) say so MUST NOT have the whole value in memory for
+    /// it. Outside a transaction each call sees a state of its own: the caller compares what the calls return.
+    ///
+    /// # Errors
+    /// As [`ValueAddress::check`]; see the contract.
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        fallback::read_part(value, range, bytes, |row| self.get(value.table, value.key, row))
+    }
+
+    /// Replaces one value, which is bytes, by the `length` bytes that `source` returns; returns `false` if no row has the
+    /// key. The row's version and time of modification change as by [`change`](Self::change). Default: reads the source
+    /// into memory, and calls `change`.
+    ///
+    /// An error of the source MUST leave the value as it was.
+    ///
+    /// # Errors
+    /// As [`ValueAddress::check_written`]; `Misuse` if the source has fewer or more bytes; those of the source; see the
+    /// contract.
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        fallback::write_value(value, length, source, |change| self.change(change))
     }
 
     /// Opens a cursor, to fetch rows in parts while the session does other things. The rows MUST be

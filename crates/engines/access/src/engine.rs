@@ -123,6 +123,8 @@ impl EngineLayer for MsAccess {
         capabilities.limited_key_length = true;
         capabilities.limited_values = true;
         capabilities.nul_in_text = true;
+        capabilities.explain = true;
+        capabilities.value_parts = true;
         capabilities
     }
 

@@ -157,6 +157,8 @@ impl Engine for Memory {
         capabilities.search = true;
         capabilities.search_in_transaction = true;
         capabilities.vectors = true;
+        capabilities.explain = true;
+        capabilities.value_parts = true;
         capabilities
     }
 

@@ -79,6 +79,8 @@ impl Engine for MySql {
         capabilities.unreused_keys = true;
         capabilities.generated_columns = true;
         capabilities.vectors = true;
+        capabilities.explain = true;
+        capabilities.value_parts = true;
         capabilities.search = self.database.dialect == bobak_sql::Dialect::MariaDb;
         capabilities
     }

@@ -92,6 +92,8 @@ impl Engine for Postgres {
         capabilities.search = true;
         capabilities.search_in_transaction = true;
         capabilities.vectors = true;
+        capabilities.explain = true;
+        capabilities.value_parts = true;
         capabilities
     }
 

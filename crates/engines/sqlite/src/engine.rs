@@ -122,6 +122,8 @@ impl Engine for Sqlite {
         capabilities.search = true;
         capabilities.search_in_transaction = true;
         capabilities.vectors = true;
+        capabilities.explain = true;
+        capabilities.value_parts = true;
         capabilities
     }
 

@@ -7,13 +7,16 @@ use super::permission_engine::{PermissionEngine, PermissionView, get_visible};
 use super::table_permissions::TablePermissions;
 use crate::policy::Permission;
 use bobak_core::change_log::Trigger;
+use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Condition, Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, SchemaDetails, Select, Session, SideEffects, Source, SqlAuthorizer,
-    TableSchema, TransactionControl, Value, Write, WriteBatch, atomically,
+    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write,
+    WriteBatch, atomically,
 };
 use std::cell::RefCell;
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -67,6 +70,34 @@ impl<'e> PermissionSession<'e> {
             condition = Some(and(condition, rule));
         }
         run(&Source::Select(&Select { condition, ..select.clone() }))
+    }
+
+    /// The plan of a query of one table, of which the caller may read all rows. Other plans show row rules, estimates of rows
+    /// that the caller may not read, and tables behind a view or a partitioned table.
+    fn explain_readable(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        let denied = || {
+            let message = "permission denied: the plan of a query needs permission to read all rows of its \
+                           table, and all permissions for a view or several tables";
+            Error::new(ErrorKind::Denied, message)
+        };
+        let ExplainedQuery::Source(Source::Select(select)) = query else { return Err(denied()) };
+        let table = &select.table;
+        reject_subqueries(select.condition.as_ref())?;
+        let permissions = self.permissions_on(table)?;
+        let rule = permissions.check(Permission::Read, table)?;
+        let is_view = self.inner.views()?.iter().any(|view| view.name() == table.name());
+        if rule.is_some() || is_view {
+            return Err(denied());
+        }
+        let steps = self.inner.explain(query)?;
+        let mut shows_others = false;
+        for step in steps.iter().flatten() {
+            step.for_each(&mut |step| {
+                let name = step.table.as_deref().unwrap_or(table.name());
+                shows_others |= !name.eq_ignore_ascii_case(table.name());
+            });
+        }
+        if shows_others { Err(denied()) } else { Ok(steps) }
     }
 
     /// Runs `work` in a transaction, or under a savepoint of the open one. An error undoes all of it.
@@ -141,6 +172,39 @@ impl Session for PermissionSession<'_> {
         get_visible(rule, table, row, |row| self.inner.get(table, key, row))
     }
 
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        let permissions = self.permissions_on(value.table)?;
+        match permissions.check(Permission::Read, value.table)? {
+            None => self.inner.read_part(value, range, bytes),
+            // The rule and the bytes are of one state of the row.
+            Some(_) => fallback::read_part(value, range, bytes, |row| {
+                self.get(value.table, value.key, row)
+            }),
+        }
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        let permissions = self.permissions_on(value.table)?;
+        let refers = permissions.foreign_keys.iter().any(|check| check.position == value.column);
+        let written = match permissions.check(Permission::Update, value.table)? {
+            None if !refers => self.inner.write_value(value, length, source),
+            _ => fallback::write_value(value, length, source, |change| {
+                self.change_checked(&permissions, change)
+            }),
+        };
+        written.map_err(|error| self.redact(Some(value.table.name()), error))
+    }
+
     fn query(
         &self,
         source: &Source<'_>,
@@ -158,12 +222,10 @@ impl Session for PermissionSession<'_> {
         if let ExplainedQuery::Source(Source::Sql { text, .. }) = query {
             return self.run_sql(text, || self.inner.explain(query));
         }
-        // A plan shows row rules, and estimates of rows that the caller may not read.
-        if !self.engine.view()?.is_unrestricted() {
-            let message = "permission denied: the plan of a query needs all permissions";
-            return Err(Error::new(ErrorKind::Denied, message));
+        if self.engine.view()?.is_unrestricted() {
+            return self.inner.explain(query);
         }
-        self.inner.explain(query)
+        self.explain_readable(query)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

@@ -4,8 +4,8 @@ use super::sql_text::{first_word, syntax_of, write_shape};
 use super::{join_text, text};
 use crate::statements::MonitoredCall;
 use crate::{
-    BulkChange, Join, Outcome, SchemaChange, Select, Source, TableSchema, TransactionControl, Verb,
-    Write, WriteBatch,
+    BulkChange, Join, Outcome, SchemaChange, Select, Source, TableSchema, TransactionControl,
+    ValueAddress, Verb, Write, WriteBatch,
 };
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -18,6 +18,8 @@ pub(super) enum EngineCall<'a> {
     Join(&'a Join),
     Sql(&'a str),
     Change(&'a BulkChange<'a>),
+    ReadPart(&'a ValueAddress<'a>),
+    WriteValue(&'a ValueAddress<'a>),
     Batch(&'a WriteBatch),
     Control(TransactionControl<'a>),
     BeginReading,
@@ -61,6 +63,8 @@ impl MonitoredCall for EngineCall<'_> {
             Self::Join(join) => join_text::join(join, out),
             Self::Sql(sql) => write_shape(syntax_of(engine), sql, out),
             Self::Change(change) => text::change(change, out),
+            Self::ReadPart(value) => text::read_part(value, out),
+            Self::WriteValue(value) => text::write_value(value, out),
             Self::Batch(batch) => text::batch(batch, out),
             Self::Control(step) => out.write_str(step_name(*step)),
             Self::BeginReading => out.write_str("BEGIN READ ONLY"),
@@ -77,6 +81,8 @@ impl MonitoredCall for EngineCall<'_> {
             Self::Sql(sql) => return first_word(syntax_of(engine), sql).to_ascii_lowercase(),
             Self::Change(change) if change.assign.is_some() => "update",
             Self::Change(_) => "delete",
+            Self::ReadPart(_) => "get",
+            Self::WriteValue(_) => "update",
             Self::Batch(_) => "batch",
             Self::Control(step) => return step_name(*step).to_ascii_lowercase(),
             Self::BeginReading => "begin",
@@ -93,6 +99,7 @@ impl MonitoredCall for EngineCall<'_> {
             Self::Select(select) => select.table.name(),
             Self::Join(join) => join.tables.first()?.table.name(),
             Self::Change(change) => change.table.name(),
+            Self::ReadPart(value) | Self::WriteValue(value) => value.table.name(),
             Self::Alter(changes) => changes.first()?.table().name(),
             _ => return None,
         })

@@ -5,9 +5,10 @@ use crate::statements::{CallProgress, StatementMonitor};
 use crate::{
     BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
     RowBuffer, SchemaChange, Select, Session, SessionLayer, Source, TableSchema,
-    TransactionControl, Value, Write, WriteBatch,
+    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use std::cell::Cell;
+use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -127,6 +128,30 @@ impl SessionLayer for MonitoredSession<'_> {
                 }
                 each(outcome);
             })
+        })
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        self.run(&EngineCall::ReadPart(value), |progress| {
+            let found = self.inner.read_part(value, range, bytes);
+            found.inspect(|found| progress.rows = u64::from(found.is_some()))
+        })
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        self.run(&EngineCall::WriteValue(value), |progress| {
+            let found = self.inner.write_value(value, length, source);
+            found.inspect(|found| progress.rows = u64::from(*found))
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Assign, BulkChange, Comparison, Condition, Expr, FieldSet, Order, SchemaChange, Select,
-    TableSchema, Verb, Write, WriteBatch,
+    TableSchema, ValueAddress, Verb, Write, WriteBatch,
 };
 use std::fmt::{self, Result};
 
@@ -10,6 +10,18 @@ type TextOutput<'o> = &'o mut dyn fmt::Write;
 
 pub(super) fn get(table: &TableSchema, out: TextOutput<'_>) -> Result {
     write!(out, "SELECT * FROM {} WHERE ", table.name())?;
+    key_condition(table, out)
+}
+
+pub(super) fn read_part(value: &ValueAddress<'_>, out: TextOutput<'_>) -> Result {
+    let (table, column) = (value.table, value.column);
+    write!(out, "SELECT substring({}) FROM {} WHERE ", column_name(table, column), table.name())?;
+    key_condition(table, out)
+}
+
+pub(super) fn write_value(value: &ValueAddress<'_>, out: TextOutput<'_>) -> Result {
+    let (table, column) = (value.table, value.column);
+    write!(out, "UPDATE {} SET {} = ? WHERE ", table.name(), column_name(table, column))?;
     key_condition(table, out)
 }
 

@@ -5,6 +5,7 @@ mod cursor;
 mod explain;
 mod query;
 mod transaction;
+mod value_parts;
 
 use self::query::{QueryStatement, reject_control, schema_in_transaction, statement_of};
 use crate::batch;
@@ -24,7 +25,7 @@ use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
     Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
-    TransactionControl, Value, Write, WriteBatch,
+    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use bobak_sql::server::{mysql_alter, mysql_catalog};
 use std::cell::{Cell, RefCell, RefMut};
@@ -147,27 +148,6 @@ impl<'e> MySqlSession<'e> {
     /// Ends a transaction that failed or was given up.
     fn rolled_back(&self, transaction: OpenTransaction) {
         transaction.rollback();
-    }
-
-    fn batch_inside(
-        &self,
-        transaction: &mut OpenTransaction,
-        batch: &WriteBatch,
-        on_error: OnError,
-        each: &mut dyn FnMut(Result<Outcome>),
-    ) -> Result<()> {
-        const SAVEPOINT: &str = "bobak batch";
-        transaction.mark(SAVEPOINT)?;
-        let done = transaction
-            .run(|connection| batch::send(connection, self.engine, batch, on_error, each));
-        if transaction.is_dead() {
-            return done;
-        }
-        if done.is_err() {
-            transaction.rollback_to(SAVEPOINT)?;
-        }
-        transaction.release(SAVEPOINT)?;
-        done
     }
 
     fn open_statement(
@@ -361,6 +341,15 @@ impl Session for MySqlSession<'_> {
         }
         let inside = self.in_transaction.get();
         self.run_query(&statement_of(self.engine.dialect, source, inside)?, row)
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        self.read_part_of(value, range, bytes)
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {

@@ -1,9 +1,11 @@
 //! An open transaction: its connection, its savepoints, and whether the server has rolled it back.
 
+use super::MySqlSession;
+use crate::batch;
 use crate::connection::Connection;
 use crate::connection::pool::PooledConnection;
 use crate::error::{Phase, ends_transaction};
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::{Error, ErrorKind, OnError, Outcome, Result, WriteBatch};
 use bobak_engine_common::Savepoints;
 
 /// A transaction that was begun and has not ended.
@@ -130,5 +132,29 @@ impl OpenTransaction {
         })?;
         self.savepoints.rolled_back_to(savepoint);
         Ok(())
+    }
+}
+
+impl MySqlSession<'_> {
+    /// Runs a batch in the open transaction; an error undoes all of it.
+    pub(super) fn batch_inside(
+        &self,
+        transaction: &mut OpenTransaction,
+        batch: &WriteBatch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        const SAVEPOINT: &str = "bobak batch";
+        transaction.mark(SAVEPOINT)?;
+        let done = transaction
+            .run(|connection| batch::send(connection, self.engine, batch, on_error, each));
+        if transaction.is_dead() {
+            return done;
+        }
+        if done.is_err() {
+            transaction.rollback_to(SAVEPOINT)?;
+        }
+        transaction.release(SAVEPOINT)?;
+        done
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod row_writes;
 pub(crate) mod sql_text;
 pub(crate) mod state;
 mod transaction;
+mod value_parts;
 
 use self::state::SessionState;
 use crate::batch;
@@ -21,7 +22,7 @@ use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter, Result,
     Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
-    TransactionControl, Value, Write, WriteBatch,
+    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use bobak_sql::server::postgres_catalog as catalog;
 use std::cell::{Cell, RefCell, RefMut};
@@ -120,6 +121,15 @@ impl Session for PgSession<'_> {
         }
         let mut state = self.state()?;
         state.with(|state, connection| query::run(state, connection, source, row))
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        self.read_part_of(value, range, bytes)
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {

@@ -331,6 +331,7 @@ impl Connection {
     /// transaction step: these would change the cursors' rows, or be blocked by them.
     #[inline]
     pub(crate) fn buffer_cursors(&mut self) {
+        self.db.close_blob();
         if !self.cursors.is_empty() {
             self.buffer_all();
         }

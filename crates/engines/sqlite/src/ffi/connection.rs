@@ -1,6 +1,7 @@
 //! A connection: the `sqlite3*`, and the statements prepared on it.
 
 use super::actions::StatementWatch;
+use super::blob::OpenBlob;
 use super::pending::PendingError;
 use super::statement::Slot;
 use bobak_core::{Error, Interrupt};
@@ -30,6 +31,8 @@ pub(crate) struct Connection {
     keeps_journal: bool,
     /// Decides after each commit whether to checkpoint the log.
     pub(super) wal_hook: Option<Arc<dyn Any + Send + Sync>>,
+    /// The value that is read or written in parts.
+    pub(super) blob: Option<OpenBlob>,
 }
 
 // SAFETY: SQLite's objects are not bound to a thread; with NOMUTEX they must not be used by two at
@@ -101,6 +104,7 @@ impl Connection {
             write_failed: Cell::new(false),
             keeps_journal: false,
             wal_hook: None,
+            blob: None,
         };
         if code == sys::SQLITE_OK { Ok(connection) } else { Err(connection.failure(code)) }
     }
@@ -329,6 +333,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.close_blob();
         for slot in &self.slots {
             // SAFETY: each statement is finalized once: free slots hold null, a harmless no-op.
             unsafe { sys::sqlite3_finalize(slot.raw) };

@@ -14,6 +14,8 @@
 //! * A [`BackupHandle`] owns its target, and accesses its source only in calls that receive the source's
 //!   connection. One that is dropped unfinished leaks both, since the source still writes to the
 //!   target.
+//! * An open value belongs to its connection, which closes it before itself. It is accessed in calls that receive
+//!   the connection.
 //! * A connection's file is accessed directly in two ways only: reading its bytes, and locking it by
 //!   a connection that does nothing else ([`LockedFile`]).
 //! * A connection keeps the state of its callbacks, which are only called from inside its calls.
@@ -28,6 +30,7 @@ mod atomic_box;
 mod authorizer;
 mod backup;
 mod bind;
+mod blob;
 #[cfg(feature = "encryption")]
 mod cipher_file;
 #[cfg(feature = "encryption")]
@@ -59,6 +62,7 @@ mod wal;
 pub use actions::{StatementAction, WriteKind};
 pub(crate) use atomic_box::AtomicBox;
 pub(crate) use backup::{BackupHandle, BackupState};
+pub(crate) use blob::BlobPlace;
 #[cfg(feature = "encryption")]
 pub(crate) use cipher_vfs::{cipher_vfs, file_uri, lending, plain_vfs};
 pub use connection::version;

@@ -6,8 +6,12 @@
 //! remaining rows are read into memory, since SQLite does not define what a running statement
 //! sees of a write, and a rollback aborts it.
 
+use super::SqliteSession;
+use super::query::SqlText;
+use super::session_connection::{AccessMode, SessionConnection};
 use crate::connection::Connection;
 use crate::connection::shared_cursor::{SharedCursor, begin, end, fill, fill_all};
+use crate::connection::typed_text_cache::TypedText;
 use crate::error::misuse;
 use crate::ffi::StatementId;
 use crate::pool::ActiveCursor;
@@ -51,6 +55,49 @@ pub(crate) enum FetchOutput {
     Done,
     /// The shared connection, to continue this query.
     NeedsConnection(Arc<SharedCursor>),
+}
+
+/// A cursor over an SQL text, the names of its columns, and what is known about their types.
+type OpenedText<'e> = (OpenCursor<'e>, Vec<String>, Arc<TypedText>);
+
+impl<'e> SqliteSession<'e> {
+    /// Opens a cursor. Returns the names of its columns, and their types if they are known.
+    pub(super) fn open_cursor(
+        &self,
+        text: SqlText<'_>,
+        values: &[Value<'_>],
+    ) -> Result<OpenedText<'e>> {
+        let (mut using, typed) = self.text_connection(AccessMode::Read, text)?;
+        let sql = typed.text(text.sql);
+        if !Self::reads_only(&mut using, sql)? {
+            drop(using);
+            let mut opened = None;
+            self.text_atomically(text, |connection, sql| {
+                opened = Some(OpenCursor::of_write(connection, sql, values)?);
+                Ok(())
+            })?;
+            let (cursor, names) = opened.ok_or_else(not_open)?;
+            return Ok((cursor, names, typed));
+        }
+        let (cursor, names) = self.open_reading(using, sql, values)?;
+        Ok((cursor, names, typed))
+    }
+
+    pub(super) fn open_reading(
+        &self,
+        mut using: SessionConnection<'_, 'e>,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<(OpenCursor<'e>, Vec<String>)> {
+        if using.in_transaction || self.engine.is_single() {
+            return OpenCursor::on_shared(using.get(), sql, values);
+        }
+        match (using.pooled.take(), self.engine.blocking_readers()) {
+            (Some(pooled), None) => OpenCursor::on_reader(pooled, sql, values),
+            (Some(pooled), Some(pool)) => OpenCursor::on_pinned_reader(pooled, pool, sql, values),
+            (None, _) => Err(not_open()),
+        }
+    }
 }
 
 impl<'e> OpenCursor<'e> {

@@ -14,6 +14,7 @@ mod replay;
 mod session_connection;
 mod sync;
 mod transaction;
+mod value_parts;
 pub(crate) mod write;
 
 use crate::connection::Connection;
@@ -28,12 +29,14 @@ use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
     Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
-    Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value, Write, WriteBatch,
+    Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value, ValueAddress, ValueRange,
+    ValueState, Write, WriteBatch,
 };
 use cursor::{FetchOutput, OpenCursor, not_open};
 use query::SqlText;
 use session_connection::{AccessMode, SessionConnection};
 use std::cell::{Cell, RefCell};
+use std::io::Read;
 use std::sync::Arc;
 
 /// A session. Outside transactions it has no connection: each operation borrows one.
@@ -65,9 +68,6 @@ enum SessionState<'e> {
     /// An operation is running, further up the stack.
     Lent,
 }
-
-/// A cursor over an SQL text, the names of its columns, and what is known about their types.
-type OpenedText<'e> = (OpenCursor<'e>, Vec<String>, Arc<TypedText>);
 
 impl<'e> SqliteSession<'e> {
     pub(crate) fn new(engine: &'e Database) -> Self {
@@ -230,40 +230,6 @@ impl<'e> SqliteSession<'e> {
             result => result,
         }
     }
-
-    /// Opens a cursor. Returns the names of its columns, and their types if they are known.
-    fn open_cursor(&self, text: SqlText<'_>, values: &[Value<'_>]) -> Result<OpenedText<'e>> {
-        let (mut using, typed) = self.text_connection(AccessMode::Read, text)?;
-        let sql = typed.text(text.sql);
-        if !Self::reads_only(&mut using, sql)? {
-            drop(using);
-            let mut opened = None;
-            self.text_atomically(text, |connection, sql| {
-                opened = Some(OpenCursor::of_write(connection, sql, values)?);
-                Ok(())
-            })?;
-            let (cursor, names) = opened.ok_or_else(not_open)?;
-            return Ok((cursor, names, typed));
-        }
-        let (cursor, names) = self.open_reading(using, sql, values)?;
-        Ok((cursor, names, typed))
-    }
-
-    fn open_reading(
-        &self,
-        mut using: SessionConnection<'_, 'e>,
-        sql: &str,
-        values: &[Value<'_>],
-    ) -> Result<(OpenCursor<'e>, Vec<String>)> {
-        if using.in_transaction || self.engine.is_single() {
-            return OpenCursor::on_shared(using.get(), sql, values);
-        }
-        match (using.pooled.take(), self.engine.blocking_readers()) {
-            (Some(pooled), None) => OpenCursor::on_reader(pooled, sql, values),
-            (Some(pooled), Some(pool)) => OpenCursor::on_pinned_reader(pooled, pool, sql, values),
-            (None, _) => Err(not_open()),
-        }
-    }
 }
 
 impl Session for SqliteSession<'_> {
@@ -391,6 +357,24 @@ impl Session for SqliteSession<'_> {
                 connection.each_row(sql, values, None, &mut typed_row)
             })
         })
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        self.read_part_of(value, range, bytes)
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        self.write_value_of(value, length, source)
     }
 
     fn join(&self, join: &Join, row: &mut dyn FnMut(&dyn Row) -> Result<bool>) -> Result<bool> {
