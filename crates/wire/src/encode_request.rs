@@ -4,7 +4,7 @@ use crate::writer::Encode;
 use crate::{FrameKind, condition, frame, schema, select, value};
 use bobak_core::{
     BulkChange, FieldSet, OnError, Parameter, Result, SchemaChange, Select, TableSchema,
-    TransactionControl, Value, ValueRef, Verb, codec,
+    TransactionControl, Value, ValueAddress, ValueRange, ValueRef, Verb, codec,
 };
 
 pub(crate) const VERBS: &[Verb] = &[
@@ -196,6 +196,59 @@ pub fn get(out: &mut Vec<u8>, id: u32, handle: u32, key: &[Value<'_>]) -> Result
         out.encode_u32(handle);
         value::encode_row(out, key)
     })
+}
+
+/// Reads a part of one value: a row of its length, its row's version and the bytes, or none.
+///
+/// # Errors
+/// As [`get`].
+pub fn read_part(
+    out: &mut Vec<u8>,
+    id: u32,
+    handle: u32,
+    value: &ValueAddress<'_>,
+    range: ValueRange,
+) -> Result<()> {
+    frame::encode(out, FrameKind::ReadPart, false, id, |out| {
+        encode_address(out, handle, value)?;
+        out.encode_u64(range.offset);
+        out.encode_u32(u32::try_from(range.limit).unwrap_or(u32::MAX));
+        Ok(())
+    })
+}
+
+/// A part of a new value of so many bytes. `more` says that further parts of the same value follow.
+///
+/// # Errors
+/// As [`get`]; `OutOfRange` for a part larger than 4 GiB.
+pub fn write_value(
+    out: &mut Vec<u8>,
+    id: u32,
+    more: bool,
+    handle: u32,
+    value: &ValueAddress<'_>,
+    (length, bytes): (u64, &[u8]),
+) -> Result<()> {
+    frame::encode(out, FrameKind::WriteValue, more, id, |out| {
+        encode_address(out, handle, value)?;
+        out.encode_u64(length);
+        out.extend_from_slice(bytes);
+        Ok(())
+    })
+}
+
+fn encode_address(out: &mut Vec<u8>, handle: u32, value: &ValueAddress<'_>) -> Result<()> {
+    out.encode_u32(handle);
+    out.encode_position(value.column)?;
+    value::encode_row(out, value.key)
+}
+
+/// Asks for the plan of a query.
+///
+/// # Errors
+/// As [`change`].
+pub fn explain(out: &mut Vec<u8>, id: u32, source: RequestSource<'_>) -> Result<()> {
+    frame::encode(out, FrameKind::Explain, false, id, |out| encode_source(out, source))
 }
 
 /// Runs a query. The server sends up to `window` bytes of rows before it waits for [`credit`], or all rows if

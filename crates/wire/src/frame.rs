@@ -89,6 +89,12 @@ kinds! {
     Credit = 0x14,
     /// Lists what the table schemas do not express.
     Losses = 0x15,
+    /// Reads a part of one value.
+    ReadPart = 0x16,
+    /// Replaces one value, in parts.
+    WriteValue = 0x17,
+    /// Returns the plan of a query, which does not run.
+    Explain = 0x18,
     /// Success without a result.
     Ok = 0x81,
     /// The request failed.

@@ -35,6 +35,9 @@ const SUBQUERIES: u32 = 524_288;
 const FOREIGN_KEYS: u32 = 1_048_576;
 const VECTORS: u32 = 2_097_152;
 const LIMITED_VALUES: u32 = 4_194_304;
+/// The server takes requests about parts of values.
+const VALUE_PARTS: u32 = 8_388_608;
+const EXPLAIN: u32 = 16_777_216;
 
 /// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
@@ -201,6 +204,7 @@ impl Welcome {
             foreign_keys,
             vectors,
             limited_values,
+            explain,
             ..
         } = self.capabilities;
         let bits = [
@@ -227,6 +231,8 @@ impl Welcome {
             (foreign_keys, FOREIGN_KEYS),
             (vectors, VECTORS),
             (limited_values, LIMITED_VALUES),
+            (true, VALUE_PARTS),
+            (explain, EXPLAIN),
         ];
         out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.encode_text(&self.engine)?;
@@ -265,6 +271,8 @@ impl Welcome {
         capabilities.subqueries = bits & SUBQUERIES != 0;
         capabilities.foreign_keys = bits & FOREIGN_KEYS != 0;
         capabilities.vectors = bits & VECTORS != 0;
+        capabilities.value_parts = bits & VALUE_PARTS != 0;
+        capabilities.explain = bits & EXPLAIN != 0;
         capabilities.weak_types = bits & WEAK_TYPES != 0;
         capabilities.generated_columns = bits & GENERATED_COLUMNS != 0;
         let (engine, server) = (reader.text()?.to_owned(), reader.text()?.to_owned());

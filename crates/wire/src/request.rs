@@ -10,8 +10,8 @@ use crate::{FrameHeader, FrameKind, Handles, Hello, condition, schema, select, v
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Assign, Condition, Error, ErrorKind, FieldSet, OnError, Parameter, Result, SchemaChange,
-    Select, Source, Storage, TableSchema, TransactionControl, Type, Value, ValueRef, Verb,
-    WriteBatch,
+    Select, Source, Storage, TableSchema, TransactionControl, Type, Value, ValueRange, ValueRef,
+    Verb, WriteBatch,
 };
 use std::sync::Arc;
 
@@ -96,6 +96,32 @@ pub enum Request<'a> {
     Alter(Vec<SchemaChange>),
     /// Runs an SQL statement that returns no rows.
     Execute(OwnedSource),
+    /// Reads a part of one value.
+    ReadPart {
+        /// The table.
+        table: Arc<TableSchema>,
+        /// The column of the value.
+        column: usize,
+        /// The key, checked.
+        key: EncodedRow<'a>,
+        /// Which bytes.
+        range: ValueRange,
+    },
+    /// Replaces one value, or is a part of that.
+    WriteValue {
+        /// The table.
+        table: Arc<TableSchema>,
+        /// The column of the value.
+        column: usize,
+        /// The key, checked.
+        key: EncodedRow<'a>,
+        /// The number of bytes of the whole value.
+        length: u64,
+        /// The bytes of this part.
+        bytes: &'a [u8],
+    },
+    /// Returns the plan of a query.
+    Explain(OwnedSource),
     /// Makes all committed changes durable.
     Flush,
     /// Does nothing.
@@ -173,8 +199,8 @@ impl<'a> Request<'a> {
         reader: &mut MessageReader<'a>,
         handles: &Handles,
     ) -> Result<Self> {
-        if header.more && header.kind != FrameKind::Batch {
-            return Err(corrupt("only a batch can have several frames"));
+        if header.more && !matches!(header.kind, FrameKind::Batch | FrameKind::WriteValue) {
+            return Err(corrupt("only a batch and a value can have several frames"));
         }
         Ok(match header.kind {
             FrameKind::Write => {
@@ -217,8 +243,36 @@ impl<'a> Request<'a> {
                 }
                 sql => Self::Execute(sql),
             },
+            FrameKind::ReadPart | FrameKind::WriteValue => {
+                Self::read_value(header.kind, reader, handles)?
+            }
+            FrameKind::Explain => Self::Explain(source(reader, handles)?),
             _ => Self::read_rare(header, reader)?,
         })
+    }
+
+    /// A request about parts of one value.
+    fn read_value(
+        kind: FrameKind,
+        reader: &mut MessageReader<'a>,
+        handles: &Handles,
+    ) -> Result<Self> {
+        let table = Arc::clone(handles.table(reader.u32()?)?);
+        let column = reader.position()?;
+        table.column_at(column)?;
+        let key = table.check_encoded(true, reader.bytes()?)?;
+        let number = reader.u64()?;
+        if kind == FrameKind::WriteValue {
+            return Ok(Self::WriteValue {
+                table,
+                column,
+                key,
+                length: number,
+                bytes: reader.rest(),
+            });
+        }
+        let range = ValueRange { offset: number, limit: reader.u32()? as usize };
+        Ok(Self::ReadPart { table, column, key, range })
     }
 
     fn read_rare(header: FrameHeader, reader: &mut MessageReader<'a>) -> Result<Self> {

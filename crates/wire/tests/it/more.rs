@@ -371,7 +371,7 @@ pub fn responses() -> Vec<Sample> {
         engine: String::new(),
         server: "é".to_owned(),
     };
-    let welcome_json = json!({"version": 1, "frame": 1, "row": 2, "requests": 3, "handles": 4, "window": 5, "capabilities": 0, "engine": "", "server": "é"});
+    let welcome_json = json!({"version": 1, "frame": 1, "row": 2, "requests": 3, "handles": 4, "window": 5, "capabilities": 8_388_608, "engine": "", "server": "é"});
     let mut all = vec![
         sample("welcome with other limits", welcome_json, &|out| {
             encode_response::welcome(out, 1, &welcome).unwrap();

@@ -1,5 +1,6 @@
 //! One frame of each kind, and what it says in the words of the protocol's page.
 
+use crate::{more, nearest, parts, search};
 use bobak_core::rules::Violation;
 use bobak_core::{
     Assign, BulkChange, Collation, ColumnRole, ColumnSchema, Comparison, Condition, Error,
@@ -13,8 +14,6 @@ use bobak_wire::{
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-
-use crate::{more, nearest, search};
 
 /// A frame, and what it says.
 pub struct Sample {
@@ -123,6 +122,7 @@ pub fn requests() -> Vec<Sample> {
         .chain([more::definitions(), more::writes(), more::conditions()])
         .chain([more::queries(), more::locks(), search::requests(), nearest::requests()])
         .flatten()
+        .chain(parts::requests())
         .collect()
 }
 
@@ -383,7 +383,7 @@ pub fn responses() -> Vec<Sample> {
         engine: "sqlite".into(),
         server: "bobak 0.1.0".into(),
     };
-    let welcome_json = json!({"version": 1, "frame": 67_108_864, "row": 67_108_864, "requests": 1024, "handles": 4096, "window": 4_194_304, "capabilities": 17, "engine": "sqlite", "server": "bobak 0.1.0"});
+    let welcome_json = json!({"version": 1, "frame": 67_108_864, "row": 67_108_864, "requests": 1024, "handles": 4096, "window": 4_194_304, "capabilities": 8_388_625, "engine": "sqlite", "server": "bobak 0.1.0"});
     let mut all = vec![
         sample("welcome", welcome_json, &|out| encode_response::welcome(out, 1, &welcome).unwrap()),
         sample("ok", json!({}), &|out| encode_response::ok(out, 5)),
@@ -394,7 +394,7 @@ pub fn responses() -> Vec<Sample> {
     all.extend(results());
     all.extend(more::responses());
     all.extend(search::responses());
-    all.extend(nearest::responses());
+    all.extend(nearest::responses().into_iter().chain(parts::responses()));
     all
 }
 

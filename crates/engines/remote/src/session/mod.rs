@@ -3,6 +3,8 @@
 mod errors;
 mod response;
 mod search;
+mod state;
+mod value_parts;
 
 use self::response::{WINDOW, count, hand_out, losses, ok};
 use crate::batch;
@@ -10,14 +12,17 @@ use crate::broken::{Broken, CallError, Effect};
 use crate::engine::RemoteState;
 use crate::link::{Link, unexpected};
 use crate::pool::{PooledLink, Purpose};
+use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result,
     Row, RowBuffer, SchemaChange, SchemaDetails, Session, Source, TableSchema, TransactionControl,
-    Value, Write, WriteBatch,
+    Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use bobak_wire::{FrameHeader, Response, encode_request};
 use errors::{lost, misuse};
+use state::{Encoder, RemoteCursor, SessionLink, TransactionState, close, exchange};
 use std::cell::{Cell, RefCell};
+use std::io::Read;
 use std::sync::Arc;
 
 /// A session. It acquires a connection at its first operation and keeps it, unless all sessions share one.
@@ -25,35 +30,9 @@ pub(crate) struct RemoteSession<'e> {
     engine: &'e RemoteState,
     number: u64,
     link: Cell<SessionLink<'e>>,
-    transaction: Cell<Transaction>,
+    transaction: Cell<TransactionState>,
     cursors: RefCell<Vec<RemoteCursor>>,
     next_cursor: Cell<u64>,
-}
-
-/// The state of the session's connection.
-enum SessionLink<'e> {
-    /// In the pool.
-    None,
-    /// Kept by this session.
-    Kept(PooledLink<'e>),
-    /// In use by an operation further up the stack.
-    Lent,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Transaction {
-    None,
-    Open,
-    /// The connection broke, and its transaction is lost.
-    Lost,
-}
-
-/// A cursor, bound to the connection that opened it.
-#[derive(Clone, Copy, Debug)]
-struct RemoteCursor {
-    id: u64,
-    link: u64,
-    number: u64,
 }
 
 /// A connection in use by one operation. Dropping it restores the session's state.
@@ -64,16 +43,13 @@ struct LinkUse<'s, 'e> {
     is_reused: bool,
 }
 
-/// Queues a request on a connection; returns its number. May be called twice.
-type Encoder<'r> = &'r dyn Fn(&mut Link) -> Result<u32>;
-
 impl<'e> RemoteSession<'e> {
     pub fn new(engine: &'e RemoteState, number: u64) -> Self {
         Self {
             engine,
             number,
             link: Cell::new(SessionLink::None),
-            transaction: Cell::new(Transaction::None),
+            transaction: Cell::new(TransactionState::None),
             cursors: RefCell::default(),
             next_cursor: Cell::new(1),
         }
@@ -115,7 +91,7 @@ impl<'e> RemoteSession<'e> {
             }
         };
         let mut using = LinkUse { session: self, link, is_reused };
-        if self.transaction.get() == Transaction::Lost && purpose == Purpose::Operation {
+        if self.transaction.get() == TransactionState::Lost && purpose == Purpose::Operation {
             return Err(lost());
         }
         if using.link.is_none() {
@@ -129,14 +105,14 @@ impl<'e> RemoteSession<'e> {
     /// What is lost if the connection breaks during a write.
     fn effect_of_write(&self) -> Effect {
         match self.transaction.get() {
-            Transaction::None => Effect::Unknown,
+            TransactionState::None => Effect::Unknown,
             _ => Effect::Transaction,
         }
     }
 
     fn effect_of_read(&self) -> Effect {
         match self.transaction.get() {
-            Transaction::None => Effect::Nothing,
+            TransactionState::None => Effect::Nothing,
             _ => Effect::Transaction,
         }
     }
@@ -146,7 +122,7 @@ impl<'e> RemoteSession<'e> {
     }
 
     fn begin(&self) -> Result<()> {
-        if self.transaction.get() == Transaction::Open {
+        if self.transaction.get() == TransactionState::Open {
             return Err(misuse("a transaction is already open"));
         }
         let mut using = self.enter(Purpose::Operation)?;
@@ -159,15 +135,15 @@ impl<'e> RemoteSession<'e> {
         };
         using.finish(Effect::Nothing, begun)?;
         // Before the connection is returned to the pool.
-        self.set_transaction(Transaction::Open);
+        self.set_transaction(TransactionState::Open);
         Ok(())
     }
 
     fn end(&self, step: TransactionControl<'_>) -> Result<()> {
         let ended = match (self.transaction.get(), step) {
-            (Transaction::None, _) => return Err(misuse("no transaction is open")),
-            (Transaction::Lost, TransactionControl::Rollback) => Ok(()),
-            (Transaction::Lost, _) => Err(lost()),
+            (TransactionState::None, _) => return Err(misuse("no transaction is open")),
+            (TransactionState::Lost, TransactionControl::Rollback) => Ok(()),
+            (TransactionState::Lost, _) => Err(lost()),
             (_, TransactionControl::Commit) => self.step(step, Effect::Unknown),
             _ => self.step(step, Effect::Nothing),
         };
@@ -176,7 +152,7 @@ impl<'e> RemoteSession<'e> {
             Err(error) if error.kind() == ErrorKind::Misuse && self.is_lent() => Err(error),
             // Whatever the response, the transaction has ended.
             ended => {
-                self.set_transaction(Transaction::None);
+                self.set_transaction(TransactionState::None);
                 ended
             }
         }
@@ -189,10 +165,10 @@ impl<'e> RemoteSession<'e> {
         is_lent
     }
 
-    fn set_transaction(&self, transaction: Transaction) {
+    fn set_transaction(&self, transaction: TransactionState) {
         self.transaction.set(transaction);
         match transaction {
-            Transaction::Open => self.engine.pool.set_owner(self.number),
+            TransactionState::Open => self.engine.pool.set_owner(self.number),
             _ => self.engine.pool.clear_owner(self.number),
         }
     }
@@ -225,7 +201,7 @@ impl Session for RemoteSession<'_> {
         Interrupt::hold_off(|| match step {
             TransactionControl::Begin => self.begin(),
             TransactionControl::Commit | TransactionControl::Rollback => self.end(step),
-            _ if self.transaction.get() == Transaction::None => {
+            _ if self.transaction.get() == TransactionState::None => {
                 Err(misuse("no transaction is open"))
             }
             _ => self.step(step, Effect::Transaction),
@@ -233,7 +209,7 @@ impl Session for RemoteSession<'_> {
     }
 
     fn in_transaction(&self) -> bool {
-        self.transaction.get() != Transaction::None
+        self.transaction.get() != TransactionState::None
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
@@ -301,6 +277,28 @@ impl Session for RemoteSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         self.run_query(source, row)
+    }
+
+    fn read_part(
+        &self,
+        value: &ValueAddress<'_>,
+        range: ValueRange,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<ValueState>> {
+        self.read_part_of(value, range, bytes)
+    }
+
+    fn write_value(
+        &self,
+        value: &ValueAddress<'_>,
+        length: u64,
+        source: &mut dyn Read,
+    ) -> Result<bool> {
+        self.write_value_of(value, length, source)
+    }
+
+    fn explain(&self, query: &ExplainedQuery<'_>) -> Result<Option<Vec<PlanStep>>> {
+        self.explain_query(query)
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
@@ -405,18 +403,6 @@ impl Session for RemoteSession<'_> {
     }
 }
 
-/// Closes cursors of this connection; the server sends no response.
-fn close(link: &mut Link, cursors: &[RemoteCursor]) -> Result<(), CallError> {
-    let number = link.number();
-    for open in cursors.iter().filter(|open| open.link == number) {
-        link.put(|out, id| {
-            encode_request::close(out, id, open.number);
-            Ok(())
-        })?;
-    }
-    Ok(link.send()?)
-}
-
 impl LinkUse<'_, '_> {
     #[inline]
     fn link(&mut self) -> Result<&mut Link, CallError> {
@@ -453,19 +439,12 @@ impl LinkUse<'_, '_> {
                     link.discard();
                 }
                 if effect == Effect::Transaction {
-                    self.session.set_transaction(Transaction::Lost);
+                    self.session.set_transaction(TransactionState::Lost);
                 }
                 Err(broken.into_error(effect))
             }
         }
     }
-}
-
-#[inline]
-fn exchange(link: &mut Link, put: Encoder<'_>) -> Result<(u32, FrameHeader), CallError> {
-    let id = put(link)?;
-    link.send()?;
-    Ok((id, link.receive(id)?))
 }
 
 impl Drop for LinkUse<'_, '_> {
@@ -487,7 +466,7 @@ impl Drop for RemoteSession<'_> {
             let closed = using.link().and_then(|link| close(link, &cursors));
             let _ = using.finish(self.effect_of_read(), closed);
         }
-        if self.transaction.get() == Transaction::Open {
+        if self.transaction.get() == TransactionState::Open {
             // If this fails, the connection is closed, and the server rolls back.
             let _ = self.end(TransactionControl::Rollback);
         }

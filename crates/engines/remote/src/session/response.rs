@@ -3,7 +3,9 @@
 use crate::broken::{Broken, CallError};
 use crate::link::{Link, unexpected};
 use crate::row::RenamedRow;
-use bobak_core::{BrokenForeignKey, InvalidDates, Result, Row, SchemaDetails, ValueRef};
+use bobak_core::{
+    BrokenForeignKey, InvalidDates, Result, Row, SchemaDetails, ValueRef, ValueState,
+};
 use bobak_wire::{FrameHeader, Response, encode_request};
 
 /// How many bytes of rows the server may send before the client requests more.
@@ -112,4 +114,20 @@ pub(super) fn losses(
         }
     }
     Ok(details)
+}
+
+/// A part of a value: a row of the number of its bytes, the part, and the row's version; no row if there is none.
+pub(super) fn one_part(
+    link: &mut Link,
+    head: FrameHeader,
+    bytes: &mut Vec<u8>,
+) -> Result<Option<ValueState>, CallError> {
+    match link.response(head)? {
+        Response::Rows(mut rows) => match rows.next() {
+            Some(Ok(row)) => Ok(Some(ValueState::of_row(&row, bytes))),
+            Some(Err(error)) => Err(Broken::Garbled(error).into()),
+            None => Ok(None),
+        },
+        other => Err(unexpected(&other)),
+    }
 }

@@ -29,7 +29,7 @@ impl ClientSession<'_> {
         on_error: OnError,
     ) -> Result<(), Disconnect> {
         if header.more {
-            return self.run_parts(connection, header.id, on_error);
+            return self.run_parts(connection, header, on_error);
         }
         match self.run_part(connection, header.id, on_error, 0) {
             Ok(()) => self.outcomes.write_frame(&mut connection.output, header.id, false)?,
@@ -42,12 +42,13 @@ impl ClientSession<'_> {
     fn run_parts(
         &mut self,
         connection: &mut Connection,
-        id: u32,
+        header: FrameHeader,
         on_error: OnError,
     ) -> Result<(), Disconnect> {
+        let id = header.id;
         let nested = self.in_transaction;
         if let Err(error) = self.session.control(step(nested, true)) {
-            return self.skip_batch(connection, id, &error);
+            return self.skip_parts(connection, header, &error);
         }
         // If the client disconnects now, the transaction ends with the session.
         self.in_transaction = true;
@@ -83,7 +84,7 @@ impl ClientSession<'_> {
         self.in_transaction = nested;
         match result {
             Ok(()) => self.outcomes.write_frame(&mut connection.output, id, false)?,
-            Err(error) if more => return self.skip_batch(connection, id, &error),
+            Err(error) if more => return self.skip_parts(connection, header, &error),
             Err(error) => self.fail(connection, id, &error),
         }
         Ok(())
@@ -185,23 +186,24 @@ impl ClientSession<'_> {
         }
     }
 
-    /// Sends the error of a failed batch, and skips the parts that follow.
-    pub fn skip_batch(
+    /// Sends the error of a failed batch or value, and skips the parts that follow the one with this header.
+    pub fn skip_parts(
         &mut self,
         connection: &mut Connection,
-        id: u32,
+        failed: FrameHeader,
         error: &Error,
     ) -> Result<(), Disconnect> {
         self.batch.clear();
-        self.fail(connection, id, error);
+        self.fail(connection, failed.id, error);
         loop {
             let header = self.next_frame(connection)?;
+            let is_part = header.kind == failed.kind && header.id == failed.id;
             match header.kind {
-                FrameKind::Batch if header.id == id && header.more => {}
-                FrameKind::Batch if header.id == id => return Ok(()),
+                _ if is_part && header.more => {}
+                _ if is_part => return Ok(()),
                 FrameKind::Cancel | FrameKind::Credit => {}
                 _ => {
-                    let message = "expected the rest of the failed batch";
+                    let message = "expected the rest of the failed batch or value";
                     return Err(Error::new(ErrorKind::Misuse, message).into());
                 }
             }
@@ -209,7 +211,7 @@ impl ClientSession<'_> {
     }
 
     /// The next frame. Pending responses are written before waiting for it.
-    fn next_frame(&self, connection: &mut Connection) -> Result<FrameHeader, Disconnect> {
+    pub fn next_frame(&self, connection: &mut Connection) -> Result<FrameHeader, Disconnect> {
         let settings = &self.shared.settings;
         let started = Instant::now();
         loop {
@@ -219,7 +221,7 @@ impl ClientSession<'_> {
             connection.flush(settings)?;
             let rest = settings.transaction_timeout.saturating_sub(started.elapsed());
             if !connection.wait(rest)? && started.elapsed() >= settings.transaction_timeout {
-                let message = "the rest of a batch did not arrive in time";
+                let message = "the rest of a batch or value did not arrive in time";
                 return Err(Error::new(ErrorKind::Timeout, message).into());
             }
         }

@@ -1,11 +1,12 @@
 //! The session of a client: decodes requests, runs them and encodes the responses.
 
+use super::value_parts::IncomingValue;
 use crate::connection::{AuthenticatedClient, Connection, Disconnect};
 use crate::state::WireServerState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, SchemaDetails,
-    SchemaLoss, Session, TransactionControl, Value, Write, WriteBatch,
+    SchemaLoss, Session, TransactionControl, Value, ValueAddress, Write, WriteBatch,
 };
 use bobak_wire::{FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, encode_response};
 use std::sync::Arc;
@@ -43,6 +44,8 @@ enum FollowUp {
     Stream { window: u32, columns: bool, source: OwnedSource },
     /// Run the part of a batch that was read.
     Batch(OnError),
+    /// Write a value, whose other parts follow.
+    Value(IncomingValue),
 }
 
 impl ClientSession<'_> {
@@ -96,8 +99,8 @@ impl ClientSession<'_> {
             Err(error) if header.kind.has_no_response() => return Err(error.into()),
             Err(error) => {
                 connection.output.truncate(start);
-                if header.kind == FrameKind::Batch && header.more {
-                    self.skip_batch(connection, header.id, &error)?;
+                if header.more {
+                    self.skip_parts(connection, header, &error)?;
                 } else {
                     self.send_error(connection, header.id, &error);
                 }
@@ -110,6 +113,7 @@ impl ClientSession<'_> {
                 self.stream(connection, header.id, (window, columns), source)
             }
             FollowUp::Batch(on_error) => self.run_batch(connection, header, on_error),
+            FollowUp::Value(value) => self.write_value(connection, header, value),
         }
     }
 
@@ -172,6 +176,24 @@ impl ClientSession<'_> {
                 encode_response::rows(output, id, false, self.rows.as_bytes())?;
             }
             Request::Close(cursor) => self.close(cursor),
+            Request::ReadPart { table, column, key, range } => {
+                let value = ValueAddress { table: &table, key: &values(&key), column };
+                let rows = self.read_part(&value, range)?;
+                encode_response::rows(output, id, false, rows.as_bytes())?;
+            }
+            Request::WriteValue { table, column, key, length, bytes } => {
+                return Ok(FollowUp::Value(IncomingValue::new(
+                    table,
+                    column,
+                    &values(&key),
+                    length,
+                    bytes,
+                )));
+            }
+            Request::Explain(source) => {
+                let rows = self.explain(source)?;
+                encode_response::rows(output, id, false, rows.as_bytes())?;
+            }
             Request::Define { handle, schema } => {
                 handles.define(handle, self.client.database.table(schema));
             }
@@ -269,7 +291,15 @@ fn check_ignored(request: &Request<'_>) -> Result<()> {
 
 /// Whether a request may run for long, and is monitored. Streams and batches are monitored part by part.
 const fn may_run_long(kind: FrameKind) -> bool {
-    matches!(kind, FrameKind::Change | FrameKind::Execute | FrameKind::Open | FrameKind::Fetch)
+    matches!(
+        kind,
+        FrameKind::Change
+            | FrameKind::Execute
+            | FrameKind::Open
+            | FrameKind::Fetch
+            | FrameKind::ReadPart
+            | FrameKind::Explain
+    )
 }
 
 #[inline]

@@ -5,5 +5,6 @@ mod client_session;
 mod serve;
 mod stream;
 mod subqueries;
+mod value_parts;
 
 pub(crate) use serve::{ServeOutcome, serve};
