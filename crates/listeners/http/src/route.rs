@@ -25,11 +25,15 @@ pub(crate) enum Resource {
     /// Table and key. The key's segment is still encoded, because its columns are split before they
     /// are decoded.
     Row(String, String),
+    /// Table, encoded key and column: one value.
+    Value(String, String, String),
     /// Table and encoded key.
     History(String, String),
     Import(String),
     Export(String),
     Aggregate(String),
+    /// How the engine would read rows.
+    Plan(String),
     /// Rows of expressions.
     Query(String),
     Changes(String),
@@ -85,9 +89,13 @@ impl Route {
             ["tables", table, "rows", key, "history"] => {
                 Resource::History(decode(table)?, (*key).to_owned())
             }
+            ["tables", table, "rows", key, "columns", column] => {
+                Resource::Value(decode(table)?, (*key).to_owned(), decode(column)?)
+            }
             ["tables", table, "import"] => Resource::Import(decode(table)?),
             ["tables", table, "export"] => Resource::Export(decode(table)?),
             ["tables", table, "aggregate"] => Resource::Aggregate(decode(table)?),
+            ["tables", table, "plan"] => Resource::Plan(decode(table)?),
             ["tables", table, "query"] => Resource::Query(decode(table)?),
             ["tables", table, "changes"] => Resource::Changes(decode(table)?),
             ["changes"] => Resource::AllChanges,
@@ -115,7 +123,7 @@ impl Route {
 
 impl Resource {
     /// The path templates, by which metrics are grouped.
-    pub const TEMPLATES: [&str; 35] = [
+    pub const TEMPLATES: [&str; 37] = [
         "/health",
         "/metrics",
         "/databases",
@@ -150,10 +158,12 @@ impl Resource {
         "/status",
         "/log",
         "/mcp",
+        "/tables/{table}/rows/{key}/columns/{column}",
+        "/tables/{table}/plan",
         "other",
     ];
     /// The index of requests without a route.
-    pub const OTHER: usize = 34;
+    pub const OTHER: usize = 36;
 
     /// The methods of all resources together.
     pub const ALL_METHODS: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -195,12 +205,15 @@ impl Resource {
             Self::Status => 31,
             Self::Log => 32,
             Self::Mcp => 33,
+            Self::Value(..) => 34,
+            Self::Plan(_) => 35,
         }
     }
 
     /// Whether its duration depends on the length of a body or of a table, so that no time limit applies.
     pub const fn is_stream(&self) -> bool {
-        let is_load = matches!(self, Self::Import(_) | Self::Export(_) | Self::Batch);
+        let is_load =
+            matches!(self, Self::Import(_) | Self::Export(_) | Self::Batch | Self::Value(..));
         let is_long = matches!(
             self,
             Self::Migrations
@@ -222,6 +235,7 @@ impl Resource {
         match self {
             Self::Rows(_) => "GET, HEAD, POST, PATCH, DELETE, OPTIONS",
             Self::Row(..) => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+            Self::Value(..) => "GET, HEAD, PUT, OPTIONS",
             Self::Import(_) | Self::Batch | Self::Sql | Self::Mcp => "POST, OPTIONS",
             Self::Session => "GET, HEAD, POST, DELETE, OPTIONS",
             Self::Migrations | Self::Backups => "GET, HEAD, POST, OPTIONS",
@@ -256,6 +270,8 @@ mod tests {
         assert_eq!(of("/tables/.."), Some((None, Resource::Table(text("..")))));
         assert_eq!(of("/"), Some((None, Resource::Home)));
         assert_eq!(of("/databases/x/"), Some((Some(text("x")), Resource::Home)));
+        let value = Resource::Value(text("t"), text("1"), text("a/b"));
+        assert_eq!(of("/tables/t/rows/1/columns/a%2Fb"), Some((None, value)));
         let of_row = Resource::History(text("t"), text("1%2F2"));
         assert_eq!(of("/tables/t/rows/1%2F2/history"), Some((None, of_row)));
         for path in [

@@ -10,6 +10,7 @@ use crate::request::headers;
 use crate::resources::{
     access, aggregate, backups, batch, bulk_change, changes, create, export, history, import, list,
     migrations, openapi, query, row, server_status, session, sql, statements, studio, tables,
+    value,
 };
 use crate::response::builder::{Body, ResponseBuilder};
 use crate::response::compression::{self, ContentCoding};
@@ -217,6 +218,7 @@ async fn dispatch(
     check_view(resource, &method, request).await?;
     match (resource, method.as_str()) {
         (Resource::Rows(table), "GET" | "HEAD") => list::list(request, table).await,
+        (Resource::Plan(table), "GET" | "HEAD") => list::plan(request, table).await,
         (Resource::Rows(table), "POST") => create::create(request, table).await,
         (Resource::Rows(table), "PATCH") => bulk_change::patch(request, table).await,
         (Resource::Rows(table), "DELETE") => bulk_change::delete(request, table).await,
@@ -224,6 +226,12 @@ async fn dispatch(
         (Resource::Row(table, key), "PUT") => row::replace(request, table, key).await,
         (Resource::Row(table, key), "PATCH") => row::patch(request, table, key).await,
         (Resource::Row(table, key), "DELETE") => row::delete(request, table, key).await,
+        (Resource::Value(table, key, column), "GET" | "HEAD") => {
+            value::get(request, (table, key, column)).await
+        }
+        (Resource::Value(table, key, column), "PUT") => {
+            value::put(request, (table, key, column)).await
+        }
         (Resource::History(table, key), "GET" | "HEAD") => {
             history::history(request, table, key).await
         }

@@ -37,6 +37,10 @@ settings! {
         rate_limit: Option<u32> = None, min = 1, default_text = "no limit";
         /// Maximum size of a request body, and of each line or record of an import or batch.
         max_body: usize = 16 << 20, unit = "bytes", min = 1_024;
+        /// Maximum size of a value that is written by itself, at `/tables/{table}/rows/{key}/columns/{column}`.
+        ///
+        /// It is streamed to SQLite, and in memory on other engines.
+        max_value: u64 = 1 << 30, unit = "bytes", min = 1_024;
         /// Approximate maximum size of a list, aggregate or SQL response; clients fetch the rest with `after=`.
         ///
         /// A longer one ends early, after at least one row, and says that there is more. An import or a batch whose

@@ -3,6 +3,7 @@
 pub(crate) mod cell;
 pub(crate) mod change;
 pub(crate) mod error;
+pub(crate) mod plan;
 pub(crate) mod read;
 pub(crate) mod write;
 

@@ -5,12 +5,15 @@ mod builders;
 mod examples;
 mod keys;
 mod migrations;
+mod parameters;
 mod patterns;
+mod plans;
 mod rules;
 mod schemas;
 mod search;
 mod statements;
 mod table_paths;
+mod values;
 
 use self::builders::{
     body, each_line, empty, json_of, list_name, operation, problem, query, reference, response,
@@ -290,6 +293,22 @@ fn common_schemas() -> Map<String, Value> {
                 "steps": {"type": "array", "items": reference("bobak.PlanStep")},
             },
         },
+        "bobak.IndexAdvice": {
+            "type": "object",
+            "required": ["message", "table", "columns"],
+            "properties": {
+                "message": text(), "table": text(),
+                "columns": {"type": "array", "items": text()},
+            },
+        },
+        "bobak.Plan": {
+            "type": "object",
+            "required": ["steps", "advice"],
+            "properties": {
+                "steps": {"type": "array", "items": reference("bobak.PlanStep")},
+                "advice": {"type": "array", "items": reference("bobak.IndexAdvice")},
+            },
+        },
         "bobak.Rows": {
             "type": "object",
             "properties": {
@@ -298,13 +317,7 @@ fn common_schemas() -> Map<String, Value> {
                 "more": {"type": "boolean"},
                 "changed": count(),
                 "steps": {"type": "array", "items": reference("bobak.PlanStep")},
-                "advice": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {
-                        "message": text(), "table": text(),
-                        "columns": {"type": "array", "items": text()},
-                    },
-                }},
+                "advice": {"type": "array", "items": reference("bobak.IndexAdvice")},
             },
         },
     });

@@ -5,8 +5,9 @@ use super::builders::{
     body, each_line, empty, json_of, operation, problem, query, reference, response,
 };
 use super::examples;
+use super::parameters::{key, selection};
 use super::schemas::{component, expanded_name, unique_columns};
-use super::search;
+use super::{plans, search, values};
 use crate::database::schema_cache::VisibleTables;
 use crate::database::table::CachedTable;
 use crate::request::key::encode_segment;
@@ -85,6 +86,10 @@ pub(super) fn paths(
         paths.insert(format!("{base}/{rest}"), path);
     }
     paths.insert(format!("{base}/query"), json!({"get": row_query(&name, max_page_size)}));
+    paths.insert(format!("{base}/plan"), plans::path(&name, table, max_page_size));
+    if let Some(value) = values::path(&name, table) {
+        paths.insert(format!("{base}/rows/{{key}}/columns/{{column}}"), value);
+    }
 }
 
 /// Adds the parameter `expand` to an operation that reads rows of a table with relations.
@@ -116,19 +121,6 @@ fn add_relations(get: &mut Value, catalog: &VisibleTables, table: &CachedTable) 
 
 const COLUMNS: &str =
     "The columns to return, separated by commas; names that contain a comma are in double quotes";
-
-fn selection() -> Vec<Value> {
-    vec![
-        query::condition("filter", "A condition as in SQL's WHERE: age > 30 and name like 'A%'"),
-        query::columns(
-            "order",
-            "Columns, separated by commas; names that contain a comma are in double quotes; a minus \
-             sign before a name means descending order",
-        ),
-        query::count("limit", "The maximum number of rows"),
-        query::count("offset", "The number of rows to skip"),
-    ]
-}
 
 /// The parameters of imports and batches.
 pub(super) fn load_parameters(default: &str) -> Vec<Value> {
@@ -229,22 +221,6 @@ fn row(name: &str, table: &CachedTable) -> Value {
     json!({
         "parameters": [key(table)],
         "get": get(name), "put": put(name), "patch": patch(name), "delete": delete(name),
-    })
-}
-
-/// The path parameter with the key.
-fn key(table: &CachedTable) -> Value {
-    let parts = table.schema.key().len();
-    let columns =
-        table.schema.key().iter().filter_map(|&position| table.schema.columns().get(position));
-    let names: Vec<&str> = columns.map(|column| &*column.name).collect();
-    let description = match parts {
-        1 => names.join(""),
-        _ => format!("{}, separated by commas", names.join(", ")),
-    };
-    json!({
-        "name": "key", "in": "path", "required": true, "description": description,
-        "schema": {"type": "string"},
     })
 }
 

@@ -11,4 +11,5 @@ pub(crate) mod line_splitter;
 pub(crate) mod media_type;
 pub(crate) mod parameters;
 pub(crate) mod precondition;
+pub(crate) mod range;
 pub(crate) mod selection;

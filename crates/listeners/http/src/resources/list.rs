@@ -2,6 +2,7 @@
 
 use crate::database::table::CachedTable;
 use crate::json::NumberFormat;
+use crate::json::plan::plan_json;
 use crate::json::write::{write_cell, write_row};
 use crate::problem::Problem;
 use crate::request::column_list;
@@ -17,8 +18,10 @@ use crate::response::builder::ResponseBuilder;
 use crate::response::conditional::json_or_not_modified;
 use crate::response::etag::Etag;
 use crate::workers::blocking;
+use bobak_core::plan::{ExplainedQuery, QueryPlan};
 use bobak_core::{Engine, Expr, Row, Source, Type, Value, ValueRef};
 use bobak_text::json::write_string;
+use hyper::StatusCode;
 use std::sync::Arc;
 
 /// The parameters of a list.
@@ -47,6 +50,26 @@ pub(crate) async fn list(
     let body = blocking::run(move || list.page(&*database.engine)).await?;
     let etag = Etag::of(body.as_bytes());
     Ok(json_or_not_modified(request.headers(), &etag, body))
+}
+
+/// `GET /tables/{table}/plan`: how the engine would read a page of rows.
+pub(crate) async fn plan(
+    request: &mut RequestContext,
+    table: &str,
+) -> Result<ResponseBuilder, Problem> {
+    let list = ListRequest::take(request, table).await?;
+    let database = Arc::clone(&request.database);
+    let explain = move || {
+        let session = database.engine.session()?;
+        let (rows, bytes) = (list.max_related, list.max_length);
+        let mut loader = RelatedLoader::new(&*database.engine, &*session, rows, bytes);
+        let columns = list.columns.iter().copied().map(Expr::Column).collect();
+        let select = loader.resolve(list.selection.select(&list.table, columns)?)?;
+        let query = ExplainedQuery::Source(Source::Select(&select));
+        Ok(QueryPlan::ask(&*session, &query)?.unwrap_or_default())
+    };
+    let plan = plan_json(&blocking::run(explain).await?);
+    Ok(ResponseBuilder::json(StatusCode::OK, plan.to_string() + "\n"))
 }
 
 impl ListRequest {

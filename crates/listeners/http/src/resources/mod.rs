@@ -26,3 +26,4 @@ pub(crate) mod statements;
 pub(crate) mod stored_row;
 pub(crate) mod studio;
 pub(crate) mod tables;
+pub(crate) mod value;

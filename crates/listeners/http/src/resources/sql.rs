@@ -3,6 +3,7 @@
 use crate::json::NumberFormat;
 use crate::json::cell::parse_value;
 use crate::json::error::invalid_json;
+use crate::json::plan::plan_json;
 use crate::json::write::write_cell;
 use crate::problem::Problem;
 use crate::request::context::RequestContext;
@@ -15,7 +16,7 @@ use crate::response::compression::ContentCoding;
 use crate::response::stream;
 use crate::settings::SqlAccess;
 use crate::workers::blocking;
-use bobak_core::plan::{ExplainedQuery, IndexAdvice, PlanAccess, PlanStep, QueryPlan};
+use bobak_core::plan::{ExplainedQuery, QueryPlan};
 use bobak_core::{
     Error, ErrorKind, Parameter, Result, ResultColumn, Row, RowBuffer, Session, Source,
     TransactionControl, Type,
@@ -26,7 +27,6 @@ use bobak_text::json::write_string;
 use bobak_text::write;
 use hyper::StatusCode;
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 use std::io::Write;
 use std::sync::Arc;
@@ -220,30 +220,6 @@ fn allow_only_reads(session: &dyn Session, text: &str) -> Result<()> {
         return Err(Error::new(ErrorKind::Denied, "only statements that read are permitted"));
     }
     session.control(TransactionControl::Begin)
-}
-
-/// The plan of a statement: its steps and the indexes that would help.
-fn plan_json(plan: &QueryPlan) -> serde_json::Value {
-    let advice = |advice: &IndexAdvice| json!({"message": advice.message, "table": advice.table, "columns": advice.columns});
-    json!({
-        "steps": plan.steps.iter().map(step_json).collect::<Vec<_>>(),
-        "advice": plan.advice.iter().map(advice).collect::<Vec<_>>(),
-    })
-}
-
-fn step_json(step: &PlanStep) -> serde_json::Value {
-    let access = step.access.map(|access| match access {
-        PlanAccess::Scan => "scan",
-        PlanAccess::Search => "search",
-    });
-    json!({
-        "text": step.text,
-        "table": step.table,
-        "access": access,
-        "index": step.index,
-        "rows": step.rows,
-        "steps": step.steps.iter().map(step_json).collect::<Vec<_>>(),
-    })
 }
 
 /// Runs a query, and returns its result as JSON.

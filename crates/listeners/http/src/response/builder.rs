@@ -66,6 +66,12 @@ impl ResponseBuilder {
         self.0.body_mut()
     }
 
+    /// Replaces the status.
+    pub fn with_status(mut self, status: StatusCode) -> Self {
+        *self.0.status_mut() = status;
+        self
+    }
+
     /// Adds a header. `value` must be valid in a header; otherwise the header is left out.
     pub fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {

@@ -5,7 +5,9 @@ use crate::response::builder::{Body, ResponseBuilder};
 use crate::response::etag::with_compression_suffix;
 use crate::workers::blocking;
 use flate2::write::GzEncoder;
-use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, HeaderMap, HeaderValue, VARY};
+use hyper::header::{
+    ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, ETAG, HeaderMap, HeaderValue, VARY,
+};
 use std::io::{self, Write};
 
 /// Shorter bodies are sent as they are: most of such a response is headers.
@@ -132,11 +134,15 @@ impl<W: Write> Write for CompressionWriter<W> {
     }
 }
 
-/// Compresses a response whose body is complete, if it is long enough.
+/// Compresses a response whose body is complete, if it is long enough. A value that can be read in ranges stays as it is:
+/// the ranges are of its own bytes.
 pub(crate) async fn compress(
     mut response: ResponseBuilder,
     compression: ContentCoding,
 ) -> ResponseBuilder {
+    if response.headers_mut().contains_key(ACCEPT_RANGES) {
+        return response;
+    }
     let Body::Full(body) = response.body_mut() else { return response };
     let Some(bytes) = body.clone().filter(|bytes| bytes.len() >= MIN_LENGTH) else {
         return response;

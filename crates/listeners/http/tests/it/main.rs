@@ -41,4 +41,5 @@ mod streams; // imports, exports, batches, aggregates
 mod studio; // the web application, and the sessions of browsers
 #[cfg(feature = "tls")]
 mod tls; // connections over TLS
+mod values; // single values as bytes, in ranges
 mod views; // read, and not written

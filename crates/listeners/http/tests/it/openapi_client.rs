@@ -137,7 +137,8 @@ fn path_of(document: &Value, operation: &Operation<'_>) -> String {
         }
         ref names => {
             let key = key_of(document, table_of(operation), names);
-            operation.path.replace("{key}", &key)
+            let column = item["parameters"][1]["schema"]["enum"][0].as_str();
+            operation.path.replace("{key}", &key).replace("{column}", column.unwrap_or_default())
         }
     }
 }
