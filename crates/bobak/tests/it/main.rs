@@ -16,6 +16,7 @@ mod arrow; // record batches
 mod backup;
 mod bad_input;
 mod batches;
+mod blobs; // values read and written in parts
 #[cfg(feature = "cache")]
 mod cache;
 mod change_capture;

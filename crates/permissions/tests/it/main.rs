@@ -11,4 +11,5 @@ mod permissions; // every kind of call, with and without its permission; hidden 
 mod plans; // how statements run, within and beyond the permissions
 mod row_rules; // rows that a rule hides, for every kind of call
 mod shop; // the database that the tests use
-mod sql; // SQL within and beyond the permissions // random requests to two databases that differ in what is hidden
+mod sql;
+mod value_parts; // values in parts, within and beyond the permissions // SQL within and beyond the permissions // random requests to two databases that differ in what is hidden

@@ -22,7 +22,11 @@ impl Engine for RequiredMethods {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
+        let mut capabilities = self.0.capabilities();
+        // These are methods with defaults.
+        capabilities.explain = false;
+        capabilities.value_parts = false;
+        capabilities
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {

@@ -363,6 +363,15 @@ suite! { $
         typed_parameters_are_values_of_their_type,
         sums_of_money_are_amounts,
     }
+    value_parts {
+        ranges_of_a_value,
+        values_are_written_from_a_source,
+        a_wrong_source_changes_nothing,
+        other_columns_have_no_parts,
+    }
+    plans {
+        a_filter_without_an_index_gets_advice,
+    }
     feed {
         every_verb_is_written_down,
         changes_and_batches_are_written_down,
