@@ -199,6 +199,13 @@ def body(kind: Kind, m: dict[str, Any]) -> bytes:
         return request.batch(m["on_error"] == "stop", runs)
     if kind is Kind.GET:
         return request.get(m["table"], values(m["key"]))
+    if kind is Kind.READ_PART:
+        return request.read_part(m["table"], m["column"], values(m["key"]), m["first"], m["most"])
+    if kind is Kind.WRITE_VALUE:
+        head = request.write_value(m["table"], m["column"], values(m["key"]), m["length"])
+        return head + bytes.fromhex(m["bytes"]["hex"])
+    if kind is Kind.EXPLAIN:
+        return request.explain(source(m["source"]))
     if kind is Kind.QUERY:
         return request.query(m["credit"], m["columns"], source(m["source"]))
     if kind in (Kind.OPEN, Kind.EXECUTE):

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "bobak"
-FILES = ("session.py", "table.py")
+FILES = ("blob.py", "session.py", "table.py")
 
 REPLACED = (
     (r", for async code\.", "."),
@@ -19,7 +19,7 @@ REPLACED = (
     (r"\basync (def|with|for) ", r"\1 "),
     (r"\bawait ", ""),
     (r"\bconnect_async\b", "connect"),
-    (r"\b_?Async(Session|Database|Transaction|Table|Selection|Batch|Iterator)\b", r"\1"),
+    (r"\b_?Async(Session|Database|Transaction|Table|Selection|Batch|Blob|Iterator)\b", r"\1"),
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\b__a(enter|exit|iter)__\b", r"__\1__"),
     (r"\baiter\(", "iter("),

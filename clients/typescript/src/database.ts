@@ -2,6 +2,7 @@
 import { BobakError, Garbled } from "./errors.js";
 import { Broken, Connection, type Lost } from "./connection.js";
 import { follow, lastOf, page, trackedNames, type Change, type ChangeOptions, type ChangePage, type FollowOptions } from "./feed.js";
+import { explain, type QueryPlan } from "./plan.js";
 import { Rows } from "./rows.js";
 import { Table } from "./table.js";
 import { parseUrl, type Target } from "./url.js";
@@ -188,6 +189,12 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
       });
       return rows;
     });
+  }
+
+  /** How the engine would run an SQL statement, and the indexes that would help. The error is Unsupported if the engine has no plans. */
+  explain(text: string, parameters: unknown[] = []): Promise<QueryPlan> {
+    const stored = sqlParameters(parameters);
+    return explain(this as unknown as Session, (c) => c.sql(text, stored));
   }
 
   /** Runs an SQL statement, and returns the number of changed rows. */

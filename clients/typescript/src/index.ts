@@ -1,8 +1,10 @@
 /** Typed tables in SQLite or on a server, through Bobak. See the README for the first program. */
 export { version } from "./version.js";
+export type { BlobReader, BlobSource, ByteStream } from "./blob.js";
 export { connect, Database, Session, type CancelSignal, type Options, type Transaction } from "./database.js";
 export { BobakError, type ErrorKind, type ErrorPlace, type Violation } from "./errors.js";
 export type { Change, ChangeOptions, ChangePage, FollowOptions } from "./feed.js";
+export type { IndexAdvice, PlanStep, QueryPlan } from "./plan.js";
 export {
   add, and, avg, col, count, countOf, distance, max, min, not, or, rank, sum, type ColumnOfRows, type Condition,
   type Expression,

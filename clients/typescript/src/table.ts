@@ -1,8 +1,10 @@
 // Tables, and selections of their rows.
+import * as blob from "./blob.js";
 import type { Connection } from "./connection.js";
 import { queryRows, type Options, type Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
 import { historyOf, type Change } from "./feed.js";
+import { explain, type QueryPlan } from "./plan.js";
 import { Added, col, ColumnOfRows, count, not, or, type Condition, type Expression, type PlacedCondition } from "./query.js";
 import { Rows } from "./rows.js";
 import { load, type Value } from "./values.js";
@@ -192,6 +194,10 @@ export class Selection<T> implements AsyncIterable<T> {
       await queryRows(c, ask(c), undefined, (row) => found.push(row.map((value, place) => load(value, types[place] ?? "any"))));
       return found;
     });
+  }
+  /** How the engine would read the rows, and the indexes that would help. The error is Unsupported if the engine has no plans. */
+  explain(): Promise<QueryPlan> {
+    return explain(this.session, this.#ask(null, []));
   }
   /** The number of rows. */
   async count(): Promise<number> {
@@ -395,6 +401,20 @@ export class Table<T> {
   /** The changes of the record with this key in a tracked table, in their order, as far back as the log goes. */
   history(key: unknown): Promise<Change<T>[]> {
     return historyOf<T>(this.session, this.#rows, key);
+  }
+  /**
+   * Opens a column of bytes of the row with this key, to read it in parts; undefined if there is no such row, or if the value is
+   * NULL.
+   */
+  readBlob(key: unknown, column: keyof T & string, options: Options = {}): Promise<blob.BlobReader | undefined> {
+    return blob.open(this.session, this.#rows, key, column, options);
+  }
+  /**
+   * Replaces a column of bytes of the row with this key by bytes, or by the parts of a stream, which has so many bytes; returns
+   * whether the row exists. If the stream fails, or has fewer or more bytes, the value stays as it was.
+   */
+  writeBlob(key: unknown, column: keyof T & string, source: blob.BlobSource, length?: number, options: Options = {}): Promise<boolean> {
+    return blob.write(this.session, this.#rows, key, column, source, length, options);
   }
   /** Rows that match all conditions, or all rows. */
   where(...conditions: Condition[]): Selection<T> {

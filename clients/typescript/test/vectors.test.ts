@@ -113,6 +113,14 @@ function put(w: Writer, kind: number, m: Json): void {
     case Kind.get:
       w.u32(m.table).row(values(m.key));
       return;
+    case Kind.readPart:
+      w.u32(m.table).u16(m.column).row(values(m.key)).u64(BigInt(m.first)).u32(m.most);
+      return;
+    case Kind.writeValue:
+      w.u32(m.table).u16(m.column).row(values(m.key)).u64(BigInt(m.length)).raw(value(m.bytes) as Uint8Array);
+      return;
+    case Kind.explain:
+      return source(w, m.source);
     case Kind.query:
       w.u32(m.credit).bool(m.columns);
       return source(w, m.source);

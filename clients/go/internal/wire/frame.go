@@ -29,6 +29,10 @@ const (
 	Credit  FrameKind = 0x14
 	Losses  FrameKind = 0x15
 
+	ReadPart   FrameKind = 0x16
+	WriteValue FrameKind = 0x17
+	Explain    FrameKind = 0x18
+
 	Ok       FrameKind = 0x81
 	Failure  FrameKind = 0x82
 	Welcomed FrameKind = 0x83

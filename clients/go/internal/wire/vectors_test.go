@@ -328,6 +328,19 @@ func put(w *Writer, kind FrameKind, m object) {
 	case Get:
 		w.U32(uint32(number(m["table"])))
 		w.Out = AppendRow(w.Out, values(m["key"]))
+	case ReadPart, WriteValue:
+		w.U32(uint32(number(m["table"])))
+		w.U16(uint16(number(m["column"])))
+		w.Out = AppendRow(w.Out, values(m["key"]))
+		if kind == ReadPart {
+			w.U64(uint64(number(m["first"])))
+			w.U32(uint32(number(m["most"])))
+			return
+		}
+		w.U64(uint64(number(m["length"])))
+		w.Out = append(w.Out, value(m["bytes"]).([]byte)...)
+	case Explain:
+		putSource(w, m["source"].(object))
 	case Query:
 		w.U32(uint32(number(m["credit"])))
 		w.Bool(m["columns"].(bool))

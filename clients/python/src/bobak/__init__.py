@@ -17,15 +17,18 @@
 :func:`connect` opens a database with blocking calls, :func:`connect_async` one for async code.
 """
 
+from ._async.blob import AsyncBlob
 from ._async.session import AsyncDatabase, AsyncTransaction, connect_async
 from ._async.table import AsyncBatch, AsyncSelection, AsyncTable
 from ._core.batch import Report
 from ._core.feed import Change, ChangeKind, ChangePage
+from ._core.plans import IndexAdvice, PlanStep, QueryPlan
 from ._core.query import Condition, Expression, add, col, count, distance, rank
 from ._core.record import column
 from ._core.rows import Rows
 from ._core.url import VERSION
 from ._errors import Error, ErrorKind, Violation
+from ._sync.blob import Blob
 from ._sync.session import Database, Transaction, connect
 from ._sync.table import Batch, Selection, Table
 from ._wire.schema import Collation, Column, Index, OnDelete, OnUpdate, Reference, TableSchema, Type
@@ -34,11 +37,13 @@ __version__ = VERSION
 
 __all__ = [
     "AsyncBatch",
+    "AsyncBlob",
     "AsyncDatabase",
     "AsyncSelection",
     "AsyncTable",
     "AsyncTransaction",
     "Batch",
+    "Blob",
     "Change",
     "ChangeKind",
     "ChangePage",
@@ -50,8 +55,11 @@ __all__ = [
     "ErrorKind",
     "Expression",
     "Index",
+    "IndexAdvice",
     "OnDelete",
     "OnUpdate",
+    "PlanStep",
+    "QueryPlan",
     "Reference",
     "Report",
     "Rows",

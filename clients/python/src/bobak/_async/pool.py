@@ -45,6 +45,9 @@ class Connection:
                     next(steps)
                 except StopIteration as end:
                     self._send(stream)
+                    if self.link.is_sending:
+                        # The parts of a long request are not collected in memory.
+                        await stream.drain()
                     return end.value  # type: ignore[no-any-return]
                 except Error:
                     # For example the end of a failed batch.

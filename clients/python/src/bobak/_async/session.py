@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
-from .._core import calls, feed
+from .._core import calls, feed, plans
 from .._core import table as ops
 from .._core.broken import Broken, Effect, lost, misuse
 from .._core.calls import Call, Cursor, Row
@@ -151,6 +151,11 @@ class AsyncSession:
         async for columns, part in self._parts(calls.open_cursor(ask, writes=True)):
             for row in ops.into_tuples(columns)(part):
                 yield row
+
+    async def explain(self, text: str, parameters: Sequence[Any] = ()) -> plans.QueryPlan:
+        """How the engine would run an SQL statement, and the indexes that would help. It does not
+        run. ``UNSUPPORTED`` if the engine has no plans."""
+        return await self._run(plans.explain(calls.of_sql(text, ops.parameters(parameters))))
 
     async def execute(self, text: str, parameters: Sequence[Any] = ()) -> int:
         """Runs an SQL statement, and returns the number of changed rows."""

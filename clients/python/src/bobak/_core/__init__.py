@@ -8,6 +8,8 @@ record      dataclasses as tables
 query       conditions, orders, expressions: plain values
 table       the operations on one table
 url         URLs and their settings
+blob        values of bytes in parts
+plans       plans of queries, and advice about indexes
 broken      errors of broken connections
 error_tail  the standard error of child processes
 """

@@ -145,7 +145,8 @@ class BatchWriter:
         self._sent = self._added
         self._under_way.append((self._sent, len(body)))
         if self._number is None:
-            self._number = link.put(Kind.BATCH, body, more=more)
+            ending = request.batch(True, ())
+            self._number = link.put(Kind.BATCH, body, more=more, ending=ending)
         else:
             link.put_part(self._number, body, more=more)
 
@@ -164,7 +165,7 @@ class BatchWriter:
         if self._number is None or self._is_over:
             return
         link.put_cancel(self._number)
-        link.end_batch()
+        link.end_message()
         try:
             while (yield from self._receive(link)):
                 pass
@@ -181,7 +182,7 @@ class BatchWriter:
             found = yield from link.receive(self._number, Kind.OUTCOMES)
         except Error:
             self._is_over = True
-            link.end_batch()
+            link.end_message()
             raise
         self._answered += self._report._take(link.read(answer.outcomes, found))
         if self._answered > self._sent or (not found.more and self._answered != self._sent):

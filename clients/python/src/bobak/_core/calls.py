@@ -56,6 +56,13 @@ class Cursor:
     columns: list[ResultColumn]
 
 
+def checked(link: Link, capability: int, what: str) -> None:
+    """Checks that the server has a capability."""
+    if not link.welcome.capabilities & capability:
+        message = f"the server, {link.welcome.server} with {link.welcome.engine}, has no {what}"
+        raise Error(ErrorKind.UNSUPPORTED, message)
+
+
 def done(kind: Kind, body: bytes, *, writes: bool) -> Call[None]:
     """A request whose response is ``Ok``."""
 

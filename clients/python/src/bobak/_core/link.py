@@ -45,8 +45,9 @@ class Link:
         self._is_broken = False
         #: Whether a transaction is open, or may be: its begin or its end was cancelled.
         self.may_be_inside = False
-        #: The batch whose last part is not sent yet.
-        self._open_batch: int | None = None
+        #: The batch or value whose last part is not sent yet, and the part that ends it so that the
+        #: server rejects a value.
+        self._open_message: tuple[int, Kind, bytes] | None = None
         self._tables: dict[bytes, int] = {}
         self._texts: dict[str, int | None] = {}
 
@@ -89,8 +90,7 @@ class Link:
 
     def abandon(self) -> None:
         """Cancels the outstanding requests: their responses will be skipped."""
-        if self._open_batch is not None:
-            self.end_batch()
+        self.end_message()
         for number in self._pending - self._abandoned:
             self._out += frame.head(Kind.CANCEL, False, number, 0)
         self._abandoned |= self._pending
@@ -110,8 +110,11 @@ class Link:
         self.welcome = self.read(answer.welcome, found)
         return self.welcome
 
-    def put(self, kind: Kind, body: bytes, *, more: bool = False) -> int:
-        """Adds a request to the output, and returns its number."""
+    def put(
+        self, kind: Kind, body: bytes, *, more: bool = False, ending: bytes | None = None
+    ) -> int:
+        """Adds a request to the output, and returns its number. If there will be ``more`` of it,
+        ``ending`` is a last part for a request that fails."""
         if len(body) > self.welcome.frame:
             raise Error(
                 ErrorKind.OUT_OF_RANGE,
@@ -125,20 +128,27 @@ class Link:
         if kind not in frame.UNANSWERED:
             self._pending.add(number)
         if more:
-            self._open_batch = number
+            self._open_message = (number, kind, ending or b"")
         return number
 
     def put_part(self, number: int, body: bytes, *, more: bool) -> None:
-        """Adds a further part of a batch."""
-        self._out += frame.head(Kind.BATCH, more, number, len(body))
+        """Adds a further part of a batch or value."""
+        kind = self._open_message[1] if self._open_message is not None else Kind.BATCH
+        self._out += frame.head(kind, more, number, len(body))
         self._out += body
         if not more:
-            self._open_batch = None
+            self._open_message = None
 
-    def end_batch(self) -> None:
-        """Ends the message of a batch that failed."""
-        if self._open_batch is not None:
-            self.put_part(self._open_batch, request.batch(True, ()), more=False)
+    def end_message(self) -> None:
+        """Ends the message of a batch or value that failed."""
+        if self._open_message is not None:
+            number, _, ending = self._open_message
+            self.put_part(number, ending, more=False)
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether the last part of a batch or value is not sent yet."""
+        return self._open_message is not None
 
     def put_credit(self, number: int, size: int) -> None:
         body = min(size, 0xFFFF_FFFF).to_bytes(4, "little")

@@ -15,7 +15,7 @@ from .._wire.condition import Placed
 from .._wire.frame import Kind
 from .._wire.request import Parameter
 from .._wire.schema import KeysBy, TableSchema, Type
-from . import calls, columns, types
+from . import calls, columns, plans, types
 from .batch import BatchWriter
 from .calls import Call, Row
 from .link import Link, Steps
@@ -212,6 +212,10 @@ def column_types(plan: Plan, query: Query) -> list[Type] | None:
 
 def cursor_of(plan: Plan, query: Query) -> Call[calls.Cursor]:
     return calls.open_cursor(calls.of_select(plan.schema, query.select(plan)), writes=False)
+
+
+def explain(plan: Plan, query: Query) -> Call[plans.QueryPlan]:
+    return plans.explain(calls.of_select(plan.schema, query.select(plan)))
 
 
 def value_of(plan: Plan, query: Query, expression: Expression) -> Call[Any]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .._core import feed, frames
+from .._core import blob, feed, frames, plans
 from .._core import table as ops
 from .._core.batch import BatchWriter, Report
 from .._core.calls import Call
@@ -28,6 +28,7 @@ from .._core.query import (
 from .._core.table_plan import Plan
 from .._errors import Error, ErrorKind
 from .._wire.schema import TableSchema
+from .blob import Blob
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -148,6 +149,11 @@ class Selection(Generic[T]):
     def count(self) -> int:
         """The number of rows."""
         return int(self.value(count()))
+
+    def explain(self) -> plans.QueryPlan:
+        """How the engine would read the rows, and the indexes that would help. The query does not
+        run. ``UNSUPPORTED`` if the engine has no plans."""
+        return self._session._run(ops.explain(self._plan, self._query))
 
     def value(self, expression: Expression) -> Any:
         """One aggregate of the rows: ``value(col.amount.sum())``."""
@@ -281,6 +287,36 @@ class Table(Generic[T]):
         """The changes of the record with this key, in their order, as far back as the log goes;
         ``SCHEMA`` if the table is not tracked. ``track(…, history=True)`` makes it fast."""
         return self._run(feed.history(self._plan, key))
+
+    def open_blob(self, key: Any, column: str) -> Blob | None:
+        """A column of bytes of the row with this key, to read it in parts; None if there is no such
+        row, or if the value is NULL."""
+        address = blob.Address.of(self._plan, key, column)
+        first = self._run(blob.read_part(address, 0, blob.PART))
+        if first is None or first.length is None:
+            return None
+        return Blob(self._session, address, first)
+
+    def write_blob(
+        self, key: Any, column: str, source: blob.Readable, length: int | None = None
+    ) -> bool:
+        """Replaces a column of bytes of the row with this key by what is read from a file, which is
+        sent in parts; returns whether the row exists. Without ``length`` the file can seek.
+
+        If the file fails, or has fewer or more bytes, the value stays as it was.
+        """
+        address = blob.Address.of(self._plan, key, column)
+        writer = blob.ValueWriter(address, blob.length_of(source, length))
+        with self._session._exclusive() as session:
+            try:
+                while part := source.read(blob.WRITTEN):
+                    session._run(writer.add(part))
+            except BaseException:
+                with suppress(Error):
+                    session._run(writer.abort())
+                raise
+            found: bool = session._run(writer.finish())
+        return found
 
     def where(self, *conditions: Condition) -> Selection[T]:
         """Rows that match all conditions, or all rows: ``where(col.age > 30)``."""

@@ -35,6 +35,9 @@ class Kind(enum.IntEnum):
     CANCEL = 0x13
     CREDIT = 0x14
     LOSSES = 0x15
+    READ_PART = 0x16
+    WRITE_VALUE = 0x17
+    EXPLAIN = 0x18
 
     OK = 0x81
     ERROR = 0x82

@@ -117,6 +117,30 @@ def get(table: int, key: Sequence[Stored]) -> bytes:
     return U32.pack(table) + rows.encode(key)
 
 
+def read_part(table: int, place: int, key: Sequence[Stored], offset: int, limit: int) -> bytes:
+    writer = _value(table, place, key, offset)
+    writer.u32(min(limit, 0xFFFF_FFFF))
+    return bytes(writer.out)
+
+
+def write_value(table: int, place: int, key: Sequence[Stored], length: int) -> bytes:
+    """What precedes the bytes of a value, or of a part of it."""
+    return bytes(_value(table, place, key, length).out)
+
+
+def _value(table: int, place: int, key: Sequence[Stored], number: int) -> Writer:
+    writer = Writer()
+    writer.u32(table)
+    writer.u16(place)
+    writer.out += rows.encode(key)
+    writer.u64(number)
+    return writer
+
+
+def explain(source: Source) -> bytes:
+    return source
+
+
 def select(table: int, query: Select) -> Source:
     writer = Writer()
     kind = 4 if query.search is not None else 0 if query.lock is None else 3
