@@ -29,18 +29,19 @@ fn url(folder: &std::path::Path) -> String {
 }
 
 #[test]
-fn records_are_read() {
+fn records_are_read_and_written() {
     let folder = tempfile::tempdir().unwrap();
-    let db = Db::open(&url(folder.path())).unwrap();
-    let people = db.table::<Person>().unwrap();
-    let found = people.list(Person::AMOUNT.gt(Currency::ZERO)).unwrap();
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].name.as_deref(), Some("Ada Lovelace"));
-    assert_eq!(people.insert(&found[0]).unwrap_err().kind(), ErrorKind::Duplicate);
-    let id = people.insert(&Person { id: 0, ..found[0].clone() }).unwrap();
-    drop(people);
-    drop(db);
-    let db = Db::open(&format!("access:{}", folder.path().join("v2019.accdb").display())).unwrap();
+    let (id, found) = {
+        let db = Db::open(&url(folder.path())).unwrap();
+        let people = db.table::<Person>().unwrap();
+        let found = people.list(Person::AMOUNT.gt(Currency::ZERO)).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].name.as_deref(), Some("Ada Lovelace"));
+        assert_eq!(people.insert(&found[0]).unwrap_err().kind(), ErrorKind::Duplicate);
+        (people.insert(&Person { id: 0, ..found[0].clone() }).unwrap(), found)
+    };
+    let path = folder.path().join("v2019.accdb");
+    let db = Db::open(&format!("access:{}", path.display())).unwrap();
     assert_eq!(db.table::<Person>().unwrap().get(id).unwrap().unwrap().name, found[0].name);
 }
 

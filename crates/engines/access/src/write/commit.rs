@@ -6,7 +6,7 @@ use super::definition::ColumnEntry;
 use super::key::{LONG_TEXT, TEXT};
 use super::layout::{self, Schemas};
 use super::pages::Pages;
-use super::properties::Properties;
+use super::properties::{Properties, schema_property};
 use super::relations::{self, AccessRelation, TablePlaces, TableSides};
 use super::row::YES_NO;
 use super::saver::{ReadOnlyTables, TableChanges};
@@ -68,16 +68,22 @@ impl<'c> Commit<'c> {
     fn plan_relations(&self, changes: &TableChanges<'_>) -> Result<RelationChanges> {
         let planned =
             relations::planned(self.schemas, &self.stored, &self.catalog.relationships()?)?;
-        let defined = changes.defined.iter().map(|table| table.schema().name());
-        let names: Vec<&str> = changes.dropped.iter().copied().chain(defined).collect();
-        let is_planned = |relation: &&AccessRelation| planned.contains(relation);
-        let (kept, removed): (Vec<&AccessRelation>, Vec<&AccessRelation>) =
-            self.stored.iter().partition(|relation| {
-                is_planned(relation) || !names.iter().any(|name| relation.concerns(name))
-            });
+        let concerns = |relation: &AccessRelation, mut names: std::slice::Iter<'_, &str>| {
+            names.any(|name| relation.concerns(name))
+        };
+        let defined: Vec<&str> =
+            changes.defined.iter().map(|table| table.schema().name()).collect();
+        let is_removed = |relation: &&AccessRelation| {
+            let is_changed = relation.has_integrity() && concerns(relation, defined.iter());
+            !planned.contains(relation)
+                && (is_changed || concerns(relation, changes.dropped.iter()))
+        };
+        let (removed, kept): (Vec<&AccessRelation>, Vec<&AccessRelation>) =
+            self.stored.iter().partition(is_removed);
         let added: Vec<AccessRelation> =
             planned.iter().filter(|relation| !self.stored.contains(relation)).cloned().collect();
-        let all = kept.into_iter().chain(&added).cloned().collect();
+        let kept = kept.into_iter().filter(|relation| relation.has_integrity());
+        let all = kept.chain(&added).cloned().collect();
         Ok(RelationChanges { all, removed: removed.into_iter().cloned().collect(), added })
     }
 
@@ -179,14 +185,16 @@ impl<'c> Commit<'c> {
             file.redefine(&mut self.pages, definition)?;
             (file, self.catalog.properties(&self.pages, name)?)
         };
-        if changes.defined.iter().any(|other| other.schema().name() == name) {
+        let is_defined = changes.defined.iter().any(|other| other.schema().name() == name);
+        let is_described = is_defined || schema_property(&properties).is_some();
+        if is_defined {
             let properties = self.describe(schema, &file, &properties, is_new)?;
             match is_new {
                 true => self.catalog.add(TABLE, TABLES, name, Some(page), Some(properties)),
                 false => self.catalog.set_properties(name, properties)?,
             }
         }
-        fill(&mut self.pages, &mut file, table)
+        fill(&mut self.pages, &mut file, table, is_described)
     }
 
     /// The properties of a table: those that it has, and Bobak's description.
@@ -218,7 +226,9 @@ impl<'c> Commit<'c> {
     fn write_rows(&mut self, table: MemoryTable<'_>) -> Result<()> {
         let page = self.catalog.table(table.schema().name())?.ok_or_else(damaged)?;
         let mut file = FileTable::open(&self.pages, page)?;
-        fill(&mut self.pages, &mut file, table)
+        let properties = self.catalog.properties(&self.pages, table.schema().name())?;
+        let is_described = schema_property(&properties).is_some();
+        fill(&mut self.pages, &mut file, table, is_described)
     }
 
     fn write_relations(&mut self, relations: &RelationChanges) -> Result<()> {
@@ -240,8 +250,13 @@ fn relationships(pages: &Pages, catalog: &ObjectCatalog) -> Result<SystemTable> 
     SystemTable::open(pages, catalog.table("MSysRelationships")?.ok_or_else(damaged)?)
 }
 
-/// Writes the rows of a table.
-fn fill(pages: &mut Pages, file: &mut FileTable, table: MemoryTable<'_>) -> Result<()> {
+/// Writes the rows of a table. Without Bobak's description, times are read to the millisecond.
+fn fill(
+    pages: &mut Pages,
+    file: &mut FileTable,
+    table: MemoryTable<'_>,
+    is_described: bool,
+) -> Result<()> {
     let schema = table.schema();
     let place = |column: &ColumnEntry| -> Result<(usize, Type)> {
         let place = schema.column(&column.name)?;
@@ -257,7 +272,7 @@ fn fill(pages: &mut Pages, file: &mut FileTable, table: MemoryTable<'_>) -> Resu
     file.rewrite(pages, &mut || {
         let Some(row) = rows.next() else { return Ok(None) };
         let value = |(column, (place, ty)): (&ColumnEntry, &(usize, Type))| {
-            let value = new_value(column, *ty, row.value(*place));
+            let value = new_value(column, *ty, row.value(*place), is_described);
             value.map_err(|error| error.in_column(column.name.clone()))
         };
         columns.iter().zip(&places).map(value).collect::<Result<Vec<_>>>().map(Some)

@@ -371,7 +371,8 @@ fn plans(
     }
     for index in table.indexes() {
         let flags = if index.unique { UNIQUE_INDEX } else { ANY_INDEX };
-        let (name, columns) = (index.name.to_string(), numbers(&index.columns)?);
+        let (name, columns) =
+            (index_name(table, definition, &index.name), numbers(&index.columns)?);
         plans.push(IndexPlan { name, kind: 0, flags, columns, relation });
     }
     for (place, side) in relations.sides().into_iter().enumerate() {
@@ -386,6 +387,13 @@ fn plans(
         plans.push(IndexPlan { name, kind: OF_RELATION, flags, columns, relation });
     }
     Ok(plans)
+}
+
+/// The name of an index in the file: an index that Access made is read with the table's name before its own.
+fn index_name(table: &TableSchema, old: &Definition, name: &str) -> String {
+    let own = name.strip_prefix(table.name()).and_then(|rest| rest.strip_prefix('_'));
+    let is_stored = |own: &&str| old.logical.iter().any(|index| index.name == **own);
+    own.filter(is_stored).unwrap_or(name).to_owned()
 }
 
 /// The number of indexes before those of relations: see [`plans`].

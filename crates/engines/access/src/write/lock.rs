@@ -76,7 +76,6 @@ fn is_abandoned(lock: &Path) -> bool {
     let mut content = Vec::new();
     let Ok(mut file) = OpenOptions::new().read(true).write(true).open(lock) else { return false };
     let is_read = file.read_to_end(&mut content).is_ok();
-    // A process that was killed before it wrote its name leaves an empty file, and so does none other that is written to.
     is_read && content == ENTRY && file.try_lock().is_ok()
 }
 

@@ -16,7 +16,7 @@ const CASCADE_DELETE: u32 = 0x1000;
 const SET_NULL: u32 = 0x2000;
 const MAX_NAME: usize = 60;
 
-/// A relationship with referential integrity.
+/// A relationship.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AccessRelation {
     pub name: String,
@@ -48,6 +48,11 @@ pub(super) struct RelationSide<'r> {
 }
 
 impl AccessRelation {
+    /// Whether the rows of its tables must fit.
+    pub const fn has_integrity(&self) -> bool {
+        self.flags & NO_INTEGRITY == 0
+    }
+
     /// Whether a table is on one of its sides.
     pub fn concerns(&self, table: &str) -> bool {
         self.child.eq_ignore_ascii_case(table) || self.parent.eq_ignore_ascii_case(table)
@@ -151,7 +156,9 @@ pub(super) fn planned(
                 names.any(|other| other.eq_ignore_ascii_case(name))
             };
             let known = stored.iter().find(|other| {
-                other.is_like(&relation) && !planned.iter().any(|used| used.name == other.name)
+                other.has_integrity()
+                    && other.is_like(&relation)
+                    && !planned.iter().any(|used| used.name == other.name)
             });
             if let Some(known) = known {
                 relation = known.clone();
@@ -213,7 +220,7 @@ fn relation(table: &TableSchema, key: &ForeignKey, tables: Schemas<'_>) -> Resul
     })
 }
 
-/// The relationships with integrity that the file has.
+/// The relationships that the file has.
 pub(super) fn stored(system: &SystemTable) -> Result<Vec<AccessRelation>> {
     let mut parts: BTreeMap<String, Vec<(u32, AccessRelation)>> = BTreeMap::new();
     for (_, cells) in &system.rows {
@@ -238,8 +245,7 @@ pub(super) fn stored(system: &SystemTable) -> Result<Vec<AccessRelation>> {
             whole
         })
     };
-    let all = parts.into_values().filter_map(whole);
-    Ok(all.filter(|relation| relation.flags & NO_INTEGRITY == 0).collect())
+    Ok(parts.into_values().filter_map(whole).collect())
 }
 
 /// Removes relationships from the system table, and adds others.

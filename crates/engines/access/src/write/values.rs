@@ -27,7 +27,7 @@ pub(crate) fn check_values<'v>(
     for (place, column) in table.columns().iter().enumerate() {
         let checked = match (column.ty, value(place)) {
             (Type::Date | Type::Time | Type::DateTime | Type::Timestamp, ValueRef::Int(number)) => {
-                date_time(column.ty, number).map(drop)
+                date_time(column.ty, number, true).map(drop)
             }
             (_, ValueRef::Float(number)) => finite(number),
             _ => Ok(()),
@@ -43,10 +43,16 @@ pub(crate) fn check_values<'v>(
 ///
 /// # Errors
 /// `OutOfRange`, `TooLong` for a value that Access has no room for; `Unsupported` for a field that is only read.
-pub(super) fn new_value(column: &ColumnEntry, ty: Type, value: ValueRef<'_>) -> Result<NewValue> {
+pub(super) fn new_value(
+    column: &ColumnEntry,
+    ty: Type,
+    value: ValueRef<'_>,
+    is_described: bool,
+) -> Result<NewValue> {
     let bytes = match value {
         ValueRef::Null => return Ok(NewValue::Null),
         ValueRef::Int(0) if column.kind() == YES_NO => return Ok(NewValue::Null),
+        ValueRef::Int(number) if column.kind() == DATE_TIME => date_time(ty, number, is_described)?,
         ValueRef::Int(number) => integer(column, ty, number)?,
         ValueRef::Float(number) => float(column, number)?,
         ValueRef::Text(text) if column.kind() == LONG_TEXT => {
@@ -68,7 +74,6 @@ fn integer(column: &ColumnEntry, ty: Type, number: i64) -> Result<Vec<u8>> {
         LONG => i32::try_from(number).map_err(beyond)?.to_le_bytes().to_vec(),
         LARGE_NUMBER | MONEY => number.to_le_bytes().to_vec(),
         DECIMAL => decimal(column, ty, number)?,
-        DATE_TIME => date_time(ty, number)?,
         _ => return Err(damaged()),
     })
 }
@@ -100,14 +105,16 @@ fn decimal(column: &ColumnEntry, ty: Type, number: i64) -> Result<Vec<u8>> {
     Ok([u8::from(number < 0) * 0x80].into_iter().chain(groups).collect())
 }
 
-fn date_time(ty: Type, number: i64) -> Result<Vec<u8>> {
+/// The float of a date or time. Microseconds are read only in tables that Bobak described.
+fn date_time(ty: Type, number: i64, is_described: bool) -> Result<Vec<u8>> {
     let reject = || {
-        let message = "Access's dates are in the years 100 to 9999, exact to a millisecond, and to a microsecond from 1721 to \
-                       2079: this value is not";
+        let message = "Access's dates are in the years 100 to 9999, exact to a millisecond, and in tables that Bobak created, to a \
+                       microsecond from 1721 to 2079: this value is not";
         Error::new(ErrorKind::OutOfRange, message)
     };
     let days = to_days(ty, number).ok_or_else(reject)?;
-    match exact_micros(ty, days) == Some(number) {
+    let is_exact = is_described || ty == Type::Date || number % 1_000 == 0;
+    match is_exact && exact_micros(ty, days) == Some(number) {
         true => Ok(days.to_le_bytes().to_vec()),
         false => Err(reject()),
     }
