@@ -28,6 +28,11 @@ pub const FOLDED_KEY: &str = "bobak_folded_key";
 
 /// The most bytes of an index's row, with some to spare for lengths and NULLs.
 const INDEX_BYTES: u32 = 3_000;
+
+/// The most bytes of a row without its long texts, with some to spare.
+const ROW_BYTES: u32 = 60_000;
+/// A text of as many characters is a VARCHAR in every row.
+const SHORT_CHARS: u32 = 50;
 /// The longest text, in characters, that is a VARCHAR only for its place in an index.
 const INDEX_CHARS: u32 = 700;
 
@@ -401,10 +406,28 @@ fn column_type(dialect: Dialect, table: &TableSchema, place: usize) -> String {
         return String::new();
     };
     match (limit(table, place), column.storage) {
+        (None, _) if must_be_long(table, place) => "LONGTEXT".to_owned(),
         (None, _) => declared_type(dialect, column),
         (Some(bytes), Storage::Text) => format!("VARCHAR({})", bytes / 4),
         (Some(bytes), _) => format!("VARBINARY({bytes})"),
     }
+}
+
+/// Whether the texts of a row would have more bytes than the server permits, and this one need not be a VARCHAR. Its limit
+/// is then Bobak's alone.
+fn must_be_long(table: &TableSchema, place: usize) -> bool {
+    let is_long = |column: &ColumnSchema| {
+        column.ty == Type::Text && column.max_chars.is_some_and(|max| max > SHORT_CHARS)
+    };
+    let Some(column) = table.columns().get(place).filter(|column| is_long(column)) else {
+        return false;
+    };
+    let has = |columns: &[usize]| columns.contains(&place);
+    let is_indexed = table.indexes().iter().any(|index| has(&index.columns))
+        || table.all_foreign_keys().iter().any(|key| has(&key.columns))
+        || has(table.key());
+    let bytes: u32 = table.columns().iter().filter_map(size).sum();
+    bytes > ROW_BYTES && !is_indexed && column.collation == Collation::Binary
 }
 
 /// How long a value of a column may be because the column, which has no limit itself, is part of a key or a unique

@@ -106,3 +106,30 @@ fn values_too_long_for_a_servers_keys_are_found_before_anything_is_written() {
     let error = file.copy_to(&server, &["b"], &options.resume(true), |_| {}).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLong, "{error}");
 }
+
+#[test]
+fn a_row_of_many_long_texts_goes_to_mariadb() {
+    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
+        println!("not run: BOBAK_TEST_MARIADB is not set");
+        return;
+    }
+    let mariadb = bobak_servers::MariaDb::start().unwrap();
+    let (file, server) = (Db::open("sqlite::memory:").unwrap(), Db::open(&mariadb.url()).unwrap());
+    let texts: Vec<String> =
+        (0..30).map(|number| format!("c{number} VARCHAR(1000) DEFAULT 'd'")).collect();
+    let table = format!(
+        "CREATE TABLE w (id INTEGER PRIMARY KEY, code VARCHAR(700) UNIQUE, {})",
+        texts.join(", ")
+    );
+    for sql in [&table, "INSERT INTO w (id, code, c29) VALUES (1, 'x', 'y'), (2, NULL, NULL)"] {
+        file.execute(sql, ()).unwrap();
+    }
+    file.copy_to(&server, &[], &CopyOptions::new().checksum(true), |_| {}).unwrap();
+    let table = server.dynamic("w").unwrap();
+    assert_eq!(table.schema().columns(), file.dynamic("w").unwrap().schema().columns());
+    // The limits hold, and one more column fits.
+    let mut long = DynRow::new();
+    long.set("id", 3).unwrap();
+    long.set("c0", "x".repeat(1_001)).unwrap();
+    assert_eq!(table.insert(&long).unwrap_err().kind(), ErrorKind::TooLong);
+}
