@@ -150,6 +150,9 @@ fn rules_that_only_postgres_has_are_listed() {
             "CREATE TABLE c (id INT PRIMARY KEY, x INT)",
             "ALTER TABLE c ADD CONSTRAINT g FOREIGN KEY (x) REFERENCES c (id) NOT VALID",
             "CREATE UNIQUE INDEX one ON c (x) NULLS NOT DISTINCT",
+            "ALTER TABLE c ENABLE ROW LEVEL SECURITY",
+            "CREATE POLICY p ON c USING (x > 0)",
+            "CREATE SEQUENCE s",
         ] {
             from.execute(sql, ()).unwrap();
         }
@@ -159,7 +162,35 @@ fn rules_that_only_postgres_has_are_listed() {
             format!("b: SET NULL of the {composite}"),
             "c: NOT VALID of the FOREIGN KEY (x) REFERENCES c(id) NOT VALID".to_owned(),
             "c: NULLS NOT DISTINCT of index one".to_owned(),
+            "c: row security policy p".to_owned(),
+            "s: sequence".to_owned(),
         ];
         assert_eq!(losses(&from, &Db::open("memory:").unwrap()), expected);
     });
+}
+
+#[cfg(feature = "mysql")]
+#[test]
+fn rows_with_a_history_are_copied_without_it() {
+    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
+        println!("not run: BOBAK_TEST_MARIADB is not set");
+        return;
+    }
+    let mariadb = bobak_servers::MariaDb::start().unwrap();
+    let (from, to) = (Db::open(&mariadb.url()).unwrap(), Db::open("memory:").unwrap());
+    for sql in [
+        "CREATE TABLE v (id INT PRIMARY KEY, x INT) WITH SYSTEM VERSIONING",
+        "INSERT INTO v VALUES (1, 2), (2, 3)",
+        "UPDATE v SET x = 4 WHERE id = 1",
+        "CREATE SEQUENCE s",
+    ] {
+        from.execute(sql, ()).unwrap();
+    }
+    let expected = ["s: sequence", "v: WITH SYSTEM VERSIONING: the history of its rows"];
+    assert_eq!(losses(&from, &to), expected);
+    let options = CopyOptions::new().checksum(true).allow_loss(true);
+    from.copy_to(&to, &[], &options, |_| {}).unwrap();
+    let rows = to.dynamic("v").unwrap().list(Query::all()).unwrap();
+    let values: Vec<i64> = rows.iter().map(|row| row.get("x").unwrap()).collect();
+    assert_eq!(values, [4, 3]);
 }

@@ -58,7 +58,7 @@ pub fn names(server: &mut dyn SqlServer) -> Result<Vec<String>> {
     let rows = facts(
         server,
         "SELECT TABLE_NAME FROM information_schema.TABLES \
-         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'",
+         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')",
     )?;
     Ok(rows.into_iter().flatten().collect())
 }

@@ -12,7 +12,7 @@ use bobak_sql::{FOLDED, SEARCH_COLUMN, declared_type, quote};
 
 const RELATIONS: &str = "SELECT TABLE_NAME, TABLE_TYPE, \
     INSTR(COALESCE(CREATE_OPTIONS, ''), 'partitioned') \
-    FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()";
+    FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME";
 
 const COLUMNS: &str = "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, EXTRA, COLUMN_DEFAULT, \
     COALESCE(COLLATION_NAME, ''), COLUMN_COMMENT, CHARACTER_SET_NAME \
@@ -37,8 +37,12 @@ pub(crate) fn read(connection: &mut Connection) -> Result<SchemaDetails> {
         let (name, kind) = (part(&row, 0), part(&row, 1));
         match kind {
             "VIEW" => details.lose(name, "view"),
+            "SEQUENCE" => details.lose(name, "sequence"),
+            "SYSTEM VERSIONED" if find(name).is_some() => {
+                details.lose(name, "WITH SYSTEM VERSIONING: the history of its rows");
+            }
             "BASE TABLE" if is_change_log_table(name) => {}
-            "BASE TABLE" if find(name).is_none() => {
+            "BASE TABLE" | "SYSTEM VERSIONED" if find(name).is_none() => {
                 details.lose(name, "the table: it has no key");
             }
             "BASE TABLE" if part(&row, 2) != "0" => details.lose(name, "partitions"),

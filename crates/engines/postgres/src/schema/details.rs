@@ -45,8 +45,16 @@ const INDEXES: &str = "SELECT r.relname::text, n.relname::text, i.indpred IS NOT
     WHERE n.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
     AND NOT r.relispartition ORDER BY i.indexrelid";
 
+/// Sequences of no column, too: those of columns come with these.
 const OTHERS: &str = "SELECT tablename::text, 'rule ' || rulename FROM pg_rules \
-    WHERE schemaname = current_schema()";
+    WHERE schemaname = current_schema() \
+    UNION ALL SELECT tablename::text, 'row security policy ' || policyname FROM pg_policies \
+    WHERE schemaname = current_schema() \
+    UNION ALL SELECT c.relname::text, 'sequence' FROM pg_class c \
+    WHERE c.relkind = 'S' AND c.relname !~ '^bobak_feed_' \
+    AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
+    AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass \
+    AND d.objid = c.oid AND d.deptype IN ('a', 'i'))";
 
 /// Lists it.
 ///
