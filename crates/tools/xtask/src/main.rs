@@ -178,7 +178,7 @@ fn help() -> String {
          screenshots  a picture of each page of the studio, in target/screenshots\n  \
          check      every check below, without the tests, and with `--no-clients` without other languages\n  \
          crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \
-         sql-compare  2,000 random SQL statements on every engine and route, or `--statements N`; `--seed S`\n  \
+         sql-compare  100,000 random SQL statements on every engine and route, in an optimized build, or `--statements N`; `--seed S`\n  \
          fuzz       the fuzz targets, all or those that are named, for 20 seconds each or `--seconds N`;\n             \
          `--list` shows them\n  \
          permissions-fuzz  random requests of a restricted client to two databases that differ in what it may not see:\n             \
