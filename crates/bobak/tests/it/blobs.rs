@@ -189,7 +189,7 @@ fn change_capture_records_new_values() {
     });
 }
 
-fn is_short(data: &Vec<u8>) -> Result<(), &'static str> {
+fn is_short(data: &[u8]) -> Result<(), &'static str> {
     if data.len() <= 4 { Ok(()) } else { Err("must have at most 4 bytes") }
 }
 
