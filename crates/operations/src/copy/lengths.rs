@@ -2,7 +2,9 @@
 
 use super::plan::PlannedTable;
 use super::table_copy::walk;
-use bobak_core::{Engine, Error, ErrorKind, Expr, LengthLimit, Result, Row, Select, TableSchema};
+use bobak_core::{
+    ColumnSchema, Engine, Error, ErrorKind, Expr, LengthLimit, Result, Row, Select, TableSchema,
+};
 
 /// A column whose values the target limits.
 struct LimitedColumn {
@@ -51,12 +53,27 @@ fn limited_columns(
     table: &PlannedTable,
     target: &TableSchema,
 ) -> Vec<LimitedColumn> {
-    let limited = |(place, column): (usize, &bobak_core::ColumnSchema)| {
+    let limited = |(place, column): (usize, &ColumnSchema)| {
         let limit = to.length_limit(target, place)?;
+        // The values of a table that the copy creates have the limits of its columns.
+        if table.created.is_some() && is_within(column, limit) {
+            return None;
+        }
         let source = table.source.column(&column.name).ok()?;
         Some(LimitedColumn { source, name: column.name.to_string(), limit, longest: 0, rows: 0 })
     };
     target.columns().iter().enumerate().filter_map(limited).collect()
+}
+
+/// Whether the column's own limit excludes a value that is too long.
+fn is_within(column: &ColumnSchema, limit: LengthLimit) -> bool {
+    let most = column.max_chars.map(u64::from);
+    most.is_some_and(|most| match limit {
+        LengthLimit::Characters(limit) => most <= limit.into(),
+        LengthLimit::Utf16Units(limit) => most * 2 <= limit.into(),
+        LengthLimit::Bytes(limit) => most * 4 <= limit.into(),
+        _ => false,
+    })
 }
 
 impl LimitedColumn {
