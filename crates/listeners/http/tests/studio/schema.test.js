@@ -99,6 +99,7 @@ own.on("a table is created by the keyboard, and refers to another", "#/schema/sh
 });
 
 own.on("a column whose rule lists its values has a list of them", "#/data/shop/orders?row=3", async (page) => {
+  await page.waitForSelector(".drawer .field:has(label:text-is('status')) select option", { state: "attached" });
   const options = await page.$$eval(".drawer .field:has(label:text-is('status')) select option", (all) => all.map((one) => one.textContent));
   assert.deepEqual(options, ["new", "paid", "sent", "lost"]);
 });

@@ -14,6 +14,8 @@ const { on } = own;
 
 const cells = (page, column) => page.$$eval(`bobak-grid [role=gridcell][aria-colindex="${column + 2}"]`, (all) => all.sort((a, b) => a.dataset.row - b.dataset.row).map((cell) => cell.textContent));
 const cell = (page, row, column) => page.locator(`bobak-grid [role=gridcell][data-row="${row}"][data-column="${column}"]`);
+/** Waits until a cell has this text. */
+const shows = (page, row, column, text) => page.waitForFunction(([row, column, text]) => document.querySelector(`[data-row="${row}"][data-column="${column}"]`)?.textContent === text, [row, column, text]);
 const status = (page) => page.textContent(".title .status");
 const ready = (page, text) => page.waitForFunction((text) => document.querySelector(".title .status")?.textContent.includes(text), text);
 const sql = (page, text) =>
@@ -81,6 +83,8 @@ on("sort, search, filter and facets share one address", "#/data/shop/customer", 
   await ready(page, "500 rows");
   await page.click("bobak-grid [role=columnheader] >> text=name");
   await page.waitForSelector("[aria-sort=ascending]");
+  const { rows: [[least]] } = await sql(page, "SELECT min(name) FROM customer");
+  await shows(page, 0, 1, least);
   const names = await cells(page, 1);
   assert.deepEqual(names, [...names].sort((a, b) => (a < b ? -1 : 1)));
   await page.click("text=Facets");
@@ -112,10 +116,10 @@ on("the keyboard alone edits, undoes and deletes", "#/data/shop/customer", async
   await page.keyboard.press("Control+A");
   await page.keyboard.type("Ada Lovelace");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector('[data-row="0"][data-column="1"]').textContent === "Ada Lovelace");
+  await shows(page, 0, 1, "Ada Lovelace");
   assert.deepEqual((await sql(page, "SELECT name FROM customer WHERE id = 1")).rows, [["Ada Lovelace"]]);
   await page.keyboard.press("Control+z");
-  await page.waitForFunction((before) => document.querySelector('[data-row="0"][data-column="1"]').textContent === before, before);
+  await shows(page, 0, 1, before);
   // A wrong value stays in the editor, with what is wrong.
   for (let step = 0; step < 6; step++) await page.keyboard.press("ArrowRight");
   await page.keyboard.press("F2");
@@ -135,7 +139,7 @@ on("the keyboard alone edits, undoes and deletes", "#/data/shop/customer", async
   await ready(page, "501 rows");
   await page.focus("bobak-grid");
   await page.keyboard.press("Control+End");
-  await page.waitForFunction(() => document.querySelector('[data-row="500"][data-column="1"]')?.textContent === "Grace");
+  await shows(page, 500, 1, "Grace");
   await page.keyboard.press("Space");
   await page.click(".selection >> text=Delete");
   await page.click("dialog footer >> text=Delete");
@@ -160,11 +164,11 @@ on("two people editing one row see the conflict", "#/data/shop/product", async (
   await page.waitForSelector("dialog[aria-label=Conflict]");
   assert.match(await page.textContent("dialog table"), /Theirs.*Mine/s);
   await page.click("text=Keep what is there");
-  await page.waitForFunction(() => document.querySelector('[data-row="0"][data-column="1"]').textContent === "Theirs");
+  await shows(page, 0, 1, "Theirs");
   await sql(page, "UPDATE product SET name = 'Again' WHERE id = 1");
   await edit("Mine");
   await page.click("text=Write mine");
-  await page.waitForFunction(() => document.querySelector('[data-row="0"][data-column="1"]').textContent === "Mine");
+  await shows(page, 0, 1, "Mine");
   assert.deepEqual((await sql(page, "SELECT name FROM product WHERE id = 1")).rows, [["Mine"]]);
 });
 
@@ -179,7 +183,7 @@ on("selected rows are changed together, and back", "#/data/shop/product", async 
   await page.selectOption("#bulk-column", "weight");
   await page.fill("dialog input[aria-label='New value']", "7.25");
   await page.click("dialog button.primary");
-  await page.waitForFunction(() => document.querySelector('[data-row="2"][data-column="3"]').textContent === "7.25");
+  await shows(page, 2, 3, "7.25");
   const rows = async () => (await sql(page, "SELECT id, weight FROM product ORDER BY id LIMIT 4")).rows;
   assert.deepEqual((await rows()).map((row) => row[1]).slice(0, 3), [7.25, 7.25, 7.25]);
   await page.click(".message >> text=Undo");
@@ -244,7 +248,7 @@ on("views are read only, tables without a key are not; a view that fails says so
   await page.keyboard.press("ArrowRight");
   await page.keyboard.type("yes");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector('[data-row="0"][data-column="1"]').textContent === "yes");
+  await shows(page, 0, 1, "yes");
   await page.goto(`${own.server.address}/studio/#/data/shop/broken`);
   await page.waitForSelector(".problem:not([hidden]), .empty");
   await page.click(".tables a:has-text('customer')");
@@ -265,6 +269,7 @@ on("SQL completes names, runs, charts, explains and cancels", "#/sql/shop", asyn
   await page.waitForSelector(".output bobak-grid [role=gridcell]");
   assert.equal((await cells(page, 0)).length, 4);
   await page.click("button:has-text('Chart')");
+  await page.waitForSelector("svg.chart rect.mark");
   assert.equal(await page.locator("svg.chart rect.mark").count(), 4);
   await page.click("button:has-text('Explain')");
   await page.waitForSelector(".plan li");
@@ -400,7 +405,7 @@ test("tabs keep what they show while the server restarts", async () => {
   await fresh.waitForSelector("bobak-grid [role=gridcell]");
   // Signing in once is enough for all tabs.
   await ready(pages[0], "1 row");
-  assert.equal(await cell(pages[0], 0, 0).textContent(), "8");
+  await shows(pages[0], 0, 0, "8");
   for (const [index, page] of pages.entries()) {
     if (!index) continue;
     await page.bringToFront();
