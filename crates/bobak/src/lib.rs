@@ -224,6 +224,8 @@ pub mod engine {
     pub use bobak_sqlite as sqlite;
 
     pub use crate::url::{all_settings, open};
+    #[cfg(feature = "encryption")]
+    pub use bobak_encryption::EncryptionKey;
     #[cfg(feature = "sqlite")]
     pub use bobak_federation::FederatedEngine;
 }

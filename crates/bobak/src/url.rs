@@ -258,6 +258,7 @@ fn must_be_snapshot(file: &Path) -> Result<()> {
 }
 
 fn memory_builder(query: &str) -> Result<MemoryBuilder> {
+    must_have_no_secret(query)?;
     let mut builder = Memory::builder();
     builder.set_query(query)?;
     Ok(builder)
@@ -295,17 +296,22 @@ fn sqlite(place: &str, query: &str) -> Result<Arc<dyn Engine>> {
 
 #[cfg(feature = "sqlite")]
 fn sqlite_builder(query: &str) -> Result<bobak_sqlite::SqliteBuilder> {
-    let keys = query.split('&').filter_map(|part| part.split_once('='));
-    if let Some((name, _)) = keys.into_iter().find(|(name, _)| matches!(*name, "key" | "password"))
-    {
-        return Err(config(format!(
-            "a URL is shown and logged, so it cannot contain a {name}: use key_file, \
-             password_file or password_env"
-        )));
-    }
+    must_have_no_secret(query)?;
     let mut builder = bobak_sqlite::Sqlite::builder();
     builder.set_query(query)?;
     Ok(builder)
+}
+
+/// Rejects a key in a URL, which says where the key is instead.
+fn must_have_no_secret(query: &str) -> Result<()> {
+    let mut names = query.split('&').filter_map(|part| part.split_once('='));
+    match names.find(|(name, _)| matches!(*name, "key" | "password")) {
+        None => Ok(()),
+        Some((name, _)) => Err(config(format!(
+            "a URL is shown and logged, so it cannot contain a {name}: use key_file, \
+             password_file or password_env"
+        ))),
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 /// The URL setting with the encryption key's file, for the whole run.
 static KEY: OnceLock<String> = OnceLock::new();
 
-/// Sets the key for SQLite URLs that name none. `setting` is `key_file` or `password_file`.
+/// Sets the key for URLs of SQLite files and snapshots that name none. `setting` is `key_file` or `password_file`.
 pub fn set_key(setting: &str, file: &Path) {
     let file = file.display().to_string();
     let file = file.replace('%', "%25").replace('&', "%26").replace('#', "%23");
@@ -28,7 +28,8 @@ pub fn set_cipher(cipher: Cipher) {
     let _ = CIPHER.set(format!("cipher={}", cipher.as_str()));
 }
 
-/// Adds the key and the cipher of this run if the URL names an SQLite file and none of its own.
+/// Adds the key and the cipher of this run if the URL names an SQLite file, or the key if it names a snapshot of the memory
+/// engine, and none of its own.
 #[must_use]
 pub fn with_key(url: &str) -> Cow<'_, str> {
     let keys: &[&str] = &["key_file=", "password_file=", "password_env="];
@@ -42,11 +43,12 @@ pub fn with_key(url: &str) -> Cow<'_, str> {
     })
 }
 
-/// Whether a URL is not one of an SQLite file, or has a setting with one of the names.
+/// Whether a URL is not one of a file that the setting is for, or has a setting with one of the names.
 fn has_setting(url: &str, names: &[&str]) -> bool {
     let (_, settings) = url.split_once('?').unwrap_or((url, ""));
     let is_there = settings.split('&').any(|part| names.iter().any(|name| part.starts_with(name)));
-    is_there || !url.starts_with("sqlite:") || file_of(url).is_none()
+    let is_snapshot = url.starts_with("memory:") && !names.contains(&"cipher=");
+    is_there || !(is_snapshot || url.starts_with("sqlite:")) || file_of(url).is_none()
 }
 
 /// Opens a database for writing. Creates an SQLite file if it does not exist.

@@ -10,11 +10,11 @@ pub struct WithKey<C: clap::Args> {
     #[command(flatten)]
     command: C,
 
-    /// File with the key of encrypted SQLite files: 32 bytes or 64 hexadecimal digits [env: BOBAK_KEY_FILE]
+    /// File with the key of encrypted SQLite files and snapshots: 32 bytes or 64 hexadecimal digits [env: BOBAK_KEY_FILE]
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "password_file")]
     key_file: Option<PathBuf>,
 
-    /// File with the password of encrypted SQLite files in its first line [env: BOBAK_PASSWORD_FILE]
+    /// File with the password of encrypted SQLite files and snapshots in its first line [env: BOBAK_PASSWORD_FILE]
     #[arg(long, global = true, value_name = "FILE")]
     password_file: Option<PathBuf>,
 

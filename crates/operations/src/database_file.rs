@@ -1,5 +1,6 @@
 //! A database that is one file, described before it is opened.
 
+use crate::backup_key::BackupKey;
 use bobak_core::{Engine, Result};
 use bobak_memory::MemoryBuilder;
 use std::path::{Path, PathBuf};
@@ -36,11 +37,30 @@ impl DatabaseFile {
         }
     }
 
+    /// Whether it is an encrypted snapshot of the memory engine.
+    pub(crate) fn is_encrypted_snapshot(&self) -> bool {
+        matches!(self, Self::Memory { builder, .. } if builder.has_key())
+    }
+
+    /// The encryption key that the settings have.
+    ///
+    /// # Errors
+    /// `Config`, `Io`.
+    pub(crate) fn read_key(&self) -> Result<BackupKey> {
+        #[cfg(feature = "encryption")]
+        return Ok(BackupKey(match self {
+            Self::Memory { builder, .. } => builder.read_key()?,
+            Self::Sqlite { builder, .. } => builder.read_key()?,
+        }));
+        #[cfg(not(feature = "encryption"))]
+        Ok(BackupKey::default())
+    }
+
     /// Whether the settings have an encryption key.
-    #[cfg(feature = "sqlite")]
     pub(crate) fn has_key(&self) -> bool {
         match self {
-            Self::Memory { .. } => false,
+            Self::Memory { builder, .. } => builder.has_key(),
+            #[cfg(feature = "sqlite")]
             Self::Sqlite { builder, .. } => builder.has_key(),
         }
     }

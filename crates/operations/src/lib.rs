@@ -15,6 +15,7 @@
 
 pub mod archive;
 pub mod backup;
+mod backup_key;
 pub mod copy;
 mod database_file;
 pub mod migration;
@@ -22,5 +23,6 @@ pub mod replication;
 pub mod restore;
 pub mod retention;
 pub mod stored_types;
+mod temp_dir;
 
 pub use database_file::DatabaseFile;

@@ -117,24 +117,31 @@ impl Db {
         backup::check_for(backup.as_ref(), &url::database_file(url)?)
     }
 
-    /// Changes the key of an SQLite file that no process has open: encrypts a plain file, and decrypts an encrypted one
-    /// if `new` is `None`. The URL names the file and its current key. At every moment the file opens with the old key
-    /// or with the new one: see [`change_key`](bobak_sqlite::SqliteBuilder::change_key).
+    /// As [`check_backup`](Db::check_backup), as a restore with these options would: with the key of the backup, and with
+    /// that of the database at a URL, which need not exist.
+    ///
+    /// # Errors
+    /// As [`check_backup_for`](Db::check_backup_for); `Denied` for the key of a backup that is not encrypted.
+    pub fn check_restore(
+        backup: impl AsRef<Path>,
+        url: Option<&str>,
+        options: &RestoreOptions,
+    ) -> Result<BackupReport> {
+        let database = url.map(url::database_file).transpose()?;
+        restore::check(backup.as_ref(), database.as_ref(), options)
+    }
+
+    /// Changes the key of a file that no process has open: encrypts a plain file, and decrypts an encrypted one if `new`
+    /// is `None`. The file is an SQLite database, a snapshot of the memory engine, or a compressed or encrypted backup. The
+    /// URL names the file and its current key. At every moment the file has the old key or the new one: see
+    /// [`change_key`](bobak_sqlite::SqliteBuilder::change_key).
     ///
     /// # Errors
     /// `Denied` for a wrong key; `Busy` if a process has the file open; `Unsupported` for another engine; `Config`,
     /// `Full`, `Io`.
     #[cfg(feature = "encryption")]
-    pub fn change_key(url: &str, new: Option<&bobak_sqlite::EncryptionKey>) -> Result<()> {
-        match url::database_file(url)? {
-            bobak_operations::DatabaseFile::Sqlite { path, builder } => {
-                builder.change_key(path, new)
-            }
-            _ => {
-                let message = "only SQLite files can be encrypted";
-                Err(bobak_core::Error::new(bobak_core::ErrorKind::Unsupported, message))
-            }
-        }
+    pub fn change_key(url: &str, new: Option<&bobak_encryption::EncryptionKey>) -> Result<()> {
+        bobak_operations::backup::change_key(&url::database_file(url)?, new)
     }
 
     /// Writes the changes of the main engine's tracked tables to a folder as they commit, for point-in-time restores:

@@ -1,6 +1,7 @@
 //! Encrypted files: no plain content in any file, whatever happens.
 
 mod aegis;
+mod encrypted_backups;
 mod fixtures;
 mod key_change_crashes;
 mod key_changes;
@@ -8,6 +9,7 @@ mod key_changes;
 mod memory;
 mod open_files;
 mod page_sizes;
+mod snapshots;
 
 use bobak::backup::{BackupOptions, Checksum, Compression};
 use bobak::engine::sqlite::{Cipher, EncryptionKey, Sqlite, SqliteBuilder};
@@ -105,6 +107,8 @@ fn in_another_process() {
     match std::env::var(WHAT).unwrap().as_str() {
         "rekey" => with_key(old()).change_key(&path, Some(&other())).unwrap(),
         "encrypt" => Sqlite::builder().cipher(CIPHER).change_key(&path, Some(&other())).unwrap(),
+        "flush" => snapshots::flush_forever(&path),
+        "encrypted backup" => encrypted_backups::back_up_forever(Path::new(&folder)),
         #[cfg(target_os = "linux")]
         "memory" => memory::use_keys_and_search_memory(Path::new(&folder)),
         what if what.starts_with("commit ") => {

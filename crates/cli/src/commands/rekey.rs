@@ -1,4 +1,4 @@
-//! `bobak rekey`: encrypts an SQLite file, changes its key, or decrypts it.
+//! `bobak rekey`: encrypts a file, changes its key, or decrypts it.
 
 use crate::commands::arguments::database_url;
 use crate::database;
@@ -10,13 +10,15 @@ use std::path::PathBuf;
 
 /// Encrypt an SQLite file, change its key or cipher, or decrypt it.
 ///
+/// The file can also be a snapshot of the memory engine (memory:FILE), or a compressed or encrypted backup.
+///
 /// The current key is given as for other commands: by --key-file, --password-file or in the URL. The file is rewritten to
 /// a temporary file and renamed into place, so it always opens with either the old or the new key. Stop the programs
 /// that use it first.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RekeyCommand {
-    /// Database: an SQLite file, such as app.db, or its URL
+    /// Database: an SQLite file, such as app.db, or its URL; or a backup
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
@@ -46,7 +48,7 @@ impl RekeyCommand {
     /// # Errors
     /// If the key is wrong, the program does not have the cipher, another program has the file open, or the disk is full.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
-        use bobak::engine::sqlite::EncryptionKey;
+        use bobak::engine::EncryptionKey;
         let new = match (&self.new_key_file, &self.new_password_file) {
             (Some(file), _) => Some(EncryptionKey::from_file(file)?),
             (None, Some(file)) => Some(EncryptionKey::from_password_file(file)?),

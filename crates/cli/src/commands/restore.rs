@@ -65,11 +65,9 @@ impl RestoreCommand {
             (url, _) => {
                 // Only the key in this URL matters, not the file name.
                 let key_url = database::with_key("sqlite:backup");
-                let report = match url {
-                    Some(url) => Db::check_backup_for(&self.backup, url)?,
-                    None if key_url.contains('?') => Db::check_backup_for(&self.backup, &key_url)?,
-                    None => Db::check_backup(&self.backup)?,
-                };
+                let own = key_url.contains('?').then_some(&*key_url);
+                let url = url.as_deref().or(own);
+                let report = Db::check_restore(&self.backup, url, &self.options.0)?;
                 screen.note(format_args!("valid: {}{}", summary(&report), checksum_note(&report)));
                 return Ok(());
             }

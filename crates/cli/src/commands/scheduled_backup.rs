@@ -42,6 +42,14 @@ pub struct ScheduledBackup {
         requires = "backup"
     )]
     compress: Compression,
+
+    /// With --backup: file with the key of the backups: 32 bytes or 64 hexadecimal digits
+    #[arg(long, value_name = "FILE", requires = "backup", conflicts_with = "backup_password_file")]
+    backup_key_file: Option<PathBuf>,
+
+    /// With --backup: file with the password of the backups in its first line
+    #[arg(long, value_name = "FILE", requires = "backup")]
+    backup_password_file: Option<PathBuf>,
 }
 
 /// The thread that takes the backups. Dropping it cancels a running backup and stops the thread.
@@ -64,6 +72,17 @@ impl ScheduledBackup {
     /// The folder of the backups.
     pub fn folder(&self) -> Option<&Path> {
         self.backup.as_deref()
+    }
+
+    fn options(&self) -> BackupOptions {
+        let mut options = BackupOptions::new().compression(self.compress);
+        if let Some(file) = &self.backup_key_file {
+            options = options.key_file(file);
+        }
+        if let Some(file) = &self.backup_password_file {
+            options = options.password_file(file);
+        }
+        options
     }
 
     /// Starts backing up these databases if `--backup` was given.
@@ -95,7 +114,7 @@ impl ScheduledBackup {
             folder: folder.clone(),
             interval: self.interval,
             keep: usize::try_from(self.keep).unwrap_or(usize::MAX),
-            options: BackupOptions::new().compression(compression),
+            options: self.options(),
             compression,
             screen,
         };

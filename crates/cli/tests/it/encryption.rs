@@ -158,3 +158,52 @@ fn killed_server_leaves_no_plain_text() {
     assert!(program.ok(&query).contains("2000"));
     is_nowhere(&program);
 }
+
+#[test]
+fn keys_of_snapshots_and_backups() {
+    let program = prepared();
+    let with = |flags: &[&str], command: &[&str]| program.run(&[command, flags].concat());
+    let (key, wrong) = (["--key-file", "key"], ["--key-file", "other"]);
+    let import = ["import", "memory:m.bobak", "rows.csv", "--table", "item"];
+    let run = with(&key, &import);
+    assert_eq!(run.code, 0, "{}", run.err);
+    is_nowhere(&program);
+    let query = ["query", "memory:m.bobak", "SELECT count(*) AS n FROM item", "--format=csv"];
+    let count = with(&key, &["export", "memory:m.bobak", "--table=item", "--format=csv"]);
+    assert!(count.code == 0 && count.out.lines().count() == 2_001, "{}", count.err);
+    for run in [with(&wrong, &query), with(&[], &query)] {
+        assert!(run.code == 1 && run.err.contains("key"), "{}", run.err);
+    }
+    assert_eq!(with(&key, &["backup", "memory:m.bobak", "copy.bobak"]).code, 0);
+    let check = with(&key, &["restore", "--check", "copy.bobak", "memory:m.bobak"]);
+    assert!(check.code == 0 && check.err.contains("valid: 2000 rows"), "{}", check.err);
+    assert_eq!(with(&key, &["restore", "copy.bobak", "memory:again.bobak"]).code, 0);
+    let rekey = ["rekey", "memory:m.bobak", "--new-password-file", "password"];
+    assert_eq!(with(&key, &rekey).code, 0);
+    let by_password = ["--password-file", "password"];
+    let export = ["export", "memory:m.bobak", "--table=item", "--format=csv"];
+    assert_eq!(with(&by_password, &export).out, count.out);
+    is_nowhere(&program);
+
+    // The backup of a plain database has a key of its own.
+    program.ok(&["import", "sqlite:app.db", "rows.csv", "--table", "item"]);
+    let (own, other) = (["--backup-key-file", "key"], ["--backup-password-file", "wrong"]);
+    let run = with(&own, &["backup", "sqlite:app.db", "app.db.zst"]);
+    assert!(run.code == 0 && run.err.contains("2000 rows"), "{}", run.err);
+    let content = std::fs::read(program.path("app.db.zst")).unwrap();
+    assert!(content.starts_with(b"BOBAKENC"));
+    let check = ["restore", "--check", "app.db.zst"];
+    assert!(with(&own, &check).err.contains("valid: 2000 rows"));
+    for run in [with(&other, &check), with(&[], &check)] {
+        assert!(run.code == 1 && run.err.contains("app.db.zst"), "{}", run.err);
+        assert!(!run.err.contains("horse"), "{}", run.err);
+    }
+    assert_eq!(with(&own, &["restore", "app.db.zst", "sqlite:again.db"]).code, 0);
+    assert!(program.ok(&["query", "sqlite:again.db", COUNT[0], COUNT[1]]).contains("2000"));
+    // An encrypted database has no other key for its backup.
+    program.ok(&["rekey", "sqlite:again.db", "--new-key-file", "key"]);
+    let both = [&own[..], &key].concat();
+    let run = with(&both, &["backup", "sqlite:again.db", "no.db"]);
+    assert!(run.code == 1 && run.err.contains("omit the backup's key"), "{}", run.err);
+    assert!(!program.path("no.db").exists());
+}

@@ -3,7 +3,7 @@
 use crate::saving::MemoryTables;
 use crate::session::{self, MemorySession};
 use crate::shared::{NAME, SharedState};
-use crate::snapshot::{self, SnapshotFormat};
+use crate::snapshot::{self, SnapshotFormat, SnapshotKey};
 use crate::state::DatabaseState;
 use crate::table::TableState;
 use bobak_core::codec::EncodedRow;
@@ -12,6 +12,8 @@ use bobak_core::{
     Error, ErrorKind, Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write, choices,
     settings,
 };
+#[cfg(feature = "encryption")]
+use bobak_encryption::EncryptionKey;
 use bobak_engine_common::WriteLock;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -33,6 +35,7 @@ pub struct Memory {
     pub(crate) shared: SharedState,
     path: Option<PathBuf>,
     format: SnapshotFormat,
+    key: SnapshotKey,
     /// Held while the snapshot is written.
     flushing: Mutex<()>,
 }
@@ -45,8 +48,22 @@ settings! {
         busy_timeout: Duration = Duration::from_secs(5);
         /// How the snapshot is written.
         format: SnapshotFormat = SnapshotFormat::Binary;
+        /// The file with the key of an encrypted snapshot: 32 bytes, or 64 hexadecimal digits.
+        ///
+        /// It is read when the engine is opened. Needs the feature `encryption`.
+        key_file: Option<PathBuf> = None, unit = "a file";
+        /// The file with the password of an encrypted snapshot in its first line.
+        ///
+        /// It is read when the engine is opened. Needs the feature `encryption`.
+        password_file: Option<PathBuf> = None, unit = "a file";
+        /// The environment variable with the password of an encrypted snapshot.
+        ///
+        /// It is read when the engine is opened. Needs the feature `encryption`.
+        password_env: Option<String> = None, unit = "a variable";
     } and {
         path: Option<PathBuf>,
+        #[cfg(feature = "encryption")]
+        key: Option<EncryptionKey>,
     }
 }
 
@@ -56,7 +73,7 @@ impl Memory {
     /// An engine without tables and without a file. Its content is lost when it is dropped.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(DatabaseState::default(), Self::builder())
+        Self::with(DatabaseState::default(), Self::builder(), SnapshotKey::default())
     }
 
     /// Returns the default settings.
@@ -69,9 +86,13 @@ impl Memory {
     /// # Errors
     /// As [`MemoryBuilder::open`]; `Io` if the file does not exist.
     pub fn check_file(path: &Path) -> Result<BackupContent> {
+        Self::builder().check_file(path)
+    }
+
+    fn check(path: &Path, key: &SnapshotKey) -> Result<BackupContent> {
         let doing = || format!("read {}", path.display());
         let file = std::fs::metadata(path).map_err(|error| Error::io(&doing(), error))?;
-        let state = snapshot::load(path)?.unwrap_or_default();
+        let state = snapshot::load(path, key)?.unwrap_or_default();
         Ok(BackupContent {
             tables: count(&state),
             compared: false,
@@ -91,13 +112,14 @@ impl Memory {
         self
     }
 
-    fn with(state: DatabaseState, settings: MemoryBuilder) -> Self {
+    fn with(state: DatabaseState, settings: MemoryBuilder, key: SnapshotKey) -> Self {
         let shared = SharedState {
             published: RwLock::new(Arc::new(state)),
             writer: WriteLock::new(settings.busy_timeout),
             save: None,
         };
-        Self { shared, path: settings.path, format: settings.format, flushing: Mutex::new(()) }
+        let (path, format) = (settings.path, settings.format);
+        Self { shared, path, format, key, flushing: Mutex::new(()) }
     }
 }
 
@@ -122,17 +144,76 @@ impl MemoryBuilder {
         self
     }
 
+    /// Encrypts the snapshot: see `docs/encryption.md`.
+    #[cfg(feature = "encryption")]
+    pub fn key(mut self, key: EncryptionKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
     /// Opens the engine.
     ///
     /// # Errors
-    /// `Corrupt` for a file that is damaged or no snapshot, `Unsupported` for one of a newer version, `Io`. The file is not
-    /// changed.
+    /// `Corrupt` for a file that is damaged or no snapshot, `Unsupported` for one of a newer version; `Denied` for a wrong
+    /// or missing key, and for the key of a file that is not encrypted; `Config` for a key without a file; `Io`. The file
+    /// is not changed.
     pub fn open(self) -> Result<Memory> {
-        let state = match &self.path {
-            Some(path) => snapshot::load(path)?,
-            None => None,
+        let key = self.snapshot_key()?;
+        let Some(path) = &self.path else {
+            if key.is_some() {
+                let message = "a database in memory cannot be encrypted: omit the key";
+                return Err(Error::new(ErrorKind::Config, message));
+            }
+            return Ok(Memory::with(DatabaseState::default(), self, key));
         };
-        Ok(Memory::with(state.unwrap_or_default(), self))
+        let key = key.for_file(path)?;
+        let state = snapshot::load(path, &key)?;
+        Ok(Memory::with(state.unwrap_or_default(), self, key))
+    }
+
+    /// Reads a whole snapshot and returns its tables with their row counts.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); `Io` if the file does not exist.
+    pub fn check_file(&self, path: &Path) -> Result<BackupContent> {
+        Memory::check(path, &self.snapshot_key()?)
+    }
+
+    /// Whether the snapshot is encrypted.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
+        #[cfg(feature = "encryption")]
+        if self.key.is_some() {
+            return true;
+        }
+        self.key_file.is_some() || self.password_file.is_some() || self.password_env.is_some()
+    }
+
+    /// The key, read from where a setting says.
+    ///
+    /// # Errors
+    /// `Config` for several keys and for wrong content; `Io`.
+    #[cfg(feature = "encryption")]
+    pub fn read_key(&self) -> Result<Option<EncryptionKey>> {
+        let (file, password) = (self.key_file.as_deref(), self.password_file.as_deref());
+        let named = EncryptionKey::from_settings(file, password, self.password_env.as_deref())?;
+        Ok(named.or_else(|| self.key.clone()))
+    }
+
+    #[cfg(feature = "encryption")]
+    fn snapshot_key(&self) -> Result<SnapshotKey> {
+        self.read_key().map(SnapshotKey)
+    }
+
+    /// Rejects a key.
+    #[cfg(not(feature = "encryption"))]
+    fn snapshot_key(&self) -> Result<SnapshotKey> {
+        if !self.has_key() {
+            return Ok(SnapshotKey());
+        }
+        let message = "this program was built without encryption, which a key needs: enable the \
+                       feature `encryption` of bobak";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 }
 
@@ -144,6 +225,7 @@ impl Engine for Memory {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::NONE;
         capabilities.persistent = self.path.is_some();
+        capabilities.encrypted = self.key.is_some();
         capabilities.concurrent_readers = true;
         capabilities.nonblocking_get = true;
         capabilities.sequential_keys = true;
@@ -202,7 +284,7 @@ impl Engine for Memory {
         };
         let _one = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
         let state = Arc::clone(&self.shared.read());
-        snapshot::save(path, self.format, &state)
+        snapshot::save(path, self.format, &self.key, &state)
     }
 
     fn backup_format(&self) -> Option<BackupFormat> {
@@ -220,7 +302,7 @@ impl Engine for Memory {
         let state = Arc::clone(&self.shared.read());
         let step = |phase, done, of| BackupProgress { phase, done, of };
         (job.watch)(step(BackupPhase::Copy, 0, 1))?;
-        snapshot::write_to(job.file, &state)?;
+        snapshot::write_to(job.file, &self.key, &state)?;
         // Readable only by those who can read the database.
         #[cfg(unix)]
         if let Some(own) = self.path.as_ref().and_then(|own| std::fs::metadata(own).ok()) {
@@ -231,7 +313,7 @@ impl Engine for Memory {
             std::fs::set_permissions(job.file, permissions).map_err(doing)?;
         }
         (job.watch)(step(BackupPhase::Check, 1, 1))?;
-        let content = Self::check_file(job.file)?;
+        let content = Self::check(job.file, &self.key)?;
         if content.tables != count(&state) {
             let message = format!("the rows of the backup {} differ", job.file.display());
             return Err(Error::new(ErrorKind::Corrupt, message));

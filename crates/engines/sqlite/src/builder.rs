@@ -2,11 +2,11 @@
 
 use crate::Sqlite;
 use crate::functions::Function;
-#[cfg(feature = "encryption")]
-use crate::key::EncryptionKey;
 use crate::open::{settings_for_file, with_page_size};
 use crate::settings::SqliteBuilder;
 use bobak_core::{AtomicFile, BackupContent, Error, ErrorKind, Result};
+#[cfg(feature = "encryption")]
+use bobak_encryption::EncryptionKey;
 use std::path::Path;
 
 impl SqliteBuilder {

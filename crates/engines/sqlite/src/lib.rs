@@ -20,8 +20,6 @@ mod ffi;
 mod file;
 mod file_mark;
 mod functions;
-#[cfg(feature = "encryption")]
-mod key;
 mod open;
 mod pool;
 pub mod raw;
@@ -31,10 +29,10 @@ mod settings;
 pub mod vfs;
 pub mod virtual_table;
 
+#[cfg(feature = "encryption")]
+pub use bobak_encryption::EncryptionKey;
 pub use engine::Sqlite;
 pub use error::SqliteError;
 pub use file::SqliteFile;
 pub use functions::{Aggregate, Function, FunctionRows};
-#[cfg(feature = "encryption")]
-pub use key::EncryptionKey;
 pub use settings::{Cipher, JournalMode, LockingMode, OpenMode, SqliteBuilder, Synchronous};

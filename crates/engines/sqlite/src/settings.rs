@@ -1,13 +1,13 @@
 //! The settings that a database is opened with.
 
 use crate::functions::Function;
-#[cfg(feature = "encryption")]
-use crate::key::EncryptionKey;
 #[cfg(not(feature = "encryption"))]
 use bobak_core::{Error, ErrorKind, Result};
 #[cfg(feature = "encryption")]
 use bobak_core::{Result, url::config};
 use bobak_core::{choices, settings};
+#[cfg(feature = "encryption")]
+use bobak_encryption::EncryptionKey;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -230,20 +230,17 @@ impl SqliteBuilder {
     }
 
     /// The key, read from where a setting says.
+    ///
+    /// # Errors
+    /// `Config` for several keys and for wrong content; `Io`.
     #[cfg(feature = "encryption")]
-    pub(crate) fn read_key(&self) -> Result<Option<EncryptionKey>> {
-        if self.named_keys() + usize::from(self.key.is_some()) > 1 {
+    pub fn read_key(&self) -> Result<Option<EncryptionKey>> {
+        let (file, password) = (self.key_file.as_deref(), self.password_file.as_deref());
+        let named = EncryptionKey::from_settings(file, password, self.password_env.as_deref())?;
+        if named.is_some() && self.key.is_some() {
             return Err(config("give only one of key_file, password_file and password_env"));
         }
-        if let Some(file) = &self.key_file {
-            return EncryptionKey::from_file(file).map(Some);
-        }
-        if let Some(file) = &self.password_file {
-            return EncryptionKey::from_password_file(file).map(Some);
-        }
-        let Some(name) = &self.password_env else { return Ok(self.key.clone()) };
-        let missing = |_| config(format!("the environment variable {name} is not set"));
-        EncryptionKey::password(std::env::var(name).map_err(missing)?).map(Some)
+        Ok(named.or_else(|| self.key.clone()))
     }
 
     /// Rejects a key.

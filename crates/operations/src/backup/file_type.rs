@@ -18,13 +18,16 @@ pub enum FileType {
     Zstd,
     /// Compressed by gzip.
     Gzip,
-    /// Unknown: encrypted, or no backup.
+    /// An encrypted snapshot, or a backup with a key of its own.
+    Encrypted,
+    /// Unknown: an encrypted database, or no backup.
     Unknown,
 }
 
-const BEGINNINGS: [(&[u8], FileType); 4] = [
+const BEGINNINGS: [(&[u8], FileType); 5] = [
     (b"SQLite format 3\0", FileType::Sqlite),
     (b"BOBAKMEM", FileType::Snapshot),
+    (b"BOBAKENC", FileType::Encrypted),
     (&[0x28, 0xb5, 0x2f, 0xfd], FileType::Zstd),
     (&[0x1f, 0x8b], FileType::Gzip),
 ];
@@ -59,6 +62,7 @@ mod tests {
         assert_eq!(FileType::of_bytes(b"SQLite format 3\0\x10\0"), FileType::Sqlite);
         assert_eq!(FileType::of_bytes(b"\n{\"bobak\""), FileType::Json);
         assert_eq!(FileType::of_bytes(b"BOBAKMEM\x01"), FileType::Snapshot);
+        assert_eq!(FileType::of_bytes(b"BOBAKENC\x01"), FileType::Encrypted);
         assert_eq!(FileType::of_bytes(&[0x1f, 0x8b, 8]), FileType::Gzip);
         assert_eq!(FileType::of_bytes(b"\x28\xb5\x2f\xfd"), FileType::Zstd);
         for unknown in [&b""[..], b"SQLite", b"PK"] {

@@ -4,6 +4,8 @@
 //! trailer with a checksum and the row counts, verifies the result, and renames it into place. `docs/backup.md` is the
 //! contract and describes the formats byte by byte.
 
+#[cfg(feature = "encryption")]
+mod change_key;
 mod checksum;
 #[cfg(feature = "compress")]
 mod compressed;
@@ -14,12 +16,13 @@ mod plain;
 mod report;
 mod source_file;
 mod staged;
-pub(crate) mod temp_dir;
 mod trailer;
 mod verify;
 mod write;
 
 pub use bobak_core::{BackupPhase, BackupProgress, MissingExtension, UnverifiedTable};
+#[cfg(feature = "encryption")]
+pub use change_key::change_key;
 pub use file_name::{backup_file_name, is_backup_of};
 pub use file_type::FileType;
 pub use options::{BackupOptions, Compression};
@@ -28,5 +31,5 @@ pub use verify::{check, check_for};
 pub use write::{backup, backup_to, clear_abandoned};
 
 pub(crate) use staged::StagedCopy;
-pub(crate) use verify::unpack;
+pub(crate) use verify::{check_with, unpack};
 pub(crate) use write::reject_existing;

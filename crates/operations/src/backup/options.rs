@@ -1,7 +1,8 @@
 //! How a backup is written.
 
+use crate::backup_key::BackupKey;
 use bobak_core::{Engine, Error, ErrorKind, Result, choices, settings};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 settings! {
     /// How a backup is written.
@@ -18,8 +19,19 @@ settings! {
         ///
         /// Without it, the backup fails with `Conflict`.
         overwrite: bool = false;
+        /// Encrypt the backup with the key in this file: 32 bytes, or 64 hexadecimal digits.
+        ///
+        /// For databases that are not encrypted: the backup of one that is has its key. Needs the feature `encryption`.
+        key_file: Option<PathBuf> = None, key = "backup_key_file", unit = "a file",
+            default_text = "none: not encrypted";
+        /// Encrypt the backup with the password in the first line of this file.
+        ///
+        /// As `backup_key_file`.
+        password_file: Option<PathBuf> = None, key = "backup_password_file", unit = "a file",
+            default_text = "none: not encrypted";
     }
     and {
+        key: BackupKey,
         /// The name of the engine to back up; `None` for the main engine.
         engine: Option<String>,
     }
@@ -44,6 +56,27 @@ impl BackupOptions {
     /// A backup of the main engine, with pauses, to a file that does not exist yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Encrypts the backup with this key. For databases that are not encrypted: the backup of one that is has its key.
+    #[cfg(feature = "encryption")]
+    pub fn key(mut self, key: bobak_encryption::EncryptionKey) -> Self {
+        self.key = BackupKey(Some(key));
+        self
+    }
+
+    /// The key of the backup, read from where a setting says.
+    ///
+    /// # Errors
+    /// `Unsupported` for a database whose backups have its own key, and without the feature `encryption`; `Config`, `Io`.
+    pub(super) fn read_key(&self, engine: &dyn Engine) -> Result<BackupKey> {
+        let key = self.key.read(self.key_file.as_deref(), self.password_file.as_deref())?;
+        if key.is_some() && engine.capabilities().encrypted {
+            let message = "the database is encrypted, and its backup with the same key: omit the \
+                           backup's key";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        Ok(key)
     }
 
     /// Backs up the attached engine with this name instead of the main engine.

@@ -88,7 +88,7 @@ pub(super) fn read(staged: StagedCopy<'_>, writer: &mut File) -> Result<CopiedDa
     file.rewind().map_err(reading)?;
     let sum = copy(&mut (&mut file).take(expected), writer, reading, writing, |_| Ok(()))?;
     let checksum = match &trailer {
-        None if kind == FileType::Snapshot => Checksum::Same,
+        None if matches!(kind, FileType::Snapshot | FileType::Encrypted) => Checksum::Same,
         None => Checksum::Missing,
         Some(trailer) => compare(trailer, head, sum).ok_or_else(|| {
             let message = format!("{} is damaged: its checksum differs", name(backup));

@@ -3,9 +3,10 @@
 use super::file_type::FileType;
 use super::plain;
 use super::staged::StagedCopy;
-use super::temp_dir::TempDir;
 use super::{BackupReport, Checksum, Compression};
 use crate::DatabaseFile;
+use crate::backup_key::BackupKey;
+use crate::temp_dir::TempDir;
 use bobak_core::{BackupContent, Error, ErrorKind, Result};
 use bobak_memory::Memory;
 use std::fs::{self, File};
@@ -18,7 +19,7 @@ use std::path::Path;
 /// a compression that this program was built without; `Io`; `Full` if there is no room for the uncompressed copy among
 /// the system's temporary files.
 pub fn check(backup: &Path) -> Result<BackupReport> {
-    check_with(backup, None)
+    check_with(backup, &BackupKey::default(), None)
 }
 
 /// As [`check`], with the key of this database, which need not exist.
@@ -26,16 +27,46 @@ pub fn check(backup: &Path) -> Result<BackupReport> {
 /// # Errors
 /// As [`check`]; `Denied` for a wrong key.
 pub fn check_for(backup: &Path, database: &DatabaseFile) -> Result<BackupReport> {
-    check_with(backup, Some(database))
+    check_with(backup, &BackupKey::default(), Some(database))
 }
 
-fn check_with(backup: &Path, database: Option<&DatabaseFile>) -> Result<BackupReport> {
+/// As [`check`], with the key of the backup, and with that of a database.
+pub(crate) fn check_with(
+    backup: &Path,
+    key: &BackupKey,
+    database: Option<&DatabaseFile>,
+) -> Result<BackupReport> {
     let temp_dir = TempDir::new()?;
-    unpack(StagedCopy { backup, path: &temp_dir.file("backup"), target: None }, database)
+    unpack(StagedCopy { backup, path: &temp_dir.file("backup"), target: None }, key, database)
+}
+
+/// Copies a backup to a new file, decrypted and decompressed, and checks it there. The snapshot of a database with a key
+/// stays encrypted.
+pub(crate) fn unpack(
+    staged: StagedCopy<'_>,
+    key: &BackupKey,
+    database: Option<&DatabaseFile>,
+) -> Result<BackupReport> {
+    let is_encrypted = FileType::of(staged.backup)? == FileType::Encrypted;
+    let has_own_key = database.is_some_and(DatabaseFile::is_encrypted_snapshot);
+    if !key.is_some() && (!is_encrypted || has_own_key) {
+        return unpack_decrypted(staged, database);
+    }
+    let own = match database {
+        Some(database) if !key.is_some() => Some(database.read_key()?),
+        _ => None,
+    };
+    let decrypted = own.as_ref().unwrap_or(key).decrypt(staged.backup)?;
+    let file = decrypted.file("backup");
+    let (inner, outer) = (file.display().to_string(), staged.backup.display().to_string());
+    let report = unpack_decrypted(StagedCopy { backup: &file, ..staged }, database)
+        .map_err(|error| error.renaming(&inner, &outer))?;
+    let read = |error| Error::io(&format!("read {outer}"), error);
+    Ok(BackupReport { stored: fs::metadata(staged.backup).map_err(read)?.len(), ..report })
 }
 
 /// Copies a backup to a new file, decompressed, and checks it there.
-pub(crate) fn unpack(
+fn unpack_decrypted(
     staged: StagedCopy<'_>,
     database: Option<&DatabaseFile>,
 ) -> Result<BackupReport> {
@@ -94,6 +125,10 @@ pub(crate) fn unpack(
 fn verify_plain(file: &Path, database: Option<&DatabaseFile>) -> Result<BackupContent> {
     match FileType::of(file)? {
         FileType::Snapshot | FileType::Json => Memory::check_file(file),
+        FileType::Encrypted => match database {
+            Some(DatabaseFile::Memory { builder, .. }) => builder.check_file(file),
+            _ => Err(unknown_file()),
+        },
         #[cfg(feature = "sqlite")]
         FileType::Unknown if database.is_some_and(DatabaseFile::has_key) => match database {
             Some(DatabaseFile::Sqlite { builder, .. }) => verify_sqlite((**builder).clone(), file),

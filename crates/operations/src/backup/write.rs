@@ -1,10 +1,11 @@
 //! Writing a backup.
 
 use super::plain;
-use super::temp_dir::TempDir;
 use super::{BackupOptions, BackupReport, Compression};
 #[cfg(feature = "compress")]
 use super::{checksum::Pacer, compressed};
+use crate::backup_key::BackupKey;
+use crate::temp_dir::TempDir;
 use bobak_core::{
     AtomicFile, BackupContent, BackupJob, BackupPhase, BackupProgress, Engine, Error, ErrorKind,
     Result,
@@ -22,7 +23,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// `Conflict` if the file exists and [`overwrite`](BackupOptions::overwrite) is off; `Unsupported` for an engine
-/// without files, and for a compression that this program was built without; `Misuse` if the file is the database
+/// without files, for the key of a backup whose database has its own, and for a compression that this program was built without; `Misuse` if the file is the database
 /// itself; `Full`, `ReadOnly`, `Io`; `Corrupt` if the database is damaged; `Busy`; the error of `progress`.
 pub fn backup(
     engine: &dyn Engine,
@@ -34,6 +35,10 @@ pub fn backup(
     compression.must_suit(engine)?;
     let options = &options.clone().compression(compression);
     reject_existing(file, options.overwrite)?;
+    let key = options.read_key(engine)?;
+    if key.is_some() {
+        return write_encrypted(engine, file, &key, options, progress);
+    }
     let plain = AtomicFile::create_private(file)?.restrict_permissions();
     let content = write_plain(engine, plain.path(), plain.target(), options, progress)
         .map_err(|error| plain.name_target(error))?;
@@ -67,11 +72,14 @@ pub fn backup_to(
     let compression = options.compression_of(None);
     compression.must_suit(engine)?;
     let options = &options.clone().compression(compression);
+    let key = options.read_key(engine)?;
     let temp_dir = TempDir::new()?;
     let file = temp_dir.file("backup");
     let content = write_plain(engine, &file, &file, options, progress)
         .map_err(|error| temp_dir.naming(error, "backup"))?;
-    let stored = write_out(&file, writer, "write the backup", &content, options, progress)
+    let doing = "write the backup";
+    let stored = key
+        .write(writer, doing, |writer| write_out(&file, writer, doing, &content, options, progress))
         .map_err(|error| temp_dir.naming(error, "backup"))?;
     Ok(BackupReport::new(content, stored, compression))
 }
@@ -80,6 +88,38 @@ pub fn backup_to(
 /// accepts, and returns their number. Files that are being written stay. [`backup`] does this for its own file.
 pub fn clear_abandoned(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> usize {
     AtomicFile::remove_abandoned(folder, is_wanted)
+}
+
+/// Writes an encrypted backup. The unencrypted one is among the system's temporary files, and not next to the backup,
+/// where others may read it.
+fn write_encrypted(
+    engine: &dyn Engine,
+    file: &Path,
+    key: &BackupKey,
+    options: &BackupOptions,
+    progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
+) -> Result<BackupReport> {
+    let doing = format!("write the backup {}", file.display());
+    let writing = |error| Error::io(&doing, error);
+    let encrypted = AtomicFile::create_private(file)?.restrict_permissions();
+    let temp_dir = TempDir::new()?;
+    let plain = temp_dir.file("backup");
+    let content = write_plain(engine, &plain, encrypted.target(), options, progress)
+        .map_err(|error| temp_dir.naming(error, "backup"))?;
+    let out = File::create(encrypted.path()).map_err(writing)?;
+    let permissions = fs::metadata(&plain).map_err(writing)?.permissions();
+    out.set_permissions(permissions).map_err(writing)?;
+    key.write(out, &doing, |out| write_out(&plain, out, &doing, &content, options, progress))
+        .map_err(|error| temp_dir.naming(error, "backup"))?;
+    drop(temp_dir);
+    let decrypted = key.decrypt(encrypted.path()).map_err(|error| encrypted.name_target(error))?;
+    if options.compression_of(None) != Compression::None {
+        check_compressed(&decrypted.file("backup"), &content, options, progress)
+            .map_err(|error| decrypted.naming(error, "backup"))?;
+    }
+    let stored = fs::metadata(encrypted.path()).map_err(writing)?.len();
+    put(encrypted, options.overwrite)?;
+    Ok(BackupReport::new(content, stored, options.compression_of(None)))
 }
 
 /// Compresses a plain backup and renames the result into place.

@@ -2,9 +2,9 @@
 
 use super::files::Migrations;
 use super::run::up;
-use crate::backup::temp_dir::TempDir;
 use crate::backup::{BackupOptions, backup};
 use crate::copy::{CopyOptions, copy_tables};
+use crate::temp_dir::TempDir;
 use bobak_core::{Engine, Result};
 use bobak_memory::Memory;
 

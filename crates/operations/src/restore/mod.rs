@@ -14,7 +14,7 @@ pub use replay::{ReplayReport, replay};
 
 use crate::DatabaseFile;
 use crate::archive::ArchiveFolder;
-use crate::backup::{BackupReport, FileType, StagedCopy, reject_existing, unpack};
+use crate::backup::{BackupReport, FileType, StagedCopy, check_with, reject_existing, unpack};
 use bobak_core::{AtomicFile, Error, ErrorKind, Result};
 use std::fs;
 use std::ops::Deref;
@@ -64,9 +64,10 @@ pub fn restore(
     if let Some((folder, _)) = &changes {
         folder.must_have_files()?;
     }
+    let key = options.read_key()?;
     let file = AtomicFile::create_private(position)?;
     let staged = StagedCopy { backup, path: file.path(), target: Some(file.target()) };
-    let report = unpack(staged, Some(database))?;
+    let report = unpack(staged, &key, Some(database))?;
     let file_type = FileType::of(file.path()).map_err(|error| staged.unusable(error))?;
     must_suit(backup, file_type, database)?;
     let mut replayed = None;
@@ -85,16 +86,32 @@ pub fn restore(
     Ok(RestoreReport { backup: report, replayed })
 }
 
+/// Reads a whole backup as a [`restore`] with these options would, and reports what it contains. The database need not
+/// exist; its key is that of the backup, unless the options have one.
+///
+/// # Errors
+/// As [`backup::check_for`](crate::backup::check_for); `Denied` for a wrong key, and for the key of a backup that is not
+/// encrypted.
+pub fn check(
+    backup: &Path,
+    database: Option<&DatabaseFile>,
+    options: &RestoreOptions,
+) -> Result<BackupReport> {
+    check_with(backup, &options.read_key()?, database)
+}
+
 /// Rejects a backup of another engine than the database's.
 fn must_suit(backup: &Path, file_type: FileType, database: &DatabaseFile) -> Result<()> {
     match (database, file_type) {
-        (DatabaseFile::Memory { .. }, FileType::Snapshot | FileType::Json) => Ok(()),
-        #[cfg(feature = "sqlite")]
-        (DatabaseFile::Sqlite { builder, .. }, FileType::Sqlite) if builder.has_key() => {
+        (_, FileType::Snapshot | FileType::Json | FileType::Sqlite) if database.has_key() => {
             let message = "the backup is not encrypted, but the database must be: restore it \
                            without a key, and encrypt it then";
             Err(Error::new(ErrorKind::Unsupported, message))
         }
+        (
+            DatabaseFile::Memory { .. },
+            FileType::Snapshot | FileType::Json | FileType::Encrypted,
+        ) => Ok(()),
         #[cfg(feature = "sqlite")]
         (DatabaseFile::Sqlite { .. }, FileType::Sqlite | FileType::Unknown) => Ok(()),
         _ => {

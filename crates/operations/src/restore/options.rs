@@ -1,7 +1,8 @@
 //! Options of a restore and of a replay.
 
+use crate::backup_key::BackupKey;
 use bobak_core::settings::{SettingKind, SettingValue};
-use bobak_core::{Timestamp, settings};
+use bobak_core::{Result, Timestamp, settings};
 use std::path::PathBuf;
 
 settings! {
@@ -12,8 +13,18 @@ settings! {
         ///
         /// Without it, the restore fails with `Conflict`.
         overwrite: bool = false;
+        /// The file with the key that the backup was encrypted with: 32 bytes, or 64 hexadecimal digits.
+        ///
+        /// Not for the backup of an encrypted database, which has the key of the database.
+        key_file: Option<PathBuf> = None, key = "backup_key_file", unit = "a file", default_text = "none";
+        /// The file with the password that the backup was encrypted with in its first line.
+        ///
+        /// As `backup_key_file`.
+        password_file: Option<PathBuf> = None, key = "backup_password_file", unit = "a file",
+            default_text = "none";
     }
     and {
+        key: BackupKey,
         changes: Option<(PathBuf, ReplayOptions)>,
     }
 }
@@ -22,6 +33,18 @@ impl RestoreOptions {
     /// To a file that does not exist yet, as of the moment of the backup.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The key that the backup was encrypted with.
+    #[cfg(feature = "encryption")]
+    pub fn key(mut self, key: bobak_encryption::EncryptionKey) -> Self {
+        self.key = BackupKey(Some(key));
+        self
+    }
+
+    /// The key of the backup, read from where a setting says.
+    pub(crate) fn read_key(&self) -> Result<BackupKey> {
+        self.key.read(self.key_file.as_deref(), self.password_file.as_deref())
     }
 
     /// Replays the changes of an [`Archive`](crate::archive::Archive)'s folder before the database is renamed into

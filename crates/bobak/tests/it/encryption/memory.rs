@@ -73,7 +73,18 @@ pub(super) fn use_keys_and_search_memory(folder: &Path) {
     fill(&db, 100);
     db.backup(file("backup"), &BackupOptions::new(), |_| Ok(())).unwrap();
     assert!(find(&masked[0]).is_some(), "it is looked for where it is");
-    drop(db);
+    let options = BackupOptions::new().key(first.clone());
+    let plain = Db::open("sqlite::memory:").unwrap();
+    plain.backup(file("encrypted backup"), &options, |_| Ok(())).unwrap();
+    let restoring = RestoreOptions::new().key(first.clone());
+    Db::check_restore(file("encrypted backup"), None, &restoring).unwrap();
+    let snapshot = bobak::engine::memory::Memory::builder().key(first.clone());
+    Db::builder()
+        .open_engine(snapshot.snapshot(file("m")).open().unwrap())
+        .unwrap()
+        .flush()
+        .unwrap();
+    drop((db, options, plain, restoring));
     let second = EncryptionKey::from_file(file("digits")).unwrap();
     let builder = |key: &EncryptionKey| with_key(key.clone());
     builder(&first).change_key(&path, Some(&second)).unwrap();

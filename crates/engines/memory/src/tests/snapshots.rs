@@ -249,3 +249,17 @@ fn a_failed_snapshot_keeps_the_old_file() {
     assert_eq!(memory.flush().unwrap_err().kind(), ErrorKind::Io);
     assert!(Memory::builder().snapshot(&folder.0).open().is_err());
 }
+
+#[test]
+#[cfg(not(feature = "encryption"))]
+fn without_encryption_an_encrypted_snapshot_is_unsupported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.bobak");
+    std::fs::write(&path, b"BOBAKENC\x01\0").unwrap();
+    let builder = || Memory::builder().snapshot(&path);
+    for builder in [builder(), builder().key_file("key")] {
+        let error = builder.open().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert!(error.message().contains("feature `encryption`"), "{error}");
+    }
+}

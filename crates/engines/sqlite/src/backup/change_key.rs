@@ -11,10 +11,10 @@ use crate::cipher::TAIL_BYTES;
 use crate::connection::Connection;
 use crate::error::{misuse, translate};
 use crate::ffi::{self, OpenFlags};
-use crate::key::EncryptionKey;
 use crate::open;
 use crate::settings::{Cipher, Settings};
 use bobak_core::{AtomicFile, Error, ErrorKind, Result, TableSchema, Value, change_log};
+use bobak_encryption::EncryptionKey;
 use std::ffi::CString;
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl NewKey {
     fn of(key: &EncryptionKey, cipher: Option<Cipher>) -> Result<Self> {
         let cipher = cipher.unwrap_or_default();
         open::must_have(cipher)?;
-        Ok(Self { key: open::key_for_file(key, None)?, cipher })
+        Ok(Self { key: key.for_file(None)?, cipher })
     }
 }
 
@@ -188,7 +188,7 @@ fn vacuum_into(
     size: u32,
 ) -> Result<()> {
     let cipher = new.map(|new| new.cipher);
-    let given = new.and_then(|new| new.key.given());
+    let given = new.and_then(|new| new.key.raw().cloned());
     let vfs = target_vfs(old, cipher)?;
     holder.run_owned(&format!("PRAGMA main.page_size = {size}"))?;
     let reserved = if cipher.is_some() { TAIL_BYTES } else { 0 };

@@ -4,6 +4,7 @@ use super::change_key::NewKey;
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::ffi;
+use crate::open;
 use crate::settings::{Cipher, Settings};
 use bobak_core::Result;
 
@@ -20,7 +21,8 @@ pub(super) fn copy(
     let uri = ffi::file_uri(target, &vfs);
     // The empty key of a file that SQLCipher does not encrypt. The real key is not passed here: SQLite does not clear the
     // parameters of statements from memory.
-    let given = new.filter(|new| new.cipher == Cipher::Aegis256).and_then(|new| new.key.given());
+    let given =
+        new.filter(|new| new.cipher == Cipher::Aegis256).and_then(|new| new.key.raw().cloned());
     ffi::lending(given, || {
         holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[uri.as_str().into()])
     })?;
@@ -33,7 +35,7 @@ fn fill(holder: &mut Connection, new: Option<&NewKey>, size: u32) -> Result<()> 
     let failed = |failure| translate(failure, None);
     match new {
         Some(new) if new.cipher == Cipher::Sqlcipher => {
-            holder.db.set_key(c"bobak_new", &new.key.literal()).map_err(failed)?;
+            holder.db.set_key(c"bobak_new", &open::literal(&new.key)).map_err(failed)?;
         }
         Some(_) => holder.db.reserve_bytes(c"bobak_new").map_err(failed)?,
         None => {}

@@ -4,10 +4,9 @@ use super::ResultCode;
 use super::file_start::FileStart;
 use super::page_key::{CHECK_BYTES, Nonces, PageKey, TAIL_BYTES};
 use super::recent_pages::RecentPages;
-use super::{KEY_BYTES, SALT_BYTES};
+use super::{RawKey, SALT_BYTES};
 use libsqlite3_sys as codes;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use zeroize::Zeroizing;
 
 /// The first bytes of an unencrypted database.
 const PLAIN: &[u8; 16] = b"SQLite format 3\0";
@@ -24,19 +23,12 @@ const RESERVED: usize = 20;
 /// The smallest page, in bytes.
 const SMALLEST: usize = 1_024;
 
-/// The key that the user gave, with the salt for a new file.
-#[derive(Clone)]
-pub(crate) struct GivenKey {
-    pub key: Arc<Zeroizing<[u8; KEY_BYTES]>>,
-    pub salt: Option<[u8; SALT_BYTES]>,
-}
-
 /// The key of an open file.
 pub(crate) struct FileKey(Mutex<KeyState>);
 
 /// The state of a file's key.
 pub(super) struct KeyState {
-    given: GivenKey,
+    given: RawKey,
     /// `None` if the file was not encrypted with the given key.
     page_key: Option<PageKey>,
     /// The bytes of a page; 0 if there are none yet.
@@ -50,7 +42,7 @@ impl FileKey {
     ///
     /// # Errors
     /// If the system has no random numbers.
-    pub(super) fn new(given: GivenKey, head: Option<&[u8]>) -> Result<Arc<Self>, ResultCode> {
+    pub(super) fn new(given: RawKey, head: Option<&[u8]>) -> Result<Arc<Self>, ResultCode> {
         let mut state = KeyState {
             given,
             page_key: None,

@@ -1,7 +1,8 @@
 //! The file of an encrypted database.
 
+use super::RawKey;
 use super::ResultCode;
-use super::file_key::{FileKey, GivenKey, HEAD_BYTES, KeyState};
+use super::file_key::{FileKey, HEAD_BYTES, KeyState};
 use super::{StoredFile, copy_part};
 use libsqlite3_sys as codes;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ impl MainFile {
     ///
     /// # Errors
     /// Those of reading it.
-    pub(crate) fn open(given: GivenKey, file: &mut dyn StoredFile) -> Result<Self, ResultCode> {
+    pub(crate) fn open(given: RawKey, file: &mut dyn StoredFile) -> Result<Self, ResultCode> {
         let mut head = [0; HEAD_BYTES];
         let head = match file.size()? {
             0 => None,

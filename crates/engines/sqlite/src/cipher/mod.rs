@@ -12,7 +12,7 @@ mod main_file;
 mod page_key;
 mod recent_pages;
 
-pub(crate) use file_key::{FileKey, GivenKey};
+pub(crate) use file_key::FileKey;
 pub(crate) use file_start::FileStart;
 pub(crate) use journal_file::JournalFile;
 pub(crate) use log_file::LogFile;
@@ -21,10 +21,7 @@ pub(crate) use page_key::TAIL_BYTES;
 
 use libsqlite3_sys as codes;
 
-/// The bytes of a user's key.
-pub(crate) const KEY_BYTES: usize = 32;
-/// The bytes of a file's salt.
-pub(crate) const SALT_BYTES: usize = 16;
+pub(crate) use bobak_encryption::{KEY_BYTES, RawKey, SALT_BYTES};
 
 /// A result code of SQLite.
 type ResultCode = i32;

@@ -8,7 +8,7 @@
 
 use super::cipher_file::{CipherFile, OpenFile};
 use super::connection::{Connection, Failure, OpenFlags};
-use crate::cipher::{FileKey, GivenKey, JournalFile, LogFile, MainFile, TAIL_BYTES};
+use crate::cipher::{FileKey, JournalFile, LogFile, MainFile, RawKey, TAIL_BYTES};
 use libsqlite3_sys as sys;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 thread_local! {
     /// The key for the database that this thread is opening.
-    static GIVEN: RefCell<Option<GivenKey>> = const { RefCell::new(None) };
+    static GIVEN: RefCell<Option<RawKey>> = const { RefCell::new(None) };
 }
 
 /// Files that exist as long as they are open: they stay in memory.
@@ -33,7 +33,7 @@ impl Connection {
         path: &CStr,
         flags: OpenFlags,
         vfs: Option<&CStr>,
-        key: GivenKey,
+        key: RawKey,
     ) -> Result<Self, Failure> {
         let vfs = cipher_vfs(vfs)?;
         let opened = lending(Some(key), || Self::open(path, flags, Some(&vfs)))?;
@@ -52,7 +52,7 @@ impl Connection {
 }
 
 /// Runs `work` with a key for the encrypted databases that it opens, if it opens any.
-pub(crate) fn lending<R>(key: Option<GivenKey>, work: impl FnOnce() -> R) -> R {
+pub(crate) fn lending<R>(key: Option<RawKey>, work: impl FnOnce() -> R) -> R {
     struct Returned;
     impl Drop for Returned {
         fn drop(&mut self) {

@@ -1,12 +1,11 @@
 //! The cipher of an encrypted file.
 
-use super::derived_key::key_for_file;
 use super::first_bytes;
 use crate::cipher::{FileStart, SALT_BYTES};
 use crate::ffi::{Connection, Failure, OpenFlags, codes};
-use crate::key::EncryptionKey;
 use crate::settings::{Cipher, Settings};
 use bobak_core::{Error, ErrorKind, Result};
+use bobak_encryption::EncryptionKey;
 use std::ffi::CStr;
 use std::path::Path;
 
@@ -67,7 +66,7 @@ pub(super) fn settings_with_key(
         (None, _) => Cipher::default(),
     };
     must_have(cipher)?;
-    let key = key_for_file(key, salt)?;
+    let key = key.for_file(salt)?;
     Ok(Settings { key: Some(key), cipher: Some(cipher), ..bare })
 }
 
@@ -122,7 +121,7 @@ pub(super) fn open(
     if settings.cipher == Some(Cipher::Sqlcipher) {
         let mut db = Connection::open(name, flags, vfs)?;
         // The key must come first.
-        db.set_key(c"main", &key.literal())?;
+        db.set_key(c"main", &literal(key))?;
         if let Some(size) = settings.page_size {
             db.exec(&format!("PRAGMA cipher_page_size = {size}"))?;
         }
@@ -131,10 +130,9 @@ pub(super) fn open(
         return Ok(db);
     }
     let _ = settings;
-    let given = key.given();
-    let given =
-        given.ok_or_else(|| Failure::own(codes::SQLITE_MISUSE, "the password has no key"))?;
-    Connection::open_encrypted(name, flags, vfs, given)
+    let raw = key.raw();
+    let raw = raw.ok_or_else(|| Failure::own(codes::SQLITE_MISUSE, "the password has no key"))?;
+    Connection::open_encrypted(name, flags, vfs, raw.clone())
 }
 
 /// The error for a file that the given key cannot decrypt.
@@ -153,4 +151,20 @@ pub(super) fn wrong_key(settings: &Settings) -> Error {
         _ => "the key is wrong, or the file is not an encrypted database",
     };
     Error::new(ErrorKind::Denied, message)
+}
+
+/// The key in SQLCipher's notation, `x'…'`; for a derived key, with its salt.
+#[cfg(feature = "sqlcipher")]
+pub(crate) fn literal(key: &EncryptionKey) -> zeroize::Zeroizing<String> {
+    use std::fmt::Write as _;
+    let raw = key.raw();
+    let key = raw.map_or(&[][..], |raw| &raw.key[..]);
+    let salt = raw.and_then(|raw| raw.salt.as_ref()).map_or(&[][..], |salt| &salt[..]);
+    let mut text = zeroize::Zeroizing::new(String::with_capacity(2 * (key.len() + salt.len()) + 3));
+    text.push_str("x'");
+    for byte in key.iter().chain(salt) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text.push('\'');
+    text
 }

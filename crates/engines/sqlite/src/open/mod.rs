@@ -1,15 +1,13 @@
 //! Opening connections: validation, then settings.
 
 #[cfg(feature = "encryption")]
-mod derived_key;
-#[cfg(feature = "encryption")]
 mod file_cipher;
 mod file_id;
 #[cfg(feature = "sqlcipher")]
 mod page_size;
 
-#[cfg(feature = "encryption")]
-pub(crate) use derived_key::key_for_file;
+#[cfg(feature = "sqlcipher")]
+pub(crate) use file_cipher::literal;
 #[cfg(feature = "encryption")]
 pub(crate) use file_cipher::{SMALLEST, must_have};
 pub(crate) use file_id::{FileId, beside};

@@ -52,13 +52,19 @@ impl TempDir {
         }
     }
 
+    /// The folder that it is in, for messages.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn parent(&self) -> std::path::Display<'_> {
+        self.path.parent().unwrap_or(&self.path).display()
+    }
+
     /// The path of a file in the folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
     /// Replaces the temporary file's name in an error by a description and the folder.
-    pub(super) fn naming(&self, error: Error, name: &str) -> Error {
+    pub(crate) fn naming(&self, error: Error, name: &str) -> Error {
         let file = self.file(name).display().to_string();
         let copy = format!("the copy in {}", std::env::temp_dir().display());
         error.renaming(&format!("the backup {file}"), &copy).renaming(&file, &copy)
