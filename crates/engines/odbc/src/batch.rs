@@ -6,7 +6,9 @@
 use crate::connection::Connection;
 use crate::product::ProductKind;
 use crate::values::{BoundParameter, Target};
-use crate::writes::{OdbcWrite, advance, insert_text, strange_keys, value_of, written_columns};
+use crate::writes::{
+    OdbcWrite, advance, compared, insert_text, strange_keys, value_of, written_columns,
+};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
@@ -161,7 +163,8 @@ impl Sender<'_> {
     }
 }
 
-/// Sends rows with keys: one statement, executed for each row of an array. `None` if the driver has not processed all.
+/// Sends rows with keys: one statement, executed for each row of an array. `None` if the driver has not processed all, or
+/// says that it has, and the last row is not there.
 fn send_array(
     connection: &mut Connection,
     run: &Run<'_>,
@@ -179,7 +182,9 @@ fn send_array(
             }
             parameters.push(parameter);
         }
-        if !connection.run_array(table, &sql, parameters, part.len())? {
+        if !connection.run_array(table, &sql, parameters, part.len())?
+            || !has_last(connection, table, part)?
+        {
             connection.has_arrays = false;
             return Ok(None);
         }
@@ -188,6 +193,29 @@ fn send_array(
         }
     }
     Ok(Some(rows.iter().map(|_| Outcome::Inserted(None)).collect()))
+}
+
+/// Whether the last row of an array is there. Without a key it cannot be found: then what the driver says is believed.
+fn has_last(
+    connection: &mut Connection,
+    table: &TableSchema,
+    rows: &[EncodedRow<'_>],
+) -> Result<bool> {
+    let Some(row) = rows.last().filter(|_| rows.len() > 1 && !table.has_hidden_key()) else {
+        return Ok(true);
+    };
+    let (kind, dialect) = (connection.product.kind, connection.product.dialect);
+    let key = table.key().iter().map(|&place| compared(connection, table, place, row.value(place)));
+    let key = key.collect::<Result<Vec<_>>>()?;
+    let target = |place: &usize| table.columns().get(*place).map(|column| Target::of(kind, column));
+    let targets = table.key().iter().filter_map(target).collect();
+    let sql = bobak_sql::key_by(dialect, table, table.key());
+    let mut is_there = false;
+    connection.each(Some(table), &sql, key, Some(targets), &mut |_| {
+        is_there = true;
+        Ok(true)
+    })?;
+    Ok(is_there)
 }
 
 /// The largest integer key.

@@ -118,7 +118,7 @@ impl Connection {
             broken: false,
         };
         for text in session_settings(&connection.product, settings) {
-            connection.command(&text)?;
+            connection.command(&text).map_err(|error| not_what_it_says(&connection, error))?;
         }
         if connection.product.kind == ProductKind::MySql {
             // A row that was read, and that another has changed since, is not overwritten. Not every server has it.
@@ -160,6 +160,11 @@ impl Connection {
         self.phase = OdbcPhase::Read;
         let done = self.channel.set(ConnectionAttribute::AUTOCOMMIT, 0);
         done.map_err(|failed| self.failed(failed, None))?;
+        if self.channel.is_autocommit() {
+            let message =
+                "the ODBC driver says that it has transactions, but it does not begin one";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
         self.phase = OdbcPhase::Inside;
         if is_callers && self.product.kind == ProductKind::Postgres {
             self.command("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
@@ -203,7 +208,7 @@ impl Connection {
 
     /// Runs a statement once for each row of an array. After an error, rows may have been written.
     ///
-    /// Returns `false` if the driver has not processed all rows, so that the caller must undo what it did.
+    /// Returns `false` if the driver says that it has not processed all rows, so that the caller must undo what it did.
     pub(crate) fn run_array(
         &mut self,
         table: &TableSchema,
@@ -360,6 +365,20 @@ impl Connection {
             Err(failed) => Err(self.failed(failed, None)),
         }
     }
+}
+
+/// The error for a database that rejects the settings of the one that its driver names.
+#[cold]
+fn not_what_it_says(connection: &Connection, error: Error) -> Error {
+    if !matches!(error.kind(), ErrorKind::Engine | ErrorKind::Schema | ErrorKind::Misuse) {
+        return error;
+    }
+    let name = connection.channel.text(InfoType::DbmsName);
+    let message = format!(
+        "the ODBC driver says that its database is {name}, which accepts what this one rejects: {}",
+        error.message()
+    );
+    Error::new(ErrorKind::Config, message).with_source(error)
 }
 
 /// Rejects names with NUL characters. A driver that was built for the driver manager iODBC returns characters of four bytes

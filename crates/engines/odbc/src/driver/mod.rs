@@ -164,18 +164,22 @@ impl Channel {
 
     /// Whether the driver knows that the connection is lost.
     pub(crate) fn is_dead(&self) -> bool {
-        let mut dead = 0_u32;
+        self.has(ConnectionAttribute::CONNECTION_DEAD)
+    }
+
+    /// Whether each statement commits by itself, as far as the driver knows.
+    pub(crate) fn is_autocommit(&self) -> bool {
+        self.has(ConnectionAttribute::AUTOCOMMIT)
+    }
+
+    /// Whether an attribute is 1.
+    fn has(&self, attribute: ConnectionAttribute) -> bool {
+        let mut value = 0_u32;
         // SAFETY: the attribute is an integer of four bytes.
         let done = unsafe {
-            odbc_sys::SQLGetConnectAttrW(
-                self.0,
-                ConnectionAttribute::CONNECTION_DEAD,
-                (&raw mut dead).cast(),
-                4,
-                null_mut(),
-            )
+            odbc_sys::SQLGetConnectAttrW(self.0, attribute, (&raw mut value).cast(), 4, null_mut())
         };
-        succeeded(done) && dead == 1
+        succeeded(done) && value == 1
     }
 }
 

@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 mod conformance; // the suite that every engine passes
-mod failures; // what goes wrong, and a file of SQLite
+mod failures;
+mod lying_drivers; // what goes wrong, and a file of SQLite
 mod stores; // a schema or a database for each test
 mod views;
