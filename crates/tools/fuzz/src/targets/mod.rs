@@ -1,6 +1,8 @@
 //! The targets, by what they decode.
 
+mod access;
 mod condition;
+mod encrypted;
 mod files;
 mod http;
 mod mssql;
@@ -45,6 +47,8 @@ pub const TARGETS: &[Target] = &[
     url::URLS,
     postgres::POSTGRES,
     mssql::MSSQL,
+    access::ACCESS,
+    encrypted::ENCRYPTED,
 ];
 
 /// The target with this name.
