@@ -43,6 +43,21 @@ impl ColumnarKind {
 /// # Errors
 /// If the file is damaged, or has a column of a type that no column takes, such as a structure.
 pub fn from_columnar(source: &InputFile, kind: ColumnarKind) -> Result<(InputFile, CsvFormat)> {
+    without_panics(|| read_columnar(source, kind)).unwrap_or_else(|| {
+        Err(Error::failed(format!("could not read {}: the file is damaged", source.name())))
+    })
+}
+
+/// The result of reading a file; `None` after a panic. The libraries that read these files panic at some damaged ones.
+fn without_panics<R>(read: impl FnOnce() -> R) -> Option<R> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+    std::panic::set_hook(hook);
+    done.ok()
+}
+
+fn read_columnar(source: &InputFile, kind: ColumnarKind) -> Result<(InputFile, CsvFormat)> {
     let file = BufReader::new(source.try_clone()?);
     let (schema, batches): (_, Batches) = match kind {
         ColumnarKind::ArrowFile => {

@@ -89,3 +89,23 @@ fn what_a_table_cannot_hold_is_an_error() {
         &["query", "a.db", mixed, "--format", "arrow"],
     );
 }
+
+/// The libraries that read these files panic at some of these.
+#[test]
+fn damaged_files_are_errors() {
+    let program = Program::new();
+    let mut errors = 0;
+    for name in ["plain.arrow", "plain.arrows", "snappy.parquet"] {
+        let whole = std::fs::read(file(name)).unwrap();
+        for at in (8..whole.len()).step_by(whole.len() / 60) {
+            let mut damaged = whole.clone();
+            damaged[at] = damaged[at].wrapping_add(0x7f);
+            program.file(name, damaged);
+            let run = program.run(&["import", "a.db", name, "--dry-run"]);
+            assert!(!run.err.contains("panicked") && run.code <= 1, "{name} {at}: {}", run.err);
+            assert!(run.code == 0 || run.err.starts_with("bobak: "), "{name} {at}: {}", run.err);
+            errors += run.code;
+        }
+    }
+    assert!(errors > 20, "{errors}");
+}
