@@ -32,7 +32,7 @@ const EXAMPLES: &[&str] = &[
     "transactions",
 ];
 
-/// Builds the examples as they are now, and returns their folder.
+/// Builds the examples as they are now, unless a test of the whole workspace has done so; returns their folder.
 fn build() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     // TARGET/PROFILE/deps/it
@@ -41,6 +41,9 @@ fn build() -> PathBuf {
         Some("debug") => "dev",
         name => name.unwrap(),
     };
+    if std::env::var_os("BOBAK_TEST_WORKSPACE").is_some() {
+        return profile.join("examples");
+    }
     let target = profile.parent().unwrap();
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--package", "bobak", "--examples", "--profile", name])

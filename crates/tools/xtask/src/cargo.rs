@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::failure::{Failure, Outcome};
+use crate::servers;
 
 /// The root of the workspace, three folders above this crate.
 pub fn root() -> PathBuf {
@@ -74,6 +75,40 @@ pub fn output(arguments: &[&str], cure: &str) -> Outcome<String> {
         ),
         cure,
     ))
+}
+
+/// Builds the programs and the examples of all packages, with the features that `cargo test --workspace` chooses: a
+/// package by itself has others, and all below it would be compiled once more.
+///
+/// # Errors
+/// When something does not compile.
+pub fn build_programs() -> Outcome {
+    let mut arguments = vec!["build", "--quiet", "--workspace", "--bins", "--examples"];
+    arguments.extend(servers::without_driver_manager());
+    run(&arguments, "see what the compiler says")
+}
+
+/// Where [`build_programs`] put a program, or an example as `examples/NAME`.
+pub fn program(name: &str) -> PathBuf {
+    target().join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX))
+}
+
+/// What a program of [`build_programs`] wrote to its standard output.
+///
+/// # Errors
+/// When it cannot be started, or ends with another code than 0.
+pub fn output_of(name: &str, arguments: &[&str]) -> Outcome<String> {
+    let path = program(name);
+    let failed = |what: &dyn std::fmt::Display| {
+        Failure::new(format!("{} {what}", path.display()), "see what it says above")
+    };
+    let mut command = Command::new(&path);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = command.output().map_err(|error| failed(&format!("did not start: {error}")))?;
+    if !output.status.success() {
+        return Err(failed(&format!("ended with {}", output.status)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The failure of a cargo that could not even be started.

@@ -16,10 +16,10 @@ pub fn run(servers: &Servers, arguments: &[String], tally: &mut Tally) -> Outcom
     let mut command = cargo::command(&["test"]);
     // Chosen packages would otherwise be overruled by `--workspace`.
     if !names_packages(arguments) {
-        command.arg("--workspace");
-        if !servers::has_driver_manager() {
-            println!("not built: bobak-odbc, because no ODBC driver manager is installed");
-            command.args(["--exclude", "bobak-odbc"]);
+        command.arg("--workspace").args(servers::without_driver_manager());
+        if arguments.is_empty() {
+            // The examples are built then, with the features of all packages.
+            command.env("BOBAK_TEST_WORKSPACE", "1");
         }
     }
     // Without it, cargo stops at the first binary with a failed test, and the sum would be of some only.

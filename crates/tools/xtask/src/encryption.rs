@@ -26,10 +26,7 @@ pub fn run(tally: &mut Tally) -> Outcome {
     let features = ["--features", "bobak/sqlcipher,bobak-cli/sqlcipher,bobak-testkit/sqlcipher"];
     let arguments = package.iter().chain(&features).chain(&["--", "encryption::"]);
     let arguments: Vec<String> = arguments.map(ToString::to_string).collect();
-    cargo_test::run(&Servers::none(), &arguments, tally)?;
-    let keys =
-        ["-p", "bobak-sqlite", "--lib", "--features", "bobak-sqlite/sqlcipher", "--", "key::"];
-    cargo_test::run(&Servers::none(), &keys.map(str::to_owned), tally)
+    cargo_test::run(&Servers::none(), &arguments, tally)
 }
 
 /// Whether the compiler finds OpenSSL's headers.

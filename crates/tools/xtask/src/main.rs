@@ -141,7 +141,7 @@ fn run(arguments: &[String]) -> Outcome {
         "words" => words::run(&Tree::of_workspace()?, rest),
         "layers" => layers::run(&Tree::of_workspace()?, rest),
         "clients" => {
-            cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
+            cargo::build_programs()?;
             clients::test(&mut tally::Tally::default())
         }
         "mcp" => mcp::run(),

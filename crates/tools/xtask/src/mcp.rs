@@ -29,6 +29,6 @@ pub fn test(tally: &mut Tally) -> Outcome {
 /// # Errors
 /// As [`test`].
 pub fn run() -> Outcome {
-    cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
+    cargo::build_programs()?;
     test(&mut Tally::default())
 }

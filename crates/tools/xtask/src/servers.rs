@@ -138,12 +138,21 @@ fn unless_named<S>(variable: &str, start: fn() -> Result<S>) -> Result<Option<S>
 }
 
 /// Whether the driver manager is installed that `bobak-odbc` is linked with.
-pub fn has_driver_manager() -> bool {
+fn has_driver_manager() -> bool {
     let known = Command::new("pkg-config").args(["--exists", "odbc"]).status();
     env::var_os("BOBAK_ODBC_LIB").is_some()
         || cfg!(windows)
         || Path::new("/usr/include/sql.h").exists()
         || known.is_ok_and(|status| status.success())
+}
+
+/// What leaves out `bobak-odbc` if the driver manager is not installed, and says so.
+pub fn without_driver_manager() -> &'static [&'static str] {
+    if has_driver_manager() {
+        return &[];
+    }
+    println!("not built: bobak-odbc, because no ODBC driver manager is installed");
+    &["--exclude", "bobak-odbc"]
 }
 
 /// Installs the ODBC driver manager and the drivers that are missing.

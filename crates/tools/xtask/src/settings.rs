@@ -19,9 +19,8 @@ pub fn check(tree: &Tree) -> Outcome {
 /// If a table differs.
 pub fn run(tree: &Tree, arguments: &[String]) -> Outcome {
     let update = arguments.iter().any(|word| word == "--update");
-    let command = ["run", "--quiet", "-p", "bobak-cli", "--", "settings"];
-    let printed =
-        cargo::output(&command, "see what the compiler says: `cargo build -p bobak-cli`")?;
+    cargo::build_programs()?;
+    let printed = cargo::output_of("bobak", &["settings"])?;
     let mut differing = Vec::new();
     for page in tree.with_extension("md") {
         let text = tree.read(page)?;

@@ -37,7 +37,7 @@ pub fn test(tally: &mut Tally) -> Outcome {
 /// # Errors
 /// As [`test`].
 pub fn run() -> Outcome {
-    build()?;
+    cargo::build_programs()?;
     test(&mut Tally::default())
 }
 
@@ -46,7 +46,7 @@ pub fn run() -> Outcome {
 /// # Errors
 /// As [`test`].
 pub fn run_with_a_million() -> Outcome {
-    build()?;
+    cargo::build_programs()?;
     prepare()?.run(&["node", "--test", "million.js"], CURE)
 }
 
@@ -55,15 +55,11 @@ pub fn run_with_a_million() -> Outcome {
 /// # Errors
 /// As [`test`].
 pub fn screenshots() -> Outcome {
-    build()?;
+    cargo::build_programs()?;
     let pictures: PathBuf = cargo::target().join("screenshots");
     prepare()?.run(&["node", "screenshots.js", &pictures.to_string_lossy()], CURE)?;
     println!("the pictures are in {}", pictures.display());
     Ok(())
-}
-
-fn build() -> Outcome {
-    cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")
 }
 
 fn prepare() -> Result<ClientFolder, crate::failure::Failure> {

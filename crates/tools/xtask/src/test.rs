@@ -17,7 +17,7 @@ pub const NO_CLIENTS: &str = "--no-clients";
 const NO_ENCRYPTION: &str = "--no-encryption";
 
 /// Starts database servers, runs `cargo test --workspace` with `arguments`, then, if there are none, the tests of
-/// encrypted files and of the clients in other languages. It shows their output as it comes, and ends with what the
+/// the clients in other languages and of encrypted files. It shows their output as it comes, and ends with what the
 /// failed tests printed and one line `N passed, N failed`. With `--no-servers` among the arguments it starts none,
 /// with `--no-encryption` and `--no-clients` it leaves those tests out.
 ///
@@ -33,15 +33,16 @@ pub fn run(arguments: &[String]) -> Outcome {
     let mut outcome = cargo_test::run(&servers, &arguments, &mut tally);
     drop(servers);
     // Arguments choose some of cargo's tests: those who give them want no others.
-    if arguments.is_empty() && !no_encryption {
-        let encryption = encryption::run(&mut tally);
-        outcome = outcome.and(encryption);
-    }
     if arguments.is_empty() && !no_clients {
         let clients = clients::test(&mut tally);
         let studio = studio::test(&mut tally);
         let mcp = mcp::test(&mut tally);
         outcome = outcome.and(clients).and(studio).and(mcp);
+    }
+    // Last, since they put a program with SQLCipher in the place of the one that the tests of the clients start.
+    if arguments.is_empty() && !no_encryption {
+        let encryption = encryption::run(&mut tally);
+        outcome = outcome.and(encryption);
     }
     tally.print_failures();
     println!("{} passed, {} failed", tally.passed, tally.failed);

@@ -114,7 +114,7 @@ impl ClientFolder {
         let (program, arguments) = words.split_first().expect("a command has a first word");
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.folder).stdin(Stdio::null());
-        command.env("BOBAK_TEST_PROGRAM", built_program());
+        command.env("BOBAK_TEST_PROGRAM", cargo::program("bobak"));
         // What Go builds lies below the target folder, as all else does.
         command.env("GOCACHE", self.work.join("cache"));
         command
@@ -132,11 +132,6 @@ impl ClientFolder {
         let folder = self.folder.display();
         Failure::new(format!("`{}` {what}, in {folder}", words.join(" ")), cure)
     }
-}
-
-/// The program that is tested against.
-pub fn built_program() -> PathBuf {
-    cargo::target().join("debug/bobak")
 }
 
 /// Makes the folder that pip installs into.

@@ -91,8 +91,8 @@ pub fn lint(_: &Tree) -> Outcome {
 /// When a language is missing and cannot be installed, and when a test failed.
 pub fn test(tally: &mut Tally) -> Outcome {
     // Where the workspace's tests have run it is there, built with their choice of features.
-    if !folder::built_program().is_file() {
-        cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
+    if !cargo::program("bobak").is_file() {
+        cargo::build_programs()?;
     }
     for client in CLIENTS {
         println!("\n== clients/{} ==", client.name);
