@@ -1,6 +1,6 @@
 //! Failures, kills and two processes.
 
-use super::{content, fill, on_each, turn, write, write_both};
+use super::{content, fill, on_each, write, write_both};
 use bobak::engine::{Engine, EngineLayer, Session, Source};
 use bobak::migration::{self, MigrationState, Migrations};
 use bobak::prelude::*;
@@ -23,7 +23,6 @@ impl EngineLayer for Shared {
 
 #[test]
 fn a_failure_at_any_operation_leaves_the_old_or_the_new_form_or_is_resumed() {
-    let _turn = turn();
     on_each(|folder, open, links| {
         let (all, one) = write_both(folder, links);
         let engine = open();
@@ -59,7 +58,6 @@ fn a_failure_at_any_operation_leaves_the_old_or_the_new_form_or_is_resumed() {
 
 #[test]
 fn two_processes_do_the_work_once() {
-    let _turn = turn();
     on_each(|folder, open, links| {
         let (all, _) = write_both(folder, links);
         let first = open();
@@ -83,7 +81,6 @@ fn two_processes_do_the_work_once() {
 
 #[test]
 fn a_value_that_does_not_convert_stops_the_migration() {
-    let _turn = turn();
     on_each(|folder, open, links| {
         let (all, one) = write_both(folder, links);
         let engine = open();
@@ -117,7 +114,6 @@ fn a_value_that_does_not_convert_stops_the_migration() {
 
 #[test]
 fn undoing_that_would_lose_data_changes_nothing() {
-    let _turn = turn();
     on_each(|folder, open, links| {
         let (_, one) = write_both(folder, links);
         let engine = open();

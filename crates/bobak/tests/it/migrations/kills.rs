@@ -1,6 +1,6 @@
 //! Power cuts on SQLite, and processes that end at each operation of a migration, on every engine with a file or a server.
 
-use super::{content, fill, on_each_url, turn, write_both};
+use super::{content, fill, on_each_url, write_both};
 use bobak::engine::Engine;
 use bobak::engine::sqlite::Sqlite;
 use bobak::migration::{self, Migrations};
@@ -110,7 +110,6 @@ fn migrates(url: &str, folder: &Path, operation: u64) -> bool {
 #[test]
 #[cfg(unix)]
 fn a_process_killed_at_any_operation_leaves_a_form_or_is_resumed() {
-    let _turn = turn();
     on_each_url(|folder, url, links| {
         // A database in memory ends with its process.
         if url.starts_with("memory") {

@@ -182,10 +182,12 @@ fn on_each_url(test: impl Fn(&Path, &str, bool)) {
 mod servers {
     use bobak_servers::{MariaDb, Postgres};
     use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     /// A new database on each server; none if the tests run without servers.
     pub fn urls() -> Vec<String> {
         static SERVERS: OnceLock<Option<(Postgres, MariaDb)>> = OnceLock::new();
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
         let servers = SERVERS.get_or_init(|| {
             let is_set = |name: &&str| std::env::var_os(name).is_some();
             let all = ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"];
@@ -195,25 +197,11 @@ mod servers {
             println!("no servers: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
             return Vec::new();
         };
-        // The tests of this file share the servers' databases, one after the other.
-        for url in [postgres.url(), mariadb.url()] {
-            let engine = bobak::engine::open(&url).unwrap();
-            for name in ["person", "member", "team", "club", bobak::migration::LEDGER] {
-                if let Ok(table) =
-                    bobak::schema::TableSchema::find_in(engine.tables().unwrap(), name)
-                {
-                    let change = bobak::engine::SchemaChange::DropTable(table.into());
-                    engine.alter(&[change]).unwrap();
-                }
-            }
-        }
-        vec![postgres.url(), mariadb.url()]
+        let name = format!("migrated_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let create = format!("CREATE DATABASE {name}");
+        postgres.run(&create).unwrap();
+        mariadb.run(&create).unwrap();
+        let of = |url: String| format!("{}{name}", url.strip_suffix("bobak").unwrap());
+        vec![of(postgres.url()), of(mariadb.url())]
     }
-}
-
-/// The tests that use servers share their databases.
-static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-fn turn() -> std::sync::MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

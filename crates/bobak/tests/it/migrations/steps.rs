@@ -1,6 +1,6 @@
 //! Plans and files, forth and back.
 
-use super::{content, fill, model, on_each, turn, write_both};
+use super::{content, fill, model, on_each, write_both};
 use bobak::engine::Engine;
 use bobak::migration::{self, Drops, MigrationState, Migrations};
 use bobak::prelude::*;
@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 #[test]
 fn migrations_run_forth_and_back_on_every_engine() {
-    let _turn = turn();
     on_each(|folder, open, links| {
         let (all, one) = write_both(folder, links);
         let engine = open();
@@ -62,7 +61,6 @@ fn migrations_are_part_of_the_program() {
         text: String,
         pinned: bool,
     }
-    let _turn = turn();
     on_each(|_, open, _| {
         let engine = open();
         let migrations = bobak::migrations!("tests/migrations").unwrap();

@@ -1,6 +1,6 @@
 //! Writes of a tracked table while migrations change it: the change log has each one that succeeded.
 
-use super::{on_each_url, turn};
+use super::on_each_url;
 use bobak::changes::TrackOptions;
 use bobak::migration::NextMigration;
 use bobak::prelude::*;
@@ -42,7 +42,6 @@ fn write(db: &Db, is_done: &AtomicBool) -> u64 {
 
 #[test]
 fn the_log_has_each_write_during_a_migration() {
-    let _turn = turn();
     on_each_url(|_, url, _| {
         let db = Db::open(url).unwrap();
         let engine = db.engine().unwrap();
