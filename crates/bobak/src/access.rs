@@ -142,7 +142,12 @@ impl<'a> TableAccess<'a> {
     /// The rows of a query as a cursor, for iterators.
     #[track_caller]
     pub(crate) fn cursor<'s, T>(&'s self, query: &Query<T>) -> Result<RowCursor<'s>> {
-        let select = self.source.with_values_of_subqueries(self.select_all(query)?)?;
+        self.cursor_of(self.select_all(query)?)
+    }
+
+    #[track_caller]
+    pub(crate) fn cursor_of<'s>(&'s self, select: Select) -> Result<RowCursor<'s>> {
+        let select = self.source.with_values_of_subqueries(select)?;
         RowCursor::open(&self.source, &Source::Select(&select))
             .map_err(|error| self.in_table(error))
     }

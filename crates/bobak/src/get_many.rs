@@ -2,6 +2,7 @@
 
 use crate::access::TableAccess;
 use crate::handle::SessionSource;
+use crate::on_request::{read_columns, with_places};
 use bobak_core::FoldedValue;
 use bobak_core::statements::CallSite;
 use bobak_core::{Condition, Key, Record, Result, Row, Select, Value, ValueRef};
@@ -24,7 +25,7 @@ impl TableAccess<'_> {
             SessionSource::Engine(handle) => handle.engine()?.capabilities().nonblocking_get,
             SessionSource::Transaction(_) => false,
         };
-        if is_near || keys.len() < 2 {
+        if (is_near || keys.len() < 2) && T::ON_REQUEST.is_empty() {
             return self.get_each(keys);
         }
         let mut found: Vec<Option<T>> = Vec::new();
@@ -70,9 +71,10 @@ impl TableAccess<'_> {
             });
         }
         let mut select = Select::all(&self.schema);
+        select.columns = read_columns::<T>(T::ON_REQUEST);
         select.condition = Some(self.any_key(conditions));
         select.order.clear();
-        self.scan(&select, |row| {
+        let mut each = |row: &dyn Row| {
             let key = self.schema.key().iter().map(|&place| row.get(place));
             for &at in wanted.get(&self.folded(key)).into_iter().flatten() {
                 let record = T::read(row)?;
@@ -81,11 +83,12 @@ impl TableAccess<'_> {
                 }
             }
             Ok(true)
-        })
+        };
+        self.scan(&select, |row| with_places(row, T::ON_REQUEST, &mut each))
     }
 
     /// The condition that matches the rows with these keys.
-    fn any_key(&self, keys: Vec<Vec<Value<'static>>>) -> Condition {
+    pub(crate) fn any_key(&self, keys: Vec<Vec<Value<'static>>>) -> Condition {
         match self.schema.key() {
             [column] => {
                 Condition::In { column: *column, values: keys.into_iter().flatten().collect() }
@@ -103,12 +106,15 @@ impl TableAccess<'_> {
     }
 
     /// The maximum number of keys of a request.
-    fn most_keys(&self) -> usize {
+    pub(crate) fn most_keys(&self) -> usize {
         if self.schema.key().len() == 1 { MOST_KEYS } else { MOST_COMPOSITE_KEYS }
     }
 
     /// A key such that two are equal if and only if the engine finds the same row by them.
-    fn folded<'v>(&self, key: impl Iterator<Item = ValueRef<'v>>) -> Vec<Option<FoldedValue>> {
+    pub(crate) fn folded<'v>(
+        &self,
+        key: impl Iterator<Item = ValueRef<'v>>,
+    ) -> Vec<Option<FoldedValue>> {
         let columns =
             self.schema.key().iter().filter_map(|&place| self.schema.columns().get(place));
         key.zip(columns).map(|(value, column)| FoldedValue::new(value, column.collation)).collect()

@@ -53,6 +53,7 @@ mod join_conditions;
 mod links;
 pub mod nearest;
 mod nested;
+mod on_request;
 mod parameters;
 pub mod pipeline;
 mod record_arg;
@@ -160,7 +161,8 @@ pub mod relation {
 pub mod types {
     pub use crate::record_arg::RecordArg;
     pub use bobak_core::{
-        Currency, Date, DateTime, Field, IntoStored, Json, Key, Time, Timestamp, Uuid, Vector,
+        Currency, Date, DateTime, Field, IntoStored, Json, Key, OnRequest, Time, Timestamp, Uuid,
+        Vector,
     };
 }
 
@@ -233,7 +235,9 @@ pub mod engine {
 /// Everything that most programs need, in one `use`.
 pub mod prelude {
     pub use crate::query::{ExpressionMethods, JsonMethods, WindowMethods};
-    pub use crate::types::{Currency, Date, DateTime, Json, Time, Timestamp, Uuid, Vector};
+    pub use crate::types::{
+        Currency, Date, DateTime, Json, OnRequest, Time, Timestamp, Uuid, Vector,
+    };
     pub use crate::{
         Batch, BatchOptions, Db, DynRow, Error, ErrorKind, Field, FromRow, Query, Record,
         SoftDelete, Table, Transaction, Value, count,

@@ -5,7 +5,7 @@ use crate::table::Table;
 use bobak_core::statements::CallSite;
 use bobak_core::{
     Error, ErrorKind, FieldSet, GeneratedKey, Key, OnError, Outcome, Record, Result, Session,
-    TableSchema, ToMany, Value, Verb, Write, WriteBatch, atomically, prepare_insert,
+    TableSchema, ToMany, Value, Verb, Write, WriteBatch, atomically, check_loaded, prepare_insert,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -83,7 +83,8 @@ impl<T: Record> NestedRecord<T> {
     /// A new record without others.
     #[must_use]
     pub fn new(record: T) -> Self {
-        let (values, error) = match record.values() {
+        let values = check_loaded(&record, T::ON_REQUEST).and_then(|()| record.values());
+        let (values, error) = match values {
             Ok(values) => (values.as_ref().iter().map(|v| v.as_ref().to_owned()).collect(), None),
             Err(error) => (Vec::new(), Some(error.in_table(T::TABLE))),
         };

@@ -1,9 +1,10 @@
 //! Iterators over rows. They read a cursor in chunks, so that memory stays constant.
 
 use crate::handle::{LendSession, SessionSource};
+use crate::on_request::with_places;
 use bobak_core::codec::EncodedRow;
 use bobak_core::statements::CallSite;
-use bobak_core::{Cursor, Record, Result, RowBuffer, Session, Source};
+use bobak_core::{Cursor, FieldSet, Record, Result, RowBuffer, Session, Source};
 use std::marker::PhantomData;
 
 /// An iterator over records, `Result<T>`, in constant memory. It sees the records as of its creation, whatever is
@@ -29,12 +30,13 @@ use std::marker::PhantomData;
 /// ```
 pub struct Rows<'a, T> {
     cursor: RowCursor<'a>,
+    left_out: FieldSet,
     record: PhantomData<fn() -> T>,
 }
 
 impl<'a, T: Record> Rows<'a, T> {
-    pub(crate) const fn new(cursor: RowCursor<'a>) -> Self {
-        Self { cursor, record: PhantomData }
+    pub(crate) const fn new(cursor: RowCursor<'a>, left_out: FieldSet) -> Self {
+        Self { cursor, left_out, record: PhantomData }
     }
 
     /// Reads the next record into `record`, reusing its memory; returns `false` after the last one.
@@ -43,7 +45,9 @@ impl<'a, T: Record> Rows<'a, T> {
     /// Those of the engine; `Mismatch` and `OutOfRange` if a column does not fit its field.
     pub fn read_into(&mut self, record: &mut T) -> Result<bool> {
         match self.cursor.next_row()? {
-            Some(row) => record.read_from(&row).map(|()| true),
+            Some(row) => {
+                with_places(&row, self.left_out, |row| record.read_from(row)).map(|()| true)
+            }
             None => Ok(false),
         }
     }
@@ -54,7 +58,7 @@ impl<T: Record> Iterator for Rows<'_, T> {
 
     fn next(&mut self) -> Option<Result<T>> {
         match self.cursor.next_row() {
-            Ok(Some(row)) => Some(T::read(&row)),
+            Ok(Some(row)) => Some(with_places(&row, self.left_out, T::read)),
             Ok(None) => None,
             Err(error) => {
                 self.cursor.done = true;

@@ -2,13 +2,14 @@
 
 use crate::access::{TableAccess, upsert_verb};
 use crate::handle::SessionSource;
+use crate::on_request::with_places;
 use crate::record_arg::{GeneratedValues, RecordArg, key_of};
 use crate::rows::Rows;
 use bobak_core::statements::CallSite;
 use bobak_core::{
     AnyColumn, Assignment, Comparison, Condition, Error, ErrorKind, FieldSet, Filter, GeneratedKey,
-    Key, Outcome, Query, Record, Result, Row, Selection, Value, ValueRef, Verb, prepare_insert,
-    prepare_update,
+    Key, Outcome, Query, Record, Result, Row, Selection, Value, ValueRef, Verb, check_loaded,
+    prepare_insert, prepare_update,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -128,6 +129,7 @@ impl<'a, T: Record> Table<'a, T> {
         mut record: R,
     ) -> Result<(T::Key, Outcome)> {
         let schema = &self.access.schema;
+        check_loaded(record.as_record(), T::ON_REQUEST)?;
         let mut values = record.as_record().values()?;
         prepare_insert(schema, values.as_mut())?;
         let outcome = self.access.write(verb, fields, values.as_ref())?;
@@ -162,7 +164,7 @@ impl<'a, T: Record> Table<'a, T> {
     #[track_caller]
     pub fn get(&self, key: impl Into<T::Key>) -> Result<Option<T>> {
         let _at = CallSite::enter();
-        key.into().with_values(|key| self.access.get(key, T::read))
+        key.into().with_values(|key| self.access.get_record::<T, T>(key, T::read))
     }
 
     /// The record with this key.
@@ -173,7 +175,7 @@ impl<'a, T: Record> Table<'a, T> {
     pub fn require(&self, key: impl Into<T::Key>) -> Result<T> {
         let _at = CallSite::enter();
         key.into().with_values(|key| {
-            self.access.get(key, T::read)?.ok_or_else(|| {
+            self.access.get_record::<T, T>(key, T::read)?.ok_or_else(|| {
                 let key = key.iter().map(ToString::to_string).collect::<Vec<_>>();
                 let message = format!("no record has the key {}", key.join(", "));
                 self.access.in_table(Error::new(ErrorKind::NotFound, message))
@@ -189,7 +191,8 @@ impl<'a, T: Record> Table<'a, T> {
     pub fn get_into(&self, key: impl Into<T::Key>, record: &mut T) -> Result<bool> {
         let _at = CallSite::enter();
         let read = |row: &dyn Row| record.read_from(row);
-        key.into().with_values(|key| self.access.get(key, read)).map(|found| found.is_some())
+        let get = |key: &[Value<'_>]| self.access.get_record::<T, _>(key, read);
+        key.into().with_values(get).map(|found| found.is_some())
     }
 
     /// The records with these keys, in the order of the keys; `None` for each missing one.
@@ -267,12 +270,14 @@ impl<'a, T: Record> Table<'a, T> {
             schema.check_assigned(position)?;
             set.insert(position);
         }
+        check_loaded(record.as_record(), set)?;
         self.update_set(record, set)
     }
 
     #[track_caller]
     fn update_set<R: RecordArg<T>>(&self, mut record: R, fields: FieldSet) -> Result<()> {
         let schema = &self.access.schema;
+        let fields = fields.without(record.as_record().not_loaded());
         let mut values = record.as_record().values()?;
         prepare_update(schema, values.as_mut())?;
         self.access.write(Verb::Update, fields, values.as_ref())?;
@@ -417,9 +422,9 @@ impl<'a, T: Record> Table<'a, T> {
         query: impl Into<Query<T>>,
         mut each: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
-        let select = self.access.select_all(&query.into())?;
+        let (select, left_out) = self.access.select_records(&query.into())?;
         self.access.scan(&select, |row| {
-            each(T::read(row)?)?;
+            each(with_places(row, left_out, T::read)?)?;
             Ok(true)
         })
     }
@@ -451,10 +456,10 @@ impl<'a, T: Record> Table<'a, T> {
     pub fn for_each_row(
         &self,
         query: impl Into<Query<T>>,
-        each: impl FnMut(&dyn Row) -> Result<bool>,
+        mut each: impl FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let select = self.access.select_all(&query.into())?;
-        self.access.scan(&select, each)
+        let (select, left_out) = self.access.select_records(&query.into())?;
+        self.access.scan(&select, |row| with_places(row, left_out, &mut each))
     }
 
     /// Iterates over the records of a query in constant memory. See [`Rows`].
@@ -463,6 +468,7 @@ impl<'a, T: Record> Table<'a, T> {
     /// As [`count`](Table::count).
     #[track_caller]
     pub fn iter(&self, query: impl Into<Query<T>>) -> Result<Rows<'_, T>> {
-        self.access.cursor(&query.into()).map(Rows::new)
+        let (select, left_out) = self.access.select_records(&query.into())?;
+        self.access.cursor_of(select).map(|cursor| Rows::new(cursor, left_out))
     }
 }

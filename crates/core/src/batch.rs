@@ -3,7 +3,7 @@
 use crate::codec::{self, EncodedRow};
 use crate::{
     Field, FieldSet, Key, KeyGeneration, Record, Result, TableSchema, Type, Uuid, Value, ValueRef,
-    Verb, Write, prepare,
+    Verb, Write, check_loaded, prepare,
 };
 use std::sync::Arc;
 
@@ -184,6 +184,8 @@ impl WriteBatch {
         record: &T,
     ) -> Result<()> {
         let table = T::schema();
+        let fields =
+            if T::ON_REQUEST.is_empty() { fields } else { loaded_fields(verb, fields, record)? };
         if !table.is_stored_plainly() {
             let mut values = record.values()?;
             prepare::prepare_batched(table, verb, values.as_mut())?;
@@ -366,6 +368,17 @@ impl<'a> Run<'a> {
     pub fn may_make_keys(&self) -> bool {
         self.table.key_generation() == KeyGeneration::Engine
             && !matches!(self.verb, Verb::Update | Verb::Delete)
+    }
+}
+
+/// The fields that a write of a record sets: an update leaves those as they are that are not loaded.
+///
+/// # Errors
+/// `Misuse` if another write needs the value of a field that is not loaded.
+fn loaded_fields<T: Record>(verb: Verb, fields: FieldSet, record: &T) -> Result<FieldSet> {
+    match verb {
+        Verb::Update => Ok(fields.without(record.not_loaded())),
+        _ => check_loaded(record, T::ON_REQUEST).map(|()| fields),
     }
 }
 

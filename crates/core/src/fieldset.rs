@@ -20,6 +20,14 @@ impl FieldSet {
         (0..count).collect()
     }
 
+    /// The set without the columns of another one.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        let mut words = self.0;
+        words.iter_mut().zip(other.0).for_each(|(word, other)| *word &= !other);
+        Self(words)
+    }
+
     /// Adds a column. Ignores columns from [`FieldSet::MAX`] on.
     #[inline]
     pub fn insert(&mut self, column: usize) {

@@ -35,6 +35,7 @@ pub mod join;
 mod map_columns;
 pub mod nearest;
 mod nearest_select;
+mod on_request;
 mod parameter;
 mod parse;
 pub use parse::{RelatedStep, TextQuery};
@@ -100,6 +101,9 @@ pub use folded_value::FoldedValue;
 pub use generated_columns::check_generated_columns;
 pub use interrupt::{Interrupt, Interruptible};
 pub use join::{Join, JoinQuery};
+#[doc(hidden)]
+pub use on_request::read_on_request;
+pub use on_request::{OnRequest, PartialRow, check_loaded};
 pub use parameter::{IntoStored, Parameter};
 pub use pattern::{
     MAX_PATTERN_BYTES, check_escape, check_pattern, glob, like, like_with_escape, replace_escape,

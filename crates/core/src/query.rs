@@ -1,8 +1,8 @@
 //! Queries: plain values, typed by the record; and the untyped form that engines run.
 
 use crate::{
-    Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, RowLock, SubQuery, TableSchema,
-    Value,
+    AnyColumn, Condition, Error, ErrorKind, Expr, FieldSet, Filter, Key, Record, Result, RowLock,
+    SubQuery, TableSchema, Value,
     nearest::{Distance, Nearest},
     search::{Search, SearchQuery},
 };
@@ -24,6 +24,7 @@ pub struct Query<T> {
     offset: u64,
     after: Option<Vec<Value<'static>>>,
     lock: Option<RowLock>,
+    with: FieldSet,
     record: PhantomData<fn() -> T>,
 }
 
@@ -126,6 +127,7 @@ impl<T> Clone for Query<T> {
             offset: self.offset,
             after: self.after.clone(),
             lock: self.lock,
+            with: self.with,
             record: PhantomData,
         }
     }
@@ -151,6 +153,7 @@ impl<T> Query<T> {
             offset: 0,
             after: None,
             lock: None,
+            with: FieldSet::EMPTY,
             record: PhantomData,
         }
     }
@@ -194,6 +197,19 @@ impl<T> Query<T> {
     pub fn nearest(mut self, distance: Distance<T>, rows: u64) -> Self {
         self.nearest = Some(distance.untyped());
         self.limit(rows)
+    }
+
+    /// Reads a field that is read [on request](crate::OnRequest) with the records. Other fields are read anyway.
+    #[must_use]
+    pub fn with(mut self, column: impl Into<AnyColumn<T>>) -> Self {
+        self.with.insert(column.into().index());
+        self
+    }
+
+    /// The columns that it reads [with](Self::with) the others.
+    #[must_use]
+    pub const fn requested(&self) -> FieldSet {
+        self.with
     }
 
     /// Sorts by a column, after the previous ones.

@@ -2,7 +2,7 @@
 
 use crate::rules::Rules;
 use crate::{
-    ColumnSchema, Error, ErrorKind, Field, Result, ResultColumn, Row, TableSchema,
+    ColumnSchema, Error, ErrorKind, Field, FieldSet, Result, ResultColumn, Row, TableSchema,
     TableSchemaBuilder, Type, Uuid, Value, ValueRef, codec, convert,
 };
 use std::sync::{Arc, OnceLock};
@@ -18,6 +18,8 @@ pub trait Record: Sized + 'static {
     const TABLE: &'static str;
     /// The name of the first key column, which foreign keys reference; empty if there is no key.
     const KEY_COLUMN: &'static str;
+    /// The columns of fields that are read [on request](crate::OnRequest).
+    const ON_REQUEST: FieldSet = FieldSet::EMPTY;
 
     /// The table's schema.
     fn schema() -> &'static Arc<TableSchema>;
@@ -30,6 +32,11 @@ pub trait Record: Sized + 'static {
 
     /// The record's key.
     fn key(&self) -> Self::Key;
+
+    /// The columns of fields that are not loaded, whose values are NULL in [`values`](Record::values).
+    fn not_loaded(&self) -> FieldSet {
+        FieldSet::EMPTY
+    }
 
     /// The values of the fields in schema order, borrowed if possible.
     ///
@@ -58,7 +65,7 @@ pub trait Record: Sized + 'static {
     fn read_from(&mut self, row: &dyn Row) -> Result<()>;
 
     /// Sets the field of a column to a value that a write has set in the row: a generated key, a time stamp or the
-    /// version. Other columns are ignored.
+    /// version; or loads a field that is read [on request](crate::OnRequest). Other columns are ignored.
     ///
     /// # Errors
     /// As [`Field::from_value`].

@@ -23,6 +23,12 @@ pub trait Row {
         Type::Any
     }
 
+    /// Whether a column of the table was not read, since its field is [on request](crate::OnRequest).
+    fn is_left_out(&self, column: usize) -> bool {
+        let _ = column;
+        false
+    }
+
     /// Whether it has no columns.
     fn is_empty(&self) -> bool {
         self.len() == 0

@@ -3,9 +3,10 @@
 use super::future::{DbFuture, lock};
 use crate::Db;
 use crate::handle::{EngineHandle, SessionSource};
+use crate::on_request::{left_out, read_columns, with_places};
 use crate::rows::RowCursor;
 use crate::workers::Workers;
-use bobak_core::{Error, ErrorKind, Query, Record, Result, Source};
+use bobak_core::{Error, ErrorKind, FieldSet, Query, Record, Result, Source};
 use futures_core::Stream;
 use self_cell::self_cell;
 use std::future::poll_fn;
@@ -16,7 +17,8 @@ use std::vec::IntoIter;
 
 self_cell!(
     struct StreamCursor {
-        owner: SessionSource<'static>,
+        // With the columns that are left out.
+        owner: (SessionSource<'static>, FieldSet),
         #[not_covariant]
         dependent: RowCursor,
     }
@@ -145,22 +147,22 @@ fn open<T: Record>(db: &Db, query: &Query<T>) -> Result<StreamCursor> {
     let catalog = db.catalog();
     let engine = EngineHandle::new(Arc::clone(catalog) as Arc<_>, catalog.bind::<T>()?)?;
     let table = T::schema();
-    let columns = (0..table.columns().len()).map(bobak_core::Expr::Column).collect();
-    let select = query.to_select(table, columns)?;
+    let left_out = left_out(query);
+    let select = query.to_select(table, read_columns::<T>(left_out))?;
     let name = |error: Error| error.in_table(T::TABLE);
     let source = SessionSource::Engine(engine);
     let select = source.with_values_of_subqueries(select)?;
-    StreamCursor::try_new(source, |handle| {
+    StreamCursor::try_new((source, left_out), |(handle, _)| {
         RowCursor::open(handle, &Source::Select(&select)).map_err(name)
     })
 }
 
 /// The records of the next chunk; empty at the end.
 fn fetch<T: Record>(open: &mut StreamCursor) -> Result<Vec<T>> {
-    open.with_dependent_mut(|_, cursor| {
+    open.with_dependent_mut(|(_, left_out), cursor| {
         let mut chunk = Vec::new();
         while let Some(row) = cursor.next_row()? {
-            chunk.push(T::read(&row)?);
+            chunk.push(with_places(&row, *left_out, T::read)?);
             if cursor.is_between_chunks() {
                 break;
             }

@@ -4,7 +4,7 @@ use super::DbBuilder;
 use crate::catalog::{Catalog, RegisteredRecord};
 use crate::rules::{HookPoint, HookRows, RowHook};
 use crate::transaction::Transaction;
-use bobak_core::{Record, Result, Session, Value};
+use bobak_core::{Record, Result, Session, Value, check_loaded};
 use std::any::TypeId;
 use std::sync::Arc;
 
@@ -134,6 +134,7 @@ impl Hook {
             let old = read_old::<T>(&rows)?;
             let mut new = T::read(&rows.new)?;
             hook(transaction, old.as_ref(), &mut new)?;
+            check_loaded(&new, T::ON_REQUEST)?;
             let values = new.values()?.as_ref().iter().map(|v| v.clone().into_owned()).collect();
             Ok(Some(values))
         })

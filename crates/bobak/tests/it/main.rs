@@ -63,6 +63,7 @@ mod migrations; // plans, files, and failures at every step
 mod nearest; // vectors, and the records nearest to one
 mod nested_queries; // as statements, and in this process
 mod nested_writes;
+mod on_request; // fields that are read only then
 mod pages;
 mod pipelines;
 #[cfg(feature = "sqlite")]

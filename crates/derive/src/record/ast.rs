@@ -4,7 +4,7 @@ use crate::attr::At;
 use crate::errors::Errors;
 use crate::names::{constant, plain, snake};
 use crate::record::attr::{FieldAttrs, ForeignKeyAttr, IndexAttr, StructAttrs};
-use crate::types::{Plain, TypeSyntax};
+use crate::types::{Plain, TypeSyntax, generic_argument};
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::{Data, DeriveInput, Field, Fields, FieldsNamed, Path, Type, Visibility};
@@ -46,6 +46,8 @@ pub struct FieldAst<'a> {
     pub name: String,
     pub constant: Ident,
     pub attrs: FieldAttrs,
+    /// Whether it is an `OnRequest`; `ty` is then the type of its value.
+    pub on_request: bool,
     /// Which of the two columns of a field with `any` it is.
     pub any: Option<ReferencePart>,
 }
@@ -96,14 +98,17 @@ impl<'a> RecordAst<'a> {
                 columns.extend(any_columns(field, ident, attrs, errors));
                 continue;
             }
+            let inner = generic_argument(&field.ty, "OnRequest");
+            let ty = inner.unwrap_or(&field.ty);
             columns.push(FieldAst {
                 ident,
                 vis: &field.vis,
-                ty: &field.ty,
-                shape: TypeSyntax::of(&field.ty),
+                ty,
+                shape: TypeSyntax::of(ty),
                 name,
                 constant: constant(ident),
                 attrs,
+                on_request: inner.is_some(),
                 any: None,
             });
         }
@@ -251,6 +256,7 @@ fn any_columns<'a>(
             ident.span(),
         ),
         attrs: FieldAttrs::default(),
+        on_request: false,
         any: Some(part),
     };
     [column(ReferencePart::Table, "table"), column(ReferencePart::Key, "key")]

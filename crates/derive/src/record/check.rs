@@ -38,6 +38,7 @@ pub fn check(table: &RecordAst<'_>, errors: &mut Errors) {
         check_reference(column, errors);
         check_encrypted(table, column, errors);
         check_generated(table, column, errors);
+        check_on_request(table, column, errors);
         rules::check(column, table.key_columns().any(|key| std::ptr::eq(key, column)), errors);
     }
 }
@@ -354,6 +355,27 @@ fn wrong_type(column: &FieldAst<'_>) -> Option<&'static str> {
 }
 
 /// An engine sees only the bytes of an encrypted value: it can neither compare nor make them.
+fn check_on_request(table: &RecordAst<'_>, column: &FieldAst<'_>, errors: &mut Errors) {
+    if !column.on_request {
+        return;
+    }
+    let attrs = &column.attrs;
+    let wrong = if table.key_columns().any(|key| std::ptr::eq(key, column)) {
+        "a key is read always: remove `OnRequest`"
+    } else if !attrs.roles.is_empty() || attrs.deleted_at.is_some() || attrs.live.is_some() {
+        "Bobak needs this field in each record: remove `OnRequest`"
+    } else if attrs.encrypted.is_some() {
+        "an encrypted field is read always: remove `OnRequest`"
+    } else if attrs.generated.is_some() {
+        "a generated field is read always: remove `OnRequest`"
+    } else if attrs.references.is_some() {
+        "a reference is read always: remove `OnRequest`"
+    } else {
+        return;
+    };
+    errors.at(column.ty, wrong);
+}
+
 fn check_encrypted(table: &RecordAst<'_>, column: &FieldAst<'_>, errors: &mut Errors) {
     let attrs = &column.attrs;
     let Some(encrypted) = &attrs.encrypted else { return };

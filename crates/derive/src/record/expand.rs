@@ -18,7 +18,7 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
     let key_column = table.key_columns().next().map_or("", |column| &column.name);
     let (values, encode, from_row) = (values(table), encode(table), from_row(table));
     let (read, read_from, set_written) = (read(table), read_from(table), set_written(table));
-    let assertions = assertions(table);
+    let (on_request, assertions) = (on_request(table), assertions(table));
     let (rules, soft_delete) = (rules::expand(table), rules::soft_delete(table));
     quote! {
         #[allow(dead_code, deprecated, unused_qualifications)]
@@ -31,6 +31,7 @@ pub fn expand(table: &RecordAst<'_>) -> TokenStream {
                 type Values<'a> = [__bobak::Value<'a>; #count];
                 const TABLE: &'static str = #name;
                 const KEY_COLUMN: &'static str = #key_column;
+                #on_request
                 #schema
                 #rules
                 #key
@@ -112,6 +113,7 @@ fn column_type(column: &FieldAst<'_>) -> TokenStream {
 fn value(column: &FieldAst<'_>) -> TokenStream {
     let field = column.ident;
     let value = match column.any {
+        None if column.on_request => quote!(OnRequest::to_value(&self.#field)),
         None => quote!(Field::to_value(&self.#field)),
         Some(ReferencePart::Table) => {
             quote!(Result::Ok(__bobak::AnyReference::table_value(&self.#field)))
@@ -287,6 +289,29 @@ fn key(table: &RecordAst<'_>) -> (TokenStream, TokenStream) {
     (ty, method)
 }
 
+/// Which fields are read on request, and which of them are not loaded; nothing for a record without such fields.
+fn on_request(table: &RecordAst<'_>) -> Option<TokenStream> {
+    let (mut words, mut tests) = ([0_u64; 4], Vec::new());
+    for (place, column) in table.places().filter(|(_, column)| column.on_request) {
+        if let Some(word) = words.get_mut(place / 64) {
+            *word |= 1 << (place % 64);
+        }
+        let field = column.ident;
+        tests.push(quote!(if !self.#field.is_loaded() { columns.insert(#place); }));
+    }
+    (!tests.is_empty()).then(|| {
+        quote! {
+            const ON_REQUEST: __bobak::FieldSet = __bobak::FieldSet::from_words([#(#words),*]);
+
+            fn not_loaded(&self) -> __bobak::FieldSet {
+                let mut columns = __bobak::FieldSet::EMPTY;
+                #(#tests)*
+                columns
+            }
+        }
+    })
+}
+
 fn values(table: &RecordAst<'_>) -> TokenStream {
     let name = &table.name;
     let values = table.columns.iter().map(|column| {
@@ -324,7 +349,11 @@ fn read_columns<'t>(table: &'t RecordAst<'_>) -> impl Iterator<Item = (usize, &'
 }
 
 fn read_method(column: &FieldAst<'_>) -> Ident {
-    ident(if column.any.is_some() { "read_any_reference" } else { "read_field" })
+    ident(match column.any {
+        Some(_) => "read_any_reference",
+        None if column.on_request => "read_on_request",
+        None => "read_field",
+    })
 }
 
 fn read(table: &RecordAst<'_>) -> TokenStream {
@@ -353,10 +382,10 @@ fn read_from(table: &RecordAst<'_>) -> TokenStream {
     let fields = read_columns(table).map(|(place, column)| {
         let (field, method) = (column.ident, read_method(column));
         match column.any {
-            None => quote_spanned!(column.ty.span()=>
+            None if !column.on_request => quote_spanned!(column.ty.span()=>
                 __bobak::read_field_into(&mut self.#field, row, #place, schema)?;
             ),
-            Some(_) => quote_spanned!(column.ty.span()=>
+            _ => quote_spanned!(column.ty.span()=>
                 self.#field = __bobak::#method(row, #place, schema)?;
             ),
         }
@@ -382,11 +411,15 @@ fn set_written(table: &RecordAst<'_>) -> Option<TokenStream> {
     };
     let arms: Vec<_> = table
         .places()
-        .filter(|(_, column)| !column.attrs.roles.is_empty() || is_key(column))
+        .filter(|(_, column)| !column.attrs.roles.is_empty() || column.on_request || is_key(column))
         .map(|(place, column)| {
             let field = column.ident;
+            let method = match column.on_request {
+                true => quote!(OnRequest::set_value),
+                false => quote!(Field::read_from),
+            };
             let set = quote_spanned!(column.ty.span()=>
-                __bobak::Field::read_from(&mut self.#field, value)
+                __bobak::#method(&mut self.#field, value)
             );
             quote!(#place => #set,)
         })

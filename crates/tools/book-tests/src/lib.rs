@@ -64,6 +64,7 @@ pages! {
     docs_search: "../../docs/search.md",
     docs_vectors: "../../docs/vectors.md",
     docs_blobs: "../../docs/blobs.md",
+    docs_on_request: "../../docs/on-request.md",
     docs_arrow: "../../docs/arrow.md",
     docs_snapshot: "../../docs/snapshot.md",
     docs_statements: "../../docs/statements.md",
