@@ -354,7 +354,7 @@ fn wrong_type(column: &FieldAst<'_>) -> Option<&'static str> {
     }
 }
 
-/// An engine sees only the bytes of an encrypted value: it can neither compare nor make them.
+/// Only a field that nothing else needs can be left out of what is read.
 fn check_on_request(table: &RecordAst<'_>, column: &FieldAst<'_>, errors: &mut Errors) {
     if !column.on_request {
         return;
@@ -376,6 +376,7 @@ fn check_on_request(table: &RecordAst<'_>, column: &FieldAst<'_>, errors: &mut E
     errors.at(column.ty, wrong);
 }
 
+/// An engine sees only the bytes of an encrypted value: it can neither compare nor make them.
 fn check_encrypted(table: &RecordAst<'_>, column: &FieldAst<'_>, errors: &mut Errors) {
     let attrs = &column.attrs;
     let Some(encrypted) = &attrs.encrypted else { return };
