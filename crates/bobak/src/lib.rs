@@ -51,6 +51,7 @@ mod insert_from;
 mod join;
 mod join_conditions;
 mod links;
+mod load_field;
 pub mod nearest;
 mod nested;
 mod on_request;

@@ -269,3 +269,43 @@ fn rules_hooks_and_tracking_work_without_the_field() {
     let stored = whole(&db, id);
     assert_eq!((stored.title.as_str(), stored.text), ("one!", page("one").text));
 }
+
+#[derive(Record, Clone, Debug, PartialEq)]
+#[record(table = "requested_draft")]
+struct Draft {
+    id: i64,
+    #[record(length = 3..=80)]
+    text: OnRequest<String>,
+    words: i64,
+    #[record(deleted_at)]
+    deleted: Option<Timestamp>,
+}
+
+#[test]
+fn deleted_records_and_validators() {
+    for url in ["memory:", "sqlite::memory:"] {
+        let db = Db::builder().record::<Draft>().open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        let drafts = db.table::<Draft>().unwrap();
+        let draft =
+            |text: &str| Draft { id: 0, text: Loaded(text.into()), words: 1, deleted: None };
+        assert_eq!(drafts.insert(&draft("no")).unwrap_err().kind(), ErrorKind::Invalid);
+        let ids = [drafts.insert(&draft("one")).unwrap(), drafts.insert(&draft("two")).unwrap()];
+        let mut both = drafts.list(Query::all()).unwrap();
+        drafts.delete(ids[0]).unwrap();
+        assert_eq!(drafts.get(ids[0]).unwrap(), None);
+        assert_eq!(drafts.get_many(ids).unwrap().iter().flatten().count(), 1);
+        assert_eq!(drafts.list(Query::all()).unwrap().len(), 1);
+        let error = drafts.load_field(Draft::TEXT, &mut both).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert_eq!([&both[0].text, &both[1].text], [&NotLoaded, &Loaded("two".into())]);
+        // What is not loaded is not validated again, and stays.
+        both[1].text = NotLoaded;
+        both[1].words = 2;
+        drafts.update(&both[1]).unwrap();
+        let stored = drafts.first(Query::all().with(Draft::TEXT)).unwrap().unwrap();
+        assert_eq!((stored.text, stored.words), (Loaded("two".into()), 2));
+        both[1].text = Loaded("x".into());
+        assert_eq!(drafts.update(&both[1]).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+}

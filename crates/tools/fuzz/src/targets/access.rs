@@ -20,7 +20,7 @@ const CHANGE: usize = 4;
 
 /// The first byte chooses: the rest is a file, or changes of one of the files that are there.
 pub(crate) const ACCESS: Target = Target {
-    name: "access",
+    name: "microsoft-access",
     about: "Access files: any bytes, and real files with changed ones",
     longest: 16 << 10,
     factor: 4_000,
