@@ -1,7 +1,6 @@
 //! Changing the key of a file.
 
-use crate::header::is_encrypted;
-use crate::{EncryptedReader, EncryptedWriter, EncryptionKey};
+use crate::{EncryptedWriter, EncryptionKey, decrypted};
 use bobak_core::{AtomicFile, Error, ErrorKind, Result};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -44,7 +43,10 @@ pub fn change_file_key(
         }
         _ => Error::io(&format!("write {}", path.display()), error),
     };
-    let mut reader = reader(path, old, reading).map_err(named)?;
+    let mut original = BufReader::new(File::open(path).map_err(reading)?);
+    let mut first = Vec::new();
+    original.by_ref().take(8).read_to_end(&mut first).map_err(reading)?;
+    let mut reader = decrypted(&first, original, old).map_err(named)?;
     let out = File::create(file.path()).map_err(writing)?;
     let mut out = BufWriter::new(out);
     match new {
@@ -59,22 +61,4 @@ pub fn change_file_key(
         }
     }
     file.commit().map_err(writing)
-}
-
-/// The unencrypted bytes of the file.
-fn reader(
-    path: &Path,
-    key: Option<&EncryptionKey>,
-    reading: impl Fn(io::Error) -> Error,
-) -> Result<Box<dyn Read>> {
-    let mut file = BufReader::new(File::open(path).map_err(&reading)?);
-    if let Some(key) = key {
-        return Ok(Box::new(EncryptedReader::new(file, key)?));
-    }
-    let mut first = Vec::new();
-    file.by_ref().take(8).read_to_end(&mut first).map_err(reading)?;
-    if is_encrypted(&first) {
-        return Err(Error::new(ErrorKind::Denied, "it is encrypted: give its key"));
-    }
-    Ok(Box::new(io::Cursor::new(first).chain(file)))
 }

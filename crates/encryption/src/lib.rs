@@ -19,5 +19,5 @@ mod writer;
 pub use change_key::change_file_key;
 pub use header::{is_encrypted, salt_of};
 pub use key::{EncryptionKey, KEY_BYTES, RawKey, SALT_BYTES};
-pub use reader::EncryptedReader;
+pub use reader::{EncryptedReader, decrypted};
 pub use writer::EncryptedWriter;

@@ -4,7 +4,7 @@ use crate::header::{self, HEADER_BYTES, corrupt};
 use crate::key::EncryptionKey;
 use crate::writer::{CHUNK_BYTES, TAG_BYTES, stream};
 use aead_stream::{StreamBE32, StreamPrimitive};
-use bobak_core::{Error, Result};
+use bobak_core::{Error, ErrorKind, Result};
 use chacha20poly1305::XChaCha20Poly1305;
 use std::io::{self, Read};
 
@@ -23,6 +23,33 @@ pub struct EncryptedReader<R> {
     is_end: bool,
 }
 
+/// The unencrypted bytes of a file that begins with `first` and continues with `rest`: decrypted if there is a key.
+///
+/// ```
+/// use std::io::Read;
+/// let mut text = String::new();
+/// bobak_encryption::decrypted(b"Be", &b"rn"[..], None)?.read_to_string(&mut text)?;
+/// assert_eq!(text, "Bern");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// `Denied` for an encrypted file without a key, whose first 8 bytes have to be in `first`; as [`EncryptedReader::new`].
+pub fn decrypted<'a>(
+    first: &[u8],
+    rest: impl Read + 'a,
+    key: Option<&EncryptionKey>,
+) -> Result<Box<dyn Read + 'a>> {
+    let file = io::Cursor::new(first.to_vec()).chain(rest);
+    match key {
+        Some(key) => Ok(Box::new(EncryptedReader::new(file, key)?)),
+        None if header::is_encrypted(first) => {
+            Err(Error::new(ErrorKind::Denied, "it is encrypted: give its key"))
+        }
+        None => Ok(Box::new(file)),
+    }
+}
+
 impl<R: Read> EncryptedReader<R> {
     /// Reads the start of a file.
     ///
@@ -35,7 +62,7 @@ impl<R: Read> EncryptedReader<R> {
         read.map_err(|error| Error::io("read it", error))?;
         if !header::is_encrypted(&first) {
             let message = "it is not encrypted: omit the key";
-            return Err(Error::new(bobak_core::ErrorKind::Denied, message));
+            return Err(Error::new(ErrorKind::Denied, message));
         }
         let header = first.first_chunk().ok_or_else(|| corrupt("it is truncated"))?;
         let stream = stream(&header::open(header, key)?);

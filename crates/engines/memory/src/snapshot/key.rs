@@ -5,14 +5,10 @@ pub(crate) use encrypted::SnapshotKey;
 #[cfg(not(feature = "encryption"))]
 pub(crate) use plain::SnapshotKey;
 
-/// The first bytes of an encrypted file.
-const ENCRYPTED: &[u8; 8] = b"BOBAKENC";
-
 #[cfg(feature = "encryption")]
 mod encrypted {
-    use super::ENCRYPTED;
-    use bobak_core::{Error, ErrorKind, Result};
-    use bobak_encryption::{EncryptedReader, EncryptedWriter, EncryptionKey};
+    use bobak_core::Result;
+    use bobak_encryption::{EncryptedWriter, EncryptionKey};
     use std::fs::File;
     use std::io::{self, Read, Write};
     use std::path::Path;
@@ -42,15 +38,7 @@ mod encrypted {
             first: &[u8],
             file: impl Read + 'a,
         ) -> Result<Box<dyn Read + 'a>> {
-            let file = io::Cursor::new(first.to_vec()).chain(file);
-            match &self.0 {
-                Some(key) => Ok(Box::new(EncryptedReader::new(file, key)?)),
-                None if first == ENCRYPTED => {
-                    let message = "it is encrypted: give its key";
-                    Err(Error::new(ErrorKind::Denied, message))
-                }
-                None => Ok(Box::new(file)),
-            }
+            bobak_encryption::decrypted(first, file, self.0.as_ref())
         }
 
         /// Calls `write` with a writer that encrypts.
@@ -69,10 +57,12 @@ mod encrypted {
 
 #[cfg(not(feature = "encryption"))]
 mod plain {
-    use super::ENCRYPTED;
     use bobak_core::{Error, ErrorKind, Result};
     use std::io::{self, Read, Write};
     use std::path::Path;
+
+    /// The first bytes of an encrypted file.
+    const ENCRYPTED: &[u8; 8] = b"BOBAKENC";
 
     /// No key.
     #[derive(Clone, Default)]
