@@ -137,7 +137,9 @@ async fn respond_to(
         _ if state.settings.without_studio => return Err(Problem::not_found()),
         (Resource::Session, "POST") => return session::sign_in(state, peer, &parts, body).await,
         (Resource::Session, "DELETE") => return session::sign_out(state, &parts),
-        (Resource::Studio(file), "GET" | "HEAD") => return studio::file(file, &parts.headers),
+        (Resource::Studio(file), "GET" | "HEAD") => {
+            return studio::file(file, parts.uri.query(), &parts.headers);
+        }
         (Resource::Home, "GET" | "HEAD") => return studio::redirect(&route.database, &parts),
         _ => {}
     }

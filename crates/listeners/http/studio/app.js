@@ -1,10 +1,11 @@
 // The frame of the studio: signing in, the list of tables, pages by address, themes and keys.
 
 import { actAs, actingAs, ApiError, Database, json, onSignIn, query, ROOT, send } from "./api.js";
+import { dataPage } from "./data.js";
 import { button, dialog, fill, h, icon, notify, report } from "./dom.js";
 
 const PAGES = {
-  data: { title: "Data", load: () => import("./data.js") },
+  data: { title: "Data", load: async () => ({ page: dataPage }) },
   sql: { title: "SQL", picture: "sql", load: () => import("./query.js") },
   live: { title: "Live changes", picture: "live", load: () => import("./live.js") },
   schema: { title: "Schema", picture: "schema", load: () => import("./schema.js") },

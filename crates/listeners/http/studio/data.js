@@ -1,9 +1,9 @@
 // The page of a table: a grid with filters, facets and edits, and the page of a row.
 
-import { address, link, setParameters, showTables } from "./app.js";
+import { link, setParameters, showTables } from "./app.js";
 import { json, listName, name, query, ROOT, send } from "./api.js";
 import { ask, button, count, debounce, dialog, fill, h, icon, menu, notify, report, save } from "./dom.js";
-import { editor, form, labelColumn } from "./editors.js";
+import { editor, form } from "./editors.js";
 import { Grid, RowWindow } from "./grid.js";
 import { showRow } from "./row.js";
 import { csv, display, isNumber, isText, literal, typeName } from "./values.js";
@@ -11,7 +11,7 @@ import { csv, display, isNumber, isText, literal, typeName } from "./values.js";
 /** Changes that can be undone, newest last: `{text, undo}`. They outlive the page. */
 const undos = [];
 
-export async function page(main, { database, target, session }) {
+export async function dataPage(main, { database, target, session }) {
   if (!target.table) {
     fill(main, h("div", { className: "empty" }, h("h1", {}, "There are no tables yet"), h("p", {}, "Drop a file of CSV, JSON or NDJSON, or a workbook, here to make a table of it, or create one on the page ", h("a", { href: link("schema", database.name) }, "Schema"), ".")));
     return;
@@ -673,4 +673,3 @@ class TableView {
   }
 }
 
-export { address, labelColumn };

@@ -6,7 +6,7 @@ import { ask, button, count, dialog, fill, h, icon, menu, notify, report, save }
 import { planIndex } from "./migrate.js";
 import { chart, firstSettings, isNumeric, KINDS } from "./chart.js";
 import { Grid, RowWindow } from "./grid.js";
-import { csv, sqlText } from "./values.js";
+import { csv } from "./values.js";
 
 const WORDS = "SELECT FROM WHERE GROUP BY ORDER HAVING LIMIT OFFSET JOIN LEFT INNER CROSS ON AS AND OR NOT IN IS NULL LIKE BETWEEN EXISTS CASE WHEN THEN ELSE END DISTINCT UNION ALL EXCEPT INTERSECT WITH RECURSIVE VALUES INSERT INTO UPDATE SET DELETE CREATE TABLE VIEW INDEX UNIQUE PRIMARY KEY FOREIGN REFERENCES DEFAULT CHECK DROP ALTER ADD COLUMN RENAME TO RETURNING ASC DESC COLLATE CAST OVER PARTITION EXPLAIN QUERY PLAN REPLACE CONFLICT DO NOTHING".split(" ");
 const FUNCTIONS = "count sum avg min max total group_concat coalesce ifnull nullif abs round length lower upper substr trim replace instr date time datetime strftime julianday unixepoch random hex quote typeof printf json_extract row_number rank lag lead first_value last_value".split(" ");
@@ -436,4 +436,3 @@ class SqlPage {
   }
 }
 
-export { sqlText };

@@ -1,4 +1,8 @@
 //! The files of the studio, the web application: embedded in the program.
+//!
+//! The modules that the first page needs are sent as one file, since each request costs a browser milliseconds. Their own names
+//! lead to that file, so that the other modules share them. Nothing is compiled: the files in the folder `studio` are
+//! modules that run as they are.
 
 use crate::problem::Problem;
 use crate::request::key::encode_segment;
@@ -34,13 +38,27 @@ files! {
     "workbook.js",
 }
 
-/// `GET /studio/{file}`; the page, if the name is empty.
-pub(crate) fn file(name: &str, headers: &HeaderMap) -> Result<ResponseBuilder, Problem> {
+/// The modules of the first page. Each comes after those that it needs while it is loaded.
+const FIRST_PAGE: [&str; 8] =
+    ["api.js", "dom.js", "values.js", "editors.js", "grid.js", "row.js", "data.js", "app.js"];
+
+/// The name of the file with these modules.
+const BUNDLE: &str = "bundle.js";
+
+/// The files that the page names with their version, so that a browser keeps them until they change.
+const VERSIONED: [&str; 3] = [BUNDLE, "early.js", "style.css"];
+
+/// `GET /studio/{file}?v={version}`; the page, if the name is empty.
+pub(crate) fn file(
+    name: &str,
+    query: Option<&str>,
+    headers: &HeaderMap,
+) -> Result<ResponseBuilder, Problem> {
     let name = if name.is_empty() { "index.html" } else { name };
-    let file = FILES.iter().find(|(other, _)| *other == name);
-    let (name, embedded) = file.ok_or_else(Problem::not_found)?;
-    let bytes = content(name, embedded);
+    let bytes = content(name).ok_or_else(Problem::not_found)?;
     let etag = Etag::of(&bytes);
+    let is_this_version = query.is_some_and(|query| query == version_parameter(&etag));
+    let caching = if is_this_version { "public, max-age=31536000, immutable" } else { "no-cache" };
     let mut response = if etag.matches(headers, &IF_NONE_MATCH) == Some(true) {
         let response = ResponseBuilder::empty(StatusCode::NOT_MODIFIED);
         let mut response = response.with(ETAG, etag.as_str());
@@ -56,7 +74,7 @@ pub(crate) fn file(name: &str, headers: &HeaderMap) -> Result<ResponseBuilder, P
         (REFERRER_POLICY, "no-referrer"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (CACHE_CONTROL, "no-cache"),
+        (CACHE_CONTROL, caching),
     ];
     for (name, value) in isolation {
         response = response.with(name, value);
@@ -87,13 +105,90 @@ pub(crate) fn redirect(
     Ok(ResponseBuilder::empty(StatusCode::SEE_OTHER).with(LOCATION, &location))
 }
 
-/// The content of a file: in builds for development, that on disk, so that a change needs no build.
-fn content(name: &str, embedded: &'static [u8]) -> Cow<'static, [u8]> {
+fn version_parameter(etag: &Etag) -> String {
+    format!("v={}", etag.as_str().trim_matches('"'))
+}
+
+/// What a file is sent as.
+fn content(name: &str) -> Option<Cow<'static, [u8]>> {
+    match name {
+        BUNDLE => bundle(),
+        "index.html" => page(),
+        name if FIRST_PAGE.contains(&name) => {
+            let version = version_parameter(&Etag::of(&bundle()?));
+            Some(format!("export * from \"./{BUNDLE}?{version}\";\n").into_bytes().into())
+        }
+        name => source(name),
+    }
+}
+
+/// The modules of the first page, without their imports from one another. A name at the top of one module occurs in no other.
+fn bundle() -> Option<Cow<'static, [u8]>> {
+    let mut bundle = Vec::new();
+    for name in FIRST_PAGE {
+        let source = source(name)?;
+        let lines = source.split_inclusive(|byte| *byte == b'\n');
+        lines.filter(|line| !line.starts_with(b"import ")).for_each(|line| bundle.extend(line));
+    }
+    Some(bundle.into())
+}
+
+/// The page, with the versions of the files that it loads.
+fn page() -> Option<Cow<'static, [u8]>> {
+    let mut page = String::from_utf8_lossy(&source("index.html")?).into_owned();
+    for name in VERSIONED {
+        let version = version_parameter(&Etag::of(&content(name)?));
+        page = page.replace(&format!("\"{name}\""), &format!("\"{name}?{version}\""));
+    }
+    Some(page.into_bytes().into())
+}
+
+/// A file of the folder `studio`: in builds for development, that on disk, so that a change needs no build.
+fn source(name: &str) -> Option<Cow<'static, [u8]>> {
+    let (name, embedded) = FILES.iter().find(|(other, _)| *other == name)?;
     if cfg!(debug_assertions) {
         let path = format!("{}/studio/{name}", env!("CARGO_MANIFEST_DIR"));
         if let Ok(bytes) = std::fs::read(path) {
-            return Cow::Owned(bytes);
+            return Some(Cow::Owned(bytes));
         }
     }
-    Cow::Borrowed(embedded)
+    Some(Cow::Borrowed(embedded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_of_the_first_page_import_one_another_only() {
+        for name in FIRST_PAGE {
+            let source = String::from_utf8(source(name).unwrap().into_owned()).unwrap();
+            for line in source.lines().filter(|line| line.starts_with("import ")) {
+                let from = line.strip_suffix("\";").and_then(|line| line.split_once("from \"./"));
+                let (names, from) = from.unwrap_or_else(|| panic!("{name}: {line}"));
+                assert!(FIRST_PAGE.contains(&from), "{name}: {line}");
+                assert!(!names.contains(" as "), "{name}: the bundle has one name for it: {line}");
+            }
+        }
+        let bundle = String::from_utf8(bundle().unwrap().into_owned()).unwrap();
+        assert!(bundle.contains("\nexport function h(") && !bundle.contains("\nimport "));
+        assert!(!bundle.contains("\nexport {"), "a name is exported once, where it is defined");
+    }
+
+    #[test]
+    fn the_page_names_the_version_of_what_it_loads() {
+        let page = String::from_utf8(content("index.html").unwrap().into_owned()).unwrap();
+        for name in VERSIONED {
+            let (_, after) = page.split_once(&format!("\"{name}?")).unwrap();
+            let (version, _) = after.split_once('"').unwrap();
+            let headers = HeaderMap::new();
+            let caching = |query| {
+                let mut response = file(name, query, &headers).unwrap();
+                response.headers_mut().get(CACHE_CONTROL).unwrap().to_str().unwrap().to_owned()
+            };
+            assert!(caching(Some(version)).ends_with("immutable"), "{name}");
+            assert_eq!(caching(Some("v=other")), "no-cache");
+            assert_eq!(caching(None), "no-cache");
+        }
+    }
 }

@@ -347,8 +347,8 @@ fn pages_cannot_be_framed_and_run_no_foreign_script() {
     for word in ["<style", "style=", "onclick", "onload", "http:", "https:"] {
         assert!(!page.text.contains(word), "{word}");
     }
-    assert!(page.text.contains("<script type=\"module\" src=\"app.js\"></script>"));
-    for path in ["/studio/", "/studio/app.js", "/tables", "/nosuch", "/health"] {
+    assert!(page.text.contains("<script type=\"module\" src=\"bundle.js?v="));
+    for path in ["/studio/", "/studio/bundle.js", "/tables", "/nosuch", "/health"] {
         assert_eq!(browser.server.get(path).header("x-content-type-options"), "nosniff", "{path}");
     }
     // What a session shows stays in no cache.
@@ -373,8 +373,10 @@ fn files_are_small_tagged_and_complete() {
         // What it refers to is there, too.
         for part in reply.text.split('"') {
             let part = part.strip_prefix("./").unwrap_or(part);
-            let is_file = [".js", ".css", ".svg"].iter().any(|end| part.ends_with(end))
-                && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+            let (name, query) = part.split_once('?').unwrap_or((part, "v="));
+            let is_file = [".js", ".css", ".svg"].iter().any(|end| name.ends_with(end))
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
+                && query.starts_with("v=");
             if is_file && !files.iter().any(|file| file == part) {
                 files.push(part.to_owned());
             }
