@@ -1,5 +1,6 @@
 //! Changing the key of a file.
 
+use crate::header::{self, HEADER_BYTES};
 use crate::{EncryptedWriter, EncryptionKey, decrypted};
 use bobak_core::{AtomicFile, Error, ErrorKind, Result};
 use std::fs::File;
@@ -45,13 +46,14 @@ pub fn change_file_key(
     };
     let mut original = BufReader::new(File::open(path).map_err(reading)?);
     let mut first = Vec::new();
-    original.by_ref().take(8).read_to_end(&mut first).map_err(reading)?;
+    original.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut first).map_err(reading)?;
     let mut reader = decrypted(&first, original, old).map_err(named)?;
     let out = File::create(file.path()).map_err(writing)?;
     let mut out = BufWriter::new(out);
     match new {
         Some(key) => {
-            let mut out = EncryptedWriter::new(out, key).map_err(named)?;
+            let out = EncryptedWriter::with(out, key, header::content(&first));
+            let mut out = out.map_err(named)?;
             io::copy(&mut reader, &mut out).map_err(writing)?;
             out.finish().map_err(writing)?;
         }

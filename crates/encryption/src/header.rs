@@ -13,6 +13,8 @@ const VERSION: u8 = 1;
 const GIVEN: u8 = 0;
 /// The key was derived from a password.
 const DERIVED: u8 = 1;
+/// The offset of the mark of what the file contains.
+const CONTENT_AT: usize = 10;
 /// The offset of the salt for a password.
 const SALT_AT: usize = 12;
 /// The bytes of a file's own salt.
@@ -25,6 +27,15 @@ pub(crate) const NONCE_BYTES: usize = 19;
 const BOUND: usize = 8 + 1 + 1 + 2 + SALT_BYTES + FILE_SALT_BYTES;
 /// The bytes of a header: the check and a CRC-32 follow.
 pub(crate) const HEADER_BYTES: usize = BOUND + CHECK_BYTES + 4;
+
+/// What a file contains: some content must not be stored unencrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// What the user may store unencrypted.
+    Any = 0,
+    /// The pages of a database that no disk may have unencrypted.
+    Pages = 1,
+}
 
 /// What encrypts the chunks of one file.
 pub(crate) struct StreamKey {
@@ -56,13 +67,22 @@ pub fn salt_of(file: impl Read) -> Result<Option<[u8; SALT_BYTES]>> {
     Ok(salt.copied().filter(|_| has_salt))
 }
 
+/// What a file that begins with these bytes contains.
+pub(crate) fn content(first: &[u8]) -> Content {
+    let has_pages = is_encrypted(first) && first.get(CONTENT_AT) == Some(&(Content::Pages as u8));
+    if has_pages { Content::Pages } else { Content::Any }
+}
+
 /// A header for a new file, and its key.
-pub(crate) fn create(key: &EncryptionKey) -> Result<([u8; HEADER_BYTES], StreamKey)> {
+pub(crate) fn create(
+    key: &EncryptionKey,
+    content: Content,
+) -> Result<([u8; HEADER_BYTES], StreamKey)> {
     let key = key.for_file(None)?;
     let raw = raw(&key)?;
     let file_salt: [u8; FILE_SALT_BYTES] = random()?;
     let kind = if raw.salt.is_some() { DERIVED } else { GIVEN };
-    let start = [MAGIC, &[VERSION, kind, 0, 0][..]].concat();
+    let start = [MAGIC, &[VERSION, kind, content as u8, 0][..]].concat();
     let salt = raw.salt.unwrap_or_default();
     let bound = [&start[..], &salt, &file_salt].concat();
     let (stream, check) = stream_key(raw, &bound)?;

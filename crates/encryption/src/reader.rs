@@ -1,6 +1,6 @@
 //! Reading an encrypted file.
 
-use crate::header::{self, HEADER_BYTES, corrupt};
+use crate::header::{self, Content, HEADER_BYTES, corrupt};
 use crate::key::EncryptionKey;
 use crate::writer::{CHUNK_BYTES, TAG_BYTES, stream};
 use aead_stream::{StreamBE32, StreamPrimitive};
@@ -13,6 +13,7 @@ use std::io::{self, Read};
 pub struct EncryptedReader<R> {
     reader: R,
     stream: StreamBE32<XChaCha20Poly1305>,
+    has_pages: bool,
     /// The number of the next chunk.
     number: u32,
     /// The next chunk, encrypted, and a byte of the one after it, if there is one.
@@ -61,13 +62,29 @@ impl<R: Read> EncryptedReader<R> {
         let read = reader.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut first);
         read.map_err(|error| Error::io("read it", error))?;
         if !header::is_encrypted(&first) {
-            let message = "it is not encrypted: omit the key";
+            let message = "it is not an encrypted file, or its first bytes are damaged";
             return Err(Error::new(ErrorKind::Denied, message));
         }
         let header = first.first_chunk().ok_or_else(|| corrupt("it is truncated"))?;
         let stream = stream(&header::open(header, key)?);
+        let has_pages = header::content(&first) == Content::Pages;
         let (ahead, plain) = (Vec::new(), Vec::new());
-        Ok(Self { reader, stream, number: 0, ahead, plain, used: 0, is_end: false })
+        Ok(Self { reader, stream, has_pages, number: 0, ahead, plain, used: 0, is_end: false })
+    }
+
+    /// Whether the content is that of an [`EncryptedWriter::of_pages`](crate::EncryptedWriter::of_pages): the pages of an
+    /// encrypted database, which must not be stored unencrypted.
+    ///
+    /// ```
+    /// use bobak_encryption::{EncryptedReader, EncryptedWriter, EncryptionKey};
+    /// let key = EncryptionKey::bytes([7; 32]);
+    /// let file = EncryptedWriter::of_pages(Vec::new(), &key)?.finish()?;
+    /// assert!(EncryptedReader::new(&file[..], &key)?.has_pages());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn has_pages(&self) -> bool {
+        self.has_pages
     }
 
     /// Decrypts the next chunk.
@@ -176,7 +193,11 @@ mod tests {
             (&of_password, &other, "the key is wrong"),
             (&file, &password, "it is encrypted with a key file, not with a password"),
             (&of_password, &key(), "it is encrypted with a password, not with a key file"),
-            (&b"BOBAKMEM".to_vec(), &key(), "it is not encrypted: omit the key"),
+            (
+                &b"BOBAKMEM".to_vec(),
+                &key(),
+                "it is not an encrypted file, or its first bytes are damaged",
+            ),
         ] {
             let error = decrypt(file, key).unwrap_err();
             assert_eq!((error.kind(), error.message()), (ErrorKind::Denied, expected));
@@ -185,7 +206,9 @@ mod tests {
 
     #[test]
     fn every_wrong_bit_is_found() {
-        let file = encrypt(b"Bern, Thun, Biel", &key());
+        let mut writer = EncryptedWriter::of_pages(Vec::new(), &key()).unwrap();
+        writer.write_all(b"Bern, Thun, Biel").unwrap();
+        let file = writer.finish().unwrap();
         for bit in 0..file.len() * 8 {
             let mut wrong = file.clone();
             wrong[bit / 8] ^= 1 << (bit % 8);

@@ -1,6 +1,6 @@
 //! Writing an encrypted file.
 
-use crate::header::{self, StreamKey};
+use crate::header::{self, Content, StreamKey};
 use crate::key::EncryptionKey;
 use aead_stream::{EncryptorBE32, NewStream, StreamBE32};
 use bobak_core::{Error, Result};
@@ -43,8 +43,21 @@ impl<W: Write> EncryptedWriter<W> {
     ///
     /// # Errors
     /// `Engine` if the system provides no random numbers; `Full`, `Io`.
-    pub fn new(mut writer: W, key: &EncryptionKey) -> Result<Self> {
-        let (header, key) = header::create(key)?;
+    pub fn new(writer: W, key: &EncryptionKey) -> Result<Self> {
+        Self::with(writer, key, Content::Any)
+    }
+
+    /// As [`new`](Self::new), for the pages of an encrypted database:
+    /// [`has_pages`](crate::EncryptedReader::has_pages) tells the reader not to store them unencrypted.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_pages(writer: W, key: &EncryptionKey) -> Result<Self> {
+        Self::with(writer, key, Content::Pages)
+    }
+
+    pub(crate) fn with(mut writer: W, key: &EncryptionKey, content: Content) -> Result<Self> {
+        let (header, key) = header::create(key, content)?;
         let written = writer.write_all(&header);
         written.map_err(|error| Error::io("write the start of an encrypted file", error))?;
         let stream = EncryptorBE32::from_stream_primitive(stream(&key));

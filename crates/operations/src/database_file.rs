@@ -48,7 +48,7 @@ impl DatabaseFile {
     /// `Config`, `Io`.
     pub(crate) fn read_key(&self) -> Result<BackupKey> {
         #[cfg(feature = "encryption")]
-        return Ok(BackupKey(match self {
+        return Ok(BackupKey::from(match self {
             Self::Memory { builder, .. } => builder.read_key()?,
             Self::Sqlite { builder, .. } => builder.read_key()?,
         }));

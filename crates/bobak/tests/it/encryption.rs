@@ -1,6 +1,7 @@
 //! Encrypted files: no plain content in any file, whatever happens.
 
 mod aegis;
+mod compressed_backups;
 mod encrypted_backups;
 mod fixtures;
 mod key_change_crashes;
@@ -109,6 +110,7 @@ fn in_another_process() {
         "encrypt" => Sqlite::builder().cipher(CIPHER).change_key(&path, Some(&other())).unwrap(),
         "flush" => snapshots::flush_forever(&path),
         "encrypted backup" => encrypted_backups::back_up_forever(Path::new(&folder)),
+        "compressed backup" => compressed_backups::back_up_and_restore_forever(Path::new(&folder)),
         #[cfg(target_os = "linux")]
         "memory" => memory::use_keys_and_search_memory(Path::new(&folder)),
         what if what.starts_with("commit ") => {
@@ -296,12 +298,6 @@ fn backups_are_encrypted_too() {
             "{seen:?}"
         );
         is_nowhere(MARKER, folder.path());
-        let packed = BackupOptions::new().compression(Compression::Zstd);
-        // Rejected before anything is copied.
-        let watch = |_| panic!("the copy has begun");
-        let rejected = db.backup(place("packed"), &packed, watch).unwrap_err();
-        assert_eq!(rejected.kind(), ErrorKind::Unsupported, "{rejected}");
-        assert_eq!(db.backup_to(Vec::new(), &packed, watch).unwrap_err().kind(), rejected.kind());
         let opened = place("opened");
         fs::copy(&backup, &opened).unwrap();
         assert_eq!(count(&open(&opened, key).unwrap()), 400);

@@ -99,9 +99,12 @@ impl ScheduledBackup {
             .map_err(|error| Error::io(format_args!("create {}", folder.display()), &error))?;
         let compression = self.compress;
         for (name, engine) in databases {
-            if compression != Compression::None && engine.capabilities().encrypted {
-                let message =
-                    format!("{name} is encrypted and can't be compressed: omit --backup-compress");
+            let cannot = engine.capabilities().encrypted && engine.backup_key().is_none();
+            if compression != Compression::None && cannot {
+                let message = format!(
+                    "backups of {name} can't be compressed, since it is an encrypted snapshot or has the cipher \
+                     sqlcipher: omit --backup-compress"
+                );
                 return Err(Error::usage(message));
             }
             if engine.backup_format().is_none() {

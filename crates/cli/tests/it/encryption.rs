@@ -98,11 +98,55 @@ fn keys_from_flags() {
     let serve = ["serve", "app.db", "--unix", "s", "--archive", "changes"];
     let serve = with("--password-file", "password", &serve);
     assert!(serve.code == 1 && serve.err.contains("--archive-unencrypted"), "{}", serve.err);
-    let serve = ["serve", "app.db", "--unix", "s", "--backup", "kept", "--backup-compress", "zstd"];
-    let serve = with("--password-file", "password", &serve);
+    is_nowhere(&program);
+}
+
+#[test]
+fn compressed_backups_of_encrypted_databases() {
+    let program = prepared();
+    let key = ["--key-file", "key"];
+    let with_key = |command: &[&str]| program.run(&[command, &key].concat());
+    let run = with_key(&[
+        "import",
+        "sqlite:app.db",
+        "rows.csv",
+        "--table",
+        "item",
+        "--cipher",
+        "aegis256",
+    ]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    let run = with_key(&["backup", "app.db", "app.db.zst"]);
+    assert!(run.code == 0 && run.err.contains("2000 rows of item"), "{}", run.err);
+    is_nowhere(&program);
+    let check = ["restore", "--check", "app.db.zst"];
+    for flags in [["--key-file", "key"], ["--backup-key-file", "key"]] {
+        let run = program.run(&[&check[..], &flags].concat());
+        assert!(run.code == 0 && run.err.contains("valid: 2000 rows"), "{}", run.err);
+    }
+    let error = program.run(&check).err;
+    for flag in ["--backup-key-file", "--backup-password-file", "--key-file", "--password-file"] {
+        assert!(error.contains(flag), "{error}");
+    }
+    program.fails(
+        1,
+        "--key-file",
+        &["restore", "app.db.zst", "new.db", "--backup-key-file", "key"],
+    );
+    assert!(!program.path("new.db").exists());
+    let run = with_key(&["restore", "app.db.zst", "new.db"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    is_nowhere(&program);
+    assert!(with_key(&["query", "new.db", COUNT[0], COUNT[1]]).out.contains("2000"));
+
+    // Snapshots are compressed already.
+    let run = with_key(&["import", "memory:m.bobak", "rows.csv", "--table", "item"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    let serve =
+        ["serve", "memory:m.bobak", "--unix", "s", "--backup", "kept", "--backup-compress", "zstd"];
+    let serve = with_key(&serve);
     assert!(serve.code == 2 && serve.err.contains("--backup-compress"), "{}", serve.err);
     assert!(std::fs::read_dir(program.path("kept")).map_or(0, Iterator::count) == 0);
-    is_nowhere(&program);
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub struct Capabilities {
     /// A column stores values of other storage classes than its own as they are, and a key that is not
     /// the row number may be NULL: SQLite files of other programs have such values.
     pub weak_types: bool,
-    /// The engine encrypts its files. Backups then cannot be compressed, and callers MUST NOT write
+    /// The engine encrypts its files. Callers MUST NOT write
     /// the data elsewhere unless told to. An engine in front of a server does not report the
     /// server's disk encryption here.
     pub encrypted: bool,

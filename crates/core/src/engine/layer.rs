@@ -107,6 +107,7 @@ layer! {
         fn flush(&self) -> Result<()>;
         fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent>;
         fn backup_format(&self) -> Option<BackupFormat>;
+        fn backup_key(&self) -> Option<&dyn Any>;
         fn open_backup(&self, file: &Path) -> Result<Option<Box<dyn Engine>>>;
     }
     builds_on_session {

@@ -229,6 +229,12 @@ pub trait Engine: Any + Send + Sync {
         None
     }
 
+    /// The key of the engine's files: an `EncryptionKey` of the crate `bobak-encryption`. Default: `None`. A compressed
+    /// backup of an [encrypted](Capabilities::encrypted) engine is encrypted with it, and not possible without it.
+    fn backup_key(&self) -> Option<&dyn Any> {
+        None
+    }
+
     /// Opens an unpacked backup as a database of the same kind, which runs the same SQL, so that changes can be
     /// tried on it. Default: `None`; callers then copy the tables into memory.
     ///

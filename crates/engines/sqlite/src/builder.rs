@@ -7,6 +7,8 @@ use crate::settings::SqliteBuilder;
 use bobak_core::{AtomicFile, BackupContent, Error, ErrorKind, Result};
 #[cfg(feature = "encryption")]
 use bobak_encryption::EncryptionKey;
+#[cfg(feature = "encryption")]
+use std::io::{Read, Write};
 use std::path::Path;
 
 impl SqliteBuilder {
@@ -34,6 +36,25 @@ impl SqliteBuilder {
     #[cfg(feature = "encryption")]
     pub fn change_key(self, path: impl AsRef<Path>, new: Option<&EncryptionKey>) -> Result<()> {
         crate::backup::change_key(path.as_ref(), &self, new)
+    }
+
+    /// Reads a file of [`Cipher::Aegis256`](crate::Cipher::Aegis256) that is not open, with its key: the file as it
+    /// would be without encryption, but for the reserved bytes at the end of each page.
+    /// | A damaged page is an error with [`InvalidData`](std::io::ErrorKind::InvalidData).
+    /// | # Errors
+    /// `Denied` for a wrong key and for another file; `Unsupported` for another cipher; `Io`.
+    #[cfg(feature = "encryption")]
+    pub fn decrypted_pages<P: AsRef<Path>>(self, path: P) -> Result<impl Read + use<P>> {
+        crate::backup::DecryptedPages::open(path.as_ref(), &self)
+    }
+
+    /// Encrypts what [`decrypted_pages`](Self::decrypted_pages) read, with this key, for a new file.
+    /// | [`flush`](Write::flush) fails if the end of a page is missing.
+    /// | # Errors
+    /// `Config` without a key, and for a wrong one; `Unsupported` for another cipher; `Io`.
+    #[cfg(feature = "encryption")]
+    pub fn encrypted_pages<W: Write>(self, target: W) -> Result<impl Write + use<W>> {
+        crate::backup::EncryptedPages::new(target, &self)
     }
 
     /// Adds a function that SQL can call. It replaces a function of SQLite with the same name and

@@ -188,6 +188,14 @@ impl Engine for Sqlite {
         Some(BackupFormat { scheme: "sqlite", extension: "db" })
     }
 
+    /// The pages of a file with the cipher `sqlcipher` are decrypted by SQLite alone.
+    #[cfg(feature = "encryption")]
+    fn backup_key(&self) -> Option<&dyn std::any::Any> {
+        let settings = self.inner.settings();
+        let is_own = settings.cipher == Some(crate::Cipher::Aegis256);
+        settings.key.as_ref().filter(|_| is_own).map(|key| key as _)
+    }
+
     /// `None` for an encrypted database: its key is not known any more.
     fn open_backup(&self, file: &Path) -> Result<Option<Box<dyn Engine>>> {
         if self.inner.settings().has_key() {

@@ -12,7 +12,7 @@ use bobak_encryption::{EncryptionKey, change_file_key};
 /// `Denied` for a wrong key; `Busy` if a process has the database open; `Corrupt` if the file is damaged; `Config`, `Full`,
 /// `Io`.
 pub fn change_key(database: &DatabaseFile, new: Option<&EncryptionKey>) -> Result<()> {
-    let old = database.read_key()?.0;
+    let old = database.read_key()?.into_key();
     match database {
         DatabaseFile::Memory { path, builder } => {
             // A file that cannot be read with this key must not get another one.

@@ -2,14 +2,12 @@
 
 use super::checksum::{Digest, Pacer, copy};
 use super::file_type::FileType;
-use super::source_file::SourceFile;
 use super::trailer::{DatabaseForm, FOOTER, Trailer, damaged};
 use super::{BackupOptions, Compression};
 use bobak_core::{BackupContent, BackupPhase, BackupProgress, Error, ErrorKind, Result};
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 /// The first four bytes of a frame that Zstandard decoders skip.
@@ -22,13 +20,15 @@ const EMPTY_MEMBER_END: [u8; 10] = [3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 const SUBFIELD_NAME: &[u8; 2] = b"BB";
 /// The maximum size of a subfield.
 const LONGEST_PART: usize = 65_531;
+/// More bytes than any trailer has.
+const LONGEST_TRAILER: u64 = 65 << 20;
 
-/// Compresses a file to a writer, which `doing` names; returns the number of bytes written.
+/// Compresses a database to a writer, which `doing` names; returns the number of bytes written.
 ///
 /// # Errors
 /// `Unsupported` if there are too many tables for gzip; `Full`, `Io`.
 pub(super) fn write(
-    file: &Path,
+    mut source: impl Read,
     writer: impl Write,
     doing: &str,
     content: &BackupContent,
@@ -38,8 +38,7 @@ pub(super) fn write(
     let of = content.bytes;
     let mut out = CountingWriter { writer: BufWriter::new(writer), bytes: 0 };
     let doing = |error| Error::io(doing, error);
-    let reading = |error| Error::io(&format!("read {}", file.display()), error);
-    let mut source = File::open(file).map_err(reading)?;
+    let reading = |error| Error::io("read the uncompressed backup", error);
     let mut rests = Pacer::new(options.pauses, 1);
     let step = |done| {
         rests.take();
@@ -64,50 +63,55 @@ pub(super) fn write(
     Ok(out.bytes)
 }
 
-/// Decompresses a file to a writer, whose errors `writing` converts, and returns its content.
+/// Decompresses a backup, which errors name by `file`, to a writer, whose errors `writing` converts. Returns its content
+/// and compression.
 ///
 /// # Errors
 /// `Corrupt` if it is truncated, damaged, or not a backup; `Unsupported` for a newer version; `Io`; `Full` and other
 /// errors of the writer.
 pub(super) fn read(
+    packed: impl Read,
     file: &Path,
     mut writer: impl Write,
     writing: impl Fn(io::Error) -> Error,
     mut rests: Pacer,
-) -> Result<BackupContent> {
-    let kind = FileType::of(file)?;
-    let reading = |error: io::Error| match error.kind() {
-        io::ErrorKind::InvalidData
-        | io::ErrorKind::InvalidInput
-        | io::ErrorKind::UnexpectedEof
-        | io::ErrorKind::Other => {
-            let message = format!("the backup {} is damaged", file.display());
-            Error::new(ErrorKind::Corrupt, message).with_source(error)
-        }
-        _ => Error::io(&format!("read {}", file.display()), error),
-    };
-    let mut packed = SourceFile::open(file).map_err(reading)?;
-    let (trailer, length) = read_trailer(&mut packed, kind)
-        .map_err(|error| Error::new(error.kind(), format!("{}: {error}", file.display())))?;
-    packed.seek(SeekFrom::Start(0)).map_err(reading)?;
-    let mut packed = BufReader::with_capacity(1 << 16, packed.take(length));
+) -> Result<(BackupContent, Compression)> {
+    let reading = |error| reading_failed(file, error);
+    let mut packed = BufReader::with_capacity(1 << 16, packed);
+    let kind = FileType::of_bytes(packed.fill_buf().map_err(reading)?);
     let rest = |_| {
         rests.take();
         Ok(())
     };
-    let sum = if kind == FileType::Zstd {
-        let mut decoder = zstd::Decoder::with_buffer(&mut packed).map_err(reading)?;
-        copy(&mut decoder, &mut writer, reading, writing, rest)?
+    let (sum, compression) = if kind == FileType::Zstd {
+        let decoder = zstd::Decoder::with_buffer(&mut packed).map_err(reading)?;
+        let sum = copy(&mut decoder.single_frame(), &mut writer, reading, writing, rest)?;
+        (sum, Compression::Zstd)
     } else {
-        copy(&mut GzDecoder::new(&mut packed), &mut writer, reading, writing, rest)?
+        let sum = copy(&mut GzDecoder::new(&mut packed), &mut writer, reading, writing, rest)?;
+        (sum, Compression::Gzip)
     };
-    let more = packed.read(&mut [0]).map_err(reading)?;
-    let noted = Digest { bytes: trailer.content.bytes, checksum: trailer.checksum };
-    if sum != noted || more != 0 {
+    let mut wrapped = Vec::new();
+    packed.take(LONGEST_TRAILER).read_to_end(&mut wrapped).map_err(reading)?;
+    let trailer = unwrap(&wrapped, compression)
+        .map_err(|error| Error::new(error.kind(), format!("{}: {error}", file.display())))?;
+    if sum != (Digest { bytes: trailer.content.bytes, checksum: trailer.checksum }) {
         let message = format!("the backup {} is damaged: its checksum differs", file.display());
         return Err(Error::new(ErrorKind::Corrupt, message));
     }
-    Ok(trailer.content)
+    Ok((trailer.content, compression))
+}
+
+/// The error for a compressed backup that cannot be read.
+fn reading_failed(file: &Path, error: io::Error) -> Error {
+    use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+    let fault = match error.kind() {
+        UnexpectedEof => "truncated",
+        InvalidData | InvalidInput | Other => "damaged",
+        _ => return Error::io(&format!("read {}", file.display()), error),
+    };
+    let message = format!("the backup {} is {fault}", file.display());
+    Error::new(ErrorKind::Corrupt, message).with_source(error)
 }
 
 /// The trailer, wrapped so that decompressors of its format skip it.
@@ -125,33 +129,24 @@ fn wrap(trailer: &[u8], compression: Compression) -> Result<Vec<u8>> {
     Ok([&EMPTY_MEMBER[..], &field, SUBFIELD_NAME, &part, trailer, &EMPTY_MEMBER_END].concat())
 }
 
-/// The trailer, and the offset at which its wrapper begins.
-fn read_trailer(file: &mut SourceFile, kind: FileType) -> Result<(Trailer, u64)> {
-    let doing = |error| Error::io("read its end", error);
-    let (before, preceding, compression) = match kind {
-        FileType::Zstd => (SKIPPED_FRAME.len() + 4, 0, Compression::Zstd),
-        _ => (EMPTY_MEMBER.len() + 6, EMPTY_MEMBER_END.len(), Compression::Gzip),
+/// The trailer in what follows the compressed database.
+fn unwrap(wrapped: &[u8], compression: Compression) -> Result<Trailer> {
+    let (before, after) = match compression {
+        Compression::Zstd => (SKIPPED_FRAME.len() + 4, 0),
+        _ => (EMPTY_MEMBER.len() + 6, EMPTY_MEMBER_END.len()),
     };
-    let all = file.seek(SeekFrom::End(0)).map_err(doing)?;
-    let none = || {
+    let end = wrapped.len().saturating_sub(after);
+    let trailer = wrapped.get(before..end).unwrap_or_default();
+    let length = trailer.last_chunk::<FOOTER>().and_then(Trailer::body_length);
+    if length.is_none_or(|length| length + FOOTER != trailer.len()) {
         let message =
             "it does not end as a backup does: it was truncated, or Bobak did not write it";
-        Error::new(ErrorKind::Corrupt, message)
-    };
-    let from_end = |bytes: usize| all.checked_sub(bytes as u64).ok_or_else(none);
-    let mut footer = [0; FOOTER];
-    file.seek(SeekFrom::Start(from_end(FOOTER + preceding)?)).map_err(doing)?;
-    file.read_exact(&mut footer).map_err(doing)?;
-    let length = Trailer::body_length(&footer).ok_or_else(none)?;
-    let start = from_end(before + length + FOOTER + preceding)?;
-    file.seek(SeekFrom::Start(start)).map_err(doing)?;
-    let mut wrapped = Vec::new();
-    file.read_to_end(&mut wrapped).map_err(doing)?;
-    let trailer = wrapped.get(before..before + length + FOOTER).ok_or_else(none)?;
+        return Err(Error::new(ErrorKind::Corrupt, message));
+    }
     if wrap(trailer, compression)? != wrapped {
         return Err(damaged());
     }
-    Ok((Trailer::decode(trailer)?, start))
+    Trailer::decode(trailer)
 }
 
 /// A writer that counts bytes.
@@ -190,23 +185,46 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_an_error_of_the_target() {
-        let folder = tempfile::tempdir().unwrap();
-        let (plain, file) = (folder.path().join("plain"), folder.path().join("packed"));
-        std::fs::write(&plain, [7; 5_000]).unwrap();
+        let file = Path::new("packed");
+        let plain = || &[7; 5_000][..];
         for compression in [Compression::Zstd, Compression::Gzip] {
             let options = BackupOptions::new().compression(compression).pauses(false);
             let (tables, unverified) = (Vec::new(), Vec::new());
             let content = BackupContent { tables, compared: false, bytes: 5_000, unverified };
-            let out = File::create(&file).unwrap();
-            write(&plain, out, "write it", &content, &options, &mut |_| Ok(())).unwrap();
+            let mut packed = Vec::new();
+            write(plain(), &mut packed, "write it", &content, &options, &mut |_| Ok(())).unwrap();
             let writing = |error| Error::io("write app.db", error);
-            let error = read(&file, Full, writing, Pacer::new(false, 0)).unwrap_err();
+            let error = read(&packed[..], file, Full, writing, Pacer::new(false, 0)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Full);
             assert!(error.message().starts_with("could not write app.db"), "{error}");
-            let error = write(&plain, Full, "write b.zst", &content, &options, &mut |_| Ok(()));
+            let error = write(plain(), Full, "write b.zst", &content, &options, &mut |_| Ok(()));
             let error = error.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Full);
             assert!(error.message().starts_with("could not write b.zst"), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_wrong_bit_behind_the_database_is_found() {
+        for compression in [Compression::Zstd, Compression::Gzip] {
+            let options = BackupOptions::new().compression(compression).pauses(false);
+            let (tables, unverified) = (vec![("t".to_owned(), 1)], Vec::new());
+            let content = BackupContent { tables, compared: true, bytes: 5_000, unverified };
+            let mut packed = Vec::new();
+            write(&[7; 5_000][..], &mut packed, "", &content, &options, &mut |_| Ok(())).unwrap();
+            let begin: &[u8] = match compression {
+                Compression::Zstd => &SKIPPED_FRAME,
+                _ => &EMPTY_MEMBER,
+            };
+            let start = packed.windows(begin.len()).rposition(|part| part == begin).unwrap();
+            for bit in start * 8..packed.len() * 8 {
+                let mut wrong = packed.clone();
+                wrong[bit / 8] ^= 1 << (bit % 8);
+                let doing = |error| Error::io("write it", error);
+                let file = Path::new("it");
+                let read = read(&wrong[..], file, io::sink(), doing, Pacer::new(false, 0));
+                assert_eq!(read.unwrap_err().kind(), ErrorKind::Corrupt, "bit {bit}");
+            }
         }
     }
 }

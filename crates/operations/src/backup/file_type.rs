@@ -45,7 +45,8 @@ impl FileType {
         Ok(Self::of_bytes(&first))
     }
 
-    fn of_bytes(first: &[u8]) -> Self {
+    /// The type of a file that begins with these bytes.
+    pub(super) fn of_bytes(first: &[u8]) -> Self {
         if let Some((_, kind)) = BEGINNINGS.iter().find(|(begin, _)| first.starts_with(begin)) {
             return *kind;
         }

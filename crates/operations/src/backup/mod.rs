@@ -31,5 +31,5 @@ pub use verify::{check, check_for};
 pub use write::{backup, backup_to, clear_abandoned};
 
 pub(crate) use staged::StagedCopy;
-pub(crate) use verify::{check_with, unpack};
+pub(crate) use verify::{check_with, other_engine, unpack};
 pub(crate) use write::reject_existing;

@@ -37,7 +37,7 @@ settings! {
     }
 }
 
-/// The compression of a backup. Encrypted databases do not compress, so their backups are never compressed.
+/// The compression of a backup. The compressed backup of an encrypted database is encrypted with its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Compression {
@@ -61,22 +61,39 @@ impl BackupOptions {
     /// Encrypts the backup with this key. For databases that are not encrypted: the backup of one that is has its key.
     #[cfg(feature = "encryption")]
     pub fn key(mut self, key: bobak_encryption::EncryptionKey) -> Self {
-        self.key = BackupKey(Some(key));
+        self.key = BackupKey::from(Some(key));
         self
     }
 
-    /// The key of the backup, read from where a setting says.
+    /// The key of the backup, read from where a setting says; that of the database for the compressed backup of an
+    /// encrypted one.
     ///
     /// # Errors
-    /// `Unsupported` for a database whose backups have its own key, and without the feature `encryption`; `Config`, `Io`.
+    /// `Unsupported` for another key or a compression that the engine's backups do not have, and without the feature
+    /// `encryption`; `Config`, `Io`.
     pub(super) fn read_key(&self, engine: &dyn Engine) -> Result<BackupKey> {
+        let unsupported = |message| Error::new(ErrorKind::Unsupported, message);
         let key = self.key.read(self.key_file.as_deref(), self.password_file.as_deref())?;
-        if key.is_some() && engine.capabilities().encrypted {
+        if !engine.capabilities().encrypted {
+            return Ok(key);
+        }
+        if key.is_some() {
             let message = "the database is encrypted, and its backup with the same key: omit the \
                            backup's key";
-            return Err(Error::new(ErrorKind::Unsupported, message));
+            return Err(unsupported(message));
         }
-        Ok(key)
+        if self.compression_of(None) == Compression::None {
+            return Ok(key);
+        }
+        BackupKey::of_pages(engine).ok_or_else(|| {
+            unsupported(match engine.name() {
+                "memory" => "an encrypted snapshot is compressed already: omit the compression",
+                _ => {
+                    "a database with the cipher sqlcipher has no compressed backups: omit the \
+                     compression, or change the cipher to aegis256"
+                }
+            })
+        })
     }
 
     /// Backs up the attached engine with this name instead of the main engine.
@@ -107,15 +124,6 @@ impl BackupOptions {
 }
 
 impl Compression {
-    /// Rejects a compression that the engine's backups do not get, or that this program was built without.
-    pub(super) fn must_suit(self, engine: &dyn Engine) -> Result<()> {
-        if self != Self::None && engine.capabilities().encrypted {
-            let message = "an encrypted backup cannot be compressed";
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        self.must_be_available()
-    }
-
     /// Rejects a compression that this program was built without.
     pub(super) fn must_be_available(self) -> Result<()> {
         if self == Self::None || cfg!(feature = "compress") {

@@ -5,11 +5,14 @@ use super::plain;
 use super::staged::StagedCopy;
 use super::{BackupReport, Checksum, Compression};
 use crate::DatabaseFile;
-use crate::backup_key::BackupKey;
+use crate::backup_key::{BackupKey, DecryptedBackup};
 use crate::temp_dir::TempDir;
 use bobak_core::{BackupContent, Error, ErrorKind, Result};
 use bobak_memory::Memory;
 use std::fs::{self, File};
+use std::io::Read;
+#[cfg(feature = "compress")]
+use std::io::Write;
 use std::path::Path;
 
 /// Reads a whole backup, plain or compressed, and reports what it contains.
@@ -56,7 +59,11 @@ pub(crate) fn unpack(
         Some(database) if !key.is_some() => Some(database.read_key()?),
         _ => None,
     };
-    let decrypted = own.as_ref().unwrap_or(key).decrypt(staged.backup)?;
+    let key = own.as_ref().unwrap_or(key);
+    let decrypted = match key.decrypt(staged.backup)? {
+        DecryptedBackup::Stored(folder) => folder,
+        DecryptedBackup::Pages(pages) => return unpack_pages(staged, pages, key, database),
+    };
     let file = decrypted.file("backup");
     let (inner, outer) = (file.display().to_string(), staged.backup.display().to_string());
     let report = unpack_decrypted(StagedCopy { backup: &file, ..staged }, database)
@@ -86,13 +93,8 @@ fn unpack_decrypted(
     let copied = match compression {
         #[cfg(feature = "compress")]
         Compression::Zstd | Compression::Gzip => {
-            let pacer = super::checksum::Pacer::new(false, 0);
-            let noted = super::compressed::read(backup, &mut file, writing, pacer)?;
-            plain::CopiedDatabase {
-                checksum: Checksum::Same,
-                bytes: noted.bytes,
-                noted: Some(noted),
-            }
+            let packed = super::source_file::SourceFile::open(backup).map_err(read)?;
+            decompress(staged, packed, &mut file)?.0
         }
         _ => plain::read(staged, &mut file)?,
     };
@@ -105,6 +107,16 @@ fn unpack_decrypted(
         }
         _ => staged.unusable(error),
     })?;
+    report(backup, copied, checked, compression)
+}
+
+/// Reports what a copied backup contains, if that is what it should contain.
+fn report(
+    backup: &Path,
+    copied: plain::CopiedDatabase,
+    checked: BackupContent,
+    compression: Compression,
+) -> Result<BackupReport> {
     let wrong = |what: &str| {
         let message = format!("the backup {} {what}", backup.display());
         Error::new(ErrorKind::Corrupt, message)
@@ -116,9 +128,74 @@ fn unpack_decrypted(
     if copied.noted.is_some_and(|noted| noted.tables != checked.tables) {
         return Err(wrong("has other rows than it records"));
     }
-    let content = BackupContent { compared, ..checked };
-    let report = BackupReport::new(content, metadata.len(), compression);
+    let read = |error| Error::io(&format!("read {}", backup.display()), error);
+    let stored = fs::metadata(backup).map_err(read)?.len();
+    let report = BackupReport::new(BackupContent { compared, ..checked }, stored, compression);
     Ok(BackupReport { checksum: copied.checksum, ..report })
+}
+
+/// Decompresses a backup to a writer.
+#[cfg(feature = "compress")]
+fn decompress(
+    staged: StagedCopy<'_>,
+    packed: impl Read,
+    target: impl Write,
+) -> Result<(plain::CopiedDatabase, Compression)> {
+    let pacer = super::checksum::Pacer::new(false, 0);
+    let writing = |error| staged.failed(error);
+    let (noted, compression) =
+        super::compressed::read(packed, staged.backup, target, writing, pacer)?;
+    let (checksum, bytes) = (Checksum::Same, noted.bytes);
+    Ok((plain::CopiedDatabase { checksum, bytes, noted: Some(noted) }, compression))
+}
+
+/// Copies the pages of an encrypted database to a new file, encrypted with the key of `database`; with the backup's, if
+/// they are only checked and it has none.
+#[cfg(all(feature = "compress", feature = "encryption"))]
+fn unpack_pages(
+    staged: StagedCopy<'_>,
+    pages: Box<dyn Read>,
+    key: &BackupKey,
+    database: Option<&DatabaseFile>,
+) -> Result<BackupReport> {
+    let builder = match database {
+        Some(DatabaseFile::Sqlite { builder, .. }) if builder.has_key() => (**builder).clone(),
+        None | Some(DatabaseFile::Sqlite { .. }) if staged.target.is_none() => key.builder(),
+        Some(DatabaseFile::Memory { .. }) => return Err(other_engine(staged.backup)),
+        _ => {
+            let message = "the database was encrypted: give the key of the restored one too, by \
+                           --key-file or --password-file";
+            return Err(staged.unusable(Error::new(ErrorKind::Denied, message)));
+        }
+    };
+    let writing = |error| staged.failed(error);
+    let read = |error| Error::io(&format!("read {}", staged.backup.display()), error);
+    let file = File::create(staged.path).map_err(writing)?;
+    restrict(&file, &fs::metadata(staged.backup).map_err(read)?).map_err(writing)?;
+    let target = builder.clone().encrypted_pages(file).map_err(|error| staged.unusable(error))?;
+    let (copied, compression) = decompress(staged, pages, target)?;
+    let checked = verify_sqlite(builder, staged.path).map_err(|error| staged.unusable(error))?;
+    report(staged.backup, copied, checked, compression)
+}
+
+#[cfg(not(all(feature = "compress", feature = "encryption")))]
+fn unpack_pages(
+    _: StagedCopy<'_>,
+    _: Box<dyn Read>,
+    _: &BackupKey,
+    _: Option<&DatabaseFile>,
+) -> Result<BackupReport> {
+    Compression::Zstd.must_be_available().and(Err(unknown_file()))
+}
+
+/// The error for a backup of another engine than the database's.
+pub(crate) fn other_engine(backup: &Path) -> Error {
+    let message = format!(
+        "the backup {} belongs to another engine: restore it to a file of that engine, and copy its \
+         tables",
+        backup.display()
+    );
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 /// Verifies an uncompressed backup.

@@ -11,7 +11,7 @@ use bobak_core::{
     Result,
 };
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// Backs an engine up to a file.
@@ -32,7 +32,7 @@ pub fn backup(
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupReport> {
     let compression = options.compression_of(Some(file));
-    compression.must_suit(engine)?;
+    compression.must_be_available()?;
     let options = &options.clone().compression(compression);
     reject_existing(file, options.overwrite)?;
     let key = options.read_key(engine)?;
@@ -70,7 +70,7 @@ pub fn backup_to(
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupReport> {
     let compression = options.compression_of(None);
-    compression.must_suit(engine)?;
+    compression.must_be_available()?;
     let options = &options.clone().compression(compression);
     let key = options.read_key(engine)?;
     let temp_dir = TempDir::new()?;
@@ -78,8 +78,11 @@ pub fn backup_to(
     let content = write_plain(engine, &file, &file, options, progress)
         .map_err(|error| temp_dir.naming(error, "backup"))?;
     let doing = "write the backup";
+    let source = key.read_database(&file)?;
     let stored = key
-        .write(writer, doing, |writer| write_out(&file, writer, doing, &content, options, progress))
+        .write(writer, doing, |writer| {
+            write_out(source, writer, doing, &content, options, progress)
+        })
         .map_err(|error| temp_dir.naming(error, "backup"))?;
     Ok(BackupReport::new(content, stored, compression))
 }
@@ -90,8 +93,8 @@ pub fn clear_abandoned(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> usize
     AtomicFile::remove_abandoned(folder, is_wanted)
 }
 
-/// Writes an encrypted backup. The unencrypted one is among the system's temporary files, and not next to the backup,
-/// where others may read it.
+/// Writes an encrypted backup. What the engine wrote, which is encrypted only if the database is, is among the system's
+/// temporary files, and not next to the backup, where others may read it.
 fn write_encrypted(
     engine: &dyn Engine,
     file: &Path,
@@ -109,14 +112,12 @@ fn write_encrypted(
     let out = File::create(encrypted.path()).map_err(writing)?;
     let permissions = fs::metadata(&plain).map_err(writing)?.permissions();
     out.set_permissions(permissions).map_err(writing)?;
-    key.write(out, &doing, |out| write_out(&plain, out, &doing, &content, options, progress))
+    let source = key.read_database(&plain)?;
+    key.write(out, &doing, |out| write_out(source, out, &doing, &content, options, progress))
         .map_err(|error| temp_dir.naming(error, "backup"))?;
     drop(temp_dir);
-    let decrypted = key.decrypt(encrypted.path()).map_err(|error| encrypted.name_target(error))?;
-    if options.compression_of(None) != Compression::None {
-        check_compressed(&decrypted.file("backup"), &content, options, progress)
-            .map_err(|error| decrypted.naming(error, "backup"))?;
-    }
+    let written = key.open(encrypted.path()).map_err(|error| encrypted.name_target(error))?;
+    check_written(written, encrypted.target(), &content, options, progress)?;
     let stored = fs::metadata(encrypted.path()).map_err(writing)?.len();
     put(encrypted, options.overwrite)?;
     Ok(BackupReport::new(content, stored, options.compression_of(None)))
@@ -137,11 +138,13 @@ fn compress(
         .and_then(|plain| out.set_permissions(plain.permissions()))
         .and_then(|()| out.try_clone());
     let writer = same_permissions.map_err(|error| Error::io(&doing, error))?;
-    let stored = write_out(plain.path(), writer, &doing, &content, options, progress)
+    let doing_it = |error| Error::io(&doing, error);
+    let source = File::open(plain.path()).map_err(doing_it)?;
+    let stored = write_out(source, writer, &doing, &content, options, progress)
         .map_err(|error| plain.name_target(error))?;
     drop((plain, out));
-    check_compressed(compressed.path(), &content, options, progress)
-        .map_err(|error| compressed.name_target(error))?;
+    let written = File::open(compressed.path()).map_err(doing_it)?;
+    check_written(written, compressed.target(), &content, options, progress)?;
     put(compressed, options.overwrite)?;
     Ok(BackupReport::new(content, stored, options.compression_of(Some(file))))
 }
@@ -162,9 +165,9 @@ fn write_plain(
     Ok(content)
 }
 
-/// Copies the file to a writer, compressed if the options say so; returns the number of bytes written.
+/// Copies a database to a writer, compressed if the options say so; returns the number of bytes written.
 fn write_out(
-    file: &Path,
+    mut source: impl Read,
     mut writer: impl Write,
     doing: &str,
     content: &BackupContent,
@@ -173,31 +176,33 @@ fn write_out(
 ) -> Result<u64> {
     if options.compression_of(None) != Compression::None {
         #[cfg(feature = "compress")]
-        return compressed::write(file, writer, doing, content, options, progress);
+        return compressed::write(source, writer, doing, content, options, progress);
     }
     let _ = (content, progress);
     let doing = |error| Error::io(doing, error);
-    let mut plain = File::open(file).map_err(doing)?;
-    let written = std::io::copy(&mut plain, &mut writer).map_err(doing)?;
+    let written = io::copy(&mut source, &mut writer).map_err(doing)?;
     writer.flush().map_err(doing)?;
     Ok(written)
 }
 
-fn check_compressed(
-    file: &Path,
+/// Reads back what was written for the file `target`, without its encryption.
+fn check_written(
+    mut written: impl Read,
+    target: &Path,
     content: &BackupContent,
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<()> {
     progress(BackupProgress { phase: BackupPhase::Check, done: 0, of: content.bytes })?;
-    #[cfg(feature = "compress")]
-    {
-        let pacer = Pacer::new(options.pauses, 2);
-        let doing = |error| Error::io("check the backup", error);
-        compressed::read(file, std::io::sink(), doing, pacer)?;
+    let doing = |error| Error::io(&format!("check the backup {}", target.display()), error);
+    if options.compression_of(None) != Compression::None {
+        #[cfg(feature = "compress")]
+        {
+            let pacer = Pacer::new(options.pauses, 2);
+            return compressed::read(written, target, io::sink(), doing, pacer).map(drop);
+        }
     }
-    let _ = (file, options);
-    Ok(())
+    io::copy(&mut written, &mut io::sink()).map(drop).map_err(doing)
 }
 
 /// Rejects a path that is not a regular file's, and one that exists unless `overwrite` is on.

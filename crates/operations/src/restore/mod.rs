@@ -14,7 +14,9 @@ pub use replay::{ReplayReport, replay};
 
 use crate::DatabaseFile;
 use crate::archive::ArchiveFolder;
-use crate::backup::{BackupReport, FileType, StagedCopy, check_with, reject_existing, unpack};
+use crate::backup::{
+    BackupReport, FileType, StagedCopy, check_with, other_engine, reject_existing, unpack,
+};
 use bobak_core::{AtomicFile, Error, ErrorKind, Result};
 use std::fs;
 use std::ops::Deref;
@@ -114,14 +116,7 @@ fn must_suit(backup: &Path, file_type: FileType, database: &DatabaseFile) -> Res
         ) => Ok(()),
         #[cfg(feature = "sqlite")]
         (DatabaseFile::Sqlite { .. }, FileType::Sqlite | FileType::Unknown) => Ok(()),
-        _ => {
-            let message = format!(
-                "the backup {} belongs to another engine: restore it to a file of that engine, \
-                 and copy its tables",
-                backup.display()
-            );
-            Err(Error::new(ErrorKind::Unsupported, message))
-        }
+        _ => Err(other_engine(backup)),
     }
 }
 

@@ -15,7 +15,7 @@ settings! {
         overwrite: bool = false;
         /// The file with the key that the backup was encrypted with: 32 bytes, or 64 hexadecimal digits.
         ///
-        /// Not for the backup of an encrypted database, which has the key of the database.
+        /// The backup of an encrypted database has the key of the database, unless another was set later.
         key_file: Option<PathBuf> = None, key = "backup_key_file", unit = "a file", default_text = "none";
         /// The file with the password that the backup was encrypted with in its first line.
         ///
@@ -38,7 +38,7 @@ impl RestoreOptions {
     /// The key that the backup was encrypted with.
     #[cfg(feature = "encryption")]
     pub fn key(mut self, key: bobak_encryption::EncryptionKey) -> Self {
-        self.key = BackupKey(Some(key));
+        self.key = BackupKey::from(Some(key));
         self
     }
 

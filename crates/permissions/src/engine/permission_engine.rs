@@ -14,6 +14,7 @@ use bobak_core::{
     BackupContent, BackupFormat, BackupJob, Capabilities, Condition, Engine, Error, ErrorKind,
     Estimate, LengthLimit, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
 };
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -403,6 +404,10 @@ impl Engine for PermissionEngine {
 
     fn backup_format(&self) -> Option<BackupFormat> {
         self.database.engine().backup_format()
+    }
+
+    fn backup_key(&self) -> Option<&dyn Any> {
+        self.database.engine().backup_key()
     }
 
     fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {

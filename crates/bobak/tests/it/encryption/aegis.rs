@@ -183,6 +183,18 @@ fn a_log_survives_programs_without_the_key() {
     assert_eq!(count(&database(aegis(old()), &copy).unwrap()), 300);
 }
 
+/// A backup extends the log by zeros. A process that is killed before its first commit leaves only these.
+#[test]
+fn a_log_of_zeros_is_an_empty_log() {
+    let (_folder, path) = prepared();
+    fs::write(path.with_file_name("app.db-wal"), vec![0; 2 << 20]).unwrap();
+    let db = database(aegis(old()), &path).unwrap();
+    fill(&db, 1);
+    assert_eq!(count(&db), 201);
+    drop(db);
+    assert_eq!(count(&database(aegis(old()), &path).unwrap()), 201);
+}
+
 /// SQLite plays back a journal and deletes it. It must be able to do so without the key.
 #[test]
 fn a_journal_is_played_back_with_and_without_the_key() {

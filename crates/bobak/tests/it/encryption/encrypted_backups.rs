@@ -89,7 +89,12 @@ fn each_fault_of_a_backup_has_an_error() {
     let denied = ErrorKind::Denied;
     fails(&file, &restoring(other()), denied, "the key is wrong");
     fails(&file, &restoring(new()), denied, "with a key file, not with a password");
-    fails(&file, &RestoreOptions::new(), denied, "it is encrypted: give its key");
+    fails(
+        &file,
+        &RestoreOptions::new(),
+        denied,
+        "give its key by --backup-key-file or --backup-password-file",
+    );
     let mut damaged = file.clone();
     damaged[100] ^= 1;
     fails(&damaged, &restoring(old()), ErrorKind::Corrupt, "the encrypted file is damaged");
@@ -98,7 +103,12 @@ fn each_fault_of_a_backup_has_an_error() {
     fails(&file[..file.len() - 1], &restoring(old()), ErrorKind::Corrupt, "damaged");
     db.backup(place.path("plain.zst"), &BackupOptions::new(), |_| Ok(())).unwrap();
     let plain = fs::read(place.path("plain.zst")).unwrap();
-    fails(&plain, &restoring(old()), denied, "it is not encrypted: omit the key");
+    fails(
+        &plain,
+        &restoring(old()),
+        denied,
+        "it is not an encrypted file, or its first bytes are damaged",
+    );
     // The database's own key is not the backup's.
     let encrypted = open(&place.path("encrypted.db"), old()).unwrap();
     let options = BackupOptions::new().key(other());

@@ -84,7 +84,12 @@ fn each_fault_of_a_snapshot_has_an_error() {
     let plain = folder.path().join("plain.bobak");
     drop(filled(Memory::builder(), &plain, 1));
     let plain = fs::read(&plain).unwrap();
-    check(&plain, memory(old()), ErrorKind::Denied, "it is not encrypted: omit the key");
+    check(
+        &plain,
+        memory(old()),
+        ErrorKind::Denied,
+        "it is not an encrypted file, or its first bytes are damaged",
+    );
     assert_eq!(memory(old()).open().unwrap_err().kind(), ErrorKind::Config, "it has no file");
 }
 

@@ -13,6 +13,8 @@ mod check;
 mod exclusive;
 mod open_handles;
 mod pace;
+#[cfg(feature = "encryption")]
+mod pages;
 mod replace;
 mod source;
 #[cfg(feature = "sqlcipher")]
@@ -23,6 +25,8 @@ mod wal_extension;
 #[cfg(feature = "encryption")]
 pub(crate) use change_key::change_key;
 pub(crate) use check::check_file;
+#[cfg(feature = "encryption")]
+pub(crate) use pages::{DecryptedPages, EncryptedPages};
 pub(crate) use replace::replace;
 
 use crate::error::translate;

@@ -20,6 +20,8 @@ const HEADER: std::ops::Range<usize> = 24..72;
 const UNUSED: std::ops::Range<usize> = 72..92;
 /// Where SQLite's header says how many bytes at the end of each page it does not use.
 const RESERVED: usize = 20;
+/// The offset of the page that SQLite never uses, because systems lock its bytes.
+const LOCK_BYTES_AT: u64 = 1 << 30;
 /// The smallest page, in bytes.
 const SMALLEST: usize = 1_024;
 
@@ -27,7 +29,7 @@ const SMALLEST: usize = 1_024;
 pub(crate) struct FileKey(Mutex<KeyState>);
 
 /// The state of a file's key.
-pub(super) struct KeyState {
+pub(crate) struct KeyState {
     given: RawKey,
     /// `None` if the file was not encrypted with the given key.
     page_key: Option<PageKey>,
@@ -42,7 +44,7 @@ impl FileKey {
     ///
     /// # Errors
     /// If the system has no random numbers.
-    pub(super) fn new(given: RawKey, head: Option<&[u8]>) -> Result<Arc<Self>, ResultCode> {
+    pub(crate) fn new(given: RawKey, head: Option<&[u8]>) -> Result<Arc<Self>, ResultCode> {
         let mut state = KeyState {
             given,
             page_key: None,
@@ -59,7 +61,7 @@ impl FileKey {
         Ok(Arc::new(Self(Mutex::new(state))))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, KeyState> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, KeyState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -186,6 +188,45 @@ impl KeyState {
             page[..PLAIN.len()].copy_from_slice(PLAIN);
         }
         true
+    }
+
+    /// Takes over the page size of an unencrypted database, whose first bytes are `first`, for a new file. Returns `false`
+    /// if its pages have no room for the encryption.
+    pub(crate) fn begin_file(&mut self, first: &[u8]) -> bool {
+        let fits =
+            first.starts_with(PLAIN) && first.get(RESERVED).map(|&n| n.into()) == Some(TAIL_BYTES);
+        self.page_size = page_size(first).filter(|_| fits).unwrap_or(0);
+        self.page_size > 0
+    }
+
+    /// Decrypts a page that was read from the whole file; `false` if it is not authentic.
+    #[must_use]
+    pub(crate) fn open_stored_page(&self, number: u64, page: &mut [u8]) -> bool {
+        if self.is_unused(number) {
+            page.fill(0);
+            return true;
+        }
+        self.open_page(number, page)
+    }
+
+    /// Encrypts a page of a file that is written as a whole.
+    pub(crate) fn seal_stored_page(
+        &mut self,
+        number: u64,
+        page: &[u8],
+        into: &mut Vec<u8>,
+    ) -> Result<(), ResultCode> {
+        if self.is_unused(number) {
+            into.clear();
+            into.resize(page.len(), 0);
+            return Ok(());
+        }
+        self.seal_page(number, page, into)
+    }
+
+    /// Whether SQLite never reads or writes the page.
+    pub(super) const fn is_unused(&self, number: u64) -> bool {
+        (number - 1) * self.page_size as u64 == LOCK_BYTES_AT
     }
 
     /// Writes the unencrypted bytes of the first page, and moves SQLite's header behind them.

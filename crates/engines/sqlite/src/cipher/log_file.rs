@@ -192,8 +192,8 @@ fn read_header(file: &mut dyn StoredFile, into: &mut [u8], at: u64) -> Result<bo
     }
     let start = usize::try_from(at).unwrap_or(usize::MAX);
     let version = [header[4], header[5], header[6], header[7]];
-    if header != with_version(&header, version) {
-        // It was not written completely: SQLite reads zeros, which are no log.
+    if header == [0; LOG_HEADER] || header != with_version(&header, version) {
+        // A backup extended an empty log, or the header was not written completely: SQLite reads zeros, which are no log.
         return Ok(true);
     }
     if version != VERSION {

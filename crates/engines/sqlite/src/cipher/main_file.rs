@@ -9,8 +9,6 @@ use std::sync::Arc;
 
 /// The part of the first page that SQLite reads when it opens a file.
 const HEADER_BYTES: usize = 100;
-/// The offset of the page that SQLite never uses, because systems lock its bytes.
-const LOCK_BYTES_AT: u64 = 1 << 30;
 
 /// The file of a database.
 pub(crate) struct MainFile {
@@ -174,7 +172,7 @@ impl MainFile {
         let empty = vec![0; state.page_size];
         for missing in self.pages + 1..number {
             // The first page cannot be empty: SQLite writes it before the transaction ends.
-            if missing > 1 && (missing - 1) * size != LOCK_BYTES_AT {
+            if missing > 1 && !state.is_unused(missing) {
                 state.seal_page(missing, &empty, &mut self.page)?;
                 file.write(&self.page, (missing - 1) * size)?;
             }

@@ -136,7 +136,7 @@ pub(super) fn open(
 }
 
 /// The error for a file that the given key cannot decrypt.
-pub(super) fn wrong_key(settings: &Settings) -> Error {
+pub(crate) fn wrong_key(settings: &Settings) -> Error {
     let message = match Content::of(settings) {
         Ok(Content::Plain) => "the file is not encrypted: open it without a key, or encrypt it",
         Ok(Content::Encrypted(Cipher::Sqlcipher, _)) if !has(Cipher::Sqlcipher) => {

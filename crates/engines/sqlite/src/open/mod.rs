@@ -9,7 +9,7 @@ mod page_size;
 #[cfg(feature = "sqlcipher")]
 pub(crate) use file_cipher::literal;
 #[cfg(feature = "encryption")]
-pub(crate) use file_cipher::{SMALLEST, must_have};
+pub(crate) use file_cipher::{SMALLEST, must_have, wrong_key};
 pub(crate) use file_id::{FileId, beside};
 #[cfg(feature = "sqlcipher")]
 pub(crate) use page_size::with_page_size;
