@@ -14,7 +14,7 @@ use bobak_core::join::{
 };
 use bobak_core::{
     Comparison, Condition, Join, Query, Record, RecordRelation, RelationStep, Result, Row, Select,
-    TableSchema, ToMany, Type, Value, ValueRef,
+    SubQuery, TableSchema, ToMany, Type, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -298,26 +298,77 @@ pub(super) fn select_shape<S: Shape>(
     }
 }
 
-fn join_of(select: &Select, tables: Vec<JoinTable>, columns: Vec<JoinExpr>) -> Join {
+fn join_of(select: &Select, mut tables: Vec<JoinTable>, columns: Vec<JoinExpr>) -> Join {
     let column = |column| JoinExpr::Column(JoinColumn { table: 0, column });
     let order = select.order.iter().map(|step| JoinOrder {
         expr: column(step.column),
         descending: step.descending,
         nulls_first: !step.descending,
     });
+    let mut filters = Vec::new();
+    if let Some(condition) = select.condition.clone() {
+        add_filters(&mut tables, 0, condition, &mut filters);
+    }
     Join {
         tables,
-        filters: select
-            .condition
-            .clone()
-            .map(|own| JoinCondition::Row(0, own))
-            .into_iter()
-            .collect(),
+        filters,
         columns,
         order: order.collect(),
         limit: select.limit,
         offset: select.offset,
         ..Join::default()
+    }
+}
+
+/// Adds a condition over the rows of a table. A condition on a related record that is joined anyway becomes one on the joined
+/// table: with a subquery for the same record, PostgreSQL may compare each row with each of the subquery's.
+fn add_filters(
+    tables: &mut [JoinTable],
+    table: usize,
+    condition: Condition,
+    filters: &mut Vec<JoinCondition>,
+) {
+    for part in into_parts(condition) {
+        let Condition::InQuery { column, query } = part else {
+            filters.push(JoinCondition::Row(table, part));
+            continue;
+        };
+        let from = JoinColumn { table, column };
+        match tables.iter().position(|joined| joins_rows_of(joined, from, &query)) {
+            Some(related) => {
+                if let Some(link) = tables.get_mut(related).and_then(|joined| joined.link.as_mut())
+                {
+                    (link.is_left, link.condition) = (false, None);
+                }
+                if let Some(condition) = query.condition {
+                    add_filters(tables, related, condition, filters);
+                }
+            }
+            None => {
+                filters.push(JoinCondition::Row(table, Condition::InQuery { column, query }));
+            }
+        }
+    }
+}
+
+/// Whether a table is joined by its key to a column, so that it has each row of a query whose keys the column is compared with.
+fn joins_rows_of(joined: &JoinTable, from: JoinColumn, query: &SubQuery) -> bool {
+    let Some(link) = &joined.link else { return false };
+    let is_key = *query.table.key() == [query.column];
+    let is_linked = link.from == from && link.to == query.column;
+    let is_same_table = Arc::ptr_eq(&joined.table, &query.table) && joined.rows.is_none();
+    let has_all = || {
+        let of_query = query.condition.clone().map(into_parts).unwrap_or_default();
+        let of_link = link.condition.clone().map(into_parts).unwrap_or_default();
+        of_link.iter().all(|part| of_query.contains(part))
+    };
+    is_key && is_linked && is_same_table && has_all()
+}
+
+fn into_parts(condition: Condition) -> Vec<Condition> {
+    match condition {
+        Condition::And(parts) => parts.into_iter().flat_map(into_parts).collect(),
+        condition => vec![condition],
     }
 }
 

@@ -4,6 +4,7 @@ use crate::relations::Counted;
 use bobak::prelude::*;
 use bobak::query::PageRequest;
 use bobak::relation::{ToMany, ToOne};
+use bobak::statements::MonitorOptions;
 use bobak::{RowScope, Shape};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -172,6 +173,11 @@ fn pages(db: &Db) -> (Vec<PersonPage>, Vec<TeamPage>) {
         Query::all().order_by(Person::BOSS_ID.desc()).limit(5).offset(1),
         Query::all().limit(12),
         Query::filter(Person::CITY.has(City::NAME.eq("city 1"))),
+        Query::filter(Person::CITY.has(City::COUNTRY.has(Country::NAME.ne("FR")))).limit(7),
+        Query::filter(Person::BOSS.has(Person::ID.ge(2)).and(Person::CITY.has(City::ID.le(3)))),
+        Query::filter(Person::CITY.then(City::COUNTRY).any(Country::NAME.eq("CH"))),
+        Query::filter(Person::CITY.has(City::ID.le(3)).or(Person::BOSS.has(Person::ID.eq(2)))),
+        Query::filter(Person::CITY.has(City::ID.le(3)).not()),
     ] {
         all.extend(people.load::<PersonPage>(query, &3).unwrap());
     }
@@ -289,6 +295,31 @@ fn each_level_takes_one_statement() {
     let people = confined.table::<Person>().unwrap();
     let loaded = count(&|| drop(people.load::<MemberPage>(Query::all(), &()).unwrap()));
     assert_eq!(loaded, 2);
+}
+
+#[test]
+fn a_condition_on_a_joined_record_has_no_subquery() {
+    let db = model().monitor(MonitorOptions::new()).open("sqlite::memory:").unwrap();
+    fill(&db);
+    let people = db.table::<Person>().unwrap();
+    let statement = |query: Query<Person>| {
+        db.statements().unwrap().reset();
+        people.load::<MemberPage>(query, &()).unwrap();
+        let mut statements = db.statements().unwrap().statistics();
+        statements.retain(|statement| &*statement.verb == "select");
+        assert_eq!(statements.len(), 1, "{statements:?}");
+        statements.remove(0).text.to_string()
+    };
+    let joined = statement(Query::filter(Person::CITY.has(City::NAME.eq("city 1"))));
+    assert!(!joined.contains("IN (") && !joined.contains("LEFT JOIN"), "{joined}");
+    // The condition of the city's country is on a table that is not joined.
+    let country = Person::CITY.has(City::COUNTRY.has(Country::NAME.eq("CH")));
+    let joined = statement(Query::filter(country));
+    assert_eq!(joined.matches("IN (").count(), 1, "{joined}");
+    // Either condition may hold: the people without a city are needed.
+    let either = Person::CITY.has(City::ID.le(3)).or(Person::ID.eq(6));
+    let joined = statement(Query::filter(either));
+    assert!(joined.contains("LEFT JOIN") && joined.contains("IN ("), "{joined}");
 }
 
 #[test]
