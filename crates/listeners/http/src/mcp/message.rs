@@ -1,6 +1,6 @@
 //! Messages of JSON-RPC 2.0.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -11,13 +11,20 @@ const MAX_BATCH: usize = 100;
 #[derive(Debug, Deserialize)]
 pub(super) struct RpcMessage {
     jsonrpc: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "not_null")]
     pub id: Option<Box<RawValue>>,
     /// Missing in responses, which a client has no reason to send.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "not_null")]
     pub method: Option<String>,
     #[serde(default)]
     pub params: Option<Box<RawValue>>,
+}
+
+/// Reads a member that may be missing, but not be null.
+fn not_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
 }
 
 /// What arrives at once.
@@ -85,10 +92,11 @@ impl RpcMessages {
 impl RpcMessage {
     fn checked(self) -> Result<Self, RpcError> {
         let id = self.id.as_deref().map_or("0", RawValue::get);
-        let is_valid = id.starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit());
+        let is_whole = || id.chars().all(|c| c == '-' || c.is_ascii_digit());
+        let is_valid = id.starts_with('"') || is_whole();
         match self.jsonrpc.as_str() {
             "2.0" if is_valid => Ok(self),
-            "2.0" => Err(RpcError::invalid_request("an id is a text or a number")),
+            "2.0" => Err(RpcError::invalid_request("an id is a text or a whole number")),
             _ => Err(RpcError::invalid_request("the member jsonrpc must be \"2.0\"")),
         }
     }
@@ -130,9 +138,17 @@ mod tests {
         for wrong in ["", "{", "\"\u{0}\"", "{\"jsonrpc\":\"2.0\"}}"] {
             assert_eq!(code(wrong), Some(-32_700), "{wrong}");
         }
-        for wrong in
-            ["[]", "1", "{}", r#"{"jsonrpc":"1.0","id":1}"#, r#"{"jsonrpc":"2.0","id":{}}"#]
-        {
+        for wrong in [
+            "[]",
+            "1",
+            "{}",
+            r#"{"jsonrpc":"1.0","id":1}"#,
+            r#"{"jsonrpc":"2.0","id":{}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":null}"#,
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":null}]"#,
+        ] {
             assert_eq!(code(wrong), Some(-32_600), "{wrong}");
         }
         assert_eq!(RpcMessages::parse(b"\xff").err().map(|error| error.code), Some(-32_700));

@@ -136,7 +136,7 @@ fn changes(catalog: &VisibleTables) -> Value {
     let mut get = operation("changes", summary, parameters);
     let description =
         "Events insert, update and delete; their data is JSON with table, at, who, key and row";
-    let event = json!({"schema": {"type": "string", "description": description}});
+    let event = json!({"schema": {"description": description}});
     get["responses"]["200"] = response("Events", json!({"text/event-stream": event}));
     problem(&mut get, &[400, 404, 406, 409, 410]);
     json!({"get": get})

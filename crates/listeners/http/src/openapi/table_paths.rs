@@ -353,7 +353,7 @@ fn changes(name: &str) -> Value {
     let mut get = operation(&format!("changes_{name}"), summary, parameters);
     let description =
         "Events insert, update and delete; their data is JSON with at, who, key and row";
-    let event = json!({"schema": {"type": "string", "description": description}});
+    let event = json!({"schema": {"description": description}});
     get["responses"]["200"] = response("Events", json!({"text/event-stream": event}));
     problem(&mut get, &[400, 404, 406, 409, 410]);
     get
