@@ -2,6 +2,7 @@
 
 use super::calls::ToolRequest;
 use super::message::{RpcError, RpcMessage, RpcMessages};
+use super::revision::{RpcRevision, VERSIONS, agreed, check_headers, server_info};
 use super::tools::{self, ToolAccess};
 use crate::database::handle::DatabaseHandle;
 use crate::peer::Peer;
@@ -21,9 +22,6 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::pin::Pin;
 use std::sync::Arc;
-
-/// The versions of the protocol, the newest first.
-const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// Runs a request.
 pub(crate) type Dispatch =
@@ -48,12 +46,6 @@ pub(crate) async fn post(
 ) -> Result<ResponseBuilder, Problem> {
     request.parameters.finish()?;
     negotiate(request.headers(), &[("application/json", ())])?;
-    if let Some(version) = request.headers().get("mcp-protocol-version")
-        && !VERSIONS.iter().any(|known| version == known)
-    {
-        let message = format!("the protocol's version must be one of {}", VERSIONS.join(", "));
-        return Err(Problem::bad_request(message));
-    }
     let body = request.body(&["application/json"]).await?;
     let client = McpClient {
         state: Arc::clone(&request.state),
@@ -62,48 +54,84 @@ pub(crate) async fn post(
         database: Arc::clone(&request.database),
         dispatch,
     };
-    let messages = match RpcMessages::parse(&body) {
+    let messages = RpcMessages::parse(&body).map_err(|error| (error, None));
+    let messages =
+        messages.and_then(|messages| match check_headers(request.headers(), &messages) {
+            Ok(()) => Ok(messages),
+            Err(error) => Err((error, messages.into_id())),
+        });
+    let messages = match messages {
         Ok(messages) => messages,
-        Err(error) => {
-            return Ok(ResponseBuilder::json(StatusCode::BAD_REQUEST, error.response(None)));
+        Err((error, id)) => {
+            return Ok(ResponseBuilder::json(error.status(), error.response(id.as_deref())));
         }
     };
     Ok(match client.respond(messages).await {
-        Some(reply) => ResponseBuilder::json(StatusCode::OK, reply),
+        Some(reply) => ResponseBuilder::json(reply.status, reply.text),
         None => ResponseBuilder::empty(StatusCode::ACCEPTED),
     })
 }
 
+/// The response to what arrived at once.
+pub(super) struct RpcReply {
+    pub text: String,
+    /// The status over HTTP.
+    status: StatusCode,
+}
+
 impl McpClient {
     /// The response to what arrived; `None` if it contains no request.
-    pub(super) async fn respond(&self, messages: RpcMessages) -> Option<String> {
+    pub(super) async fn respond(&self, messages: RpcMessages) -> Option<RpcReply> {
         match messages {
             RpcMessages::One(message) => self.respond_to(&message).await,
             RpcMessages::Batch(messages) => {
                 let mut replies = Vec::new();
                 for message in &messages {
-                    replies.extend(self.respond_to(message).await);
+                    replies.extend(self.respond_to(message).await.map(|reply| reply.text));
                 }
-                (!replies.is_empty()).then(|| format!("[{}]", replies.join(",")))
+                let text = format!("[{}]", replies.join(","));
+                (!replies.is_empty()).then_some(RpcReply { text, status: StatusCode::OK })
             }
         }
     }
 
-    async fn respond_to(&self, message: &RpcMessage) -> Option<String> {
+    async fn respond_to(&self, message: &RpcMessage) -> Option<RpcReply> {
         message.id.as_ref()?;
         let method = message.method.as_deref()?;
-        let params = message.params.as_deref();
-        let result = match method {
-            "initialize" => Ok(self.initialize(params).to_string()),
-            "ping" => Ok("{}".to_owned()),
-            "tools/list" => Ok(tools::list(self.tool_access()).to_string()),
-            "tools/call" => self.call(params).await,
-            _ => Err(RpcError::no_method(method)),
+        let revision = RpcRevision::of(message);
+        let is_initialized = matches!(revision, Ok(RpcRevision::Initialized));
+        let result = match revision {
+            Ok(revision) => self.result(revision, method, message.params.as_deref()).await,
+            Err(error) => Err(error),
         };
         Some(match result {
-            Ok(result) => message.response(&result),
-            Err(error) => error.response(message.id.as_deref()),
+            Ok(result) => RpcReply { text: message.response(&result), status: StatusCode::OK },
+            Err(error) => RpcReply {
+                text: error.response(message.id.as_deref()),
+                status: if is_initialized { StatusCode::OK } else { error.status() },
+            },
         })
+    }
+
+    async fn result(
+        &self,
+        revision: RpcRevision,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Value, RpcError> {
+        let result = match (revision, method) {
+            (RpcRevision::Initialized, "initialize") => self.initialize(params),
+            (RpcRevision::Initialized, "ping") => json!({}),
+            (RpcRevision::Stateless, "server/discover") => json!({
+                "supportedVersions": VERSIONS,
+                "capabilities": {"tools": {}},
+                "instructions": tools::instructions(self.tool_access()),
+            }),
+            (_, "tools/list") => tools::list(self.tool_access()),
+            (_, "tools/call") => self.call(params).await?,
+            _ => return Err(RpcError::no_method(method)),
+        };
+        Ok(revision.complete(method, result))
     }
 
     /// Which tools there are: those that change rows only if the server allows it.
@@ -121,17 +149,16 @@ impl McpClient {
         }
         let wanted: Option<Initialize> =
             params.and_then(|params| serde_json::from_str(params.get()).ok());
-        let known = |wanted: Initialize| VERSIONS.into_iter().find(|one| *one == wanted.version);
         json!({
-            "protocolVersion": wanted.and_then(known).unwrap_or(VERSIONS[0]),
+            "protocolVersion": agreed(wanted.as_ref().map(|wanted| wanted.version.as_str())),
             "capabilities": {"tools": {}},
-            "serverInfo": {"name": "bobak", "version": env!("CARGO_PKG_VERSION")},
+            "serverInfo": server_info(),
             "instructions": tools::instructions(self.tool_access()),
         })
     }
 
     /// Calls a tool. What fails in it is a result, so that the language model sees why.
-    async fn call(&self, params: Option<&RawValue>) -> Result<String, RpcError> {
+    async fn call(&self, params: Option<&RawValue>) -> Result<Value, RpcError> {
         let call = ToolRequest::of(params, self.tool_access())?;
         let summarizes = call.summarizes;
         let (text, is_error) = match self.run(call).await {
@@ -140,7 +167,7 @@ impl McpClient {
             Err(problem) => (problem_text(problem), true),
         };
         let content = json!({"type": "text", "text": text});
-        Ok(json!({"content": [content], "isError": is_error}).to_string())
+        Ok(json!({"content": [content], "isError": is_error}))
     }
 
     async fn run(&self, call: ToolRequest) -> Result<String, Problem> {

@@ -1,8 +1,9 @@
 //! Messages of JSON-RPC 2.0.
 
+use hyper::StatusCode;
 use serde::{Deserialize, Deserializer};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 /// The most messages of a batch.
 const MAX_BATCH: usize = 100;
@@ -40,28 +41,55 @@ pub(super) enum RpcMessages {
 pub(super) struct RpcError {
     code: i32,
     message: String,
+    data: Option<Value>,
 }
 
+/// The code of an error whose request has no such method.
+const NO_METHOD: i32 = -32_601;
+
 impl RpcError {
+    fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
     pub fn parse(message: impl Into<String>) -> Self {
-        Self { code: -32_700, message: message.into() }
+        Self::new(-32_700, message)
     }
 
     pub fn invalid_request(message: impl Into<String>) -> Self {
-        Self { code: -32_600, message: message.into() }
+        Self::new(-32_600, message)
     }
 
     pub fn no_method(method: &str) -> Self {
-        Self { code: -32_601, message: format!("there is no method '{method}'") }
+        Self::new(NO_METHOD, format!("there is no method '{method}'"))
     }
 
     pub fn invalid_params(message: impl Into<String>) -> Self {
-        Self { code: -32_602, message: message.into() }
+        Self::new(-32_602, message)
+    }
+
+    pub fn header_mismatch(message: impl Into<String>) -> Self {
+        Self::new(-32_020, message)
+    }
+
+    /// `supported` are the versions that there are.
+    pub fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
+        let message = format!("the protocol's version must be one of {}", supported.join(", "));
+        let data = json!({"supported": supported, "requested": requested});
+        Self { data: Some(data), ..Self::new(-32_022, message) }
+    }
+
+    /// The status of an HTTP response with this error alone.
+    pub fn status(&self) -> StatusCode {
+        if self.code == NO_METHOD { StatusCode::NOT_FOUND } else { StatusCode::BAD_REQUEST }
     }
 
     /// The response to the message with this id.
     pub fn response(&self, id: Option<&RawValue>) -> String {
-        let error = json!({"code": self.code, "message": self.message});
+        let mut error = json!({"code": self.code, "message": self.message});
+        if let Some(data) = &self.data {
+            error["data"] = data.clone();
+        }
         format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id_text(id))
     }
 }
@@ -87,6 +115,14 @@ impl RpcMessages {
         }
         messages.into_iter().map(RpcMessage::checked).collect::<Result<_, _>>().map(Self::Batch)
     }
+
+    /// The id of the message, if it is one.
+    pub fn into_id(self) -> Option<Box<RawValue>> {
+        match self {
+            Self::One(message) => message.id,
+            Self::Batch(_) => None,
+        }
+    }
 }
 
 impl RpcMessage {
@@ -101,8 +137,8 @@ impl RpcMessage {
         }
     }
 
-    /// The response with this result, which is JSON.
-    pub fn response(&self, result: &str) -> String {
+    /// The response with this result.
+    pub fn response(&self, result: &Value) -> String {
         format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id_text(self.id.as_deref()))
     }
 

@@ -81,7 +81,7 @@ impl McpClient {
             let (peer, permits) = (Arc::clone(&client.peer), client.state.worker_permits.clone());
             let reply = blocking::scope(&peer, &permits, label, client.respond(messages)).await;
             if let Some(reply) = reply {
-                responses.send(&reply);
+                responses.send(&reply.text);
             }
         });
         running.insert(id, task);

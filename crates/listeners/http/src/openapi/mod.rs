@@ -217,8 +217,10 @@ fn mcp_path() -> Value {
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     post["responses"]["200"] = response("The response", json!({"application/json": message}));
     post["responses"]["202"] = json!({"description": "There was no request among the messages"});
-    problem(&mut post, &[400, 406, 413, 415]);
-    post["responses"]["400"]["content"]["application/json"] = message;
+    problem(&mut post, &[400, 404, 406, 413, 415]);
+    for status in ["400", "404"] {
+        post["responses"][status]["content"]["application/json"] = message.clone();
+    }
     json!({"post": post})
 }
 

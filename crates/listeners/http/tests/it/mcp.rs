@@ -65,6 +65,14 @@ fn tools(server: &TestServer) -> Vec<String> {
     all.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
+/// The status and the document of a request that names its revision.
+fn stateless(server: &TestServer, headers: &[(&str, &str)], message: &Value) -> (u16, Value) {
+    let json = ("content-type", "application/json");
+    let headers: Vec<_> = headers.iter().copied().chain([json]).collect();
+    let reply = server.ask("POST", "/mcp", &headers, &message.to_string());
+    (reply.status, reply.json())
+}
+
 const READ: [&str; 4] = ["list_tables", "describe_table", "query_rows", "aggregate_rows"];
 
 #[test]
@@ -92,11 +100,69 @@ fn versions_are_negotiated_and_there_are_no_sessions() {
         let response = server.send("POST", "/mcp", text).ok(400).json();
         assert!(response["error"]["message"].is_string(), "{response}");
     }
-    let json = ("content-type", "application/json");
-    let version = ("mcp-protocol-version", "1999-01-01");
-    server.ask("POST", "/mcp", &[json, version], "{}").is(400, "Syntax");
     server.ask("POST", "/mcp", &[("content-type", "text/plain")], "{}").is(415, "Unsupported");
     server.get("/mcp").is(405, "Unsupported");
+}
+
+#[test]
+fn requests_may_name_their_revision() {
+    let server = server(|_| ());
+    let message = |method: &str, version: &str, more: Value| {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let mut params = json!({"_meta": meta});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    };
+    const NEWEST: &str = "2026-07-28";
+    let version = ("mcp-protocol-version", NEWEST);
+    let method = |method| [version, ("mcp-method", method)];
+    let found = |method_name: &'static str, more: Value| {
+        let (status, reply) =
+            stateless(&server, &method(method_name), &message(method_name, NEWEST, more));
+        assert_eq!(status, 200, "{reply}");
+        let result = reply["result"].clone();
+        assert_eq!(result["resultType"], "complete", "{reply}");
+        assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "bobak");
+        result
+    };
+    let discovered = found("server/discover", json!({}));
+    assert_eq!(discovered["supportedVersions"][0], NEWEST);
+    assert!(discovered["capabilities"]["tools"].is_object());
+    let listed = found("tools/list", json!({}));
+    assert!(listed["ttlMs"].is_u64() && listed["cacheScope"] == "private", "{listed}");
+    let list_tables = message("tools/call", NEWEST, json!({"name": "list_tables"}));
+    for name in ["list_tables", "=?base64?bGlzdF90YWJsZXM=?="] {
+        let headers = [version, ("mcp-method", "tools/call"), ("mcp-name", name)];
+        let (status, reply) = stateless(&server, &headers, &list_tables);
+        assert_eq!((status, &reply["result"]["isError"]), (200, &json!(false)), "{reply}");
+    }
+    let code = |headers: &[(&str, &str)], message: &Value| {
+        let (status, reply) = stateless(&server, headers, message);
+        assert_eq!(reply["id"], if message.is_array() { json!(null) } else { json!(1) }, "{reply}");
+        (status, reply["error"]["code"].as_i64().unwrap())
+    };
+    let list = message("tools/list", NEWEST, json!({}));
+    // Headers that are missing, or differ from the body.
+    assert_eq!(code(&[], &list), (400, -32_020));
+    assert_eq!(code(&[version], &list), (400, -32_020));
+    assert_eq!(code(&method("ping"), &list), (400, -32_020));
+    assert_eq!(code(&method("tools/call"), &list_tables), (400, -32_020));
+    let plain = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    assert_eq!(code(&method("tools/list"), &plain), (400, -32_020));
+    // Versions and methods that there are not; several messages; no capabilities.
+    let (status, reply) = stateless(&server, &[], &message("tools/list", "1900-01-01", json!({})));
+    assert_eq!((status, &reply["error"]["code"]), (400, &json!(-32_022)));
+    assert_eq!(reply["error"]["data"]["requested"], "1900-01-01");
+    assert_eq!(reply["error"]["data"]["supported"][0], NEWEST);
+    assert_eq!(code(&[("mcp-protocol-version", "1999-01-01")], &plain), (400, -32_022));
+    assert_eq!(code(&method("ping"), &message("ping", NEWEST, json!({}))), (404, -32_601));
+    assert_eq!(code(&method("tools/list"), &json!([list])), (400, -32_600));
+    let mut incomplete = list.clone();
+    incomplete["params"]["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": NEWEST});
+    assert_eq!(code(&method("tools/list"), &incomplete), (400, -32_602));
 }
 
 #[test]
