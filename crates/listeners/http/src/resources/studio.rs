@@ -46,7 +46,7 @@ const FIRST_PAGE: [&str; 8] =
 const BUNDLE: &str = "bundle.js";
 
 /// The files that the page names with their version, so that a browser keeps them until they change.
-const VERSIONED: [&str; 3] = [BUNDLE, "early.js", "style.css"];
+const VERSIONED: [&str; 4] = [BUNDLE, "early.js", "icon.svg", "style.css"];
 
 /// `GET /studio/{file}?v={version}`; the page, if the name is empty.
 pub(crate) fn file(
