@@ -10,7 +10,7 @@ mod transaction_steps;
 mod trusted_rows;
 pub(crate) mod typed_text_cache;
 
-pub(crate) use transaction_steps::reject_transaction_steps;
+pub(crate) use transaction_steps::{reject_transaction_steps, reject_vacuum};
 
 use crate::connection::statement_cache::{StatementCache, TableStatementKey};
 use crate::error::translate;

@@ -1,8 +1,9 @@
-//! Recognizes SQL text that begins or ends transactions.
+//! Recognizes SQL text that begins or ends transactions, and text that fails without saying why.
 
 use crate::error::misuse;
-use bobak_core::Result;
+use crate::settings::{Cipher, Settings};
 use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
+use bobak_core::{Error, ErrorKind, Result};
 
 /// Rejects SQL that begins or ends transactions: the session would not know of it.
 /// | # Errors
@@ -13,6 +14,20 @@ pub(crate) fn reject_transaction_steps(sql: &str) -> Result<()> {
     if STEPS.iter().any(|step| word.eq_ignore_ascii_case(step)) {
         let message = "begin and end transactions by API calls, not by SQL";
         return Err(misuse(message));
+    }
+    Ok(())
+}
+
+/// Rejects VACUUM of a file of [`Cipher::Aegis256`] by SQLCipher. Its VACUUM writes to a temporary database, for which it
+/// wants a key of its own cipher if the pages of the file have reserved bytes.
+/// | # Errors
+/// `Unsupported`.
+pub(crate) fn reject_vacuum(settings: &Settings, sql: &str) -> Result<()> {
+    let fails = cfg!(feature = "sqlcipher") && settings.cipher == Some(Cipher::Aegis256);
+    if fails && first_word(sql).eq_ignore_ascii_case("VACUUM") {
+        let message = "SQLCipher, which this program has, cannot VACUUM a file of aegis256: close the file and \
+                       give it the key that it has by `bobak rekey`, which writes all of it again";
+        return Err(Error::new(ErrorKind::Unsupported, message));
     }
     Ok(())
 }

@@ -18,8 +18,8 @@ mod value_parts;
 pub(crate) mod write;
 
 use crate::connection::Connection;
-use crate::connection::reject_transaction_steps;
 use crate::connection::typed_text_cache::TypedText;
+use crate::connection::{reject_transaction_steps, reject_vacuum};
 use crate::error::misuse;
 use crate::pool::PooledConnection;
 use crate::schema::{details, tables};
@@ -101,6 +101,7 @@ impl<'e> SqliteSession<'e> {
         text: SqlText<'_>,
     ) -> Result<(SessionConnection<'_, 'e>, Arc<TypedText>)> {
         Interrupt::check()?;
+        reject_vacuum(self.engine.settings(), text.sql)?;
         let mut using = self.any_connection(mode)?;
         if !using.in_transaction
             && let Some(extension) = self.engine.extension()
