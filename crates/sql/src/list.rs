@@ -64,13 +64,17 @@ struct Array {
 
 fn push_array(writer: &mut Writer<'_>, table: &TableSchema, column: usize, array: Array) {
     writer.compared(table, column);
-    if writer.dialect == Dialect::Postgres {
+    let (before, after) = match writer.dialect {
+        Dialect::Postgres if table.is_indexed(column) => (" = ANY (", "[])"),
         // As a query: PostgreSQL reads the array once and hashes it, where ANY would read it again for each row.
-        writer.raw(" IN (SELECT unnest(").owned_value(array.text.into());
-        writer.raw("::text::").raw(array.element).raw("[]))");
-    } else {
-        writer.raw(" IN (SELECT value FROM json_each(").owned_value(array.text.into()).raw("))");
+        Dialect::Postgres => (" IN (SELECT unnest(", "[]))"),
+        _ => (" IN (SELECT value FROM json_each(", "))"),
+    };
+    writer.raw(before).owned_value(array.text.into());
+    if writer.dialect == Dialect::Postgres {
+        writer.raw("::text::").raw(array.element);
     }
+    writer.raw(after);
 }
 
 /// The values as an array of SQLite's JSON or of PostgreSQL, if the column compares with its elements as with

@@ -106,12 +106,6 @@ fn leads_to_key(step: &RelationStep) -> bool {
     *step.table().key() == [step.to_column()]
 }
 
-/// Whether an index finds the rows with a value of a column.
-fn is_indexed(table: &TableSchema, column: usize) -> bool {
-    let begins = |columns: &[usize]| columns.first() == Some(&column);
-    begins(table.key()) || table.indexes().iter().any(|index| begins(&index.columns))
-}
-
 impl<'a> ShapeJoins<'a> {
     pub(super) fn new(source: &'a SessionSource<'a>, select: &Select) -> Result<Self> {
         let (table, has_few_rows) = (&select.table, has_few_rows(select));
@@ -156,7 +150,7 @@ impl<'a> ShapeJoins<'a> {
         let step = one_step.filter(|step| {
             step.from_text().is_none()
                 && self.keeps(step)
-                && is_indexed(step.table(), step.to_column())
+                && step.table().is_indexed(step.to_column())
         });
         let Some(step) = step else {
             self.counts.push(None);

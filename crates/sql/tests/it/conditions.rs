@@ -2,7 +2,9 @@
 
 use crate::engine::Sqlite;
 use crate::random::{Random, TEXTS, condition, filled, table, value};
-use bobak_core::{Comparison, Condition, FieldSet, Row, Select, TableSchema, Value, Verb};
+use bobak_core::{
+    ColumnSchema, Comparison, Condition, FieldSet, Row, Select, TableSchema, Type, Value, Verb,
+};
 use bobak_sql::{Dialect, create_table, insert, select};
 use std::sync::Arc;
 
@@ -64,6 +66,22 @@ fn a_prefix_uses_the_index_of_a_binary_column() {
         .run(&format!("EXPLAIN QUERY PLAN {}", statement.text), &statement.parameters)
         .unwrap();
     assert!(format!("{plan:?}").contains("t_plain (plain>? AND plain<?)"), "{plan:?}");
+}
+
+#[test]
+fn postgres_gets_a_long_list_as_an_array_that_an_index_can_use() {
+    let columns = ["id", "order_id", "price"].map(|name| ColumnSchema::new(name, Type::I64));
+    let table = TableSchema::builder("line").columns(columns.to_vec()).key(["id"]);
+    let table = Arc::new(table.index("line_order", ["order_id"]).build().unwrap());
+    let text = |column| {
+        let values = (0..20).map(Value::Int).collect();
+        let condition = Some(Condition::In { column, values });
+        select(Dialect::Postgres, &Select { condition, ..Select::all(&table) }).text.to_string()
+    };
+    for (column, name) in [(0, "id"), (1, "order_id")] {
+        assert!(text(column).contains(&format!("\"{name}\" = ANY ($1::text::int8[])")), "{name}");
+    }
+    assert!(text(2).contains("\"price\" IN (SELECT unnest($1::text::int8[]))"));
 }
 
 #[test]
