@@ -1,6 +1,7 @@
 //! The operations that typed and dynamic tables share.
 
 use crate::handle::SessionSource;
+use crate::on_request::columns_without;
 use crate::rows::RowCursor;
 use bobak_core::engine::fallback::conflicting_row;
 use bobak_core::join::JoinExpr;
@@ -136,7 +137,12 @@ impl<'a> TableAccess<'a> {
     }
 
     pub(crate) fn all_columns(&self) -> Vec<Expr> {
-        (0..self.schema.columns().len()).map(Expr::Column).collect()
+        self.columns_without(FieldSet::EMPTY)
+    }
+
+    /// All columns but those that are left out.
+    pub(crate) fn columns_without(&self, left_out: FieldSet) -> Vec<Expr> {
+        columns_without(&self.schema, left_out)
     }
 
     /// The rows of a query as a cursor, for iterators.

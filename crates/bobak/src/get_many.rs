@@ -2,7 +2,7 @@
 
 use crate::access::TableAccess;
 use crate::handle::SessionSource;
-use crate::on_request::{read_columns, with_places};
+use crate::on_request::with_places;
 use bobak_core::FoldedValue;
 use bobak_core::statements::CallSite;
 use bobak_core::{Condition, Key, Record, Result, Row, Select, Value, ValueRef};
@@ -71,7 +71,7 @@ impl TableAccess<'_> {
             });
         }
         let mut select = Select::all(&self.schema);
-        select.columns = read_columns::<T>(T::ON_REQUEST);
+        select.columns = self.columns_without(T::ON_REQUEST);
         select.condition = Some(self.any_key(conditions));
         select.order.clear();
         let mut each = |row: &dyn Row| {

@@ -1,7 +1,7 @@
 //! Reads of records without the fields that are read on request, and those fields alone.
 
 use crate::access::TableAccess;
-use crate::on_request::{left_out, read_columns, with_places};
+use crate::on_request::{left_out, with_places};
 use crate::table::Table;
 use bobak_core::statements::CallSite;
 use bobak_core::{
@@ -13,7 +13,7 @@ impl TableAccess<'_> {
     /// The query for records, and the columns that it leaves out.
     pub(crate) fn select_records<T: Record>(&self, query: &Query<T>) -> Result<(Select, FieldSet)> {
         let left_out = left_out(query);
-        Ok((query.to_select(&self.schema, read_columns::<T>(left_out))?, left_out))
+        Ok((query.to_select(&self.schema, self.columns_without(left_out))?, left_out))
     }
 
     /// As [`get`](Self::get), without the fields that are read on request.
@@ -38,7 +38,7 @@ impl TableAccess<'_> {
     ) -> Result<Option<R>> {
         self.schema.check_has_key()?;
         let select = Select {
-            columns: read_columns::<T>(T::ON_REQUEST),
+            columns: self.columns_without(T::ON_REQUEST),
             condition: Some(self.key_condition(key).resolve(&self.schema)?),
             order: Vec::new(),
             ..Select::all(&self.schema)

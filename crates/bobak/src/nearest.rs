@@ -3,9 +3,10 @@
 pub use bobak_core::nearest::{Distance, Metric, VectorField, distance};
 
 use crate::access::TableAccess;
+use crate::on_request::{left_out, with_places};
 use crate::{DynTable, Table};
 use bobak_core::{
-    DynRow, Error, ErrorKind, Expr, FromRow, Query, Record, Result, Row, Value, ValueRef,
+    DynRow, Error, ErrorKind, Expr, FieldSet, FromRow, Query, Record, Result, Row, Value, ValueRef,
 };
 
 /// A record that is among the nearest.
@@ -54,7 +55,8 @@ impl<T: Record> Table<'_, T> {
     /// [`list`](Table::list).
     #[track_caller]
     pub fn nearest(&self, query: impl Into<Query<T>>) -> Result<Vec<NearestRecord<T>>> {
-        self.access.nearest(&query.into(), |row| T::read(row))
+        let query = query.into();
+        self.access.nearest(&query, left_out(&query), |row| T::read(row))
     }
 }
 
@@ -81,7 +83,7 @@ impl DynTable<'_> {
     #[track_caller]
     pub fn nearest(&self, query: impl Into<Query<DynRow>>) -> Result<Vec<NearestRecord<DynRow>>> {
         let columns = self.result_columns();
-        self.access.nearest(&query.into(), |row| {
+        self.access.nearest(&query.into(), FieldSet::EMPTY, |row| {
             let values: Vec<Value<'_>> =
                 (0..columns.len()).map(|column| row.get(column).into()).collect();
             DynRow::from_result_row(&values.as_slice(), columns)
@@ -94,9 +96,10 @@ impl TableAccess<'_> {
     fn nearest<T, R>(
         &self,
         query: &Query<T>,
+        left_out: FieldSet,
         read: impl Fn(&dyn Row) -> Result<R>,
     ) -> Result<Vec<NearestRecord<R>>> {
-        let mut columns = self.all_columns();
+        let mut columns = self.columns_without(left_out);
         let distance_at = columns.len();
         if query.is_nearest() {
             columns.push(Expr::Distance);
@@ -107,7 +110,8 @@ impl TableAccess<'_> {
         let mut found = Vec::new();
         self.scan(&query.to_select(&self.schema, columns)?, |row| {
             let ValueRef::Float(distance) = row.get(distance_at) else { return Ok(true) };
-            found.push(NearestRecord { record: read(row)?, distance });
+            let record = with_places(row, left_out, &read)?;
+            found.push(NearestRecord { record, distance });
             Ok(true)
         })?;
         Ok(found)

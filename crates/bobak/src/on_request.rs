@@ -1,15 +1,15 @@
 //! What reads of records leave out: the fields that are read [on request](crate::types::OnRequest).
 
-use bobak_core::{Expr, FieldSet, PartialRow, Query, Record, Row};
+use bobak_core::{Expr, FieldSet, PartialRow, Query, Record, Row, TableSchema};
 
 /// The columns of a record that a query leaves out.
 pub(crate) fn left_out<T: Record>(query: &Query<T>) -> FieldSet {
     T::ON_REQUEST.without(query.requested())
 }
 
-/// The columns of a record without those that are left out.
-pub(crate) fn read_columns<T: Record>(left_out: FieldSet) -> Vec<Expr> {
-    let columns = 0..T::schema().columns().len();
+/// The columns of a table without those that are left out.
+pub(crate) fn columns_without(table: &TableSchema, left_out: FieldSet) -> Vec<Expr> {
+    let columns = 0..table.columns().len();
     columns.filter(|column| !left_out.contains(*column)).map(Expr::Column).collect()
 }
 

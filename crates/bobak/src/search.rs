@@ -3,9 +3,10 @@
 pub use bobak_core::search::{SearchLanguage, SearchQuery, Snippet};
 
 use crate::access::TableAccess;
+use crate::on_request::{left_out, with_places};
 use crate::{DynTable, Table};
 use bobak_core::{
-    DynRow, Error, ErrorKind, Expr, FromRow, Query, Record, Result, Row, Value, ValueRef,
+    DynRow, Error, ErrorKind, Expr, FieldSet, FromRow, Query, Record, Result, Row, Value, ValueRef,
 };
 
 /// A record that a search found.
@@ -55,7 +56,11 @@ impl<T: Record> Table<'_, T> {
     /// does not search; as [`list`](Table::list).
     #[track_caller]
     pub fn search(&self, query: impl Into<Query<T>>) -> Result<Vec<FoundRecord<T>>> {
-        self.access.search(&query.into(), |row| T::read(row))
+        let query = query.into();
+        let searched = T::schema().search().into_iter().flat_map(|search| &search.columns);
+        // A snippet is a part of what is searched.
+        let left_out = left_out(&query).without(searched.copied().collect());
+        self.access.search(&query, left_out, |row| T::read(row))
     }
 }
 
@@ -67,7 +72,7 @@ impl DynTable<'_> {
     #[track_caller]
     pub fn search(&self, query: impl Into<Query<DynRow>>) -> Result<Vec<FoundRecord<DynRow>>> {
         let columns = self.result_columns();
-        self.access.search(&query.into(), |row| {
+        self.access.search(&query.into(), FieldSet::EMPTY, |row| {
             let values: Vec<Value<'_>> =
                 (0..columns.len()).map(|column| row.get(column).into()).collect();
             DynRow::from_result_row(&values.as_slice(), columns)
@@ -80,9 +85,10 @@ impl TableAccess<'_> {
     fn search<T, R>(
         &self,
         query: &Query<T>,
+        left_out: FieldSet,
         read: impl Fn(&dyn Row) -> Result<R>,
     ) -> Result<Vec<FoundRecord<R>>> {
-        let mut columns = self.all_columns();
+        let mut columns = self.columns_without(left_out);
         let rank_at = columns.len();
         columns.push(Expr::Rank);
         let select = query.to_select(&self.schema, columns)?;
@@ -93,8 +99,10 @@ impl TableAccess<'_> {
         let mut found = Vec::new();
         self.scan(&select, |row| {
             let rank = if let ValueRef::Float(rank) = row.get(rank_at) { rank } else { 0.0 };
-            let snippet = self.snippet(&search.query, row)?;
-            found.push(FoundRecord { record: read(row)?, rank, snippet });
+            found.push(with_places(row, left_out, |row| {
+                let snippet = self.snippet(&search.query, row)?;
+                Ok::<_, Error>(FoundRecord { record: read(row)?, rank, snippet })
+            })?);
             Ok(true)
         })?;
         Ok(found)

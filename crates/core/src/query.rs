@@ -39,6 +39,7 @@ pub(crate) struct QueryParts {
     pub is_locking: bool,
     pub is_searching: bool,
     pub is_nearest: bool,
+    pub is_requesting: bool,
 }
 
 /// A column to sort by.
@@ -199,7 +200,8 @@ impl<T> Query<T> {
         self.limit(rows)
     }
 
-    /// Reads a field that is read [on request](crate::OnRequest) with the records. Other fields are read anyway.
+    /// Reads a field that is read [on request](crate::OnRequest) with the records. Other fields are read anyway. Joins do not
+    /// take it: they select the column.
     #[must_use]
     pub fn with(mut self, column: impl Into<AnyColumn<T>>) -> Self {
         self.with.insert(column.into().index());
@@ -277,6 +279,7 @@ impl<T> Query<T> {
             is_locking: self.lock.is_some(),
             is_searching: self.search.is_some(),
             is_nearest: self.nearest.is_some(),
+            is_requesting: !self.with.is_empty(),
             condition: self.condition,
             order: self.order,
             group: self.group,

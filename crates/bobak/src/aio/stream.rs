@@ -3,7 +3,7 @@
 use super::future::{DbFuture, lock};
 use crate::Db;
 use crate::handle::{EngineHandle, SessionSource};
-use crate::on_request::{left_out, read_columns, with_places};
+use crate::on_request::{columns_without, left_out, with_places};
 use crate::rows::RowCursor;
 use crate::workers::Workers;
 use bobak_core::{Error, ErrorKind, FieldSet, Query, Record, Result, Source};
@@ -148,7 +148,7 @@ fn open<T: Record>(db: &Db, query: &Query<T>) -> Result<StreamCursor> {
     let engine = EngineHandle::new(Arc::clone(catalog) as Arc<_>, catalog.bind::<T>()?)?;
     let table = T::schema();
     let left_out = left_out(query);
-    let select = query.to_select(table, read_columns::<T>(left_out))?;
+    let select = query.to_select(table, columns_without(table, left_out))?;
     let name = |error: Error| error.in_table(T::TABLE);
     let source = SessionSource::Engine(engine);
     let select = source.with_values_of_subqueries(select)?;

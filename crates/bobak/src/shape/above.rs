@@ -81,7 +81,7 @@ impl<'a, A: Record, B: Record> LevelAbove<'a, A, B> {
         if let Some(step) = self.relation.steps().next().filter(|_| !shapes.is_empty()) {
             restrict(&mut select, link_condition(step, &self.values, self.is_whole()));
             let position = columns.position(step.to_column());
-            build_rows(self.source, select, with, |row, shape| {
+            build_rows(self.source, columns, select, with, |row, shape| {
                 let group = self.values.number(row.get(position));
                 if let Some(group) = shapes.get_mut(group as usize) {
                     group.push(shape);

@@ -13,8 +13,8 @@ use bobak_core::join::{
     JoinTable,
 };
 use bobak_core::{
-    Comparison, Condition, Join, Query, Record, RecordRelation, RelationStep, Result, Row, Select,
-    SubQuery, TableSchema, ToMany, Type, Value, ValueRef,
+    Comparison, Condition, FieldSet, Join, Query, Record, RecordRelation, RelationStep, Result,
+    Row, Select, SubQuery, TableSchema, ToMany, Type, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -188,8 +188,7 @@ impl<'a> ShapeJoins<'a> {
         if let Some(link) = self.tables.last_mut().and_then(|table| table.link.as_mut()) {
             link.condition = both(link.condition.take(), select.condition);
         }
-        let mut columns = ShapeColumns::default();
-        S::columns(&mut columns);
+        let mut columns = ShapeColumns::of::<S>(FieldSet::EMPTY);
         columns.link(key);
         let above = std::mem::replace(&mut self.above, from);
         let (ones, counts) = (std::mem::take(&mut self.ones), std::mem::take(&mut self.counts));

@@ -77,14 +77,13 @@ fn load_from<S: Shape>(
     query: &Query<S::Record>,
     with: &S::With,
 ) -> Result<Vec<S>> {
-    let mut columns = ShapeColumns::default();
-    S::columns(&mut columns);
+    let columns = ShapeColumns::of::<S>(query.requested());
     let select = query.to_select(S::Record::schema(), columns.exprs())?;
     if columns.has_relations() {
         return build(source, &select_shape::<S>(source, columns, select, with)?, with);
     }
     let mut shapes = Vec::new();
-    build_rows(source, select, with, |_, shape| shapes.push(shape))?;
+    build_rows(source, columns, select, with, |_, shape| shapes.push(shape))?;
     Ok(shapes)
 }
 
@@ -101,11 +100,13 @@ pub(super) fn build<S: Shape>(
 /// Calls `each` with the shapes of the rows of a query, of a shape without related records.
 pub(super) fn build_rows<S: Shape>(
     source: &SessionSource<'_>,
+    columns: ShapeColumns,
     select: Select,
     with: &S::With,
     mut each: impl FnMut(&dyn Row, S),
 ) -> Result<()> {
-    let mut parts = S::load_parts(&ShapeLevel { source, rows: &ShapeRows::default() }, with)?;
+    let rows = ShapeRows::of_columns(columns);
+    let mut parts = S::load_parts(&ShapeLevel { source, rows: &rows }, with)?;
     source.query(select, &mut |row| {
         each(row, S::build(row, 0, &mut parts)?);
         Ok(true)

@@ -26,10 +26,12 @@ pub use related::{RelatedCounts, RelatedRecords, RelatedValues};
 pub(crate) use rows::ShapeRows;
 pub use rows::{ShapeColumns, ShapeLevel, read_shape_field};
 
-use bobak_core::{Record, Result, Row};
+use crate::on_request::with_places;
+use bobak_core::{FieldSet, Record, Result, Row};
 
 /// A struct that says what to load of a record: some of its fields, and related records, nested to any depth. Implemented
-/// by [`#[derive(Shape)]`](derive@crate::Shape); a record is a shape of itself.
+/// by [`#[derive(Shape)]`](derive@crate::Shape); a record is a shape of itself, without its fields that are read
+/// [on request](crate::types::OnRequest).
 ///
 /// [`Table::load`](crate::Table::load) loads shapes with a fixed number of queries, however many rows there are: one for the
 /// records and those that they refer to, and one for each other related field. Few records have their counts in the same
@@ -160,17 +162,18 @@ pub trait Shape: Sized {
 impl<T: Record> Shape for T {
     type Record = T;
     type With = ();
-    type Parts = ();
+    /// The columns that are left out.
+    type Parts = FieldSet;
 
     fn columns(columns: &mut ShapeColumns) {
-        (0..T::schema().columns().len()).for_each(|column| columns.field(column));
+        columns.record::<T>();
     }
 
-    fn load_parts(_: &ShapeLevel<'_>, (): &()) -> Result<()> {
-        Ok(())
+    fn load_parts(level: &ShapeLevel<'_>, (): &()) -> Result<FieldSet> {
+        Ok(level.left_out::<T>())
     }
 
-    fn build(row: &dyn Row, _: usize, (): &mut ()) -> Result<Self> {
-        T::read(row)
+    fn build(row: &dyn Row, _: usize, left_out: &mut FieldSet) -> Result<Self> {
+        with_places(row, *left_out, T::read)
     }
 }

@@ -105,8 +105,7 @@ fn load_page<S: Shape>(
 ) -> Result<Page<S>> {
     let table = S::Record::schema();
     table.check_has_key()?;
-    let mut columns = ShapeColumns::default();
-    S::columns(&mut columns);
+    let mut columns = ShapeColumns::of::<S>(query.requested());
     let mut select = query.to_select(table, Vec::new())?;
     if select.is_grouped() || select.limit.is_some() || select.offset > 0 {
         let message = "a page needs a query without groups, limit and offset";

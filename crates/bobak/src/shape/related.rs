@@ -5,7 +5,7 @@ use super::above::LevelAbove;
 use super::links::{NO_ROW, RowLinks};
 use super::rows::{JoinedRows, RelatedLimits, ShapeColumns, ShapeLevel, ShapeRows, read_field_at};
 use bobak_core::{
-    Column, Error, ErrorKind, Field, Query, Record, RecordRelation, Result, TableSchema,
+    Column, Error, ErrorKind, Field, FieldSet, Query, Record, RecordRelation, Result, TableSchema,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -175,8 +175,7 @@ impl ShapeLevel<'_> {
         query: Query<R::To>,
         with: &S::With,
     ) -> Result<RelatedRecords<S>> {
-        let mut columns = ShapeColumns::default();
-        S::columns(&mut columns);
+        let mut columns = ShapeColumns::of::<S>(FieldSet::EMPTY);
         let above = LevelAbove::new(self, relation.to_many());
         let (select, limits) = above.select(&mut columns, &query)?;
         if above.is_split && limits.is_all() && !columns.has_relations() {

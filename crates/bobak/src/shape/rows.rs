@@ -1,10 +1,11 @@
 //! The rows of one level of a shape.
 
+use super::Shape;
 use crate::handle::SessionSource;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Condition, Error, ErrorKind, Expr, Field, Order, Query, Record, RecordRelation, RelationStep,
-    Result, Row, RowBuffer, Select, SelectionPart, TableSchema, ValueRef,
+    Condition, Error, ErrorKind, Expr, Field, FieldSet, Order, Query, Record, RecordRelation,
+    RelationStep, Result, Row, RowBuffer, Select, SelectionPart, TableSchema, ValueRef,
 };
 use std::sync::Arc;
 
@@ -13,9 +14,30 @@ use std::sync::Arc;
 pub struct ShapeColumns {
     columns: Vec<usize>,
     has_relations: bool,
+    /// The columns of fields that are read on request, which the query has with its records.
+    requested: FieldSet,
 }
 
 impl ShapeColumns {
+    /// The columns of a shape.
+    pub(super) fn of<S: Shape>(requested: FieldSet) -> Self {
+        let mut columns = Self { requested, ..Self::default() };
+        S::columns(&mut columns);
+        columns
+    }
+
+    /// Adds the columns of a record, without the fields that are read on request.
+    pub(super) fn record<T: Record>(&mut self) {
+        let left_out = self.left_out::<T>();
+        let all = 0..T::schema().columns().len();
+        self.columns.extend(all.filter(|column| !left_out.contains(*column)));
+    }
+
+    /// The columns of a record that are not read.
+    fn left_out<T: Record>(&self) -> FieldSet {
+        T::ON_REQUEST.without(self.requested)
+    }
+
     /// Adds the column of the next field.
     pub fn field(&mut self, column: usize) {
         self.columns.push(column);
@@ -163,7 +185,7 @@ impl ShapeRows {
         columns: usize,
         all: &[Vec<bobak_core::Value<'static>>],
     ) -> Result<Self> {
-        let columns = ShapeColumns { columns: (0..columns).collect(), has_relations: false };
+        let columns = ShapeColumns { columns: (0..columns).collect(), ..ShapeColumns::default() };
         let mut rows = Self { is_whole: true, ..Self::of_columns(columns) };
         all.iter().try_for_each(|row| rows.push(&row.as_slice()))?;
         Ok(rows)
@@ -209,6 +231,13 @@ pub(super) fn is_whole(select: &Select) -> bool {
 pub struct ShapeLevel<'a> {
     pub(super) source: &'a SessionSource<'a>,
     pub(super) rows: &'a ShapeRows,
+}
+
+impl ShapeLevel<'_> {
+    /// The columns of a record that its rows lack.
+    pub(super) fn left_out<T: Record>(&self) -> FieldSet {
+        self.rows.columns.left_out::<T>()
+    }
 }
 
 /// Reads the field of a shape at a position of its row. Called by the derive.

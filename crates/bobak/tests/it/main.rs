@@ -64,6 +64,8 @@ mod nearest; // vectors, and the records nearest to one
 mod nested_queries; // as statements, and in this process
 mod nested_writes;
 mod on_request; // fields that are read only then
+mod on_request_queries;
+mod on_request_rules; // with all that a record can have
 mod pages;
 mod pipelines;
 #[cfg(feature = "sqlite")]

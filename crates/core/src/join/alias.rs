@@ -1,7 +1,7 @@
 //! A record under another name, so that a join can have it twice.
 
 use crate::rules::Rules;
-use crate::{Column, Record, Result, Row, TableSchema, ToMany, ToOne, ValueRef};
+use crate::{Column, FieldSet, Record, Result, Row, TableSchema, ToMany, ToOne, ValueRef};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -50,6 +50,7 @@ impl<T: Record, A: 'static> Record for Alias<T, A> {
     type Values<'a> = T::Values<'a>;
     const TABLE: &'static str = T::TABLE;
     const KEY_COLUMN: &'static str = T::KEY_COLUMN;
+    const ON_REQUEST: FieldSet = T::ON_REQUEST;
 
     fn schema() -> &'static Arc<TableSchema> {
         T::schema()
@@ -61,6 +62,10 @@ impl<T: Record, A: 'static> Record for Alias<T, A> {
 
     fn key(&self) -> T::Key {
         self.0.key()
+    }
+
+    fn not_loaded(&self) -> FieldSet {
+        self.0.not_loaded()
     }
 
     fn values(&self) -> Result<T::Values<'_>> {

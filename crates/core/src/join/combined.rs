@@ -5,7 +5,7 @@ use super::query::JoinQuery;
 use super::selection::JoinPart;
 use super::tables::JoinedTables;
 use super::{Join, JoinColumn, JoinExpr, JoinRows, JoinSubquery, JoinTable, SetOperator};
-use crate::{Field, Result, Row};
+use crate::{Field, FieldSet, Result, Row};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl<L, R> JoinQuery<L, R> {
         let rows = JoinRows { operator, queries: [first].into_iter().chain(other).collect() };
         let tables = table.map(|table| JoinTable { table, link: None, rows: Some(Box::new(rows)) });
         let join = Join { tables: tables.into_iter().collect(), ..Join::default() };
-        let lists = JoinLists { listed: vec![0], ..JoinLists::default() };
+        let lists = JoinLists { listed: vec![(0, FieldSet::EMPTY)], ..JoinLists::default() };
         JoinQuery::of_parts(JoinParts { join, lists }, columns, read)
     }
 }

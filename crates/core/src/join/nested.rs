@@ -3,7 +3,8 @@
 
 use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinTable};
 use crate::{
-    Collation, ColumnSchema, Condition, Error, ErrorKind, Result, Storage, TableSchema, Type,
+    Collation, ColumnSchema, Condition, Error, ErrorKind, FieldSet, Result, Storage, TableSchema,
+    Type,
 };
 use std::sync::Arc;
 
@@ -18,8 +19,9 @@ pub(super) struct JoinParts {
 /// What is not resolved in a join.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct JoinLists {
-    /// The index in `join.tables` of each table in the list, but for those of the queries around it.
-    pub listed: Vec<usize>,
+    /// The index in `join.tables` of each table in the list, but for those of the queries around it, and the columns that
+    /// its whole record leaves out.
+    pub listed: Vec<(usize, FieldSet)>,
     /// The number of listed tables of the queries around it; `None` if it is not a subquery.
     pub outer: Option<usize>,
     /// The conditions of relations, over `join.tables`.
@@ -30,6 +32,8 @@ pub(super) struct JoinLists {
     pub is_locking: bool,
     pub is_searching: bool,
     pub is_nearest: bool,
+    /// Whether it began with a query that has a field with its records that is read on request.
+    pub is_requesting: bool,
     /// Whether it has a left join by a reference to a record of any type.
     pub is_left_any: bool,
     /// Whether it joins a relation of a record of a query around it.
@@ -41,19 +45,20 @@ impl JoinParts {
     pub fn index(&mut self, listed: usize) -> usize {
         let own = listed.checked_sub(self.lists.outer.unwrap_or(0));
         self.lists.is_linked_outside |= own.is_none();
-        own.and_then(|own| self.lists.listed.get(own)).copied().unwrap_or(usize::MAX)
+        own.and_then(|own| self.lists.listed.get(own)).map_or(usize::MAX, |listed| listed.0)
     }
 
-    /// With all columns of all listed tables, if nothing is selected.
+    /// With the columns of the records of all listed tables, if nothing is selected.
     pub fn with_columns(mut self, mut columns: Vec<JoinExpr>) -> Self {
         let outer = self.lists.outer.unwrap_or(0);
         if columns.is_empty() {
-            for (table, listed) in self.lists.listed.iter().enumerate() {
+            for (table, (listed, left_out)) in self.lists.listed.iter().enumerate() {
                 let schema = self.join.tables.get(*listed).map(|table| &table.table);
                 let count = schema.map_or(0, |schema| schema.columns().len());
                 let table = outer + table;
                 let column = |column| JoinExpr::Column(JoinColumn { table, column });
-                columns.extend((0..count).map(column));
+                let read = (0..count).filter(|column| !left_out.contains(*column));
+                columns.extend(read.map(column));
             }
         }
         self.join.columns = columns;
@@ -88,7 +93,7 @@ impl JoinParts {
             }
             tables.push(table);
         }
-        let own = lists.listed.iter().map(|listed| listed + outer);
+        let own = lists.listed.iter().map(|(listed, _)| listed + outer);
         // A query that could stand alone names no tables of others.
         let around = if lists.outer.is_some() { listed_around } else { &[] };
         let listed: Vec<usize> = around.iter().copied().chain(own).collect();
@@ -115,6 +120,8 @@ impl JoinLists {
             "a join does not search: search one record first, and join those that have its keys"
         } else if self.is_nearest {
             "a join does not find the nearest rows: find those of one record first, and join those that have its keys"
+        } else if self.is_requesting {
+            "a join leaves out fields that are read on request: select the column next to the record"
         } else if self.is_left_any {
             "a left join has no reference to a record of any type: load a shape, or use `join`"
         } else if self.is_linked_outside {

@@ -3,7 +3,9 @@
 use super::filter::JoinFilter;
 use super::nested::{JoinLists, JoinParts, JoinSubquery};
 use super::selection::{JoinOrderPart, JoinPart, JoinSelection};
-use super::tables::{InnerJoined, JoinedRecords, JoinedTables, JoinsTable, LeftJoined, Outer};
+use super::tables::{
+    InnerJoined, JoinedRecords, JoinedTables, JoinsTable, LeftJoined, Outer, read_part,
+};
 use super::{Join, JoinColumn, JoinCondition, JoinExpr, JoinLink, JoinOrder, JoinTable};
 use crate::{
     Condition, Error, ErrorKind, Filter, Order, Query, Record, RecordRelation, Result, Row,
@@ -165,16 +167,18 @@ impl<T: Record, Z> JoinQuery<(InnerJoined<T>, Z), T> {
             ..Join::default()
         };
         let lists = JoinLists {
-            listed: vec![0],
+            listed: vec![(0, T::ON_REQUEST)],
             outer,
             is_after: parts.is_after,
             is_locking: parts.is_locking,
             is_searching: parts.is_searching,
             is_nearest: parts.is_nearest,
+            is_requesting: parts.is_requesting,
             ..JoinLists::default()
         };
         let parts = JoinParts { join, lists };
-        Self { parts, columns: Vec::new(), read: T::read, tables: PhantomData }
+        let read = |row: &dyn Row| read_part::<InnerJoined<T>>(row, &mut 0);
+        Self { parts, columns: Vec::new(), read, tables: PhantomData }
     }
 }
 
@@ -251,7 +255,7 @@ impl<L, R> JoinQuery<L, R> {
             });
             before = tables.len() - 1;
         }
-        parts.lists.listed.push(before);
+        parts.lists.listed.push((before, B::To::ON_REQUEST));
         JoinQuery { parts, columns: Vec::new(), read: <(J, L)>::read, tables: PhantomData }
     }
 
@@ -326,7 +330,7 @@ impl<L, R> JoinQuery<L, R> {
     ///
     /// # Errors
     /// `Schema` if a column is neither grouped by nor aggregated; `Mismatch` for a value of the wrong type; `Unsupported` if
-    /// the query began with [`Query::after`] or locks rows.
+    /// the query began with [`Query::after`] or [`Query::with`], or locks rows.
     pub fn to_join(&self) -> Result<Join> {
         if self.parts.lists.outer.is_some() {
             let message = "a subquery runs inside of another query, and not by itself";

@@ -1,6 +1,6 @@
 //! What a join selects, and in which order.
 
-use super::tables::{JoinedTable, JoinsTable, Nullness, RowPart, width};
+use super::tables::{JoinedTable, JoinsTable, Nullness, read_part, record_columns};
 use super::{JoinAggregate, JoinColumn, JoinExpr, JoinOrder};
 use crate::{Column, Expr, Expression, Field, Order, OrderBy, Record, Result, Row, Type, Value};
 use std::marker::PhantomData;
@@ -51,7 +51,8 @@ impl<L: JoinsTable<T, P>, T: Record, V: Field, P> JoinPart<L, P> for Expression<
 #[derive(Clone, Copy, Debug)]
 pub struct WholeRecord<T>(PhantomData<fn() -> T>);
 
-/// A whole record of a join, next to columns: `select((whole::<Order>(), Customer::NAME))`.
+/// A whole record of a join, next to columns: `select((whole::<Order>(), Customer::NAME))`. Fields that are read
+/// [on request](crate::OnRequest) are left out: select their columns next to it.
 #[must_use]
 pub const fn whole<T: Record>() -> WholeRecord<T> {
     WholeRecord(PhantomData)
@@ -96,15 +97,12 @@ impl<L: JoinsTable<T, P>, T: Record, P> JoinSelection<L, RecordPlace<P>> for Who
     type Row = <L::Joined as JoinedTable>::Row;
 
     fn exprs(&self, exprs: &mut Vec<JoinExpr>) {
-        let columns = 0..width::<L::Joined>();
-        exprs
-            .extend(columns.map(|column| JoinExpr::Column(JoinColumn { table: L::INDEX, column })));
+        let column = |column| JoinExpr::Column(JoinColumn { table: L::INDEX, column });
+        exprs.extend(record_columns::<T>().map(column));
     }
 
     fn read(row: &dyn Row, start: &mut usize) -> Result<Self::Row> {
-        let part = RowPart { row, start: *start, len: width::<L::Joined>() };
-        *start += part.len;
-        L::Joined::read(&part)
+        read_part::<L::Joined>(row, start)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The list of a join's tables, as a type: what the compiler checks columns and filters against.
 
-use crate::{Field, Record, Result, Row, ValueRef};
+use crate::{Field, PartialRow, Record, Result, Row, ValueRef};
 use std::marker::PhantomData;
 
 /// A record `T` in a join's list of tables, of which each row of the result has one.
@@ -153,10 +153,10 @@ pub trait JoinedRecords: JoinedTables {
 }
 
 /// Some columns of a row, from an index on.
-pub(super) struct RowPart<'a> {
-    pub row: &'a dyn Row,
-    pub start: usize,
-    pub len: usize,
+struct RowPart<'a> {
+    row: &'a dyn Row,
+    start: usize,
+    len: usize,
 }
 
 impl Row for RowPart<'_> {
@@ -169,21 +169,26 @@ impl Row for RowPart<'_> {
     }
 }
 
-pub(super) fn width<J: JoinedTable>() -> usize {
-    J::Record::schema().columns().len()
+/// The columns of a whole record, without the fields that are read on request.
+pub(super) fn record_columns<T: Record>() -> impl Iterator<Item = usize> {
+    let columns = 0..T::schema().columns().len();
+    columns.filter(|column| !T::ON_REQUEST.contains(*column))
 }
 
-fn read_part<J: JoinedTable>(row: &dyn Row, start: &mut usize) -> Result<J::Row> {
-    let part = RowPart { row, start: *start, len: width::<J>() };
-    *start += part.len;
-    J::read(&part)
+/// Reads a whole record from its columns, from `start` on, which is moved behind them.
+pub(super) fn read_part<J: JoinedTable>(row: &dyn Row, start: &mut usize) -> Result<J::Row> {
+    let left_out = J::Record::ON_REQUEST;
+    let len = J::Record::schema().columns().len() - left_out.len();
+    let part = RowPart { row, start: *start, len };
+    *start += len;
+    if left_out.is_empty() { J::read(&part) } else { J::read(&PartialRow::new(&part, left_out)) }
 }
 
 impl<A: JoinedTable, Z: EndOfTables> JoinedRecords for (A, Z) {
     type Row = A::Row;
 
     fn read(row: &dyn Row) -> Result<A::Row> {
-        A::read(row)
+        read_part::<A>(row, &mut 0)
     }
 }
 
