@@ -149,6 +149,7 @@ suite! { $
     writes {
         a_row_lives_and_dies,
         an_update_sets_its_fields_only,
+        an_update_needs_its_fields_only,
         field_sets_are_not_mixed_up,
         an_update_needs_its_row,
         insert_or_ignore,

@@ -51,6 +51,34 @@ pub fn an_update_sets_its_fields_only(harness: &dyn Harness) -> Check {
     })
 }
 
+/// An update does not look at the fields that it does not set, which may lack values that the row needs: as of a record with
+/// fields that were not read.
+pub fn an_update_needs_its_fields_only(harness: &dyn Harness) -> Check {
+    let (person, document) = (tables::person()?, tables::document()?);
+    with(harness, &[&person, &document], |probe| {
+        two(probe, &person)?;
+        probe.insert(&document, row![1, "d", 5, 0])?;
+        let entry =
+            |values, fields: &[usize]| Entry::new(&person, Verb::Update, values).fields(fields);
+        same("one row", probe.send(&entry(row![2, NULL, NULL, 44], &[3]))?, ONE)?;
+        let versioned = Entry::new(&document, Verb::Update, row![1, NULL, 6, 0]).fields(&[2]);
+        same("a version", probe.send(&versioned)?, ONE)?;
+        let later = Entry::new(&document, Verb::Update, row![1, NULL, 7, 1]).fields(&[2]);
+        let entries = [
+            entry(row![1, NULL, "e@x", NULL], &[2]),
+            entry(row![2, NULL, "f@x", NULL], &[2]),
+            entry(row![1, "Eve", NULL, NULL], &[1]),
+            later,
+        ];
+        let outcomes = probe.batch(&entries, OnError::Stop).outcomes()?;
+        same("a batch", outcomes, vec![ONE; 4])?;
+        let rows = vec![row![1, "Eve", "e@x", 36], row![2, "Bob", "f@x", 44]];
+        same("rows", probe.all(&person)?, rows)?;
+        let version = Value::Int(2);
+        same("document", probe.all(&document)?, vec![row![1, "d", 7, version]])
+    })
+}
+
 /// Consecutive statements with different fields are different statements: mORMot once wrote values
 /// into the columns of the previous one.
 pub fn field_sets_are_not_mixed_up(harness: &dyn Harness) -> Check {
