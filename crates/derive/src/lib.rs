@@ -114,7 +114,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `encrypted(context = "t.c")` | what a stored value is bound to: set it to the old names if you rename the table or the column | the names of table and column |
 /// | `trim`, `lowercase`, `uppercase` | the text is normalized so before it is checked and written | as it is |
 /// | `normalize = path::to::function` | a `fn(T) -> T` that replaces the value; may be repeated | none |
-/// | `length = 1..=80` | the least and the largest number of characters, after normalization; also `1..` and `..=80` | any |
+/// | `length = 1..=80` | the least and the largest number of characters of a text, after normalization, or of bytes of a `Vec<u8>`; also `1..` and `..=80` | any |
 /// | `range = 0..=100` | the values that are valid, of any type with `PartialOrd` and `Display` | any |
 /// | `email` | an e-mail address, as the HTML standard defines them | any text |
 /// | `pattern = "[a-z]+"` | a regular expression that matches the whole text; needs the feature `pattern` | any text |

@@ -72,11 +72,11 @@ pub enum FieldRule {
     Uppercase,
     /// Replaces the value.
     Normalize(fn(ValueRef<'_>) -> Result<Value<'static>>),
-    /// Accepts texts with `min` to `max` characters.
+    /// Accepts texts with `min` to `max` characters, and binary values with so many bytes.
     Length {
-        /// The least number of characters.
+        /// The least number.
         min: usize,
-        /// The largest number of characters; `None` for any.
+        /// The largest number; `None` for any.
         max: Option<usize>,
     },
     /// Accepts e-mail addresses, as the HTML standard defines them for `<input type=email>`.
@@ -147,7 +147,12 @@ impl FieldRule {
     pub fn validate(&self, value: ValueRef<'_>) -> Result<Verdict> {
         match (self, value) {
             (_, ValueRef::Null) => Ok(Ok(())),
-            (Self::Length { min, max }, ValueRef::Text(text)) => Ok(check_length(*min, *max, text)),
+            (Self::Length { min, max }, ValueRef::Text(text)) => {
+                Ok(check_length(*min, *max, text.chars().count(), "character"))
+            }
+            (Self::Length { min, max }, ValueRef::Bytes(bytes)) => {
+                Ok(check_length(*min, *max, bytes.len(), "byte"))
+            }
             (Self::Email, ValueRef::Text(text)) => Ok(match email::is_email(text) {
                 true => Ok(()),
                 false => Err("must be an e-mail address".to_owned()),
@@ -185,17 +190,16 @@ impl FieldRule {
     }
 }
 
-fn check_length(min: usize, max: Option<usize>, text: &str) -> Verdict {
-    let found = text.chars().count();
+fn check_length(min: usize, max: Option<usize>, found: usize, unit: &str) -> Verdict {
     if found >= min && max.is_none_or(|max| found <= max) {
         return Ok(());
     }
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let wanted = match max {
-        Some(max) if max == min => format!("{min} character{}", plural(min)),
-        Some(max) if min == 0 => format!("at most {max} character{}", plural(max)),
-        Some(max) => format!("{min} to {max} characters"),
-        None => format!("at least {min} character{}", plural(min)),
+        Some(max) if max == min => format!("{min} {unit}{}", plural(min)),
+        Some(max) if min == 0 => format!("at most {max} {unit}{}", plural(max)),
+        Some(max) => format!("{min} to {max} {unit}s"),
+        None => format!("at least {min} {unit}{}", plural(min)),
     };
     Err(format!("must have {wanted}, not {found}"))
 }
@@ -279,6 +283,8 @@ mod tests {
         );
         assert_eq!(message(rule(2, None), "a").unwrap(), "must have at least 2 characters, not 1");
         assert_eq!(message(rule(2, Some(2)), "").unwrap(), "must have 2 characters, not 0");
+        let bytes = rule(1, Some(2)).validate(ValueRef::Bytes(&[0; 3])).unwrap();
+        assert_eq!(bytes, Err("must have 1 to 2 bytes, not 3".to_owned()));
     }
 
     #[test]

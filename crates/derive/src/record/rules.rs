@@ -4,12 +4,12 @@ use crate::attr::{At, Item};
 use crate::errors::Errors;
 use crate::record::ast::{FieldAst, RecordAst};
 use crate::record::attr::EncryptedAttr;
-use crate::types::{Plain, generic_argument};
+use crate::types::{Plain, TypeSyntax, generic_argument};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::parse::ParseStream;
 use syn::spanned::Spanned;
-use syn::{LitInt, LitStr, Path, Token};
+use syn::{LitInt, LitStr, Path, Token, Type};
 
 /// A rule of a field.
 pub enum RuleAttr {
@@ -102,10 +102,22 @@ fn length(input: ParseStream<'_>) -> syn::Result<(u32, Option<u32>)> {
     }
 }
 
+/// Whether a type is written as `Vec<u8>` or `Option<Vec<u8>>`.
+fn is_bytes(ty: &Type) -> bool {
+    let ty = generic_argument(ty, "Option").unwrap_or(ty);
+    let item = generic_argument(ty, "Vec").map(|item| TypeSyntax::of(item).plain);
+    matches!(item, Some(Plain::Integer("u8", ..)))
+}
+
 /// Checks the rules of a field.
 pub fn check(column: &FieldAst<'_>, is_key: bool, errors: &mut Errors) {
     for rule in &column.attrs.rules {
-        if rule.value.is_for_texts() && column.shape.plain.is_not(|plain| plain == Plain::Text) {
+        let is_bytes = is_bytes(column.ty);
+        let fits = match rule.value {
+            RuleAttr::Length(..) if is_bytes => true,
+            _ => !is_bytes && !column.shape.plain.is_not(|plain| plain == Plain::Text),
+        };
+        if rule.value.is_for_texts() && !fits {
             errors.at(&rule.at, "this rule is for texts: remove it here");
         }
         if is_key && rule.value.is_normalizer() {

@@ -22,6 +22,8 @@ struct Wrong {
     created: Timestamp,
     #[record(pattern = [a-z])]
     letters: String,
+    #[record(length = ..=16, email)]
+    bytes: Option<Vec<u8>>,
 }
 
 fn main() {}

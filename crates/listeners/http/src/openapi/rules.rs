@@ -3,7 +3,7 @@
 use crate::json::NumberFormat;
 use crate::json::write::write_cell;
 use bobak_core::rules::{FieldRule, RangeLimits};
-use bobak_core::{ColumnSchema, Value as Stored};
+use bobak_core::{ColumnSchema, Type, Value as Stored};
 use serde_json::{Value, json};
 use std::ops::Bound;
 
@@ -13,6 +13,8 @@ pub(super) fn add(schema: &mut Value, column: &ColumnSchema, rules: &[FieldRule]
     for rule in rules {
         match rule {
             FieldRule::Normalize(_) => return,
+            // Bytes have another text, in base64.
+            FieldRule::Length { .. } if column.ty == Type::Bytes => {}
             FieldRule::Length { min, max } => {
                 if *min > 0 {
                     schema["minLength"] = json!(min);
