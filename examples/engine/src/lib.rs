@@ -249,7 +249,7 @@ impl Session for BTreeSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        if fallback::nearest(self, source, row)? {
+        if fallback::nearest(self, source, || self.transaction.enter(), row)? {
             return Ok(());
         }
         let select = source.as_select(NAME)?;

@@ -210,20 +210,21 @@ pub fn has_rows<S: Session + ?Sized>(session: &S, table: &Arc<TableSchema>) -> R
 }
 
 /// Runs a query for the [nearest](Select::nearest) rows by the session's own query for rows; returns `false` for every
-/// other query. Engines call it first in [`Session::query`]: see [`nearest_rows`](crate::engine::nearest_rows). Those
-/// with cursors of their own call [`open`] for such a query.
+/// other query. Engines call it first in [`Session::query`]: see [`nearest_rows`](crate::engine::nearest_rows), also about
+/// `enter`. Those with cursors of their own call [`open`] for such a query.
 ///
 /// # Errors
 /// As [`nearest_rows`](crate::engine::nearest_rows).
 #[inline]
-pub fn nearest<S: Session + ?Sized>(
+pub fn nearest<S: Session + ?Sized, U>(
     session: &S,
     source: &Source<'_>,
+    enter: impl FnOnce() -> Result<U>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<bool> {
     match source {
         Source::Select(select) if select.nearest.is_some() => {
-            crate::engine::nearest_rows(session, select, row).map(|()| true)
+            crate::engine::nearest_rows(session, select, enter, row).map(|()| true)
         }
         Source::Select(select) if select.columns.contains(&crate::Expr::Distance) => {
             select.check_nearest().map(|()| false)

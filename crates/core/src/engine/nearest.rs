@@ -19,13 +19,15 @@ struct Places {
 }
 
 /// Runs a query for the [nearest](Select::nearest) rows with the session's own query for rows, and passes them to `row`:
-/// computes the distance of each row that the condition leaves, and keeps the nearest.
+/// computes the distance of each row that the condition leaves, and keeps the nearest. What `enter` returns is held while
+/// the rows are passed: it marks the session as in use, so that `row` cannot call it.
 ///
 /// # Errors
 /// As [`Select::check_nearest`] and [`Session::query`]; `Mismatch` for a stored vector of another length.
-pub fn nearest_rows<S: Session + ?Sized>(
+pub fn nearest_rows<S: Session + ?Sized, U>(
     session: &S,
     select: &Select,
+    enter: impl FnOnce() -> Result<U>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     select.check_nearest()?;
@@ -53,6 +55,7 @@ pub fn nearest_rows<S: Session + ?Sized>(
         Ok(true)
     })?;
     let skipped = usize::try_from(select.offset).unwrap_or(usize::MAX);
+    let _in_use = enter()?;
     pass(candidates.finish().into_iter().skip(skipped), row)
 }
 

@@ -227,7 +227,7 @@ impl Session for FirebirdSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        if fallback::nearest(self, source, row)? {
+        if fallback::nearest(self, source, || self.enter(), row)? {
             return Ok(());
         }
         let handed = Cell::new(false);

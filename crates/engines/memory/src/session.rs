@@ -305,7 +305,7 @@ impl Session for MemorySession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        if fallback::nearest(self, source, row)? {
+        if fallback::nearest(self, source, || self.enter(), row)? {
             return Ok(());
         }
         let select = source.as_select(NAME)?;

@@ -275,6 +275,7 @@ suite! { $
         the_nearest_rows_are_the_same_everywhere,
         vectors_are_stored_and_described,
         the_nearest_rows_follow_transactions,
+        no_calls_from_inside_the_nearest_rows,
         distances_are_exact_at_the_limits,
         wrong_vectors_are_rejected,
         equal_distances_are_sorted_by_any_key,

@@ -336,7 +336,7 @@ impl Session for MySqlSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        if fallback::nearest(self, source, row)? {
+        if fallback::nearest(self, source, || self.state(), row)? {
             return Ok(());
         }
         let inside = self.in_transaction.get();

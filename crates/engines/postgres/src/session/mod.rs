@@ -116,7 +116,7 @@ impl Session for PgSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        if fallback::nearest(self, source, row)? {
+        if fallback::nearest(self, source, || self.state(), row)? {
             return Ok(());
         }
         let mut state = self.state()?;

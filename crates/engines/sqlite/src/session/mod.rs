@@ -326,7 +326,11 @@ impl Session for SqliteSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        if fallback::nearest(self, source, row)? {
+        let enter = || {
+            let using = self.connection(AccessMode::Query)?;
+            Ok((using.begin_callback()?, using))
+        };
+        if fallback::nearest(self, source, enter, row)? {
             return Ok(());
         }
         self.check_lock(source)?;

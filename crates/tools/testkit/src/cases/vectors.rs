@@ -148,6 +148,33 @@ pub fn the_nearest_rows_follow_transactions(harness: &dyn Harness) -> Check {
     })
 }
 
+/// A session that is returning the nearest rows to a callback rejects all other calls, as with other rows.
+pub fn no_calls_from_inside_the_nearest_rows(harness: &dyn Harness) -> Check {
+    with_vectors(harness, |probe, image| {
+        probe.insert_all(
+            image,
+            [row![1, 0, vector(&numbers(1))], row![2, 0, vector(&numbers(2))]],
+        )?;
+        let select = nearest(image, Metric::Euclidean, &numbers(1), 2);
+        let (mut seen, mut results) = (Vec::new(), Vec::new());
+        probe.session.query(&Source::Select(&select), &mut |row| {
+            if seen.is_empty() {
+                results.push(probe.insert(image, row![3, 0, NULL]).map(drop));
+                results.push(probe.select(&select).map(drop));
+                results.push(probe.get(image, row![1]).map(drop));
+                results.push(probe.control(TransactionControl::Begin));
+            }
+            seen.push(crate::values_of(row));
+            Ok(true)
+        })?;
+        for (at, result) in results.into_iter().enumerate() {
+            fails(&format!("call {at} from inside"), result, ErrorKind::Misuse)?;
+        }
+        same("rows", ids(&seen), vec![1, 2])?;
+        same("afterwards", ids(&probe.select(&select)?), vec![1, 2])
+    })
+}
+
 /// Sums that overflow or vanish as `f32` are computed exactly; equal distances are sorted by key.
 pub fn distances_are_exact_at_the_limits(harness: &dyn Harness) -> Check {
     with_vectors(harness, |probe, image| {
