@@ -30,14 +30,13 @@ impl<'n> Kernel<'n> {
         match self.metric {
             Metric::Cosine => self.cosine(stored),
             Metric::Euclidean => {
-                let [squares] = self.sums(stored, |[sum], x, y| [sum + (x - y) * (x - y)]);
-                let squares = f64::from(squares);
+                let squares = f64::from(self.sum(stored, |x, y| (x - y) * (x - y)));
                 let is_plain = PLAIN.contains(&squares);
                 let exact = || self.exact_sum(stored, |x, y| (x - y) * (x - y));
                 if is_plain { squares } else { exact() }.sqrt()
             }
             Metric::Dot => {
-                let [product] = self.sums(stored, |[sum], x, y| [sum + x * y]);
+                let product = self.sum(stored, |x, y| x * y);
                 match product.is_finite() {
                     true => -f64::from(product),
                     false => -self.exact_sum(stored, |x, y| x * y),
@@ -47,8 +46,7 @@ impl<'n> Kernel<'n> {
     }
 
     fn cosine(&self, stored: &[u8]) -> f64 {
-        let [product, squares] =
-            self.sums(stored, |[product, squares], x, y| [product + x * y, squares + x * x]);
+        let (product, squares) = self.product_and_squares(stored);
         let (mut product, mut squares) = (f64::from(product), f64::from(squares));
         if !(PLAIN.contains(&squares) && PLAIN.contains(&self.squares)) {
             product = self.exact_sum(stored, |x, y| x * y);
@@ -58,29 +56,42 @@ impl<'n> Kernel<'n> {
         if squares == 0.0 { 1.0 } else { 1.0 - product / (squares.sqrt() * self.squares.sqrt()) }
     }
 
-    /// Sums over the pairs of numbers.
+    /// The sum over the pairs of numbers.
     #[inline]
-    fn sums<const S: usize>(
-        &self,
-        stored: &[u8],
-        add: impl Fn([f32; S], f32, f32) -> [f32; S],
-    ) -> [f32; S] {
-        let mut parts = [[0.0; S]; PARTS];
+    fn sum(&self, stored: &[u8], term: impl Fn(f32, f32) -> f32) -> f32 {
+        let mut parts = [0.0; PARTS];
         let (blocks, rest) = stored.as_chunks::<4>().0.as_chunks::<PARTS>();
         let (own_blocks, own_rest) = self.to.as_chunks::<PARTS>();
         for (block, own) in blocks.iter().zip(own_blocks) {
             for ((part, x), y) in parts.iter_mut().zip(block).zip(own) {
-                *part = add(*part, f32::from_le_bytes(*x), *y);
+                *part += term(f32::from_le_bytes(*x), *y);
             }
         }
         for ((part, x), y) in parts.iter_mut().zip(rest).zip(own_rest) {
-            *part = add(*part, f32::from_le_bytes(*x), *y);
+            *part += term(f32::from_le_bytes(*x), *y);
         }
-        let mut sums = [0.0; S];
-        for part in parts {
-            sums.iter_mut().zip(part).for_each(|(sum, one)| *sum += one);
+        total(parts)
+    }
+
+    /// The sum of the products, and that of the stored numbers' squares, in one pass. Each has an array of its own: the compiler
+    /// makes no vector instructions of pairs.
+    #[inline]
+    fn product_and_squares(&self, stored: &[u8]) -> (f32, f32) {
+        let (mut products, mut squares) = ([0.0; PARTS], [0.0; PARTS]);
+        let (blocks, rest) = stored.as_chunks::<4>().0.as_chunks::<PARTS>();
+        let (own_blocks, own_rest) = self.to.as_chunks::<PARTS>();
+        let add = |place: (&mut f32, &mut f32), x: &[u8; 4], y: f32| {
+            let x = f32::from_le_bytes(*x);
+            *place.0 += x * y;
+            *place.1 += x * x;
+        };
+        for (block, own) in blocks.iter().zip(own_blocks) {
+            let places = products.iter_mut().zip(&mut squares);
+            places.zip(block).zip(own).for_each(|((place, x), y)| add(place, x, *y));
         }
-        sums
+        let places = products.iter_mut().zip(&mut squares);
+        places.zip(rest).zip(own_rest).for_each(|((place, x), y)| add(place, x, *y));
+        (total(products), total(squares))
     }
 
     /// A sum that neither overflows nor vanishes.
@@ -89,4 +100,9 @@ impl<'n> Kernel<'n> {
         let pairs = vector_numbers(stored).zip(self.to);
         pairs.map(|(x, y)| term(f64::from(x), f64::from(*y))).sum()
     }
+}
+
+/// The sum of the parts, in their order.
+fn total(parts: [f32; PARTS]) -> f32 {
+    parts.iter().fold(0.0, |sum, part| sum + part)
 }
