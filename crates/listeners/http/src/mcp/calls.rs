@@ -57,6 +57,9 @@ struct RowsQuery {
     offset: Option<u64>,
     after: Option<String>,
     expand: Option<String>,
+    nearest: Option<String>,
+    to: Option<Box<RawValue>>,
+    metric: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -150,6 +153,9 @@ impl ToolRequest {
         query.add("offset", call.offset.map(|rows| rows.to_string()).as_deref());
         query.add("after", call.after.as_deref());
         query.add("expand", call.expand.as_deref());
+        query.add("nearest", call.nearest.as_deref());
+        query.add("to", call.to.as_deref().map(RawValue::get));
+        query.add("metric", call.metric.as_deref());
         query.add_limit(call.limit);
         Self::get(Resource::Rows(call.table), query.0)
     }

@@ -1,5 +1,6 @@
 //! What the tools are called, what they do, and what they take.
 
+use bobak_core::nearest::Metric;
 use serde_json::{Map, Value, json};
 
 /// Which tools a client has.
@@ -30,7 +31,7 @@ pub(super) fn instructions(access: ToolAccess) -> String {
     text.push_str(if access.write {
         " Changes are permanent: there is no undo."
     } else {
-        " NoArguments can be changed."
+        " Nothing can be changed."
     });
     text
 }
@@ -54,9 +55,12 @@ fn query_rows() -> Value {
         "columns": {"type": "array", "items": {"type": "string"}, "description": "The columns to return; all, if it is missing"},
         "order": {"type": "string", "description": "Columns to sort by, such as: city,-born"},
         "limit": limit(),
-        "offset": {"type": "integer", "minimum": 0, "description": "How many rows to skip: for a search, or another order than by key"},
+        "offset": {"type": "integer", "minimum": 0, "description": "How many rows to skip: for a search, the nearest rows, or another order than by key"},
         "after": {"type": "string", "description": "The `next` of the rows before"},
         "expand": {"type": "string", "description": "Relations whose rows are included, such as: customer"},
+        "nearest": {"type": "string", "description": "A column of vectors, whose type is such as vector(384): the rows nearest to `to` come first, with `distances`. Name the columns: vectors are long"},
+        "to": {"type": "array", "items": {"type": "number"}, "description": "With `nearest`: the vector, with as many numbers as the column's"},
+        "metric": {"enum": Metric::ALL.iter().map(|metric| metric.name()).collect::<Vec<_>>(), "description": "With `nearest`: how the distance is measured; cosine, if it is missing"},
     });
     read_tool("query_rows", text, &["table"], properties)
 }

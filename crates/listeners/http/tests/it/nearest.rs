@@ -113,3 +113,35 @@ fn descriptions_have_the_parameters_and_the_distances() {
         assert!(operations(&document).map(|one| checker.check_examples(&one)).sum::<usize>() > 10);
     });
 }
+
+#[test]
+fn a_language_model_finds_the_nearest_rows() {
+    each(|server| {
+        let call = |arguments: Value| {
+            let params = json!({"name": "query_rows", "arguments": arguments});
+            let message =
+                json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+            let result = server.send("POST", "/mcp", &message.to_string()).ok(200).json();
+            let result = &result["result"];
+            let text = result["content"][0]["text"].as_str().unwrap_or_default();
+            let text: Value = serde_json::from_str(text).unwrap_or_default();
+            (text, result["isError"].clone())
+        };
+        let columns = json!(["id"]);
+        let (found, is_error) = call(json!({
+            "table": "document", "nearest": "embedding", "to": [2, 0], "metric": "euclidean",
+            "filter": "language = 'en'", "columns": columns, "limit": 2,
+        }));
+        assert_eq!((is_error, &found["rows"]), (json!(false), &json!([{"id": 1}, {"id": 3}])));
+        assert_eq!(found["distances"][0], json!(1));
+        let to = json!({"table": "document", "nearest": "embedding", "to": [0.0, 1e0], "columns": columns});
+        assert_eq!(call(to).0["rows"], json!([{"id": 2}, {"id": 3}, {"id": 1}]));
+        for (to, kind) in [(json!([1]), "Mismatch"), (json!([0, 0]), "OutOfRange")] {
+            let wrong = json!({"table": "document", "nearest": "embedding", "to": to});
+            let (error, is_error) = call(wrong);
+            assert_eq!((is_error, &error["kind"]), (json!(true), &json!(kind)), "{error}");
+        }
+        let alone = json!({"table": "document", "nearest": "embedding"});
+        assert_eq!(call(alone).1, json!(true));
+    });
+}
