@@ -6,7 +6,7 @@ import { ask, button, count, debounce, dialog, fill, h, icon, menu, notify, repo
 import { editor, form } from "./editors.js";
 import { Grid, RowWindow } from "./grid.js";
 import { showRow } from "./row.js";
-import { csv, display, isNumber, isText, literal, typeName } from "./values.js";
+import { csv, display, isNumber, isText, isVector, literal, typeName } from "./values.js";
 
 /** Changes that can be undone, newest last: `{text, undo}`. They outlive the page. */
 const undos = [];
@@ -192,7 +192,7 @@ class TableView {
       null,
       ["Filter…", () => this.addFilter(column)],
       ["Only rows without a value", () => this.narrow(`${name(column.name)} is null`)],
-      value !== undefined && value !== null && column.type !== "bytes" ? [`Only ${display(value, column).slice(0, 30)}`, () => this.narrow(`${name(column.name)} = ${literal(value, column)}`)] : null,
+      value !== undefined && value !== null && column.type !== "bytes" && !isVector(column) ? [`Only ${display(value, column).slice(0, 30)}`, () => this.narrow(`${name(column.name)} = ${literal(value, column)}`)] : null,
       null,
       ["Facet: values with counts", () => this.addFacet(column.name)],
       ["Hide the column", () => (this.hidden.add(column.name), this.reload(false, true))],
@@ -346,7 +346,7 @@ class TableView {
     const cell = this.grid.activeCell;
     if (!cell || this.editing) return;
     if (this.table.key.includes(column.name)) return notify("A key is not changed: insert another row, and delete this one.");
-    if (column.type === "bytes" || column.type === "json") return this.openRow(row);
+    if (column.type === "bytes" || column.type === "json" || isVector(column)) return this.openRow(row);
     const field = editor(this.table, column, row[column.name], { label: `${column.name}, row ${index + 1}`, typed, compact: true });
     const box = h("div", { className: "cell-editor" }, field.element);
     const at = cell.getBoundingClientRect();

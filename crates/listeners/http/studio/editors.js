@@ -1,7 +1,7 @@
 // An editor for each type of column: in a cell of the grid, and in the form of a row.
 
 import { h } from "./dom.js";
-import { display, editText, isInteger, isText, literal, parse } from "./values.js";
+import { display, editText, isInteger, isText, isVector, literal, parse } from "./values.js";
 import { listName, name } from "./api.js";
 
 const NULL = Symbol("null");
@@ -9,15 +9,15 @@ const NULL = Symbol("null");
 /** An input for a column. Returns `{element, read, focus}`: `read` returns the value, or throws an error that says what is wrong. */
 export function editor(table, column, value, { label, typed, compact } = {}) {
   const properties = { id: label ? undefined : `field-${column.name}`, aria: label ? { label } : {}, className: "editor" };
-  const text = typed ?? editText(value);
+  const text = typed ?? editText(value, column);
   if (column.references) return reference(table, column, value, properties, typed);
   const words = wordsOf(column);
   if (words) return choice(column, value ?? (column.nullable ? null : undefined), words.map((text) => [text, text]), properties);
   if (column.type === "bool") return choice(column, value, [["true", true], ["false", false]], properties);
   if (column.type === "bytes") return bytes(column, value, properties);
-  const isLong = column.type === "json" || (isText(column) && (text.length > 60 || text.includes("\n") || !compact));
+  const isLong = column.type === "json" || isVector(column) || (isText(column) && (text.length > 60 || text.includes("\n") || !compact));
   if (isLong && !(column.type === "any" && text.length < 60 && !text.includes("\n"))) {
-    const area = h("textarea", { ...properties, value: text, rows: compact ? 5 : Math.min(12, Math.max(column.type === "json" ? 4 : 1, text.split("\n").length)), spellcheck: column.type !== "json" });
+    const area = h("textarea", { ...properties, value: text, rows: compact ? 5 : Math.min(12, Math.max(column.type === "json" || isVector(column) ? 4 : 1, text.split("\n").length)), spellcheck: column.type !== "json" });
     return plain(area, column, value, typed);
   }
   const kind = { date: "date", time: "time", datetime: "datetime-local" }[column.type];

@@ -1,10 +1,10 @@
 // The page of one row, beside the grid: all of its values, related rows, and its history.
 
 import { link } from "./app.js";
-import { json, name } from "./api.js";
+import { json, listName, name } from "./api.js";
 import { ask, button, count, fill, h, icon, notify, report } from "./dom.js";
 import { form, labelColumn } from "./editors.js";
-import { display, literal } from "./values.js";
+import { display, isVector, literal } from "./values.js";
 
 /** Shows a row. Returns `{close, update}`. */
 export function showRow(main, { table, row, canWrite, onSave, onDelete, onClose }) {
@@ -34,6 +34,7 @@ export function showRow(main, { table, row, canWrite, onSave, onDelete, onClose 
       content,
       canWrite ? h("form", { on: { submit: save } }, fields.element, h("footer", {}, h("button", { className: "primary" }, "Save"))) : h("dl", { className: "values" }, table.columns.map((column) => [h("dt", {}, column.name), h("dd", { className: row[column.name] === null ? "null" : "" }, display(row[column.name], column))])),
       related(table, row),
+      key === undefined ? null : table.columns.filter((column) => isVector(column) && row[column.name]).map((column) => nearest(table, row, column)),
       key === undefined ? null : historyOf(table, row, canWrite ? (values) => onSave(row, values) : null),
     );
   };
@@ -84,6 +85,33 @@ function related(table, row) {
   });
   if (!forward.length && !back.length) return null;
   return h("section", {}, h("h3", {}, "Related rows"), h("ul", { className: "related" }, forward, back));
+}
+
+/** The rows whose vectors are nearest to that of this one, with their distances. */
+function nearest(table, row, column) {
+  const list = h("ol", { className: "related" });
+  const metric = h("select", { aria: { label: "Distance" } }, ["cosine", "euclidean", "dot"].map((one) => h("option", {}, one)));
+  const section = h("details", {}, h("summary", {}, `Nearest rows by ${column.name}`), metric, list);
+  const shown = labelColumn(table);
+  const load = async () => {
+    const columns = [...new Set([...table.key, shown.name])].map(listName).join(",");
+    // The row itself is among them.
+    const parameters = { nearest: listName(column.name), to: JSON.stringify(row[column.name]), metric: metric.value, columns, limit: 11 };
+    try {
+      const { rows, distances } = await table.rows(parameters);
+      const others = rows.map((other, at) => ({ other, distance: distances[at] })).filter(({ other }) => table.keyOf(other) !== table.keyOf(row)).slice(0, 10);
+      fill(
+        list,
+        others.map(({ other, distance }) => h("li", {}, h("a", { href: link("data", table.database.name, table.name, { row: table.keyOf(other) }) }, `${decodeURIComponent(table.keyOf(other))} ${display(other[shown.name], shown)}`), " ", h("span", { className: "count" }, distance.toPrecision(4)))),
+        others.length ? null : h("li", { className: "hint" }, "There are no other rows with a vector."),
+      );
+    } catch (error) {
+      fill(list, h("li", { className: "hint" }, error.message));
+    }
+  };
+  section.addEventListener("toggle", () => section.open && load());
+  metric.addEventListener("change", load);
+  return section;
 }
 
 /** The changes of the row, with what each changed; a button restores the values before. */

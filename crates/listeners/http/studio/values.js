@@ -8,16 +8,25 @@ export const isNumber = (column) => NUMBERS.has(column.type);
 export const isInteger = (column) => INTEGERS.has(column.type);
 export const isText = (column) => column.type === "text" || column.type === "any";
 
+export const isVector = (column) => /^vector\(\d+\)$/.test(column?.type);
+
 /** A type for people. */
 export const typeName = (column) => ({ i64: "integer", f64: "number", currency: "money", bool: "yes/no", any: "any" })[column.type] ?? column.type;
 
 /** The text of a value in a cell. Long texts are cut: the row's page shows all of them. */
 export function display(value, column) {
   if (value === null || value === undefined) return "NULL";
+  if (isVector(column)) return vector(value);
   if (typeof value === "object") return cut(JSON.stringify(value));
   if (column?.type === "bytes") return bytesLength(value);
   if (column?.type === "timestamp" || column?.type === "datetime") return String(value).replace("T", " ");
   return cut(String(value));
+}
+
+/** The first numbers of a vector, and how many there are. */
+function vector(numbers) {
+  const first = numbers.slice(0, 3).map((number) => String(Number(number.toPrecision(3))));
+  return `[${first.join(", ")}${numbers.length > 3 ? ", …" : ""}] ${numbers.length} numbers`;
 }
 
 const cut = (text) => (text.length > 300 ? `${text.slice(0, 300)}…` : text);
@@ -30,8 +39,9 @@ function bytesLength(text) {
 }
 
 /** The text of a value in an editor. */
-export function editText(value) {
+export function editText(value, column) {
   if (value === null || value === undefined) return "";
+  if (isVector(column)) return JSON.stringify(value);
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 }
 
@@ -67,9 +77,23 @@ export function parse(text, column) {
       throw wrong(`JSON (${error.message})`);
     }
   }
+  if (isVector(column)) {
+    const length = Number(/\d+/.exec(column.type)[0]);
+    const numbers = /^\s*\[[\s\d.,eE+-]*\]\s*$/.test(text) ? jsonOrNull(text) : null;
+    if (numbers?.length !== length) throw wrong(`${length} numbers, such as [0.5, -1, …]`);
+    return numbers;
+  }
   if (column.type === "any") return /^-?(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
   if (column.max_chars && [...text].length > column.max_chars) throw wrong(`at most ${column.max_chars} characters`);
   return text;
+}
+
+function jsonOrNull(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** A literal of a filter. */

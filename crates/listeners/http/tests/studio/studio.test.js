@@ -191,6 +191,38 @@ on("selected rows are changed together, and back", "#/data/shop/product", async 
   assert.deepEqual(await rows(), before);
 });
 
+on("a vector is short in its cell, edited in its row, and leads to the nearest rows", "#/data/shop/customer", async (page) => {
+  await sql(page, "CREATE TABLE document (id INTEGER PRIMARY KEY, title TEXT NOT NULL, embedding VECTOR_F32(4))");
+  const add = (row) => page.evaluate(async (row) => (await fetch("../databases/shop/tables/document/rows", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(row) })).status, row);
+  for (const [title, embedding] of [["east", [1, 0, 0, 0]], ["nearly east", [0.9, 0.123456, 0, 0]], ["north", [0, 2, 0, 0]], ["nowhere", null]]) assert.equal(await add({ title, embedding }), 201);
+  await page.goto(`${own.server.address}/studio/#/data/shop/document`);
+  await ready(page, "4 rows");
+  await shows(page, 1, 2, "[0.9, 0.123, 0, …] 4 numbers");
+  await shows(page, 3, 2, "NULL");
+  // Typing opens the row, where the numbers are a list.
+  await page.focus("bobak-grid");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  const numbers = page.locator("aside.drawer .field:has(label:text-is('embedding')) textarea");
+  assert.equal(await numbers.inputValue(), "[1,0,0,0]");
+  await numbers.fill("[1, 0]");
+  await page.click("aside.drawer button:text-is('Save')");
+  await page.waitForSelector("text=embedding: expected 4 numbers");
+  await numbers.fill("[1, 0, 0.25, 0]");
+  await page.click("aside.drawer button:text-is('Save')");
+  await shows(page, 0, 2, "[1, 0, 0.25, …] 4 numbers");
+  await page.click("summary:text-is('Nearest rows by embedding')");
+  const found = () => page.$$eval("aside.drawer details ol.related li", (all) => all.map((one) => one.textContent));
+  await page.waitForSelector("aside.drawer details ol.related li");
+  assert.deepEqual((await found()).map((text) => text.replace(/[\d.]+$/, "").trim()), ["2 nearly east", "3 north"]);
+  await page.selectOption("aside.drawer select[aria-label=Distance]", "dot");
+  await page.waitForSelector("aside.drawer details ol.related li:has-text('-0.9000')");
+  await page.click("aside.drawer details ol.related a:text-is('2 nearly east')");
+  await page.waitForSelector("aside.drawer[aria-label='document 2']");
+  await sql(page, "DROP TABLE document");
+});
+
 on("a row shows related rows and its history, and restores it", "#/data/shop/orders?row=7", async (page) => {
   await page.waitForSelector(".drawer .related");
   const { rows } = await sql(page, "SELECT c.name FROM orders o JOIN customer c ON c.id = o.customer_id WHERE o.id = 7");
