@@ -7,6 +7,7 @@ use bobak_core::{
     Time, Timestamp, Type, Uuid, Value, ValueRef, stored_literal,
 };
 use odbc_sys::SqlDataType as Sql;
+use std::ops::Range;
 
 /// How the values of a column go to the database and come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,17 +235,31 @@ fn literal(ty: Type, value: ValueRef<'_>) -> Result<String> {
     })
 }
 
-/// A row of a result.
+/// A row of a result. The texts and bytes of a row are in buffers that the next row uses again.
 #[derive(Debug)]
 pub(crate) struct Cells {
     kind: ProductKind,
-    cells: Vec<Value<'static>>,
+    cells: Vec<Cell>,
+    texts: String,
+    bytes: Vec<u8>,
     columns: Vec<ResultColumn>,
+}
+
+/// A value of a row.
+#[derive(Clone, Debug)]
+enum Cell {
+    Null,
+    Int(i64),
+    Float(f64),
+    /// Where it is in the row's texts.
+    Text(Range<usize>),
+    /// Where they are in the row's bytes.
+    Bytes(Range<usize>),
 }
 
 impl Cells {
     pub(crate) const fn new(kind: ProductKind, columns: Vec<ResultColumn>) -> Self {
-        Self { kind, cells: Vec::new(), columns }
+        Self { kind, cells: Vec::new(), texts: String::new(), bytes: Vec::new(), columns }
     }
 
     /// Reads a row of those that the last fetch has read.
@@ -259,25 +274,67 @@ impl Cells {
         is_array: bool,
     ) -> Result<(), CellError> {
         self.cells.clear();
+        self.texts.clear();
+        self.bytes.clear();
         for (place, target) in targets.iter().enumerate() {
-            let whole = |row| {
-                let value = statement.whole_value(place, target.form(self.kind), row);
-                let value = value.map_err(CellError::Driver)?;
-                Ok(value.map_or(Ok(Value::Null), |bytes| decode(self.kind, *target, &bytes)))
+            let read = match statement.column(place) {
+                Some(buffer) if !buffer.is_cut(row) => self.push(*target, buffer.get(row)),
+                bound => {
+                    let row = bound.is_some().then_some(row).filter(|_| is_array);
+                    let value = statement.whole_value(place, target.form(self.kind), row);
+                    self.push(*target, value.map_err(CellError::Driver)?.as_deref())
+                }
             };
-            let cell = match statement.column(place) {
-                None => whole(None)?,
-                Some(buffer) if buffer.is_cut(row) => whole(is_array.then_some(row))?,
-                Some(buffer) => buffer
-                    .get(row)
-                    .map_or(Ok(Value::Null), |bytes| decode(self.kind, *target, bytes)),
-            };
-            self.cells.push(cell.map_err(|error| {
+            read.map_err(|error| {
                 let name = self.columns.get(place).map(|column| column.name.clone());
                 CellError::Value(error.in_column(name.unwrap_or_default()))
-            })?);
+            })?;
         }
         Ok(())
+    }
+
+    /// Adds the next value of the row.
+    fn push(&mut self, target: Target, bytes: Option<&[u8]>) -> Result<()> {
+        let Some(bytes) = bytes else {
+            self.cells.push(Cell::Null);
+            return Ok(());
+        };
+        let number = || bytes.try_into().unwrap_or_default();
+        let cell = match target {
+            Target::Int => Cell::Int(i64::from_ne_bytes(number())),
+            Target::Float => Cell::Float(f64::from_ne_bytes(number())),
+            Target::Narrow => Cell::Float(f64::from(f64::from_ne_bytes(number()) as f32)),
+            Target::Bytes => self.keep_bytes(bytes),
+            Target::Text if target.form(self.kind) == BufferForm::Utf8 => {
+                self.keep_text(&String::from_utf8_lossy(bytes))
+            }
+            Target::Text => {
+                let start = self.texts.len();
+                push_utf16(&mut self.texts, bytes);
+                Cell::Text(start..self.texts.len())
+            }
+            Target::Literal(ty) => match read_literal(ty, &String::from_utf8_lossy(bytes))? {
+                Value::Null => Cell::Null,
+                Value::Int(integer) => Cell::Int(integer),
+                Value::Float(float) => Cell::Float(float),
+                Value::Text(text) => self.keep_text(&text),
+                Value::Bytes(bytes) => self.keep_bytes(&bytes),
+            },
+        };
+        self.cells.push(cell);
+        Ok(())
+    }
+
+    fn keep_text(&mut self, text: &str) -> Cell {
+        let start = self.texts.len();
+        self.texts.push_str(text);
+        Cell::Text(start..self.texts.len())
+    }
+
+    fn keep_bytes(&mut self, bytes: &[u8]) -> Cell {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        Cell::Bytes(start..self.bytes.len())
     }
 }
 
@@ -294,7 +351,17 @@ impl Row for Cells {
     }
 
     fn get(&self, column: usize) -> ValueRef<'_> {
-        self.cells.get(column).map_or(ValueRef::Null, Value::as_ref)
+        match self.cells.get(column) {
+            None | Some(Cell::Null) => ValueRef::Null,
+            Some(Cell::Int(integer)) => ValueRef::Int(*integer),
+            Some(Cell::Float(float)) => ValueRef::Float(*float),
+            Some(Cell::Text(place)) => {
+                ValueRef::Text(self.texts.get(place.clone()).unwrap_or_default())
+            }
+            Some(Cell::Bytes(place)) => {
+                ValueRef::Bytes(self.bytes.get(place.clone()).unwrap_or_default())
+            }
+        }
     }
 
     fn name(&self, column: usize) -> Option<&str> {
@@ -306,34 +373,53 @@ impl Row for Cells {
     }
 }
 
-fn decode(kind: ProductKind, target: Target, bytes: &[u8]) -> Result<Value<'static>> {
-    let text = |bytes: &[u8]| match target.form(kind) {
-        BufferForm::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
-        _ => utf16(bytes),
-    };
-    let number = || bytes.try_into().unwrap_or_default();
-    Ok(match target {
-        Target::Int => Value::Int(i64::from_ne_bytes(number())),
-        Target::Float => Value::Float(f64::from_ne_bytes(number())),
-        Target::Narrow => Value::Float(f64::from(f64::from_ne_bytes(number()) as f32)),
-        Target::Bytes => Value::from(bytes.to_vec()),
-        Target::Text => Value::from(text(bytes)),
-        Target::Literal(Type::Bool) => {
-            Value::Int(i64::from(matches!(text(bytes).as_str(), "1" | "t" | "true")))
-        }
-        Target::Literal(Type::I64) => {
-            let text = text(bytes);
+/// A value that came as text.
+fn read_literal(ty: Type, text: &str) -> Result<Value<'static>> {
+    if matches!(ty, Type::DateTime | Type::Timestamp)
+        && let Some(micros) = microseconds(text)
+    {
+        return Ok(Value::Int(micros));
+    }
+    Ok(match ty {
+        Type::Bool => Value::Int(i64::from(matches!(text, "1" | "t" | "true"))),
+        Type::I64 => {
             let parsed = text.trim().parse();
             Value::Int(parsed.map_err(|_| {
                 Error::new(ErrorKind::OutOfRange, format!("{text} is beyond 64 bits"))
             })?)
         }
-        Target::Literal(Type::Decimal) => digits(&text(bytes)),
-        Target::Literal(Type::Currency) => {
-            Value::Int(text(bytes).trim().parse::<Currency>()?.scaled())
-        }
-        Target::Literal(ty) => return stored_literal(ty, text(bytes).trim()),
+        Type::Decimal => digits(text),
+        Type::Currency => Value::Int(text.trim().parse::<Currency>()?.scaled()),
+        ty => return stored_literal(ty, text.trim()),
     })
+}
+
+/// The moment of a text such as `2026-11-29 10:07:38.5`, in which drivers give nearly all; `None` for another form.
+fn microseconds(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.as_bytes().split_at_checked(19)?;
+    let digits = |digits: &[u8]| {
+        digits.iter().try_fold(0_i64, |all, digit| {
+            digit.is_ascii_digit().then(|| all * 10 + i64::from(digit - b'0'))
+        })
+    };
+    let part = |place: Range<usize>, end: &[u8]| -> Option<i64> {
+        let after = whole.get(place.end..place.end + end.len())?;
+        digits(whole.get(place)?).filter(|_| after == end)
+    };
+    let (year, month) = (part(0..4, b"-")?, part(5..7, b"-")?);
+    let (day, hour) = (part(8..10, b" ")?, part(11..13, b":")?);
+    let (minute, second) = (part(14..16, b":")?, part(17..19, b"")?);
+    let micros = match fraction {
+        [] => 0,
+        [b'.', places @ ..] if (1..=6).contains(&places.len()) => {
+            digits(places)? * 10_i64.pow(6 - u32::try_from(places.len()).ok()?)
+        }
+        _ => return None,
+    };
+    let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
+    let Value::Int(days) = date.ok()?.to_value().ok()? else { return None };
+    let is_time = hour < 24 && minute < 60 && second < 60;
+    is_time.then_some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000 + micros)
 }
 
 /// An exact number: an integer if it is whole and fits, otherwise its digits.
@@ -345,19 +431,58 @@ fn digits(text: &str) -> Value<'static> {
     digits.parse().map_or_else(|_| Value::from(digits.to_owned()), Value::Int)
 }
 
-fn utf16(bytes: &[u8]) -> String {
+fn push_utf16(text: &mut String, bytes: &[u8]) {
     let (units, _) = bytes.as_chunks::<2>();
     let units = units.iter().map(|unit| u16::from_ne_bytes(*unit));
     // Most texts are ASCII, which needs no decoder.
-    let mut text = String::with_capacity(bytes.len() / 2);
-    let mut rest = units.clone();
-    while let Some(letter) = rest.clone().next().and_then(|unit| u8::try_from(unit).ok()) {
-        if !letter.is_ascii() {
-            break;
-        }
-        text.push(char::from(letter));
-        rest.next();
+    if units.clone().fold(0, |all, unit| all | unit) < 0x80 {
+        text.extend(units.map(|unit| char::from(unit.to_le_bytes()[0])));
+        return;
     }
-    text.extend(char::decode_utf16(rest).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
-    text
+    text.extend(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_what_the_general_parser_makes_of_them() {
+        for text in [
+            "2026-11-29 10:07:38",
+            "2026-11-29 10:07:38.5",
+            "1969-12-31 23:59:59.999999",
+            "0001-01-01 00:00:00.000001",
+            "9999-12-31 23:59:59",
+            "2024-02-29 12:00:00.123",
+        ] {
+            let parsed = stored_literal(Type::Timestamp, text).unwrap();
+            assert_eq!(microseconds(text).map(Value::Int), Some(parsed), "{text}");
+        }
+        for text in [
+            "2026-11-29",
+            "2026-11-29 10:07:38+01",
+            "2026-11-29T10:07:38",
+            "2026-11-29 10:07:38.",
+            "2026-11-29 10:07:38.1234567",
+            "2023-02-29 12:00:00",
+            "2026-11-29 24:00:00",
+            "2026-11-29 10:07:60",
+            "2026-1-29 10:07:38.0",
+            "-001-11-29 10:07:38",
+            "",
+        ] {
+            assert_eq!(microseconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_of_utf_16_are_read() {
+        for text in ["", "Bern", "Zürich", "日本 🗻", "ab\u{7f}"] {
+            let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_ne_bytes).collect();
+            let mut read = "before ".to_owned();
+            push_utf16(&mut read, &units);
+            assert_eq!(read, format!("before {text}"));
+        }
+    }
 }
