@@ -76,12 +76,12 @@ pub(super) fn account_paths(paths: &mut Map<String, Value>) {
         } else {
             put["responses"]["204"] = empty("Done");
         }
-        problem(&mut put, &[400, 408, 413, 415, 422]);
+        problem(&mut put, &[400, 408, 409, 413, 415, 422]);
         let summary = format!("Remove a {noun}: for administrators");
         let mut delete =
             operation(&format!("delete_{noun}"), &summary, vec![name("name", "Its name")]);
         delete["responses"]["204"] = empty("Done");
-        problem(&mut delete, &[404, 422]);
+        problem(&mut delete, &[404, 409, 422]);
         paths.insert(path.to_owned(), json!({"put": put, "delete": delete}));
     }
 }

@@ -141,13 +141,15 @@ pub(crate) async fn put_token(
     let made = blocking::run(move || {
         let mut made = None;
         access.edit(|file| {
-            let is_known = file.policy().tokens().any(|known| known == token.name);
-            if is_known && !new.renew {
-                return file.set_token(&token, None);
-            }
-            let (secret, hash) = new_token()?;
-            made = Some(secret);
-            file.set_token(&token, Some(&hash))
+            keep_an_administrator(file, |file| {
+                let is_known = file.policy().tokens().any(|known| known == token.name);
+                if is_known && !new.renew {
+                    return file.set_token(&token, None);
+                }
+                let (secret, hash) = new_token()?;
+                made = Some(secret);
+                file.set_token(&token, Some(&hash))
+            })
         })?;
         Ok(made)
     })
@@ -182,9 +184,25 @@ async fn edit(
 ) -> Result<ResponseBuilder, Problem> {
     request.parameters.finish()?;
     let access = request.administered_access()?;
+    let edit = move |file: &mut AccessFile| keep_an_administrator(file, edit);
     blocking::run(move || Ok(access.edit(edit)?)).await.map_err(as_request_error)?;
     request.state.log_peer(&request.peer, log);
     Ok(ResponseBuilder::empty(StatusCode::NO_CONTENT))
+}
+
+/// Edits the access file unless no administrator would be left in it, who could take that back.
+fn keep_an_administrator(
+    file: &mut AccessFile,
+    edit: impl FnOnce(&mut AccessFile) -> Result<()>,
+) -> Result<()> {
+    let has_one = |file: &AccessFile| file.policy().accounts_with("admin").next().is_some();
+    let had_one = has_one(file);
+    edit(file)?;
+    if had_one && !has_one(file) {
+        let message = "no account would have the role `admin`: give it to another one first";
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    Ok(())
 }
 
 /// What the access file does not accept is a mistake of the client.
