@@ -59,11 +59,11 @@ async def reads(client):
     assert is_error and denied["kind"] == "Denied"
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_client_reads_over_stdio(shop, mode):
+@pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
+def test_a_client_reads_over_stdio(shop, mode, version):
     async def run():
         async with Client(over_stdio(shop), mode=mode) as client:
-            assert client.protocol_version == "2025-11-25"
+            assert client.protocol_version == version
             assert client.server_info.name == "bobak"
             assert await names(client) == READ
             await reads(client)
