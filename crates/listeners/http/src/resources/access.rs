@@ -193,7 +193,7 @@ async fn edit(
 }
 
 /// Edits the access file for an administrator, but not so that an account of the file takes the role from the last
-/// administrator in it: nobody could give it back. Who signed in by the link can do that.
+/// administrator in it: nobody could give it back. One who signed in by the link can do that.
 fn keep_an_administrator(
     file: &mut AccessFile,
     is_account: bool,
