@@ -44,9 +44,9 @@ struct Params {
 
 /// The newest revision that `initialize` agrees on, or the one that the client wants.
 pub(super) fn agreed(wanted: Option<&str>) -> &'static str {
-    let initialized = VERSIONS.iter().skip(1);
-    let known = initialized.clone().find(|version| Some(**version) == wanted);
-    known.or(initialized.clone().next()).copied().unwrap_or(STATELESS)
+    let [_, newest, ..] = VERSIONS;
+    let mut initialized = VERSIONS.into_iter().skip(1);
+    initialized.find(|version| Some(*version) == wanted).unwrap_or(newest)
 }
 
 impl RpcRevision {
