@@ -21,6 +21,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+#[cfg(unix)]
+use std::time::Duration;
 
 /// A text that no file may contain.
 const MARKER: &str = "marmota-bobak-marker";
@@ -98,6 +100,38 @@ fn command(folder: &Path, what: &str) -> Command {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     command
+}
+
+/// Kills a process some time after it has written a line that begins with `ready`.
+#[cfg(unix)]
+fn kill_after(mut child: Child, ready: &str, time: Duration) {
+    let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(said.by_ref().any(|line| line.starts_with(ready)));
+    std::thread::sleep(time);
+    child.kill().unwrap();
+    said.for_each(drop);
+    assert!(child.wait().unwrap().code().is_none(), "it was killed");
+}
+
+/// Cuts the power at each step of `write`: afterwards the number of rows is the old or the new one, and the new one if
+/// `write` was done.
+#[cfg(unix)]
+fn cut_at_each_step_of(
+    folder: &Path,
+    write: impl FnOnce(),
+    (old, new): (u64, u64),
+    count: impl Fn(&Path) -> u64,
+) {
+    let states = bobak_testkit::crash::files::cut_at_each_step(folder, write).unwrap();
+    let mut seen = [0; 2];
+    for left in states {
+        let after = tempfile::tempdir().unwrap();
+        left.lay_out(after.path()).unwrap();
+        let rows = count(after.path());
+        assert!(rows == new || (rows == old && !left.done), "{rows} {}", left.what);
+        seen[usize::from(rows == new)] += 1;
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }
 
 #[test]

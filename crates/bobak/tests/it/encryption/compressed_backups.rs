@@ -210,23 +210,20 @@ fn sqlcipher_has_no_compressed_backups() {
 #[test]
 #[cfg(unix)]
 fn a_power_cut_leaves_the_old_or_the_new_compressed_backup() {
-    use bobak_testkit::crash::files::cut_at_each_step;
     let (data, place) = (Place::new(20), Place::new(0));
     let db = data.open("app.db", old());
     let back_up = || place.back_up(&db, "a.zst");
     back_up();
     fill(&db, 20);
-    let states = cut_at_each_step(place.0.path(), || drop(back_up())).unwrap();
-    let mut seen = [0; 2];
-    for left in states {
-        let after = tempfile::tempdir().unwrap();
-        left.lay_out(after.path()).unwrap();
-        let url = place.url("x.db", "key");
-        let rows = Db::check_backup_for(after.path().join("a.zst"), &url).unwrap().rows();
-        assert!(rows == 40 || (rows == 20 && !left.done), "{rows} {}", left.what);
-        seen[usize::from(rows == 40)] += 1;
-    }
-    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
+    cut_at_each_step_of(
+        place.0.path(),
+        || drop(back_up()),
+        (20, 40),
+        |after| {
+            let url = place.url("x.db", "key");
+            Db::check_backup_for(after.join("a.zst"), &url).unwrap().rows()
+        },
+    );
 }
 
 /// A process that backs up, checks and restores is killed at many moments: no file that it leaves, not even a temporary
@@ -239,13 +236,8 @@ fn a_kill_leaves_whole_files_and_no_unencrypted_page() {
     let mut seen_temporary = 0;
     for moment in 0..20 {
         let mut command = command(place.0.path(), "compressed backup");
-        let mut child = command.env("TMPDIR", place.path("tmp")).spawn().unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        assert!(said.by_ref().any(|line| line.starts_with("restored")));
-        std::thread::sleep(std::time::Duration::from_millis(9 * moment));
-        child.kill().unwrap();
-        said.for_each(drop);
-        assert!(child.wait().unwrap().code().is_none(), "it was killed");
+        let child = command.env("TMPDIR", place.path("tmp")).spawn().unwrap();
+        kill_after(child, "restored", Duration::from_millis(9 * moment));
         is_encrypted(place.0.path());
         seen_temporary += fs::read_dir(place.path("tmp")).unwrap().count();
         let url = place.url("restored.db", "key");

@@ -135,7 +135,6 @@ fn the_key_of_a_backup_can_be_changed() {
 #[test]
 #[cfg(unix)]
 fn a_power_cut_leaves_the_old_or_the_new_backup() {
-    use bobak_testkit::crash::files::cut_at_each_step;
     use std::os::unix::fs::PermissionsExt;
     let (data, place) = (Place::new(), Place::new());
     let db = data.filled("app.db", 20);
@@ -145,17 +144,15 @@ fn a_power_cut_leaves_the_old_or_the_new_backup() {
     back_up();
     assert_eq!(fs::metadata(place.path("a.zst")).unwrap().permissions().mode() & 0o777, 0o600);
     fill(&db, 20);
-    let states = cut_at_each_step(place.0.path(), || drop(back_up())).unwrap();
-    let mut seen = [0; 2];
-    for left in states {
-        let after = tempfile::tempdir().unwrap();
-        left.lay_out(after.path()).unwrap();
-        is_nowhere(MARKER, after.path());
-        let rows = check(&after.path().join("a.zst"), old()).unwrap().rows();
-        assert!(rows == 40 || (rows == 20 && !left.done), "{rows} {}", left.what);
-        seen[usize::from(rows == 40)] += 1;
-    }
-    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
+    cut_at_each_step_of(
+        place.0.path(),
+        || drop(back_up()),
+        (20, 40),
+        |after| {
+            is_nowhere(MARKER, after);
+            check(&after.join("a.zst"), old()).unwrap().rows()
+        },
+    );
 }
 
 /// A process that replaces its backup again and again is killed at many moments.
@@ -167,13 +164,8 @@ fn a_kill_leaves_a_whole_backup() {
     fs::create_dir(place.path("backups")).unwrap();
     let backup = place.path("backups/a.zst");
     for moment in 0..10 {
-        let mut child = another(place.0.path(), "encrypted backup");
-        let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        assert!(said.by_ref().any(|line| line.starts_with("backed up")));
-        std::thread::sleep(std::time::Duration::from_millis(5 * moment));
-        child.kill().unwrap();
-        said.for_each(drop);
-        assert!(child.wait().unwrap().code().is_none(), "it was killed");
+        let child = another(place.0.path(), "encrypted backup");
+        kill_after(child, "backed up", Duration::from_millis(5 * moment));
         assert_eq!(check(&backup, old()).unwrap().rows(), 3_000);
         is_nowhere(MARKER, &place.path("backups"));
     }

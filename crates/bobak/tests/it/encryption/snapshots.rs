@@ -154,21 +154,16 @@ fn the_key_of_a_snapshot_can_be_changed() {
 #[test]
 #[cfg(unix)]
 fn a_power_cut_leaves_the_old_or_the_new_snapshot() {
-    use bobak_testkit::crash::files::cut_at_each_step;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.bobak");
     let db = filled(memory(old()), &path, 30);
     fill(&db, 30);
-    let states = cut_at_each_step(folder.path(), || db.flush().unwrap()).unwrap();
-    let mut seen = [0; 2];
-    for left in states {
-        let after = tempfile::tempdir().unwrap();
-        left.lay_out(after.path()).unwrap();
-        let rows = count(&open_snapshot(memory(old()), &after.path().join("a.bobak")).unwrap());
-        assert!(rows == 60 || (rows == 30 && !left.done), "{rows} {}", left.what);
-        seen[usize::from(rows == 60)] += 1;
-    }
-    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
+    cut_at_each_step_of(
+        folder.path(),
+        || db.flush().unwrap(),
+        (30, 60),
+        |after| count(&open_snapshot(memory(old()), &after.join("a.bobak")).unwrap()),
+    );
 }
 
 /// A process that writes its snapshot again and again is killed at many moments.
@@ -179,13 +174,8 @@ fn a_kill_leaves_a_whole_snapshot() {
     let path = folder.path().join("app.db");
     drop(filled(memory(old()), &path, 1));
     for moment in 0..12 {
-        let mut child = another(folder.path(), "flush");
-        let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        assert!(said.by_ref().any(|line| line.starts_with("flushed")));
-        std::thread::sleep(std::time::Duration::from_micros(1_700 * moment));
-        child.kill().unwrap();
-        said.for_each(drop);
-        assert!(child.wait().unwrap().code().is_none(), "it was killed");
+        let child = another(folder.path(), "flush");
+        kill_after(child, "flushed", Duration::from_micros(1_700 * moment));
         assert!(count(&open_snapshot(memory(old()), &path).unwrap()) > 1_000);
         is_nowhere(MARKER, folder.path());
     }
