@@ -22,7 +22,9 @@ use crate::state::statement_metrics;
 use crate::workers::blocking;
 use bobak_core::ErrorKind;
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CACHE_CONTROL, COOKIE, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, COOKIE, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
 use std::pin::Pin;
@@ -32,6 +34,9 @@ use std::time::Instant;
 
 /// Names the account whose permissions an administrator tries.
 const ACTING_AS: &str = "bobak-as";
+
+/// The methods of a view's rows.
+const VIEW_METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// Responds to a request.
 pub(crate) async fn respond(
@@ -121,7 +126,10 @@ async fn respond_to(
     body: RequestBody,
 ) -> Result<ResponseBuilder, Problem> {
     let resource = route.resource;
-    if parts.method == Method::OPTIONS {
+    // A browser asks without a token first. Only clients that may know learn what is a view.
+    let is_of_rows =
+        matches!(resource, Resource::Rows(_)) && parts.headers.contains_key(AUTHORIZATION);
+    if parts.method == Method::OPTIONS && !is_of_rows {
         return Ok(cors::preflight(resource.methods()));
     }
     if resource == Resource::Health {
@@ -217,8 +225,14 @@ async fn dispatch(
     request: &mut RequestContext,
 ) -> Result<ResponseBuilder, Problem> {
     let method = request.parts.method.clone();
-    check_view(resource, &method, request).await?;
+    if is_of_view(resource, &method, request).await? {
+        return match method {
+            Method::OPTIONS => Ok(cors::preflight(VIEW_METHODS)),
+            _ => Err(not_allowed(VIEW_METHODS)),
+        };
+    }
     match (resource, method.as_str()) {
+        (Resource::Rows(_), "OPTIONS") => Ok(cors::preflight(resource.methods())),
         (Resource::Rows(table), "GET" | "HEAD") => list::list(request, table).await,
         (Resource::Plan(table), "GET" | "HEAD") => list::plan(request, table).await,
         (Resource::Rows(table), "POST") => create::create(request, table).await,
@@ -259,18 +273,15 @@ async fn dispatch(
     }
 }
 
-/// Rows of views are only read.
-async fn check_view(
+/// Whether a request that does not read is of the rows of a view, which are only read.
+async fn is_of_view(
     resource: &Resource,
     method: &Method,
     request: &mut RequestContext,
-) -> Result<(), Problem> {
-    let Resource::Rows(table) = resource else { return Ok(()) };
+) -> Result<bool, Problem> {
+    let Resource::Rows(table) = resource else { return Ok(false) };
     let is_read = matches!(*method, Method::GET | Method::HEAD);
-    match !is_read && request.table(table).await?.schema.is_view() {
-        true => Err(not_allowed("GET, HEAD, OPTIONS")),
-        false => Ok(()),
-    }
+    Ok(!is_read && request.table(table).await?.schema.is_view())
 }
 
 /// What only administrators do.

@@ -74,8 +74,11 @@ pub(super) mod query {
         of(name, description, json!({"type": "string", "minLength": 1}))
     }
 
+    /// A flag: its name alone sets it, too.
     pub fn flag(name: &str, description: &str) -> Value {
-        of(name, description, json!({"type": "boolean", "default": false}))
+        let mut flag = of(name, description, json!({"type": "boolean", "default": false}));
+        flag["allowEmptyValue"] = true.into();
+        flag
     }
 
     /// A condition, or expressions: not empty.

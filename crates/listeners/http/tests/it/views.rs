@@ -10,7 +10,7 @@ fn views_are_read_and_not_written() {
     let session = engine.session().unwrap();
     session.execute("CREATE VIEW named AS SELECT name, balance FROM person", &[]).unwrap();
     drop(session);
-    let server = TestServer::with(Settings::default(), engine);
+    let mut server = TestServer::with(Settings::default(), engine);
     for name in ["Ada", "Bob"] {
         let row = json!({"name": name, "balance": 12.5}).to_string();
         server.send("POST", "/tables/person/rows", &row).ok(201);
@@ -38,4 +38,13 @@ fn views_are_read_and_not_written() {
     assert!(paths["/tables/named/rows"].get("get").is_some());
     assert!(paths["/tables/named/rows"].get("post").is_none());
     assert!(!paths.contains_key("/tables/named/rows/{key}"));
+    let methods = |server: &TestServer, table: &str| {
+        let reply = server.ask("OPTIONS", &format!("/tables/{table}/rows"), &[], "");
+        reply.ok(204).header("allow").to_owned()
+    };
+    assert_eq!(methods(&server, "named"), "GET, HEAD, OPTIONS");
+    assert!(methods(&server, "person").contains("PATCH"));
+    // A browser asks without a token, and does not learn what is a view.
+    server.headers.clear();
+    assert_eq!(methods(&server, "named"), methods(&server, "person"));
 }
