@@ -124,10 +124,14 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         writer.name(&format!("{}{place}", if own { "k" } else { "c" }));
     };
     push_exprs(writer, select, |writer, expr| match expr {
+        // All the same in a group: any aggregate will do. PostgreSQL wants one.
         Expr::Column(place) if looks_differ(table, place) => {
-            writer.name(&format!("first{place}"));
+            let (before, after) = match writer.dialect {
+                Dialect::Postgres => ("MIN(", ")"),
+                _ => ("", ""),
+            };
+            writer.raw(before).name(&format!("first{place}")).raw(after);
         }
-        // All the same in a group: any aggregate will do.
         Expr::Min(place) if looks_differ(table, place) => {
             writer.raw("MIN(").name(&format!("min{place}")).raw(")");
         }

@@ -354,7 +354,10 @@ pub fn groups_of_several_columns(harness: &dyn Harness) -> Check {
         same("groups", probe.select(&select)?, rows)?;
         let fruit: Query<()> = Query::all().group_by(column(2));
         let select = fruit.to_select(sale, vec![Expr::Count, Expr::Sum(3)])?;
-        same("by collation", probe.select(&select)?, vec![row![3, 3], row![2, 2], row![3, 7]])
+        same("by collation", probe.select(&select)?, vec![row![3, 3], row![2, 2], row![3, 7]])?;
+        let select = fruit.to_select(sale, vec![Expr::Column(2), Expr::Count])?;
+        let rows = vec![row!["apple", 3], row!["fig", 2], row!["Pear", 3]];
+        same("a group shows its first row", probe.select(&select)?, rows)
     })
 }
 
