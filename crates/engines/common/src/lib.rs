@@ -3,6 +3,7 @@
 //! For engines of database servers:
 //!
 //! * [`Pool`] opens connections through a [`Connector`] and lends them as [`PooledConnection`].
+//! * [`calendar`] has the days and microseconds of dates and times of day.
 //! * [`Savepoints`] are those of a transaction, [`ServerAddress`] is the place in a URL.
 //!
 //! For engines of servers with SQL texts of their own:
@@ -26,6 +27,7 @@
 //! the engine of `examples/engine`, use them all.
 
 mod aggregate;
+pub mod calendar;
 mod column_map;
 mod key_ranges;
 mod narrow_amounts;

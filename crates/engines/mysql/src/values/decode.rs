@@ -2,9 +2,9 @@
 //!
 //! The result itself declares the type of each column, for queries over tables and for SQL texts.
 
-use crate::values::calendar;
 use crate::values::instants::{Instants, origin};
 use bobak_core::{Error, ErrorKind, Result, ResultColumn, Row, Type, ValueRef};
+use bobak_engine_common::calendar;
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::{Column, Value as Wire};
 
@@ -254,7 +254,7 @@ fn cell(kind: CellKind, wire: Wire) -> Result<DecodedValue, ReadError> {
         (_, Wire::Float(float)) => DecodedValue::Float(f64::from(float)),
         (_, Wire::Double(float)) => DecodedValue::Float(float),
         (CellKind::Date, Wire::Date(year, month, day, ..)) => {
-            DecodedValue::Int(calendar::days_of(year, month, day).ok_or_else(no_date)?)
+            DecodedValue::Int(calendar::days_of(year.into(), month, day).ok_or_else(no_date)?)
         }
         (_, Wire::Date(y, m, d, hour, min, s, us)) => {
             DecodedValue::Int(calendar::micros_of((y, m, d, hour, min, s, us)).ok_or_else(no_date)?)
@@ -308,7 +308,7 @@ fn parsed(kind: CellKind, text: &str) -> Option<DecodedValue> {
 fn date(text: &str) -> Option<i64> {
     let mut parts = text.splitn(3, '-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-    calendar::days_of(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
+    calendar::days_of(year.parse::<u16>().ok()?.into(), month.parse().ok()?, day.parse().ok()?)
 }
 
 fn time_of_day(text: &str) -> Option<i64> {

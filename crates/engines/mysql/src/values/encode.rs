@@ -1,10 +1,10 @@
 //! Encodes values for the columns that they are sent to.
 
-use crate::values::calendar;
 use bobak_core::{
     Assign, BulkChange, ColumnSchema, Error, ErrorKind, Parameter, Result, TableSchema, Type,
     Value, ValueRef,
 };
+use bobak_engine_common::calendar;
 use mysql::Value as Wire;
 
 /// The value as the column at this place takes it.

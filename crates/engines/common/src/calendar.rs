@@ -6,11 +6,11 @@
 const DAY: i64 = 86_400_000_000;
 
 /// A moment's parts: year, month, day, hour, minute, second, microsecond.
-pub(crate) type Parts = (u16, u8, u8, u8, u8, u8, u32);
+pub type Parts = (u16, u8, u8, u8, u8, u8, u32);
 
-/// The date this many days after 1970-01-01; `None` outside the years 1 to 9999, which the server's
-/// DATE and DATETIME can represent.
-pub(crate) fn date_of(days: i64) -> Option<(u16, u8, u8)> {
+/// The date this many days after 1970-01-01; `None` outside the years 1 to 9999, which all databases have.
+#[must_use]
+pub fn date_of(days: i64) -> Option<(u16, u8, u8)> {
     // 0001-01-01 and 9999-12-31.
     if !(-719_162..=2_932_896).contains(&days) {
         return None;
@@ -29,11 +29,12 @@ pub(crate) fn date_of(days: i64) -> Option<(u16, u8, u8)> {
 }
 
 /// The days from 1970-01-01 to a date; `None` if it is invalid, such as MySQL's 0000-00-00 and 2023-02-31.
-pub(crate) fn days_of(year: u16, month: u8, day: u8) -> Option<i64> {
+///
+/// The year before 1 is 0; years are within a million of it.
+#[must_use]
+pub fn days_of(year: i64, month: u8, day: u8) -> Option<i64> {
     let days = match month {
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
-            29
-        }
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         1..=12 => 31,
@@ -43,7 +44,7 @@ pub(crate) fn days_of(year: u16, month: u8, day: u8) -> Option<i64> {
         return None;
     }
     let (month, day) = (i64::from(month), i64::from(day));
-    let year = i64::from(year) - i64::from(month <= 2);
+    let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
     let shifted = if month > 2 { month - 3 } else { month + 9 };
@@ -54,21 +55,24 @@ pub(crate) fn days_of(year: u16, month: u8, day: u8) -> Option<i64> {
 
 /// The parts of the moment this many microseconds after 1970-01-01 00:00:00; `None` as of
 /// [`date_of`].
-pub(crate) fn parts_of(micros: i64) -> Option<Parts> {
+#[must_use]
+pub fn parts_of(micros: i64) -> Option<Parts> {
     let (year, month, day) = date_of(micros.div_euclid(DAY))?;
     let (hour, minute, second, micro) = time_of(micros.rem_euclid(DAY))?;
     Some((year, month, day, hour, minute, second, micro))
 }
 
 /// The microseconds from 1970-01-01 00:00:00 to a moment.
-pub(crate) fn micros_of(parts: Parts) -> Option<i64> {
+#[must_use]
+pub fn micros_of(parts: Parts) -> Option<i64> {
     let (year, month, day, hour, minute, second, micro) = parts;
-    let days = days_of(year, month, day)?;
+    let days = days_of(year.into(), month, day)?;
     Some(days * DAY + micros_of_day(0, hour, minute, second, micro))
 }
 
 /// Hour, minute, second and microsecond of a time of day; `None` outside the day.
-pub(crate) fn time_of(micros: i64) -> Option<(u8, u8, u8, u32)> {
+#[must_use]
+pub fn time_of(micros: i64) -> Option<(u8, u8, u8, u32)> {
     if !(0..DAY).contains(&micros) {
         return None;
     }
@@ -83,7 +87,8 @@ pub(crate) fn time_of(micros: i64) -> Option<(u8, u8, u8, u32)> {
 }
 
 /// The microseconds of a span.
-pub(crate) fn micros_of_day(days: u32, hour: u8, minute: u8, second: u8, micro: u32) -> i64 {
+#[must_use]
+pub fn micros_of_day(days: u32, hour: u8, minute: u8, second: u8, micro: u32) -> i64 {
     let hours = i64::from(days) * 24 + i64::from(hour);
     let seconds = (hours * 60 + i64::from(minute)) * 60 + i64::from(second);
     seconds * 1_000_000 + i64::from(micro)
@@ -104,13 +109,17 @@ mod tests {
             (-25_567, (1900, 1, 1)),
         ] {
             assert_eq!(date_of(days), Some(date));
-            assert_eq!(days_of(date.0, date.1, date.2), Some(days));
+            assert_eq!(days_of(date.0.into(), date.1, date.2), Some(days));
         }
         assert!((-719_162..2_932_896).step_by(13).all(|days| {
-            date_of(days).and_then(|(year, month, day)| days_of(year, month, day)) == Some(days)
+            date_of(days).and_then(|(year, month, day)| days_of(year.into(), month, day))
+                == Some(days)
         }));
         assert_eq!((date_of(-719_163), date_of(2_932_897)), (None, None));
         assert_eq!(days_of(0, 0, 0), None);
+        // The first of the Julian day numbers, in 4714 BC.
+        assert_eq!(days_of(-4713, 11, 24), Some(-2_440_588));
+        assert_eq!(days_of(0, 2, 29), Some(-719_162 - 307));
     }
 
     #[test]
