@@ -94,7 +94,7 @@ pub use search::{
     SEARCH_COLUMN, SEARCH_COMMENT, create_search, drop_search, parse_search_comment,
     parse_search_table, search_table,
 };
-pub use select::select;
+pub use select::{select, select_as_text};
 pub use shape::StatementShape;
 pub use side_effects::side_effects;
 pub use value_part::{find_value, read_part};

@@ -15,20 +15,34 @@ use bobak_core::{
 /// and reports an integer overflow even if later values would have reduced the sum again.
 #[must_use]
 pub fn select<'a>(dialect: Dialect, select: &'a Select) -> Statement<'a> {
+    select_as_text(dialect, select, &|_| false)
+}
+
+/// As [`select`]; the results that `is_text` names are cast to text, for a driver that loses a part of them otherwise.
+/// Not for MySQL, which has no such cast.
+#[must_use]
+pub fn select_as_text<'a>(
+    dialect: Dialect,
+    select: &'a Select,
+    is_text: &dyn Fn(Expr) -> bool,
+) -> Statement<'a> {
     let mut writer = Writer::new(dialect);
     let shown = |expr: &Expr| match *expr {
         Expr::Column(place) => looks_differ(&select.table, place),
         _ => is_extreme_of_many(&select.table, *expr),
     };
     if !select.group.is_empty() && select.columns.iter().any(shown) {
-        push_by_windows(&mut writer, select);
+        push_by_windows(&mut writer, select, is_text);
     } else {
-        push_plain(&mut writer, select);
+        push_plain(&mut writer, select, is_text);
     }
     push_limit(&mut writer, select.limit, select.offset);
     push_lock(&mut writer, select);
     writer.finish()
 }
+
+/// Whether a result is cast to text.
+type IsText<'t> = &'t dyn Fn(Expr) -> bool;
 
 /// Whether equal values of the column may look different.
 pub(crate) fn looks_differ(table: &TableSchema, place: usize) -> bool {
@@ -41,14 +55,14 @@ pub(crate) fn is_extreme_of_many(table: &TableSchema, expr: Expr) -> bool {
     matches!(expr, Expr::Min(place) | Expr::Max(place) if looks_differ(table, place))
 }
 
-fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
+fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select, is_text: IsText<'_>) {
     let table: &TableSchema = &select.table;
     let name = |writer: &mut Writer<'a>, place: usize| {
         writer.column(table, place);
     };
     let one_row = select.is_grouped() && select.group.is_empty();
     let alone = |expr: Expr| one_row && is_extreme_of_many(table, expr);
-    push_exprs(writer, select, |writer, expr| match expr {
+    push_exprs(writer, select, is_text, |writer, expr| match expr {
         Expr::Min(place) if alone(expr) => push_extreme(writer, select, place, false),
         Expr::Max(place) if alone(expr) => push_extreme(writer, select, place, true),
         // What is grouped by is shown as it is grouped.
@@ -113,7 +127,7 @@ fn push_extreme<'a>(writer: &mut Writer<'a>, select: &'a Select, place: usize, l
 /// Groups that show values of their first rows by key: window functions find them before the rows
 /// are grouped, since of a group SQL promises no particular one. Inside, columns go by their
 /// places, so that no name meets another.
-fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
+fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select, is_text: IsText<'_>) {
     let table: &TableSchema = &select.table;
     let name = |writer: &mut Writer<'a>, place: usize| {
         writer.name(&format!("c{place}"));
@@ -121,9 +135,13 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     // Groups by the column that compares, which may be another one.
     let sorted = |writer: &mut Writer<'a>, place: usize| {
         let own = writer.dialect.is_mysql() && looks_differ(table, place);
+        if writer.dialect == Dialect::Postgres {
+            // A result that is cast has the column's name, too.
+            writer.raw("\"rows\".");
+        }
         writer.name(&format!("{}{place}", if own { "k" } else { "c" }));
     };
-    push_exprs(writer, select, |writer, expr| match expr {
+    push_exprs(writer, select, is_text, |writer, expr| match expr {
         // All the same in a group: any aggregate will do. PostgreSQL wants one.
         Expr::Column(place) if looks_differ(table, place) => {
             let (before, after) = match writer.dialect {
@@ -202,6 +220,7 @@ type Name<'n, 'a> = &'n dyn Fn(&mut Writer<'a>, usize);
 fn push_exprs<'a>(
     writer: &mut Writer<'a>,
     select: &Select,
+    is_text: IsText<'_>,
     mut push: impl FnMut(&mut Writer<'a>, Expr),
 ) {
     writer.raw("SELECT ");
@@ -209,7 +228,14 @@ fn push_exprs<'a>(
         // Rows without columns are counted at least.
         writer.raw("NULL");
     }
-    writer.list(", ", &select.columns, |writer, &expr| push(writer, expr));
+    writer.list(", ", &select.columns, |writer, &expr| {
+        if !is_text(expr) {
+            return push(writer, expr);
+        }
+        writer.raw("CAST(");
+        push(writer, expr);
+        writer.raw(" AS text)");
+    });
 }
 
 fn push_expr<'a>(writer: &mut Writer<'a>, table: &TableSchema, expr: Expr, name: Name<'_, 'a>) {

@@ -17,9 +17,6 @@ use std::time::Duration;
 
 /// How many prepared statements a connection keeps.
 const MAX_STATEMENTS: usize = 64;
-/// The bytes of a cell of a text or bytes whose length is not limited, in a block of rows. Longer values are read in
-/// parts.
-pub(crate) const CELL: usize = 256;
 
 pub(crate) type Pool = bobak_engine_common::Pool<OdbcConnector>;
 pub(crate) type PooledConnection = bobak_engine_common::PooledConnection<Arc<Pool>, OdbcConnector>;
@@ -104,11 +101,12 @@ impl Connection {
                 break;
             }
         }
+        let channel = Arc::new(channel);
         let product = Product::of(&channel);
         let mut connection = Self {
             statements: HashMap::new(),
             clock: 0,
-            channel: Arc::new(channel),
+            channel,
             product: Arc::new(product),
             phase: OdbcPhase::Read,
             has_arrays: true,

@@ -14,6 +14,7 @@ mod connection;
 mod driver;
 mod engine;
 mod error;
+mod moments;
 mod product;
 mod query;
 mod results;

@@ -1,8 +1,10 @@
 //! What the driver and the database say of themselves.
 
-use crate::driver::Channel;
+use crate::driver::{Buffer, BufferForm, Channel, OdbcError, OdbcStatement};
+use crate::values::ValueForms;
 use bobak_sql::Dialect;
 use odbc_sys::InfoType;
+use std::sync::Arc;
 
 /// A database whose ways are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub(crate) struct Product {
     pub dialect: Dialect,
     /// Whether a value of a block of rows can be read in parts.
     pub reads_in_blocks: bool,
+    /// The forms of the values that are read.
+    pub forms: ValueForms,
     /// Whether the driver has transactions.
     pub has_transactions: bool,
 }
@@ -49,7 +53,7 @@ pub(crate) struct Product {
 const IN_BLOCKS: u32 = 4 | 8;
 
 impl Product {
-    pub(crate) fn of(channel: &Channel) -> Self {
+    pub(crate) fn of(channel: &Arc<Channel>) -> Self {
         let (name, version) = (channel.text(InfoType::DbmsName), channel.text(InfoType::DbmsVer));
         let kind = ProductKind::of(&name, &version);
         let dialect = match kind {
@@ -64,7 +68,30 @@ impl Product {
             // MariaDB's driver says so, but gives the wrong part of the value.
             reads_in_blocks: kind != ProductKind::MySql
                 && channel.number(InfoType::GetDataExtensions) & IN_BLOCKS == IN_BLOCKS,
+            forms: result_forms(kind, channel),
             has_transactions: channel.number(InfoType::TransactionCapable) & 0xffff != 0,
         }
     }
+}
+
+fn result_forms(kind: ProductKind, channel: &Arc<Channel>) -> ValueForms {
+    let mut forms = ValueForms::of_parameters(kind);
+    if kind == ProductKind::Postgres && gives_utf8(channel).unwrap_or(false) {
+        forms.text = BufferForm::Utf8;
+    }
+    // Where it is tested: of a date 0000-00-00, other drivers may make NULL.
+    if channel.text(InfoType::DriverName).to_lowercase().contains("maodbc") {
+        forms.moment = BufferForm::Moment;
+    }
+    forms
+}
+
+/// Whether psqlodbc gives texts of bytes as UTF-8, which is quicker than UTF-16. It depends on the locale of the process.
+fn gives_utf8(channel: &Arc<Channel>) -> Result<bool, OdbcError> {
+    const TEXT: &str = "Zürich 日本 🗻";
+    let mut statement = OdbcStatement::new(channel)?;
+    statement.run(&format!("SELECT '{TEXT}'"))?;
+    statement.bind(vec![Buffer::new(BufferForm::Utf8, 2 * TEXT.len(), 1)], 1)?;
+    statement.fetch()?;
+    Ok(statement.column(0).and_then(|column| column.get(0)) == Some(TEXT.as_bytes()))
 }

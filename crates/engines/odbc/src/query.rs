@@ -1,6 +1,7 @@
 //! Queries. Those of a known dialect run in the database; of any other database, Bobak reads the rows and does the rest.
 
 use crate::connection::Connection;
+use crate::moments::is_moment;
 use crate::product::ProductKind;
 use crate::values::{BoundParameter, Cells, Target, has_literal};
 use crate::writes::value_of;
@@ -161,7 +162,13 @@ fn run_there(
             _ => {}
         }
     }
-    let Statement { text, parameters } = bobak_sql::select(dialect, select);
+    let target = |expr: &Expr| target(kind, &select.table, expr);
+    // Of them, psqlodbc loses infinities and years before Christ, and takes longer to parse them than all else.
+    let is_text = |expr: Expr| {
+        kind == ProductKind::Postgres
+            && matches!(target(&expr), Target::Literal(ty) if is_moment(ty) || ty == Type::Time)
+    };
+    let Statement { text, parameters } = bobak_sql::select_as_text(dialect, select, &is_text);
     if kind == ProductKind::MySql && parameters.len() > MOST_PARAMETERS {
         return run_here(connection, select, row);
     }
@@ -174,7 +181,7 @@ fn run_there(
             parameters.iter().map(single).collect::<Result<_>>()?
         }
     };
-    let targets = select.columns.iter().map(|expr| target(kind, &select.table, expr)).collect();
+    let targets = select.columns.iter().map(target).collect();
     let mut each = |cells: &Cells| row(cells);
     let done = connection.each(Some(&select.table), &text, parameters, Some(targets), &mut each);
     if dialect == Dialect::Postgres && matches!(select.lock, Some(RowLock::WaitAtMost(_))) {

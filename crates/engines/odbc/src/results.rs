@@ -1,7 +1,6 @@
 //! The rows of a result, and the texts that connections send.
 
-use crate::connection::CELL;
-use crate::driver::{Buffer, ColumnDescription, OdbcError, OdbcStatement};
+use crate::driver::{Buffer, OdbcError, OdbcStatement};
 use crate::product::{Product, ProductKind};
 use crate::settings::Settings;
 use crate::values::{CellError, Cells, Target};
@@ -20,21 +19,17 @@ pub(crate) fn read_rows(
     rows: usize,
     row: &mut dyn FnMut(&Cells) -> Result<bool>,
 ) -> std::result::Result<Result<()>, OdbcError> {
-    let (kind, in_blocks) = (product.kind, product.reads_in_blocks);
+    let (forms, in_blocks) = (product.forms, product.reads_in_blocks);
     let described = statement.describe()?;
     if described.is_empty() {
         return Ok(Ok(()));
     }
     let is_typed = targets.is_some();
     let targets = targets.unwrap_or_else(|| described.iter().map(Target::of_result).collect());
-    let cell = |column: &ColumnDescription| match column.size {
-        0 => CELL,
-        size => size.min(CELL),
-    };
-    let is_long = described.iter().any(|column| column.size == 0 || column.size > CELL);
+    let cells = || targets.iter().zip(&described);
+    let is_long = cells().any(|(target, column)| target.is_long(column.size));
     let buffers = |rows: usize| -> Vec<Buffer> {
-        let cells = targets.iter().zip(&described);
-        cells.map(|(target, column)| target.buffer(kind, cell(column), rows)).collect()
+        cells().map(|(target, column)| target.buffer(forms, column.size, rows)).collect()
     };
     // Most results are small, and buffers are as large as the values may be: a first block of few rows, then whole ones.
     let mut block = rows.min(FIRST_BLOCK);
@@ -49,7 +44,7 @@ pub(crate) fn read_rows(
     let ty = |target: &Target| if is_typed { Type::Any } else { target.ty() };
     let columns = described.iter().zip(&targets);
     let columns = columns.map(|(column, target)| ResultColumn::new(&*column.name, ty(target)));
-    let mut cells = Cells::new(kind, columns.collect());
+    let mut cells = Cells::new(forms, columns.collect());
     loop {
         let fetched = statement.fetch()?;
         for at in 0..fetched.min(block) {

@@ -1,13 +1,38 @@
 //! Bobak's values as a driver takes and gives them.
 
 use crate::driver::{Buffer, BufferForm, ColumnDescription, OdbcStatement};
+use crate::moments::{self, is_moment};
 use crate::product::ProductKind;
 use bobak_core::{
     ColumnSchema, Currency, Date, DateTime, Error, ErrorKind, Field, Result, ResultColumn, Row,
     Time, Timestamp, Type, Uuid, Value, ValueRef, stored_literal,
 };
 use odbc_sys::SqlDataType as Sql;
+use std::borrow::Cow;
 use std::ops::Range;
+
+/// The bytes of a cell of a text or bytes whose length is not limited, in a block of rows. Longer values are read in
+/// parts.
+const CELL: usize = 256;
+
+/// The forms in which a driver takes or gives the values that it has several for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ValueForms {
+    pub text: BufferForm,
+    /// Of dates and moments.
+    pub moment: BufferForm,
+}
+
+impl ValueForms {
+    /// Of parameters. MariaDB's driver reads long UTF-16 wrongly.
+    pub(crate) const fn of_parameters(kind: ProductKind) -> Self {
+        let text = match kind {
+            ProductKind::MySql => BufferForm::Utf8,
+            _ => BufferForm::Text,
+        };
+        Self { text, moment: BufferForm::Utf8 }
+    }
+}
 
 /// How the values of a column go to the database and come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,29 +99,38 @@ impl Target {
         }
     }
 
-    const fn form(self, kind: ProductKind) -> BufferForm {
+    const fn form(self, forms: ValueForms) -> BufferForm {
         match self {
+            Self::Literal(ty) if is_moment(ty) => forms.moment,
             // ASCII: the same in every character set of a driver.
             Self::Literal(_) => BufferForm::Utf8,
-            // MariaDB's driver reads long UTF-16 wrongly.
-            Self::Text if matches!(kind, ProductKind::MySql) => BufferForm::Utf8,
             Self::Int => BufferForm::Int,
             Self::Float | Self::Narrow => BufferForm::Float,
-            Self::Text => BufferForm::Text,
+            Self::Text => forms.text,
             Self::Bytes => BufferForm::Bytes,
         }
     }
 
-    /// A buffer for a column of a result, with room for so many characters or bytes.
-    pub(crate) fn buffer(self, kind: ProductKind, size: usize, rows: usize) -> Buffer {
+    /// Whether values may be longer than a cell, of a column with so many characters, 0 if the driver does not know.
+    pub(crate) const fn is_long(self, size: usize) -> bool {
+        match self {
+            Self::Literal(ty) if has_literal(ty) => false,
+            _ => size == 0 || size > CELL,
+        }
+    }
+
+    /// A buffer for a column of a result, whose values have so many characters or bytes, 0 if the driver does not know.
+    pub(crate) fn buffer(self, forms: ValueForms, size: usize, rows: usize) -> Buffer {
+        let size = if size == 0 { CELL } else { size.min(CELL) };
         let bytes = match self {
             // UTF-8 has up to four bytes for a character of two units of UTF-16.
             Self::Text => size * 4,
             // Dates, amounts and UUIDs have fewer characters.
+            Self::Literal(ty) if has_literal(ty) => 40,
             Self::Literal(_) => size.max(40),
             _ => size,
         };
-        Buffer::new(self.form(kind), bytes, rows)
+        Buffer::new(self.form(forms), bytes, rows)
     }
 
     /// The type of the values that a result has.
@@ -182,12 +216,16 @@ impl BoundParameter {
         Ok(())
     }
 
+    const fn form(&self) -> BufferForm {
+        self.target.form(ValueForms::of_parameters(self.kind))
+    }
+
     fn push_text(&mut self, text: &str) -> Result<()> {
         if text.contains('\0') {
             let message = "the database cannot store a text with a NUL: use bytes";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        if self.target.form(self.kind) == BufferForm::Utf8 {
+        if self.form() == BufferForm::Utf8 {
             self.bytes.extend_from_slice(text.as_bytes());
         } else {
             self.bytes.extend(text.encode_utf16().flat_map(u16::to_ne_bytes));
@@ -197,7 +235,7 @@ impl BoundParameter {
 
     /// The buffer that is bound.
     pub(crate) fn into_buffer(self) -> Buffer {
-        let mut buffer = Buffer::new(self.target.form(self.kind), self.longest, self.ends.len());
+        let mut buffer = Buffer::new(self.form(), self.longest, self.ends.len());
         let mut start = 0;
         for (row, end) in self.ends.iter().enumerate() {
             let Some(end) = *end else { continue };
@@ -224,8 +262,7 @@ fn literal(ty: Type, value: ValueRef<'_>) -> Result<String> {
             return Err(Error::new(ErrorKind::Mismatch, message));
         }
     };
-    let is_moment = matches!(ty, Type::Date | Type::DateTime | Type::Timestamp);
-    if is_moment && (text.starts_with(['-', '+']) || text.starts_with("0000")) {
+    if is_moment(ty) && (text.starts_with(['-', '+']) || text.starts_with("0000")) {
         let message = format!("a {} must be in the years 1 to 9999 through ODBC", ty.name());
         return Err(Error::new(ErrorKind::OutOfRange, message));
     }
@@ -238,7 +275,7 @@ fn literal(ty: Type, value: ValueRef<'_>) -> Result<String> {
 /// A row of a result. The texts and bytes of a row are in buffers that the next row uses again.
 #[derive(Debug)]
 pub(crate) struct Cells {
-    kind: ProductKind,
+    forms: ValueForms,
     cells: Vec<Cell>,
     texts: String,
     bytes: Vec<u8>,
@@ -258,8 +295,8 @@ enum Cell {
 }
 
 impl Cells {
-    pub(crate) const fn new(kind: ProductKind, columns: Vec<ResultColumn>) -> Self {
-        Self { kind, cells: Vec::new(), texts: String::new(), bytes: Vec::new(), columns }
+    pub(crate) const fn new(forms: ValueForms, columns: Vec<ResultColumn>) -> Self {
+        Self { forms, cells: Vec::new(), texts: String::new(), bytes: Vec::new(), columns }
     }
 
     /// Reads a row of those that the last fetch has read.
@@ -281,7 +318,7 @@ impl Cells {
                 Some(buffer) if !buffer.is_cut(row) => self.push(*target, buffer.get(row)),
                 bound => {
                     let row = bound.is_some().then_some(row).filter(|_| is_array);
-                    let value = statement.whole_value(place, target.form(self.kind), row);
+                    let value = statement.whole_value(place, target.form(self.forms), row);
                     self.push(*target, value.map_err(CellError::Driver)?.as_deref())
                 }
             };
@@ -305,15 +342,16 @@ impl Cells {
             Target::Float => Cell::Float(f64::from_ne_bytes(number())),
             Target::Narrow => Cell::Float(f64::from(f64::from_ne_bytes(number()) as f32)),
             Target::Bytes => self.keep_bytes(bytes),
-            Target::Text if target.form(self.kind) == BufferForm::Utf8 => {
-                self.keep_text(&String::from_utf8_lossy(bytes))
-            }
+            Target::Text if self.forms.text == BufferForm::Utf8 => self.keep_text(&utf8(bytes)),
             Target::Text => {
                 let start = self.texts.len();
                 push_utf16(&mut self.texts, bytes);
                 Cell::Text(start..self.texts.len())
             }
-            Target::Literal(ty) => match read_literal(ty, &String::from_utf8_lossy(bytes))? {
+            Target::Literal(ty) if target.form(self.forms) == BufferForm::Moment => {
+                Cell::Int(moments::read_structure(ty, bytes)?)
+            }
+            Target::Literal(ty) => match read_literal(ty, &utf8(bytes))? {
                 Value::Null => Cell::Null,
                 Value::Int(integer) => Cell::Int(integer),
                 Value::Float(float) => Cell::Float(float),
@@ -375,10 +413,10 @@ impl Row for Cells {
 
 /// A value that came as text.
 fn read_literal(ty: Type, text: &str) -> Result<Value<'static>> {
-    if matches!(ty, Type::DateTime | Type::Timestamp)
-        && let Some(micros) = microseconds(text)
+    if is_moment(ty)
+        && let Some(stored) = moments::read_text(ty, text)
     {
-        return Ok(Value::Int(micros));
+        return Ok(Value::Int(stored));
     }
     Ok(match ty {
         Type::Bool => Value::Int(i64::from(matches!(text, "1" | "t" | "true"))),
@@ -394,34 +432,6 @@ fn read_literal(ty: Type, text: &str) -> Result<Value<'static>> {
     })
 }
 
-/// The moment of a text such as `2026-11-29 10:07:38.5`, in which drivers give nearly all; `None` for another form.
-fn microseconds(text: &str) -> Option<i64> {
-    let (whole, fraction) = text.as_bytes().split_at_checked(19)?;
-    let digits = |digits: &[u8]| {
-        digits.iter().try_fold(0_i64, |all, digit| {
-            digit.is_ascii_digit().then(|| all * 10 + i64::from(digit - b'0'))
-        })
-    };
-    let part = |place: Range<usize>, end: &[u8]| -> Option<i64> {
-        let after = whole.get(place.end..place.end + end.len())?;
-        digits(whole.get(place)?).filter(|_| after == end)
-    };
-    let (year, month) = (part(0..4, b"-")?, part(5..7, b"-")?);
-    let (day, hour) = (part(8..10, b" ")?, part(11..13, b":")?);
-    let (minute, second) = (part(14..16, b":")?, part(17..19, b"")?);
-    let micros = match fraction {
-        [] => 0,
-        [b'.', places @ ..] if (1..=6).contains(&places.len()) => {
-            digits(places)? * 10_i64.pow(6 - u32::try_from(places.len()).ok()?)
-        }
-        _ => return None,
-    };
-    let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
-    let Value::Int(days) = date.ok()?.to_value().ok()? else { return None };
-    let is_time = hour < 24 && minute < 60 && second < 60;
-    is_time.then_some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000 + micros)
-}
-
 /// An exact number: an integer if it is whole and fits, otherwise its digits.
 fn digits(text: &str) -> Value<'static> {
     let digits = match text.contains('.') {
@@ -429,6 +439,10 @@ fn digits(text: &str) -> Value<'static> {
         false => text,
     };
     digits.parse().map_or_else(|_| Value::from(digits.to_owned()), Value::Int)
+}
+
+fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 fn push_utf16(text: &mut String, bytes: &[u8]) {
@@ -445,36 +459,6 @@ fn push_utf16(text: &mut String, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn moments_are_what_the_general_parser_makes_of_them() {
-        for text in [
-            "2026-11-29 10:07:38",
-            "2026-11-29 10:07:38.5",
-            "1969-12-31 23:59:59.999999",
-            "0001-01-01 00:00:00.000001",
-            "9999-12-31 23:59:59",
-            "2024-02-29 12:00:00.123",
-        ] {
-            let parsed = stored_literal(Type::Timestamp, text).unwrap();
-            assert_eq!(microseconds(text).map(Value::Int), Some(parsed), "{text}");
-        }
-        for text in [
-            "2026-11-29",
-            "2026-11-29 10:07:38+01",
-            "2026-11-29T10:07:38",
-            "2026-11-29 10:07:38.",
-            "2026-11-29 10:07:38.1234567",
-            "2023-02-29 12:00:00",
-            "2026-11-29 24:00:00",
-            "2026-11-29 10:07:60",
-            "2026-1-29 10:07:38.0",
-            "-001-11-29 10:07:38",
-            "",
-        ] {
-            assert_eq!(microseconds(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn texts_of_utf_16_are_read() {

@@ -12,15 +12,37 @@ pub(crate) enum BufferForm {
     /// UTF-8.
     Utf8,
     Bytes,
+    /// A date and a time of day: `SQL_TIMESTAMP_STRUCT`.
+    Moment,
 }
 
 impl BufferForm {
+    /// The bytes of a value, if all have the same number: they have it, whatever the driver says.
+    pub(super) const fn fixed(self) -> Option<usize> {
+        match self {
+            Self::Int | Self::Float => Some(8),
+            Self::Moment => Some(16),
+            Self::Text | Self::Utf8 | Self::Bytes => None,
+        }
+    }
+
+    /// What a cell has before a value is read. For 0000-00-00 MariaDB's driver reports NULL, but writes zeros into the cell;
+    /// for NULL it leaves the cell as it is.
+    pub(super) const fn blank(self) -> u64 {
+        if matches!(self, Self::Moment) { u64::MAX } else { 0 }
+    }
+
+    /// Whether a cell whose value is reported as NULL has 0000-00-00: see [`blank`](Self::blank).
+    pub(super) fn is_zero_date(self, cell: &[u64]) -> bool {
+        self == Self::Moment && cell.first() == Some(&0)
+    }
+
     /// The bytes of the NUL that drivers write after a value.
     pub(super) const fn terminator(self) -> usize {
         match self {
             Self::Text => 2,
             Self::Utf8 => 1,
-            Self::Int | Self::Float | Self::Bytes => 0,
+            Self::Int | Self::Float | Self::Bytes | Self::Moment => 0,
         }
     }
 
@@ -31,6 +53,7 @@ impl BufferForm {
             Self::Text => CDataType::WChar,
             Self::Utf8 => CDataType::Char,
             Self::Bytes => CDataType::Binary,
+            Self::Moment => CDataType::TypeTimestamp,
         }
     }
 }
@@ -51,15 +74,14 @@ const LONG: usize = 8_000;
 impl Buffer {
     /// A buffer of NULLs; `bytes` is the longest text or bytes that a cell holds.
     pub(crate) fn new(form: BufferForm, bytes: usize, rows: usize) -> Self {
-        let bytes = match form {
-            BufferForm::Int | BufferForm::Float => 8,
-            // With the NUL that drivers write after a text.
-            BufferForm::Text => bytes + 2,
-            BufferForm::Utf8 => bytes + 1,
-            BufferForm::Bytes => bytes.max(1),
-        };
+        let bytes = form.fixed().unwrap_or(bytes.max(1) + form.terminator());
         let width = bytes.next_multiple_of(8);
-        Self { form, width, cells: vec![0; width / 8 * rows], lengths: vec![NULL_DATA; rows] }
+        Self {
+            form,
+            width,
+            cells: vec![form.blank(); width / 8 * rows],
+            lengths: vec![NULL_DATA; rows],
+        }
     }
 
     pub(super) const fn c_type(&self) -> CDataType {
@@ -78,6 +100,7 @@ impl Buffer {
             BufferForm::Utf8 => (SqlDataType::VARCHAR, self.width),
             BufferForm::Bytes if is_long => (SqlDataType::EXT_LONG_VAR_BINARY, self.width),
             BufferForm::Bytes => (SqlDataType::EXT_VAR_BINARY, self.width),
+            BufferForm::Moment => (SqlDataType::TIMESTAMP, 26),
         }
     }
 
@@ -116,22 +139,19 @@ impl Buffer {
     pub(crate) fn is_cut(&self, row: usize) -> bool {
         let length = self.lengths.get(row).copied().unwrap_or(NULL_DATA);
         let is_long = usize::try_from(length).is_ok_and(|length| length > self.capacity());
-        !matches!(self.form, BufferForm::Int | BufferForm::Float)
-            && (is_long || length == odbc_sys::NO_TOTAL)
+        self.form.fixed().is_none() && (is_long || length == odbc_sys::NO_TOTAL)
     }
 
     /// The bytes of a cell; `None` for NULL.
     pub(crate) fn get(&self, row: usize) -> Option<&[u8]> {
         let length = self.lengths.get(row).copied().unwrap_or(NULL_DATA);
-        if length == NULL_DATA {
-            return None;
-        }
-        let length = match self.form {
-            BufferForm::Int | BufferForm::Float => 8,
-            _ => usize::try_from(length).unwrap_or(0).min(self.capacity()),
-        };
         let words = self.width / 8;
         let cell = self.cells.get(row * words..(row + 1) * words)?;
+        if length == NULL_DATA && !self.form.is_zero_date(cell) {
+            return None;
+        }
+        let fixed = self.form.fixed();
+        let length = fixed.unwrap_or(usize::try_from(length).unwrap_or(0).min(self.capacity()));
         // SAFETY: integers are bytes, eight each, and `length` is not beyond the cell.
         Some(unsafe { std::slice::from_raw_parts(cell.as_ptr().cast(), length) })
     }

@@ -335,7 +335,7 @@ impl OdbcStatement {
             self.check(done)?;
         }
         let mut value = Vec::new();
-        let mut part = vec![0_u64; 8 << 10];
+        let mut part = vec![form.blank(); 8 << 10];
         loop {
             let (mut length, size) = (0_isize, part.len() * 8);
             // SAFETY: the buffer is as long as is said.
@@ -353,15 +353,13 @@ impl OdbcStatement {
                 return Ok(Some(value));
             }
             self.check(done)?;
-            if length == NULL_DATA {
+            if length == NULL_DATA && !form.is_zero_date(&part) {
                 return Ok(None);
             }
             // A part of a text ends with a NUL.
             let room = size - form.terminator();
-            // Numbers have eight bytes, whatever the driver says.
-            let length =
-                if matches!(form, BufferForm::Int | BufferForm::Float) { 8 } else { length };
-            let whole = usize::try_from(length).ok().filter(|_| length != NO_TOTAL);
+            let total = usize::try_from(length).ok().filter(|_| length != NO_TOTAL);
+            let whole = form.fixed().or(total);
             let bytes = whole.map_or(room, |whole| whole.min(room));
             let words = part.iter().flat_map(|word| word.to_ne_bytes());
             value.extend(words.take(bytes));

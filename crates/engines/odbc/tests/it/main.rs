@@ -6,5 +6,6 @@
 mod conformance; // the suite that every engine passes
 mod failures;
 mod lying_drivers; // what goes wrong, and a file of SQLite
+mod moments;
 mod stores; // a schema or a database for each test
 mod views;
