@@ -80,7 +80,9 @@ impl ExpansionParser<'_> {
         let mut expansions: Vec<Expansion> = Vec::new();
         for path in paths {
             let first = path.split('.').next().unwrap_or_default();
-            let relation = self.tables.relation(table, first).ok_or_else(|| no_relation(first))?;
+            let relation = self.tables.relation(table, first);
+            let relation =
+                relation.ok_or_else(|| no_relation(first, self.tables.relations_of(table)))?;
             if expansions.iter().any(|other| other.relation.name == relation.name) {
                 continue;
             }
@@ -150,7 +152,9 @@ impl VisibleTables {
 }
 
 /// The same for a relation that does not exist and one to a table that the client may not see.
-fn no_relation(name: &str) -> Problem {
-    let message = format!("the table has no relation '{name}'");
+fn no_relation(name: &str, relations: &[TableRelation]) -> Problem {
+    let names: Vec<&str> = relations.iter().map(|relation| relation.name.as_str()).collect();
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let message = format!("the table has no relation '{name}'; its relations: {names}");
     Problem::new(StatusCode::BAD_REQUEST, ErrorKind::Schema, message)
 }

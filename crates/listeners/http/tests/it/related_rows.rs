@@ -434,7 +434,9 @@ fn relations_are_limited() {
         get(&[("expand", "line")]).ok(200);
         get(&[("expand", "line.product")]).is(413, "OutOfRange");
         get(&[("expand", "line.product"), ("line.filter", "amount > 2")]).ok(200);
-        get(&[("expand", "nothing")]).is(400, "Schema");
+        let rejected = get(&[("expand", "nothing")]);
+        let detail = rejected.is(400, "Schema").json()["detail"].to_string();
+        assert!(detail.contains("its relations: ") && detail.contains("customer"), "{detail}");
         get(&[("expand", "customer.nothing")]).is(400, "Schema");
         get(&[("expand", "customer..boss")]).is(400, "Schema");
         get(&[("customer.nothing", "1")]).is(400, "Syntax");
