@@ -135,6 +135,44 @@ def test_arrow_from_bytes_is_that_from_values(
         assert table.where().to_arrow().column(0).num_chunks > 1
 
 
+def test_frame_from_arrays_is_that_from_values(
+    socket_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    plain = [name for name in Measure.__dataclass_fields__ if name != "key"]
+    with bobak.connect(socket_url) as db:
+        db.create(Measure)
+        table = db.table(Measure)
+        table.insert_many(measures())
+        columns_of = Selection._columns
+        called: list[int] = []
+
+        def counted(selection: Selection[Measure]) -> object:
+            called.append(1)
+            return columns_of(selection)
+
+        monkeypatch.setattr(Selection, "_columns", counted)
+        for found in (
+            table.where().select(*plain),
+            table.where(col.id < 0).select(*plain),
+            table.where().limit(1).select(*plain),
+            table.where().select("yes", count(), col.real.sum(), col.day.max()).group_by("yes"),
+        ):
+            fast = found.to_pandas()
+            assert not called
+            with monkeypatch.context() as slow:
+                slow.setattr(columns, "readable", lambda kinds: None)
+                pandas.testing.assert_frame_equal(found.to_pandas(), fast)
+            assert called.pop()
+        # A UUID is an object of Python.
+        assert isinstance(table.where().limit(1).to_pandas()["key"][0], uuid.UUID)
+        assert called.pop()
+        db.execute("INSERT INTO measure (yes, real, text) VALUES (1, 'many', 'x')")
+        frame = table.where(col.text == "x").select("text").to_pandas()
+        assert list(frame["text"]) == ["x"] and not called
+
+
 def test_values_of_other_types_are_read_one_by_one(socket_url: str) -> None:
     pytest.importorskip("pyarrow")
     with bobak.connect(socket_url) as db:

@@ -27,7 +27,7 @@ from .._core.query import (
 )
 from .._core.table_plan import Plan
 from .._errors import Error, ErrorKind
-from .._wire.schema import TableSchema
+from .._wire.schema import TableSchema, Type
 from .blob import AsyncBlob
 
 if TYPE_CHECKING:
@@ -179,17 +179,26 @@ class AsyncSelection(Generic[T]):
     async def to_arrow(self) -> pyarrow.Table:
         """The rows as a table of pyarrow. With numpy, no value becomes a Python object."""
         kinds = ops.column_types(self._plan, self._query)
-        if kinds is not None:
-            names = ops.result_names(self._plan, self._query)
-            bodies = await self._session._run(ops.bodies_of(self._plan, self._query))
-            # Files of other programs may have values of other types: these are read one by one.
-            with suppress(OtherValues):
-                return frames.arrow_of_bodies(names, kinds, bodies)
-        return frames.arrow_of(*await self._columns())
+        found = None if kinds is None else await self._arrays(kinds)
+        return frames.arrow_of(*await self._columns()) if found is None else found
 
     async def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a data frame of pandas."""
+        """The rows as a data frame of pandas. With pyarrow, its columns are made of arrays."""
+        kinds = ops.column_types(self._plan, self._query)
+        if kinds is not None and frames.are_arrays_in_pandas(kinds):
+            found = await self._arrays(kinds)
+            if found is not None:
+                return frames.pandas_of_arrow(kinds, found)
         return frames.pandas_of(*await self._columns())
+
+    async def _arrays(self, kinds: Sequence[Type]) -> pyarrow.Table | None:
+        """The rows as a table of pyarrow, or ``None`` if a value is not of its column's type, as
+        in files of other programs: these are read one by one."""
+        names = ops.result_names(self._plan, self._query)
+        bodies = await self._session._run(ops.bodies_of(self._plan, self._query))
+        with suppress(OtherValues):
+            return frames.arrow_of_bodies(names, kinds, bodies)
+        return None
 
     async def _columns(self) -> tuple[list[str], list[Any], list[Any]]:
         names = ops.result_names(self._plan, self._query)

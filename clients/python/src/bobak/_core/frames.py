@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ _PANDAS = {
     Type.DATETIME: "datetime64[us]",
     Type.TIMESTAMP: "datetime64[us, UTC]",
 }
+#: The types whose values in a data frame are of another class than those of pyarrow.
+_PYTHON_OBJECTS = frozenset((Type.UUID, Type.JSON, Type.VECTOR))
 
 
 def arrow_of(
@@ -73,6 +76,31 @@ def pandas_of(
         series[place] = pandas.Series(list(values), dtype=dtype)
     frame = pandas.DataFrame(series)
     frame.columns = list(names)
+    return frame
+
+
+def are_arrays_in_pandas(kinds: Sequence[Type]) -> bool:
+    """Whether :func:`pandas_of_arrow` takes columns of these types, and pyarrow is installed."""
+    return _PYTHON_OBJECTS.isdisjoint(kinds) and importlib.util.find_spec("pyarrow") is not None
+
+
+def pandas_of_arrow(kinds: Sequence[Type], table: pyarrow.Table) -> pandas.DataFrame:
+    """As :func:`pandas_of`, from a table of pyarrow."""
+    pandas = _module("pandas")
+    series = {}
+    for place, (kind, column) in enumerate(zip(kinds, table.columns)):
+        dtype = _PANDAS.get(kind, "object")
+        if kind in (Type.DATETIME, Type.TIMESTAMP):
+            values = column.to_pandas()
+        elif kind in (Type.F32, Type.F64, Type.TEXT):
+            values = column.to_numpy()
+        elif dtype == "object":
+            values = column.to_pylist()
+        else:
+            values = pandas.api.types.pandas_dtype(dtype).__from_arrow__(column)
+        series[place] = pandas.Series(values, dtype=dtype)
+    frame = pandas.DataFrame(series)
+    frame.columns = list(table.column_names)
     return frame
 
 
@@ -167,8 +195,6 @@ def _arrow_type(arrow: Any, kind: Type | None) -> Any:
 
 
 def _module(name: str) -> Any:
-    import importlib
-
     try:
         return importlib.import_module(name)
     except ImportError as error:
