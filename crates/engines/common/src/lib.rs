@@ -4,6 +4,8 @@
 //!
 //! * [`Pool`] opens connections through a [`Connector`] and lends them as [`PooledConnection`].
 //! * [`calendar`] has the days and microseconds of dates and times of day.
+//! * [`ServerSession`] is a session that runs the [`ServerOperations`] of an engine on a pool's connections;
+//!   [`ServerTransaction`] is its transaction, also for engines with sessions of their own.
 //! * [`Savepoints`] are those of a transaction, [`ServerAddress`] is the place in a URL.
 //!
 //! For engines of servers with SQL texts of their own:
@@ -41,6 +43,8 @@ mod schema_json;
 mod select;
 mod server_address;
 mod server_row;
+mod server_session;
+mod server_transaction;
 mod sort_key;
 mod table_changes;
 mod table_list;
@@ -67,6 +71,10 @@ pub use schema_json::{
 pub use select::{EachRow, run_select};
 pub use server_address::ServerAddress;
 pub use server_row::{ServerRow, ServerValue};
+pub use server_session::{ServerOperations, ServerSession};
+pub use server_transaction::{
+    SavepointStep, ServerTransaction, TransactionConnection, in_row_callback, not_open,
+};
 pub use sort_key::{push_sort_key, sort_key};
 pub use table_changes::{
     add_created_tables, find_table, foreign_keys_of, reject_searches, reject_table_changes,

@@ -1,5 +1,6 @@
 //! The transaction of a session, for engines that run in this process.
 
+use crate::in_row_callback;
 use bobak_core::{Error, ErrorKind, Result, TransactionControl};
 use std::cell::{Cell, RefCell, RefMut};
 use std::ops::{Deref, DerefMut};
@@ -133,10 +134,7 @@ impl<T: LocalTransaction> TransactionSlot<T> {
     /// # Errors
     /// `Misuse` during another call.
     pub fn enter(&self) -> Result<RefMut<'_, Option<SavepointStack<T>>>> {
-        self.open.try_borrow_mut().map_err(|_| {
-            let message = "the session is in a row callback: use another session, or a cursor";
-            Error::new(ErrorKind::Misuse, message)
-        })
+        self.open.try_borrow_mut().map_err(|_| in_row_callback())
     }
 
     /// Runs one step.

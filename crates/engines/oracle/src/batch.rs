@@ -13,7 +13,9 @@ use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb, WriteBatch,
 };
-use bobak_engine_common::{is_row_error, needs_key, no_such_row};
+use bobak_engine_common::{
+    SavepointStep, TransactionConnection, is_row_error, needs_key, no_such_row,
+};
 
 /// The rows of one array.
 const ROWS: usize = 1_000;
@@ -103,14 +105,14 @@ impl Sender<'_> {
         if rows.len() < FEW {
             return self.singly(run, rows, first);
         }
-        self.connection.savepoint(PART, false)?;
+        self.connection.savepoint(SavepointStep::Set, PART)?;
         match self.together(run, rows, made) {
             Ok(outcomes) => {
                 outcomes.into_iter().for_each(|outcome| (self.each)(Ok(outcome)));
                 Ok(())
             }
             Err(error) if is_row_error(error.kind()) && !self.connection.is_broken() => {
-                Interrupt::hold_off(|| self.connection.savepoint(PART, true))?;
+                Interrupt::hold_off(|| self.connection.savepoint(SavepointStep::RollBackTo, PART))?;
                 if made && is_of_key(run.table, &error) && has_sequence(run.table) {
                     sequences::skip(self.connection, run.table)?;
                 }
@@ -267,10 +269,10 @@ impl Sender<'_> {
         if !row.has_steps() || self.on_error == OnError::Stop {
             return row.run(self.connection);
         }
-        self.connection.savepoint(ROW, false)?;
+        self.connection.savepoint(SavepointStep::Set, ROW)?;
         let done = row.run(self.connection);
         if done.is_err() && !self.connection.is_broken() {
-            self.connection.savepoint(ROW, true)?;
+            self.connection.savepoint(SavepointStep::RollBackTo, ROW)?;
         }
         done
     }

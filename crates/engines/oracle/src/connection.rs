@@ -11,7 +11,7 @@ use crate::values::parameter;
 use bobak_core::{
     Deadline, Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
 };
-use bobak_engine_common::ServerRow;
+use bobak_engine_common::{SavepointStep, ServerRow, TransactionConnection};
 use std::time::Duration;
 
 /// A value for a statement, and the type that it is of for Bobak.
@@ -81,10 +81,6 @@ impl Connection {
         Self::open(&self.connector)
     }
 
-    pub(crate) const fn is_broken(&self) -> bool {
-        self.broken
-    }
-
     /// How long a call waits for a lock.
     pub(crate) const fn busy_timeout(&self) -> Duration {
         self.connector.settings.busy_timeout
@@ -152,48 +148,6 @@ impl Connection {
         self.phase = OraclePhase::Inside;
         self.in_transaction = true;
         Ok(())
-    }
-
-    /// Ends the transaction.
-    pub(crate) fn end(&mut self, commit: bool) -> Result<()> {
-        let limit = self.connector.settings.statement_timeout;
-        self.phase = if commit { OraclePhase::Commit } else { OraclePhase::Inside };
-        let ended = if commit { self.driver.commit(limit) } else { self.driver.rollback(limit) };
-        let ended = ended.map_err(|failure| match failure {
-            // Whether it was committed, the next call on this connection would not say.
-            OracleFailure::TimedOut => {
-                let failure = OracleFailure::Lost("the server did not respond in time".to_owned());
-                self.failed(&failure, None, false)
-            }
-            failure => self.failed(&failure, None, false),
-        });
-        if ended.is_err() && commit && !self.broken {
-            self.broken = self.driver.rollback(limit).is_err();
-        }
-        self.phase = OraclePhase::Read;
-        self.in_transaction = false;
-        ended
-    }
-
-    /// Runs something in a transaction of its own, which sees what is committed. In a transaction it is part of that.
-    pub(crate) fn atomically<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        if self.in_transaction {
-            return run(self);
-        }
-        self.begin(false)?;
-        let done = run(self);
-        if self.broken {
-            return done;
-        }
-        let ended = self.end(done.is_ok());
-        done.and_then(|done| ended.map(|()| done))
-    }
-
-    /// Marks a savepoint, or goes back to one.
-    pub(crate) fn savepoint(&mut self, name: &str, goes_back: bool) -> Result<()> {
-        let verb = if goes_back { "ROLLBACK TO SAVEPOINT" } else { "SAVEPOINT" };
-        let limit = self.connector.settings.statement_timeout;
-        self.execute(None, &format!("{verb} {name}"), &[Vec::new()], None, limit).map(drop)
     }
 
     /// Runs a text without parameters, such as a change of the schema.
@@ -281,5 +235,40 @@ impl Connection {
     /// The columns of the last result.
     pub(crate) fn result_columns(&self) -> Vec<ResultColumn> {
         result_columns(&self.columns, None)
+    }
+}
+
+impl TransactionConnection for Connection {
+    fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    fn end(&mut self, commit: bool) -> Result<()> {
+        let limit = self.connector.settings.statement_timeout;
+        self.phase = if commit { OraclePhase::Commit } else { OraclePhase::Inside };
+        let ended = if commit { self.driver.commit(limit) } else { self.driver.rollback(limit) };
+        let ended = ended.map_err(|failure| match failure {
+            // Whether it was committed, the next call on this connection would not say.
+            OracleFailure::TimedOut => {
+                let failure = OracleFailure::Lost("the server did not respond in time".to_owned());
+                self.failed(&failure, None, false)
+            }
+            failure => self.failed(&failure, None, false),
+        });
+        if ended.is_err() && commit && !self.broken {
+            self.broken = self.driver.rollback(limit).is_err();
+        }
+        self.phase = OraclePhase::Read;
+        self.in_transaction = false;
+        ended
+    }
+
+    fn savepoint(&mut self, step: SavepointStep, name: &str) -> Result<()> {
+        if step == SavepointStep::Release {
+            // Oracle forgets them with the transaction only.
+            return Ok(());
+        }
+        let limit = self.connector.settings.statement_timeout;
+        self.execute(None, &step.text(name), &[Vec::new()], None, limit).map(drop)
     }
 }

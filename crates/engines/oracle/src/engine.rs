@@ -4,9 +4,9 @@ use crate::columns::length_limit;
 use crate::driver::OracleConnect;
 use crate::net::OracleNet;
 use crate::pool::{Pool, pool};
-use crate::session::OracleSession;
 use crate::settings::OracleBuilder;
 use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
+use bobak_engine_common::ServerSession;
 use std::sync::Arc;
 
 /// A schema of an Oracle database, version 19c or later. Cheap to clone; its connections are closed when the last clone is gone.
@@ -68,7 +68,7 @@ impl Engine for Oracle {
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(OracleSession::new(&self.pool)))
+        Ok(Box::new(ServerSession::new(&self.pool)))
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -4,13 +4,11 @@ use crate::connection::Connection;
 use crate::driver::OracleConnect;
 use crate::settings::OracleBuilder;
 use bobak_core::Result;
-use bobak_engine_common::PoolSettings;
+use bobak_engine_common::{PoolSettings, TransactionConnection};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) type Pool = bobak_engine_common::Pool<OracleConnector>;
-pub(crate) type PooledConnection =
-    bobak_engine_common::PooledConnection<Arc<Pool>, OracleConnector>;
 
 /// The pool tests a connection that was idle for so long.
 const IDLE: Duration = Duration::from_secs(5);

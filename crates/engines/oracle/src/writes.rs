@@ -7,7 +7,7 @@ use crate::values::encode;
 use crate::{sequences, texts};
 use bobak_core::{
     Collation, Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Type,
-    Value, ValueRef, Verb,
+    Value, ValueRef, Verb, Write,
 };
 use bobak_engine_common::{
     check_row_length, check_version, in_column, kept_type, needs_key, no_key_left, no_such_row,
@@ -26,6 +26,11 @@ pub(crate) struct OracleWrite<'a> {
 pub(crate) type Binds<'v> = Vec<OracleBind<'v>>;
 
 impl<'a> OracleWrite<'a> {
+    pub(crate) fn of(write: &'a Write<'_>) -> Self {
+        let Write { table, verb, fields, ref values } = *write;
+        Self { table, verb, fields, row: values }
+    }
+
     /// Whether several of its statements change rows. Of an upsert's, one does; what a failed insert takes from a sequence is
     /// not undone in any case.
     pub(crate) fn has_steps(&self) -> bool {
