@@ -4,14 +4,15 @@
 use crate::bulk;
 use crate::connection::{Connection, TypedValue};
 use crate::texts;
-use crate::wire::TransactionStep;
 use crate::writes::{MssqlWrite, no_key_returned, out_of_keys};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, ErrorKind, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema,
     Type, ValueRef, Verb, WriteBatch,
 };
-use bobak_engine_common::{is_row_error, kept_type, needs_key};
+use bobak_engine_common::{
+    SavepointStep, TransactionConnection, is_row_error, kept_type, needs_key,
+};
 
 /// The rows of one bulk load.
 const ROWS: usize = 5_000;
@@ -166,10 +167,10 @@ impl Sender<'_> {
         if !row.has_steps() || self.on_error == OnError::Stop {
             return row.run(self.connection);
         }
-        self.connection.transact(TransactionStep::Save("bobak_row"), None)?;
+        self.connection.savepoint(SavepointStep::Set, "bobak_row")?;
         let done = row.run(self.connection);
         if done.is_err() && !self.connection.is_broken() && self.connection.in_transaction() {
-            self.connection.transact(TransactionStep::Rollback("bobak_row"), None)?;
+            self.connection.savepoint(SavepointStep::RollBackTo, "bobak_row")?;
         }
         done
     }

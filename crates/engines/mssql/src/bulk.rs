@@ -7,7 +7,7 @@ use crate::texts::has_identity;
 use crate::values::encode;
 use crate::wire::{BulkColumn, SentKind, TdsValue, push_bulk_end, push_bulk_head, push_bulk_row};
 use bobak_core::{Result, Row, TableSchema};
-use bobak_engine_common::in_column;
+use bobak_engine_common::{TransactionConnection, in_column};
 
 /// The columns of a table as a bulk load has them.
 ///

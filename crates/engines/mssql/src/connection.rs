@@ -9,7 +9,7 @@ use crate::wire::{SentKind, TdsChannel, TdsError, TdsValue, TransactionStep, pus
 use bobak_core::{
     Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
 };
-use bobak_engine_common::ServerRow;
+use bobak_engine_common::{SavepointStep, ServerRow, TransactionConnection};
 
 /// A value for a statement, and the type that it is of for Bobak.
 pub(crate) type TypedValue<'v> = (Type, ValueRef<'v>);
@@ -103,10 +103,6 @@ impl Connection {
         })
     }
 
-    pub(crate) const fn is_broken(&self) -> bool {
-        self.broken
-    }
-
     /// Whether the server seems to be there.
     pub(crate) fn seems_open(&self) -> bool {
         self.channel.seems_open()
@@ -156,37 +152,9 @@ impl Connection {
             (true, MssqlIsolation::Snapshot) => 5,
             (true, MssqlIsolation::Serializable) => 4,
         };
-        self.transact(TransactionStep::Begin(level), None)?;
+        self.transact(TransactionStep::Begin(level))?;
         self.phase = MssqlPhase::Inside;
         Ok(())
-    }
-
-    /// Ends the transaction.
-    pub(crate) fn end(&mut self, commit: bool, table: Option<&TableSchema>) -> Result<()> {
-        if !self.in_transaction() {
-            self.phase = MssqlPhase::Read;
-            return Ok(());
-        }
-        self.phase = if commit { MssqlPhase::Commit } else { MssqlPhase::Inside };
-        let step = if commit { TransactionStep::Commit } else { TransactionStep::Rollback("") };
-        let ended = Interrupt::hold_off(|| self.transact(step, table));
-        if ended.is_err() && commit && !self.broken && self.in_transaction() {
-            let rolled_back = self.transact(TransactionStep::Rollback(""), None);
-            self.broken |= rolled_back.is_err();
-        }
-        self.phase = MssqlPhase::Read;
-        ended
-    }
-
-    /// Runs something in a transaction of its own, which sees what is committed.
-    pub(crate) fn atomically<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        self.begin(false)?;
-        let done = run(self);
-        if self.broken {
-            return done;
-        }
-        let ended = self.end(done.is_ok(), None);
-        done.and_then(|done| ended.map(|()| done))
     }
 
     /// Runs one statement that commits by itself, unless a transaction is open.
@@ -201,13 +169,9 @@ impl Connection {
     }
 
     /// Begins a transaction, ends it or marks a savepoint.
-    pub(crate) fn transact(
-        &mut self,
-        step: TransactionStep<'_>,
-        table: Option<&TableSchema>,
-    ) -> Result<()> {
+    fn transact(&mut self, step: TransactionStep<'_>) -> Result<()> {
         Interrupt::check()?;
-        self.channel.transact(step).map_err(|failed| self.failed(failed, table))
+        self.channel.transact(step).map_err(|failed| self.failed(failed, None))
     }
 
     /// Runs a text without parameters, such as a savepoint's, or a change of the schema.
@@ -289,6 +253,41 @@ impl Connection {
     /// The columns of the last result.
     pub(crate) fn result_columns(&self) -> Vec<ResultColumn> {
         result_columns(self.channel.columns(), None)
+    }
+}
+
+impl TransactionConnection for Connection {
+    fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    fn has_ended(&self, _: &Error) -> bool {
+        self.broken || !self.in_transaction()
+    }
+
+    fn end(&mut self, commit: bool) -> Result<()> {
+        if !self.in_transaction() {
+            self.phase = MssqlPhase::Read;
+            return Ok(());
+        }
+        self.phase = if commit { MssqlPhase::Commit } else { MssqlPhase::Inside };
+        let step = if commit { TransactionStep::Commit } else { TransactionStep::Rollback("") };
+        let ended = Interrupt::hold_off(|| self.transact(step));
+        if ended.is_err() && commit && !self.broken && self.in_transaction() {
+            let rolled_back = self.transact(TransactionStep::Rollback(""));
+            self.broken |= rolled_back.is_err();
+        }
+        self.phase = MssqlPhase::Read;
+        ended
+    }
+
+    fn savepoint(&mut self, step: SavepointStep, name: &str) -> Result<()> {
+        self.transact(match step {
+            SavepointStep::Set => TransactionStep::Save(name),
+            SavepointStep::RollBackTo => TransactionStep::Rollback(name),
+            // SQL Server forgets them with the transaction only.
+            SavepointStep::Release => return Ok(()),
+        })
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::columns::length_limit;
 use crate::connection::Connection;
 use crate::pool::{Pool, pool};
-use crate::session::MssqlSession;
 use crate::settings::MssqlBuilder;
 use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
+use bobak_engine_common::ServerSession;
 use std::sync::Arc;
 
 /// A database of SQL Server, version 2017 or later. Cheap to clone; its connections are closed when the last clone is gone.
@@ -60,7 +60,7 @@ impl Engine for Mssql {
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(MssqlSession::new(&self.pool)))
+        Ok(Box::new(ServerSession::new(&self.pool)))
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -3,12 +3,11 @@
 use crate::connection::Connection;
 use crate::settings::Settings;
 use bobak_core::Result;
-use bobak_engine_common::PoolSettings;
+use bobak_engine_common::{PoolSettings, TransactionConnection};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) type Pool = bobak_engine_common::Pool<MssqlConnector>;
-pub(crate) type PooledConnection = bobak_engine_common::PooledConnection<Arc<Pool>, MssqlConnector>;
 
 /// A pool without connections.
 pub(crate) fn pool(settings: Settings) -> Arc<Pool> {

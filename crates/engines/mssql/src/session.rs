@@ -1,316 +1,99 @@
-//! Sessions.
+//! What sessions run on a connection.
 
 use crate::batch;
 use crate::connection::Connection;
-use crate::pool::{Pool, PooledConnection};
 use crate::query;
 use crate::schema;
 use crate::sql_text;
-use crate::wire::TransactionStep;
 use crate::writes::MssqlWrite;
 use bobak_core::{
-    Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result, ResultColumn, Row,
-    SchemaChange, Session, Source, TableSchema, TransactionControl, Write, WriteBatch,
+    OnError, Outcome, Parameter, Result, ResultColumn, Row, SchemaChange, Source, TableSchema,
+    Write, WriteBatch,
 };
-use bobak_engine_common::{Savepoints, reject_table_changes, reject_vectors};
-use std::cell::{Cell, RefCell, RefMut};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use bobak_engine_common::{ServerOperations, reject_table_changes, reject_vectors};
+use std::time::Duration;
 
-/// A session of a [`Mssql`](crate::Mssql).
-pub(crate) struct MssqlSession<'e> {
-    pool: &'e Arc<Pool>,
-    /// Borrowed for as long as an operation runs: one from inside another finds it taken.
-    transaction: RefCell<Option<OpenTransaction>>,
-    in_transaction: Cell<bool>,
-    /// The columns of the last SQL text.
-    columns: RefCell<Vec<ResultColumn>>,
-}
+impl ServerOperations for Connection {
+    const ENGINE: &'static str = "mssql";
 
-/// A transaction that was begun and has not ended.
-struct OpenTransaction {
-    pooled: PooledConnection,
-    savepoints: Savepoints,
-    /// Why it has ended, if it has.
-    dead: Option<(ErrorKind, String)>,
-}
-
-/// The savepoint around what takes several statements.
-const OWN: &str = "bobak statement";
-
-impl OpenTransaction {
-    /// Runs something on the connection; notes the errors that end the transaction.
-    fn run<R>(&mut self, run: impl FnOnce(&mut Connection) -> Result<R>) -> Result<R> {
-        if let Some((kind, message)) = &self.dead {
-            let message = format!("the transaction has ended already: {message}");
-            return Err(Error::new(*kind, message));
-        }
-        let done = run(&mut self.pooled);
-        if let Err(error) = &done
-            && (self.pooled.is_broken() || !self.pooled.in_transaction())
-        {
-            self.dead = Some((error.kind(), error.message().to_owned()));
-        }
-        done
+    fn begin(&mut self, is_callers: bool) -> Result<()> {
+        Self::begin(self, is_callers)
     }
 
-    /// Runs something of several statements: all of it, or nothing.
-    fn run_steps<R>(&mut self, run: impl FnOnce(&mut Connection) -> Result<R>) -> Result<R> {
-        self.mark(OWN)?;
-        let done = self.run(run);
-        if self.dead.is_none() {
-            if done.is_err() {
-                Interrupt::hold_off(|| self.rollback_to(OWN))?;
-            }
-            self.release(OWN)?;
-        }
-        done
-    }
-
-    fn end(mut self, commit: bool) -> Result<()> {
-        let alive = self.run(|_| Ok(()));
-        if self.pooled.is_broken() {
-            return alive;
-        }
-        let ended = self.pooled.end(commit && alive.is_ok(), None);
-        alive.and(if commit { ended } else { Ok(()) })
-    }
-
-    fn mark(&mut self, name: &str) -> Result<()> {
-        let number = self.savepoints.next_number();
-        let own = format!("bobak_{number}");
-        self.run(|connection| connection.transact(TransactionStep::Save(&own), None))?;
-        self.savepoints.set(name, number);
-        Ok(())
-    }
-
-    /// SQL Server forgets savepoints with the transaction only.
-    fn release(&mut self, name: &str) -> Result<()> {
-        let savepoint = self.savepoints.find(name)?;
-        self.savepoints.released(savepoint);
-        Ok(())
-    }
-
-    fn rollback_to(&mut self, name: &str) -> Result<()> {
-        let savepoint = self.savepoints.find(name)?;
-        let own = format!("bobak_{}", savepoint.number);
-        self.run(|connection| connection.transact(TransactionStep::Rollback(&own), None))?;
-        self.savepoints.rolled_back_to(savepoint);
-        Ok(())
-    }
-}
-
-impl<'e> MssqlSession<'e> {
-    pub(crate) fn new(pool: &'e Arc<Pool>) -> Self {
-        Self {
-            pool,
-            transaction: RefCell::new(None),
-            in_transaction: Cell::new(false),
-            columns: RefCell::default(),
-        }
-    }
-
-    fn enter(&self) -> Result<RefMut<'_, Option<OpenTransaction>>> {
-        self.transaction
-            .try_borrow_mut()
-            .map_err(|_| misuse("the session is in a row callback and accepts no other call"))
-    }
-
-    /// Runs something that only reads. It is repeated on a new connection if that of the pool was lost while it was idle,
-    /// and `again` says so.
-    fn read<R>(
-        &self,
-        again: impl Fn() -> bool,
-        mut run: impl FnMut(&mut Connection) -> Result<R>,
-    ) -> Result<R> {
-        // Borrowed until the end: a reader must not call the session.
-        let mut open = self.enter()?;
-        if let Some(transaction) = &mut *open {
-            return transaction.run(run);
-        }
-        let mut pooled = self.pool.acquire_owned()?;
-        let done = run(&mut pooled);
-        if done.is_err() && pooled.is_broken() {
-            self.pool.close_idle(|_| true);
-            if pooled.is_reused() && again() {
-                pooled.reconnect()?;
-                return run(&mut pooled);
-            }
-        }
-        done
-    }
-
-    /// Runs something that writes: alone it commits by itself, and is repeated if the server has ended it because of another
-    /// transaction.
-    fn write_with<R>(
-        &self,
+    fn write_alone<R>(
+        &mut self,
         has_steps: bool,
-        mut run: impl FnMut(&mut Connection) -> Result<R>,
+        run: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
-        let mut open = self.enter()?;
-        if let Some(transaction) = &mut *open {
-            return match has_steps {
-                true => transaction.run_steps(run),
-                false => transaction.run(run),
-            };
-        }
-        let mut pooled = self.pool.acquire_owned()?;
-        let wait = u64::try_from(pooled.lock_timeout).unwrap_or(0);
-        let end = Instant::now() + Duration::from_millis(wait);
-        loop {
-            let done = match has_steps {
-                true => pooled.atomically(&mut run),
-                false => pooled.committing(&mut run),
-            };
-            match done {
-                Err(error) if error.kind() == ErrorKind::Serialization && Instant::now() < end => {}
-                Err(error) if error.kind() == ErrorKind::Serialization => {
-                    return Err(Error::new(ErrorKind::Busy, error.message().to_owned()));
-                }
-                other => return other,
-            }
-        }
-    }
-}
-
-impl Session for MssqlSession<'_> {
-    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
-        let mut open = self.enter()?;
-        if step == TransactionControl::Begin {
-            if open.is_some() {
-                return Err(misuse("a transaction is already open"));
-            }
-            let mut pooled = self.pool.acquire_owned()?;
-            pooled.begin(true)?;
-            *open = Some(OpenTransaction { pooled, savepoints: Savepoints::default(), dead: None });
-            self.in_transaction.set(true);
-            return Ok(());
-        }
-        let Some(transaction) = &mut *open else {
-            return Err(misuse("no transaction is open"));
-        };
-        match step {
-            TransactionControl::Savepoint(name) => transaction.mark(name),
-            TransactionControl::Release(name) => transaction.release(name),
-            TransactionControl::RollbackTo(name) => transaction.rollback_to(name),
-            TransactionControl::Begin => Ok(()),
-            TransactionControl::Commit | TransactionControl::Rollback => {
-                self.in_transaction.set(false);
-                let commit = step == TransactionControl::Commit;
-                let ended = open.take().map_or(Ok(()), |transaction| transaction.end(commit));
-                if commit { ended } else { Ok(()) }
-            }
+        match has_steps {
+            true => self.atomically(run),
+            false => self.committing(run),
         }
     }
 
-    fn in_transaction(&self) -> bool {
-        self.in_transaction.get()
+    fn retry_time(&self) -> Option<Duration> {
+        Some(Duration::from_millis(u64::try_from(self.lock_timeout).unwrap_or(0)))
     }
 
-    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        write.table.check_written(write.verb)?;
-        let Write { table, verb, fields, values } = *write;
-        let row = MssqlWrite { table, verb, fields, row: &values };
-        self.write_with(row.has_steps(), |connection| row.run(connection))
+    fn has_steps(write: &Write<'_>) -> bool {
+        MssqlWrite::of(write).has_steps()
     }
 
-    fn batch(
-        &self,
+    fn write(&mut self, write: &Write<'_>) -> Result<Outcome> {
+        MssqlWrite::of(write).run(self)
+    }
+
+    fn send(
+        &mut self,
         batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        batch.check_writable()?;
-        let mut open = self.enter()?;
-        if let Some(transaction) = &mut *open {
-            return transaction
-                .run_steps(|connection| batch::send(connection, batch, on_error, each));
-        }
-        let mut pooled = self.pool.acquire_owned()?;
-        pooled.atomically(|connection| batch::send(connection, batch, on_error, each))
+        batch::send(self, batch, on_error, each)
+    }
+
+    fn check_sql(text: &str) -> Result<bool> {
+        sql_text::reject_control(text)?;
+        Ok(bobak_sql::only_reads(text))
     }
 
     fn query(
-        &self,
+        &mut self,
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let handed = Cell::new(false);
-        let mut hand = |found: &dyn Row| {
-            handed.set(true);
-            row(found)
-        };
-        match source {
-            Source::Select(select) => {
-                select.check_lock(self.in_transaction.get())?;
-                select.check_search("mssql", false)?;
-                select.check_vectors("mssql", false)?;
-                self.read(|| !handed.get(), |connection| query::run(connection, source, &mut hand))
-            }
-            Source::Sql { text, .. } => {
-                sql_text::reject_control(text)?;
-                let run = |connection: &mut Connection| {
-                    query::run(connection, source, &mut hand)?;
-                    *self.columns.borrow_mut() = connection.result_columns();
-                    Ok(())
-                };
-                match bobak_sql::only_reads(text) {
-                    true => self.read(|| !handed.get(), run),
-                    false => self.write_with(false, run),
-                }
-            }
-        }
+        query::run(self, source, row)
     }
 
-    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        let mut cursor = bobak_core::engine::fallback::open(self, source)?;
-        if let Source::Sql { .. } = source {
-            cursor.columns = self.columns.take().into();
-        }
-        Ok(cursor)
+    fn result_columns(&self) -> Vec<ResultColumn> {
+        Self::result_columns(self)
     }
 
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.read(|| true, crate::catalog::tables)
+    fn execute(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
+        sql_text::execute(self, sql, parameters)
     }
 
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+    fn tables(&mut self) -> Result<Vec<TableSchema>> {
+        crate::catalog::tables(self)
+    }
+
+    fn check_changes(changes: &[SchemaChange]) -> Result<()> {
         reject_table_changes(changes, "SQL Server")?;
-        reject_vectors(changes, "SQL Server")?;
-        let open = self.enter()?;
-        if open.is_some() {
-            let message = "SQL Server does not change schemas in a transaction with snapshot isolation: \
-                           change the schema outside a transaction";
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        drop(open);
-        let mut pooled = self.pool.acquire_owned()?;
-        let stored = crate::catalog::tables(&mut pooled)?;
-        let texts = schema::plan(&pooled.schema, stored, changes)?;
-        pooled.atomically(|connection| {
+        reject_vectors(changes, "SQL Server")
+    }
+
+    fn no_alter_inside(&self) -> Option<&'static str> {
+        Some(
+            "SQL Server does not change schemas in a transaction with snapshot isolation: \
+             change the schema outside a transaction",
+        )
+    }
+
+    fn alter(&mut self, changes: &[SchemaChange], _: bool) -> Result<()> {
+        let stored = crate::catalog::tables(self)?;
+        let texts = schema::plan(&self.schema, stored, changes)?;
+        self.atomically(|connection| {
             texts.iter().try_for_each(|(table, text)| connection.command(Some(table), text))
         })
     }
-
-    fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
-        sql_text::reject_control(sql)?;
-        self.write_with(false, |connection| sql_text::execute(connection, sql, parameters))
-    }
-}
-
-impl Drop for MssqlSession<'_> {
-    fn drop(&mut self) {
-        if let Some(transaction) = self.transaction.get_mut().take() {
-            // Of a connection that is lost, the server rolls it back.
-            let _ = transaction.end(false);
-        }
-    }
-}
-
-#[cold]
-fn misuse(message: &str) -> Error {
-    Error::new(ErrorKind::Misuse, message)
 }

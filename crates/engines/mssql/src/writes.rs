@@ -6,7 +6,7 @@ use crate::texts;
 use crate::values::encode;
 use bobak_core::{
     Collation, Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Type,
-    Value, ValueRef, Verb,
+    Value, ValueRef, Verb, Write,
 };
 use bobak_engine_common::{
     ServerRow, check_row_length, check_version, in_column, kept_type, needs_key, no_key_left,
@@ -21,7 +21,12 @@ pub(crate) struct MssqlWrite<'a> {
     pub row: &'a dyn Row,
 }
 
-impl MssqlWrite<'_> {
+impl<'a> MssqlWrite<'a> {
+    pub(crate) fn of(write: &'a Write<'_>) -> Self {
+        let Write { table, verb, fields, ref values } = *write;
+        Self { table, verb, fields, row: values }
+    }
+
     /// Whether several of its statements change rows. Of an upsert's, one does; what a failed insert takes from a generator
     /// is not undone in any case.
     pub(crate) fn has_steps(&self) -> bool {
