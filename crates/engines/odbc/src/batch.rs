@@ -14,7 +14,7 @@ use bobak_core::{
     GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
     WriteBatch,
 };
-use bobak_engine_common::{is_row_error, needs_key};
+use bobak_engine_common::{TransactionConnection, is_row_error, needs_key};
 use bobak_sql::Dialect;
 
 /// The most parameters of one statement: drivers count them in 16 bits.

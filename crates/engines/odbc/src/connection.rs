@@ -1,13 +1,13 @@
 //! A connection: its prepared statements, what the database is, and whether it still works; and the pool of them.
 
 use crate::driver::{Buffer, Channel, OdbcError, OdbcStatement};
-use crate::error::{self, OdbcPhase};
+use crate::error::{self, OdbcPhase, ends_transaction};
 use crate::product::{Product, ProductKind};
 use crate::results::{parameter_numbers, read_rows, session_settings, unnumbered};
 use crate::settings::Settings;
 use crate::values::{BoundParameter, Cells, Target};
 use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Result, Row, TableSchema, Value};
-use bobak_engine_common::PoolSettings;
+use bobak_engine_common::{PoolSettings, SavepointStep, TransactionConnection};
 use bobak_sql::Dialect;
 use bobak_sql::server::SqlServer;
 use odbc_sys::{ConnectionAttribute, InfoType};
@@ -19,7 +19,6 @@ use std::time::Duration;
 const MAX_STATEMENTS: usize = 64;
 
 pub(crate) type Pool = bobak_engine_common::Pool<OdbcConnector>;
-pub(crate) type PooledConnection = bobak_engine_common::PooledConnection<Arc<Pool>, OdbcConnector>;
 
 /// A pool without connections.
 pub(crate) fn pool(settings: Settings) -> Arc<Pool> {
@@ -125,10 +124,6 @@ impl Connection {
         Ok(connection)
     }
 
-    pub(crate) const fn is_broken(&self) -> bool {
-        self.broken
-    }
-
     /// The rows of a full array.
     pub(crate) const fn array_rows(&self) -> usize {
         self.array_rows
@@ -168,20 +163,6 @@ impl Connection {
             self.command("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
         }
         Ok(())
-    }
-
-    /// Ends the transaction.
-    pub(crate) fn end(&mut self, commit: bool) -> Result<()> {
-        self.phase = if commit { OdbcPhase::Commit } else { OdbcPhase::Inside };
-        let ended = self.channel.end(commit).map_err(|failed| self.failed(failed, None));
-        if ended.is_err() && commit && !self.broken {
-            let _ = self.channel.end(false);
-        }
-        if self.channel.set(ConnectionAttribute::AUTOCOMMIT, 1).is_err() {
-            self.broken = true;
-        }
-        self.phase = OdbcPhase::Read;
-        ended
     }
 
     /// Runs a text without parameters, such as a savepoint's.
@@ -362,6 +343,37 @@ impl Connection {
             Ok(rows) => rows.and_then(check_texts),
             Err(failed) => Err(self.failed(failed, None)),
         }
+    }
+}
+
+impl TransactionConnection for Connection {
+    fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    fn has_ended(&self, error: &Error) -> bool {
+        self.broken || ends_transaction(error.kind())
+    }
+
+    fn end(&mut self, commit: bool) -> Result<()> {
+        self.phase = if commit { OdbcPhase::Commit } else { OdbcPhase::Inside };
+        let ended = self.channel.end(commit).map_err(|failed| self.failed(failed, None));
+        if ended.is_err() && commit && !self.broken {
+            let _ = self.channel.end(false);
+        }
+        if self.channel.set(ConnectionAttribute::AUTOCOMMIT, 1).is_err() {
+            self.broken = true;
+        }
+        self.phase = OdbcPhase::Read;
+        ended
+    }
+
+    fn savepoint(&mut self, step: SavepointStep, name: &str) -> Result<()> {
+        if self.product.kind == ProductKind::Other {
+            let message = "savepoints, in a database that Bobak does not know";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        self.command(&step.text(name))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::connection::{Pool, pool};
 use crate::product::{Product, ProductKind};
-use crate::session::OdbcSession;
 use crate::settings::OdbcBuilder;
 use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
+use bobak_engine_common::ServerSession;
 use std::sync::Arc;
 
 /// A database that an ODBC driver reaches. Cheap to clone; its connections are closed when the last clone is gone.
@@ -99,6 +99,6 @@ impl Engine for Odbc {
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(OdbcSession::new(&self.pool)))
+        Ok(Box::new(ServerSession::new(&self.pool)))
     }
 }

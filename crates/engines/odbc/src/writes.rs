@@ -5,7 +5,7 @@ use crate::product::ProductKind;
 use crate::values::{BoundParameter, Target};
 use bobak_core::{
     Collation, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
-    TableSchema, ValueRef, Verb,
+    TableSchema, ValueRef, Verb, Write,
 };
 use bobak_engine_common::{check_row_length, needs_key, reject_null};
 use bobak_sql::{Dialect, quote};
@@ -18,7 +18,12 @@ pub(crate) struct OdbcWrite<'a> {
     pub row: &'a dyn Row,
 }
 
-impl OdbcWrite<'_> {
+impl<'a> OdbcWrite<'a> {
+    pub(crate) fn of(write: &'a Write<'_>) -> Self {
+        let Write { table, verb, fields, ref values } = *write;
+        Self { table, verb, fields, row: values }
+    }
+
     /// Whether it may take several statements.
     pub(crate) fn has_steps(&self) -> bool {
         !matches!(self.verb, Verb::Insert | Verb::Update | Verb::Delete)
