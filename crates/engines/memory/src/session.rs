@@ -18,7 +18,9 @@ use bobak_core::{
     RowBuffer, SchemaChange, Select, Session, Source, TableSchema, TransactionControl, Value,
     Write, WriteBatch,
 };
-use bobak_engine_common::{ColumnMap, HeldWriteLock, LocalTransaction, SavepointStack};
+use bobak_engine_common::{
+    ColumnMap, HeldWriteLock, LocalTransaction, SavepointStack, in_row_callback,
+};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,10 +68,7 @@ impl<'e> MemorySession<'e> {
 
     #[inline]
     fn enter(&self) -> Result<RefMut<'_, SessionState<'e>>> {
-        self.inner.try_borrow_mut().map_err(|_| {
-            let message = "the session is in a row callback: use another session, or a cursor";
-            Error::new(ErrorKind::Misuse, message)
-        })
+        self.inner.try_borrow_mut().map_err(|_| in_row_callback())
     }
 
     /// The table as a read sees it; the result keeps it alive.

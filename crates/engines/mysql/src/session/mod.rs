@@ -23,10 +23,11 @@ use crate::values::encode::{check_assigns, plain_all};
 use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
-    BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
-    Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
+    BulkChange, Cursor, CursorId, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter, Result,
+    Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
     TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
+use bobak_engine_common::{in_row_callback, not_open};
 use bobak_sql::server::{mysql_alter, mysql_catalog};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -56,10 +57,7 @@ impl<'e> MySqlSession<'e> {
     }
 
     fn state(&self) -> Result<RefMut<'_, SessionState>> {
-        self.state.try_borrow_mut().map_err(|_| {
-            let message = "the session is in a row callback and accepts no other call";
-            Error::new(ErrorKind::Misuse, message)
-        })
+        self.state.try_borrow_mut().map_err(|_| in_row_callback())
     }
 
     /// Runs something on the transaction's connection, or on one of the pool.
@@ -126,28 +124,21 @@ impl<'e> MySqlSession<'e> {
         self.engine.pool.connector().0.avoid(host);
     }
 
-    /// Begins a transaction.
+    /// Begins a transaction: on a new connection, if that of the pool was lost while it was idle.
     fn begin(&self) -> Result<OpenTransaction> {
-        let pooled = self.engine.pool.acquire_owned()?;
-        match OpenTransaction::begin(pooled) {
-            Ok(transaction) => Ok(transaction),
-            Err((error, pooled)) => {
-                let again = pooled.is_reused() && pooled.is_broken();
-                if pooled.is_broken() {
-                    self.forget(pooled);
-                }
-                if !again {
-                    return Err(error);
-                }
-                OpenTransaction::begin(self.engine.pool.acquire_owned()?)
-                    .map_err(|(error, _)| error)
+        let mut pooled = self.engine.pool.acquire_owned()?;
+        if let Err(error) = pooled.begin() {
+            let again = pooled.is_reused() && pooled.is_broken();
+            if pooled.is_broken() {
+                self.forget(pooled);
             }
+            if !again {
+                return Err(error);
+            }
+            pooled = self.engine.pool.acquire_owned()?;
+            pooled.begin()?;
         }
-    }
-
-    /// Ends a transaction that failed or was given up.
-    fn rolled_back(&self, transaction: OpenTransaction) {
-        transaction.rollback();
+        Ok(OpenTransaction::begun(pooled))
     }
 
     fn open_statement(
@@ -216,35 +207,20 @@ impl Session for MySqlSession<'_> {
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         let mut state = self.state()?;
         state.free_transaction();
-        if step == TransactionControl::Begin {
-            if state.transaction.is_some() {
-                return Err(misuse("a transaction is already open"));
+        let Some(transaction) = &mut state.transaction else {
+            if step != TransactionControl::Begin {
+                return Err(not_open());
             }
             state.transaction = Some(self.begin()?);
             self.in_transaction.set(true);
             return Ok(());
-        }
-        let Some(transaction) = &mut state.transaction else {
-            return Err(misuse("no transaction is open"));
         };
-        if matches!(step, TransactionControl::Commit | TransactionControl::Rollback) {
-            self.in_transaction.set(false);
+        if transaction.control(step)? {
+            return Ok(());
         }
-        match step {
-            TransactionControl::Savepoint(name) => transaction.mark(name),
-            TransactionControl::Release(name) => transaction.release(name),
-            TransactionControl::RollbackTo(name) => transaction.rollback_to(name),
-            TransactionControl::Begin => Ok(()),
-            TransactionControl::Commit => {
-                state.transaction.take().map_or(Ok(()), OpenTransaction::commit)
-            }
-            TransactionControl::Rollback => {
-                if let Some(transaction) = state.transaction.take() {
-                    self.rolled_back(transaction);
-                }
-                Ok(())
-            }
-        }
+        self.in_transaction.set(false);
+        let commit = step == TransactionControl::Commit;
+        state.transaction.take().map_or(Ok(()), |transaction| transaction.end(commit))
     }
 
     fn in_transaction(&self) -> bool {
@@ -291,20 +267,17 @@ impl Session for MySqlSession<'_> {
             return Ok(());
         }
         batch.check_writable()?;
+        let send = |connection: &mut Connection| {
+            batch::send(connection, self.engine, batch, on_error, each)
+        };
         state.free_transaction();
         if let Some(transaction) = &mut state.transaction {
-            return self.batch_inside(transaction, batch, on_error, each);
+            return transaction.run_steps(send);
         }
         let mut transaction = self.begin()?;
-        let sent = transaction
-            .run(|connection| batch::send(connection, self.engine, batch, on_error, each));
-        match sent {
-            Ok(()) => transaction.commit(),
-            Err(error) => {
-                self.rolled_back(transaction);
-                Err(error)
-            }
-        }
+        let sent = transaction.run(send);
+        let ended = transaction.end(sent.is_ok());
+        sent.and(ended)
     }
 
     fn get(
@@ -476,12 +449,8 @@ impl Drop for MySqlSession<'_> {
             }
         }
         if let Some(transaction) = state.transaction.take() {
-            transaction.rollback();
+            // Of a connection that is lost, the server rolls it back.
+            let _ = transaction.end(false);
         }
     }
-}
-
-#[cold]
-fn misuse(message: &str) -> Error {
-    Error::new(ErrorKind::Misuse, message)
 }

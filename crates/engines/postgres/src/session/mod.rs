@@ -20,10 +20,11 @@ use crate::table_info::SQL;
 use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
-    BulkChange, Cursor, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter, Result,
-    Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
-    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
+    BulkChange, Cursor, Interrupt, Join, OnError, Outcome, Parameter, Result, Row, RowBuffer,
+    SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema, TransactionControl,
+    Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
+use bobak_engine_common::in_row_callback;
 use bobak_sql::server::postgres_catalog as catalog;
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -43,11 +44,7 @@ impl<'e> PgSession<'e> {
     /// # Errors
     /// `Misuse` for a call from inside another, such as in the callback of a query.
     fn state(&self) -> Result<RefMut<'_, SessionState<'e>>> {
-        self.state.try_borrow_mut().map_err(|_| {
-            let message =
-                "the session is in a row callback: read the rows first, or use another session";
-            Error::new(ErrorKind::Misuse, message)
-        })
+        self.state.try_borrow_mut().map_err(|_| in_row_callback())
     }
 }
 
