@@ -7,6 +7,7 @@
 //! * [`ServerSession`] is a session that runs the [`ServerOperations`] of an engine on a pool's connections;
 //!   [`ServerTransaction`] is its transaction, also for engines with sessions of their own.
 //! * [`Savepoints`] are those of a transaction, [`ServerAddress`] is the place in a URL.
+//! * With the feature `tls`, `tls` has the settings of clients for what they check of a server's certificate.
 //!
 //! For engines of servers with SQL texts of their own:
 //!
@@ -48,6 +49,8 @@ mod server_transaction;
 mod sort_key;
 mod table_changes;
 mod table_list;
+#[cfg(feature = "tls")]
+pub mod tls;
 mod transaction_slot;
 mod write;
 mod write_lock;

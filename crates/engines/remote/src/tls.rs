@@ -2,9 +2,9 @@
 
 use crate::stream::{Second, Stream, is_idle};
 use bobak_core::{Error, ErrorKind, Result};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use bobak_engine_common::tls::{CertificateCheck, client_config};
+use rustls::pki_types::ServerName;
+use rustls::{ALL_VERSIONS, ClientConfig, ClientConnection};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -27,34 +27,7 @@ struct TlsState {
 
 /// Trusts the certificates of a PEM file, or else those of the system.
 pub(crate) fn trust(authorities: Option<&Path>) -> Result<Trust> {
-    let config = |message: String| Error::new(ErrorKind::Config, message);
-    let mut roots = RootCertStore::empty();
-    match authorities {
-        Some(path) => {
-            let bad = |error: &dyn std::fmt::Display| {
-                config(format!("could not read certificates from {}: {error}", path.display()))
-            };
-            for certificate in CertificateDer::pem_file_iter(path).map_err(|e| bad(&e))? {
-                let certificate = certificate.map_err(|e| bad(&e))?;
-                roots.add(certificate).map_err(|e| bad(&e))?;
-            }
-        }
-        None => {
-            // Some certificates of a system may be malformed. The others count.
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
-    if roots.is_empty() {
-        let message = "no trusted certificate was found: name a file that contains one";
-        return Err(config(message.to_owned()));
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| config(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::new(config))
+    client_config(CertificateCheck::Name, authorities, ALL_VERSIONS).map(Arc::new)
 }
 
 /// Starts TLS with the server of this name. The handshake is done with the first bytes.
