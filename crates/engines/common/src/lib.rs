@@ -12,6 +12,7 @@
 //! For engines of servers with SQL texts of their own:
 //!
 //! * [`ServerRow`] is a row of a result; [`check_row_length`], [`reject_null`], [`needs_key`] and others are parts of a write.
+//! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
 //! * [`NarrowAmounts`] are the money columns that a server would round.
 //! * [`add_created_tables`], [`reject_searches`], [`reject_vectors`] and [`reject_table_changes`] are parts of a change of the schema.
 //!
@@ -31,6 +32,7 @@
 
 mod aggregate;
 pub mod calendar;
+mod check_text;
 mod column_map;
 mod key_ranges;
 mod narrow_amounts;
@@ -56,6 +58,7 @@ mod write;
 mod write_lock;
 
 pub use aggregate::{Groups, exact_integer};
+pub use check_text::{CheckDialect, check_condition};
 pub use column_map::{ColumnMap, ColumnMaps};
 pub use key_ranges::{KeyRange, KeyRanges};
 pub use narrow_amounts::NarrowAmounts;

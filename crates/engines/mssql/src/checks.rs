@@ -1,198 +1,73 @@
-//! CHECK rules as SQL Server's SQL, from their tree.
+//! CHECK rules as SQL Server's SQL.
 //!
-//! SQL Server has conditions and values, and no truth values: a truth is 0, 1 or NULL wherever a value can be. Of texts that
-//! are compared, it ignores spaces at the end, so that each gets another character there.
+//! Of texts that are compared, it ignores spaces at the end, so that each gets another character there.
 
 use crate::columns::{COLLATE, letters, lower, value_literal};
 use crate::names::column as name_of;
-use bobak_core::check::{Arithmetic, CheckExpression, CheckFunction, CheckNode, ExpressionType};
-use bobak_core::{Collation, ColumnSchema, Comparison, Result, TableSchema, Type, Value};
-use bobak_engine_common::reject_generated;
+use bobak_core::check::{Arithmetic, ExpressionType};
+use bobak_core::{Collation, ColumnSchema, Result, TableSchema, Type, Value};
+use bobak_engine_common::CheckDialect;
 
-/// The condition of a column's check; `None` if it has none.
-///
-/// # Errors
-/// As [`CheckExpression::parse`].
-pub(crate) fn condition(table: &TableSchema, column: &ColumnSchema) -> Result<Option<String>> {
-    reject_generated("mssql", table)?;
-    let Some(text) = &column.check else { return Ok(None) };
-    let check = CheckExpression::parse(text, table);
-    let check = check.map_err(|error| error.in_column(column.name.to_string()))?;
-    Renderer { table }.truth(check.root()).map(Some)
-}
+/// How SQL Server writes checks.
+pub(crate) struct MssqlChecks;
 
-struct Renderer<'t> {
-    table: &'t TableSchema,
-}
+impl CheckDialect for MssqlChecks {
+    const ENGINE: &'static str = "mssql";
 
-impl Renderer<'_> {
-    fn ty(&self, node: &CheckNode) -> ExpressionType {
-        node.ty(self.table)
+    fn column(&self, table: &TableSchema, place: usize) -> Result<String> {
+        Ok(name_of(table, place))
     }
 
-    fn is_text(&self, node: &CheckNode) -> bool {
-        self.ty(node) == ExpressionType::Text
-    }
-
-    /// An expression as a condition.
-    fn truth(&self, node: &CheckNode) -> Result<String> {
-        match self.ty(node) {
-            ExpressionType::Truth => self.condition(node),
-            ExpressionType::Null => Ok("(1 = NULL)".to_owned()),
-            _ => Ok(format!("({} <> 0)", self.value(node)?)),
+    fn literal(&self, value: &Value<'_>, ty: Option<Type>) -> Result<String> {
+        match value {
+            Value::Null => Ok("CAST(NULL AS int)".to_owned()),
+            value => value_literal(&ColumnSchema::new("", ty.unwrap_or(Type::Any)), value.as_ref()),
         }
     }
 
-    fn condition(&self, node: &CheckNode) -> Result<String> {
-        Ok(match node {
-            CheckNode::And(left, right) => {
-                format!("({} AND {})", self.truth(left)?, self.truth(right)?)
-            }
-            CheckNode::Or(left, right) => {
-                format!("({} OR {})", self.truth(left)?, self.truth(right)?)
-            }
-            CheckNode::Not(inner) => format!("(NOT {})", self.truth(inner)?),
-            CheckNode::IsNull(inner) => format!("({} IS NULL)", self.value(inner)?),
-            // IS NOT DISTINCT FROM is one of SQL Server 2022.
-            CheckNode::Is(left, right) => {
-                let (first, second) = (self.value(left)?, self.value(right)?);
-                let equal = self.comparison(left, "=", right)?;
-                format!(
-                    "((({first} IS NULL AND {second} IS NULL) OR {equal}) AND NOT ({first} IS NULL AND {second} IS NOT NULL) \
-                     AND NOT ({first} IS NOT NULL AND {second} IS NULL))"
-                )
-            }
-            CheckNode::Compare(comparison, left, right) => {
-                let operator = match comparison {
-                    Comparison::Equal => "=",
-                    Comparison::NotEqual => "<>",
-                    Comparison::Less => "<",
-                    Comparison::LessOrEqual => "<=",
-                    Comparison::Greater => ">",
-                    Comparison::GreaterOrEqual => ">=",
-                };
-                self.comparison(left, operator, right)?
-            }
-            CheckNode::In(_, values) if values.is_empty() => "(1 = 0)".to_owned(),
-            CheckNode::In(inner, values) => {
-                let collation = self.collation(inner);
-                let values = values.iter().map(|value| self.compared(value, collation));
-                let values = values.collect::<Result<Vec<_>>>()?;
-                format!("({} IN ({}))", self.compared(inner, collation)?, values.join(", "))
-            }
-            CheckNode::Like(text, pattern) => {
-                let (text, pattern) = (self.value(text)?, self.value(pattern)?);
-                // A bracket begins a set of characters here.
-                let pattern = format!("REPLACE({}, N'[', N'[[]')", letters(&pattern, false));
-                format!("({} LIKE {pattern})", letters(&text, false))
-            }
-            _ => format!("({} <> 0)", self.value(node)?),
-        })
-    }
-
-    fn comparison(&self, left: &CheckNode, operator: &str, right: &CheckNode) -> Result<String> {
-        let collation = self.collation(left).or_else(|| self.collation(right));
-        Ok(format!(
-            "({} {operator} {})",
-            self.compared(left, collation)?,
-            self.compared(right, collation)?
-        ))
-    }
-
-    fn collation(&self, node: &CheckNode) -> Option<Collation> {
-        let CheckNode::Column(place) = node else { return None };
-        self.table.columns().get(*place).map(|column| column.collation)
-    }
-
-    /// A side of a comparison.
-    fn compared(&self, node: &CheckNode, collation: Option<Collation>) -> Result<String> {
-        let value = self.value(node)?;
-        if !self.is_text(node) {
-            return Ok(value);
-        }
-        let folded = match collation.unwrap_or_default() {
-            Collation::Binary => value,
-            Collation::NoCase => letters(&value, false),
-            Collation::UnicodeNoCase => lower(&value),
+    fn compared(&self, text: String, collation: Collation) -> String {
+        let folded = match collation {
+            Collation::Binary => text,
+            Collation::NoCase => letters(&text, false),
+            Collation::UnicodeNoCase => lower(&text),
         };
-        Ok(format!("({folded} + NCHAR(1)){COLLATE}"))
+        format!("({folded} + NCHAR(1)){COLLATE}")
     }
 
-    fn value(&self, node: &CheckNode) -> Result<String> {
-        Ok(match node {
-            CheckNode::Column(place) => name_of(self.table, *place),
-            CheckNode::Literal(Value::Null, _) => "CAST(NULL AS int)".to_owned(),
-            CheckNode::Literal(value, ty) => {
-                value_literal(&ColumnSchema::new("", ty.unwrap_or(Type::Any)), value.as_ref())?
-            }
-            CheckNode::Arithmetic(operation, left, right) => {
-                self.arithmetic(*operation, left, right)?
-            }
-            CheckNode::Concat(left, right) => {
-                format!("({} + {})", self.value(left)?, self.value(right)?)
-            }
-            CheckNode::Call(function, arguments) => self.call(*function, arguments)?,
-            _ => {
-                let condition = self.condition(node)?;
-                format!("(CASE WHEN {condition} THEN 1 WHEN NOT {condition} THEN 0 END)")
-            }
-        })
+    fn like(&self, text: &str, pattern: &str) -> String {
+        // A bracket begins a set of characters here.
+        let pattern = format!("REPLACE({}, N'[', N'[[]')", letters(pattern, false));
+        format!("({} LIKE {pattern})", letters(text, false))
     }
 
-    /// Nothing is divided by zero: that gives NULL.
-    fn arithmetic(
-        &self,
-        operation: Arithmetic,
-        left: &CheckNode,
-        right: &CheckNode,
-    ) -> Result<String> {
-        let is_float = [left, right].iter().any(|node| self.ty(node) == ExpressionType::Float);
-        let (mut first, mut second) = (self.value(left)?, self.value(right)?);
-        if is_float {
-            let whole = operation == Arithmetic::Remainder;
-            let cast = |text: String| match whole {
-                true => format!("CAST({text} AS bigint)"),
-                false => format!("CAST({text} AS float)"),
-            };
-            (first, second) = (cast(first), cast(second));
-        }
-        Ok(match operation {
+    fn concat(&self, left: &str, right: &str) -> String {
+        format!("({left} + {right})")
+    }
+
+    fn arithmetic(&self, operation: Arithmetic, operands: [(String, ExpressionType); 2]) -> String {
+        let is_float = operands.iter().any(|(_, ty)| *ty == ExpressionType::Float);
+        let [first, second] = operands.map(|(text, _)| match (is_float, operation) {
+            (false, _) => text,
+            (true, Arithmetic::Remainder) => format!("CAST({text} AS bigint)"),
+            (true, _) => format!("CAST({text} AS float)"),
+        });
+        match operation {
             Arithmetic::Divide => format!("({first} / NULLIF({second}, 0))"),
             Arithmetic::Remainder => format!("({first} % NULLIF({second}, 0))"),
             operation => format!("({first} {} {second})", operation.operator()),
-        })
+        }
     }
 
-    /// `iif`, whose arguments are these.
-    fn choice(&self, condition: &CheckNode, values: &[String]) -> Result<String> {
-        let value = |at: usize| values.get(at).map_or("NULL", String::as_str);
-        let condition = self.truth(condition)?;
-        Ok(format!("(CASE WHEN {condition} THEN {} ELSE {} END)", value(1), value(2)))
+    fn letters(&self, text: &str, upper: bool) -> String {
+        letters(text, upper)
     }
 
-    fn call(&self, function: CheckFunction, arguments: &[CheckNode]) -> Result<String> {
-        let values = arguments.iter().map(|node| self.value(node)).collect::<Result<Vec<_>>>()?;
-        let first = values.first().map_or("NULL", String::as_str);
-        Ok(match (function, arguments) {
-            (CheckFunction::NullIf, [one, other]) => {
-                format!(
-                    "(CASE WHEN {} THEN NULL ELSE {first} END)",
-                    self.comparison(one, "=", other)?
-                )
-            }
-            (CheckFunction::Iif, [condition, ..]) => self.choice(condition, &values)?,
-            (CheckFunction::Lower, _) => letters(first, false),
-            (CheckFunction::Upper, _) => letters(first, true),
-            (CheckFunction::Length, [node]) if self.ty(node) == ExpressionType::Bytes => {
-                format!("DATALENGTH({first})")
-            }
-            (CheckFunction::Length, _) => {
-                // LEN ignores spaces at the end, and counts a character outside the first plane twice unless the collation
-                // knows them.
-                format!("(LEN({first} COLLATE Latin1_General_100_CI_AS_SC + N'.') - 1)")
-            }
-            (CheckFunction::Coalesce, [_]) => first.to_owned(),
-            (function, _) => format!("{}({})", function.name(), values.join(", ")),
+    fn length(&self, value: &str, is_bytes: bool) -> Result<String> {
+        Ok(match is_bytes {
+            true => format!("DATALENGTH({value})"),
+            // LEN ignores spaces at the end, and counts a character outside the first plane twice unless the collation
+            // knows them.
+            false => format!("(LEN({value} COLLATE Latin1_General_100_CI_AS_SC + N'.') - 1)"),
         })
     }
 }

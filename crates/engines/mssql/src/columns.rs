@@ -4,6 +4,7 @@
 //! key, a unique index or a foreign key that ends with a space is therefore rejected, and lookups compare lengths, too. Case
 //! is folded by a computed column, which an index is of: the server's own case-insensitive collations have other rules.
 
+use crate::checks::MssqlChecks;
 use crate::names::{check_name, column as name_of, default_name, folded_name, literal, quoted};
 use crate::values::is_text;
 use crate::wire::SentKind;
@@ -11,6 +12,7 @@ use bobak_core::{
     Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Field, LengthLimit, Result,
     TableSchema, Type, Value, ValueRef,
 };
+use bobak_engine_common::check_condition;
 
 /// The order of units of UTF-16: nothing is folded.
 pub(crate) const COLLATE: &str = " COLLATE Latin1_General_100_BIN2";
@@ -274,7 +276,7 @@ pub(crate) fn all_equal(table: &TableSchema, columns: &[usize], first: usize) ->
 /// # Errors
 /// As [`CheckExpression::parse`](bobak_core::check::CheckExpression::parse).
 pub(crate) fn check(table: &TableSchema, column: &ColumnSchema) -> Result<Option<String>> {
-    let Some(condition) = crate::checks::condition(table, column)? else { return Ok(None) };
+    let Some(condition) = check_condition(&MssqlChecks, table, column)? else { return Ok(None) };
     let name = quoted(&check_name(table, &column.name));
     Ok(Some(format!("CONSTRAINT {name} CHECK ({condition})")))
 }

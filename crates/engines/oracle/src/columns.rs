@@ -1,5 +1,6 @@
 //! What columns are in the database.
 
+use crate::checks::OracleChecks;
 use crate::names::{
     check_name, column as name_of, columns as names_of, literal, own, quoted, sequence_name,
     type_check_name,
@@ -9,6 +10,7 @@ use bobak_core::{
     Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Field, LengthLimit, Result,
     TableSchema, Type, Value, ValueRef,
 };
+use bobak_engine_common::check_condition;
 
 /// The characters of a text in a key or an index, unless the column says it: an index entry has about 6,000 bytes.
 const TEXT_CHARS: u16 = 400;
@@ -264,7 +266,7 @@ pub(crate) fn checks(table: &TableSchema, place: usize) -> Result<Vec<String>> {
     let constraint =
         |name: String, condition: String| format!("CONSTRAINT {} CHECK ({condition})", own(&name));
     let of_type = of_type.map(|text| constraint(type_check_name(table, &column.name), text));
-    let check = crate::checks::condition(table, column)?;
+    let check = check_condition(&OracleChecks, table, column)?;
     let check = check.map(|text| constraint(check_name(table, &column.name), text));
     Ok(of_type.into_iter().chain(check).collect())
 }
