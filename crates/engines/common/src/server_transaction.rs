@@ -158,10 +158,10 @@ where
         Ok(())
     }
 
-    /// Does what a session of an open transaction is asked for; `false` if the transaction is to be ended.
+    /// Sets, releases or rolls back to a savepoint; `false` for a step that ends the transaction, which the caller must end.
     ///
     /// # Errors
-    /// `Misuse` if a transaction is to be begun, or there is no such savepoint; those of the server.
+    /// `Misuse` for a step that begins one, and for a savepoint that there is not; those of the server.
     pub fn control(&mut self, step: TransactionControl<'_>) -> Result<bool> {
         let (step, name) = match step {
             TransactionControl::Begin => {

@@ -8,15 +8,12 @@ use crate::names::{columns, quoted};
 use crate::pushed::ServerCondition;
 use crate::sql_text::sql_text;
 use crate::texts;
-use crate::values::is_text;
+use crate::values::{check_text, is_text};
 use crate::writes::{compared, given};
-use bobak_core::codec::EncodedRow;
-use bobak_core::{
-    Condition, Error, ErrorKind, Expr, Result, Row, RowLock, Select, Source, TableSchema, Type,
-    Value, ValueRef,
+use bobak_core::{Expr, Result, Row, RowLock, Select, Source, TableSchema, Type, Value, ValueRef};
+use bobak_engine_common::{
+    EachRow, check_texts, each_by_key, kept_type, lock_rows, rows_to_lock, run_select,
 };
-use bobak_engine_common::{EachRow, encode_row, kept_type, run_select, sort_key};
-use std::collections::BTreeMap;
 
 /// Runs a query and hands its rows out.
 ///
@@ -45,7 +42,7 @@ fn run_plain(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let table = &select.table;
-    check_texts(select.condition.as_ref())?;
+    check_texts(select.condition.as_ref(), &check_text)?;
     let pushed = ServerCondition::of(table, select.condition.as_ref());
     if pushed.is_whole && select.columns == [Expr::Count] && select.group.is_empty() {
         let name = quoted(table.name());
@@ -57,23 +54,6 @@ fn run_plain(
     }
     let scan = |each: &mut EachRow<'_>| scan(connection, table, &pushed, each);
     run_select(table, select, scan, row)
-}
-
-/// Rejects a condition with texts that SQL Server does not have.
-fn check_texts(condition: Option<&Condition>) -> Result<()> {
-    let check = |value: &Value<'_>| match value {
-        Value::Text(text) => crate::values::check_text(text),
-        _ => Ok(()),
-    };
-    match condition {
-        Some(Condition::And(parts) | Condition::Or(parts)) => {
-            parts.iter().try_for_each(|part| check_texts(Some(part)))
-        }
-        Some(Condition::Not(inner)) => check_texts(Some(inner)),
-        Some(Condition::Compare { value, .. }) => check(value),
-        Some(Condition::In { values, .. }) => values.iter().try_for_each(check),
-        _ => Ok(()),
-    }
 }
 
 fn scan_text(table: &TableSchema, pushed: &ServerCondition<'_>, is_sorted: bool) -> String {
@@ -102,25 +82,11 @@ fn scan(
     let sql = scan_text(table, pushed, is_sorted);
     let types: Vec<Type> =
         (0..table.columns().len()).map(|place| kept_type(table, place)).collect();
-    let mut sorted = BTreeMap::new();
-    let read = connection.each(Some(table), &sql, &pushed.values(), Some(&types), &mut |row| {
-        let encoded = encode_row(table, |place| row.get(place))?;
-        if is_sorted {
-            return each(EncodedRow::new(&encoded));
-        }
-        sorted.insert(sort_key(table, table.key(), |place| row.get(place)), encoded);
-        Ok(true)
-    });
-    read.map_err(|error| match error.table() {
-        None if error.column().is_some() => error.in_table(table.name().to_owned()),
-        _ => error,
-    })?;
-    for row in sorted.values() {
-        if !each(EncodedRow::new(row))? {
-            break;
-        }
-    }
-    Ok(())
+    let values = pushed.values();
+    each_by_key(table, is_sorted, each, |row| {
+        connection.each(Some(table), &sql, &values, Some(&types), &mut |found| row(found))
+    })
+    .map(drop)
 }
 
 /// Reads the rows, locks each by its key, and passes those on that could be locked. All are of the transaction's moment: a
@@ -132,18 +98,7 @@ fn run_locking(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let table = &select.table;
-    let plain = Select {
-        columns: (0..table.columns().len()).map(Expr::Column).collect(),
-        lock: None,
-        limit: if lock == RowLock::SkipLocked { None } else { select.limit },
-        offset: if lock == RowLock::SkipLocked { 0 } else { select.offset },
-        ..select.clone()
-    };
-    let mut rows: Vec<Vec<Value<'static>>> = Vec::new();
-    run_plain(connection, &plain, &mut |found| {
-        rows.push((0..found.len()).map(|at| Value::from(found.get(at)).into_owned()).collect());
-        Ok(true)
-    })?;
+    let rows = rows_to_lock(select, |plain, row| run_plain(connection, plain, row))?;
     let milliseconds = match lock {
         RowLock::Wait => connection.lock_timeout,
         RowLock::WaitAtMost(time) => time.as_millis().min(i32::MAX as u128),
@@ -153,16 +108,17 @@ fn run_locking(
         texts::get(table, table.key().first().copied(), table.key(), " WITH (UPDLOCK, ROWLOCK)");
     let usual = connection.lock_timeout;
     let sql = format!("SET LOCK_TIMEOUT {milliseconds}; {get}; SET LOCK_TIMEOUT {usual}");
-    lock_rows(connection, select, lock, &sql, &rows, row)
+    lock_rows(select, rows, row, |values| lock_row(connection, table, &sql, values))
 }
 
 /// Locks a row by its key; `false` if there is none any more.
-fn lock_row<'v>(
+fn lock_row(
     connection: &mut Connection,
     table: &TableSchema,
     sql: &str,
-    value: &dyn Fn(usize) -> ValueRef<'v>,
+    values: &[Value<'static>],
 ) -> Result<bool> {
+    let value = |place: usize| values.get(place).map_or(ValueRef::Null, Value::as_ref);
     let key = table.key().iter().map(|&place| compared(table, place, value(place)));
     let key: Vec<_> = key.collect();
     let key: Vec<TypedValue<'_>> = key.iter().map(given).collect();
@@ -172,49 +128,4 @@ fn lock_row<'v>(
         Ok(true)
     })?;
     Ok(is_there)
-}
-
-fn is_in_the_way(error: &Error) -> bool {
-    error.kind() == ErrorKind::Busy
-}
-
-fn lock_rows(
-    connection: &mut Connection,
-    select: &Select,
-    lock: RowLock,
-    sql: &str,
-    rows: &[Vec<Value<'static>>],
-    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-) -> Result<()> {
-    let table = &select.table;
-    let is_skipping = lock == RowLock::SkipLocked;
-    let (mut skip, mut left) = match is_skipping {
-        true => (select.offset, select.limit.unwrap_or(u64::MAX)),
-        false => (0, u64::MAX),
-    };
-    for values in rows {
-        if left == 0 {
-            break;
-        }
-        let value = |place: usize| values.get(place).map_or(ValueRef::Null, Value::as_ref);
-        match lock_row(connection, table, sql, &value) {
-            Err(error) if is_skipping && is_in_the_way(&error) => continue,
-            Ok(false) => continue,
-            other => other?,
-        };
-        if skip > 0 {
-            skip -= 1;
-            continue;
-        }
-        left -= 1;
-        let shown: Vec<Value<'_>> = select
-            .columns
-            .iter()
-            .map(|expr| expr.column().map_or(Value::Null, |place| value(place).into()))
-            .collect();
-        if !row(&shown.as_slice())? {
-            break;
-        }
-    }
-    Ok(())
 }

@@ -5,16 +5,14 @@ use crate::moments::is_moment;
 use crate::product::ProductKind;
 use crate::values::{BoundParameter, Cells, Target, has_literal};
 use crate::writes::value_of;
-use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Comparison, Condition, Error, ErrorKind, Expr, Result, Row, RowLock, Select, Source,
     TableSchema, Type, Value, ValueRef,
 };
-use bobak_engine_common::{EachRow, encode_row, run_select, sort_key};
+use bobak_engine_common::{EachRow, each_by_key, run_select};
 use bobak_sql::token::{SqlTokenKind, SqlTokenizer};
 use bobak_sql::{Dialect, Statement, first_word};
 use odbc_sys::SqlDataType as Sql;
-use std::collections::BTreeMap;
 
 /// Runs a query and hands its rows out.
 pub(crate) fn run(
@@ -281,21 +279,10 @@ fn scan(
         sql.push_str(&format!(" ORDER BY {}", key.join(", ")));
     }
     let targets = table.columns().iter().map(|column| Target::of(kind, column)).collect();
-    let mut sorted = BTreeMap::new();
-    connection.each(Some(table), &sql, parameters, Some(targets), &mut |cells| {
-        let encoded = encode_row(table, |place| cells.get(place))?;
-        if is_sorted {
-            return each(EncodedRow::new(&encoded));
-        }
-        sorted.insert(sort_key(table, table.key(), |place| cells.get(place)), encoded);
-        Ok(true)
-    })?;
-    for row in sorted.values() {
-        if !each(EncodedRow::new(row))? {
-            break;
-        }
-    }
-    Ok(())
+    each_by_key(table, is_sorted, each, |row| {
+        connection.each(Some(table), &sql, parameters, Some(targets), &mut |cells| row(cells))
+    })
+    .map(drop)
 }
 
 fn is_integer(table: &TableSchema, place: usize) -> bool {

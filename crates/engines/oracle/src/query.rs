@@ -8,16 +8,16 @@ use crate::names::{columns, quoted};
 use crate::pushed::OracleCondition;
 use crate::sql_text::sql_text;
 use crate::texts;
+use crate::values::check_text;
 use crate::writes::{KeyValue, key_value, typed};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Collation, Condition, ErrorKind, Expr, Result, Row, RowLock, Select, Source, TableSchema, Type,
-    Value, ValueRef,
+    Collation, Expr, Result, Row, RowLock, Select, Source, TableSchema, Type, Value, ValueRef,
 };
 use bobak_engine_common::{
-    EachRow, PreparedCondition, ServerRow, encode_row, kept_type, run_select, sort_key,
+    EachRow, PreparedCondition, ServerRow, check_texts, each_by_key, encode_row, kept_type,
+    lock_rows, rows_to_lock, run_select,
 };
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Runs a query and hands its rows out.
@@ -47,7 +47,7 @@ fn run_plain(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let table = &select.table;
-    check_texts(select.condition.as_ref())?;
+    check_texts(select.condition.as_ref(), &check_text)?;
     let pushed = OracleCondition::of(table, select.condition.as_ref());
     if pushed.is_whole && select.columns == [Expr::Count] && select.group.is_empty() {
         let name = quoted(table.name());
@@ -66,23 +66,6 @@ fn run_plain(
     let most = most_rows(select, &pushed);
     let scan = |each: &mut EachRow<'_>| scan(connection, table, &pushed, most, each);
     run_select(table, select, scan, row)
-}
-
-/// Rejects a condition with texts that Bobak does not have on Oracle.
-fn check_texts(condition: Option<&Condition>) -> Result<()> {
-    let check = |value: &Value<'_>| match value {
-        Value::Text(text) => crate::values::check_text(text),
-        _ => Ok(()),
-    };
-    match condition {
-        Some(Condition::And(parts) | Condition::Or(parts)) => {
-            parts.iter().try_for_each(|part| check_texts(Some(part)))
-        }
-        Some(Condition::Not(inner)) => check_texts(Some(inner)),
-        Some(Condition::Compare { value, .. }) => check(value),
-        Some(Condition::In { values, .. }) => values.iter().try_for_each(check),
-        _ => Ok(()),
-    }
 }
 
 fn scan_text(
@@ -137,25 +120,11 @@ fn scan(
     let sql = scan_text(table, pushed, is_sorted, most);
     let types: Vec<Type> =
         (0..table.columns().len()).map(|place| kept_type(table, place)).collect();
-    let mut sorted = BTreeMap::new();
-    let read = connection.each(Some(table), &sql, &pushed.values(), Some(&types), &mut |row| {
-        let encoded = encode_row(table, |place| row.get(place))?;
-        if is_sorted {
-            return each(EncodedRow::new(&encoded));
-        }
-        sorted.insert(sort_key(table, table.key(), |place| row.get(place)), encoded);
-        Ok(true)
-    });
-    read.map_err(|error| match error.table() {
-        None if error.column().is_some() => error.in_table(table.name().to_owned()),
-        _ => error,
-    })?;
-    for row in sorted.values() {
-        if !each(EncodedRow::new(row))? {
-            break;
-        }
-    }
-    Ok(())
+    let values = pushed.values();
+    each_by_key(table, is_sorted, each, |row| {
+        connection.each(Some(table), &sql, &values, Some(&types), &mut |found| row(found))
+    })
+    .map(drop)
 }
 
 /// Reads the rows, locks each by its key, and passes those on that could be locked and still match. In a transaction that sees
@@ -167,18 +136,7 @@ fn run_locking(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let table = &select.table;
-    let plain = Select {
-        columns: (0..table.columns().len()).map(Expr::Column).collect(),
-        lock: None,
-        limit: if lock == RowLock::SkipLocked { None } else { select.limit },
-        offset: if lock == RowLock::SkipLocked { 0 } else { select.offset },
-        ..select.clone()
-    };
-    let mut rows: Vec<Vec<Value<'static>>> = Vec::new();
-    run_plain(connection, &plain, &mut |found| {
-        rows.push((0..found.len()).map(|at| Value::from(found.get(at)).into_owned()).collect());
-        Ok(true)
-    })?;
+    let rows = rows_to_lock(select, |plain, row| run_plain(connection, plain, row))?;
     // The server waits for whole seconds; the limit of the call has the rest.
     let seconds = |time: Duration| time.as_millis().div_ceil(1_000).clamp(1, 100_000);
     let (clause, limit) = match lock {
@@ -195,13 +153,13 @@ fn run_locking(
     let sql = texts::get(table, 0..table.columns().len(), table.key(), &clause);
     let condition =
         select.condition.as_ref().map(|condition| PreparedCondition::new(condition, table));
-    let lock = RowLocker { select, sql, limit, condition };
-    lock.rows(connection, &rows, lock.select.lock == Some(RowLock::SkipLocked), row)
+    let lock = RowLocker { table, sql, limit, condition };
+    lock_rows(select, rows, row, |values| lock.lock_row(connection, values))
 }
 
 /// How rows are locked.
 struct RowLocker<'s> {
-    select: &'s Select,
+    table: &'s TableSchema,
     /// Locks a row by its key.
     sql: String,
     limit: Option<Duration>,
@@ -209,13 +167,13 @@ struct RowLocker<'s> {
 }
 
 impl RowLocker<'_> {
-    /// Locks a row by its key; returns it as it is now, if it is there and still matches.
+    /// Locks a row by its key; reads it as it is now, and returns whether it is there and still matches.
     fn lock_row(
         &self,
         connection: &mut Connection,
-        values: &[Value<'static>],
-    ) -> Result<Option<Vec<Value<'static>>>> {
-        let table = &self.select.table;
+        values: &mut Vec<Value<'static>>,
+    ) -> Result<bool> {
+        let table = self.table;
         let value = |place: usize| values.get(place).map_or(ValueRef::Null, Value::as_ref);
         let key: Vec<KeyValue<'_>> =
             table.key().iter().map(|&place| key_value(table, place, value(place))).collect();
@@ -233,46 +191,9 @@ impl RowLocker<'_> {
             Ok(true)
         };
         connection.each_within(Some(table), &self.sql, &key, Some(&types), limit, &mut take)?;
-        Ok(found)
-    }
-
-    fn rows(
-        &self,
-        connection: &mut Connection,
-        rows: &[Vec<Value<'static>>],
-        is_skipping: bool,
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()> {
-        let select = self.select;
-        let (mut skip, mut left) = match is_skipping {
-            true => (select.offset, select.limit.unwrap_or(u64::MAX)),
-            false => (0, u64::MAX),
-        };
-        for values in rows {
-            if left == 0 {
-                break;
-            }
-            let locked = match self.lock_row(connection, values) {
-                Err(error) if is_skipping && error.kind() == ErrorKind::Busy => continue,
-                Ok(None) => continue,
-                Ok(Some(locked)) => locked,
-                Err(error) => return Err(error),
-            };
-            if skip > 0 {
-                skip -= 1;
-                continue;
-            }
-            left -= 1;
-            let value = |place: usize| locked.get(place).map_or(ValueRef::Null, Value::as_ref);
-            let shown: Vec<Value<'_>> = select
-                .columns
-                .iter()
-                .map(|expr| expr.column().map_or(Value::Null, |place| value(place).into()))
-                .collect();
-            if !row(&shown.as_slice())? {
-                break;
-            }
-        }
-        Ok(())
+        Ok(found.is_some_and(|found| {
+            *values = found;
+            true
+        }))
     }
 }
