@@ -1,8 +1,12 @@
 //! When a certificate is ordered.
 
 use crate::AcmeCertificate;
-use bobak_core::{Error, Result, Timestamp};
+use bobak_core::{Error, ErrorKind, Result, Timestamp};
 use bobak_serving::certificate_validity;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -50,6 +54,19 @@ impl Drop for Renewal {
     }
 }
 
+/// The result of an order. If it panics, that is an error: there is a next try.
+async fn without_panic(order: impl Future<Output = Result<()>>) -> Result<()> {
+    let mut order = pin!(order);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| order.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| {
+            let message = "the order has panicked";
+            Poll::Ready(Err(Error::new(ErrorKind::Unknown, message)))
+        })
+    })
+    .await
+}
+
 impl AcmeCertificate {
     async fn keep_valid(&self) {
         let [mut retry, longest] = RETRIES;
@@ -59,7 +76,7 @@ impl AcmeCertificate {
                 continue;
             }
             let names = self.acme.names.join(", ");
-            match self.order().await {
+            match without_panic(self.order()).await {
                 Ok(()) => {
                     retry = RETRIES[0];
                     (self.log)(&format!("the certificate for {names} was ordered"));
@@ -89,5 +106,19 @@ impl AcmeCertificate {
     /// The first line of the file with the certificate, before the PEM text.
     pub(crate) fn names_line(&self) -> String {
         format!("names: {}", self.acme.names.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_an_order_is_an_error() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let order = without_panic(async { panic!("a defect") });
+        let error = runtime.block_on(order).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unknown, "{error}");
+        runtime.block_on(without_panic(async { Ok(()) })).unwrap();
     }
 }

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use zip::ZipArchive;
+use zip::result::ZipError;
 
 /// An input that can be read from its start any number of times.
 #[derive(Debug)]
@@ -184,8 +185,14 @@ impl InputFile {
         ZipArchive::new(reader).map_err(|error| self.damaged(&error))
     }
 
-    fn damaged(&self, error: &zip::result::ZipError) -> Error {
-        Error::failed(format!("could not decompress {}: {error}", self.name))
+    fn damaged(&self, error: &ZipError) -> Error {
+        let name = &self.name;
+        Error::failed(match error {
+            ZipError::InvalidArchive(_) => format!(
+                "{name} begins as a ZIP archive or a workbook, but is damaged or incomplete: copy it again"
+            ),
+            error => format!("could not decompress {name}: {error}"),
+        })
     }
 }
 

@@ -67,7 +67,7 @@ fn input_that_is_not_csv_is_rejected() {
         ("open.csv", "open.csv, line 2: a quote is never closed"),
         ("twice.csv", "twice.csv has two columns named"),
         ("gz.csv", "gz.csv"),
-        ("zip.csv", "could not decompress zip.csv: "),
+        ("zip.csv", "zip.csv begins as a ZIP archive or a workbook, but is damaged or incomplete"),
         (".", "is a folder"),
     ] {
         program.fails(1, sentence, &["import", "sqlite:t.db", file, "--table", "t"]);
