@@ -2,6 +2,7 @@
 
 use crate::analyzer::Analyzer;
 use crate::kind::{ValueKind, has_unit, unsupported};
+use crate::large_stack::with_stack;
 use crate::relations::{Relation, Relations};
 use crate::vocabulary::SHARED_FUNCTIONS;
 use bobak_core::sql_token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
@@ -66,7 +67,8 @@ pub fn analyze(
     if !has_units && !may_read_what_it_updates(sql) {
         return Ok(Analysis::default());
     }
-    match stacker::grow(STACK, || rewrite(sql, Analyzer::new(relations, parameters))) {
+    let run = |relations: &dyn Relations| rewrite(sql, Analyzer::new(relations, parameters));
+    match with_stack(STACK, relations, run) {
         Err(error) if !has_units && error.kind() == ErrorKind::Unsupported => {
             Ok(Analysis::default())
         }

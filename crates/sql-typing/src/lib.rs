@@ -17,6 +17,7 @@ mod decimal;
 mod expression;
 mod functions;
 mod kind;
+mod large_stack;
 mod relations;
 mod scope;
 mod select;
