@@ -6,20 +6,20 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder};
 
-/// What a thread asks: a schema and a name.
-type Question = (Option<String>, String);
+/// What a thread requests: a schema and a name.
+type RelationRequest = (Option<String>, String);
 
 /// The relations of another thread.
-struct AskedRelations {
-    questions: Sender<Question>,
+struct RemoteRelations {
+    requests: Sender<RelationRequest>,
     found: Receiver<Result<Option<Relation>>>,
 }
 
-impl Relations for AskedRelations {
+impl Relations for RemoteRelations {
     fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Relation>> {
-        let asked = self.questions.send((schema.map(str::to_owned), name.to_owned()));
-        // The other thread waits for questions until this one ends.
-        asked.ok().and_then(|()| self.found.recv().ok()).unwrap_or(Ok(None))
+        let sent = self.requests.send((schema.map(str::to_owned), name.to_owned()));
+        // The other thread waits for requests until this one ends.
+        sent.ok().and_then(|()| self.found.recv().ok()).unwrap_or(Ok(None))
     }
 }
 
@@ -32,15 +32,15 @@ pub(crate) fn with_stack<R: Send>(
     relations: &dyn Relations,
     work: impl FnOnce(&dyn Relations) -> Result<R> + Send,
 ) -> Result<R> {
-    let (questions, asked) = channel::<Question>();
+    let (requests, requested) = channel::<RelationRequest>();
     let (send, found) = channel();
-    let its_relations = AskedRelations { questions, found };
+    let its_relations = RemoteRelations { requests, found };
     thread::scope(|scope| {
         let builder = Builder::new().name("analyze sql".to_owned()).stack_size(bytes);
         let worker = builder
             .spawn_scoped(scope, move || work(&its_relations))
             .map_err(|error| Error::io("start a thread", error))?;
-        for (schema, name) in asked {
+        for (schema, name) in requested {
             // It is gone only if it has panicked.
             let _ = send.send(relations.relation(schema.as_deref(), &name));
         }
@@ -71,14 +71,14 @@ mod tests {
     }
 
     #[test]
-    fn relations_are_asked_in_their_thread() {
+    fn relations_are_read_in_their_thread() {
         let relations = Counted::default();
         let found = with_stack(1 << 20, &relations, |relations| {
             assert!(relations.relation(None, "person")?.is_none());
             relations.relation(Some("main"), "person")
         });
         assert!(matches!(found, Ok(Some(Relation::Table(_)))));
-        let failed = with_stack(1 << 20, &relations, |asked| asked.relation(None, "locked"));
+        let failed = with_stack(1 << 20, &relations, |other| other.relation(None, "locked"));
         assert_eq!(failed.unwrap_err().kind(), ErrorKind::Busy);
         assert_eq!(relations.0.get(), 3);
     }
