@@ -12,6 +12,7 @@
 //! For engines of servers with SQL texts of their own:
 //!
 //! * [`ServerRow`] is a row of a result; [`check_row_length`], [`reject_null`], [`needs_key`] and others are parts of a write.
+//! * [`RowWrite`] is a write of one row; [`BatchSender`] sends many, and finds the wrong ones.
 //! * [`each_by_key`], [`check_texts`], [`rows_to_lock`] and [`lock_rows`] are parts of a query.
 //! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
 //! * [`NarrowAmounts`] are the money columns that a server would round.
@@ -46,6 +47,7 @@ mod schema_change;
 mod schema_json;
 mod select;
 mod server_address;
+mod server_batch;
 mod server_query;
 mod server_row;
 mod server_session;
@@ -78,6 +80,7 @@ pub use schema_json::{
 };
 pub use select::{EachRow, run_select};
 pub use server_address::ServerAddress;
+pub use server_batch::{BatchSender, RowWrite, WriteTogether};
 pub use server_query::{check_texts, each_by_key, lock_rows, rows_to_lock};
 pub use server_row::{ServerRow, ServerValue};
 pub use server_session::{ServerOperations, ServerSession};

@@ -2,11 +2,14 @@
 //! of a transaction.
 
 use crate::server_transaction::{in_row_callback, not_open};
-use crate::{Connector, Pool, ServerTransaction, TransactionConnection};
+use crate::{
+    Connector, Pool, RowWrite, SavepointStep, ServerTransaction, TransactionConnection,
+    is_row_error,
+};
 use bobak_core::engine::fallback;
 use bobak_core::{
-    Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, ResultColumn, Row, SchemaChange,
-    Session, Source, TableSchema, TransactionControl, Write, WriteBatch,
+    Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result, ResultColumn, Row,
+    SchemaChange, Session, Source, TableSchema, TransactionControl, Verb, Write, WriteBatch,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -66,14 +69,36 @@ pub trait ServerOperations: TransactionConnection + Send + Sized {
         true
     }
 
-    /// Whether a write takes several statements.
-    fn has_steps(write: &Write<'_>) -> bool;
+    /// Whether a write takes several statements that must be undone together.
+    fn has_steps(verb: Verb) -> bool;
 
     /// Writes a row.
     ///
     /// # Errors
     /// As [`Session::write`].
-    fn write(&mut self, write: &Write<'_>) -> Result<Outcome>;
+    fn write(&mut self, write: &RowWrite<'_>) -> Result<Outcome>;
+
+    /// Whether an error of rows that were sent together may be that of one: then each half is sent.
+    fn may_be_of_row(&self, error: &Error) -> bool {
+        is_row_error(error.kind())
+    }
+
+    /// Runs something in a transaction; if it fails, undoes it, so that the transaction goes on without it.
+    ///
+    /// # Errors
+    /// Those of `run` and of a savepoint.
+    fn undoing<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        const PART: &str = "bobak_part";
+        self.savepoint(SavepointStep::Set, PART)?;
+        let done = run(self);
+        match &done {
+            Err(error) if self.has_ended(error) => return done,
+            Err(_) => Interrupt::hold_off(|| self.savepoint(SavepointStep::RollBackTo, PART))?,
+            Ok(_) => {}
+        }
+        Interrupt::hold_off(|| self.savepoint(SavepointStep::Release, PART))?;
+        done
+    }
 
     /// Writes a batch. The caller undoes all of it after an error.
     ///
@@ -287,8 +312,8 @@ where
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         write.table.check_written(write.verb)?;
-        let has_steps = C::Connection::has_steps(write);
-        self.write_with(has_steps, |connection| connection.write(write))
+        let has_steps = C::Connection::has_steps(write.verb);
+        self.write_with(has_steps, |connection| connection.write(&RowWrite::of(write)))
     }
 
     fn batch(

@@ -7,10 +7,12 @@ use crate::schema;
 use crate::sql_text;
 use crate::writes::MssqlWrite;
 use bobak_core::{
-    OnError, Outcome, Parameter, Result, ResultColumn, Row, SchemaChange, Source, TableSchema,
-    Write, WriteBatch,
+    Error, ErrorKind, OnError, Outcome, Parameter, Result, ResultColumn, Row, SchemaChange, Source,
+    TableSchema, Verb, WriteBatch,
 };
-use bobak_engine_common::{ServerOperations, reject_table_changes, reject_vectors};
+use bobak_engine_common::{
+    RowWrite, ServerOperations, is_row_error, reject_table_changes, reject_vectors,
+};
 use std::time::Duration;
 
 impl ServerOperations for Connection {
@@ -35,12 +37,17 @@ impl ServerOperations for Connection {
         Some(Duration::from_millis(u64::try_from(self.lock_timeout).unwrap_or(0)))
     }
 
-    fn has_steps(write: &Write<'_>) -> bool {
-        MssqlWrite::of(write).has_steps()
+    fn has_steps(verb: Verb) -> bool {
+        MssqlWrite::has_steps(verb)
     }
 
-    fn write(&mut self, write: &Write<'_>) -> Result<Outcome> {
+    fn write(&mut self, write: &RowWrite<'_>) -> Result<Outcome> {
         MssqlWrite::of(write).run(self)
+    }
+
+    /// A bulk load also fails for a reason that statements do not have: columns of another program's table.
+    fn may_be_of_row(&self, error: &Error) -> bool {
+        is_row_error(error.kind()) || error.kind() == ErrorKind::Engine && self.has_bulk
     }
 
     fn send(

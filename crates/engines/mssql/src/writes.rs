@@ -6,11 +6,11 @@ use crate::texts;
 use crate::values::encode;
 use bobak_core::{
     Collation, Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Type,
-    Value, ValueRef, Verb, Write,
+    Value, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    ServerRow, check_row_length, check_version, in_column, kept_type, needs_key, no_key_left,
-    no_such_row, none_if_beyond, reject_null,
+    RowWrite, ServerRow, check_row_length, check_version, in_column, kept_type, needs_key,
+    no_key_left, no_such_row, none_if_beyond, reject_null,
 };
 
 /// A write of one row.
@@ -22,15 +22,15 @@ pub(crate) struct MssqlWrite<'a> {
 }
 
 impl<'a> MssqlWrite<'a> {
-    pub(crate) fn of(write: &'a Write<'_>) -> Self {
-        let Write { table, verb, fields, ref values } = *write;
-        Self { table, verb, fields, row: values }
+    pub(crate) const fn of(write: &RowWrite<'a>) -> Self {
+        let RowWrite { table, verb, fields, row } = *write;
+        Self { table, verb, fields, row }
     }
 
-    /// Whether several of its statements change rows. Of an upsert's, one does; what a failed insert takes from a generator
+    /// Whether several of a write's statements change rows. Of an upsert's, one does; what a failed insert takes from a generator
     /// is not undone in any case.
-    pub(crate) fn has_steps(&self) -> bool {
-        self.verb == Verb::InsertOrReplace
+    pub(crate) fn has_steps(verb: Verb) -> bool {
+        verb == Verb::InsertOrReplace
     }
 
     /// Writes the row.

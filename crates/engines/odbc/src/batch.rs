@@ -6,15 +6,13 @@
 use crate::connection::Connection;
 use crate::product::ProductKind;
 use crate::values::{BoundParameter, Target};
-use crate::writes::{
-    OdbcWrite, advance, compared, insert_text, strange_keys, value_of, written_columns,
-};
+use crate::writes::{advance, compared, insert_text, strange_keys, value_of, written_columns};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
-    WriteBatch,
+    Error, ErrorKind, GeneratedKey, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef,
+    Verb, WriteBatch,
 };
-use bobak_engine_common::{TransactionConnection, is_row_error, needs_key};
+use bobak_engine_common::{BatchSender, ServerOperations, is_row_error, needs_key};
 use bobak_sql::Dialect;
 
 /// The most parameters of one statement: drivers count them in 16 bits.
@@ -30,8 +28,8 @@ pub(crate) fn send(
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
-    let mut sender = Sender { connection, on_error, each };
-    batch.runs().try_for_each(|run| sender.run(&run))
+    let mut sender = BatchSender { connection, on_error, each };
+    batch.runs().try_for_each(|run| send_run(&mut sender, &run))
 }
 
 /// Sends the inserts of a batch in arrays, without savepoints; `false` if the batch must be undone and sent row by row.
@@ -59,108 +57,72 @@ pub(crate) fn is_all_inserts(batch: &WriteBatch) -> bool {
         .all(|run| run.verb == Verb::Insert && run.iter().all(|row| !needs_key(run.table, &row)))
 }
 
-struct Sender<'c> {
-    connection: &'c mut Connection,
-    on_error: OnError,
-    each: &'c mut dyn FnMut(Result<Outcome>),
+fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
+    let rows: Vec<EncodedRow<'_>> = run.iter().collect();
+    if run.verb != Verb::Insert || sender.connection.product.kind == ProductKind::Other {
+        return sender.singly(run, &rows, run.first);
+    }
+    let mut number = run.first;
+    for alike in rows.chunk_by(|a, b| needs_key(run.table, a) == needs_key(run.table, b)) {
+        let made = alike.first().is_some_and(|row| needs_key(run.table, row));
+        let mut rest = alike;
+        while !rest.is_empty() {
+            let (part, later) = rest.split_at(part_size(sender.connection, run, rest, made));
+            let connection = &*sender.connection;
+            let is_together =
+                connection.has_arrays && (!made || returns_keys(connection, run.table));
+            let mut send = |connection: &mut Connection, rows: &[EncodedRow<'_>]| {
+                send_part(connection, run, rows, made)
+            };
+            match is_together {
+                true => sender.in_halves(run, part, number, 2, &mut send)?,
+                false => sender.singly(run, part, number)?,
+            }
+            number += part.len() as u64;
+            rest = later;
+        }
+    }
+    Ok(())
 }
 
-impl Sender<'_> {
-    fn run(&mut self, run: &Run<'_>) -> Result<()> {
-        let rows: Vec<EncodedRow<'_>> = run.iter().collect();
-        if run.verb != Verb::Insert
-            || !self.connection.has_arrays
-            || self.connection.product.kind == ProductKind::Other
-        {
-            return self.singly(run, &rows, run.first);
-        }
-        let mut number = run.first;
-        for alike in rows.chunk_by(|a, b| needs_key(run.table, a) == needs_key(run.table, b)) {
-            let mut rest = alike;
-            while !rest.is_empty() {
-                let (part, later) = rest.split_at(self.part_size(run, rest));
-                self.part(run, part, number)?;
-                number += part.len() as u64;
-                rest = later;
-            }
-        }
-        Ok(())
+/// How many of these rows go together.
+fn part_size(connection: &Connection, run: &Run<'_>, rows: &[EncodedRow<'_>], made: bool) -> usize {
+    let most = connection.array_rows();
+    if !made {
+        return rows.len().min(most);
     }
+    let columns = written_columns(run.table, true).count().max(1);
+    let most = (PARAMETERS / columns).clamp(1, most);
+    // Few sizes, so that each is soon prepared.
+    if rows.len() >= most { most } else { 1 << rows.len().ilog2() }
+}
 
-    /// How many of these rows go together.
-    fn part_size(&self, run: &Run<'_>, rows: &[EncodedRow<'_>]) -> usize {
-        let most = self.connection.array_rows();
-        if !rows.first().is_some_and(|row| needs_key(run.table, row)) {
-            return rows.len().min(most);
-        }
-        let columns = written_columns(run.table, true).count().max(1);
-        let most = (PARAMETERS / columns).clamp(1, most);
-        // Few sizes, so that each is soon prepared.
-        if rows.len() >= most { most } else { 1 << rows.len().ilog2() }
+/// Writes all rows, or none.
+fn send_part(
+    connection: &mut Connection,
+    run: &Run<'_>,
+    rows: &[EncodedRow<'_>],
+    made: bool,
+) -> Result<Vec<Outcome>> {
+    let incomplete = || {
+        let message = "the ODBC driver does not process all rows of an array";
+        Error::new(ErrorKind::Unsupported, message).in_table(run.table.name())
+    };
+    if !connection.has_arrays {
+        // It has turned out: the rows go one by one.
+        return Err(incomplete());
     }
+    connection.undoing(|connection| match made {
+        true => send_for_keys(connection, run, rows),
+        false => send_array(connection, run, rows)?.ok_or_else(incomplete),
+    })
+}
 
-    fn part(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], number: u64) -> Result<()> {
-        Interrupt::check()?;
-        if rows.len() < 2 || !self.connection.has_arrays {
-            return self.singly(run, rows, number);
-        }
-        self.connection.command("SAVEPOINT bobak_part")?;
-        let made = rows.first().is_some_and(|row| needs_key(run.table, row));
-        let sent = match made {
-            true => send_for_keys(self.connection, run, rows),
-            false => send_array(self.connection, run, rows),
-        };
-        match sent {
-            Ok(Some(outcomes)) => {
-                self.connection.command("RELEASE SAVEPOINT bobak_part")?;
-                outcomes.into_iter().for_each(|outcome| (self.each)(Ok(outcome)));
-                return Ok(());
-            }
-            Err(error) if !is_row_error(error.kind()) => return Err(error),
-            Ok(None) | Err(_) => {}
-        }
-        self.connection.command("ROLLBACK TO SAVEPOINT bobak_part")?;
-        self.connection.command("RELEASE SAVEPOINT bobak_part")?;
-        if made && matches!(sent, Ok(None)) {
-            return self.singly(run, rows, number);
-        }
-        let (left, right) = rows.split_at(rows.len() / 2);
-        self.part(run, left, number)?;
-        self.part(run, right, number + left.len() as u64)
-    }
-
-    fn singly(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<()> {
-        for (number, row) in (first..).zip(rows) {
-            Interrupt::check()?;
-            let row = OdbcWrite { table: run.table, verb: run.verb, fields: run.fields, row };
-            match self.single(&row).map_err(|error| error.at_row(number)) {
-                Err(error) if self.on_error == OnError::Stop || !is_row_error(error.kind()) => {
-                    return Err(error);
-                }
-                outcome => (self.each)(outcome),
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes a row. One of several steps that fails must leave nothing, if the batch goes on without it.
-    fn single(&mut self, row: &OdbcWrite<'_>) -> Result<Outcome> {
-        if !row.has_steps()
-            || self.on_error == OnError::Stop
-            || self.connection.product.kind == ProductKind::Other
-        {
-            return row.run(self.connection);
-        }
-        self.connection.command("SAVEPOINT bobak_row")?;
-        let done = row.run(self.connection);
-        if done.is_err() && !self.connection.is_broken() {
-            self.connection.command("ROLLBACK TO SAVEPOINT bobak_row")?;
-        }
-        if !self.connection.is_broken() {
-            self.connection.command("RELEASE SAVEPOINT bobak_row")?;
-        }
-        done
-    }
+/// Whether one statement can insert rows whose keys the database makes, and return those.
+fn returns_keys(connection: &Connection, table: &TableSchema) -> bool {
+    let product = &connection.product;
+    (product.kind == ProductKind::Postgres || product.dialect == Dialect::MariaDb)
+        && written_columns(table, true).next().is_some()
 }
 
 /// Sends rows with keys: one statement, executed for each row of an array. `None` if the driver has not processed all, or
@@ -228,18 +190,13 @@ fn largest_key(table: &TableSchema, rows: &[EncodedRow<'_>]) -> Option<i64> {
     rows.iter().filter_map(key).max()
 }
 
-/// Sends rows whose keys the database makes: one statement for all, if it returns the keys; else `None`.
+/// Sends rows whose keys the database makes: one statement for all, which returns the keys.
 fn send_for_keys(
     connection: &mut Connection,
     run: &Run<'_>,
     rows: &[EncodedRow<'_>],
-) -> Result<Option<Vec<Outcome>>> {
+) -> Result<Vec<Outcome>> {
     let table = run.table;
-    let returns_keys = connection.product.kind == ProductKind::Postgres
-        || connection.product.dialect == Dialect::MariaDb;
-    if !returns_keys || written_columns(table, true).count() == 0 {
-        return Ok(None);
-    }
     let sql = insert_text(connection, table, Verb::Insert, rows.len(), true);
     let mut parameters = Vec::new();
     for row in rows {
@@ -257,5 +214,5 @@ fn send_for_keys(
     if outcomes.len() != rows.len() {
         return Err(strange_keys(table));
     }
-    Ok(Some(outcomes))
+    Ok(outcomes)
 }

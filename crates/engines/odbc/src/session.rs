@@ -8,9 +8,9 @@ use crate::query;
 use crate::schema;
 use crate::writes::OdbcWrite;
 use bobak_core::{
-    OnError, Outcome, Parameter, Result, Row, SchemaChange, Source, TableSchema, Write, WriteBatch,
+    OnError, Outcome, Parameter, Result, Row, SchemaChange, Source, TableSchema, Verb, WriteBatch,
 };
-use bobak_engine_common::{ServerOperations, TransactionConnection};
+use bobak_engine_common::{RowWrite, ServerOperations, TransactionConnection};
 use std::time::Duration;
 
 impl ServerOperations for Connection {
@@ -45,11 +45,11 @@ impl ServerOperations for Connection {
         self.product.kind != ProductKind::Other
     }
 
-    fn has_steps(write: &Write<'_>) -> bool {
-        OdbcWrite::of(write).has_steps()
+    fn has_steps(verb: Verb) -> bool {
+        OdbcWrite::has_steps(verb)
     }
 
-    fn write(&mut self, write: &Write<'_>) -> Result<Outcome> {
+    fn write(&mut self, write: &RowWrite<'_>) -> Result<Outcome> {
         OdbcWrite::of(write).run(self)
     }
 

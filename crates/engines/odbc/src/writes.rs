@@ -5,9 +5,9 @@ use crate::product::ProductKind;
 use crate::values::{BoundParameter, Target};
 use bobak_core::{
     Collation, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
-    TableSchema, ValueRef, Verb, Write,
+    TableSchema, ValueRef, Verb,
 };
-use bobak_engine_common::{check_row_length, needs_key, reject_null};
+use bobak_engine_common::{RowWrite, check_row_length, needs_key, reject_null};
 use bobak_sql::{Dialect, quote};
 
 /// A write of one row.
@@ -19,14 +19,14 @@ pub(crate) struct OdbcWrite<'a> {
 }
 
 impl<'a> OdbcWrite<'a> {
-    pub(crate) fn of(write: &'a Write<'_>) -> Self {
-        let Write { table, verb, fields, ref values } = *write;
-        Self { table, verb, fields, row: values }
+    pub(crate) const fn of(write: &RowWrite<'a>) -> Self {
+        let RowWrite { table, verb, fields, row } = *write;
+        Self { table, verb, fields, row }
     }
 
-    /// Whether it may take several statements.
-    pub(crate) fn has_steps(&self) -> bool {
-        !matches!(self.verb, Verb::Insert | Verb::Update | Verb::Delete)
+    /// Whether a write may take several statements.
+    pub(crate) fn has_steps(verb: Verb) -> bool {
+        !matches!(verb, Verb::Insert | Verb::Update | Verb::Delete)
     }
 
     /// Writes the row.

@@ -10,11 +10,9 @@ use crate::writes::{
     returned_key,
 };
 use bobak_core::codec::EncodedRow;
-use bobak_core::{
-    Error, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb, WriteBatch,
-};
+use bobak_core::{OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb, WriteBatch};
 use bobak_engine_common::{
-    SavepointStep, TransactionConnection, is_row_error, needs_key, no_such_row,
+    BatchSender, RowWrite, ServerOperations, is_row_error, needs_key, no_such_row,
 };
 
 /// The rows of one array.
@@ -26,11 +24,6 @@ const FEW: usize = 4;
 /// A row with a longer value goes alone: it is sent after the others of its array.
 const LONG: usize = 32_767;
 
-/// The savepoint before an array: if one of its rows is wrong, those before it were written.
-const PART: &str = "bobak_part";
-/// The savepoint before a row that takes several statements.
-const ROW: &str = "bobak_row";
-
 /// Sends a batch in an open transaction. After an error the caller undoes what was done.
 ///
 /// # Errors
@@ -41,14 +34,8 @@ pub(crate) fn send(
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
-    let mut sender = Sender { connection, on_error, each };
-    batch.runs().try_for_each(|run| sender.run(&run))
-}
-
-struct Sender<'c> {
-    connection: &'c mut Connection,
-    on_error: OnError,
-    each: &'c mut dyn FnMut(Result<Outcome>),
+    let mut sender = BatchSender { connection, on_error, each };
+    batch.runs().try_for_each(|run| send_run(&mut sender, &run))
 }
 
 /// What the rows of an array have in common: the columns that are written.
@@ -73,209 +60,171 @@ fn length(value: ValueRef<'_>) -> usize {
     }
 }
 
-impl Sender<'_> {
-    fn run(&mut self, run: &Run<'_>) -> Result<()> {
-        let rows: Vec<EncodedRow<'_>> = run.iter().collect();
-        let mut number = run.first;
-        for alike in rows.chunk_by(|a, b| Likeness::of(run, a) == Likeness::of(run, b)) {
-            let Some(first) = alike.first() else { continue };
-            let like = Likeness::of(run, first);
-            let mut rest = alike;
-            while !rest.is_empty() {
-                let (part, later) = rest.split_at(part_length(rest));
-                match like.is_long || !has_arrays(run) {
-                    true => self.singly(run, part, number)?,
-                    false => self.part(run, part, number, like.made)?,
-                }
-                number += part.len() as u64;
-                rest = later;
+fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
+    let rows: Vec<EncodedRow<'_>> = run.iter().collect();
+    let mut number = run.first;
+    for alike in rows.chunk_by(|a, b| Likeness::of(run, a) == Likeness::of(run, b)) {
+        let Some(first) = alike.first() else { continue };
+        let like = Likeness::of(run, first);
+        let mut rest = alike;
+        while !rest.is_empty() {
+            let (part, later) = rest.split_at(part_length(rest));
+            let mut send = |connection: &mut Connection, rows: &[EncodedRow<'_>]| {
+                send_part(connection, run, rows, like.made)
+            };
+            match like.is_long || !has_arrays(run) {
+                true => sender.singly(run, part, number)?,
+                false => sender.in_halves(run, part, number, FEW, &mut send)?,
             }
-        }
-        Ok(())
-    }
-
-    fn part(
-        &mut self,
-        run: &Run<'_>,
-        rows: &[EncodedRow<'_>],
-        first: u64,
-        made: bool,
-    ) -> Result<()> {
-        Interrupt::check()?;
-        if rows.len() < FEW {
-            return self.singly(run, rows, first);
-        }
-        self.connection.savepoint(SavepointStep::Set, PART)?;
-        match self.together(run, rows, made) {
-            Ok(outcomes) => {
-                outcomes.into_iter().for_each(|outcome| (self.each)(Ok(outcome)));
-                Ok(())
-            }
-            Err(error) if is_row_error(error.kind()) && !self.connection.is_broken() => {
-                Interrupt::hold_off(|| self.connection.savepoint(SavepointStep::RollBackTo, PART))?;
-                if made && is_of_key(run.table, &error) && has_sequence(run.table) {
-                    sequences::skip(self.connection, run.table)?;
-                }
-                let (left, right) = rows.split_at(rows.len() / 2);
-                self.part(run, left, first, made)?;
-                self.part(run, right, first + left.len() as u64, made)
-            }
-            Err(error) => Err(error),
+            number += part.len() as u64;
+            rest = later;
         }
     }
+    Ok(())
+}
 
-    /// Writes all rows, or fails without saying which is wrong.
-    fn together(
-        &mut self,
-        run: &Run<'_>,
-        rows: &[EncodedRow<'_>],
-        made: bool,
-    ) -> Result<Vec<Outcome>> {
-        let writes: Vec<OracleWrite<'_>> = rows
-            .iter()
-            .map(|row| OracleWrite { table: run.table, verb: run.verb, fields: run.fields, row })
-            .collect();
-        match run.verb {
-            Verb::Insert => self.inserts(run.table, &writes, made),
-            Verb::Upsert if made => self.inserts(run.table, &writes, made),
-            Verb::Upsert | Verb::UpsertOn(_) => self.upserts(run, &writes, made),
-            Verb::Delete => self.deletes(run.table, &writes),
-            _ => self.updates(run, &writes),
-        }
+/// Writes all rows, or none.
+fn send_part(
+    connection: &mut Connection,
+    run: &Run<'_>,
+    rows: &[EncodedRow<'_>],
+    made: bool,
+) -> Result<Vec<Outcome>> {
+    let sent = connection.undoing(|connection| together(connection, run, rows, made));
+    if let Err(error) = &sent
+        && (made && is_row_error(error.kind()) && is_of_key(run.table, error))
+        && has_sequence(run.table)
+    {
+        sequences::skip(connection, run.table)?;
     }
+    sent
+}
 
-    fn inserts(
-        &mut self,
-        table: &TableSchema,
-        writes: &[OracleWrite<'_>],
-        made: bool,
-    ) -> Result<Vec<Outcome>> {
-        writes.iter().try_for_each(OracleWrite::check)?;
-        let binds: Vec<Binds<'_>> =
-            writes.iter().map(|write| write.inserted(made)).collect::<Result<_>>()?;
-        let sql = texts::insert(table, made);
-        if !made {
-            self.connection.run(Some(table), &sql, &binds, None)?;
-            let key = table.key().first().copied().unwrap_or(0);
-            let given = writes.iter().filter_map(|write| match write.row.get(key) {
-                ValueRef::Int(key) => Some(key),
-                _ => None,
-            });
-            if let Some(largest) = given.max() {
-                sequences::pass(self.connection, table, largest)?;
-            }
-            return Ok(vec![Outcome::Inserted(None); writes.len()]);
-        }
-        let (key, kind) = returned_key(table)?;
-        let sql = texts::returning(table, &sql, key, texts::written(table, made).count() + 1);
-        let done = self.connection.run(Some(table), &sql, &binds, Some(kind));
-        let done = done.map_err(|error| out_of_keys(error, table))?;
-        let key = |cells: &Vec<OracleCell>| {
-            let made = cells.first().and_then(made_key).ok_or_else(|| no_key_returned(table))?;
-            Ok(Outcome::Inserted(Some(made)))
-        };
-        match done.returned.len() == writes.len() {
-            true => done.returned.iter().map(key).collect(),
-            false => Err(no_key_returned(table)),
-        }
+/// Writes all rows, or fails without saying which is wrong.
+fn together(
+    connection: &mut Connection,
+    run: &Run<'_>,
+    rows: &[EncodedRow<'_>],
+    made: bool,
+) -> Result<Vec<Outcome>> {
+    let writes: Vec<OracleWrite<'_>> =
+        rows.iter().map(|row| OracleWrite::of(&RowWrite::in_run(run, row))).collect();
+    match run.verb {
+        Verb::Insert => inserts(connection, run.table, &writes, made),
+        Verb::Upsert if made => inserts(connection, run.table, &writes, made),
+        Verb::Upsert | Verb::UpsertOn(_) => upserts(connection, run, &writes, made),
+        Verb::Delete => deletes(connection, run.table, &writes),
+        _ => updates(connection, run, &writes),
     }
+}
 
-    /// What rows a statement has found for each row of binds.
-    fn returned(
-        &mut self,
-        table: &TableSchema,
-        sql: &str,
-        binds: &[Binds<'_>],
-    ) -> Result<Vec<Vec<OracleCell>>> {
-        let (key, kind) = returned_key(table)?;
-        let at = binds.first().map_or(0, Vec::len) + 1;
-        let sql = texts::returning(table, sql, key, at);
-        let done = self.connection.run(Some(table), &sql, binds, Some(kind))?;
-        match done.returned.len() == binds.len() {
-            true => Ok(done.returned),
-            false => Err(no_key_returned(table)),
-        }
-    }
-
-    fn updates(&mut self, run: &Run<'_>, writes: &[OracleWrite<'_>]) -> Result<Vec<Outcome>> {
-        let binds: Vec<Binds<'_>> =
-            writes.iter().map(OracleWrite::updated).collect::<Result<_>>()?;
-        let found = self.returned(run.table, &texts::update(run.table, run.fields), &binds)?;
-        // Why it is not found, its own statement says.
-        match found.iter().all(|rows| !rows.is_empty()) {
-            true => Ok(vec![Outcome::Changed(1); writes.len()]),
-            false => Err(no_such_row(run.table)),
-        }
-    }
-
-    fn deletes(&mut self, table: &TableSchema, writes: &[OracleWrite<'_>]) -> Result<Vec<Outcome>> {
-        let binds: Vec<Binds<'_>> =
-            writes.iter().map(OracleWrite::deleted_key).collect::<Result<_>>()?;
-        let found = self.returned(table, &texts::delete(table), &binds)?;
-        Ok(found.iter().map(|rows| Outcome::Changed(rows.len().min(1) as u64)).collect())
-    }
-
-    /// Sets the fields of the rows that are there, then inserts the others.
-    fn upserts(
-        &mut self,
-        run: &Run<'_>,
-        writes: &[OracleWrite<'_>],
-        made: bool,
-    ) -> Result<Vec<Outcome>> {
-        writes.iter().try_for_each(OracleWrite::check)?;
-        let columns = run.verb.conflict_columns(run.table);
-        let binds: Vec<Binds<'_>> =
-            writes.iter().map(|write| write.assigned(columns)).collect::<Result<_>>()?;
-        let sql = texts::overwrite(run.table, run.fields, columns);
-        let found = self.returned(run.table, &sql, &binds)?;
-        let missing: Vec<OracleWrite<'_>> = writes
-            .iter()
-            .zip(&found)
-            .filter(|(_, rows)| rows.is_empty())
-            .map(|(write, _)| OracleWrite { ..*write })
-            .collect();
-        let mut inserted = match missing.is_empty() {
-            true => Vec::new(),
-            false => self.inserts(run.table, &missing, made)?,
-        }
-        .into_iter();
-        let outcomes = writes.iter().zip(&found).map(|(write, rows)| match rows.first() {
-            Some(key) => Ok(write.overwritten(key)),
-            None => inserted.next().ok_or_else(|| no_key_returned(run.table)),
+fn inserts(
+    connection: &mut Connection,
+    table: &TableSchema,
+    writes: &[OracleWrite<'_>],
+    made: bool,
+) -> Result<Vec<Outcome>> {
+    writes.iter().try_for_each(OracleWrite::check)?;
+    let binds: Vec<Binds<'_>> =
+        writes.iter().map(|write| write.inserted(made)).collect::<Result<_>>()?;
+    let sql = texts::insert(table, made);
+    if !made {
+        connection.run(Some(table), &sql, &binds, None)?;
+        let key = table.key().first().copied().unwrap_or(0);
+        let given = writes.iter().filter_map(|write| match write.row.get(key) {
+            ValueRef::Int(key) => Some(key),
+            _ => None,
         });
-        outcomes.collect()
+        if let Some(largest) = given.max() {
+            sequences::pass(connection, table, largest)?;
+        }
+        return Ok(vec![Outcome::Inserted(None); writes.len()]);
     }
+    let (key, kind) = returned_key(table)?;
+    let sql = texts::returning(table, &sql, key, texts::written(table, made).count() + 1);
+    let done = connection.run(Some(table), &sql, &binds, Some(kind));
+    let done = done.map_err(|error| out_of_keys(error, table))?;
+    let key = |cells: &Vec<OracleCell>| {
+        let made = cells.first().and_then(made_key).ok_or_else(|| no_key_returned(table))?;
+        Ok(Outcome::Inserted(Some(made)))
+    };
+    match done.returned.len() == writes.len() {
+        true => done.returned.iter().map(key).collect(),
+        false => Err(no_key_returned(table)),
+    }
+}
 
-    fn singly(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<()> {
-        for (number, row) in (first..).zip(rows) {
-            Interrupt::check()?;
-            let row = OracleWrite { table: run.table, verb: run.verb, fields: run.fields, row };
-            match self.single(&row).map_err(|error: Error| error.at_row(number)) {
-                Err(error)
-                    if self.on_error == OnError::Stop
-                        || !is_row_error(error.kind())
-                        || self.connection.is_broken() =>
-                {
-                    return Err(error);
-                }
-                outcome => (self.each)(outcome),
-            }
-        }
-        Ok(())
+/// What rows a statement has found for each row of binds.
+fn returned(
+    connection: &mut Connection,
+    table: &TableSchema,
+    sql: &str,
+    binds: &[Binds<'_>],
+) -> Result<Vec<Vec<OracleCell>>> {
+    let (key, kind) = returned_key(table)?;
+    let at = binds.first().map_or(0, Vec::len) + 1;
+    let sql = texts::returning(table, sql, key, at);
+    let done = connection.run(Some(table), &sql, binds, Some(kind))?;
+    match done.returned.len() == binds.len() {
+        true => Ok(done.returned),
+        false => Err(no_key_returned(table)),
     }
+}
 
-    /// Writes a row. One of several steps that fails must leave nothing, if the batch goes on without it.
-    fn single(&mut self, row: &OracleWrite<'_>) -> Result<Outcome> {
-        if !row.has_steps() || self.on_error == OnError::Stop {
-            return row.run(self.connection);
-        }
-        self.connection.savepoint(SavepointStep::Set, ROW)?;
-        let done = row.run(self.connection);
-        if done.is_err() && !self.connection.is_broken() {
-            self.connection.savepoint(SavepointStep::RollBackTo, ROW)?;
-        }
-        done
+fn updates(
+    connection: &mut Connection,
+    run: &Run<'_>,
+    writes: &[OracleWrite<'_>],
+) -> Result<Vec<Outcome>> {
+    let binds: Vec<Binds<'_>> = writes.iter().map(OracleWrite::updated).collect::<Result<_>>()?;
+    let found = returned(connection, run.table, &texts::update(run.table, run.fields), &binds)?;
+    // Why it is not found, its own statement says.
+    match found.iter().all(|rows| !rows.is_empty()) {
+        true => Ok(vec![Outcome::Changed(1); writes.len()]),
+        false => Err(no_such_row(run.table)),
     }
+}
+
+fn deletes(
+    connection: &mut Connection,
+    table: &TableSchema,
+    writes: &[OracleWrite<'_>],
+) -> Result<Vec<Outcome>> {
+    let binds: Vec<Binds<'_>> =
+        writes.iter().map(OracleWrite::deleted_key).collect::<Result<_>>()?;
+    let found = returned(connection, table, &texts::delete(table), &binds)?;
+    Ok(found.iter().map(|rows| Outcome::Changed(rows.len().min(1) as u64)).collect())
+}
+
+/// Sets the fields of the rows that are there, then inserts the others.
+fn upserts(
+    connection: &mut Connection,
+    run: &Run<'_>,
+    writes: &[OracleWrite<'_>],
+    made: bool,
+) -> Result<Vec<Outcome>> {
+    writes.iter().try_for_each(OracleWrite::check)?;
+    let columns = run.verb.conflict_columns(run.table);
+    let binds: Vec<Binds<'_>> =
+        writes.iter().map(|write| write.assigned(columns)).collect::<Result<_>>()?;
+    let sql = texts::overwrite(run.table, run.fields, columns);
+    let found = returned(connection, run.table, &sql, &binds)?;
+    let missing: Vec<OracleWrite<'_>> = writes
+        .iter()
+        .zip(&found)
+        .filter(|(_, rows)| rows.is_empty())
+        .map(|(write, _)| OracleWrite { ..*write })
+        .collect();
+    let mut inserted = match missing.is_empty() {
+        true => Vec::new(),
+        false => inserts(connection, run.table, &missing, made)?,
+    }
+    .into_iter();
+    let outcomes = writes.iter().zip(&found).map(|(write, rows)| match rows.first() {
+        Some(key) => Ok(write.overwritten(key)),
+        None => inserted.next().ok_or_else(|| no_key_returned(run.table)),
+    });
+    outcomes.collect()
 }
 
 /// How many of the rows one array takes.

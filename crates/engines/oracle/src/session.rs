@@ -8,10 +8,10 @@ use crate::sql_text;
 use crate::writes::OracleWrite;
 use bobak_core::{
     Interrupt, OnError, Outcome, Parameter, Result, ResultColumn, Row, SchemaChange, Source,
-    TableSchema, Write, WriteBatch,
+    TableSchema, Verb, WriteBatch,
 };
 use bobak_engine_common::{
-    ServerOperations, TransactionConnection, reject_table_changes, reject_vectors,
+    RowWrite, ServerOperations, TransactionConnection, reject_table_changes, reject_vectors,
 };
 use std::time::Duration;
 
@@ -26,11 +26,11 @@ impl ServerOperations for Connection {
         Some(self.busy_timeout())
     }
 
-    fn has_steps(write: &Write<'_>) -> bool {
-        OracleWrite::of(write).has_steps()
+    fn has_steps(verb: Verb) -> bool {
+        OracleWrite::has_steps(verb)
     }
 
-    fn write(&mut self, write: &Write<'_>) -> Result<Outcome> {
+    fn write(&mut self, write: &RowWrite<'_>) -> Result<Outcome> {
         OracleWrite::of(write).run(self)
     }
 
