@@ -13,6 +13,7 @@
 //!
 //! * [`ServerRow`] is a row of a result; [`check_row_length`], [`reject_null`], [`needs_key`] and others are parts of a write.
 //! * [`RowWrite`] is a write of one row; [`BatchSender`] sends many, and finds the wrong ones.
+//! * [`StatementDialect`] writes statements for rows, and [`ServerCondition`] the part of a condition that the server looks at.
 //! * [`each_by_key`], [`check_texts`], [`rows_to_lock`] and [`lock_rows`] are parts of a query.
 //! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
 //! * [`NarrowAmounts`] are the money columns that a server would round.
@@ -48,9 +49,11 @@ mod schema_json;
 mod select;
 mod server_address;
 mod server_batch;
+mod server_condition;
 mod server_query;
 mod server_row;
 mod server_session;
+mod server_texts;
 mod server_transaction;
 mod sort_key;
 mod table_changes;
@@ -81,9 +84,11 @@ pub use schema_json::{
 pub use select::{EachRow, run_select};
 pub use server_address::ServerAddress;
 pub use server_batch::{BatchSender, RowWrite, WriteTogether};
+pub use server_condition::{Comparability, ServerCondition};
 pub use server_query::{check_texts, each_by_key, lock_rows, rows_to_lock};
 pub use server_row::{ServerRow, ServerValue};
 pub use server_session::{ServerOperations, ServerSession};
+pub use server_texts::StatementDialect;
 pub use server_transaction::{
     SavepointStep, ServerTransaction, TransactionConnection, in_row_callback, not_open,
 };

@@ -3,13 +3,13 @@
 
 use crate::server_transaction::{in_row_callback, not_open};
 use crate::{
-    Connector, Pool, RowWrite, SavepointStep, ServerTransaction, TransactionConnection,
-    is_row_error,
+    BatchSender, Connector, Pool, RowWrite, SavepointStep, ServerTransaction,
+    TransactionConnection, is_row_error,
 };
 use bobak_core::engine::fallback;
 use bobak_core::{
     Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Parameter, Result, ResultColumn, Row,
-    SchemaChange, Session, Source, TableSchema, TransactionControl, Verb, Write, WriteBatch,
+    Run, SchemaChange, Session, Source, TableSchema, TransactionControl, Verb, Write, WriteBatch,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -100,7 +100,13 @@ pub trait ServerOperations: TransactionConnection + Send + Sized {
         done
     }
 
-    /// Writes a batch. The caller undoes all of it after an error.
+    /// Sends the rows of a batch that are written in the same way, in a transaction. The caller undoes all after an error.
+    ///
+    /// # Errors
+    /// As [`Session::batch`].
+    fn send_run(sender: &mut BatchSender<'_, Self>, run: &Run<'_>) -> Result<()>;
+
+    /// Sends a batch in a transaction.
     ///
     /// # Errors
     /// As [`Session::batch`].
@@ -109,7 +115,10 @@ pub trait ServerOperations: TransactionConnection + Send + Sized {
         batch: &WriteBatch,
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
-    ) -> Result<()>;
+    ) -> Result<()> {
+        let mut sender = BatchSender { connection: self, on_error, each };
+        batch.runs().try_for_each(|run| Self::send_run(&mut sender, &run))
+    }
 
     /// Writes a batch outside of a transaction: all of it, or nothing.
     ///

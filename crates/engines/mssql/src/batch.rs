@@ -6,9 +6,7 @@ use crate::connection::{Connection, TypedValue};
 use crate::texts;
 use crate::writes::{MssqlWrite, no_key_returned, out_of_keys};
 use bobak_core::codec::EncodedRow;
-use bobak_core::{
-    GeneratedKey, OnError, Outcome, Result, Row, Run, TableSchema, Type, ValueRef, Verb, WriteBatch,
-};
+use bobak_core::{GeneratedKey, Outcome, Result, Row, Run, TableSchema, Type, ValueRef, Verb};
 use bobak_engine_common::{BatchSender, RowWrite, kept_type, needs_key};
 
 /// The rows of one bulk load.
@@ -16,21 +14,11 @@ const ROWS: usize = 5_000;
 /// Fewer rows are sent one by one.
 const FEW: usize = 4;
 
-/// Sends a batch in an open transaction. After an error the caller undoes what was done.
+/// Sends rows that are written in the same way, in a transaction.
 ///
 /// # Errors
 /// As [`Session::batch`](bobak_core::Session::batch).
-pub(crate) fn send(
-    connection: &mut Connection,
-    batch: &WriteBatch,
-    on_error: OnError,
-    each: &mut dyn FnMut(Result<Outcome>),
-) -> Result<()> {
-    let mut sender = BatchSender { connection, on_error, each };
-    batch.runs().try_for_each(|run| send_run(&mut sender, &run))
-}
-
-fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
+pub(crate) fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
     let rows: Vec<EncodedRow<'_>> = run.iter().collect();
     if run.verb != Verb::Insert {
         return sender.singly(run, &rows, run.first);

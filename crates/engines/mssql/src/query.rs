@@ -4,15 +4,16 @@
 //! that every condition, order and sum means what it means on every engine.
 
 use crate::connection::{Connection, TypedValue};
+use crate::dialect::MssqlStatements;
 use crate::names::{columns, quoted};
-use crate::pushed::ServerCondition;
 use crate::sql_text::sql_text;
 use crate::texts;
 use crate::values::{check_text, is_text};
 use crate::writes::{compared, given};
 use bobak_core::{Expr, Result, Row, RowLock, Select, Source, TableSchema, Type, Value, ValueRef};
 use bobak_engine_common::{
-    EachRow, check_texts, each_by_key, kept_type, lock_rows, rows_to_lock, run_select,
+    EachRow, ServerCondition, check_texts, each_by_key, kept_type, lock_rows, rows_to_lock,
+    run_select,
 };
 
 /// Runs a query and hands its rows out.
@@ -43,10 +44,10 @@ fn run_plain(
 ) -> Result<()> {
     let table = &select.table;
     check_texts(select.condition.as_ref(), &check_text)?;
-    let pushed = ServerCondition::of(table, select.condition.as_ref());
+    let pushed = ServerCondition::of(&MssqlStatements, table, select.condition.as_ref());
     if pushed.is_whole && select.columns == [Expr::Count] && select.group.is_empty() {
         let name = quoted(table.name());
-        let sql = format!("SELECT COUNT_BIG(*) FROM {name}{}", pushed.condition());
+        let sql = format!("SELECT COUNT_BIG(*) FROM {name}{}", pushed.text());
         let (limit, offset) = (select.limit.unwrap_or(1), select.offset);
         return connection.each(Some(table), &sql, &pushed.values(), None, &mut |found| {
             if limit == 0 || offset > 0 { Ok(false) } else { row(found) }
@@ -62,7 +63,7 @@ fn scan_text(table: &TableSchema, pushed: &ServerCondition<'_>, is_sorted: bool)
         true => format!(" ORDER BY {}", columns(table, table.key().iter().copied())),
         false => String::new(),
     };
-    format!("SELECT {shown} FROM {}{}{order}", quoted(table.name()), pushed.condition())
+    format!("SELECT {shown} FROM {}{}{order}", quoted(table.name()), pushed.text())
 }
 
 /// Passes the rows on that may match the condition, in the order of their keys.

@@ -7,11 +7,11 @@ use crate::schema;
 use crate::sql_text;
 use crate::writes::MssqlWrite;
 use bobak_core::{
-    Error, ErrorKind, OnError, Outcome, Parameter, Result, ResultColumn, Row, SchemaChange, Source,
-    TableSchema, Verb, WriteBatch,
+    Error, ErrorKind, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
+    TableSchema, Verb,
 };
 use bobak_engine_common::{
-    RowWrite, ServerOperations, is_row_error, reject_table_changes, reject_vectors,
+    BatchSender, RowWrite, ServerOperations, is_row_error, reject_table_changes, reject_vectors,
 };
 use std::time::Duration;
 
@@ -50,13 +50,8 @@ impl ServerOperations for Connection {
         is_row_error(error.kind()) || error.kind() == ErrorKind::Engine && self.has_bulk
     }
 
-    fn send(
-        &mut self,
-        batch: &WriteBatch,
-        on_error: OnError,
-        each: &mut dyn FnMut(Result<Outcome>),
-    ) -> Result<()> {
-        batch::send(self, batch, on_error, each)
+    fn send_run(sender: &mut BatchSender<'_, Self>, run: &Run<'_>) -> Result<()> {
+        batch::send_run(sender, run)
     }
 
     fn check_sql(text: &str) -> Result<bool> {

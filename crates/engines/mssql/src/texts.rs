@@ -1,8 +1,10 @@
 //! The statements for single rows and for several new ones. Parameters are `@P1`, `@P2` and so on.
 
 use crate::columns::{all_equal, makes_key};
-use crate::names::{column, columns, quoted};
+use crate::dialect::MssqlStatements;
+use crate::names::{columns, quoted};
 use bobak_core::{FieldSet, TableSchema};
+use bobak_engine_common::StatementDialect;
 
 /// The parameters of one statement: SQL Server takes 2,100, of which `sp_executesql` uses two itself.
 const PARAMETERS: usize = 2_000;
@@ -75,41 +77,6 @@ pub(crate) fn insert_rows(table: &TableSchema, rows: usize) -> String {
     )
 }
 
-/// New values for the rows with the values of these columns. Parameters: `fields` in schema order, the columns.
-pub(crate) fn overwrite(table: &TableSchema, fields: FieldSet, by: &[usize]) -> String {
-    let sets =
-        fields.iter().zip(1..).map(|(place, at)| format!("{} = @P{at}", column(table, place)));
-    let mut sets: Vec<String> = sets.collect();
-    let first = sets.len() + 1;
-    if let Some(version) = table.version() {
-        let name = column(table, version);
-        sets.push(format!("{name} = {name} + 1"));
-    } else if sets.is_empty() {
-        // Of a table with generated keys, the key cannot be set; any other column can.
-        let place = (0..table.columns().len()).find(|place| !makes_key(table, *place));
-        let name = column(table, place.unwrap_or(0));
-        sets.push(format!("{name} = {name}"));
-    }
-    let condition = all_equal(table, by, first);
-    format!("UPDATE {} SET {} WHERE {condition}", quoted(table.name()), sets.join(", "))
-}
-
-/// The same by the key, and of the version, which is the last parameter.
-pub(crate) fn update(table: &TableSchema, fields: FieldSet) -> String {
-    let text = overwrite(table, fields, table.key());
-    match table.version() {
-        Some(version) => {
-            let at = fields.iter().count() + table.key().len() + 1;
-            format!("{text} AND {} = @P{at}", column(table, version))
-        }
-        None => text,
-    }
-}
-
-pub(crate) fn delete(table: &TableSchema) -> String {
-    format!("DELETE FROM {} WHERE {}", quoted(table.name()), all_equal(table, table.key(), 1))
-}
-
 /// Some columns of the rows with the values of others.
 pub(crate) fn get(
     table: &TableSchema,
@@ -121,42 +88,21 @@ pub(crate) fn get(
     format!("SELECT {shown} FROM {name}{hint} WHERE {}", all_equal(table, by, 1))
 }
 
-/// Deletes the rows that are in the way of a new one, and the columns whose values are the parameters; `None` if none can
-/// be.
-pub(crate) fn delete_in_the_way(table: &TableSchema, made: bool) -> Option<(String, Vec<usize>)> {
-    let unique = table.indexes().iter().filter(|index| index.unique);
-    let key = (!made).then(|| table.key().to_vec());
-    let ways: Vec<Vec<usize>> =
-        key.into_iter().chain(unique.map(|index| index.columns.clone())).collect();
-    if ways.is_empty() {
-        return None;
-    }
-    let mut first = 1;
-    let parts = ways.iter().map(|way| {
-        let part = format!("({})", all_equal(table, way, first));
-        first += way.len();
-        part
-    });
-    let parts: Vec<String> = parts.collect();
-    let name = quoted(table.name());
-    Some((format!("DELETE FROM {name} WHERE {}", parts.join(" OR ")), ways.concat()))
-}
-
 /// Each kind of statement for a table.
 pub(crate) fn all(table: &TableSchema) -> Vec<String> {
     let is_set = |place: &usize| !table.key().contains(place) && table.version() != Some(*place);
     let fields: FieldSet = (0..table.columns().len()).filter(is_set).collect();
     let mut texts = vec![
         insert(table, false),
-        update(table, fields),
-        overwrite(table, FieldSet::default(), table.key()),
-        delete(table),
+        MssqlStatements.update(table, fields),
+        MssqlStatements.overwrite(table, FieldSet::default(), table.key()),
+        MssqlStatements.delete(table),
         get(table, 0..table.columns().len(), table.key(), " WITH (UPDLOCK, ROWLOCK)"),
         crate::bulk::statement(table, &crate::bulk::columns(table).unwrap_or_default()),
     ];
     if has_identity(table) {
         texts.extend([insert(table, true), insert_rows(table, 3)]);
     }
-    texts.extend(delete_in_the_way(table, false).map(|(text, _)| text));
+    texts.extend(MssqlStatements.delete_in_the_way(table, false).map(|(text, _)| text));
     texts
 }

@@ -2,6 +2,7 @@
 
 use crate::columns::{is_exact, sent_kind};
 use crate::connection::{Connection, TypedValue};
+use crate::dialect::MssqlStatements;
 use crate::texts;
 use crate::values::encode;
 use bobak_core::{
@@ -9,8 +10,8 @@ use bobak_core::{
     Value, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    RowWrite, ServerRow, check_row_length, check_version, in_column, kept_type, needs_key,
-    no_key_left, no_such_row, none_if_beyond, reject_null,
+    RowWrite, ServerRow, StatementDialect, check_row_length, check_version, in_column, kept_type,
+    needs_key, no_key_left, no_such_row, none_if_beyond, reject_null,
 };
 
 /// A write of one row.
@@ -59,7 +60,7 @@ impl<'a> MssqlWrite<'a> {
 
     fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
         let table = self.table;
-        let sql = texts::delete(table);
+        let sql = MssqlStatements.delete(table);
         let keys: Vec<_> = (0..table.key().len()).map(|at| self.row.get(at)).collect();
         let key = table.key().iter().zip(keys).map(|(place, value)| compared(table, *place, value));
         let changed = run(connection, table, &sql, table.key(), &key.collect::<Vec<_>>());
@@ -98,7 +99,7 @@ impl<'a> MssqlWrite<'a> {
     /// Deletes the rows that are in the way of a new one.
     fn clear(&self, connection: &mut Connection) -> Result<()> {
         let made = needs_key(self.table, self.row);
-        let text = texts::delete_in_the_way(self.table, made);
+        let text = MssqlStatements.delete_in_the_way(self.table, made);
         let Some((sql, places)) = text else { return Ok(()) };
         let values: Vec<_> =
             places.iter().map(|&place| compared(self.table, place, self.row.get(place))).collect();
@@ -127,7 +128,7 @@ impl<'a> MssqlWrite<'a> {
         let (table, columns) = (self.table, self.verb.conflict_columns(self.table));
         self.check_fields()?;
         let values = self.assigned(columns);
-        let sql = texts::overwrite(table, self.fields, columns);
+        let sql = MssqlStatements.overwrite(table, self.fields, columns);
         let places: Vec<usize> = self.fields.iter().chain(columns.iter().copied()).collect();
         let changed =
             none_if_beyond(run(connection, table, &sql, &places, &values), table, columns)?;
@@ -172,7 +173,7 @@ impl<'a> MssqlWrite<'a> {
             values.push((kept_type(table, version), None, self.row.get(version)));
             places.push(version);
         }
-        let sql = texts::update(table, self.fields);
+        let sql = MssqlStatements.update(table, self.fields);
         let changed = run(connection, table, &sql, &places, &values);
         if none_if_beyond(changed, table, table.key())? > 0 {
             return Ok(Outcome::Changed(1));

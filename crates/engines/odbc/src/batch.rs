@@ -9,28 +9,14 @@ use crate::values::{BoundParameter, Target};
 use crate::writes::{advance, compared, insert_text, strange_keys, value_of, written_columns};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Error, ErrorKind, GeneratedKey, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef,
-    Verb, WriteBatch,
+    Error, ErrorKind, GeneratedKey, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
+    WriteBatch,
 };
 use bobak_engine_common::{BatchSender, ServerOperations, is_row_error, needs_key};
 use bobak_sql::Dialect;
 
 /// The most parameters of one statement: drivers count them in 16 bits.
 const PARAMETERS: usize = 32_000;
-
-/// Sends a batch in an open transaction. After an error the caller undoes what was done.
-///
-/// # Errors
-/// As [`Session::batch`](bobak_core::Session::batch).
-pub(crate) fn send(
-    connection: &mut Connection,
-    batch: &WriteBatch,
-    on_error: OnError,
-    each: &mut dyn FnMut(Result<Outcome>),
-) -> Result<()> {
-    let mut sender = BatchSender { connection, on_error, each };
-    batch.runs().try_for_each(|run| send_run(&mut sender, &run))
-}
 
 /// Sends the inserts of a batch in arrays, without savepoints; `false` if the batch must be undone and sent row by row.
 pub(crate) fn send_at_once(
@@ -57,7 +43,11 @@ pub(crate) fn is_all_inserts(batch: &WriteBatch) -> bool {
         .all(|run| run.verb == Verb::Insert && run.iter().all(|row| !needs_key(run.table, &row)))
 }
 
-fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
+/// Sends rows that are written in the same way, in a transaction.
+///
+/// # Errors
+/// As [`Session::batch`](bobak_core::Session::batch).
+pub(crate) fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
     let rows: Vec<EncodedRow<'_>> = run.iter().collect();
     if run.verb != Verb::Insert || sender.connection.product.kind == ProductKind::Other {
         return sender.singly(run, &rows, run.first);

@@ -8,9 +8,10 @@ use crate::query;
 use crate::schema;
 use crate::writes::OdbcWrite;
 use bobak_core::{
-    OnError, Outcome, Parameter, Result, Row, SchemaChange, Source, TableSchema, Verb, WriteBatch,
+    OnError, Outcome, Parameter, Result, Row, Run, SchemaChange, Source, TableSchema, Verb,
+    WriteBatch,
 };
-use bobak_engine_common::{RowWrite, ServerOperations, TransactionConnection};
+use bobak_engine_common::{BatchSender, RowWrite, ServerOperations, TransactionConnection};
 use std::time::Duration;
 
 impl ServerOperations for Connection {
@@ -53,13 +54,8 @@ impl ServerOperations for Connection {
         OdbcWrite::of(write).run(self)
     }
 
-    fn send(
-        &mut self,
-        batch: &WriteBatch,
-        on_error: OnError,
-        each: &mut dyn FnMut(Result<Outcome>),
-    ) -> Result<()> {
-        batch::send(self, batch, on_error, each)
+    fn send_run(sender: &mut BatchSender<'_, Self>, run: &Run<'_>) -> Result<()> {
+        batch::send_run(sender, run)
     }
 
     /// To a database that may have no savepoints, in arrays, or else row by row.
@@ -79,7 +75,7 @@ impl ServerOperations for Connection {
                 return Ok(());
             }
         }
-        self.atomically(|connection| batch::send(connection, batch, on_error, each))
+        self.atomically(|connection| connection.send(batch, on_error, each))
     }
 
     fn check_sql(text: &str) -> Result<bool> {

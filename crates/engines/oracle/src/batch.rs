@@ -2,6 +2,7 @@
 //! are sent one by one.
 
 use crate::connection::Connection;
+use crate::dialect::OracleStatements;
 use crate::driver::OracleCell;
 use crate::sequences;
 use crate::texts;
@@ -10,9 +11,9 @@ use crate::writes::{
     returned_key,
 };
 use bobak_core::codec::EncodedRow;
-use bobak_core::{OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb, WriteBatch};
+use bobak_core::{Outcome, Result, Row, Run, TableSchema, ValueRef, Verb};
 use bobak_engine_common::{
-    BatchSender, RowWrite, ServerOperations, is_row_error, needs_key, no_such_row,
+    BatchSender, RowWrite, ServerOperations, StatementDialect, is_row_error, needs_key, no_such_row,
 };
 
 /// The rows of one array.
@@ -23,20 +24,6 @@ const BYTES: usize = 4 << 20;
 const FEW: usize = 4;
 /// A row with a longer value goes alone: it is sent after the others of its array.
 const LONG: usize = 32_767;
-
-/// Sends a batch in an open transaction. After an error the caller undoes what was done.
-///
-/// # Errors
-/// As [`Session::batch`](bobak_core::Session::batch).
-pub(crate) fn send(
-    connection: &mut Connection,
-    batch: &WriteBatch,
-    on_error: OnError,
-    each: &mut dyn FnMut(Result<Outcome>),
-) -> Result<()> {
-    let mut sender = BatchSender { connection, on_error, each };
-    batch.runs().try_for_each(|run| send_run(&mut sender, &run))
-}
 
 /// What the rows of an array have in common: the columns that are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,7 +47,11 @@ fn length(value: ValueRef<'_>) -> usize {
     }
 }
 
-fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
+/// Sends rows that are written in the same way, in a transaction.
+///
+/// # Errors
+/// As [`Session::batch`](bobak_core::Session::batch).
+pub(crate) fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
     let rows: Vec<EncodedRow<'_>> = run.iter().collect();
     let mut number = run.first;
     for alike in rows.chunk_by(|a, b| Likeness::of(run, a) == Likeness::of(run, b)) {
@@ -177,7 +168,8 @@ fn updates(
     writes: &[OracleWrite<'_>],
 ) -> Result<Vec<Outcome>> {
     let binds: Vec<Binds<'_>> = writes.iter().map(OracleWrite::updated).collect::<Result<_>>()?;
-    let found = returned(connection, run.table, &texts::update(run.table, run.fields), &binds)?;
+    let found =
+        returned(connection, run.table, &OracleStatements.update(run.table, run.fields), &binds)?;
     // Why it is not found, its own statement says.
     match found.iter().all(|rows| !rows.is_empty()) {
         true => Ok(vec![Outcome::Changed(1); writes.len()]),
@@ -192,7 +184,7 @@ fn deletes(
 ) -> Result<Vec<Outcome>> {
     let binds: Vec<Binds<'_>> =
         writes.iter().map(OracleWrite::deleted_key).collect::<Result<_>>()?;
-    let found = returned(connection, table, &texts::delete(table), &binds)?;
+    let found = returned(connection, table, &OracleStatements.delete(table), &binds)?;
     Ok(found.iter().map(|rows| Outcome::Changed(rows.len().min(1) as u64)).collect())
 }
 
@@ -207,7 +199,7 @@ fn upserts(
     let columns = run.verb.conflict_columns(run.table);
     let binds: Vec<Binds<'_>> =
         writes.iter().map(|write| write.assigned(columns)).collect::<Result<_>>()?;
-    let sql = texts::overwrite(run.table, run.fields, columns);
+    let sql = OracleStatements.overwrite(run.table, run.fields, columns);
     let found = returned(connection, run.table, &sql, &binds)?;
     let missing: Vec<OracleWrite<'_>> = writes
         .iter()

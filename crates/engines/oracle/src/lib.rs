@@ -13,6 +13,7 @@ mod catalog;
 mod checks;
 mod columns;
 mod connection;
+mod dialect;
 #[doc(hidden)]
 pub mod driver;
 mod engine;
@@ -20,7 +21,6 @@ mod error;
 mod names;
 mod net;
 mod pool;
-mod pushed;
 mod query;
 mod rows;
 mod schema;

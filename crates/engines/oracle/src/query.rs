@@ -4,8 +4,8 @@
 //! that every condition, order and sum means what it means on every engine.
 
 use crate::connection::{Connection, OracleParameter};
+use crate::dialect::OracleStatements;
 use crate::names::{columns, quoted};
-use crate::pushed::OracleCondition;
 use crate::sql_text::sql_text;
 use crate::texts;
 use crate::values::check_text;
@@ -15,8 +15,8 @@ use bobak_core::{
     Collation, Expr, Result, Row, RowLock, Select, Source, TableSchema, Type, Value, ValueRef,
 };
 use bobak_engine_common::{
-    EachRow, PreparedCondition, ServerRow, check_texts, each_by_key, encode_row, kept_type,
-    lock_rows, rows_to_lock, run_select,
+    EachRow, PreparedCondition, ServerCondition, ServerRow, check_texts, each_by_key, encode_row,
+    kept_type, lock_rows, rows_to_lock, run_select,
 };
 use std::time::Duration;
 
@@ -48,10 +48,10 @@ fn run_plain(
 ) -> Result<()> {
     let table = &select.table;
     check_texts(select.condition.as_ref(), &check_text)?;
-    let pushed = OracleCondition::of(table, select.condition.as_ref());
+    let pushed = ServerCondition::of(&OracleStatements, table, select.condition.as_ref());
     if pushed.is_whole && select.columns == [Expr::Count] && select.group.is_empty() {
         let name = quoted(table.name());
-        let sql = format!("SELECT COUNT(*) FROM {name}{}", pushed.condition());
+        let sql = format!("SELECT COUNT(*) FROM {name}{}", pushed.text());
         let (limit, offset) = (select.limit.unwrap_or(1), select.offset);
         return connection.each(
             Some(table),
@@ -70,7 +70,7 @@ fn run_plain(
 
 fn scan_text(
     table: &TableSchema,
-    pushed: &OracleCondition<'_>,
+    pushed: &ServerCondition<'_>,
     is_sorted: bool,
     most: Option<u64>,
 ) -> String {
@@ -80,7 +80,7 @@ fn scan_text(
         false => String::new(),
     };
     let most = most.map_or_else(String::new, |most| format!(" FETCH FIRST {most} ROWS ONLY"));
-    format!("SELECT {shown} FROM {}{}{order}{most}", quoted(table.name()), pushed.condition())
+    format!("SELECT {shown} FROM {}{}{order}{most}", quoted(table.name()), pushed.text())
 }
 
 /// Whether the server sorts the values of the key as Bobak does.
@@ -96,7 +96,7 @@ fn sorts_key(table: &TableSchema) -> bool {
 }
 
 /// How many rows the server must send at most, if the condition is all looked at there, and their order is that of the key.
-fn most_rows(select: &Select, pushed: &OracleCondition<'_>) -> Option<u64> {
+fn most_rows(select: &Select, pushed: &ServerCondition<'_>) -> Option<u64> {
     let is_plain = select.columns.iter().all(|expr| expr.column().is_some());
     let by_key = select
         .order
@@ -112,7 +112,7 @@ fn most_rows(select: &Select, pushed: &OracleCondition<'_>) -> Option<u64> {
 fn scan(
     connection: &mut Connection,
     table: &TableSchema,
-    pushed: &OracleCondition<'_>,
+    pushed: &ServerCondition<'_>,
     most: Option<u64>,
     each: &mut EachRow<'_>,
 ) -> Result<()> {

@@ -7,11 +7,12 @@ use crate::schema;
 use crate::sql_text;
 use crate::writes::OracleWrite;
 use bobak_core::{
-    Interrupt, OnError, Outcome, Parameter, Result, ResultColumn, Row, SchemaChange, Source,
-    TableSchema, Verb, WriteBatch,
+    Interrupt, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
+    TableSchema, Verb,
 };
 use bobak_engine_common::{
-    RowWrite, ServerOperations, TransactionConnection, reject_table_changes, reject_vectors,
+    BatchSender, RowWrite, ServerOperations, TransactionConnection, reject_table_changes,
+    reject_vectors,
 };
 use std::time::Duration;
 
@@ -34,13 +35,8 @@ impl ServerOperations for Connection {
         OracleWrite::of(write).run(self)
     }
 
-    fn send(
-        &mut self,
-        batch: &WriteBatch,
-        on_error: OnError,
-        each: &mut dyn FnMut(Result<Outcome>),
-    ) -> Result<()> {
-        batch::send(self, batch, on_error, each)
+    fn send_run(sender: &mut BatchSender<'_, Self>, run: &Run<'_>) -> Result<()> {
+        batch::send_run(sender, run)
     }
 
     fn check_sql(text: &str) -> Result<bool> {

@@ -2,6 +2,7 @@
 
 use crate::columns::{makes_key, oracle_type};
 use crate::connection::{Connection, OracleParameter};
+use crate::dialect::OracleStatements;
 use crate::driver::{BindKind, OracleBind, OracleCell, OracleValue};
 use crate::values::encode;
 use crate::{sequences, texts};
@@ -10,8 +11,8 @@ use bobak_core::{
     Value, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    RowWrite, check_row_length, check_version, in_column, kept_type, needs_key, no_key_left,
-    no_such_row, none_if_beyond, reject_null,
+    RowWrite, StatementDialect, check_row_length, check_version, in_column, kept_type, needs_key,
+    no_key_left, no_such_row, none_if_beyond, reject_null,
 };
 
 /// A write of one row.
@@ -64,7 +65,9 @@ impl<'a> OracleWrite<'a> {
         let table = self.table;
         let changed = self
             .deleted_key()
-            .and_then(|key| connection.run(Some(table), &texts::delete(table), &[key], None))
+            .and_then(|key| {
+                connection.run(Some(table), &OracleStatements.delete(table), &[key], None)
+            })
             .map(|done| done.count);
         none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
     }
@@ -121,7 +124,7 @@ impl<'a> OracleWrite<'a> {
     /// Deletes the rows that are in the way of a new one.
     fn clear(&self, connection: &mut Connection) -> Result<()> {
         let made = needs_key(self.table, self.row);
-        let text = texts::delete_in_the_way(self.table, made);
+        let text = OracleStatements.delete_in_the_way(self.table, made);
         let Some((sql, places)) = text else { return Ok(()) };
         let binds = self.values_of(&places)?;
         connection.run(Some(self.table), &sql, &[binds], None).map(drop)
@@ -147,7 +150,7 @@ impl<'a> OracleWrite<'a> {
     /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
     fn overwrite(&self, connection: &mut Connection) -> Result<Option<Outcome>> {
         let (table, columns) = (self.table, self.verb.conflict_columns(self.table));
-        let sql = texts::overwrite(table, self.fields, columns);
+        let sql = OracleStatements.overwrite(table, self.fields, columns);
         let binds = self.assigned(columns)?;
         let (key, kind) = returned_key(table)?;
         let sql = texts::returning(table, &sql, key, binds.len() + 1);
@@ -196,7 +199,7 @@ impl<'a> OracleWrite<'a> {
 
     fn update(&self, connection: &mut Connection) -> Result<Outcome> {
         let table = self.table;
-        let sql = texts::update(table, self.fields);
+        let sql = OracleStatements.update(table, self.fields);
         let changed = self
             .updated()
             .and_then(|binds| connection.run(Some(table), &sql, &[binds], None))

@@ -1,0 +1,59 @@
+//! How SQL Server writes statements for rows, and what it compares as Bobak does.
+
+use crate::columns::{all_equal, makes_key};
+use crate::names::{column as name_of, quoted};
+use crate::values::{fits, is_text};
+use bobak_core::{Collation, TableSchema, Type, ValueRef};
+use bobak_engine_common::{Comparability, StatementDialect};
+
+/// How SQL Server writes statements for rows.
+pub(crate) struct MssqlStatements;
+
+impl StatementDialect for MssqlStatements {
+    fn comparability(
+        &self,
+        table: &TableSchema,
+        place: usize,
+        value: ValueRef<'_>,
+    ) -> Option<Comparability> {
+        let column = table.columns().get(place)?;
+        match (column.ty, value) {
+            (_, ValueRef::Null) => None,
+            (_, ValueRef::Text(text)) if is_text(column) => {
+                let is_it = column.collation == Collation::Binary && !text.contains('\0');
+                is_it.then_some(Comparability::Equality)
+            }
+            _ if is_text(column) => None,
+            // The server sorts UUIDs by their last bytes first.
+            (Type::Uuid, ValueRef::Bytes(bytes)) => {
+                (bytes.len() == 16).then_some(Comparability::Equality)
+            }
+            (
+                Type::Currency | Type::Date | Type::Time | Type::DateTime | Type::Timestamp,
+                ValueRef::Int(_),
+            ) => fits(column.ty, value).then_some(Comparability::Order),
+            (ty, ValueRef::Int(_)) if ty.is_integer() => Some(Comparability::Order),
+            _ => None,
+        }
+    }
+
+    fn quoted(&self, name: &str) -> String {
+        quoted(name)
+    }
+
+    fn column(&self, table: &TableSchema, place: usize) -> String {
+        name_of(table, place)
+    }
+
+    fn number(&self, number: usize) -> String {
+        format!("@P{number}")
+    }
+
+    fn all_equal(&self, table: &TableSchema, places: &[usize], first: usize) -> String {
+        all_equal(table, places, first)
+    }
+
+    fn makes_key(&self, table: &TableSchema, place: usize) -> bool {
+        makes_key(table, place)
+    }
+}

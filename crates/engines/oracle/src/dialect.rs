@@ -1,0 +1,74 @@
+//! How Oracle writes statements for rows, and what it compares as Bobak does.
+
+use crate::columns::{all_equal, makes_key, mark, oracle_type};
+use crate::names::{column as name_of, quoted};
+use crate::values::{OracleType, fits, is_text};
+use bobak_core::{Collation, TableSchema, Type, ValueRef};
+use bobak_engine_common::{Comparability, StatementDialect};
+
+/// The bytes of a text that is bound as a VARCHAR2 of any database.
+const SHORT: usize = 4_000;
+
+/// How Oracle writes statements for rows.
+pub(crate) struct OracleStatements;
+
+impl StatementDialect for OracleStatements {
+    fn comparability(
+        &self,
+        table: &TableSchema,
+        place: usize,
+        value: ValueRef<'_>,
+    ) -> Option<Comparability> {
+        let column = table.columns().get(place)?;
+        match (column.ty, value) {
+            (_, ValueRef::Null) => None,
+            _ if oracle_type(table, place).map_or(true, OracleType::is_lob) => None,
+            (_, ValueRef::Text(text)) if is_text(column) => match column.collation {
+                // The value is not folded, and short texts only are bound without a conversion.
+                Collation::Binary if text.len() <= SHORT && !text.contains('\0') => {
+                    // Of texts that stand for other values, the order is another.
+                    let is_plain = column.ty == Type::Text && !column.is_kept_as_text();
+                    Some(if is_plain { Comparability::Order } else { Comparability::Equality })
+                }
+                _ => None,
+            },
+            _ if is_text(column) => None,
+            (Type::Uuid, ValueRef::Bytes(bytes)) => {
+                (bytes.len() == 16).then_some(Comparability::Order)
+            }
+            (Type::Bytes, ValueRef::Bytes(bytes)) => {
+                (bytes.len() < SHORT / 2).then_some(Comparability::Order)
+            }
+            (
+                Type::Currency | Type::Date | Type::Time | Type::DateTime | Type::Timestamp,
+                ValueRef::Int(_),
+            ) => fits(column.ty, value).then_some(Comparability::Order),
+            (ty, ValueRef::Int(_)) if ty.is_integer() => Some(Comparability::Order),
+            _ => None,
+        }
+    }
+
+    fn quoted(&self, name: &str) -> String {
+        quoted(name)
+    }
+
+    fn column(&self, table: &TableSchema, place: usize) -> String {
+        name_of(table, place)
+    }
+
+    fn number(&self, number: usize) -> String {
+        format!(":{number}")
+    }
+
+    fn parameter(&self, table: &TableSchema, place: usize, number: usize) -> String {
+        mark(table, place, number)
+    }
+
+    fn all_equal(&self, table: &TableSchema, places: &[usize], first: usize) -> String {
+        all_equal(table, places, first)
+    }
+
+    fn makes_key(&self, table: &TableSchema, place: usize) -> bool {
+        makes_key(table, place)
+    }
+}
