@@ -17,6 +17,7 @@
 //! * [`each_by_key`], [`check_texts`], [`rows_to_lock`] and [`lock_rows`] are parts of a query.
 //! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
 //! * [`NarrowAmounts`] are the money columns that a server would round.
+//! * [`read_catalog`] reads the tables of a server as [`ServerTable`]s.
 //! * [`add_created_tables`], [`reject_searches`], [`reject_vectors`] and [`reject_table_changes`] are parts of a change of the schema.
 //!
 //! For engines that store rows themselves:
@@ -53,6 +54,7 @@ mod server_condition;
 mod server_query;
 mod server_row;
 mod server_session;
+mod server_table;
 mod server_texts;
 mod server_transaction;
 mod sort_key;
@@ -88,6 +90,7 @@ pub use server_condition::{Comparability, ServerCondition};
 pub use server_query::{check_texts, each_by_key, lock_rows, rows_to_lock};
 pub use server_row::{ServerRow, ServerValue};
 pub use server_session::{ServerOperations, ServerSession};
+pub use server_table::{AddTableRow, ServerNames, ServerTable, catalog_text, read_catalog};
 pub use server_texts::StatementDialect;
 pub use server_transaction::{
     SavepointStep, ServerTransaction, TransactionConnection, in_row_callback, not_open,

@@ -3,13 +3,14 @@
 //! Bobak's own say what they are in extended properties, as JSON. Those of other programs are read from the catalog.
 
 use crate::connection::{Connection, TypedValue};
+use crate::dialect::MssqlStatements;
 use crate::names::{index_name, key_name, literal};
 use bobak_core::{
-    ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema, TableSchemaBuilder,
-    Type, ValueRef,
+    ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema, Type, ValueRef,
 };
-use bobak_engine_common::{table_from_json, table_to_json};
-use std::collections::BTreeMap;
+use bobak_engine_common::{
+    AddTableRow, ServerNames, ServerTable, catalog_text as text, read_catalog, table_to_json,
+};
 
 /// How the names of the properties begin that describe one of Bobak's tables.
 const PROPERTY: &str = "bobak_";
@@ -40,13 +41,6 @@ const REFERENCES: &str = "SELECT t.name, f.name, p.name, c.name, o.name, \
     JOIN sys.columns c ON c.object_id = k.parent_object_id AND c.column_id = k.parent_column_id \
     JOIN sys.columns o ON o.object_id = k.referenced_object_id AND o.column_id = k.referenced_column_id \
     WHERE t.schema_id = SCHEMA_ID() ORDER BY f.object_id, k.constraint_column_id";
-
-fn text(row: &dyn Row, place: usize) -> String {
-    match row.get(place) {
-        ValueRef::Text(text) => text.to_owned(),
-        _ => String::new(),
-    }
-}
 
 fn integer(row: &dyn Row, place: usize) -> i64 {
     match row.get(place) {
@@ -79,59 +73,40 @@ fn remark(schema: &str, table: &TableSchema, number: usize, part: &str) -> Strin
     )
 }
 
-/// An index as the catalog has it.
-#[derive(Debug)]
-struct FoundIndex {
-    name: String,
-    is_unique: bool,
-    /// Whether rows are left out.
-    is_partial: bool,
-    columns: Vec<String>,
-}
+impl ServerNames for MssqlStatements {
+    fn key_name(table: &TableSchema) -> String {
+        key_name(table)
+    }
 
-/// A table as the catalog has it.
-#[derive(Debug, Default)]
-struct FoundTable {
-    name: String,
-    json: String,
-    columns: Vec<ColumnSchema>,
-    is_made: bool,
-    key: Vec<String>,
-    indexes: Vec<FoundIndex>,
-    references: Vec<(String, Vec<String>, ForeignKey)>,
+    fn index_name(table: &TableSchema, name: &str) -> String {
+        index_name(table, name)
+    }
 }
-
-/// Takes note of a row of the catalog.
-type AddRow = fn(&mut FoundTable, &dyn Row);
 
 /// The tables that have a key.
 ///
 /// # Errors
 /// Those of the server and the connection.
 pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
-    let mut order = Vec::new();
-    let mut found: BTreeMap<String, FoundTable> = BTreeMap::new();
-    connection.each(None, TABLES, &[], None, &mut |row| {
-        let name = text(row, 0);
-        let table = found.entry(name.clone()).or_insert_with(|| {
-            order.push(name.clone());
-            FoundTable { name, ..FoundTable::default() }
-        });
-        table.json.push_str(&text(row, 2));
-        Ok(true)
-    })?;
-    let parts: [(&str, AddRow); 3] =
-        [(COLUMNS, add_column), (INDEXES, add_index), (REFERENCES, add_reference)];
-    for (sql, add) in parts {
+    let parts: [(&str, AddTableRow); 4] = [
+        (TABLES, add_table),
+        (COLUMNS, add_column),
+        (INDEXES, add_index),
+        (REFERENCES, add_reference),
+    ];
+    read_catalog::<MssqlStatements>(&parts, |sql, add| {
         connection.each(None, sql, &[], None, &mut |row| {
-            if let Some(table) = found.get_mut(&text(row, 0)) {
-                add(table, row);
-            }
+            add(row);
             Ok(true)
-        })?;
-    }
-    let tables = order.iter().filter_map(|name| found.remove(name));
-    Ok(tables.filter_map(|table| table.own().or_else(|| table.foreign())).collect())
+        })
+    })
+}
+
+/// A table, or another part of its description.
+fn add_table(table: &mut ServerTable, row: &dyn Row) {
+    table.name = text(row, 0);
+    let number = u32::try_from(table.description.len()).unwrap_or(u32::MAX);
+    table.description.insert(number, text(row, 2));
 }
 
 /// What a type of another program's column is to Bobak.
@@ -155,7 +130,7 @@ fn column_type(name: &str, scale: i64) -> Type {
     }
 }
 
-fn add_column(table: &mut FoundTable, row: &dyn Row) {
+fn add_column(table: &mut ServerTable, row: &dyn Row) {
     let (name, length, scale) = (text(row, 2), integer(row, 3), integer(row, 4));
     let ty = column_type(&name, scale);
     let mut column = ColumnSchema::new(text(row, 1), ty).nullable(integer(row, 5) != 0);
@@ -172,26 +147,19 @@ fn add_column(table: &mut FoundTable, row: &dyn Row) {
     table.columns.push(column);
 }
 
-fn add_index(table: &mut FoundTable, row: &dyn Row) {
+fn add_index(table: &mut ServerTable, row: &dyn Row) {
     let (name, column) = (text(row, 1), text(row, 4));
     if integer(row, 3) != 0 {
         table.key.push(column);
         return;
     }
-    match table.indexes.last_mut() {
-        Some(index) if index.name == name => index.columns.push(column),
-        _ => table.indexes.push(FoundIndex {
-            name,
-            is_unique: integer(row, 2) != 0,
-            is_partial: integer(row, 5) != 0,
-            columns: vec![column],
-        }),
-    }
+    // Of an index that leaves rows out, nothing can be said.
+    let is_plain = integer(row, 5) == 0;
+    table.add_index_column((name.clone(), name), integer(row, 2) != 0, is_plain, column);
 }
 
-fn add_reference(table: &mut FoundTable, row: &dyn Row) {
-    let name = text(row, 1);
-    if table.references.last().is_none_or(|(known, ..)| *known != name) {
+fn add_reference(table: &mut ServerTable, row: &dyn Row) {
+    table.add_reference_column(text(row, 1), text(row, 3), text(row, 4), || {
         let on_delete = match integer(row, 5) {
             1 => OnDelete::Cascade,
             2 => OnDelete::SetNull,
@@ -202,59 +170,8 @@ fn add_reference(table: &mut FoundTable, row: &dyn Row) {
             2 => OnUpdate::SetNull,
             _ => OnUpdate::NoAction,
         };
-        let key = ForeignKey::new(text(row, 2), Vec::<String>::new(), on_delete);
-        table.references.push((name, Vec::new(), key.on_update(on_update)));
-    }
-    if let Some((_, columns, key)) = table.references.last_mut() {
-        columns.push(text(row, 3));
-        key.referenced.push(text(row, 4).into());
-    }
-}
-
-impl FoundTable {
-    /// The description in the properties, unless another program has changed the columns since.
-    fn own(&self) -> Option<TableSchema> {
-        let json = serde_json::from_str(&self.json).ok()?;
-        let table = table_from_json(&json).ok()?;
-        let has_index = |name: String| self.indexes.iter().any(|known| known.name == name);
-        let is_same = table.name() == self.name
-            && (!self.key.is_empty() || has_index(key_name(&table)))
-            && table.columns().len() == self.columns.len()
-            && table.indexes().iter().all(|index| has_index(index_name(&table, &index.name)))
-            && table
-                .columns()
-                .iter()
-                .all(|column| self.columns.iter().any(|known| known.name == column.name));
-        is_same.then_some(table)
-    }
-
-    fn foreign(self) -> Option<TableSchema> {
-        if self.key.is_empty() {
-            return None;
-        }
-        let mut builder = TableSchema::builder(self.name);
-        for mut column in self.columns {
-            // A key of another width that the server makes is what a key of 64 bits is to a program.
-            if self.is_made && self.key == [column.name.to_string()] {
-                column.ty = Type::I64;
-            }
-            builder = builder.column(column);
-        }
-        for (_, columns, key) in self.references {
-            builder = builder.foreign_key(columns, key);
-        }
-        builder = builder.key(self.key);
-        if !self.is_made {
-            builder = builder.given_key();
-        }
-        let add = |builder: TableSchemaBuilder, index: FoundIndex| match index.is_unique {
-            true => builder.unique_index(index.name, index.columns),
-            false => builder.index(index.name, index.columns),
-        };
-        // Of an index that leaves rows out, nothing can be said.
-        let whole = self.indexes.into_iter().filter(|index| !index.is_partial);
-        whole.fold(builder, add).build().ok()
-    }
+        ForeignKey::new(text(row, 2), Vec::<String>::new(), on_delete).on_update(on_update)
+    });
 }
 
 /// The table and the columns of a foreign key, by its name in the database.

@@ -3,13 +3,14 @@
 //! Bobak's own say what they are in comments, as JSON. Those of other programs are read from the catalog.
 
 use crate::connection::{Connection, OracleParameter};
+use crate::dialect::OracleStatements;
 use crate::names::{index_name, key_name, literal, quoted, stored, swap_case};
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, ForeignKey, OnDelete, Result, Row, TableSchema,
-    TableSchemaBuilder, Type, ValueRef,
+    ColumnSchema, Error, ErrorKind, ForeignKey, OnDelete, Result, Row, TableSchema, Type, ValueRef,
 };
-use bobak_engine_common::{table_from_json, table_to_json};
-use std::collections::BTreeMap;
+use bobak_engine_common::{
+    AddTableRow, ServerNames, ServerTable, catalog_text as text, read_catalog, table_to_json,
+};
 
 /// How the comments of Bobak's tables begin, before their number.
 const MARK: &str = "bobak:";
@@ -51,13 +52,6 @@ const CONSTRAINT: &str = "SELECT TABLE_NAME, COLUMN_NAME FROM USER_CONS_COLUMNS 
 /// The queries of the catalog, for tests.
 pub(crate) const QUERIES: [&str; 7] =
     [COMMENTS, TABLES, COLUMNS, KEYS, INDEXES, REFERENCES, CONSTRAINT];
-
-fn text(row: &dyn Row, place: usize) -> String {
-    match row.get(place) {
-        ValueRef::Text(text) => text.to_owned(),
-        _ => String::new(),
-    }
-}
 
 fn integer(row: &dyn Row, place: usize) -> Option<i64> {
     match row.get(place) {
@@ -105,70 +99,48 @@ pub(crate) fn remarks(table: &TableSchema) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// An index as the catalog has it.
-#[derive(Debug)]
-struct FoundIndex {
-    name: String,
-    is_unique: bool,
-    /// Whether it is of expressions.
-    is_computed: bool,
-    columns: Vec<String>,
-}
+impl ServerNames for OracleStatements {
+    fn read_back(name: &str) -> String {
+        swap_case(&stored(name)).into_owned()
+    }
 
-/// A table as the catalog has it.
-#[derive(Debug, Default)]
-struct FoundTable {
-    name: String,
-    /// The parts of the description, by their numbers.
-    json: BTreeMap<u32, String>,
-    columns: Vec<ColumnSchema>,
-    is_made: bool,
-    key_name: String,
-    key: Vec<String>,
-    indexes: Vec<FoundIndex>,
-    references: Vec<(String, Vec<String>, ForeignKey)>,
-}
+    fn key_name(table: &TableSchema) -> String {
+        key_name(table)
+    }
 
-/// Takes note of a row of the catalog.
-type AddRow = fn(&mut FoundTable, &dyn Row);
+    fn index_name(table: &TableSchema, name: &str) -> String {
+        index_name(table, name)
+    }
+}
 
 /// The tables that have a key.
 ///
 /// # Errors
 /// Those of the server and the connection.
 pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
-    let mut found: BTreeMap<String, FoundTable> = BTreeMap::new();
-    connection.each(None, TABLES, &[], None, &mut |row| {
-        let name = text(row, 0);
-        found.insert(name.clone(), FoundTable { name, ..FoundTable::default() });
-        Ok(true)
-    })?;
-    let parts: [(&str, AddRow); 5] = [
+    let parts: [(&str, AddTableRow); 6] = [
+        (TABLES, |table, row| table.name = name(row, 0)),
         (COMMENTS, add_comment),
         (COLUMNS, add_column),
         (KEYS, add_key),
         (INDEXES, add_index),
         (REFERENCES, add_reference),
     ];
-    for (sql, add) in parts {
+    read_catalog::<OracleStatements>(&parts, |sql, add| {
         connection.each(None, sql, &[], None, &mut |row| {
-            if let Some(table) = found.get_mut(&text(row, 0)) {
-                add(table, row);
-            }
+            add(row);
             Ok(true)
-        })?;
-    }
-    let tables = found.into_values();
-    Ok(tables.filter_map(|table| table.own().or_else(|| table.foreign())).collect())
+        })
+    })
 }
 
-fn add_comment(table: &mut FoundTable, row: &dyn Row) {
+fn add_comment(table: &mut ServerTable, row: &dyn Row) {
     let comment = text(row, 1);
     let part = comment.strip_prefix(MARK).and_then(|rest| rest.split_once(':'));
     if let Some((number, part)) = part
         && let Ok(number) = number.parse()
     {
-        table.json.insert(number, part.to_owned());
+        table.description.insert(number, part.to_owned());
     }
 }
 
@@ -194,7 +166,7 @@ fn column_type(name: &str, precision: Option<i64>, scale: Option<i64>, bytes: Op
     }
 }
 
-fn add_column(table: &mut FoundTable, row: &dyn Row) {
+fn add_column(table: &mut ServerTable, row: &dyn Row) {
     let kind = text(row, 2);
     let ty = column_type(&kind, integer(row, 3), integer(row, 4), integer(row, 6));
     let mut column = ColumnSchema::new(name(row, 1), ty).nullable(text(row, 7) == "Y");
@@ -212,91 +184,27 @@ fn add_column(table: &mut FoundTable, row: &dyn Row) {
     table.columns.push(column);
 }
 
-fn add_key(table: &mut FoundTable, row: &dyn Row) {
+fn add_key(table: &mut ServerTable, row: &dyn Row) {
     table.key_name = text(row, 1);
     table.key.push(name(row, 3));
 }
 
-fn add_index(table: &mut FoundTable, row: &dyn Row) {
-    let (index, column) = (text(row, 1), name(row, 4));
-    match table.indexes.last_mut() {
-        Some(known) if known.name == index => known.columns.push(column),
-        _ => table.indexes.push(FoundIndex {
-            name: index,
-            is_unique: text(row, 2) == "UNIQUE",
-            is_computed: text(row, 3).starts_with("FUNCTION"),
-            columns: vec![column],
-        }),
-    }
+fn add_index(table: &mut ServerTable, row: &dyn Row) {
+    let names = (text(row, 1), name(row, 1));
+    // Of one of expressions, nothing can be said.
+    let is_plain = !text(row, 3).starts_with("FUNCTION");
+    table.add_index_column(names, text(row, 2) == "UNIQUE", is_plain, name(row, 4));
 }
 
-fn add_reference(table: &mut FoundTable, row: &dyn Row) {
-    let constraint = text(row, 1);
-    if table.references.last().is_none_or(|(known, ..)| *known != constraint) {
+fn add_reference(table: &mut ServerTable, row: &dyn Row) {
+    table.add_reference_column(text(row, 1), name(row, 3), name(row, 4), || {
         let on_delete = match text(row, 5).as_str() {
             "CASCADE" => OnDelete::Cascade,
             "SET NULL" => OnDelete::SetNull,
             _ => OnDelete::NoAction,
         };
-        let key = ForeignKey::new(name(row, 2), Vec::<String>::new(), on_delete);
-        table.references.push((constraint, Vec::new(), key));
-    }
-    if let Some((_, columns, key)) = table.references.last_mut() {
-        columns.push(name(row, 3));
-        key.referenced.push(name(row, 4).into());
-    }
-}
-
-impl FoundTable {
-    /// The description in the comments, unless another program has changed the columns since.
-    fn own(&self) -> Option<TableSchema> {
-        let json: String = self.json.values().map(String::as_str).collect();
-        let table = table_from_json(&serde_json::from_str(&json).ok()?).ok()?;
-        let has_index = |name: String| self.indexes.iter().any(|known| known.name == name);
-        let is_same = stored(table.name()) == self.name
-            && (!self.key.is_empty() || has_index(key_name(&table)))
-            && table.columns().len() == self.columns.len()
-            && table.indexes().iter().all(|index| has_index(index_name(&table, &index.name)))
-            && table.columns().iter().all(|column| {
-                self.columns.iter().any(|known| *known.name == *swap_case(&stored(&column.name)))
-            });
-        is_same.then_some(table)
-    }
-
-    fn foreign(self) -> Option<TableSchema> {
-        if self.key.is_empty() {
-            return None;
-        }
-        let mut builder = TableSchema::builder(swap_case(&self.name).into_owned());
-        for mut column in self.columns {
-            // A key of another width that the server makes is what a key of 64 bits is to a program.
-            if self.is_made && self.key == [column.name.to_string()] {
-                column.ty = Type::I64;
-            }
-            builder = builder.column(column);
-        }
-        for (_, columns, key) in self.references {
-            builder = builder.foreign_key(columns, key);
-        }
-        builder = builder.key(self.key.clone());
-        if !self.is_made {
-            builder = builder.given_key();
-        }
-        let add = |builder: TableSchemaBuilder, index: FoundIndex| {
-            let name = swap_case(&index.name).into_owned();
-            match index.is_unique {
-                true => builder.unique_index(name, index.columns),
-                false => builder.index(name, index.columns),
-            }
-        };
-        // The key has one of its own; of one of expressions, nothing can be said.
-        let (key, key_name) = (self.key, self.key_name);
-        let others = self
-            .indexes
-            .into_iter()
-            .filter(|index| !index.is_computed && index.name != key_name && index.columns != key);
-        others.fold(builder, add).build().ok()
-    }
+        ForeignKey::new(name(row, 2), Vec::<String>::new(), on_delete)
+    });
 }
 
 /// The table and the columns of a constraint, by its name in the database.
