@@ -12,7 +12,7 @@
 //! For engines of servers with SQL texts of their own:
 //!
 //! * [`ServerRow`] is a row of a result; [`check_row_length`], [`reject_null`], [`needs_key`] and others are parts of a write.
-//! * [`RowWrite`] is a write of one row; [`BatchSender`] sends many, and finds the wrong ones.
+//! * [`ServerWrite`] is a write of one row; [`ServerBatch`] sends many, and finds the wrong ones.
 //! * [`StatementDialect`] writes statements for rows, and [`ServerCondition`] the part of a condition that the server looks at.
 //! * [`each_by_key`], [`check_texts`], [`rows_to_lock`] and [`lock_rows`] are parts of a query.
 //! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
@@ -85,7 +85,7 @@ pub use schema_json::{
 };
 pub use select::{EachRow, run_select};
 pub use server_address::ServerAddress;
-pub use server_batch::{BatchSender, RowWrite, WriteTogether};
+pub use server_batch::{ServerBatch, ServerWrite, WriteTogether};
 pub use server_condition::{Comparability, ServerCondition};
 pub use server_query::{check_texts, each_by_key, lock_rows, rows_to_lock};
 pub use server_row::{ServerRow, ServerValue};

@@ -8,7 +8,7 @@ use bobak_core::{
 
 /// A write of one row, in whatever form the row is.
 #[derive(Clone, Copy)]
-pub struct RowWrite<'a> {
+pub struct ServerWrite<'a> {
     /// The table.
     pub table: &'a TableSchema,
     /// What happens.
@@ -19,7 +19,7 @@ pub struct RowWrite<'a> {
     pub row: &'a dyn Row,
 }
 
-impl<'a> RowWrite<'a> {
+impl<'a> ServerWrite<'a> {
     /// A write of a session.
     #[must_use]
     pub fn of(write: &'a Write<'_>) -> Self {
@@ -34,9 +34,9 @@ impl<'a> RowWrite<'a> {
     }
 }
 
-impl std::fmt::Debug for RowWrite<'_> {
+impl std::fmt::Debug for ServerWrite<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RowWrite")
+        f.debug_struct("ServerWrite")
             .field("table", &self.table.name())
             .field("verb", &self.verb)
             .finish_non_exhaustive()
@@ -47,7 +47,7 @@ impl std::fmt::Debug for RowWrite<'_> {
 pub type WriteTogether<'w, C> = dyn FnMut(&mut C, &[EncodedRow<'_>]) -> Result<Vec<Outcome>> + 'w;
 
 /// A batch that is sent in an open transaction. After an error the caller undoes what was done.
-pub struct BatchSender<'c, C> {
+pub struct ServerBatch<'c, C> {
     /// Where it is sent.
     pub connection: &'c mut C,
     /// What happens after a row that fails.
@@ -56,7 +56,7 @@ pub struct BatchSender<'c, C> {
     pub each: &'c mut dyn FnMut(Result<Outcome>),
 }
 
-impl<C: ServerOperations> BatchSender<'_, C> {
+impl<C: ServerOperations> ServerBatch<'_, C> {
     /// Sends rows of a run, of which `first` is the first one's number, one by one.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl<C: ServerOperations> BatchSender<'_, C> {
     pub fn singly(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<()> {
         for (number, row) in (first..).zip(rows) {
             Interrupt::check()?;
-            let row = RowWrite { table: run.table, verb: run.verb, fields: run.fields, row };
+            let row = ServerWrite { table: run.table, verb: run.verb, fields: run.fields, row };
             match self.single(&row).map_err(|error| error.at_row(number)) {
                 Err(error)
                     if self.on_error == OnError::Stop
@@ -80,7 +80,7 @@ impl<C: ServerOperations> BatchSender<'_, C> {
     }
 
     /// Writes a row. One of several steps that fails must leave nothing, if the batch goes on without it.
-    fn single(&mut self, row: &RowWrite<'_>) -> Result<Outcome> {
+    fn single(&mut self, row: &ServerWrite<'_>) -> Result<Outcome> {
         match C::has_steps(row.verb)
             && self.on_error == OnError::Continue
             && self.connection.has_savepoints()

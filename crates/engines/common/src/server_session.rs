@@ -3,7 +3,7 @@
 
 use crate::server_transaction::{in_row_callback, not_open};
 use crate::{
-    BatchSender, Connector, Pool, RowWrite, SavepointStep, ServerTransaction,
+    Connector, Pool, SavepointStep, ServerBatch, ServerTransaction, ServerWrite,
     TransactionConnection, is_row_error,
 };
 use bobak_core::engine::fallback;
@@ -76,7 +76,7 @@ pub trait ServerOperations: TransactionConnection + Send + Sized {
     ///
     /// # Errors
     /// As [`Session::write`].
-    fn write(&mut self, write: &RowWrite<'_>) -> Result<Outcome>;
+    fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome>;
 
     /// Whether an error of rows that were sent together may be that of one: then each half is sent.
     fn may_be_of_row(&self, error: &Error) -> bool {
@@ -104,7 +104,7 @@ pub trait ServerOperations: TransactionConnection + Send + Sized {
     ///
     /// # Errors
     /// As [`Session::batch`].
-    fn send_run(sender: &mut BatchSender<'_, Self>, run: &Run<'_>) -> Result<()>;
+    fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()>;
 
     /// Sends a batch in a transaction.
     ///
@@ -116,7 +116,7 @@ pub trait ServerOperations: TransactionConnection + Send + Sized {
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
-        let mut sender = BatchSender { connection: self, on_error, each };
+        let mut sender = ServerBatch { connection: self, on_error, each };
         batch.runs().try_for_each(|run| Self::send_run(&mut sender, &run))
     }
 
@@ -322,7 +322,7 @@ where
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         write.table.check_written(write.verb)?;
         let has_steps = C::Connection::has_steps(write.verb);
-        self.write_with(has_steps, |connection| connection.write(&RowWrite::of(write)))
+        self.write_with(has_steps, |connection| connection.write(&ServerWrite::of(write)))
     }
 
     fn batch(

@@ -13,7 +13,7 @@ pub trait ServerNames {
         name.to_owned()
     }
 
-    /// The name of the index of a key, where that is no constraint.
+    /// The name of the index of a key that is no constraint.
     fn key_name(table: &TableSchema) -> String;
 
     /// The name of an index of one of Bobak's tables.

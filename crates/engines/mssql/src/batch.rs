@@ -7,7 +7,7 @@ use crate::texts;
 use crate::writes::{MssqlWrite, no_key_returned, out_of_keys};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{GeneratedKey, Outcome, Result, Row, Run, TableSchema, Type, ValueRef, Verb};
-use bobak_engine_common::{BatchSender, RowWrite, kept_type, needs_key};
+use bobak_engine_common::{ServerBatch, ServerWrite, kept_type, needs_key};
 
 /// The rows of one bulk load.
 const ROWS: usize = 5_000;
@@ -18,7 +18,7 @@ const FEW: usize = 4;
 ///
 /// # Errors
 /// As [`Session::batch`](bobak_core::Session::batch).
-pub(crate) fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
+pub(crate) fn send_run(sender: &mut ServerBatch<'_, Connection>, run: &Run<'_>) -> Result<()> {
     let rows: Vec<EncodedRow<'_>> = run.iter().collect();
     if run.verb != Verb::Insert {
         return sender.singly(run, &rows, run.first);
@@ -52,7 +52,7 @@ fn together(
 ) -> Result<Vec<Outcome>> {
     let table = run.table;
     for row in rows {
-        MssqlWrite::of(&RowWrite::in_run(run, row)).check()?;
+        MssqlWrite::of(&ServerWrite::in_run(run, row)).check()?;
     }
     if !made {
         bulk::load(connection, table, rows)?;

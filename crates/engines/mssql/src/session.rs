@@ -11,7 +11,7 @@ use bobak_core::{
     TableSchema, Verb,
 };
 use bobak_engine_common::{
-    BatchSender, RowWrite, ServerOperations, is_row_error, reject_table_changes, reject_vectors,
+    ServerBatch, ServerOperations, ServerWrite, is_row_error, reject_table_changes, reject_vectors,
 };
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl ServerOperations for Connection {
         MssqlWrite::has_steps(verb)
     }
 
-    fn write(&mut self, write: &RowWrite<'_>) -> Result<Outcome> {
+    fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
         MssqlWrite::of(write).run(self)
     }
 
@@ -50,7 +50,7 @@ impl ServerOperations for Connection {
         is_row_error(error.kind()) || error.kind() == ErrorKind::Engine && self.has_bulk
     }
 
-    fn send_run(sender: &mut BatchSender<'_, Self>, run: &Run<'_>) -> Result<()> {
+    fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()> {
         batch::send_run(sender, run)
     }
 

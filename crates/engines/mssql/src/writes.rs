@@ -10,8 +10,8 @@ use bobak_core::{
     Value, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    RowWrite, ServerRow, StatementDialect, check_row_length, check_version, in_column, kept_type,
-    needs_key, no_key_left, no_such_row, none_if_beyond, reject_null,
+    ServerRow, ServerWrite, StatementDialect, check_row_length, check_version, in_column,
+    kept_type, needs_key, no_key_left, no_such_row, none_if_beyond, reject_null,
 };
 
 /// A write of one row.
@@ -23,8 +23,8 @@ pub(crate) struct MssqlWrite<'a> {
 }
 
 impl<'a> MssqlWrite<'a> {
-    pub(crate) const fn of(write: &RowWrite<'a>) -> Self {
-        let RowWrite { table, verb, fields, row } = *write;
+    pub(crate) const fn of(write: &ServerWrite<'a>) -> Self {
+        let ServerWrite { table, verb, fields, row } = *write;
         Self { table, verb, fields, row }
     }
 

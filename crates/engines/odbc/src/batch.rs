@@ -12,7 +12,7 @@ use bobak_core::{
     Error, ErrorKind, GeneratedKey, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
     WriteBatch,
 };
-use bobak_engine_common::{BatchSender, ServerOperations, is_row_error, needs_key};
+use bobak_engine_common::{ServerBatch, ServerOperations, is_row_error, needs_key};
 use bobak_sql::Dialect;
 
 /// The most parameters of one statement: drivers count them in 16 bits.
@@ -47,7 +47,7 @@ pub(crate) fn is_all_inserts(batch: &WriteBatch) -> bool {
 ///
 /// # Errors
 /// As [`Session::batch`](bobak_core::Session::batch).
-pub(crate) fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
+pub(crate) fn send_run(sender: &mut ServerBatch<'_, Connection>, run: &Run<'_>) -> Result<()> {
     let rows: Vec<EncodedRow<'_>> = run.iter().collect();
     if run.verb != Verb::Insert || sender.connection.product.kind == ProductKind::Other {
         return sender.singly(run, &rows, run.first);

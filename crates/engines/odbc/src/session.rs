@@ -11,7 +11,7 @@ use bobak_core::{
     OnError, Outcome, Parameter, Result, Row, Run, SchemaChange, Source, TableSchema, Verb,
     WriteBatch,
 };
-use bobak_engine_common::{BatchSender, RowWrite, ServerOperations, TransactionConnection};
+use bobak_engine_common::{ServerBatch, ServerOperations, ServerWrite, TransactionConnection};
 use std::time::Duration;
 
 impl ServerOperations for Connection {
@@ -50,11 +50,11 @@ impl ServerOperations for Connection {
         OdbcWrite::has_steps(verb)
     }
 
-    fn write(&mut self, write: &RowWrite<'_>) -> Result<Outcome> {
+    fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
         OdbcWrite::of(write).run(self)
     }
 
-    fn send_run(sender: &mut BatchSender<'_, Self>, run: &Run<'_>) -> Result<()> {
+    fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()> {
         batch::send_run(sender, run)
     }
 

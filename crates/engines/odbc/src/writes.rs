@@ -7,7 +7,7 @@ use bobak_core::{
     Collation, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
     TableSchema, ValueRef, Verb,
 };
-use bobak_engine_common::{RowWrite, check_row_length, needs_key, reject_null};
+use bobak_engine_common::{ServerWrite, check_row_length, needs_key, reject_null};
 use bobak_sql::{Dialect, quote};
 
 /// A write of one row.
@@ -19,8 +19,8 @@ pub(crate) struct OdbcWrite<'a> {
 }
 
 impl<'a> OdbcWrite<'a> {
-    pub(crate) const fn of(write: &RowWrite<'a>) -> Self {
-        let RowWrite { table, verb, fields, row } = *write;
+    pub(crate) const fn of(write: &ServerWrite<'a>) -> Self {
+        let ServerWrite { table, verb, fields, row } = *write;
         Self { table, verb, fields, row }
     }
 

@@ -13,7 +13,8 @@ use crate::writes::{
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Outcome, Result, Row, Run, TableSchema, ValueRef, Verb};
 use bobak_engine_common::{
-    BatchSender, RowWrite, ServerOperations, StatementDialect, is_row_error, needs_key, no_such_row,
+    ServerBatch, ServerOperations, ServerWrite, StatementDialect, is_row_error, needs_key,
+    no_such_row,
 };
 
 /// The rows of one array.
@@ -51,7 +52,7 @@ fn length(value: ValueRef<'_>) -> usize {
 ///
 /// # Errors
 /// As [`Session::batch`](bobak_core::Session::batch).
-pub(crate) fn send_run(sender: &mut BatchSender<'_, Connection>, run: &Run<'_>) -> Result<()> {
+pub(crate) fn send_run(sender: &mut ServerBatch<'_, Connection>, run: &Run<'_>) -> Result<()> {
     let rows: Vec<EncodedRow<'_>> = run.iter().collect();
     let mut number = run.first;
     for alike in rows.chunk_by(|a, b| Likeness::of(run, a) == Likeness::of(run, b)) {
@@ -99,7 +100,7 @@ fn together(
     made: bool,
 ) -> Result<Vec<Outcome>> {
     let writes: Vec<OracleWrite<'_>> =
-        rows.iter().map(|row| OracleWrite::of(&RowWrite::in_run(run, row))).collect();
+        rows.iter().map(|row| OracleWrite::of(&ServerWrite::in_run(run, row))).collect();
     match run.verb {
         Verb::Insert => inserts(connection, run.table, &writes, made),
         Verb::Upsert if made => inserts(connection, run.table, &writes, made),

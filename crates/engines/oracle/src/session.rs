@@ -11,7 +11,7 @@ use bobak_core::{
     TableSchema, Verb,
 };
 use bobak_engine_common::{
-    BatchSender, RowWrite, ServerOperations, TransactionConnection, reject_table_changes,
+    ServerBatch, ServerOperations, ServerWrite, TransactionConnection, reject_table_changes,
     reject_vectors,
 };
 use std::time::Duration;
@@ -31,11 +31,11 @@ impl ServerOperations for Connection {
         OracleWrite::has_steps(verb)
     }
 
-    fn write(&mut self, write: &RowWrite<'_>) -> Result<Outcome> {
+    fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
         OracleWrite::of(write).run(self)
     }
 
-    fn send_run(sender: &mut BatchSender<'_, Self>, run: &Run<'_>) -> Result<()> {
+    fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()> {
         batch::send_run(sender, run)
     }
 

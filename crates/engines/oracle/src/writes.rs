@@ -11,8 +11,8 @@ use bobak_core::{
     Value, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    RowWrite, StatementDialect, check_row_length, check_version, in_column, kept_type, needs_key,
-    no_key_left, no_such_row, none_if_beyond, reject_null,
+    ServerWrite, StatementDialect, check_row_length, check_version, in_column, kept_type,
+    needs_key, no_key_left, no_such_row, none_if_beyond, reject_null,
 };
 
 /// A write of one row.
@@ -27,8 +27,8 @@ pub(crate) struct OracleWrite<'a> {
 pub(crate) type Binds<'v> = Vec<OracleBind<'v>>;
 
 impl<'a> OracleWrite<'a> {
-    pub(crate) const fn of(write: &RowWrite<'a>) -> Self {
-        let RowWrite { table, verb, fields, row } = *write;
+    pub(crate) const fn of(write: &ServerWrite<'a>) -> Self {
+        let ServerWrite { table, verb, fields, row } = *write;
         Self { table, verb, fields, row }
     }
 
