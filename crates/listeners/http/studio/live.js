@@ -43,14 +43,14 @@ export async function page(main, { database, target }) {
       await events(`${database.path}changes?${parameters}`, add, signal, (open) => fill(state, open ? "connected" : "reconnecting…"));
     } catch (error) {
       if (signal.aborted) return;
-      const untracked = error.status === 409 && tables.find(({ name }) => name === error.problem.table);
-      if (untracked && chosen.delete(untracked.name)) {
+      const untracked = tables.filter(({ name }) => error.problem?.untracked?.includes(name) && chosen.delete(name));
+      for (const table of untracked) {
         // The others are shown all the same.
-        const at = tables.indexOf(untracked);
-        boxes[at].firstChild.checked = false;
-        boxes[at].append(h("span", { className: "hint" }, "not tracked"));
-        return listen();
+        const box = boxes[tables.indexOf(table)];
+        box.firstChild.checked = false;
+        box.append(h("span", { className: "hint" }, "not tracked"));
       }
+      if (untracked.length) return listen();
       fill(state, "");
       fill(problem, error.message, error.status === 409 ? ": start the server with --track TABLE for each table, or choose others" : "");
     }

@@ -234,7 +234,7 @@ fn common_schemas() -> Map<String, Value> {
             "properties": {
                 "type": text(), "title": text(), "status": {"type": "integer"}, "kind": text(),
                 "detail": text(), "table": text(), "column": text(), "row": count(),
-                "committed": count(),
+                "committed": count(), "untracked": {"type": "array", "items": text()},
                 "violations": {"type": "array", "items": reference("bobak.Violation")},
             },
         },

@@ -129,14 +129,15 @@ async fn open(
     let feed = feed.clone();
     blocking::run(move || {
         let mut changes = Changes::of(Arc::clone(&feed.engine));
-        for schema in schemas {
-            feed.readable(&schema)?;
+        for schema in &schemas {
+            feed.readable(schema)?;
             changes = changes.table_named(schema.name());
         }
-        let newest = || changes.last_id().map_err(unavailable);
+        let failed = |error| naming_untracked(&feed, &schemas, unavailable(error));
+        let newest = || changes.last_id().map_err(failed);
         let since = since.map_or_else(newest, Ok)?;
         changes = changes.since(since).limit(1);
-        changes.page().map_err(unavailable)?;
+        changes.page().map_err(failed)?;
         let last = changes.last_id().map_err(unavailable)?;
         if since > last {
             // The client read an older state of the database, for example from before a restore.
@@ -149,6 +150,23 @@ async fn open(
         Ok((changes.limit(PAGE_SIZE), since))
     })
     .await
+}
+
+/// The problem, naming all tables that are not tracked, so that a client can leave them out.
+fn naming_untracked(feed: &ChangeFeed, schemas: &[Arc<TableSchema>], problem: Problem) -> Problem {
+    if problem.status() != StatusCode::CONFLICT {
+        return problem;
+    }
+    let is_untracked = |schema: &&Arc<TableSchema>| {
+        let changes = Changes::of(Arc::clone(&feed.engine)).table_named(schema.name());
+        changes.limit(1).page().is_err_and(|error| error.kind() == ErrorKind::Schema)
+    };
+    let mut names = String::new();
+    for schema in schemas.iter().filter(is_untracked) {
+        names.push(if names.is_empty() { '[' } else { ',' });
+        write_string(&mut names, schema.name());
+    }
+    if names.is_empty() { problem } else { problem.member("untracked", &(names + "]")) }
 }
 
 impl Subscription {

@@ -160,6 +160,11 @@ fn schema_change_ends_events_with_error() {
 fn untracked_table_has_no_changes() {
     let server = TestServer::open();
     server.get("/tables/person/changes").is(409, "Schema");
+    let engine = sqlite();
+    track(&*engine);
+    let several = TestServer::with(Settings::default(), engine);
+    let rejected = several.get("/changes?tables=note,person,seat");
+    assert_eq!(rejected.is(409, "Schema").json()["untracked"], json!(["note", "seat"]));
     server.get("/tables/missing/changes").is(404, "NotFound");
     server.get("/tables/person/changes?since=x").is(400, "Syntax");
 }
