@@ -146,27 +146,35 @@ pub fn find_violations(dialect: Dialect, alteration: &TableAlteration) -> Vec<(S
     found
 }
 
-/// The renames in an order in which no name exists twice; two that change places get a third name first.
+/// The renames of kept columns, in an order in which no name exists twice.
 pub(crate) fn renamed_columns(alteration: &TableAlteration) -> Vec<(String, String)> {
     let name = |table: &TableSchema, place: usize| {
         table.columns().get(place).map_or_else(String::new, |column| column.name.to_string())
     };
     let pairs = alteration.kept();
     let pairs = pairs.map(|(old, new)| (name(alteration.from(), old), name(alteration.to(), new)));
-    let pairs: Vec<_> = pairs.filter(|(old, new)| old != new).collect();
+    let pairs = pairs.filter(|(old, new)| old != new);
+    rename_order(pairs.collect(), |number| format!("bobak_renamed_{number}"))
+}
+
+/// Pairs of old and new names in an order in which no name exists twice; two that change places get a third name first,
+/// which `between` makes of a number.
+#[must_use]
+pub fn rename_order(
+    pairs: Vec<(String, String)>,
+    between: impl Fn(usize) -> String,
+) -> Vec<(String, String)> {
     let is_taken = |new: &String| pairs.iter().any(|(old, _)| old.eq_ignore_ascii_case(new));
-    let (mut first, mut last) = (Vec::new(), Vec::new());
+    let (mut freed, mut plain, mut taken) = (Vec::new(), Vec::new(), Vec::new());
     for (number, (old, new)) in pairs.iter().enumerate() {
         if is_taken(new) {
-            let between = format!("bobak_renamed_{number}");
-            first.push((old.clone(), between.clone()));
-            last.push((between, new.clone()));
+            freed.push((old.clone(), between(number)));
+            taken.push((between(number), new.clone()));
         } else {
-            last.push((old.clone(), new.clone()));
+            plain.push((old.clone(), new.clone()));
         }
     }
-    first.append(&mut last);
-    first
+    [freed, plain, taken].concat()
 }
 
 /// A column whose rules change in PostgreSQL; it has its new name already.

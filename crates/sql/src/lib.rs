@@ -61,7 +61,9 @@ mod vocabulary;
 mod write;
 mod writer;
 
-pub use alter::{alter_table, changed_columns, find_violations, sqlite_column, sqlite_foreign_key};
+pub use alter::{
+    alter_table, changed_columns, find_violations, rename_order, sqlite_column, sqlite_foreign_key,
+};
 pub use alter_online::{OnlineRules, PENDING};
 pub use bobak_core::sql_token as token;
 pub use bulk::{

@@ -251,8 +251,12 @@ pub fn open<S: Session + ?Sized>(session: &S, source: &Source<'_>) -> Result<Cur
     Ok(Cursor::buffered(Arc::new(columns), rows))
 }
 
-/// Rejects a replay into tables that foreign keys concern: they would act a second time.
-pub(super) fn reject_foreign_keys(all: &[TableSchema], replayed: &[&str]) -> Result<()> {
+/// Rejects a replay into tables that foreign keys concern: they would act a second time. A part of
+/// [`Session::begin_replay`].
+///
+/// # Errors
+/// `Unsupported`.
+pub fn reject_foreign_keys(all: &[TableSchema], replayed: &[&str]) -> Result<()> {
     let is_replayed = |name: &str| replayed.contains(&name);
     let refers = |table: &&TableSchema| {
         let keys = table.all_foreign_keys();

@@ -18,7 +18,7 @@
 //! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
 //! * [`NarrowAmounts`] are the money columns that a server would round.
 //! * [`read_catalog`] reads the tables of a server as [`ServerTable`]s.
-//! * [`add_created_tables`], [`reject_searches`], [`reject_vectors`] and [`reject_table_changes`] are parts of a change of the schema.
+//! * [`add_created_tables`], [`reject_searches`], [`reject_vectors`], [`reject_other_changes`] and [`reject_table_changes`] are parts of a change of the schema.
 //!
 //! For engines that store rows themselves:
 //!
@@ -97,8 +97,8 @@ pub use server_transaction::{
 };
 pub use sort_key::{push_sort_key, sort_key};
 pub use table_changes::{
-    add_created_tables, find_table, foreign_keys_of, reject_searches, reject_table_changes,
-    reject_vectors,
+    add_created_tables, find_table, foreign_keys_of, reject_other_changes, reject_searches,
+    reject_table_changes, reject_vectors,
 };
 pub use table_list::{AlterTables, ListedTable, TableList, add_rebuilt, alter_tables};
 pub use transaction_slot::{LocalTransaction, SavepointStack, TransactionSlot};

@@ -80,31 +80,51 @@ pub fn reject_vectors(changes: &[SchemaChange], name: &str) -> Result<()> {
 /// # Errors
 /// `Unsupported`.
 pub fn reject_table_changes(changes: &[SchemaChange], server: &str) -> Result<()> {
-    reject_searches(changes, server)?;
-    let unsupported = |what: &str, table: &TableSchema| {
-        Error::new(ErrorKind::Unsupported, what).in_table(table.name().to_owned())
+    let is_other = |change: &&SchemaChange| {
+        matches!(change, SchemaChange::AlterTable(_) | SchemaChange::DropTable(_))
     };
+    match changes.iter().find(is_other) {
+        None => reject_other_changes(changes, server),
+        Some(change) => {
+            let message = format!(
+                "changes of a table's form and drops of tables, on {server}: make them with its own tools"
+            );
+            Err(unsupported(&message, change.table()))
+        }
+    }
+}
+
+/// Rejects change capture, full-text search and foreign keys that are checked at the commit; and tables that are altered or
+/// dropped along with other changes. `server` is the engine's name in messages.
+///
+/// # Errors
+/// `Unsupported`.
+pub fn reject_other_changes(changes: &[SchemaChange], server: &str) -> Result<()> {
+    reject_searches(changes, server)?;
     for change in changes {
         let table = change.table();
         match change {
+            SchemaChange::DropTable(_) | SchemaChange::AlterTable(_) if changes.len() > 1 => {
+                let message =
+                    format!("{server} alters or drops a table only in a change of its own");
+                return Err(unsupported(&message, table));
+            }
+            SchemaChange::DropTable(_) => continue,
             SchemaChange::CreateTable(_)
+            | SchemaChange::AlterTable(_)
             | SchemaChange::AddColumn { .. }
             | SchemaChange::AddIndex { .. }
             | SchemaChange::AddReference { .. }
             | SchemaChange::AddForeignKey { .. } => {}
-            SchemaChange::Track { .. } | SchemaChange::Untrack(_) => {
-                return Err(unsupported(&format!("change capture, on {server}"), table));
-            }
-            _ => {
-                let message = format!(
-                    "changes of a table's form and drops of tables, on {server}: make them with its own tools"
-                );
-                return Err(unsupported(&message, table));
-            }
+            _ => return Err(unsupported(&format!("change capture, on {server}"), table)),
         }
         reject_deferred(table, server)?;
     }
     Ok(())
+}
+
+fn unsupported(message: &str, table: &TableSchema) -> Error {
+    Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned())
 }
 
 fn reject_deferred(table: &TableSchema, server: &str) -> Result<()> {

@@ -2,19 +2,14 @@
 //!
 //! Bobak's own say what they are in a comment, as JSON. Those of other programs are read from Firebird's catalog.
 
+use crate::comment::TableComment;
 use crate::connection::{Connection, GivenValue};
-use crate::names::{Names, index_name, literal, quoted, swap_case};
+use crate::names::{Names, index_name, quoted, swap_case};
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema,
-    TableSchemaBuilder, Type, ValueRef,
+    ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema, TableSchemaBuilder,
+    Type, ValueRef,
 };
-use bobak_engine_common::{table_from_json, table_to_json};
 use std::collections::BTreeMap;
-
-/// How a comment begins that describes one of Bobak's tables.
-const MARK: &str = "bobak: ";
-/// The longest comment: a literal of 16,383 characters, each of which a quote may double.
-const LONGEST: usize = 16_000;
 
 const TABLES: &str = "SELECT TRIM(RDB$RELATION_NAME), RDB$DESCRIPTION FROM RDB$RELATIONS \
     WHERE COALESCE(RDB$SYSTEM_FLAG, 0) = 0 AND RDB$VIEW_BLR IS NULL ORDER BY RDB$RELATION_ID";
@@ -52,36 +47,18 @@ const INDEXES: &str = "SELECT TRIM(I.RDB$RELATION_NAME), TRIM(I.RDB$INDEX_NAME),
     WHERE COALESCE(I.RDB$SYSTEM_FLAG, 0) = 0 AND COALESCE(I.RDB$INDEX_INACTIVE, 0) = 0 \
     ORDER BY I.RDB$INDEX_ID, I.RDB$INDEX_NAME, S.RDB$FIELD_POSITION";
 
-fn text(row: &dyn Row, place: usize) -> String {
+pub(crate) fn text(row: &dyn Row, place: usize) -> String {
     match row.get(place) {
         ValueRef::Text(text) => text.to_owned(),
         _ => String::new(),
     }
 }
 
-fn integer(row: &dyn Row, place: usize) -> i64 {
+pub(crate) fn integer(row: &dyn Row, place: usize) -> i64 {
     match row.get(place) {
         ValueRef::Int(integer) => integer,
         _ => 0,
     }
-}
-
-/// The statement that describes a table in its comment.
-///
-/// # Errors
-/// `Unsupported` for a description that is longer than Firebird's literals.
-pub(crate) fn remark(names: Names, table: &TableSchema) -> Result<String> {
-    let text = format!("{MARK}{}", table_to_json(table));
-    if text.len() > LONGEST {
-        let message = format!(
-            "the table's description has {} bytes, and Firebird's literals have at most {LONGEST}: \
-             take fewer columns, or shorter names",
-            text.len()
-        );
-        return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()));
-    }
-    let name = names.quoted(table.name());
-    Ok(format!("COMMENT ON TABLE {name} IS {}", literal(&text)))
 }
 
 /// A table as the catalog has it.
@@ -244,25 +221,31 @@ fn add_index(table: &mut FoundTable, row: &dyn Row) {
 
 impl FoundTable {
     fn build(self, connection: &Connection) -> Option<TableSchema> {
-        self.own(connection).or_else(|| self.foreign())
+        match TableComment::read(&self.comment) {
+            Some(TableComment::Copy(_) | TableComment::Moved(..)) => None,
+            Some(TableComment::Whole(table)) if self.is(connection.names, &table, true) => {
+                Some(table)
+            }
+            Some(TableComment::Changed(_, table)) if self.is(connection.names, &table, false) => {
+                Some(table)
+            }
+            _ => self.foreign(),
+        }
     }
 
-    /// The description in the comment, unless another program has changed the columns since.
-    fn own(&self, connection: &Connection) -> Option<TableSchema> {
-        let json = serde_json::from_str(self.comment.strip_prefix(MARK)?).ok()?;
-        let table = table_from_json(&json).ok()?;
-        let names = connection.names;
+    /// Whether the table is as its comment describes it: otherwise another program has changed it since. One that is being
+    /// changed may lack indexes.
+    fn is(&self, names: Names, table: &TableSchema, is_whole: bool) -> bool {
         let is_there = |index: &bobak_core::IndexSchema| {
-            let name = index_name(&table, &index.name);
+            let name = index_name(table, &index.name);
             self.indexes.iter().any(|(known, ..)| *known == name)
         };
-        let is_same = *names.stored(table.name()) == *self.name
+        *names.stored(table.name()) == *self.name
             && table.columns().len() == self.columns.len()
-            && table.indexes().iter().all(is_there)
+            && (!is_whole || table.indexes().iter().all(is_there))
             && table.columns().iter().all(|column| {
                 self.columns.iter().any(|(name, _)| *name == *names.stored(&column.name))
-            });
-        is_same.then_some(table)
+            })
     }
 
     fn foreign(self) -> Option<TableSchema> {
@@ -331,16 +314,12 @@ fn segments(connection: &mut Connection, name: &str) -> Result<Vec<(String, Stri
     Ok(found)
 }
 
-/// The generator of a table's keys, in quotes; `None` if it has none.
-pub(crate) fn generator(
-    connection: &mut Connection,
-    table: &TableSchema,
-) -> Result<Option<String>> {
+/// The generator of a table's keys, in quotes, by the table's name in the catalog; `None` if it has none.
+pub(crate) fn generator(connection: &mut Connection, table: &str) -> Result<Option<String>> {
     let sql = "SELECT TRIM(RDB$GENERATOR_NAME) FROM RDB$RELATION_FIELDS \
                WHERE RDB$RELATION_NAME = ? AND RDB$GENERATOR_NAME IS NOT NULL";
     let mut found = None;
-    let name = connection.names.stored(table.name()).into_owned();
-    let value: GivenValue<'_> = (Type::Text, ValueRef::Text(&name));
+    let value: GivenValue<'_> = (Type::Text, ValueRef::Text(table));
     connection.each(None, sql, &[value], None, &mut |row| {
         found = Some(quoted(&text(row, 0)));
         Ok(true)

@@ -21,12 +21,25 @@ pub(crate) fn constraint(
     table: &TableSchema,
     column: &ColumnSchema,
 ) -> Result<Option<String>> {
+    let condition = condition(names, table, column)?;
+    let name = check_name(table, &column.name);
+    Ok(condition.map(|condition| format!("CONSTRAINT {name} CHECK ({condition})")))
+}
+
+/// The condition of a column's check; `None` if it has none.
+///
+/// # Errors
+/// As [`constraint`].
+pub(crate) fn condition(
+    names: Names,
+    table: &TableSchema,
+    column: &ColumnSchema,
+) -> Result<Option<String>> {
     reject_generated("firebird", table)?;
     let Some(text) = &column.check else { return Ok(None) };
     let check = CheckExpression::parse(text, table);
     let check = check.map_err(|error| error.in_column(column.name.to_string()))?;
-    let condition = Renderer { names, table }.truth(check.root())?;
-    Ok(Some(format!("CONSTRAINT {} CHECK ({condition})", check_name(table, &column.name))))
+    Renderer { names, table }.truth(check.root()).map(Some)
 }
 
 struct Renderer<'t> {

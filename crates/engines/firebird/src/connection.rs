@@ -1,5 +1,9 @@
 //! A connection: its transaction, its prepared statements, and whether it still works; and the pool of them.
 
+mod schema_transaction;
+
+pub(crate) use schema_transaction::SchemaTexts;
+
 use crate::error::{self, FirebirdPhase};
 use crate::mode::Mode;
 use crate::names::Names;
@@ -42,6 +46,8 @@ pub(crate) struct Connection {
     pub generators: HashMap<u64, Option<Arc<str>>>,
     /// The generators of these tables have reached this key at least.
     pub reached: HashMap<u64, i64>,
+    /// The number of changes of the schema that the pool knew of when it was opened.
+    pub schema_changes: u64,
     broken: bool,
 }
 
@@ -70,6 +76,7 @@ impl Connection {
             busy_timeout: settings.busy_timeout,
             generators: HashMap::new(),
             reached: HashMap::new(),
+            schema_changes: 0,
             broken: false,
         };
         connection.names = Names { is_short: connection.is_version_3()? };
@@ -125,8 +132,12 @@ impl Connection {
 
     /// Begins a transaction.
     pub(crate) fn begin(&mut self, mode: Mode) -> Result<()> {
+        self.begin_with(mode, &mode.parameters(self.busy_timeout))
+    }
+
+    fn begin_with(&mut self, mode: Mode, parameters: &[u8]) -> Result<()> {
         self.phase = FirebirdPhase::Read;
-        let begun = self.channel.begin(&mode.parameters(self.busy_timeout));
+        let begun = self.channel.begin(parameters);
         self.transaction = Some(begun.map_err(|failed| self.failed(failed, None))?);
         self.phase = if mode == Mode::Read { FirebirdPhase::Read } else { FirebirdPhase::Inside };
         Ok(())
@@ -242,17 +253,6 @@ impl Connection {
         let made = Arc::new(made);
         self.statements.insert(sql.into(), (Arc::clone(&made), clock));
         Ok(made)
-    }
-
-    /// Forgets the prepared statements, which would hold tables that a change of the schema needs.
-    pub(crate) fn forget_statements(&mut self) -> Result<()> {
-        for (_, (statement, _)) in self.statements.drain() {
-            self.channel.free(statement.handle);
-        }
-        self.generators.clear();
-        self.reached.clear();
-        // The answers come with that to a call that does nothing else.
-        self.in_mode(Mode::Committed, |_| Ok(()))
     }
 
     /// The values as a statement takes them; long ones are sent ahead as BLOBs.

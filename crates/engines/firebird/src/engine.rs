@@ -23,13 +23,13 @@ pub struct Firebird {
 }
 
 impl FirebirdBuilder {
-    /// Connects once, so that wrong settings show here.
+    /// Connects once, so that wrong settings show here. If a process was killed while it changed a table, completes its change.
     ///
     /// # Errors
     /// `Config` if there is no such database, or what listens is no Firebird server; `Unreachable`, `Denied`, `Timeout`.
     pub fn connect(self) -> Result<Firebird> {
         let pool = pool(self);
-        drop(pool.acquire()?);
+        crate::alter::complete_abandoned(&mut *pool.acquire_owned()?);
         Ok(Firebird { pool })
     }
 }
@@ -71,6 +71,7 @@ impl Engine for Firebird {
         capabilities.foreign_keys = true;
         capabilities.update_actions = true;
         capabilities.add_reference = true;
+        capabilities.alter_table = true;
         capabilities.unreused_keys = true;
         capabilities.implicit_ddl_commit = true;
         capabilities.finite_floats = true;

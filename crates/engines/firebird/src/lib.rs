@@ -1,21 +1,24 @@
 //! The engine for Firebird servers, from version 3 on.
 //!
 //! Reading order: settings → the wire protocol → connections and their pool → names, columns and values → sessions → writes
-//! of rows, batches, queries → the schema.
+//! of rows, batches, queries → the catalog, comments and rules of tables → changes of the schema.
 //!
 //! Firebird has more writers at a time than one, and each sees the rows of the moment at which its transaction began. See
 //! `docs/firebird.md`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod alter;
 mod batch;
 mod block;
 mod catalog;
 mod checks;
 mod columns;
+mod comment;
 mod connection;
 mod engine;
 mod error;
+mod firebird_table;
 mod mode;
 mod names;
 mod pool;
@@ -25,6 +28,7 @@ mod schema;
 mod session;
 mod settings;
 mod sql_text;
+mod table_rules;
 mod texts;
 mod values;
 mod wire;

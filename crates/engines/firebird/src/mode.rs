@@ -33,4 +33,17 @@ impl Mode {
         }
         parameters
     }
+
+    /// The same, and that no other transaction writes to these tables meanwhile.
+    pub(crate) fn reserving(self, busy_timeout: Duration, tables: &[String]) -> Vec<u8> {
+        let mut parameters = self.parameters(busy_timeout);
+        for table in tables {
+            // A name of the catalog has 252 bytes at most.
+            let length = u8::try_from(table.len()).unwrap_or(u8::MAX);
+            parameters.extend([11, length]);
+            parameters.extend(table.bytes().take(length.into()));
+            parameters.push(4);
+        }
+        parameters
+    }
 }

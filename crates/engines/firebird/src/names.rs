@@ -45,6 +45,11 @@ fn substitute(kind: char, parts: &[&str]) -> String {
     format!("{SUBSTITUTE}{kind}{hash:016X}")
 }
 
+/// Whether a name of the catalog is a substitute.
+pub(crate) fn is_substitute(name: &str) -> bool {
+    name.starts_with(SUBSTITUTE)
+}
+
 impl Names {
     /// The name of a table or a column, as the catalog has it. One that is too long has a substitute.
     pub(crate) fn stored(self, name: &str) -> Cow<'_, str> {
@@ -86,6 +91,11 @@ pub(crate) fn key_name(table: &TableSchema) -> String {
 /// The name of a column's check.
 pub(crate) fn check_name(table: &TableSchema, column: &str) -> String {
     substitute('C', &[table.name(), column])
+}
+
+/// The name of the table that has the rows of another one while that is created again, in the catalog.
+pub(crate) fn moved_name(table: &TableSchema) -> String {
+    substitute('M', &[table.name()])
 }
 
 /// The name of the foreign key of these columns.

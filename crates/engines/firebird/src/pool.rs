@@ -5,6 +5,7 @@ use crate::settings::Settings;
 use bobak_core::Result;
 use bobak_engine_common::PoolSettings;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(crate) type Pool = bobak_engine_common::Pool<FirebirdConnector>;
@@ -18,24 +19,37 @@ pub(crate) fn pool(settings: Settings) -> Arc<Pool> {
         acquire_timeout: settings.busy_timeout,
         idle_timeout: Some(Duration::from_secs(300)),
     };
-    Arc::new(Pool::new(FirebirdConnector { settings }, limits))
+    Arc::new(Pool::new(FirebirdConnector { settings, schema_changes: AtomicU64::new(0) }, limits))
 }
 
 /// Opens connections.
 #[derive(Debug)]
 pub(crate) struct FirebirdConnector {
     pub settings: Settings,
+    schema_changes: AtomicU64,
+}
+
+impl FirebirdConnector {
+    /// Replaces connections from before a change of the schema when they are next used: Firebird does not tell their
+    /// prepared statements of it.
+    pub(crate) fn note_schema_change(&self) {
+        self.schema_changes.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl bobak_engine_common::Connector for FirebirdConnector {
     type Connection = Connection;
 
     fn connect(&self) -> Result<Connection> {
-        Connection::open(&self.settings)
+        let schema_changes = self.schema_changes.load(Ordering::Relaxed);
+        let mut connection = Connection::open(&self.settings)?;
+        connection.schema_changes = schema_changes;
+        Ok(connection)
     }
 
     fn is_usable(&self, connection: &mut Connection, _: Duration) -> bool {
-        connection.seems_open()
+        connection.schema_changes == self.schema_changes.load(Ordering::Relaxed)
+            && connection.seems_open()
     }
 
     fn is_reusable(&self, connection: &mut Connection) -> bool {

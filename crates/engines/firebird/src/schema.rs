@@ -1,53 +1,43 @@
-//! Changes of the schema. All of a list are made in one transaction; Firebird makes them known when it commits.
+//! Changes of the schema that add something. All of a list are made in one transaction; Firebird makes them known when it
+//! commits. What needs new columns is left to `completion`.
 
-use crate::catalog::remark;
 use crate::checks::constraint;
-use crate::columns::{definition, exact, folded, is_octets};
-use crate::connection::Connection;
-use crate::names::{Names, index_name, key_name, reference_name};
-use crate::values::is_text;
-use bobak_core::{
-    Error, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, SchemaChange, TableSchema, Type,
-    Value,
-};
+use crate::columns::definition;
+use crate::comment;
+use crate::connection::SchemaTexts;
+use crate::names::Names;
+use crate::table_rules::{has_plain_key, index, key, key_constraint, reference};
+use bobak_core::{ForeignKey, Result, SchemaChange, TableSchema, Value};
 use bobak_engine_common::{TableAdditions, add_created_tables, find_table, foreign_keys_of};
-
-fn unsupported(message: &str, table: &TableSchema) -> Error {
-    Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned())
-}
 
 /// The statements of a list of changes, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Statements {
-    /// Those of tables, then of foreign keys.
-    pub first: Vec<(TableSchema, String)>,
-    /// What needs columns that the others have added.
-    pub second: Vec<(TableSchema, String)>,
+    /// With the tables that errors name.
+    pub texts: SchemaTexts,
+    /// The tables that need more when the statements are committed.
+    pub unfinished: Vec<TableSchema>,
 }
 
-/// An expression of bytes after their length.
-fn after_length(text: &str) -> String {
-    format!("CAST(OCTET_LENGTH({text}) AS VARCHAR(10) CHARACTER SET OCTETS) || x'3a' || {text}")
-}
-
-/// Plans changes of the stored tables.
+/// Plans changes of the stored tables, for the connection with this number.
 ///
 /// # Errors
 /// As [`Session::alter`](bobak_core::Session::alter).
 pub(crate) fn plan(
-    connection: &Connection,
+    names: Names,
+    number: i64,
     mut stored: Vec<TableSchema>,
     changes: &[SchemaChange],
 ) -> Result<Statements> {
     add_created_tables(&mut stored, changes)?;
-    let (old, names) = (stored.clone(), connection.names);
-    let (mut references, mut remarks) = (Vec::new(), Vec::new());
+    let old = stored.clone();
+    let (mut references, mut known_additions) = (Vec::new(), Vec::new());
     for addition in TableAdditions::collect(changes)? {
         if let Some(known) =
             find_table(&stored, addition.table()).and_then(|place| stored.get_mut(place))
         {
             *known = TableSchema::clone(&addition.rebuild(known)?.schema);
-            remarks.push((known.clone(), remark(names, known)?));
+            known_additions.push(known.clone());
         }
     }
     let mut plan = Plan { names, tables: stored.clone(), statements: Statements::default() };
@@ -59,7 +49,14 @@ pub(crate) fn plan(
         };
         plan.change(change, whole, old, &mut references)?;
     }
-    plan.statements.first.append(&mut remarks);
+    for table in known_additions {
+        let is_unfinished = find_table(&plan.statements.unfinished, &table).is_some();
+        let text = match is_unfinished {
+            true => comment::changed(names, &table, number)?,
+            false => comment::whole(names, &table)?,
+        };
+        plan.push(&table, text);
+    }
     references.iter().for_each(|(table, key)| plan.add_reference(table, key));
     Ok(plan.statements)
 }
@@ -76,8 +73,53 @@ pub(crate) fn created(names: Names, table: &TableSchema) -> Result<Vec<String>> 
     for place in 0..table.columns().len() {
         plan.add_column(table, place)?;
     }
-    let Statements { first, second } = plan.statements;
-    Ok(first.into_iter().chain(second).map(|(_, text)| text).collect())
+    Ok(plan.statements.texts.into_iter().map(|(_, text)| text).collect())
+}
+
+/// The statements that create a table, without its foreign keys and its comment.
+///
+/// # Errors
+/// `Unsupported` for a table that Firebird cannot have.
+pub(crate) fn create(names: Names, table: &TableSchema) -> Result<Vec<String>> {
+    let mut parts = Vec::new();
+    for (place, column) in table.columns().iter().enumerate() {
+        let is_required = !column.nullable || table.key().contains(&place);
+        parts.push(definition(names, table, place, column.default.as_ref(), is_required)?);
+    }
+    for column in table.columns() {
+        parts.extend(constraint(names, table, column)?);
+    }
+    if has_plain_key(names, table) {
+        parts.push(key_constraint(names, table));
+    }
+    let (name, parts) = (names.quoted(table.name()), parts.join(", "));
+    let mut texts = vec![format!("CREATE TABLE {name} ({parts})")];
+    if !has_plain_key(names, table) {
+        texts.push(key(names, table)?.text);
+    }
+    for place in 0..table.indexes().len() {
+        texts.extend(index(names, table, place, table)?.map(|index| index.text));
+    }
+    Ok(texts)
+}
+
+/// The statement that adds a column, whose value old rows get, and whether it has a default or is required for that reason
+/// alone.
+///
+/// # Errors
+/// As [`definition`].
+pub(crate) fn add_column(
+    names: Names,
+    table: &TableSchema,
+    place: usize,
+) -> Result<(String, bool)> {
+    let column = table.column_at(place)?;
+    let value = column.added_value();
+    let is_filled = value != Value::Null;
+    // The default of a column that is required is the value of old rows, also when it is neither any longer.
+    let definition = definition(names, table, place, is_filled.then_some(&value), is_filled)?;
+    let text = format!("ALTER TABLE {} ADD {definition}", names.quoted(table.name()));
+    Ok((text, is_filled && (column.nullable || column.default.is_none())))
 }
 
 /// Statements, being collected.
@@ -90,7 +132,7 @@ struct Plan {
 
 impl Plan {
     fn push(&mut self, table: &TableSchema, text: String) {
-        self.statements.first.push((table.clone(), text));
+        self.statements.texts.push((table.clone(), text));
     }
 
     fn change(
@@ -132,185 +174,31 @@ impl Plan {
     }
 
     fn create(&mut self, table: &TableSchema) -> Result<()> {
-        let names = self.names;
-        let mut parts = Vec::new();
-        for (place, column) in table.columns().iter().enumerate() {
-            let is_required = !column.nullable || table.key().contains(&place);
-            parts.push(definition(names, table, place, column.default.as_ref(), is_required)?);
-        }
-        for column in table.columns() {
-            parts.extend(constraint(names, table, column)?);
-        }
-        let is_plain = |place: &usize| folded(names, table, *place).is_none();
-        let key = table.key();
-        if key.iter().all(is_plain) {
-            let name = key_name(table);
-            let columns = names.columns(table, key.iter().copied());
-            parts.push(format!("CONSTRAINT {name} PRIMARY KEY ({columns}) USING INDEX {name}"));
-        }
-        let (name, parts) = (names.quoted(table.name()), parts.join(", "));
-        self.push(table, format!("CREATE TABLE {name} ({parts})"));
-        if !key.iter().all(is_plain) {
-            let text = self.computed_index(table, &key_name(table), key, true)?;
-            self.push(table, text);
-        }
-        for index in 0..table.indexes().len() {
-            self.add_index(table, index, table)?;
-        }
-        let text = remark(names, table)?;
-        self.push(table, text);
+        let mut texts = create(self.names, table)?;
+        texts.push(comment::whole(self.names, table)?);
+        texts.into_iter().for_each(|text| self.push(table, text));
         Ok(())
     }
 
     fn add_column(&mut self, table: &TableSchema, place: usize) -> Result<()> {
-        let names = self.names;
-        let column = table.column_at(place)?;
-        let value = column.added_value();
-        let alter = format!("ALTER TABLE {}", names.quoted(table.name()));
-        let name = names.quoted(&column.name);
-        if value == Value::Null {
-            let definition = definition(names, table, place, None, false)?;
-            self.push(table, format!("{alter} ADD {definition}"));
-            let check = constraint(names, table, column)?;
-            let added = check.map(|check| (table.clone(), format!("{alter} ADD {check}")));
-            self.statements.second.extend(added);
-            return Ok(());
-        }
-        let check = constraint(names, table, column)?;
-        // The default of a column that is required is the value of old rows, also when it is neither any longer.
-        let definition = definition(names, table, place, Some(&value), true)?;
-        self.push(table, format!("{alter} ADD {definition}"));
-        let mut later = |text: String| self.statements.second.push((table.clone(), text));
-        if let Some(check) = check {
-            later(format!("{alter} ADD {check}"));
-        }
-        if column.nullable {
-            later(format!("{alter} ALTER {name} DROP NOT NULL"));
-        }
-        if column.default.is_none() {
-            later(format!("{alter} ALTER {name} DROP DEFAULT"));
-        }
-        Ok(())
-    }
-
-    /// `created` is the table as it was made, whose columns are kept as they were without the index.
-    fn add_index(
-        &mut self,
-        table: &TableSchema,
-        index: usize,
-        created: &TableSchema,
-    ) -> Result<()> {
-        let Some(index) = table.indexes().get(index) else { return Ok(()) };
-        let names = self.names;
-        let name = index_name(table, &index.name);
-        let is_plain = |place: &usize| {
-            let Some(column) = table.columns().get(*place) else { return true };
-            let at = created.column(&column.name).unwrap_or(*place);
-            let is_blob =
-                matches!(crate::columns::sql_type(created, at), Ok(ty) if ty.starts_with("BLOB"));
-            // What only finds rows need not tell equal values from others.
-            let is_loose = is_text(column) && !is_octets(created, at) || column.ty == Type::Bytes;
-            let is_folded = is_loose || folded(names, table, *place).is_some();
-            !(is_blob || index.unique && is_folded)
-        };
-        // Firebird takes rows for equal that are NULL in the same columns of several, and equal in the others.
-        let is_nullable =
-            |place: &usize| table.columns().get(*place).is_some_and(|column| column.nullable);
-        let is_partly_null =
-            index.unique && index.columns.len() > 1 && index.columns.iter().any(is_nullable);
-        let text = if is_partly_null || !index.columns.iter().all(is_plain) {
-            self.computed_index(table, &name, &index.columns, index.unique)?
-        } else {
-            let columns = names.columns(table, index.columns.iter().copied());
-            let to = names.quoted(table.name());
-            match index.unique {
-                // A constraint, so that foreign keys can reference it.
-                true => format!(
-                    "ALTER TABLE {to} ADD CONSTRAINT {name} UNIQUE ({columns}) USING INDEX {name}"
-                ),
-                false => format!("CREATE INDEX {name} ON {to} ({columns})"),
-            }
-        };
+        let (text, is_unfinished) = add_column(self.names, table, place)?;
         self.push(table, text);
+        let has_check = constraint(self.names, table, table.column_at(place)?)?.is_some();
+        if is_unfinished || has_check {
+            self.statements.unfinished.push(table.clone());
+        }
         Ok(())
     }
 
-    /// An index over what is compared, not what is kept: of several columns, each after its length. It is NULL if one is.
-    fn computed_index(
-        &self,
-        table: &TableSchema,
-        name: &str,
-        columns: &[usize],
-        unique: bool,
-    ) -> Result<String> {
-        let names = self.names;
-        let is_float = |place: &&usize| {
-            let column = table.columns().get(**place);
-            column.is_some_and(|column| matches!(column.ty, Type::F32 | Type::F64))
-        };
-        if let Some(&place) = columns.iter().find(is_float).filter(|_| unique) {
-            let message = "floats along with texts or NULLs in a unique index, on Firebird";
-            return Err(unsupported(message, table).in_column(table.column_names(&[place])));
+    fn add_index(&mut self, table: &TableSchema, place: usize, old: &TableSchema) -> Result<()> {
+        if let Some(index) = index(self.names, table, place, old)? {
+            self.push(table, index.text);
         }
-        let parts: Vec<String> = columns.iter().map(|&place| exact(names, table, place)).collect();
-        let whole = match &parts[..] {
-            [one] => one.clone(),
-            many => many.iter().map(|part| after_length(part)).collect::<Vec<_>>().join(" || "),
-        };
-        let unique = if unique { "UNIQUE " } else { "" };
-        Ok(format!(
-            "CREATE {unique}INDEX {name} ON {} COMPUTED BY ({whole})",
-            names.quoted(table.name())
-        ))
+        Ok(())
     }
 
     fn add_reference(&mut self, table: &TableSchema, key: &ForeignKey) {
-        let names = self.names;
-        let pairs = self.pairs_in_order(key);
-        let own = names.columns(table, pairs.iter().map(|(place, _)| *place));
-        let theirs: Vec<String> = pairs.iter().map(|(_, name)| names.quoted(name)).collect();
-        let on_delete = match key.on_delete {
-            OnDelete::Cascade => "CASCADE",
-            OnDelete::SetNull => "SET NULL",
-            _ => "NO ACTION",
-        };
-        let on_update = match key.on_update {
-            OnUpdate::Cascade => "CASCADE",
-            OnUpdate::SetNull => "SET NULL",
-            _ => "NO ACTION",
-        };
-        let name = reference_name(table, &key.columns, &key.table);
-        let text = format!(
-            "ALTER TABLE {} ADD CONSTRAINT {name} FOREIGN KEY ({own}) REFERENCES {} ({}) \
-             ON DELETE {on_delete} ON UPDATE {on_update} USING INDEX {name}",
-            names.quoted(table.name()),
-            names.quoted(&key.table),
-            theirs.join(", "),
-        );
+        let text = reference(self.names, table, key, &self.tables).text;
         self.push(table, text);
-    }
-
-    /// The columns of a foreign key with those that they reference, which Firebird wants in the order of their index.
-    fn pairs_in_order<'k>(&self, key: &'k ForeignKey) -> Vec<(usize, &'k str)> {
-        let referenced = key.referenced.iter().map(|name| &**name);
-        let mut pairs: Vec<(usize, &str)> = key.columns.iter().copied().zip(referenced).collect();
-        let mut tables = self.tables.iter();
-        let Some(parent) = tables.find(|known| known.name().eq_ignore_ascii_case(&key.table))
-        else {
-            return pairs;
-        };
-        let place = |name: &str| parent.column(name).ok();
-        let unique = parent.indexes().iter().filter(|index| index.unique);
-        let mut lists = std::iter::once(parent.key()).chain(unique.map(|index| &*index.columns));
-        let is_it = |list: &&[usize]| {
-            let is_in = |name: &str| place(name).is_some_and(|place| list.contains(&place));
-            list.len() == pairs.len() && pairs.iter().all(|(_, name)| is_in(name))
-        };
-        if let Some(list) = lists.find(is_it) {
-            pairs.sort_by_key(|(_, name)| {
-                place(name).and_then(|place| list.iter().position(|other| *other == place))
-            });
-        }
-        pairs
     }
 }

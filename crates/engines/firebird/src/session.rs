@@ -1,11 +1,11 @@
 //! Sessions.
 
+use crate::alter::complete_abandoned;
 use crate::batch;
 use crate::connection::Connection;
 use crate::mode::Mode;
 use crate::pool::{Pool, PooledConnection};
 use crate::query;
-use crate::schema;
 use crate::sql_text;
 use crate::writes::FirebirdWrite;
 use bobak_core::engine::fallback;
@@ -13,7 +13,7 @@ use bobak_core::{
     Cursor, Error, ErrorKind, OnError, Outcome, Parameter, Result, Row, SchemaChange, Session,
     Source, TableSchema, TransactionControl, Write, WriteBatch,
 };
-use bobak_engine_common::{Savepoints, reject_table_changes};
+use bobak_engine_common::{Savepoints, reject_other_changes};
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 use std::time::Instant;
@@ -110,6 +110,21 @@ impl<'e> FirebirdSession<'e> {
             .map_err(|_| misuse("the session is in a row callback and accepts no other call"))
     }
 
+    /// Begins a transaction, on a connection that holds no tables if `is_free`.
+    fn begin(&self, open: &mut Option<OpenTransaction>, is_free: bool) -> Result<()> {
+        if open.is_some() {
+            return Err(misuse("a transaction is already open"));
+        }
+        let mut pooled = self.pool.acquire_owned()?;
+        if is_free {
+            pooled.forget_statements()?;
+        }
+        pooled.begin(Mode::Snapshot)?;
+        *open = Some(OpenTransaction { pooled, savepoints: Savepoints::default(), dead: None });
+        self.in_transaction.set(true);
+        Ok(())
+    }
+
     /// Runs something that only reads. It is repeated on a new connection if that of the pool was lost while it was idle,
     /// and `again` says so.
     fn read<R>(
@@ -166,14 +181,7 @@ impl Session for FirebirdSession<'_> {
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         let mut open = self.enter()?;
         if step == TransactionControl::Begin {
-            if open.is_some() {
-                return Err(misuse("a transaction is already open"));
-            }
-            let mut pooled = self.pool.acquire_owned()?;
-            pooled.begin(Mode::Snapshot)?;
-            *open = Some(OpenTransaction { pooled, savepoints: Savepoints::default(), dead: None });
-            self.in_transaction.set(true);
-            return Ok(());
+            return self.begin(&mut open, false);
         }
         let Some(transaction) = &mut *open else {
             return Err(misuse("no transaction is open"));
@@ -194,6 +202,12 @@ impl Session for FirebirdSession<'_> {
 
     fn in_transaction(&self) -> bool {
         self.in_transaction.get()
+    }
+
+    /// Migrations change tables on another connection while such a transaction is open.
+    fn begin_replay(&self, tables: &[&str]) -> Result<()> {
+        fallback::reject_foreign_keys(&self.tables()?, tables)?;
+        self.begin(&mut *self.enter()?, true)
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
@@ -270,7 +284,7 @@ impl Session for FirebirdSession<'_> {
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        reject_table_changes(changes, "Firebird")?;
+        reject_other_changes(changes, "Firebird")?;
         let open = self.enter()?;
         if open.is_some() {
             let message = "Firebird makes changes of the schema known when it commits: change the \
@@ -281,12 +295,16 @@ impl Session for FirebirdSession<'_> {
         // The statements of connections that are not in use hold tables.
         self.pool.close_idle(|_| true);
         let mut pooled = self.pool.acquire_owned()?;
-        let stored = pooled.in_mode(Mode::Read, crate::catalog::tables)?;
-        pooled.forget_statements()?;
-        let named = changes.last().map(|change| Arc::clone(change.table()));
-        let schema::Statements { first, second } = schema::plan(&pooled, stored, changes)?;
-        let mut parts = [first, second].into_iter().filter(|texts| !texts.is_empty());
-        parts.try_for_each(|texts| run_texts(&mut pooled, &texts, named.as_deref()))
+        let done = crate::alter::run(&mut pooled, changes);
+        self.pool.connector().note_schema_change();
+        if pooled.is_broken() {
+            drop(pooled);
+            // Of a change that has not ended; the error that it is for matters more than its own.
+            let _ = bobak_core::Interrupt::hold_off(|| {
+                self.pool.acquire_owned().map(|mut other| complete_abandoned(&mut other))
+            });
+        }
+        done
     }
 
     fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
@@ -302,22 +320,6 @@ impl Drop for FirebirdSession<'_> {
             let _ = transaction.end(false);
         }
     }
-}
-
-/// Runs changes of the schema in one transaction; an error of the commit is one of `named`.
-fn run_texts(
-    connection: &mut Connection,
-    texts: &[(TableSchema, String)],
-    named: Option<&TableSchema>,
-) -> Result<()> {
-    connection.begin(Mode::Committed)?;
-    let mut texts = texts.iter();
-    let done = texts.try_for_each(|(table, text)| connection.command(Some(table), text));
-    if connection.is_broken() {
-        return done;
-    }
-    let ended = connection.end(done.is_ok(), named);
-    done.and(ended)
 }
 
 #[cold]

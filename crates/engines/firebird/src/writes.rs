@@ -236,7 +236,8 @@ fn generator(connection: &mut Connection, table: &TableSchema) -> Result<Option<
     if let Some(known) = connection.generators.get(&table.id()) {
         return Ok(known.clone());
     }
-    let found: Option<Arc<str>> = catalog::generator(connection, table)?.map(Into::into);
+    let name = connection.names.stored(table.name()).into_owned();
+    let found: Option<Arc<str>> = catalog::generator(connection, &name)?.map(Into::into);
     connection.generators.insert(table.id(), found.clone());
     Ok(found)
 }

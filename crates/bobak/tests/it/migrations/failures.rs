@@ -62,7 +62,7 @@ fn two_processes_do_the_work_once() {
         let (all, _) = write_both(folder, links);
         let first = open();
         // A file of the other engines is open once.
-        let is_shared = matches!(first.name(), "sqlite" | "postgres" | "mysql");
+        let is_shared = matches!(first.name(), "sqlite" | "postgres" | "mysql" | "firebird");
         let second = if is_shared { open() } else { Arc::clone(&first) };
         let engines = [first, second];
         let done: Vec<_> = std::thread::scope(|scope| {

@@ -176,6 +176,12 @@ fn on_each_url(test: impl Fn(&Path, &str, bool)) {
         eprintln!("on {url}");
         test(folder.path(), &url, true);
     }
+    #[cfg(feature = "firebird")]
+    crate::engines::on_firebird(|url| {
+        let folder = tempfile::tempdir().unwrap();
+        eprintln!("on {url}");
+        test(folder.path(), url, true);
+    });
 }
 
 #[cfg(all(feature = "postgres", feature = "mysql"))]

@@ -1,0 +1,268 @@
+//! The key, the indexes and the constraints of a table, each as the statement that adds it.
+
+use crate::checks::constraint;
+use crate::columns::{exact, folded, is_octets, sql_type};
+use crate::names::{Names, index_name, key_name, reference_name};
+use crate::values::is_text;
+use bobak_core::check::CheckExpression;
+use bobak_core::{
+    ColumnSchema, Error, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema, Type,
+};
+
+/// What a rule of a table is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RuleKind {
+    /// The key, or the index that stands for it.
+    Key,
+    /// The index with this position in [`TableSchema::indexes`].
+    Index(usize),
+    /// The CHECK of the column with this position.
+    Check(usize),
+    /// A foreign key to this table.
+    Reference(String),
+}
+
+/// A rule, or an index.
+#[derive(Clone, Debug)]
+pub(crate) struct TableRule {
+    pub kind: RuleKind,
+    /// In the catalog.
+    pub name: String,
+    /// The columns of the key, the index or the foreign key.
+    pub columns: Vec<usize>,
+    /// The statement that adds it.
+    pub text: String,
+}
+
+impl TableRule {
+    /// Whether the two are the same, whatever positions they have.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.text == other.text
+    }
+
+    /// Whether it is among these.
+    pub(crate) fn is_one_of(&self, rules: &[Self]) -> bool {
+        rules.iter().any(|rule| rule.is_same(self))
+    }
+
+    /// Whether the rule mentions one of these columns, which are in quotes.
+    pub(crate) fn mentions(&self, columns: &[String]) -> bool {
+        columns.iter().any(|column| self.text.contains(&**column))
+    }
+
+    /// Whether a foreign key can reference its columns.
+    pub(crate) fn can_be_referenced(&self) -> bool {
+        matches!(self.kind, RuleKind::Key | RuleKind::Index(_))
+            && self.text.contains(" CONSTRAINT ")
+    }
+
+    /// Whether it is a foreign key to this table.
+    pub(crate) fn references(&self, table: &str) -> bool {
+        matches!(&self.kind, RuleKind::Reference(to) if to.eq_ignore_ascii_case(table))
+    }
+
+    /// Whether Firebird takes it only after the columns that it mentions are committed.
+    pub(crate) fn needs_committed_columns(&self) -> bool {
+        matches!(self.kind, RuleKind::Check(_)) || self.text.contains(COMPUTED)
+    }
+}
+
+const COMPUTED: &str = " COMPUTED BY (";
+
+/// The rules of a table, in an order in which they can be added. `tables` has those that it references.
+///
+/// # Errors
+/// `Unsupported` for rules that Firebird has not.
+pub(crate) fn rules(
+    names: Names,
+    table: &TableSchema,
+    tables: &[TableSchema],
+) -> Result<Vec<TableRule>> {
+    let mut rules = vec![key(names, table)?];
+    for place in 0..table.indexes().len() {
+        rules.extend(index(names, table, place, table)?);
+    }
+    for (place, column) in table.columns().iter().enumerate() {
+        rules.extend(check(names, table, place, column)?);
+    }
+    rules.extend(table.all_foreign_keys().iter().map(|key| reference(names, table, key, tables)));
+    Ok(rules)
+}
+
+fn alter(names: Names, table: &TableSchema) -> String {
+    format!("ALTER TABLE {} ADD ", names.quoted(table.name()))
+}
+
+/// Whether the key is a constraint: each of its columns compares as it is kept.
+pub(crate) fn has_plain_key(names: Names, table: &TableSchema) -> bool {
+    table.key().iter().all(|place| folded(names, table, *place).is_none())
+}
+
+/// The constraint of a plain key.
+pub(crate) fn key_constraint(names: Names, table: &TableSchema) -> String {
+    let (name, columns) = (key_name(table), names.columns(table, table.key().iter().copied()));
+    format!("CONSTRAINT {name} PRIMARY KEY ({columns}) USING INDEX {name}")
+}
+
+/// The rule of the key.
+///
+/// # Errors
+/// As [`rules`].
+pub(crate) fn key(names: Names, table: &TableSchema) -> Result<TableRule> {
+    let name = key_name(table);
+    let text = match has_plain_key(names, table) {
+        true => alter(names, table) + &key_constraint(names, table),
+        false => computed_index(names, table, &name, table.key(), true)?,
+    };
+    Ok(TableRule { kind: RuleKind::Key, name, columns: table.key().to_vec(), text })
+}
+
+fn check(
+    names: Names,
+    table: &TableSchema,
+    place: usize,
+    column: &ColumnSchema,
+) -> Result<Option<TableRule>> {
+    let Some(check) = constraint(names, table, column)? else { return Ok(None) };
+    let name = crate::names::check_name(table, &column.name);
+    let text = alter(names, table) + &check;
+    Ok(Some(TableRule { kind: RuleKind::Check(place), name, columns: Vec::new(), text }))
+}
+
+/// The error of a row that the CHECK of a column rejects.
+pub(crate) fn check_error(table: &TableSchema, column: &ColumnSchema) -> Error {
+    let text = column.check.as_deref().unwrap_or_default();
+    match CheckExpression::parse(text, table) {
+        Ok(check) => Error::check_violation(table, &check),
+        Err(error) => error,
+    }
+}
+
+/// An index, by its position. `created` is the table as it was made, whose columns are kept as they were without the index.
+///
+/// # Errors
+/// As [`rules`].
+pub(crate) fn index(
+    names: Names,
+    table: &TableSchema,
+    place: usize,
+    created: &TableSchema,
+) -> Result<Option<TableRule>> {
+    let Some(index) = table.indexes().get(place) else { return Ok(None) };
+    let name = index_name(table, &index.name);
+    let is_plain = |place: &usize| {
+        let Some(column) = table.columns().get(*place) else { return true };
+        let at = created.column(&column.name).unwrap_or(*place);
+        let is_blob = matches!(sql_type(created, at), Ok(ty) if ty.starts_with("BLOB"));
+        // What only finds rows need not tell equal values from others.
+        let is_loose = is_text(column) && !is_octets(created, at) || column.ty == Type::Bytes;
+        let is_folded = is_loose || folded(names, table, *place).is_some();
+        !(is_blob || index.unique && is_folded)
+    };
+    // Firebird takes rows for equal that are NULL in the same columns of several, and equal in the others.
+    let is_nullable =
+        |place: &usize| table.columns().get(*place).is_some_and(|column| column.nullable);
+    let is_partly_null =
+        index.unique && index.columns.len() > 1 && index.columns.iter().any(is_nullable);
+    let text = if is_partly_null || !index.columns.iter().all(is_plain) {
+        computed_index(names, table, &name, &index.columns, index.unique)?
+    } else {
+        let columns = names.columns(table, index.columns.iter().copied());
+        match index.unique {
+            // A constraint, so that foreign keys can reference it.
+            true => format!(
+                "{}CONSTRAINT {name} UNIQUE ({columns}) USING INDEX {name}",
+                alter(names, table)
+            ),
+            false => format!("CREATE INDEX {name} ON {} ({columns})", names.quoted(table.name())),
+        }
+    };
+    let columns = index.columns.clone();
+    Ok(Some(TableRule { kind: RuleKind::Index(place), name, columns, text }))
+}
+
+/// An expression of bytes after their length.
+fn after_length(text: &str) -> String {
+    format!("CAST(OCTET_LENGTH({text}) AS VARCHAR(10) CHARACTER SET OCTETS) || x'3a' || {text}")
+}
+
+/// An index over what is compared, not what is kept: of several columns, each after its length. It is NULL if one is.
+fn computed_index(
+    names: Names,
+    table: &TableSchema,
+    name: &str,
+    columns: &[usize],
+    unique: bool,
+) -> Result<String> {
+    let is_float = |place: &&usize| {
+        let column = table.columns().get(**place);
+        column.is_some_and(|column| matches!(column.ty, Type::F32 | Type::F64))
+    };
+    if let Some(&place) = columns.iter().find(is_float).filter(|_| unique) {
+        let message = "floats along with texts or NULLs in a unique index, on Firebird";
+        let error = Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned());
+        return Err(error.in_column(table.column_names(&[place])));
+    }
+    let parts: Vec<String> = columns.iter().map(|&place| exact(names, table, place)).collect();
+    let whole = match &parts[..] {
+        [one] => one.clone(),
+        many => many.iter().map(|part| after_length(part)).collect::<Vec<_>>().join(" || "),
+    };
+    let unique = if unique { "UNIQUE " } else { "" };
+    Ok(format!("CREATE {unique}INDEX {name} ON {}{COMPUTED}{whole})", names.quoted(table.name())))
+}
+
+/// A foreign key of a table. `tables` has the one that it references.
+pub(crate) fn reference(
+    names: Names,
+    table: &TableSchema,
+    key: &ForeignKey,
+    tables: &[TableSchema],
+) -> TableRule {
+    let pairs = pairs_in_order(key, tables);
+    let own = names.columns(table, pairs.iter().map(|(place, _)| *place));
+    let theirs: Vec<String> = pairs.iter().map(|(_, name)| names.quoted(name)).collect();
+    let on_delete = match key.on_delete {
+        OnDelete::Cascade => "CASCADE",
+        OnDelete::SetNull => "SET NULL",
+        _ => "NO ACTION",
+    };
+    let on_update = match key.on_update {
+        OnUpdate::Cascade => "CASCADE",
+        OnUpdate::SetNull => "SET NULL",
+        _ => "NO ACTION",
+    };
+    let name = reference_name(table, &key.columns, &key.table);
+    let text = format!(
+        "{}CONSTRAINT {name} FOREIGN KEY ({own}) REFERENCES {} ({}) \
+         ON DELETE {on_delete} ON UPDATE {on_update} USING INDEX {name}",
+        alter(names, table),
+        names.quoted(&key.table),
+        theirs.join(", "),
+    );
+    let kind = RuleKind::Reference(key.table.to_string());
+    TableRule { kind, name, columns: key.columns.clone(), text }
+}
+
+/// The columns of a foreign key with those that they reference, which Firebird wants in the order of their index.
+fn pairs_in_order<'k>(key: &'k ForeignKey, tables: &[TableSchema]) -> Vec<(usize, &'k str)> {
+    let referenced = key.referenced.iter().map(|name| &**name);
+    let mut pairs: Vec<(usize, &str)> = key.columns.iter().copied().zip(referenced).collect();
+    let mut tables = tables.iter();
+    let Some(parent) = tables.find(|known| known.name().eq_ignore_ascii_case(&key.table)) else {
+        return pairs;
+    };
+    let place = |name: &str| parent.column(name).ok();
+    let unique = parent.indexes().iter().filter(|index| index.unique);
+    let mut lists = std::iter::once(parent.key()).chain(unique.map(|index| &*index.columns));
+    let is_it = |list: &&[usize]| {
+        let is_in = |name: &str| place(name).is_some_and(|place| list.contains(&place));
+        list.len() == pairs.len() && pairs.iter().all(|(_, name)| is_in(name))
+    };
+    if let Some(list) = lists.find(is_it) {
+        pairs.sort_by_key(|(_, name)| {
+            place(name).and_then(|place| list.iter().position(|other| *other == place))
+        });
+    }
+    pairs
+}
