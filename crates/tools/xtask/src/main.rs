@@ -146,7 +146,6 @@ fn run(arguments: &[String]) -> Outcome {
         }
         "mcp" => mcp::run(),
         "studio" => studio::run(),
-        "studio-million" => studio::run_with_a_million(),
         "screenshots" => studio::screenshots(),
         "check" if !rest.is_empty() => step::run_without_clients(&Tree::of_workspace()?),
         "check" => step::run_all(&Tree::of_workspace()?),
@@ -174,7 +173,7 @@ fn help() -> String {
          `--no-clients`; further arguments go to `cargo test`, and leave these two out\n  \
          clients    the tests of the clients in other languages alone\n  \
          mcp        the tests of the tools for language models, with Python\n  \
-         studio     the tests of the studio in Chromium alone; studio-million: with 1,000,000 rows\n  \
+         studio     the tests of the studio in Chromium alone\n  \
          screenshots  a picture of each page of the studio, in target/screenshots\n  \
          check      every check below, without the tests, and with `--no-clients` without other languages\n  \
          crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \

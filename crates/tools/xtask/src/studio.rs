@@ -28,6 +28,7 @@ pub fn test(tally: &mut Tally) -> Outcome {
         "schema.test.js",
         "charts.test.js",
         "admin.test.js",
+        "million.test.js",
     ];
     prepare()?.count(&words, CURE, tally, Tally::count_tap)
 }
@@ -39,15 +40,6 @@ pub fn test(tally: &mut Tally) -> Outcome {
 pub fn run() -> Outcome {
     cargo::build_programs()?;
     test(&mut Tally::default())
-}
-
-/// Makes the test with a million rows, which takes some minutes.
-///
-/// # Errors
-/// As [`test`].
-pub fn run_with_a_million() -> Outcome {
-    cargo::build_programs()?;
-    prepare()?.run(&["node", "--test", "million.js"], CURE)
 }
 
 /// Makes a picture of each page, below the target folder.
