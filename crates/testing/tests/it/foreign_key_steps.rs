@@ -1,6 +1,6 @@
 //! Foreign keys of several columns that migrations add and drop.
 
-use crate::on_each;
+use crate::on_each_and_firebird;
 use bobak::migration::{Drops, Migrations};
 use bobak::prelude::*;
 
@@ -45,7 +45,7 @@ fn insert(db: &Db, shop: i64, number: i64) -> bobak::Result<()> {
 
 #[test]
 fn foreign_keys_of_several_columns_are_added_and_dropped() {
-    on_each(|url| {
+    on_each_and_firebird(|url| {
         // The key-value engine has no foreign keys.
         if url.starts_with("kv") {
             return;

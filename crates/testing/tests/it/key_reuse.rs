@@ -1,6 +1,6 @@
 //! Keys that become such that are never reused, and back.
 
-use crate::on_each;
+use crate::on_each_and_firebird;
 use bobak::migration::{Drops, Migrations};
 use bobak::prelude::*;
 
@@ -29,7 +29,7 @@ fn is_never_reused(db: &Db) -> bool {
 
 #[test]
 fn keys_become_such_that_are_never_reused() {
-    on_each(|url| {
+    on_each_and_firebird(|url| {
         let one = Migrations::new([("a", START)]).unwrap();
         let all = Migrations::new([("a", START), ("b", NEVER)]).unwrap();
         let db = Db::builder().record::<Ticket>().open(url).unwrap();

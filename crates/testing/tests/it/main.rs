@@ -15,7 +15,7 @@ mod shop;
 mod tracked_migrations;
 
 use bobak::engine::{Engine, SchemaChange};
-use bobak_servers::{MariaDb, Postgres};
+use bobak_servers::{Firebird, MariaDb, Postgres};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// URLs of databases on every engine: new files, and the servers' databases without tables. The tests that use servers run
@@ -44,6 +44,18 @@ pub fn on_each(test: impl Fn(&str)) {
         drop_tables(&*bobak::engine::open(&url).unwrap());
         test(&url);
     }
+}
+
+/// The same, and a new database of Firebird, which has no change capture.
+pub fn on_each_and_firebird(test: impl Fn(&str)) {
+    on_each(&test);
+    if std::env::var_os("BOBAK_TEST_FIREBIRD").is_none() {
+        println!("not run: BOBAK_TEST_FIREBIRD is not set");
+        return;
+    }
+    let server = Firebird::start().unwrap();
+    eprintln!("on {}", server.url());
+    test(&server.url());
 }
 
 fn drop_tables(engine: &dyn Engine) {
