@@ -12,7 +12,7 @@
 //! For engines of servers with SQL texts of their own:
 //!
 //! * [`ServerRow`] is a row of a result; [`check_row_length`], [`reject_null`], [`needs_key`] and others are parts of a write.
-//! * [`ServerWrite`] is a write of one row; [`ServerBatch`] sends many, and finds the wrong ones.
+//! * [`ServerWrite`] is a write of one row, and [`RowSteps`] its statements; [`ServerBatch`] sends many, and finds the wrong ones.
 //! * [`StatementDialect`] writes statements for rows, and [`ServerCondition`] the part of a condition that the server looks at.
 //! * [`each_by_key`], [`check_texts`], [`rows_to_lock`] and [`lock_rows`] are parts of a query.
 //! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
@@ -42,6 +42,7 @@ mod key_ranges;
 mod narrow_amounts;
 mod pool;
 mod prepared_condition;
+mod row_steps;
 mod row_write;
 mod rules;
 mod savepoints;
@@ -73,6 +74,7 @@ pub use key_ranges::{KeyRange, KeyRanges};
 pub use narrow_amounts::NarrowAmounts;
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
 pub use prepared_condition::PreparedCondition;
+pub use row_steps::RowSteps;
 pub use row_write::{
     check_row_length, in_column, is_row_error, kept_type, needs_key, none_if_beyond, reject_null,
 };

@@ -7,7 +7,7 @@ use crate::texts;
 use crate::writes::{MssqlWrite, no_key_returned, out_of_keys};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{GeneratedKey, Outcome, Result, Row, Run, TableSchema, Type, ValueRef, Verb};
-use bobak_engine_common::{ServerBatch, ServerWrite, kept_type, needs_key};
+use bobak_engine_common::{RowSteps, ServerBatch, ServerWrite, kept_type, needs_key};
 
 /// The rows of one bulk load.
 const ROWS: usize = 5_000;

@@ -11,7 +11,8 @@ use bobak_core::{
     TableSchema, Verb,
 };
 use bobak_engine_common::{
-    ServerBatch, ServerOperations, ServerWrite, is_row_error, reject_table_changes, reject_vectors,
+    RowSteps, ServerBatch, ServerOperations, ServerWrite, is_row_error, reject_table_changes,
+    reject_vectors,
 };
 use std::time::Duration;
 

@@ -10,8 +10,8 @@ use bobak_core::{
     Value, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    ServerRow, ServerWrite, StatementDialect, check_row_length, check_version, in_column,
-    kept_type, needs_key, no_key_left, no_such_row, none_if_beyond, reject_null,
+    RowSteps, ServerRow, ServerWrite, StatementDialect, check_version, in_column, kept_type,
+    needs_key, no_key_left, no_such_row, none_if_beyond, reject_null,
 };
 
 /// A write of one row.
@@ -34,28 +34,26 @@ impl<'a> MssqlWrite<'a> {
         verb == Verb::InsertOrReplace
     }
 
-    /// Writes the row.
-    ///
-    /// # Errors
-    /// As [`Session::write`](bobak_core::Session::write).
-    pub(crate) fn run(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        check_row_length(table, self.verb, self.row)?;
-        match self.verb {
-            Verb::Insert => self.insert(connection),
-            Verb::InsertOrReplace => {
-                self.check()?;
-                self.clear(connection)?;
-                self.insert(connection)
-            }
-            Verb::InsertOrIgnore => match self.insert(connection) {
-                Err(error) if error.kind() == ErrorKind::Duplicate => Ok(Outcome::Ignored),
-                other => other,
-            },
-            Verb::Upsert | Verb::UpsertOn(_) => self.upsert(connection),
-            Verb::Update => self.update(connection),
-            Verb::Delete => self.delete(connection),
-        }
+    /// The fields as they are set, then the columns by which the row is found.
+    fn assigned(&self, columns: &[usize]) -> Vec<MssqlKeyValue<'_>> {
+        let plain = |place: usize| (kept_type(self.table, place), None, self.row.get(place));
+        let fields = self.fields.iter().map(plain);
+        let columns = columns.iter().map(|&place| compared(self.table, place, self.row.get(place)));
+        fields.chain(columns).collect()
+    }
+
+    fn check_fields(&self) -> Result<()> {
+        self.fields.iter().try_for_each(|place| {
+            check_value(self.table, place, self.row.get(place))
+                .map_err(|error| in_column(error, self.table, Some(place)))
+        })
+    }
+}
+
+impl RowSteps<Connection> for MssqlWrite<'_> {
+    fn parts(&self) -> ServerWrite<'_> {
+        let Self { table, verb, fields, row } = *self;
+        ServerWrite { table, verb, fields, row }
     }
 
     fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
@@ -106,23 +104,6 @@ impl<'a> MssqlWrite<'a> {
         run(connection, self.table, &sql, &places, &values).map(drop)
     }
 
-    fn upsert(&self, connection: &mut Connection) -> Result<Outcome> {
-        if self.verb == Verb::Upsert && needs_key(self.table, self.row) {
-            return self.insert(connection);
-        }
-        self.check()?;
-        match self.overwrite(connection)? {
-            Some(outcome) => Ok(outcome),
-            None => match self.insert(connection) {
-                // Another session was faster, unless it is about another value.
-                Err(error) if error.kind() == ErrorKind::Duplicate => {
-                    self.overwrite(connection)?.ok_or(error)
-                }
-                other => other,
-            },
-        }
-    }
-
     /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
     fn overwrite(&self, connection: &mut Connection) -> Result<Option<Outcome>> {
         let (table, columns) = (self.table, self.verb.conflict_columns(self.table));
@@ -146,21 +127,6 @@ impl<'a> MssqlWrite<'a> {
             Ok(true)
         })?;
         Ok(outcome)
-    }
-
-    /// The fields as they are set, then the columns by which the row is found.
-    fn assigned(&self, columns: &[usize]) -> Vec<MssqlKeyValue<'_>> {
-        let plain = |place: usize| (kept_type(self.table, place), None, self.row.get(place));
-        let fields = self.fields.iter().map(plain);
-        let columns = columns.iter().map(|&place| compared(self.table, place, self.row.get(place)));
-        fields.chain(columns).collect()
-    }
-
-    fn check_fields(&self) -> Result<()> {
-        self.fields.iter().try_for_each(|place| {
-            check_value(self.table, place, self.row.get(place))
-                .map_err(|error| in_column(error, self.table, Some(place)))
-        })
     }
 
     fn update(&self, connection: &mut Connection) -> Result<Outcome> {
@@ -194,7 +160,7 @@ impl<'a> MssqlWrite<'a> {
 
     /// Rejects a row in which a required value is NULL, before duplicates and whatever an update sets; and one that the
     /// server would change, or find equal to another.
-    pub(crate) fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         reject_null(self.table, self.row)?;
         for place in 0..self.row.len() {
             check_value(self.table, place, self.row.get(place))

@@ -11,7 +11,9 @@ use bobak_core::{
     OnError, Outcome, Parameter, Result, Row, Run, SchemaChange, Source, TableSchema, Verb,
     WriteBatch,
 };
-use bobak_engine_common::{ServerBatch, ServerOperations, ServerWrite, TransactionConnection};
+use bobak_engine_common::{
+    RowSteps, ServerBatch, ServerOperations, ServerWrite, TransactionConnection,
+};
 use std::time::Duration;
 
 impl ServerOperations for Connection {

@@ -7,7 +7,7 @@ use bobak_core::{
     Collation, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
     TableSchema, ValueRef, Verb,
 };
-use bobak_engine_common::{ServerWrite, check_row_length, needs_key, reject_null};
+use bobak_engine_common::{RowSteps, ServerWrite, needs_key};
 use bobak_sql::{Dialect, quote};
 
 /// A write of one row.
@@ -27,63 +27,6 @@ impl<'a> OdbcWrite<'a> {
     /// Whether a write may take several statements.
     pub(crate) fn has_steps(verb: Verb) -> bool {
         !matches!(verb, Verb::Insert | Verb::Update | Verb::Delete)
-    }
-
-    /// Writes the row.
-    ///
-    /// # Errors
-    /// As [`Session::write`](bobak_core::Session::write).
-    pub(crate) fn run(&self, connection: &mut Connection) -> Result<Outcome> {
-        check_row_length(self.table, self.verb, self.row)?;
-        match self.verb {
-            Verb::Insert => self.insert(connection),
-            Verb::InsertOrReplace => {
-                self.clear(connection)?;
-                self.insert(connection)
-            }
-            Verb::InsertOrIgnore => match self.insert(connection) {
-                Err(error) if error.kind() == ErrorKind::Duplicate => Ok(Outcome::Ignored),
-                other => other,
-            },
-            Verb::Upsert | Verb::UpsertOn(_) => self.upsert(connection),
-            Verb::Update => self.update(connection),
-            Verb::Delete => {
-                let mut parameters = Vec::new();
-                for (at, &place) in self.table.key().iter().enumerate() {
-                    self.push_compared(connection, place, self.row.get(at), &mut parameters)?;
-                }
-                let sql = bobak_sql::delete(connection.product.dialect, self.table);
-                let changed = connection.run(Some(self.table), &sql, parameters)?;
-                Ok(Outcome::Changed(changed.min(1)))
-            }
-        }
-    }
-
-    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
-        let made = needs_key(self.table, self.row);
-        match self.insert_once(connection, made) {
-            Err(error)
-                if made
-                    && error.kind() == ErrorKind::Duplicate
-                    && connection.product.kind == ProductKind::Postgres =>
-            {
-                // Keys were given that the sequence has not reached.
-                resync(connection, self.table)?;
-                self.insert_once(connection, made)
-            }
-            // MariaDB's driver does not say that there is no next key.
-            Err(error)
-                if made
-                    && error.kind() == ErrorKind::OutOfRange
-                    && is_of_key(self.table, &error) =>
-            {
-                let message = "the largest possible key is in use: there is no next one";
-                Err(Error::new(ErrorKind::Full, message)
-                    .in_table(self.table.name())
-                    .with_source(error))
-            }
-            other => other,
-        }
     }
 
     fn insert_once(&self, connection: &mut Connection, made: bool) -> Result<Outcome> {
@@ -127,6 +70,63 @@ impl<'a> OdbcWrite<'a> {
         }
     }
 
+    fn push_key(
+        &self,
+        connection: &Connection,
+        columns: &[usize],
+        parameters: &mut Vec<BoundParameter>,
+    ) -> Result<()> {
+        let mut columns = columns.iter();
+        columns.try_for_each(|&place| {
+            self.push_compared(connection, place, self.row.get(place), parameters)
+        })
+    }
+
+    fn push_compared(
+        &self,
+        connection: &Connection,
+        place: usize,
+        value: ValueRef<'_>,
+        parameters: &mut Vec<BoundParameter>,
+    ) -> Result<()> {
+        parameters.push(compared(connection, self.table, place, value)?);
+        Ok(())
+    }
+}
+
+impl RowSteps<Connection> for OdbcWrite<'_> {
+    fn parts(&self) -> ServerWrite<'_> {
+        let Self { table, verb, fields, row } = *self;
+        ServerWrite { table, verb, fields, row }
+    }
+
+    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
+        let made = needs_key(self.table, self.row);
+        match self.insert_once(connection, made) {
+            Err(error)
+                if made
+                    && error.kind() == ErrorKind::Duplicate
+                    && connection.product.kind == ProductKind::Postgres =>
+            {
+                // Keys were given that the sequence has not reached.
+                resync(connection, self.table)?;
+                self.insert_once(connection, made)
+            }
+            // MariaDB's driver does not say that there is no next key.
+            Err(error)
+                if made
+                    && error.kind() == ErrorKind::OutOfRange
+                    && is_of_key(self.table, &error) =>
+            {
+                let message = "the largest possible key is in use: there is no next one";
+                Err(Error::new(ErrorKind::Full, message)
+                    .in_table(self.table.name())
+                    .with_source(error))
+            }
+            other => other,
+        }
+    }
+
     /// Deletes the rows that are in the way of a new one.
     fn clear(&self, connection: &mut Connection) -> Result<()> {
         let made = needs_key(self.table, self.row);
@@ -144,25 +144,6 @@ impl<'a> OdbcWrite<'a> {
                 connection.run(Some(self.table), &sql, parameters).map(drop)
             }
         }
-    }
-
-    fn upsert(&self, connection: &mut Connection) -> Result<Outcome> {
-        let by_key = self.verb == Verb::Upsert;
-        if by_key && needs_key(self.table, self.row) {
-            return self.insert(connection);
-        }
-        reject_null(self.table, self.row)?;
-        for is_last in [false, true] {
-            if let Some(outcome) = self.overwrite(connection)? {
-                return Ok(outcome);
-            }
-            match self.insert(connection) {
-                // Another has inserted the row meanwhile, unless another unique value is taken.
-                Err(error) if error.kind() == ErrorKind::Duplicate && !is_last => {}
-                done => return done,
-            }
-        }
-        Err(not_found(self.table))
     }
 
     /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
@@ -224,27 +205,14 @@ impl<'a> OdbcWrite<'a> {
         }
     }
 
-    fn push_key(
-        &self,
-        connection: &Connection,
-        columns: &[usize],
-        parameters: &mut Vec<BoundParameter>,
-    ) -> Result<()> {
-        let mut columns = columns.iter();
-        columns.try_for_each(|&place| {
-            self.push_compared(connection, place, self.row.get(place), parameters)
-        })
-    }
-
-    fn push_compared(
-        &self,
-        connection: &Connection,
-        place: usize,
-        value: ValueRef<'_>,
-        parameters: &mut Vec<BoundParameter>,
-    ) -> Result<()> {
-        parameters.push(compared(connection, self.table, place, value)?);
-        Ok(())
+    fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
+        let mut parameters = Vec::new();
+        for (at, &place) in self.table.key().iter().enumerate() {
+            self.push_compared(connection, place, self.row.get(at), &mut parameters)?;
+        }
+        let sql = bobak_sql::delete(connection.product.dialect, self.table);
+        let changed = connection.run(Some(self.table), &sql, parameters)?;
+        Ok(Outcome::Changed(changed.min(1)))
     }
 }
 

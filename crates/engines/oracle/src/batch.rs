@@ -13,8 +13,8 @@ use crate::writes::{
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Outcome, Result, Row, Run, TableSchema, ValueRef, Verb};
 use bobak_engine_common::{
-    ServerBatch, ServerOperations, ServerWrite, StatementDialect, is_row_error, needs_key,
-    no_such_row,
+    RowSteps, ServerBatch, ServerOperations, ServerWrite, StatementDialect, is_row_error,
+    needs_key, no_such_row,
 };
 
 /// The rows of one array.

@@ -11,8 +11,8 @@ use bobak_core::{
     TableSchema, Verb,
 };
 use bobak_engine_common::{
-    ServerBatch, ServerOperations, ServerWrite, TransactionConnection, reject_table_changes,
-    reject_vectors,
+    RowSteps, ServerBatch, ServerOperations, ServerWrite, TransactionConnection,
+    reject_table_changes, reject_vectors,
 };
 use std::time::Duration;
 

@@ -11,8 +11,8 @@ use bobak_core::{
     Value, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    ServerWrite, StatementDialect, check_row_length, check_version, in_column, kept_type,
-    needs_key, no_key_left, no_such_row, none_if_beyond, reject_null,
+    RowSteps, ServerWrite, StatementDialect, check_version, in_column, kept_type, needs_key,
+    no_key_left, no_such_row, none_if_beyond, reject_null,
 };
 
 /// A write of one row.
@@ -38,40 +38,6 @@ impl<'a> OracleWrite<'a> {
         verb == Verb::InsertOrReplace
     }
 
-    /// Writes the row.
-    ///
-    /// # Errors
-    /// As [`Session::write`](bobak_core::Session::write).
-    pub(crate) fn run(&self, connection: &mut Connection) -> Result<Outcome> {
-        check_row_length(self.table, self.verb, self.row)?;
-        match self.verb {
-            Verb::Insert => self.insert(connection),
-            Verb::InsertOrReplace => {
-                self.check()?;
-                self.clear(connection)?;
-                self.insert(connection)
-            }
-            Verb::InsertOrIgnore => match self.insert(connection) {
-                Err(error) if error.kind() == ErrorKind::Duplicate => Ok(Outcome::Ignored),
-                other => other,
-            },
-            Verb::Upsert | Verb::UpsertOn(_) => self.upsert(connection),
-            Verb::Update => self.update(connection),
-            Verb::Delete => self.delete(connection),
-        }
-    }
-
-    fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let changed = self
-            .deleted_key()
-            .and_then(|key| {
-                connection.run(Some(table), &OracleStatements.delete(table), &[key], None)
-            })
-            .map(|done| done.count);
-        none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
-    }
-
     /// The key of a row that is deleted, which has no other values.
     pub(crate) fn deleted_key(&self) -> Result<Binds<'a>> {
         let key = self.table.key().iter().enumerate();
@@ -85,20 +51,6 @@ impl<'a> OracleWrite<'a> {
                 .map_err(|error| in_column(error, self.table, Some(place)))
         };
         texts::written(self.table, made).map(bind).collect()
-    }
-
-    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let made = needs_key(table, self.row);
-        self.check()?;
-        match self.insert_once(connection, made) {
-            // Keys were given that the sequence has not reached.
-            Err(error) if made && is_of_key(table, &error) && has_sequence(table) => {
-                sequences::skip(connection, table)?;
-                self.insert_once(connection, made)
-            }
-            other => other,
-        }
     }
 
     fn insert_once(&self, connection: &mut Connection, made: bool) -> Result<Outcome> {
@@ -119,44 +71,6 @@ impl<'a> OracleWrite<'a> {
             Some(key) => Ok(Outcome::Inserted(Some(key))),
             None => Err(no_key_returned(table)),
         }
-    }
-
-    /// Deletes the rows that are in the way of a new one.
-    fn clear(&self, connection: &mut Connection) -> Result<()> {
-        let made = needs_key(self.table, self.row);
-        let text = OracleStatements.delete_in_the_way(self.table, made);
-        let Some((sql, places)) = text else { return Ok(()) };
-        let binds = self.values_of(&places)?;
-        connection.run(Some(self.table), &sql, &[binds], None).map(drop)
-    }
-
-    fn upsert(&self, connection: &mut Connection) -> Result<Outcome> {
-        if self.verb == Verb::Upsert && needs_key(self.table, self.row) {
-            return self.insert(connection);
-        }
-        self.check()?;
-        match self.overwrite(connection)? {
-            Some(outcome) => Ok(outcome),
-            None => match self.insert(connection) {
-                // Another session was faster, unless it is about another value.
-                Err(error) if error.kind() == ErrorKind::Duplicate => {
-                    self.overwrite(connection)?.ok_or(error)
-                }
-                other => other,
-            },
-        }
-    }
-
-    /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
-    fn overwrite(&self, connection: &mut Connection) -> Result<Option<Outcome>> {
-        let (table, columns) = (self.table, self.verb.conflict_columns(self.table));
-        let sql = OracleStatements.overwrite(table, self.fields, columns);
-        let binds = self.assigned(columns)?;
-        let (key, kind) = returned_key(table)?;
-        let sql = texts::returning(table, &sql, key, binds.len() + 1);
-        let done = connection.run(Some(table), &sql, &[binds], Some(kind))?;
-        let found = done.returned.first().and_then(|rows| rows.first());
-        Ok(found.map(|key| self.overwritten(key)))
     }
 
     /// The outcome of an upsert that found a row, the first column of whose key is this.
@@ -196,6 +110,59 @@ impl<'a> OracleWrite<'a> {
         }
         Ok(binds)
     }
+}
+
+impl RowSteps<Connection> for OracleWrite<'_> {
+    fn parts(&self) -> ServerWrite<'_> {
+        let Self { table, verb, fields, row } = *self;
+        ServerWrite { table, verb, fields, row }
+    }
+
+    fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
+        let table = self.table;
+        let changed = self
+            .deleted_key()
+            .and_then(|key| {
+                connection.run(Some(table), &OracleStatements.delete(table), &[key], None)
+            })
+            .map(|done| done.count);
+        none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
+    }
+
+    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
+        let table = self.table;
+        let made = needs_key(table, self.row);
+        self.check()?;
+        match self.insert_once(connection, made) {
+            // Keys were given that the sequence has not reached.
+            Err(error) if made && is_of_key(table, &error) && has_sequence(table) => {
+                sequences::skip(connection, table)?;
+                self.insert_once(connection, made)
+            }
+            other => other,
+        }
+    }
+
+    /// Deletes the rows that are in the way of a new one.
+    fn clear(&self, connection: &mut Connection) -> Result<()> {
+        let made = needs_key(self.table, self.row);
+        let text = OracleStatements.delete_in_the_way(self.table, made);
+        let Some((sql, places)) = text else { return Ok(()) };
+        let binds = self.values_of(&places)?;
+        connection.run(Some(self.table), &sql, &[binds], None).map(drop)
+    }
+
+    /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
+    fn overwrite(&self, connection: &mut Connection) -> Result<Option<Outcome>> {
+        let (table, columns) = (self.table, self.verb.conflict_columns(self.table));
+        let sql = OracleStatements.overwrite(table, self.fields, columns);
+        let binds = self.assigned(columns)?;
+        let (key, kind) = returned_key(table)?;
+        let sql = texts::returning(table, &sql, key, binds.len() + 1);
+        let done = connection.run(Some(table), &sql, &[binds], Some(kind))?;
+        let found = done.returned.first().and_then(|rows| rows.first());
+        Ok(found.map(|key| self.overwritten(key)))
+    }
 
     fn update(&self, connection: &mut Connection) -> Result<Outcome> {
         let table = self.table;
@@ -223,7 +190,7 @@ impl<'a> OracleWrite<'a> {
 
     /// Rejects a row in which a required value is NULL, before duplicates and whatever an update sets; and one with an empty
     /// text in its key, which Oracle takes for NULL.
-    pub(crate) fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         reject_null(self.table, self.row)?;
         for &place in self.table.key() {
             if self.row.get(place) == ValueRef::Text("") {
