@@ -25,10 +25,11 @@ pub trait CheckDialect {
     /// A text as it is compared under a collation.
     fn compared(&self, text: String, collation: Collation) -> String;
 
-    /// Whether both are NULL, or equal, as `equal` says of values. For databases without `IS NOT DISTINCT FROM`.
-    fn is_same(&self, [first, second]: [&str; 2], equal: &str) -> String {
+    /// Whether two values are NULL, or equal as they are `compared`. For databases without `IS NOT DISTINCT FROM`.
+    fn is_same(&self, [first, second]: [&str; 2], compared: [&str; 2]) -> String {
+        let [left, right] = compared;
         format!(
-            "((({first} IS NULL AND {second} IS NULL) OR {equal}) AND NOT ({first} IS NULL AND {second} IS NOT NULL) \
+            "((({first} IS NULL AND {second} IS NULL) OR ({left} = {right})) AND NOT ({first} IS NULL AND {second} IS NOT NULL) \
              AND NOT ({first} IS NOT NULL AND {second} IS NULL))"
         )
     }
@@ -104,7 +105,8 @@ impl<D: CheckDialect> CheckWriter<'_, D> {
             CheckNode::IsNull(inner) => format!("({} IS NULL)", self.value(inner)?),
             CheckNode::Is(left, right) => {
                 let (first, second) = (self.value(left)?, self.value(right)?);
-                self.dialect.is_same([&first, &second], &self.comparison(left, "=", right)?)
+                let [left, right] = self.sides(left, right)?;
+                self.dialect.is_same([&first, &second], [&left, &right])
             }
             CheckNode::Compare(comparison, left, right) => {
                 self.comparison(left, operator(*comparison), right)?
@@ -124,12 +126,14 @@ impl<D: CheckDialect> CheckWriter<'_, D> {
     }
 
     fn comparison(&self, left: &CheckNode, operator: &str, right: &CheckNode) -> Result<String> {
+        let [left, right] = self.sides(left, right)?;
+        Ok(format!("({left} {operator} {right})"))
+    }
+
+    /// Both sides of a comparison.
+    fn sides(&self, left: &CheckNode, right: &CheckNode) -> Result<[String; 2]> {
         let collation = self.collation(left).or_else(|| self.collation(right));
-        Ok(format!(
-            "({} {operator} {})",
-            self.compared(left, collation)?,
-            self.compared(right, collation)?
-        ))
+        Ok([self.compared(left, collation)?, self.compared(right, collation)?])
     }
 
     fn collation(&self, node: &CheckNode) -> Option<Collation> {

@@ -25,6 +25,9 @@ pub trait Connector {
 
     /// Whether a connection that comes back can be used again. If not, the pool closes it.
     fn is_reusable(&self, connection: &mut Self::Connection) -> bool;
+
+    /// Notes that a connection has changed the schema, for servers that do not tell the others.
+    fn note_schema_change(&self) {}
 }
 
 /// Limits of a pool.

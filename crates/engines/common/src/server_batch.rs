@@ -80,7 +80,10 @@ impl<C: ServerOperations> ServerBatch<'_, C> {
     }
 
     /// Writes a row. One of several steps that fails must leave nothing, if the batch goes on without it.
-    fn single(&mut self, row: &ServerWrite<'_>) -> Result<Outcome> {
+    ///
+    /// # Errors
+    /// As [`Session::write`](bobak_core::Session::write).
+    pub fn single(&mut self, row: &ServerWrite<'_>) -> Result<Outcome> {
         match C::has_steps(row.verb)
             && self.on_error == OnError::Continue
             && self.connection.has_savepoints()

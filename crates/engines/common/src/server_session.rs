@@ -149,9 +149,12 @@ pub trait ServerOperations: TransactionConnection + Send + Sized {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()>;
 
-    /// The columns of the last result, for the cursor of an SQL text; none if the rows say it.
-    fn result_columns(&self) -> Vec<ResultColumn> {
-        Vec::new()
+    /// The columns of the SQL text that was run last, for a cursor; none if the rows say it.
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn result_columns(&mut self, _: &str, _: &[Parameter<'_>]) -> Result<Vec<ResultColumn>> {
+        Ok(Vec::new())
     }
 
     /// Runs SQL text.
@@ -188,6 +191,25 @@ pub trait ServerOperations: TransactionConnection + Send + Sized {
     /// # Errors
     /// As [`Session::alter`].
     fn alter(&mut self, changes: &[SchemaChange], is_inside: bool) -> Result<()>;
+
+    /// Changes the schema outside of a transaction.
+    ///
+    /// # Errors
+    /// As [`Session::alter`].
+    fn alter_alone<C>(pool: &Arc<Pool<C>>, changes: &[SchemaChange]) -> Result<()>
+    where
+        C: Connector<Connection = Self>,
+    {
+        pool.acquire_owned()?.alter(changes, false)
+    }
+
+    /// Prepares the connection for a transaction during which others change tables.
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn before_replay(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A session over the connections of a pool.
@@ -200,7 +222,8 @@ where
     /// Borrowed for as long as an operation runs: one from inside another finds it taken.
     transaction: RefCell<Option<ServerTransaction<C>>>,
     in_transaction: Cell<bool>,
-    /// The columns of the last SQL text.
+    /// Whether the columns of an SQL text are noted, and the noted ones.
+    wants_columns: Cell<bool>,
     columns: RefCell<Vec<ResultColumn>>,
 }
 
@@ -212,8 +235,8 @@ where
     /// A session without a connection.
     #[must_use]
     pub fn new(pool: &'e Arc<Pool<C>>) -> Self {
-        let (transaction, in_transaction, columns) = Default::default();
-        Self { pool, transaction, in_transaction, columns }
+        let (transaction, in_transaction, wants_columns, columns) = Default::default();
+        Self { pool, transaction, in_transaction, wants_columns, columns }
     }
 
     fn enter(&self) -> Result<RefMut<'_, Option<ServerTransaction<C>>>> {
@@ -221,17 +244,29 @@ where
     }
 
     /// Begins a transaction: on a new connection, if that of the pool was lost while it was idle.
-    fn begin(&self) -> Result<ServerTransaction<C>> {
+    fn begin(&self, is_replay: bool) -> Result<()> {
+        let mut open = self.enter()?;
+        if let Some(transaction) = &mut *open {
+            return transaction.control(TransactionControl::Begin).map(drop);
+        }
+        let begin = |connection: &mut C::Connection| {
+            if is_replay {
+                connection.before_replay()?;
+            }
+            connection.begin(true)
+        };
         let mut pooled = self.pool.acquire_owned()?;
-        let begun = pooled.begin(true);
+        let begun = begin(&mut pooled);
         if begun.is_err() && pooled.is_broken() && pooled.is_reused() {
             self.pool.close_idle(|_| true);
             pooled.reconnect()?;
-            pooled.begin(true)?;
+            begin(&mut pooled)?;
         } else {
             begun?;
         }
-        Ok(ServerTransaction::begun(pooled))
+        *open = Some(ServerTransaction::begun(pooled));
+        self.in_transaction.set(true);
+        Ok(())
     }
 
     /// Runs something that only reads. It is repeated on a new connection if that of the pool was lost while it was idle,
@@ -298,15 +333,11 @@ where
     C::Connection: ServerOperations,
 {
     fn control(&self, step: TransactionControl<'_>) -> Result<()> {
+        if step == TransactionControl::Begin {
+            return self.begin(false);
+        }
         let mut open = self.enter()?;
-        let Some(transaction) = &mut *open else {
-            if step != TransactionControl::Begin {
-                return Err(not_open());
-            }
-            *open = Some(self.begin()?);
-            self.in_transaction.set(true);
-            return Ok(());
-        };
+        let transaction = open.as_mut().ok_or_else(not_open)?;
         if transaction.control(step)? {
             return Ok(());
         }
@@ -317,6 +348,11 @@ where
 
     fn in_transaction(&self) -> bool {
         self.in_transaction.get()
+    }
+
+    fn begin_replay(&self, tables: &[&str]) -> Result<()> {
+        fallback::reject_foreign_keys(&self.tables()?, tables)?;
+        self.begin(true)
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
@@ -360,8 +396,8 @@ where
                 handed.set(true);
                 row(found)
             })?;
-            if let Source::Sql { .. } = source {
-                *self.columns.borrow_mut() = connection.result_columns();
+            if let (Source::Sql { text, parameters }, true) = (source, self.wants_columns.get()) {
+                *self.columns.borrow_mut() = connection.result_columns(text, parameters)?;
             }
             Ok(())
         };
@@ -381,9 +417,10 @@ where
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        self.columns.take();
-        let mut cursor = fallback::open(self, source)?;
-        let columns = self.columns.take();
+        self.wants_columns.set(true);
+        let opened = fallback::open(self, source);
+        self.wants_columns.set(false);
+        let (columns, mut cursor) = (self.columns.take(), opened?);
         if !columns.is_empty() {
             cursor.columns = columns.into();
         }
@@ -403,7 +440,7 @@ where
         let mut open = self.enter()?;
         let Some(transaction) = &mut *open else {
             drop(open);
-            return self.pool.acquire_owned()?.alter(changes, false);
+            return C::Connection::alter_alone(self.pool, changes);
         };
         match transaction.connection().no_alter_inside() {
             Some(message) => Err(Error::new(ErrorKind::Unsupported, message)),

@@ -5,36 +5,17 @@ use crate::block;
 use crate::connection::{Connection, GivenValue};
 use crate::texts;
 use crate::wire::{FirebirdStatement, SentValue, ValueMessage};
-use crate::writes::{FirebirdWrite, advance, take_keys};
+use crate::writes::{advance, take_keys};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, ErrorKind, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, ValueRef, Verb,
-    WriteBatch,
 };
-use bobak_engine_common::{in_column, is_row_error, kept_type, needs_key, reject_null};
+use bobak_engine_common::{
+    ServerBatch, ServerWrite, in_column, is_row_error, kept_type, needs_key, reject_null,
+};
 
 /// The rows whose answers are waited for together.
 const ROWS: usize = 2_000;
-
-/// Sends a batch in an open transaction. After an error the caller undoes what was done.
-///
-/// # Errors
-/// As [`Session::batch`](bobak_core::Session::batch).
-pub(crate) fn send(
-    connection: &mut Connection,
-    batch: &WriteBatch,
-    on_error: OnError,
-    each: &mut dyn FnMut(Result<Outcome>),
-) -> Result<()> {
-    let mut sender = Sender { connection, on_error, each };
-    batch.runs().try_for_each(|run| sender.run(&run))
-}
-
-struct Sender<'c> {
-    connection: &'c mut Connection,
-    on_error: OnError,
-    each: &'c mut dyn FnMut(Result<Outcome>),
-}
 
 /// A row of a batch, whose key may have been taken from the generator.
 struct KeyedRow<'r> {
@@ -55,187 +36,167 @@ impl Row for KeyedRow<'_> {
     }
 }
 
-impl Sender<'_> {
-    fn run(&mut self, run: &Run<'_>) -> Result<()> {
-        let rows: Vec<EncodedRow<'_>> = run.iter().collect();
-        if run.verb != Verb::Insert || rows.len() < 2 {
-            return self.singly(run, &rows, run.first);
-        }
-        let mut number = run.first;
-        for alike in rows.chunk_by(|a, b| needs_key(run.table, a) == needs_key(run.table, b)) {
-            for part in alike.chunks(ROWS) {
-                self.inserts(run, part, number)?;
-                number += part.len() as u64;
-            }
-        }
-        Ok(())
+/// Sends rows that are written in the same way, in a transaction.
+///
+/// # Errors
+/// As [`Session::batch`](bobak_core::Session::batch).
+pub(crate) fn send_run(sender: &mut ServerBatch<'_, Connection>, run: &Run<'_>) -> Result<()> {
+    let rows: Vec<EncodedRow<'_>> = run.iter().collect();
+    if run.verb != Verb::Insert || rows.len() < 2 {
+        return sender.singly(run, &rows, run.first);
     }
+    let mut number = run.first;
+    for alike in rows.chunk_by(|a, b| needs_key(run.table, a) == needs_key(run.table, b)) {
+        for part in alike.chunks(ROWS) {
+            inserts(sender, run, part, number)?;
+            number += part.len() as u64;
+        }
+    }
+    Ok(())
+}
 
-    fn inserts(&mut self, run: &Run<'_>, part: &[EncodedRow<'_>], first: u64) -> Result<()> {
-        Interrupt::check()?;
-        let table = run.table;
-        let place = table.key().first().copied().unwrap_or(0);
-        let made = part.first().is_some_and(|row| needs_key(table, row));
-        let keys = match made {
-            false => None,
-            true => match take_keys(self.connection, table, part.len())? {
-                Some(first) => Some(first),
-                // The server knows better why there are none.
-                None => return self.singly(run, part, first),
-            },
+fn inserts(
+    sender: &mut ServerBatch<'_, Connection>,
+    run: &Run<'_>,
+    part: &[EncodedRow<'_>],
+    first: u64,
+) -> Result<()> {
+    Interrupt::check()?;
+    let table = run.table;
+    let place = table.key().first().copied().unwrap_or(0);
+    let made = part.first().is_some_and(|row| needs_key(table, row));
+    let keys = match made {
+        false => None,
+        true => match take_keys(sender.connection, table, part.len())? {
+            Some(first) => Some(first),
+            // The server knows better why there are none.
+            None => return sender.singly(run, part, first),
+        },
+    };
+    let key = |at: usize| keys.map(|first| (place, first + at as i64));
+    let rows: Vec<KeyedRow<'_>> =
+        part.iter().enumerate().map(|(at, row)| KeyedRow { row: *row, key: key(at) }).collect();
+    let mut failures = send_rows(sender, run, &rows)?.into_iter().peekable();
+    let mut largest = None;
+    for (at, row) in rows.iter().enumerate() {
+        let failed = failures.next_if(|(failed, _)| *failed == at).map(|(_, error)| error);
+        let outcome = match failed {
+            None => Ok(Outcome::Inserted(row.key.map(|(_, key)| GeneratedKey::Int(key)))),
+            Some(error) => after_failure(sender, run, row, error),
         };
-        let key = |at: usize| keys.map(|first| (place, first + at as i64));
-        let rows: Vec<KeyedRow<'_>> =
-            part.iter().enumerate().map(|(at, row)| KeyedRow { row: *row, key: key(at) }).collect();
-        let mut failures = self.send_rows(run, &rows)?.into_iter().peekable();
-        let mut largest = None;
-        for (at, row) in rows.iter().enumerate() {
-            let failed = failures.next_if(|(failed, _)| *failed == at).map(|(_, error)| error);
-            let outcome = match failed {
-                None => Ok(Outcome::Inserted(row.key.map(|(_, key)| GeneratedKey::Int(key)))),
-                Some(error) => self.after_failure(run, row, error),
-            };
-            if let (true, ValueRef::Int(key)) = (outcome.is_ok(), row.get(place)) {
-                largest = largest.max(Some(key));
-            }
-            match outcome.map_err(|error| error.at_row(first + at as u64)) {
-                Err(error) if self.on_error == OnError::Stop || !is_row_error(error.kind()) => {
-                    return Err(error);
-                }
-                outcome => (self.each)(outcome),
-            }
+        if let (true, ValueRef::Int(key)) = (outcome.is_ok(), row.get(place)) {
+            largest = largest.max(Some(key));
         }
-        match largest {
-            Some(key) if !made => advance(self.connection, table, key),
-            _ => Ok(()),
+        match outcome.map_err(|error| error.at_row(first + at as u64)) {
+            Err(error) if sender.on_error == OnError::Stop || !is_row_error(error.kind()) => {
+                return Err(error);
+            }
+            outcome => (sender.each)(outcome),
         }
     }
-
-    /// Writes a row again that failed because another transaction is in the way, or because a key was given that the
-    /// generator has not reached.
-    fn after_failure(
-        &mut self,
-        run: &Run<'_>,
-        row: &KeyedRow<'_>,
-        error: Error,
-    ) -> Result<Outcome> {
-        let is_passing = error.kind() == ErrorKind::Busy
-            || row.key.is_some() && error.kind() == ErrorKind::Duplicate;
-        if !is_passing {
-            return Err(error);
-        }
-        let (table, verb, fields) = (run.table, run.verb, run.fields);
-        self.single(&FirebirdWrite { table, verb, fields, row: &row.row })
+    match largest {
+        Some(key) if !made => advance(sender.connection, table, key),
+        _ => Ok(()),
     }
+}
 
-    /// Sends rows, and returns which failed. Of those that are wrong by themselves, the first is the last that counts if
-    /// the batch stops at it.
-    fn send_rows(&mut self, run: &Run<'_>, rows: &[KeyedRow<'_>]) -> Result<Vec<(usize, Error)>> {
-        let table = run.table;
-        let sql = texts::insert(self.connection.names, table, false);
-        let statement = self.connection.prepared(Some(table), &sql)?;
-        let (mut values, mut sent, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, row) in rows.iter().enumerate() {
-            match self.sent_values(run, &statement, row) {
-                Ok(made) => {
-                    values.push(made);
-                    sent.push(at);
-                }
-                Err(error) => {
-                    failures.push((at, error));
-                    if self.on_error == OnError::Stop {
-                        break;
-                    }
+/// Writes a row again that failed because another transaction is in the way, or because a key was given that the
+/// generator has not reached.
+fn after_failure(
+    sender: &mut ServerBatch<'_, Connection>,
+    run: &Run<'_>,
+    row: &KeyedRow<'_>,
+    error: Error,
+) -> Result<Outcome> {
+    let is_passing = error.kind() == ErrorKind::Busy
+        || row.key.is_some() && error.kind() == ErrorKind::Duplicate;
+    if !is_passing {
+        return Err(error);
+    }
+    let (table, verb, fields) = (run.table, run.verb, run.fields);
+    sender.single(&ServerWrite { table, verb, fields, row: &row.row })
+}
+
+/// Sends rows, and returns which failed. Of those that are wrong by themselves, the first is the last that counts if
+/// the batch stops at it.
+fn send_rows(
+    sender: &mut ServerBatch<'_, Connection>,
+    run: &Run<'_>,
+    rows: &[KeyedRow<'_>],
+) -> Result<Vec<(usize, Error)>> {
+    let table = run.table;
+    let sql = texts::insert(sender.connection.names, table, false);
+    let statement = sender.connection.prepared(Some(table), &sql)?;
+    let (mut values, mut sent, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, row) in rows.iter().enumerate() {
+        match sent_values(sender, run, &statement, row) {
+            Ok(made) => {
+                values.push(made);
+                sent.push(at);
+            }
+            Err(error) => {
+                failures.push((at, error));
+                if sender.on_error == OnError::Stop {
+                    break;
                 }
             }
         }
-        let rejected = if self.send_blocks(run, &sql, &statement, &values)? {
-            Vec::new()
-        } else {
-            let messages = values.iter().map(|row| ValueMessage::new(row)).collect();
-            self.connection.run_all(table, &statement, messages)?
-        };
-        let place = |at: usize| sent.get(at).copied().unwrap_or(at);
-        failures.extend(rejected.into_iter().map(|(at, error)| (place(at), error)));
-        failures.sort_by_key(|(at, _)| *at);
-        Ok(failures)
     }
+    let rejected = if send_blocks(sender, run, &sql, &statement, &values)? {
+        Vec::new()
+    } else {
+        let messages = values.iter().map(|row| ValueMessage::new(row)).collect();
+        sender.connection.run_all(table, &statement, messages)?
+    };
+    let place = |at: usize| sent.get(at).copied().unwrap_or(at);
+    failures.extend(rejected.into_iter().map(|(at, error)| (place(at), error)));
+    failures.sort_by_key(|(at, _)| *at);
+    Ok(failures)
+}
 
-    fn sent_values<'r>(
-        &mut self,
-        run: &Run<'_>,
-        statement: &FirebirdStatement,
-        row: &'r KeyedRow<'_>,
-    ) -> Result<Vec<SentValue<'r>>> {
-        let table = run.table;
-        reject_null(table, row)?;
-        let values: Vec<GivenValue<'_>> =
-            (0..row.len()).map(|place| (kept_type(table, place), row.get(place))).collect();
-        let located = |error: Error, place: usize| in_column(error, table, Some(place));
-        self.connection.sent_values(statement, &values, &located)
-    }
+fn sent_values<'r>(
+    sender: &mut ServerBatch<'_, Connection>,
+    run: &Run<'_>,
+    statement: &FirebirdStatement,
+    row: &'r KeyedRow<'_>,
+) -> Result<Vec<SentValue<'r>>> {
+    let table = run.table;
+    reject_null(table, row)?;
+    let values: Vec<GivenValue<'_>> =
+        (0..row.len()).map(|place| (kept_type(table, place), row.get(place))).collect();
+    let located = |error: Error, place: usize| in_column(error, table, Some(place));
+    sender.connection.sent_values(statement, &values, &located)
+}
 
-    /// Sends rows in blocks; `false` if they must be sent one by one, and nothing was done. Of a block, the server does not say
-    /// which row failed; and all after it must come later than a row that is sent again.
-    fn send_blocks(
-        &mut self,
-        run: &Run<'_>,
-        insert: &str,
-        statement: &FirebirdStatement,
-        rows: &[Vec<SentValue<'_>>],
-    ) -> Result<bool> {
-        let size = block::rows(&statement.parameters).filter(|size| *size <= rows.len());
-        let text = size.and_then(|size| block::text(insert, &statement.parameters, size));
-        let (Some(size), Some(text)) = (size, text) else { return Ok(false) };
-        // A BLOB that was sent before is gone with the first row that has it.
-        if rows.iter().flatten().any(|value| matches!(value, SentValue::Blob(_))) {
-            return Ok(false);
-        }
-        let table = run.table;
-        let block = self.connection.prepared(Some(table), &text)?;
-        let (whole, rest) = rows.split_at(rows.len() - rows.len() % size);
-        let blocks = whole.chunks(size).map(|rows| ValueMessage::new(&rows.concat())).collect();
-        let singles = rest.iter().map(|row| ValueMessage::new(row)).collect();
-        self.connection.command(None, "SAVEPOINT BOBAK_PART")?;
-        let mut failed = self.connection.run_all(table, &block, blocks)?;
-        if failed.is_empty() {
-            failed = self.connection.run_all(table, statement, singles)?;
-        }
-        if !failed.is_empty() {
-            self.connection.command(None, "ROLLBACK TO SAVEPOINT BOBAK_PART")?;
-        }
-        self.connection.command(None, "RELEASE SAVEPOINT BOBAK_PART")?;
-        Ok(failed.is_empty())
+/// Sends rows in blocks; `false` if they must be sent one by one, and nothing was done. Of a block, the server does not say
+/// which row failed; and all after it must come later than a row that is sent again.
+fn send_blocks(
+    sender: &mut ServerBatch<'_, Connection>,
+    run: &Run<'_>,
+    insert: &str,
+    statement: &FirebirdStatement,
+    rows: &[Vec<SentValue<'_>>],
+) -> Result<bool> {
+    let size = block::rows(&statement.parameters).filter(|size| *size <= rows.len());
+    let text = size.and_then(|size| block::text(insert, &statement.parameters, size));
+    let (Some(size), Some(text)) = (size, text) else { return Ok(false) };
+    // A BLOB that was sent before is gone with the first row that has it.
+    if rows.iter().flatten().any(|value| matches!(value, SentValue::Blob(_))) {
+        return Ok(false);
     }
-
-    fn singly(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>], first: u64) -> Result<()> {
-        for (number, row) in (first..).zip(rows) {
-            Interrupt::check()?;
-            let row = FirebirdWrite { table: run.table, verb: run.verb, fields: run.fields, row };
-            match self.single(&row).map_err(|error| error.at_row(number)) {
-                Err(error) if self.on_error == OnError::Stop || !is_row_error(error.kind()) => {
-                    return Err(error);
-                }
-                outcome => (self.each)(outcome),
-            }
-        }
-        Ok(())
+    let table = run.table;
+    let block = sender.connection.prepared(Some(table), &text)?;
+    let (whole, rest) = rows.split_at(rows.len() - rows.len() % size);
+    let blocks = whole.chunks(size).map(|rows| ValueMessage::new(&rows.concat())).collect();
+    let singles = rest.iter().map(|row| ValueMessage::new(row)).collect();
+    sender.connection.command(None, "SAVEPOINT BOBAK_PART")?;
+    let mut failed = sender.connection.run_all(table, &block, blocks)?;
+    if failed.is_empty() {
+        failed = sender.connection.run_all(table, statement, singles)?;
     }
-
-    /// Writes a row. One of several steps that fails must leave nothing, if the batch goes on without it.
-    fn single(&mut self, row: &FirebirdWrite<'_>) -> Result<Outcome> {
-        if !row.has_steps() || self.on_error == OnError::Stop {
-            return row.run(self.connection);
-        }
-        self.connection.command(None, "SAVEPOINT BOBAK_ROW")?;
-        let done = row.run(self.connection);
-        if self.connection.is_broken() {
-            return done;
-        }
-        if done.is_err() {
-            self.connection.command(None, "ROLLBACK TO SAVEPOINT BOBAK_ROW")?;
-        }
-        self.connection.command(None, "RELEASE SAVEPOINT BOBAK_ROW")?;
-        done
+    if !failed.is_empty() {
+        sender.connection.command(None, "ROLLBACK TO SAVEPOINT BOBAK_PART")?;
     }
+    sender.connection.command(None, "RELEASE SAVEPOINT BOBAK_PART")?;
+    Ok(failed.is_empty())
 }

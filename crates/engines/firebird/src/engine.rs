@@ -2,9 +2,9 @@
 
 use crate::columns::length_limit;
 use crate::pool::{Pool, pool};
-use crate::session::FirebirdSession;
 use crate::settings::FirebirdBuilder;
 use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
+use bobak_engine_common::ServerSession;
 use std::sync::Arc;
 
 /// A database of a Firebird server, version 3 or later. Cheap to clone; its connections are closed when the last clone is
@@ -58,7 +58,7 @@ impl Engine for Firebird {
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(FirebirdSession::new(&self.pool)))
+        Ok(Box::new(ServerSession::new(&self.pool)))
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(crate) type Pool = bobak_engine_common::Pool<FirebirdConnector>;
-pub(crate) type PooledConnection =
-    bobak_engine_common::PooledConnection<Arc<Pool>, FirebirdConnector>;
 
 /// A pool without connections.
 pub(crate) fn pool(settings: Settings) -> Arc<Pool> {
@@ -27,14 +25,6 @@ pub(crate) fn pool(settings: Settings) -> Arc<Pool> {
 pub(crate) struct FirebirdConnector {
     pub settings: Settings,
     schema_changes: AtomicU64,
-}
-
-impl FirebirdConnector {
-    /// Replaces connections from before a change of the schema when they are next used: Firebird does not tell their
-    /// prepared statements of it.
-    pub(crate) fn note_schema_change(&self) {
-        self.schema_changes.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 impl bobak_engine_common::Connector for FirebirdConnector {
@@ -54,5 +44,11 @@ impl bobak_engine_common::Connector for FirebirdConnector {
 
     fn is_reusable(&self, connection: &mut Connection) -> bool {
         !connection.is_broken() && !connection.in_transaction()
+    }
+
+    /// Replaces connections from before a change of the schema when they are next used: Firebird does not tell their
+    /// prepared statements of it.
+    fn note_schema_change(&self) {
+        self.schema_changes.fetch_add(1, Ordering::Relaxed);
     }
 }

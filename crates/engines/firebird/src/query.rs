@@ -9,15 +9,15 @@ use crate::error::holder;
 use crate::pushed::PushedCondition;
 use crate::sql_text::sql_text;
 use crate::texts;
-use crate::values::is_text;
+use crate::values::{check_text, is_text};
 use crate::writes::{compared, given};
-use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Condition, Error, ErrorKind, Expr, Interrupt, Result, Row, RowLock, Select, Source,
-    TableSchema, Type, Value, ValueRef,
+    Error, ErrorKind, Expr, Interrupt, Result, Row, RowLock, Select, Source, TableSchema, Type,
+    Value, ValueRef,
 };
-use bobak_engine_common::{EachRow, encode_row, kept_type, run_select, sort_key};
-use std::collections::BTreeMap;
+use bobak_engine_common::{
+    EachRow, check_texts, each_by_key, kept_type, lock_rows, rows_to_lock, run_select,
+};
 use std::time::{Duration, Instant};
 
 /// Runs a query and hands its rows out.
@@ -47,7 +47,7 @@ fn run_plain(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let table = &select.table;
-    check_texts(select.condition.as_ref())?;
+    check_texts(select.condition.as_ref(), &check_text)?;
     let mut pushed = PushedCondition::of(connection.names, table, select.condition.as_ref());
     if pushed.is_whole && select.columns == [Expr::Count] && select.group.is_empty() {
         let name = connection.names.quoted(table.name());
@@ -59,23 +59,6 @@ fn run_plain(
     }
     let scan = |each: &mut EachRow<'_>| scan(connection, table, &mut pushed, each);
     run_select(table, select, scan, row)
-}
-
-/// Rejects a condition with texts that Firebird does not have.
-fn check_texts(condition: Option<&Condition>) -> Result<()> {
-    let check = |value: &Value<'_>| match value {
-        Value::Text(text) => crate::values::check_text(text),
-        _ => Ok(()),
-    };
-    match condition {
-        Some(Condition::And(parts) | Condition::Or(parts)) => {
-            parts.iter().try_for_each(|part| check_texts(Some(part)))
-        }
-        Some(Condition::Not(inner)) => check_texts(Some(inner)),
-        Some(Condition::Compare { value, .. }) => check(value),
-        Some(Condition::In { values, .. }) => values.iter().try_for_each(check),
-        _ => Ok(()),
-    }
 }
 
 /// Passes the rows on that may match the condition, in the order of their keys.
@@ -127,26 +110,10 @@ fn scan_part(
     }
     let types: Vec<Type> =
         (0..table.columns().len()).map(|place| kept_type(table, place)).collect();
-    let (mut sorted, mut goes_on) = (BTreeMap::new(), true);
-    let read = connection.each(Some(table), &sql, &pushed.values(), Some(&types), &mut |row| {
-        let encoded = encode_row(table, |place| row.get(place))?;
-        if is_sorted {
-            goes_on = each(EncodedRow::new(&encoded))?;
-            return Ok(goes_on);
-        }
-        sorted.insert(sort_key(table, table.key(), |place| row.get(place)), encoded);
-        Ok(true)
-    });
-    read.map_err(|error| match error.table() {
-        None if error.column().is_some() => error.in_table(table.name().to_owned()),
-        _ => error,
-    })?;
-    for row in sorted.values() {
-        if !each(EncodedRow::new(row))? {
-            return Ok(false);
-        }
-    }
-    Ok(goes_on)
+    let values = pushed.values();
+    each_by_key(table, is_sorted, each, |row| {
+        connection.each(Some(table), &sql, &values, Some(&types), &mut |found| row(found))
+    })
 }
 
 /// Reads the rows, locks each by its key, and passes those on that could be locked. All are of the transaction's moment: a
@@ -158,33 +125,26 @@ fn run_locking(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let table = &select.table;
-    let plain = Select {
-        columns: (0..table.columns().len()).map(Expr::Column).collect(),
-        lock: None,
-        limit: if lock == RowLock::SkipLocked { None } else { select.limit },
-        offset: if lock == RowLock::SkipLocked { 0 } else { select.offset },
-        ..select.clone()
-    };
-    let mut rows: Vec<Vec<Value<'static>>> = Vec::new();
-    run_plain(connection, &plain, &mut |found| {
-        rows.push((0..found.len()).map(|at| Value::from(found.get(at)).into_owned()).collect());
-        Ok(true)
-    })?;
+    let rows = rows_to_lock(select, |plain, row| run_plain(connection, plain, row))?;
     let sql = format!(
         "{} WITH LOCK",
         texts::get(connection.names, table, table.key().first().copied(), table.key())
     );
-    lock_rows(connection, select, lock, &sql, &rows, row)
+    lock_rows(select, rows, row, |values| match lock_row(connection, table, lock, &sql, values) {
+        Err(error) if lock == RowLock::SkipLocked && is_in_the_way(&error) => Ok(false),
+        locked => locked.map(|()| true),
+    })
 }
 
 /// Locks a row by its key. How long a transaction waits is fixed: so another one first finds out whether the row is free.
-fn lock_row<'v>(
+fn lock_row(
     connection: &mut Connection,
     table: &TableSchema,
     lock: RowLock,
     sql: &str,
-    value: &dyn Fn(usize) -> ValueRef<'v>,
+    values: &[Value<'static>],
 ) -> Result<()> {
+    let value = |place: usize| values.get(place).map_or(ValueRef::Null, Value::as_ref);
     let key = table.key().iter().map(|&place| compared(table, place, value(place)));
     let key: Vec<_> = key.collect();
     let key: Vec<GivenValue<'_>> = key.iter().map(given).collect();
@@ -243,44 +203,4 @@ fn current_transaction(connection: &mut Connection) -> Result<i64> {
         Ok(true)
     })?;
     Ok(number)
-}
-
-fn lock_rows(
-    connection: &mut Connection,
-    select: &Select,
-    lock: RowLock,
-    sql: &str,
-    rows: &[Vec<Value<'static>>],
-    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-) -> Result<()> {
-    let table = &select.table;
-    let is_skipping = lock == RowLock::SkipLocked;
-    let (mut skip, mut left) = match is_skipping {
-        true => (select.offset, select.limit.unwrap_or(u64::MAX)),
-        false => (0, u64::MAX),
-    };
-    for values in rows {
-        if left == 0 {
-            break;
-        }
-        let value = |place: usize| values.get(place).map_or(ValueRef::Null, Value::as_ref);
-        match lock_row(connection, table, lock, sql, &value) {
-            Err(error) if is_skipping && is_in_the_way(&error) => continue,
-            other => other?,
-        }
-        if skip > 0 {
-            skip -= 1;
-            continue;
-        }
-        left -= 1;
-        let shown: Vec<Value<'_>> = select
-            .columns
-            .iter()
-            .map(|expr| expr.column().map_or(Value::Null, |place| value(place).into()))
-            .collect();
-        if !row(&shown.as_slice())? {
-            break;
-        }
-    }
-    Ok(())
 }

@@ -8,8 +8,8 @@ use bobak_core::{
     TableSchema, Type, Value, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    check_row_length, check_version, in_column, kept_type, needs_key, no_key_left, no_such_row,
-    none_if_beyond, reject_null,
+    RowSteps, ServerWrite, check_version, in_column, kept_type, needs_key, no_key_left,
+    no_such_row, none_if_beyond, reject_null,
 };
 use std::sync::Arc;
 
@@ -21,60 +21,16 @@ pub(crate) struct FirebirdWrite<'a> {
     pub row: &'a dyn Row,
 }
 
-impl FirebirdWrite<'_> {
-    /// Whether several of its statements change rows. Of an upsert's, one does; what a failed insert takes from a generator
+impl<'a> FirebirdWrite<'a> {
+    pub(crate) const fn of(write: &ServerWrite<'a>) -> Self {
+        let ServerWrite { table, verb, fields, row } = *write;
+        Self { table, verb, fields, row }
+    }
+
+    /// Whether several of a write's statements change rows. Of an upsert's, one does; what a failed insert takes from a generator
     /// is not undone in any case.
-    pub(crate) fn has_steps(&self) -> bool {
-        self.verb == Verb::InsertOrReplace
-    }
-
-    /// Writes the row.
-    ///
-    /// # Errors
-    /// As [`Session::write`](bobak_core::Session::write).
-    pub(crate) fn run(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        check_row_length(table, self.verb, self.row)?;
-        match self.verb {
-            Verb::Insert => self.insert(connection),
-            Verb::InsertOrReplace => {
-                reject_null(self.table, self.row)?;
-                self.clear(connection)?;
-                self.insert(connection)
-            }
-            Verb::InsertOrIgnore => match self.insert(connection) {
-                Err(error) if error.kind() == ErrorKind::Duplicate => Ok(Outcome::Ignored),
-                other => other,
-            },
-            Verb::Upsert | Verb::UpsertOn(_) => self.upsert(connection),
-            Verb::Update => self.update(connection),
-            Verb::Delete => self.delete(connection),
-        }
-    }
-
-    fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let sql = texts::delete(connection.names, table);
-        let keys: Vec<_> = (0..table.key().len()).map(|at| self.row.get(at)).collect();
-        let key = table.key().iter().zip(keys).map(|(place, value)| compared(table, *place, value));
-        let changed = run(connection, table, &sql, table.key(), &key.collect::<Vec<_>>());
-        none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
-    }
-
-    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let made = needs_key(table, self.row);
-        reject_null(self.table, self.row)?;
-        match self.insert_once(connection, made) {
-            // Keys were given that the generator has not reached.
-            Err(error)
-                if made && error.kind() == ErrorKind::Duplicate && is_of_key(table, &error) =>
-            {
-                resync(connection, table)?;
-                self.insert_once(connection, made)
-            }
-            other => other,
-        }
+    pub(crate) fn has_steps(verb: Verb) -> bool {
+        verb == Verb::InsertOrReplace
     }
 
     fn insert_once(&self, connection: &mut Connection, made: bool) -> Result<Outcome> {
@@ -106,6 +62,46 @@ impl FirebirdWrite<'_> {
         Ok(Outcome::Inserted(Some(GeneratedKey::Int(key))))
     }
 
+    /// The fields as they are set, then the columns by which the row is found.
+    fn assigned(&self, columns: &[usize]) -> Vec<ComparedValue<'_>> {
+        let plain = |place: usize| (kept_type(self.table, place), None, self.row.get(place));
+        let fields = self.fields.iter().map(plain);
+        let columns = columns.iter().map(|&place| compared(self.table, place, self.row.get(place)));
+        fields.chain(columns).collect()
+    }
+}
+
+impl RowSteps<Connection> for FirebirdWrite<'_> {
+    fn parts(&self) -> ServerWrite<'_> {
+        let Self { table, verb, fields, row } = *self;
+        ServerWrite { table, verb, fields, row }
+    }
+
+    fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
+        let table = self.table;
+        let sql = texts::delete(connection.names, table);
+        let keys: Vec<_> = (0..table.key().len()).map(|at| self.row.get(at)).collect();
+        let key = table.key().iter().zip(keys).map(|(place, value)| compared(table, *place, value));
+        let changed = run(connection, table, &sql, table.key(), &key.collect::<Vec<_>>());
+        none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
+    }
+
+    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
+        let table = self.table;
+        let made = needs_key(table, self.row);
+        reject_null(self.table, self.row)?;
+        match self.insert_once(connection, made) {
+            // Keys were given that the generator has not reached.
+            Err(error)
+                if made && error.kind() == ErrorKind::Duplicate && is_of_key(table, &error) =>
+            {
+                resync(connection, table)?;
+                self.insert_once(connection, made)
+            }
+            other => other,
+        }
+    }
+
     /// Deletes the rows that are in the way of a new one.
     fn clear(&self, connection: &mut Connection) -> Result<()> {
         let made = needs_key(self.table, self.row);
@@ -114,17 +110,6 @@ impl FirebirdWrite<'_> {
         let values: Vec<_> =
             places.iter().map(|&place| compared(self.table, place, self.row.get(place))).collect();
         run(connection, self.table, &sql, &places, &values).map(drop)
-    }
-
-    fn upsert(&self, connection: &mut Connection) -> Result<Outcome> {
-        if self.verb == Verb::Upsert && needs_key(self.table, self.row) {
-            return self.insert(connection);
-        }
-        reject_null(self.table, self.row)?;
-        match self.overwrite(connection)? {
-            Some(outcome) => Ok(outcome),
-            None => self.insert(connection),
-        }
     }
 
     /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
@@ -149,14 +134,6 @@ impl FirebirdWrite<'_> {
             Ok(true)
         })?;
         Ok(outcome)
-    }
-
-    /// The fields as they are set, then the columns by which the row is found.
-    fn assigned(&self, columns: &[usize]) -> Vec<ComparedValue<'_>> {
-        let plain = |place: usize| (kept_type(self.table, place), None, self.row.get(place));
-        let fields = self.fields.iter().map(plain);
-        let columns = columns.iter().map(|&place| compared(self.table, place, self.row.get(place)));
-        fields.chain(columns).collect()
     }
 
     fn update(&self, connection: &mut Connection) -> Result<Outcome> {

@@ -52,8 +52,8 @@ impl ServerOperations for Connection {
         query::run(self, source, row)
     }
 
-    fn result_columns(&self) -> Vec<ResultColumn> {
-        Self::result_columns(self)
+    fn result_columns(&mut self, _: &str, _: &[Parameter<'_>]) -> Result<Vec<ResultColumn>> {
+        Ok(Self::result_columns(self))
     }
 
     fn execute(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
