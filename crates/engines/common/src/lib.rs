@@ -1,6 +1,17 @@
 //! What engines share.
 //!
-//! For engines of database servers:
+//! For engines that store rows themselves:
+//!
+//! * [`StoredTable`] is a table with its rules parsed; [`RowRules`] checks NOT NULL and CHECK.
+//! * [`write_row`] does what each [`Verb`](bobak_core::Verb) says, on any [`RowStore`].
+//! * [`run_select`] runs a query over rows; [`PreparedCondition`] evaluates its condition, [`Groups`] its aggregates.
+//! * [`sort_key()`] makes bytes that sort as values do; [`KeyRanges`] are those that a condition leaves.
+//! * [`TableList`] finds tables by the schemas that callers have; [`alter_tables`] changes them, and [`TableRebuild`] says what their rows become.
+//! * [`ColumnMap`] finds the columns that a program describes in a stored table that has more, or others first.
+//! * [`table_to_json`] and [`table_from_json`] store a schema.
+//! * [`WriteLock`] lets one writer at a time in; [`TransactionSlot`] has a session's [`LocalTransaction`] and its savepoints.
+//!
+//! For engines of database servers, with the feature `server`:
 //!
 //! * [`Pool`] opens connections through a [`Connector`] and lends them as [`PooledConnection`].
 //! * [`calendar`] has the days and microseconds of dates and times of day.
@@ -20,90 +31,46 @@
 //! * [`read_catalog`] reads the tables of a server as [`ServerTable`]s.
 //! * [`add_created_tables`], [`reject_searches`], [`reject_vectors`], [`reject_other_changes`] and [`reject_table_changes`] are parts of a change of the schema.
 //!
-//! For engines that store rows themselves:
-//!
-//! * [`StoredTable`] is a table with its rules parsed; [`RowRules`] checks NOT NULL and CHECK.
-//! * [`write_row`] does what each [`Verb`](bobak_core::Verb) says, on any [`RowStore`].
-//! * [`run_select`] runs a query over rows; [`PreparedCondition`] evaluates its condition, [`Groups`] its aggregates.
-//! * [`sort_key()`] makes bytes that sort as values do; [`KeyRanges`] are those that a condition leaves.
-//! * [`TableList`] finds tables by the schemas that callers have; [`alter_tables`] changes them, and [`TableRebuild`] says what their rows become.
-//! * [`ColumnMap`] finds the columns that a program describes in a stored table that has more, or others first.
-//! * [`table_to_json`] and [`table_from_json`] store a schema.
-//! * [`WriteLock`] lets one writer at a time in; [`TransactionSlot`] has a session's [`LocalTransaction`] and its savepoints.
-//!
 //! The memory engine has rows and indexes of its own and uses some of the parts; the key-value engine, and
 //! the engine of `examples/engine`, use them all.
 
 mod aggregate;
-pub mod calendar;
-mod check_text;
 mod column_map;
 mod key_ranges;
-mod narrow_amounts;
-mod pool;
 mod prepared_condition;
-mod row_steps;
-mod row_write;
 mod rules;
-mod savepoints;
 mod schema_change;
 mod schema_json;
 mod select;
-mod server_address;
-mod server_batch;
-mod server_condition;
-mod server_query;
-mod server_row;
-mod server_session;
-mod server_table;
-mod server_texts;
-mod server_transaction;
+#[cfg(feature = "server")]
+mod server;
 mod sort_key;
 mod table_changes;
 mod table_list;
-#[cfg(feature = "tls")]
-pub mod tls;
 mod transaction_slot;
 mod write;
 mod write_lock;
 
 pub use aggregate::{Groups, exact_integer};
-pub use check_text::{CheckDialect, check_condition};
 pub use column_map::{ColumnMap, ColumnMaps};
 pub use key_ranges::{KeyRange, KeyRanges};
-pub use narrow_amounts::NarrowAmounts;
-pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
 pub use prepared_condition::PreparedCondition;
-pub use row_steps::RowSteps;
-pub use row_write::{
-    check_row_length, in_column, is_row_error, kept_type, needs_key, none_if_beyond, reject_null,
-};
 pub use rules::RowRules;
-pub use savepoints::{Savepoints, ServerSavepoint};
 pub use schema_change::{TableAdditions, TableRebuild, assemble_table, index_parts};
 pub use schema_json::{
     column_from_json, column_to_json, foreign_key_from_json, foreign_key_to_json, table_from_json,
     table_to_json, value_from_json, value_to_json,
 };
 pub use select::{EachRow, run_select};
-pub use server_address::ServerAddress;
-pub use server_batch::{ServerBatch, ServerWrite, WriteTogether};
-pub use server_condition::{Comparability, ServerCondition};
-pub use server_query::{check_texts, each_by_key, lock_rows, rows_to_lock};
-pub use server_row::{ServerRow, ServerValue};
-pub use server_session::{ServerOperations, ServerSession};
-pub use server_table::{AddTableRow, ServerNames, ServerTable, catalog_text, read_catalog};
-pub use server_texts::StatementDialect;
-pub use server_transaction::{
-    SavepointStep, ServerTransaction, TransactionConnection, in_row_callback, not_open,
-};
+#[cfg(feature = "server")]
+pub use server::*;
 pub use sort_key::{push_sort_key, sort_key};
 pub use table_changes::{
     add_created_tables, find_table, foreign_keys_of, reject_other_changes, reject_searches,
     reject_table_changes, reject_vectors,
 };
 pub use table_list::{AlterTables, ListedTable, TableList, add_rebuilt, alter_tables};
-pub use transaction_slot::{LocalTransaction, SavepointStack, TransactionSlot};
+pub use transaction_slot::{LocalTransaction, SavepointStack, TransactionSlot, in_row_callback};
 pub use write::{
     RowStore, StoredTable, check_version, duplicate_error, encode_row, missing_table, no_key_left,
     no_such_row, raised_version, reject_generated, reject_references, table_exists, with_generated,

@@ -1,6 +1,5 @@
 //! The transaction of a session, for engines that run in this process.
 
-use crate::in_row_callback;
 use bobak_core::{Error, ErrorKind, Result, TransactionControl};
 use std::cell::{Cell, RefCell, RefMut};
 use std::ops::{Deref, DerefMut};
@@ -157,6 +156,14 @@ impl<T: LocalTransaction> Default for TransactionSlot<T> {
     fn default() -> Self {
         Self { open: RefCell::new(None), is_open: Cell::new(false) }
     }
+}
+
+/// The error for a call of a session inside another, as in the callback of a query.
+#[cold]
+#[must_use]
+pub fn in_row_callback() -> Error {
+    let message = "the session is in a row callback: use another session, or a cursor";
+    Error::new(ErrorKind::Misuse, message)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Sessions of database servers: a session takes a connection from the pool for each operation, and keeps one for the time
 //! of a transaction.
 
-use crate::server_transaction::{in_row_callback, not_open};
+use super::transaction::not_open;
+use crate::in_row_callback;
 use crate::{
     Connector, Pool, SavepointStep, ServerBatch, ServerTransaction, ServerWrite,
     TransactionConnection, is_row_error,

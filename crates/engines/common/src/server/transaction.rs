@@ -220,11 +220,3 @@ fn broken() -> Error {
 pub fn not_open() -> Error {
     Error::new(ErrorKind::Misuse, "no transaction is open")
 }
-
-/// The error for a call of a session inside another, as in the callback of a query.
-#[cold]
-#[must_use]
-pub fn in_row_callback() -> Error {
-    let message = "the session is in a row callback: use another session, or a cursor";
-    Error::new(ErrorKind::Misuse, message)
-}
