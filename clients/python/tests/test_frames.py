@@ -101,6 +101,19 @@ def measures() -> list[Measure]:
     return [Measure(0, *rows[number % 3]) for number in range(3_000)]  # type: ignore[arg-type]
 
 
+def calls_of_columns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Has an item for each selection whose values are read one by one."""
+    columns_of = Selection._columns
+    called: list[int] = []
+
+    def counted(selection: Selection[Measure]) -> object:
+        called.append(1)
+        return columns_of(selection)
+
+    monkeypatch.setattr(Selection, "_columns", counted)
+    return called
+
+
 def test_arrow_from_bytes_is_that_from_values(
     socket_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,14 +123,7 @@ def test_arrow_from_bytes_is_that_from_values(
         db.create(Measure)
         table = db.table(Measure)
         table.insert_many(measures())
-        columns_of = Selection._columns
-        called: list[int] = []
-
-        def counted(selection: Selection[Measure]) -> object:
-            called.append(1)
-            return columns_of(selection)
-
-        monkeypatch.setattr(Selection, "_columns", counted)
+        called = calls_of_columns(monkeypatch)
         monkeypatch.setattr(columns, "_CHUNK", 100_000)
         for found in (
             table.where(),
@@ -145,14 +151,7 @@ def test_frame_from_arrays_is_that_from_values(
         db.create(Measure)
         table = db.table(Measure)
         table.insert_many(measures())
-        columns_of = Selection._columns
-        called: list[int] = []
-
-        def counted(selection: Selection[Measure]) -> object:
-            called.append(1)
-            return columns_of(selection)
-
-        monkeypatch.setattr(Selection, "_columns", counted)
+        called = calls_of_columns(monkeypatch)
         for found in (
             table.where().select(*plain),
             table.where(col.id < 0).select(*plain),

@@ -9,7 +9,7 @@ use crate::sql_text;
 use crate::writes::FirebirdWrite;
 use bobak_core::{
     Interrupt, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
-    TableSchema, Verb,
+    TableSchema,
 };
 use bobak_engine_common::{
     Connector, Pool, RowSteps, SavepointStep, ServerBatch, ServerOperations, ServerWrite,
@@ -50,10 +50,6 @@ impl ServerOperations for Connection {
 
     fn retry_time(&self) -> Option<Duration> {
         Some(self.busy_timeout)
-    }
-
-    fn has_steps(verb: Verb) -> bool {
-        FirebirdWrite::has_steps(verb)
     }
 
     fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {

@@ -27,12 +27,6 @@ impl<'a> FirebirdWrite<'a> {
         Self { table, verb, fields, row }
     }
 
-    /// Whether several of a write's statements change rows. Of an upsert's, one does; what a failed insert takes from a generator
-    /// is not undone in any case.
-    pub(crate) fn has_steps(verb: Verb) -> bool {
-        verb == Verb::InsertOrReplace
-    }
-
     fn insert_once(&self, connection: &mut Connection, made: bool) -> Result<Outcome> {
         let table = self.table;
         let sql = texts::insert(connection.names, table, made);

@@ -8,7 +8,7 @@ use crate::sql_text;
 use crate::writes::MssqlWrite;
 use bobak_core::{
     Error, ErrorKind, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
-    TableSchema, Verb,
+    TableSchema,
 };
 use bobak_engine_common::{
     RowSteps, ServerBatch, ServerOperations, ServerWrite, is_row_error, reject_table_changes,
@@ -36,10 +36,6 @@ impl ServerOperations for Connection {
 
     fn retry_time(&self) -> Option<Duration> {
         Some(Duration::from_millis(u64::try_from(self.lock_timeout).unwrap_or(0)))
-    }
-
-    fn has_steps(verb: Verb) -> bool {
-        MssqlWrite::has_steps(verb)
     }
 
     fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {

@@ -28,12 +28,6 @@ impl<'a> MssqlWrite<'a> {
         Self { table, verb, fields, row }
     }
 
-    /// Whether several of a write's statements change rows. Of an upsert's, one does; what a failed insert takes from a generator
-    /// is not undone in any case.
-    pub(crate) fn has_steps(verb: Verb) -> bool {
-        verb == Verb::InsertOrReplace
-    }
-
     /// The fields as they are set, then the columns by which the row is found.
     fn assigned(&self, columns: &[usize]) -> Vec<MssqlKeyValue<'_>> {
         let plain = |place: usize| (kept_type(self.table, place), None, self.row.get(place));

@@ -49,7 +49,7 @@ impl ServerOperations for Connection {
     }
 
     fn has_steps(verb: Verb) -> bool {
-        OdbcWrite::has_steps(verb)
+        !matches!(verb, Verb::Insert | Verb::Update | Verb::Delete)
     }
 
     fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {

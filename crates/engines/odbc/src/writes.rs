@@ -24,11 +24,6 @@ impl<'a> OdbcWrite<'a> {
         Self { table, verb, fields, row }
     }
 
-    /// Whether a write may take several statements.
-    pub(crate) fn has_steps(verb: Verb) -> bool {
-        !matches!(verb, Verb::Insert | Verb::Update | Verb::Delete)
-    }
-
     fn insert_once(&self, connection: &mut Connection, made: bool) -> Result<Outcome> {
         let verb = match (self.verb, connection.product.kind) {
             (Verb::InsertOrReplace, ProductKind::MySql | ProductKind::Sqlite) => {

@@ -8,7 +8,7 @@ use crate::sql_text;
 use crate::writes::OracleWrite;
 use bobak_core::{
     Interrupt, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
-    TableSchema, Verb,
+    TableSchema,
 };
 use bobak_engine_common::{
     RowSteps, ServerBatch, ServerOperations, ServerWrite, TransactionConnection,
@@ -25,10 +25,6 @@ impl ServerOperations for Connection {
 
     fn retry_time(&self) -> Option<Duration> {
         Some(self.busy_timeout())
-    }
-
-    fn has_steps(verb: Verb) -> bool {
-        OracleWrite::has_steps(verb)
     }
 
     fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {

@@ -32,12 +32,6 @@ impl<'a> OracleWrite<'a> {
         Self { table, verb, fields, row }
     }
 
-    /// Whether several of a write's statements change rows. Of an upsert's, one does; what a failed insert takes from a sequence is
-    /// not undone in any case.
-    pub(crate) fn has_steps(verb: Verb) -> bool {
-        verb == Verb::InsertOrReplace
-    }
-
     /// The key of a row that is deleted, which has no other values.
     pub(crate) fn deleted_key(&self) -> Result<Binds<'a>> {
         let key = self.table.key().iter().enumerate();

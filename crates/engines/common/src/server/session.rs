@@ -70,8 +70,11 @@ pub trait ServerOperations: TransactionConnection + Send + Sized {
         true
     }
 
-    /// Whether a write takes several statements that must be undone together.
-    fn has_steps(verb: Verb) -> bool;
+    /// Whether several statements of a write change rows, and must be undone together. Of an upsert's, one does; what a failed
+    /// insert takes from a sequence is not undone in any case.
+    fn has_steps(verb: Verb) -> bool {
+        verb == Verb::InsertOrReplace
+    }
 
     /// Writes a row.
     ///
