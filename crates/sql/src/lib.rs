@@ -102,7 +102,7 @@ pub use side_effects::side_effects;
 pub use value_part::{find_value, read_part};
 pub use vocabulary::translate;
 pub use write::{
-    delete, delete_in_the_way, delete_keys, exists, get, insert, key_by, lock_keys, overwrite,
-    overwrite_by, update,
+    columns_by, delete, delete_in_the_way, delete_keys, exists, get, insert, key_by, lock_keys,
+    overwrite, overwrite_by, update,
 };
 pub use writer::Statement;

@@ -194,9 +194,20 @@ pub fn overwrite_by(
 /// The key of the row with the values of these columns. Parameters: the columns in their order.
 #[must_use]
 pub fn key_by(dialect: Dialect, table: &TableSchema, columns: &[usize]) -> String {
+    columns_by(dialect, table, table.key().iter().copied(), columns)
+}
+
+/// Some columns of the row with the values of others. Parameters: those in their order.
+#[must_use]
+pub fn columns_by(
+    dialect: Dialect,
+    table: &TableSchema,
+    shown: impl IntoIterator<Item = usize>,
+    columns: &[usize],
+) -> String {
     let mut writer = Writer::new(dialect);
     writer.raw("SELECT ");
-    writer.columns(table, table.key().iter().copied());
+    writer.columns(table, shown.into_iter());
     writer.raw(" FROM ").name(table.name());
     where_equal(&mut writer, table, columns);
     writer.into_text()

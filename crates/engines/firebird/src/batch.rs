@@ -3,7 +3,6 @@
 
 use crate::block;
 use crate::connection::{Connection, GivenValue};
-use crate::texts;
 use crate::wire::{FirebirdStatement, SentValue, ValueMessage};
 use crate::writes::{advance, take_keys};
 use bobak_core::codec::EncodedRow;
@@ -11,7 +10,8 @@ use bobak_core::{
     Error, ErrorKind, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    ServerBatch, ServerWrite, in_column, is_row_error, kept_type, needs_key, reject_null,
+    ServerBatch, ServerWrite, StatementDialect, in_column, is_row_error, kept_type, needs_key,
+    reject_null,
 };
 
 /// The rows whose answers are waited for together.
@@ -125,7 +125,7 @@ fn send_rows(
     rows: &[KeyedRow<'_>],
 ) -> Result<Vec<(usize, Error)>> {
     let table = run.table;
-    let sql = texts::insert(sender.connection.names, table, false);
+    let sql = sender.connection.names.insert(table, false);
     let statement = sender.connection.prepared(Some(table), &sql)?;
     let (mut values, mut sent, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     for (at, row) in rows.iter().enumerate() {

@@ -6,7 +6,6 @@ use crate::connection::Connection;
 use crate::mode::Mode;
 use crate::query;
 use crate::sql_text;
-use crate::writes::FirebirdWrite;
 use bobak_core::{
     Interrupt, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
     TableSchema,
@@ -53,7 +52,7 @@ impl ServerOperations for Connection {
     }
 
     fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
-        FirebirdWrite::of(write).run(self)
+        self.write_row(write)
     }
 
     fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()> {

@@ -1,202 +1,119 @@
 //! Writes of single rows. Each step is a statement; the caller makes those of one write atomic.
 
-use crate::columns::counted;
+use crate::catalog;
 use crate::connection::{Connection, GivenValue};
-use crate::{catalog, texts};
+use crate::names::Names;
 use bobak_core::{
-    Collation, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
-    TableSchema, Type, Value, ValueRef, Verb,
+    Error, ErrorKind, GeneratedKey, KeyGeneration, Outcome, Result, Row, TableSchema, Type,
+    ValueRef,
 };
 use bobak_engine_common::{
-    RowSteps, ServerWrite, check_version, in_column, kept_type, needs_key, no_key_left,
-    no_such_row, none_if_beyond, reject_null,
+    ColumnValue, EachRow, RowSteps, ServerCondition, ServerWrite, StatementConnection,
+    StatementDialect, in_column, kept_type, kept_types, needs_key, no_key_left, reject_null,
+    scan_with, typed_values, written_columns,
 };
 use std::sync::Arc;
 
-/// A write of one row.
-pub(crate) struct FirebirdWrite<'a> {
-    pub table: &'a TableSchema,
-    pub verb: Verb,
-    pub fields: FieldSet,
-    pub row: &'a dyn Row,
-}
+impl StatementConnection for Connection {
+    type Dialect = Names;
 
-impl<'a> FirebirdWrite<'a> {
-    pub(crate) const fn of(write: &ServerWrite<'a>) -> Self {
-        let ServerWrite { table, verb, fields, row } = *write;
-        Self { table, verb, fields, row }
+    fn dialect(&self) -> Names {
+        self.names
     }
 
-    fn insert_once(&self, connection: &mut Connection, made: bool) -> Result<Outcome> {
-        let table = self.table;
-        let sql = texts::insert(connection.names, table, made);
-        let places: Vec<usize> = texts::written(table, made).collect();
+    fn run_with(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        values: &[ColumnValue<'_>],
+    ) -> Result<u64> {
+        let place = |at: usize| values.get(at).map(|(place, _)| *place);
+        let located = |error: Error, at: usize| in_column(error, table, place(at));
+        self.run(Some(table), sql, &typed_values(table, values), &located)
+    }
+
+    fn each_with(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        values: &[ColumnValue<'_>],
+        shown: &[usize],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let (values, types) = (typed_values(table, values), kept_types(table, shown));
+        self.each(Some(table), sql, &values, Some(&types), &mut |found| row(found))
+    }
+
+    /// Of 64-bit integers, Firebird's indexes have the smallest in a wrong place: it comes first here.
+    fn scan(
+        &mut self,
+        table: &TableSchema,
+        condition: &ServerCondition<'_>,
+        most: Option<u64>,
+        each: &mut EachRow<'_>,
+    ) -> Result<()> {
+        let first = table.key().first().filter(|first| {
+            kept_type(table, **first) == Type::I64 && !condition.fixed.contains(first)
+        });
+        let is_sorted = table.key().iter().all(|place| self.names.is_sorted(table, *place));
+        let Some(&first) = first.filter(|_| is_sorted) else {
+            return scan_with(self, table, condition, (None, most), each).map(drop);
+        };
+        let name = self.names.column(table, first);
+        for operator in ["=", "<>"] {
+            let part = format!("{name} {operator} {}", i64::MIN);
+            if !scan_with(self, table, condition, (Some(&part), most), each)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Connection {
+    fn insert_once(&mut self, write: &ServerWrite<'_>, made: bool) -> Result<Outcome> {
+        let table = write.table;
+        let mut sql = self.names.insert(table, made);
+        let places: Vec<usize> = written_columns(table, made).collect();
         let values: Vec<GivenValue<'_>> =
-            places.iter().map(|&place| (kept_type(table, place), self.row.get(place))).collect();
+            places.iter().map(|&place| (kept_type(table, place), write.row.get(place))).collect();
         let located = |error: Error, at: usize| in_column(error, table, places.get(at).copied());
         if !made {
-            connection.run(Some(table), &sql, &values, &located)?;
-            if let Some(ValueRef::Int(key)) = table.key().first().map(|&at| self.row.get(at)) {
-                advance(connection, table, key)?;
+            self.run(Some(table), &sql, &values, &located)?;
+            if let Some(ValueRef::Int(key)) = table.key().first().map(|&at| write.row.get(at)) {
+                advance(self, table, key)?;
             }
             return Ok(Outcome::Inserted(None));
         }
-        let key = connection.insert_for_key(table, &sql, &values, &located)?;
+        let key = self.names.columns(table, table.key().iter().copied());
+        sql.push_str(&format!(" RETURNING {key}"));
+        let key = self.insert_for_key(table, &sql, &values, &located)?;
         if key < 1 {
             // The generator has begun again at the smallest integer.
-            let sql = texts::delete(connection.names, table);
-            connection.run(
-                Some(table),
-                &sql,
-                &[(Type::I64, ValueRef::Int(key))],
-                &|error, _| error,
-            )?;
+            let sql = self.names.delete(table);
+            self.run(Some(table), &sql, &[(Type::I64, ValueRef::Int(key))], &|error, _| error)?;
             return Err(no_key_left(table));
         }
         Ok(Outcome::Inserted(Some(GeneratedKey::Int(key))))
     }
-
-    /// The fields as they are set, then the columns by which the row is found.
-    fn assigned(&self, columns: &[usize]) -> Vec<ComparedValue<'_>> {
-        let plain = |place: usize| (kept_type(self.table, place), None, self.row.get(place));
-        let fields = self.fields.iter().map(plain);
-        let columns = columns.iter().map(|&place| compared(self.table, place, self.row.get(place)));
-        fields.chain(columns).collect()
-    }
 }
 
-impl RowSteps<Connection> for FirebirdWrite<'_> {
-    fn parts(&self) -> ServerWrite<'_> {
-        let Self { table, verb, fields, row } = *self;
-        ServerWrite { table, verb, fields, row }
-    }
-
-    fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let sql = texts::delete(connection.names, table);
-        let keys: Vec<_> = (0..table.key().len()).map(|at| self.row.get(at)).collect();
-        let key = table.key().iter().zip(keys).map(|(place, value)| compared(table, *place, value));
-        let changed = run(connection, table, &sql, table.key(), &key.collect::<Vec<_>>());
-        none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
-    }
-
-    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let made = needs_key(table, self.row);
-        reject_null(self.table, self.row)?;
-        match self.insert_once(connection, made) {
+impl RowSteps for Connection {
+    fn insert_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
+        let table = write.table;
+        let made = needs_key(table, write.row);
+        reject_null(write.table, write.row)?;
+        match self.insert_once(write, made) {
             // Keys were given that the generator has not reached.
             Err(error)
                 if made && error.kind() == ErrorKind::Duplicate && is_of_key(table, &error) =>
             {
-                resync(connection, table)?;
-                self.insert_once(connection, made)
+                resync(self, table)?;
+                self.insert_once(write, made)
             }
             other => other,
         }
     }
-
-    /// Deletes the rows that are in the way of a new one.
-    fn clear(&self, connection: &mut Connection) -> Result<()> {
-        let made = needs_key(self.table, self.row);
-        let text = texts::delete_in_the_way(connection.names, self.table, made);
-        let Some((sql, places)) = text else { return Ok(()) };
-        let values: Vec<_> =
-            places.iter().map(|&place| compared(self.table, place, self.row.get(place))).collect();
-        run(connection, self.table, &sql, &places, &values).map(drop)
-    }
-
-    /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
-    fn overwrite(&self, connection: &mut Connection) -> Result<Option<Outcome>> {
-        let (table, columns) = (self.table, self.verb.conflict_columns(self.table));
-        let values = self.assigned(columns);
-        let sql = texts::overwrite(connection.names, table, self.fields, columns);
-        let places: Vec<usize> = self.fields.iter().chain(columns.iter().copied()).collect();
-        let changed =
-            none_if_beyond(run(connection, table, &sql, &places, &values), table, columns)?;
-        if changed == 0 || self.verb == Verb::Upsert {
-            return Ok((changed > 0).then_some(Outcome::Changed(1)));
-        }
-        let sql = texts::get(connection.names, table, table.key().iter().copied(), columns);
-        let keys: Vec<_> =
-            columns.iter().map(|&place| compared(table, place, self.row.get(place))).collect();
-        let keys: Vec<GivenValue<'_>> = keys.iter().map(given).collect();
-        let types: Vec<Type> = table.key().iter().map(|&place| kept_type(table, place)).collect();
-        let mut outcome = None;
-        connection.each(Some(table), &sql, &keys, Some(&types), &mut |row| {
-            outcome = Some(Outcome::of_updated(table, |_| row.get(0)));
-            Ok(true)
-        })?;
-        Ok(outcome)
-    }
-
-    fn update(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let mut values = self.assigned(table.key());
-        let mut places: Vec<usize> =
-            self.fields.iter().chain(table.key().iter().copied()).collect();
-        if let Some(version) = table.version() {
-            values.push((kept_type(table, version), None, self.row.get(version)));
-            places.push(version);
-        }
-        let sql = texts::update(connection.names, table, self.fields);
-        let changed = run(connection, table, &sql, &places, &values);
-        if none_if_beyond(changed, table, table.key())? > 0 {
-            return Ok(Outcome::Changed(1));
-        }
-        let Some(version) = table.version() else { return Err(no_such_row(table)) };
-        let sql = texts::get(connection.names, table, [version], table.key());
-        let key: Vec<_> =
-            table.key().iter().map(|&place| compared(table, place, self.row.get(place))).collect();
-        let key: Vec<GivenValue<'_>> = key.iter().map(given).collect();
-        let mut found = Err(no_such_row(table));
-        connection.each(Some(table), &sql, &key, Some(&[Type::I64]), &mut |row| {
-            found = check_version(table, row.get(0), self.row.get(version));
-            Ok(true)
-        })?;
-        // Of the version that was given: another has changed the row since.
-        found.and_then(|()| Err(no_such_row(table)))
-    }
-}
-
-/// A value that a column is compared with: its type, the folded one if it has one, and itself.
-pub(crate) type ComparedValue<'v> = (Type, Option<Value<'static>>, ValueRef<'v>);
-
-pub(crate) fn given<'v>(value: &'v ComparedValue<'v>) -> GivenValue<'v> {
-    let (ty, folded, value) = value;
-    (*ty, folded.as_ref().map_or(*value, Value::as_ref))
-}
-
-pub(crate) fn compared<'v>(
-    table: &TableSchema,
-    place: usize,
-    value: ValueRef<'v>,
-) -> ComparedValue<'v> {
-    let collation = table.columns().get(place).map(|column| column.collation).unwrap_or_default();
-    let folded = match value {
-        ValueRef::Text(text) if collation != Collation::Binary => {
-            Some(Value::from(collation.fold(text).into_owned()))
-        }
-        ValueRef::Bytes(bytes) if kept_type(table, place) == Type::Bytes => {
-            Some(Value::from(counted(bytes)))
-        }
-        _ => None,
-    };
-    (kept_type(table, place), folded, value)
-}
-
-/// Runs a statement whose parameters are values of these columns.
-fn run(
-    connection: &mut Connection,
-    table: &TableSchema,
-    sql: &str,
-    places: &[usize],
-    values: &[ComparedValue<'_>],
-) -> Result<u64> {
-    let values: Vec<GivenValue<'_>> = values.iter().map(given).collect();
-    connection.run(Some(table), sql, &values, &|error, at| {
-        in_column(error, table, places.get(at).copied())
-    })
 }
 
 fn is_of_key(table: &TableSchema, error: &Error) -> bool {

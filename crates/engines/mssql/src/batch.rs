@@ -4,10 +4,12 @@
 use crate::bulk;
 use crate::connection::{Connection, TypedValue};
 use crate::texts;
-use crate::writes::{MssqlWrite, no_key_returned, out_of_keys};
+use crate::writes::{no_key_returned, out_of_keys};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{GeneratedKey, Outcome, Result, Row, Run, TableSchema, Type, ValueRef, Verb};
-use bobak_engine_common::{RowSteps, ServerBatch, ServerWrite, kept_type, needs_key};
+use bobak_engine_common::{
+    RowSteps, ServerBatch, ServerWrite, kept_type, needs_key, written_columns,
+};
 
 /// The rows of one bulk load.
 const ROWS: usize = 5_000;
@@ -27,7 +29,7 @@ pub(crate) fn send_run(sender: &mut ServerBatch<'_, Connection>, run: &Run<'_>) 
     for alike in rows.chunk_by(|a, b| needs_key(run.table, a) == needs_key(run.table, b)) {
         let made = alike.first().is_some_and(|row| needs_key(run.table, row));
         let most = if made { texts::rows_per_insert(run.table) } else { ROWS };
-        let has_columns = texts::written(run.table, made).next().is_some();
+        let has_columns = written_columns(run.table, made).next().is_some();
         let is_together = has_columns && (made || sender.connection.has_bulk);
         for part in alike.chunks(most.max(1)) {
             let mut send = |connection: &mut Connection, rows: &[EncodedRow<'_>]| {
@@ -52,7 +54,7 @@ fn together(
 ) -> Result<Vec<Outcome>> {
     let table = run.table;
     for row in rows {
-        MssqlWrite::of(&ServerWrite::in_run(run, row)).check()?;
+        connection.check_row(&ServerWrite::in_run(run, row))?;
     }
     if !made {
         bulk::load(connection, table, rows)?;
@@ -76,7 +78,7 @@ fn insert_rows(
     let values: Vec<TypedValue<'_>> = rows
         .iter()
         .flat_map(|row| {
-            texts::written(table, true).map(|place| (kept_type(table, place), row.get(place)))
+            written_columns(table, true).map(|place| (kept_type(table, place), row.get(place)))
         })
         .collect();
     let sql = texts::insert_rows(table, rows.len());

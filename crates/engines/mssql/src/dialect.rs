@@ -2,14 +2,16 @@
 
 use crate::columns::{all_equal, makes_key};
 use crate::names::{column as name_of, quoted};
-use crate::values::{fits, is_text};
-use bobak_core::{Collation, TableSchema, Type, ValueRef};
+use crate::values::{check_text, fits, is_text};
+use bobak_core::{Collation, Result, TableSchema, Type, ValueRef};
 use bobak_engine_common::{Comparability, StatementDialect};
 
 /// How SQL Server writes statements for rows.
 pub(crate) struct MssqlStatements;
 
 impl StatementDialect for MssqlStatements {
+    const COUNT: &'static str = "COUNT_BIG(*)";
+
     fn comparability(
         &self,
         table: &TableSchema,
@@ -35,6 +37,17 @@ impl StatementDialect for MssqlStatements {
             (ty, ValueRef::Int(_)) if ty.is_integer() => Some(Comparability::Order),
             _ => None,
         }
+    }
+
+    /// UUIDs are sorted by their last bytes first.
+    fn is_sorted(&self, table: &TableSchema, place: usize) -> bool {
+        table.columns().get(place).is_some_and(|column| {
+            !is_text(column) && !matches!(column.ty, Type::Bytes | Type::Uuid | Type::Any)
+        })
+    }
+
+    fn check_text(&self, text: &str) -> Result<()> {
+        check_text(text)
     }
 
     fn quoted(&self, name: &str) -> String {

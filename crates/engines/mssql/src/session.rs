@@ -5,7 +5,6 @@ use crate::connection::Connection;
 use crate::query;
 use crate::schema;
 use crate::sql_text;
-use crate::writes::MssqlWrite;
 use bobak_core::{
     Error, ErrorKind, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
     TableSchema,
@@ -39,7 +38,7 @@ impl ServerOperations for Connection {
     }
 
     fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
-        MssqlWrite::of(write).run(self)
+        self.write_row(write)
     }
 
     /// A bulk load also fails for a reason that statements do not have: columns of another program's table.

@@ -4,22 +4,12 @@ use crate::columns::{all_equal, makes_key};
 use crate::dialect::MssqlStatements;
 use crate::names::{columns, quoted};
 use bobak_core::{FieldSet, TableSchema};
-use bobak_engine_common::StatementDialect;
+use bobak_engine_common::{StatementDialect, written_columns};
 
 /// The parameters of one statement: SQL Server takes 2,100, of which `sp_executesql` uses two itself.
 const PARAMETERS: usize = 2_000;
 /// The rows of one VALUES.
 const ROWS: usize = 1_000;
-
-/// The columns that an insert writes.
-pub(crate) fn written(table: &TableSchema, made: bool) -> impl Iterator<Item = usize> + '_ {
-    (0..table.columns().len()).filter(move |place| !(made && table.key().contains(place)))
-}
-
-fn marks(first: usize, count: usize) -> String {
-    let marks: Vec<String> = (first..first + count).map(|at| format!("@P{at}")).collect();
-    marks.join(", ")
-}
 
 /// Whether the table's key is one that the server makes, so that others are inserted by permission only.
 pub(crate) fn has_identity(table: &TableSchema) -> bool {
@@ -38,7 +28,7 @@ pub(crate) fn with_given_keys(table: &TableSchema, statement: &str) -> String {
 }
 
 pub(crate) fn insert(table: &TableSchema, made: bool) -> String {
-    let places: Vec<usize> = written(table, made).collect();
+    let places: Vec<usize> = written_columns(table, made).collect();
     let name = quoted(table.name());
     let output = match made {
         true => format!(" OUTPUT inserted.{}", columns(table, table.key().iter().copied())),
@@ -47,7 +37,7 @@ pub(crate) fn insert(table: &TableSchema, made: bool) -> String {
     let text = match places.is_empty() {
         true => format!("INSERT INTO {name}{output} DEFAULT VALUES"),
         false => {
-            let marks = marks(1, places.len());
+            let marks = MssqlStatements.numbers(1, places.len());
             format!("INSERT INTO {name} ({}){output} VALUES ({marks})", columns(table, places))
         }
     };
@@ -56,16 +46,17 @@ pub(crate) fn insert(table: &TableSchema, made: bool) -> String {
 
 /// How many rows with keys of the server's one statement inserts.
 pub(crate) fn rows_per_insert(table: &TableSchema) -> usize {
-    let width = written(table, true).count();
+    let width = written_columns(table, true).count();
     ROWS.min(PARAMETERS / width.max(1))
 }
 
 /// Inserts so many rows; the keys that the server makes are in the order of the rows, and are returned in any.
 pub(crate) fn insert_rows(table: &TableSchema, rows: usize) -> String {
-    let places: Vec<usize> = written(table, true).collect();
+    let places: Vec<usize> = written_columns(table, true).collect();
     let width = places.len();
-    let values: Vec<String> =
-        (0..rows).map(|row| format!("({row}, {})", marks(row * width + 1, width))).collect();
+    let row_values =
+        |row: usize| format!("({row}, {})", MssqlStatements.numbers(row * width + 1, width));
+    let values: Vec<String> = (0..rows).map(row_values).collect();
     let names: Vec<String> = (0..width).map(|at| format!("c{at}")).collect();
     let names = names.join(", ");
     format!(
@@ -77,15 +68,11 @@ pub(crate) fn insert_rows(table: &TableSchema, rows: usize) -> String {
     )
 }
 
-/// Some columns of the rows with the values of others.
-pub(crate) fn get(
-    table: &TableSchema,
-    shown: impl IntoIterator<Item = usize>,
-    by: &[usize],
-    hint: &str,
-) -> String {
+/// Locks the row with a key.
+pub(crate) fn lock(table: &TableSchema, shown: impl IntoIterator<Item = usize>) -> String {
     let (shown, name) = (columns(table, shown), quoted(table.name()));
-    format!("SELECT {shown} FROM {name}{hint} WHERE {}", all_equal(table, by, 1))
+    let by_key = all_equal(table, table.key(), 1);
+    format!("SELECT {shown} FROM {name} WITH (UPDLOCK, ROWLOCK) WHERE {by_key}")
 }
 
 /// Each kind of statement for a table.
@@ -97,7 +84,7 @@ pub(crate) fn all(table: &TableSchema) -> Vec<String> {
         MssqlStatements.update(table, fields),
         MssqlStatements.overwrite(table, FieldSet::default(), table.key()),
         MssqlStatements.delete(table),
-        get(table, 0..table.columns().len(), table.key(), " WITH (UPDLOCK, ROWLOCK)"),
+        lock(table, 0..table.columns().len()),
         crate::bulk::statement(table, &crate::bulk::columns(table).unwrap_or_default()),
     ];
     if has_identity(table) {

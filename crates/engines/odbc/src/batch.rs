@@ -6,13 +6,16 @@
 use crate::connection::Connection;
 use crate::product::ProductKind;
 use crate::values::{BoundParameter, Target};
-use crate::writes::{advance, compared, insert_text, strange_keys, value_of, written_columns};
+use crate::writes::{advance, insert_text, strange_keys, value_of};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, ErrorKind, GeneratedKey, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
     WriteBatch,
 };
-use bobak_engine_common::{ServerBatch, ServerOperations, is_row_error, needs_key};
+use bobak_engine_common::{
+    ServerBatch, ServerOperations, ServerWrite, StatementConnection, StatementDialect,
+    is_row_error, needs_key, written_columns,
+};
 use bobak_sql::Dialect;
 
 /// The most parameters of one statement: drivers count them in 16 bits.
@@ -135,7 +138,7 @@ fn send_array(
             parameters.push(parameter);
         }
         if !connection.run_array(table, &sql, parameters, part.len())?
-            || !has_last(connection, table, part)?
+            || !has_last(connection, run, part)?
         {
             connection.has_arrays = false;
             return Ok(None);
@@ -148,22 +151,15 @@ fn send_array(
 }
 
 /// Whether the last row of an array is there. Without a key it cannot be found: then what the driver says is believed.
-fn has_last(
-    connection: &mut Connection,
-    table: &TableSchema,
-    rows: &[EncodedRow<'_>],
-) -> Result<bool> {
+fn has_last(connection: &mut Connection, run: &Run<'_>, rows: &[EncodedRow<'_>]) -> Result<bool> {
+    let table = run.table;
     let Some(row) = rows.last().filter(|_| rows.len() > 1 && !table.has_hidden_key()) else {
         return Ok(true);
     };
-    let (kind, dialect) = (connection.product.kind, connection.product.dialect);
-    let key = table.key().iter().map(|&place| compared(connection, table, place, row.value(place)));
-    let key = key.collect::<Result<Vec<_>>>()?;
-    let target = |place: &usize| table.columns().get(*place).map(|column| Target::of(kind, column));
-    let targets = table.key().iter().filter_map(target).collect();
-    let sql = bobak_sql::key_by(dialect, table, table.key());
-    let mut is_there = false;
-    connection.each(Some(table), &sql, key, Some(targets), &mut |_| {
+    let (key, mut is_there) = (table.key(), false);
+    let by = ServerWrite::in_run(run, row).compared(&connection.dialect(), key);
+    let sql = connection.dialect().get(table, key.iter().copied(), key);
+    connection.each_with(table, &sql, &by, key, &mut |_| {
         is_there = true;
         Ok(true)
     })?;

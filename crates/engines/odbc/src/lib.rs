@@ -11,6 +11,7 @@
 
 mod batch;
 mod connection;
+mod dialect;
 mod driver;
 mod engine;
 mod error;

@@ -4,12 +4,11 @@ use crate::connection::Connection;
 use crate::moments::is_moment;
 use crate::product::ProductKind;
 use crate::values::{BoundParameter, Cells, Target, has_literal};
-use crate::writes::value_of;
 use bobak_core::{
-    Comparison, Condition, Error, ErrorKind, Expr, Result, Row, RowLock, Select, Source,
-    TableSchema, Type, Value, ValueRef,
+    Error, ErrorKind, Expr, Result, Row, RowLock, Select, Source, TableSchema, Type, Value,
+    ValueRef,
 };
-use bobak_engine_common::{EachRow, each_by_key, run_select};
+use bobak_engine_common::query_table;
 use bobak_sql::token::{SqlTokenKind, SqlTokenizer};
 use bobak_sql::{Dialect, Statement, first_word};
 use odbc_sys::SqlDataType as Sql;
@@ -242,73 +241,5 @@ fn run_here(
         let message = "row locks, in a database that Bobak does not know";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
-    let table = &select.table;
-    let scan = |each: &mut EachRow<'_>| scan(connection, table, select.condition.as_ref(), each);
-    run_select(table, select, scan, row)
-}
-
-/// Passes the rows on that may match the condition, in the order of their keys.
-fn scan(
-    connection: &mut Connection,
-    table: &TableSchema,
-    condition: Option<&Condition>,
-    each: &mut EachRow<'_>,
-) -> Result<()> {
-    let (kind, dialect) = (connection.product.kind, connection.product.dialect);
-    let name = |place: usize| {
-        let name = table.columns().get(place).map_or("", |column| &column.name);
-        bobak_sql::quote(dialect, name)
-    };
-    let columns: Vec<_> = (0..table.columns().len()).map(name).collect();
-    let mut sql =
-        format!("SELECT {} FROM {}", columns.join(", "), bobak_sql::quote(dialect, table.name()));
-    let (mut compared, mut parameters) = (Vec::new(), Vec::new());
-    if let Some(condition) = condition {
-        for (place, operator, value) in conjuncts(table, condition) {
-            compared.push(format!("{} {operator} ?", name(place)));
-            parameters.push(value_of(connection, table, place, value.as_ref())?);
-        }
-    }
-    if !compared.is_empty() {
-        sql.push_str(&format!(" WHERE {}", compared.join(" AND ")));
-    }
-    // Every database sorts integers as Bobak does.
-    let is_sorted = table.key().iter().all(|&place| is_integer(table, place));
-    if is_sorted {
-        let key: Vec<_> = table.key().iter().copied().map(name).collect();
-        sql.push_str(&format!(" ORDER BY {}", key.join(", ")));
-    }
-    let targets = table.columns().iter().map(|column| Target::of(kind, column)).collect();
-    each_by_key(table, is_sorted, each, |row| {
-        connection.each(Some(table), &sql, parameters, Some(targets), &mut |cells| row(cells))
-    })
-    .map(drop)
-}
-
-fn is_integer(table: &TableSchema, place: usize) -> bool {
-    table.columns().get(place).is_some_and(|column| column.ty.integer_range().is_some())
-}
-
-/// Comparisons of integers that every matching row satisfies.
-fn conjuncts<'c>(
-    table: &TableSchema,
-    condition: &'c Condition,
-) -> Vec<(usize, &'static str, &'c Value<'static>)> {
-    match condition {
-        Condition::And(parts) => parts.iter().flat_map(|part| conjuncts(table, part)).collect(),
-        Condition::Compare { column, comparison, value: value @ Value::Int(_) }
-            if is_integer(table, *column) =>
-        {
-            let operator = match comparison {
-                Comparison::Equal => "=",
-                Comparison::Less => "<",
-                Comparison::LessOrEqual => "<=",
-                Comparison::Greater => ">",
-                Comparison::GreaterOrEqual => ">=",
-                _ => return Vec::new(),
-            };
-            vec![(*column, operator, value)]
-        }
-        _ => Vec::new(),
-    }
+    query_table(connection, select, row)
 }

@@ -6,7 +6,6 @@ use crate::error::OdbcPhase;
 use crate::product::ProductKind;
 use crate::query;
 use crate::schema;
-use crate::writes::OdbcWrite;
 use bobak_core::{
     OnError, Outcome, Parameter, Result, Row, Run, SchemaChange, Source, TableSchema, Verb,
     WriteBatch,
@@ -53,7 +52,7 @@ impl ServerOperations for Connection {
     }
 
     fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
-        OdbcWrite::of(write).run(self)
+        self.write_row(write)
     }
 
     fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()> {

@@ -1,45 +1,81 @@
 //! Writes of single rows. Each step is a statement; the caller makes those of one write atomic.
 
 use crate::connection::Connection;
+use crate::dialect::OdbcStatements;
 use crate::product::ProductKind;
 use crate::values::{BoundParameter, Target};
 use bobak_core::{
-    Collation, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
-    TableSchema, ValueRef, Verb,
+    Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row, TableSchema,
+    ValueRef, Verb,
 };
-use bobak_engine_common::{RowSteps, ServerWrite, needs_key};
+use bobak_engine_common::{
+    ColumnValue, RowSteps, ServerWrite, StatementConnection, needs_key, written_columns,
+};
 use bobak_sql::{Dialect, quote};
 
-/// A write of one row.
-pub(crate) struct OdbcWrite<'a> {
-    pub table: &'a TableSchema,
-    pub verb: Verb,
-    pub fields: FieldSet,
-    pub row: &'a dyn Row,
-}
+impl StatementConnection for Connection {
+    type Dialect = OdbcStatements;
 
-impl<'a> OdbcWrite<'a> {
-    pub(crate) const fn of(write: &ServerWrite<'a>) -> Self {
-        let ServerWrite { table, verb, fields, row } = *write;
-        Self { table, verb, fields, row }
+    const COUNTS_UNCHANGED: bool = false;
+
+    fn dialect(&self) -> OdbcStatements {
+        OdbcStatements { kind: self.product.kind, dialect: self.product.dialect }
     }
 
-    fn insert_once(&self, connection: &mut Connection, made: bool) -> Result<Outcome> {
-        let verb = match (self.verb, connection.product.kind) {
+    fn run_with(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        values: &[ColumnValue<'_>],
+    ) -> Result<u64> {
+        let parameters = self.parameters(table, values)?;
+        self.run(Some(table), sql, parameters)
+    }
+
+    fn each_with(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        values: &[ColumnValue<'_>],
+        shown: &[usize],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let (kind, parameters) = (self.product.kind, self.parameters(table, values)?);
+        let columns = shown.iter().filter_map(|place| table.columns().get(*place));
+        let mut targets: Vec<Target> = columns.map(|column| Target::of(kind, column)).collect();
+        if targets.is_empty() {
+            targets.push(Target::Int);
+        }
+        self.each(Some(table), sql, parameters, Some(targets), &mut |cells| row(cells))
+    }
+}
+
+impl Connection {
+    /// Values of columns as a statement takes them.
+    fn parameters(
+        &self,
+        table: &TableSchema,
+        values: &[ColumnValue<'_>],
+    ) -> Result<Vec<BoundParameter>> {
+        let parameter =
+            |(place, value): &ColumnValue<'_>| value_of(self, table, *place, value.as_ref());
+        values.iter().map(parameter).collect()
+    }
+
+    fn insert_once(&mut self, write: &ServerWrite<'_>, made: bool) -> Result<Outcome> {
+        let table = write.table;
+        let verb = match (write.verb, self.product.kind) {
             (Verb::InsertOrReplace, ProductKind::MySql | ProductKind::Sqlite) => {
                 Verb::InsertOrReplace
             }
             _ => Verb::Insert,
         };
-        let sql = insert_text(connection, self.table, verb, 1, made);
-        let mut parameters = Vec::with_capacity(self.row.len());
-        for place in written_columns(self.table, made) {
-            parameters.push(value_of(connection, self.table, place, self.row.get(place))?);
-        }
+        let sql = insert_text(self, table, verb, 1, made);
+        let values: Vec<_> = write.stored(written_columns(table, made)).collect();
         if !made {
-            connection.run(Some(self.table), &sql, parameters)?;
-            if let Some(ValueRef::Int(key)) = self.table.key().first().map(|&at| self.row.get(at)) {
-                advance(connection, self.table, key)?;
+            self.run_with(table, &sql, &values)?;
+            if let Some(ValueRef::Int(key)) = table.key().first().map(|&at| write.row.get(at)) {
+                advance(self, table, key)?;
             }
             return Ok(Outcome::Inserted(None));
         }
@@ -50,183 +86,49 @@ impl<'a> OdbcWrite<'a> {
             }
             Ok(true)
         };
-        let last = last_key_text(connection, self.table)?;
+        let parameters = self.parameters(table, &values)?;
+        let last = last_key_text(self, table)?;
         let targets = Some(vec![Target::Int]);
         match last {
-            None => connection.each(Some(self.table), &sql, parameters, targets, &mut note)?,
+            None => self.each(Some(table), &sql, parameters, targets, &mut note)?,
             Some(last) => {
-                connection.run(Some(self.table), &sql, parameters)?;
-                connection.each(Some(self.table), last, Vec::new(), targets, &mut note)?;
+                self.run(Some(table), &sql, parameters)?;
+                self.each(Some(table), last, Vec::new(), targets, &mut note)?;
             }
         }
         match key {
             Some(key) => Ok(Outcome::Inserted(Some(key))),
-            None => Err(strange_keys(self.table)),
+            None => Err(strange_keys(table)),
         }
-    }
-
-    fn push_key(
-        &self,
-        connection: &Connection,
-        columns: &[usize],
-        parameters: &mut Vec<BoundParameter>,
-    ) -> Result<()> {
-        let mut columns = columns.iter();
-        columns.try_for_each(|&place| {
-            self.push_compared(connection, place, self.row.get(place), parameters)
-        })
-    }
-
-    fn push_compared(
-        &self,
-        connection: &Connection,
-        place: usize,
-        value: ValueRef<'_>,
-        parameters: &mut Vec<BoundParameter>,
-    ) -> Result<()> {
-        parameters.push(compared(connection, self.table, place, value)?);
-        Ok(())
     }
 }
 
-impl RowSteps<Connection> for OdbcWrite<'_> {
-    fn parts(&self) -> ServerWrite<'_> {
-        let Self { table, verb, fields, row } = *self;
-        ServerWrite { table, verb, fields, row }
-    }
-
-    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
-        let made = needs_key(self.table, self.row);
-        match self.insert_once(connection, made) {
+impl RowSteps for Connection {
+    fn insert_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
+        let made = needs_key(write.table, write.row);
+        match self.insert_once(write, made) {
             Err(error)
                 if made
                     && error.kind() == ErrorKind::Duplicate
-                    && connection.product.kind == ProductKind::Postgres =>
+                    && self.product.kind == ProductKind::Postgres =>
             {
                 // Keys were given that the sequence has not reached.
-                resync(connection, self.table)?;
-                self.insert_once(connection, made)
+                resync(self, write.table)?;
+                self.insert_once(write, made)
             }
             // MariaDB's driver does not say that there is no next key.
             Err(error)
                 if made
                     && error.kind() == ErrorKind::OutOfRange
-                    && is_of_key(self.table, &error) =>
+                    && is_of_key(write.table, &error) =>
             {
                 let message = "the largest possible key is in use: there is no next one";
                 Err(Error::new(ErrorKind::Full, message)
-                    .in_table(self.table.name())
+                    .in_table(write.table.name())
                     .with_source(error))
             }
             other => other,
         }
-    }
-
-    /// Deletes the rows that are in the way of a new one.
-    fn clear(&self, connection: &mut Connection) -> Result<()> {
-        let made = needs_key(self.table, self.row);
-        match connection.product.kind {
-            // Their insert does it.
-            ProductKind::MySql | ProductKind::Sqlite => Ok(()),
-            ProductKind::Postgres | ProductKind::Other => {
-                let dialect = connection.product.dialect;
-                let text = bobak_sql::delete_in_the_way(dialect, self.table, made);
-                let Some((sql, places)) = text else { return Ok(()) };
-                let mut parameters = Vec::new();
-                for place in places {
-                    self.push_compared(connection, place, self.row.get(place), &mut parameters)?;
-                }
-                connection.run(Some(self.table), &sql, parameters).map(drop)
-            }
-        }
-    }
-
-    /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
-    fn overwrite(&self, connection: &mut Connection) -> Result<Option<Outcome>> {
-        let columns = self.verb.conflict_columns(self.table);
-        let mut parameters = Vec::new();
-        for place in self.fields.iter() {
-            parameters.push(value_of(connection, self.table, place, self.row.get(place))?);
-        }
-        self.push_key(connection, columns, &mut parameters)?;
-        let dialect = connection.product.dialect;
-        let sql = bobak_sql::overwrite_by(dialect, self.table, self.fields, columns);
-        let changed = connection.run(Some(self.table), &sql, parameters)?;
-        if self.verb == Verb::Upsert {
-            return Ok((changed > 0).then_some(Outcome::Changed(1)));
-        }
-        let mut key = Vec::new();
-        self.push_key(connection, columns, &mut key)?;
-        let sql = bobak_sql::key_by(dialect, self.table, columns);
-        let kind = connection.product.kind;
-        let target = |place: &usize| self.table.columns().get(*place).map(|c| Target::of(kind, c));
-        let targets = self.table.key().iter().filter_map(target).collect();
-        let mut outcome = None;
-        connection.each(Some(self.table), &sql, key, Some(targets), &mut |row| {
-            outcome = Some(Outcome::of_updated(self.table, |_| row.get(0)));
-            Ok(true)
-        })?;
-        Ok(outcome.filter(|_| changed > 0))
-    }
-
-    fn update(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let mut parameters = Vec::new();
-        for place in self.fields.iter() {
-            parameters.push(value_of(connection, table, place, self.row.get(place))?);
-        }
-        self.push_key(connection, table.key(), &mut parameters)?;
-        if let Some(version) = table.version() {
-            parameters.push(value_of(connection, table, version, self.row.get(version))?);
-        }
-        let sql = bobak_sql::update(connection.product.dialect, table, self.fields);
-        if connection.run(Some(table), &sql, parameters)? > 0 {
-            return Ok(Outcome::Changed(1));
-        }
-        // Why was there none? Some databases do not count rows that stay as they are.
-        let (mut key, kind) = (Vec::new(), connection.product.kind);
-        self.push_key(connection, table.key(), &mut key)?;
-        let mut found = None;
-        let targets = table.columns().iter().map(|column| Target::of(kind, column)).collect();
-        let sql = bobak_sql::get(connection.product.dialect, table);
-        connection.each(Some(table), &sql, key, Some(targets), &mut |row| {
-            found = Some(table.version().is_none_or(|at| row.get(at) == self.row.get(at)));
-            Ok(true)
-        })?;
-        match found {
-            None => Err(not_found(table)),
-            Some(false) => Err(conflict(table)),
-            Some(true) => Ok(Outcome::Changed(1)),
-        }
-    }
-
-    fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
-        let mut parameters = Vec::new();
-        for (at, &place) in self.table.key().iter().enumerate() {
-            self.push_compared(connection, place, self.row.get(at), &mut parameters)?;
-        }
-        let sql = bobak_sql::delete(connection.product.dialect, self.table);
-        let changed = connection.run(Some(self.table), &sql, parameters)?;
-        Ok(Outcome::Changed(changed.min(1)))
-    }
-}
-
-/// A value that a column is compared with.
-pub(crate) fn compared(
-    connection: &Connection,
-    table: &TableSchema,
-    place: usize,
-    value: ValueRef<'_>,
-) -> Result<BoundParameter> {
-    let collation = table.columns().get(place).map(|column| column.collation).unwrap_or_default();
-    match value {
-        // The column that is compared there is in lower case.
-        ValueRef::Text(text)
-            if collation != Collation::Binary && connection.product.kind == ProductKind::MySql =>
-        {
-            value_of(connection, table, place, ValueRef::Text(&collation.fold(text)))
-        }
-        _ => value_of(connection, table, place, value),
     }
 }
 
@@ -243,11 +145,6 @@ pub(crate) fn value_of(
     };
     let made = BoundParameter::single(kind, Target::of(kind, column), value);
     made.map_err(|error| error.in_table(table.name()).in_column(column.name.as_ref()))
-}
-
-/// The columns that an insert writes.
-pub(crate) fn written_columns(table: &TableSchema, made: bool) -> impl Iterator<Item = usize> + '_ {
-    table.written_columns().filter(move |place| !(made && table.key().contains(place)))
 }
 
 /// The text of an insert.
@@ -316,21 +213,6 @@ fn last_key_text(connection: &Connection, table: &TableSchema) -> Result<Option<
 fn is_of_key(table: &TableSchema, error: &Error) -> bool {
     let key = table.key().first().and_then(|place| table.columns().get(*place));
     key.is_some_and(|column| error.message().contains(&format!("'{}'", column.name)))
-}
-
-#[cold]
-fn not_found(table: &TableSchema) -> Error {
-    Error::new(ErrorKind::NotFound, "no row has this key").in_table(table.name())
-}
-
-#[cold]
-fn conflict(table: &TableSchema) -> Error {
-    let message = "the row was changed since it was read: read it again";
-    let error = Error::new(ErrorKind::Conflict, message).in_table(table.name());
-    match table.version().and_then(|place| table.columns().get(place)) {
-        Some(column) => error.in_column(column.name.as_ref()),
-        None => error,
-    }
 }
 
 #[cold]

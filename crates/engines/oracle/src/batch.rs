@@ -7,14 +7,14 @@ use crate::driver::OracleCell;
 use crate::sequences;
 use crate::texts;
 use crate::writes::{
-    Binds, OracleWrite, has_sequence, is_of_key, made_key, no_key_returned, out_of_keys,
+    Binds, binds, has_sequence, is_of_key, made_key, no_key_returned, out_of_keys, overwritten,
     returned_key,
 };
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Outcome, Result, Row, Run, TableSchema, ValueRef, Verb};
 use bobak_engine_common::{
-    RowSteps, ServerBatch, ServerOperations, ServerWrite, StatementDialect, is_row_error,
-    needs_key, no_such_row,
+    ColumnValue, RowSteps, ServerBatch, ServerOperations, ServerWrite, StatementDialect,
+    is_row_error, needs_key, no_such_row, written_columns,
 };
 
 /// The rows of one array.
@@ -99,8 +99,8 @@ fn together(
     rows: &[EncodedRow<'_>],
     made: bool,
 ) -> Result<Vec<Outcome>> {
-    let writes: Vec<OracleWrite<'_>> =
-        rows.iter().map(|row| OracleWrite::of(&ServerWrite::in_run(run, row))).collect();
+    let writes: Vec<ServerWrite<'_>> =
+        rows.iter().map(|row| ServerWrite::in_run(run, row)).collect();
     match run.verb {
         Verb::Insert => inserts(connection, run.table, &writes, made),
         Verb::Upsert if made => inserts(connection, run.table, &writes, made),
@@ -113,13 +113,14 @@ fn together(
 fn inserts(
     connection: &mut Connection,
     table: &TableSchema,
-    writes: &[OracleWrite<'_>],
+    writes: &[ServerWrite<'_>],
     made: bool,
 ) -> Result<Vec<Outcome>> {
-    writes.iter().try_for_each(OracleWrite::check)?;
-    let binds: Vec<Binds<'_>> =
-        writes.iter().map(|write| write.inserted(made)).collect::<Result<_>>()?;
-    let sql = texts::insert(table, made);
+    writes.iter().try_for_each(|write| connection.check_row(write))?;
+    let values: Vec<Vec<ColumnValue<'_>>> =
+        writes.iter().map(|write| write.stored(written_columns(table, made)).collect()).collect();
+    let binds = all_binds(table, &values)?;
+    let sql = OracleStatements.insert(table, made);
     if !made {
         connection.run(Some(table), &sql, &binds, None)?;
         let key = table.key().first().copied().unwrap_or(0);
@@ -133,7 +134,7 @@ fn inserts(
         return Ok(vec![Outcome::Inserted(None); writes.len()]);
     }
     let (key, kind) = returned_key(table)?;
-    let sql = texts::returning(table, &sql, key, texts::written(table, made).count() + 1);
+    let sql = texts::returning(table, &sql, key, written_columns(table, made).count() + 1);
     let done = connection.run(Some(table), &sql, &binds, Some(kind));
     let done = done.map_err(|error| out_of_keys(error, table))?;
     let key = |cells: &Vec<OracleCell>| {
@@ -146,17 +147,25 @@ fn inserts(
     }
 }
 
-/// What rows a statement has found for each row of binds.
+fn all_binds<'v>(
+    table: &TableSchema,
+    values: &'v [Vec<ColumnValue<'_>>],
+) -> Result<Vec<Binds<'v>>> {
+    values.iter().map(|values| binds(table, values)).collect()
+}
+
+/// What rows a statement has found for each row of values.
 fn returned(
     connection: &mut Connection,
     table: &TableSchema,
     sql: &str,
-    binds: &[Binds<'_>],
+    values: &[Vec<ColumnValue<'_>>],
 ) -> Result<Vec<Vec<OracleCell>>> {
     let (key, kind) = returned_key(table)?;
+    let binds = all_binds(table, values)?;
     let at = binds.first().map_or(0, Vec::len) + 1;
     let sql = texts::returning(table, sql, key, at);
-    let done = connection.run(Some(table), &sql, binds, Some(kind))?;
+    let done = connection.run(Some(table), &sql, &binds, Some(kind))?;
     match done.returned.len() == binds.len() {
         true => Ok(done.returned),
         false => Err(no_key_returned(table)),
@@ -166,11 +175,11 @@ fn returned(
 fn updates(
     connection: &mut Connection,
     run: &Run<'_>,
-    writes: &[OracleWrite<'_>],
+    writes: &[ServerWrite<'_>],
 ) -> Result<Vec<Outcome>> {
-    let binds: Vec<Binds<'_>> = writes.iter().map(OracleWrite::updated).collect::<Result<_>>()?;
-    let found =
-        returned(connection, run.table, &OracleStatements.update(run.table, run.fields), &binds)?;
+    let values: Vec<_> = writes.iter().map(|write| write.updated(&OracleStatements)).collect();
+    let sql = OracleStatements.update(run.table, run.fields);
+    let found = returned(connection, run.table, &sql, &values)?;
     // Why it is not found, its own statement says.
     match found.iter().all(|rows| !rows.is_empty()) {
         true => Ok(vec![Outcome::Changed(1); writes.len()]),
@@ -181,11 +190,10 @@ fn updates(
 fn deletes(
     connection: &mut Connection,
     table: &TableSchema,
-    writes: &[OracleWrite<'_>],
+    writes: &[ServerWrite<'_>],
 ) -> Result<Vec<Outcome>> {
-    let binds: Vec<Binds<'_>> =
-        writes.iter().map(OracleWrite::deleted_key).collect::<Result<_>>()?;
-    let found = returned(connection, table, &OracleStatements.delete(table), &binds)?;
+    let keys: Vec<_> = writes.iter().map(|write| write.deleted_key(&OracleStatements)).collect();
+    let found = returned(connection, table, &OracleStatements.delete(table), &keys)?;
     Ok(found.iter().map(|rows| Outcome::Changed(rows.len().min(1) as u64)).collect())
 }
 
@@ -193,20 +201,20 @@ fn deletes(
 fn upserts(
     connection: &mut Connection,
     run: &Run<'_>,
-    writes: &[OracleWrite<'_>],
+    writes: &[ServerWrite<'_>],
     made: bool,
 ) -> Result<Vec<Outcome>> {
-    writes.iter().try_for_each(OracleWrite::check)?;
+    writes.iter().try_for_each(|write| connection.check_row(write))?;
     let columns = run.verb.conflict_columns(run.table);
-    let binds: Vec<Binds<'_>> =
-        writes.iter().map(|write| write.assigned(columns)).collect::<Result<_>>()?;
+    let values: Vec<_> =
+        writes.iter().map(|write| write.assigned(&OracleStatements, columns)).collect();
     let sql = OracleStatements.overwrite(run.table, run.fields, columns);
-    let found = returned(connection, run.table, &sql, &binds)?;
-    let missing: Vec<OracleWrite<'_>> = writes
+    let found = returned(connection, run.table, &sql, &values)?;
+    let missing: Vec<ServerWrite<'_>> = writes
         .iter()
         .zip(&found)
         .filter(|(_, rows)| rows.is_empty())
-        .map(|(write, _)| OracleWrite { ..*write })
+        .map(|(write, _)| *write)
         .collect();
     let mut inserted = match missing.is_empty() {
         true => Vec::new(),
@@ -214,7 +222,7 @@ fn upserts(
     }
     .into_iter();
     let outcomes = writes.iter().zip(&found).map(|(write, rows)| match rows.first() {
-        Some(key) => Ok(write.overwritten(key)),
+        Some(key) => Ok(overwritten(write, key)),
         None => inserted.next().ok_or_else(|| no_key_returned(run.table)),
     });
     outcomes.collect()

@@ -2,9 +2,9 @@
 
 use crate::columns::{all_equal, makes_key, mark, oracle_type};
 use crate::names::{column as name_of, quoted};
-use crate::values::{OracleType, fits, is_text};
-use bobak_core::{Collation, TableSchema, Type, ValueRef};
-use bobak_engine_common::{Comparability, StatementDialect};
+use crate::values::{OracleType, check_text, fits, is_text};
+use bobak_core::{Collation, Result, TableSchema, Type, ValueRef};
+use bobak_engine_common::{Comparability, StatementDialect, written_columns};
 
 /// The bytes of a text that is bound as a VARCHAR2 of any database.
 const SHORT: usize = 4_000;
@@ -46,6 +46,32 @@ impl StatementDialect for OracleStatements {
             (ty, ValueRef::Int(_)) if ty.is_integer() => Some(Comparability::Order),
             _ => None,
         }
+    }
+
+    fn is_sorted(&self, table: &TableSchema, place: usize) -> bool {
+        table.columns().get(place).is_some_and(|column| match column.ty {
+            Type::Text => column.collation == Collation::Binary,
+            Type::Json | Type::Decimal | Type::Any => false,
+            _ => !column.is_kept_as_text(),
+        })
+    }
+
+    fn first_rows(&self, most: u64) -> String {
+        format!(" FETCH FIRST {most} ROWS ONLY")
+    }
+
+    fn check_text(&self, text: &str) -> Result<()> {
+        check_text(text)
+    }
+
+    /// Of a row whose only column is the key, which the server makes, that is written.
+    fn insert(&self, table: &TableSchema, made: bool) -> String {
+        let places: Vec<usize> = written_columns(table, made).collect();
+        let (shown, values) = match places.is_empty() {
+            true => (self.columns(table, 0..1), "DEFAULT".to_owned()),
+            false => (self.columns(table, places.iter().copied()), self.numbers(1, places.len())),
+        };
+        format!("INSERT INTO {} ({shown}) VALUES ({values})", quoted(table.name()))
     }
 
     fn quoted(&self, name: &str) -> String {

@@ -5,7 +5,6 @@ use crate::connection::Connection;
 use crate::query;
 use crate::schema;
 use crate::sql_text;
-use crate::writes::OracleWrite;
 use bobak_core::{
     Interrupt, Outcome, Parameter, Result, ResultColumn, Row, Run, SchemaChange, Source,
     TableSchema,
@@ -28,7 +27,7 @@ impl ServerOperations for Connection {
     }
 
     fn write(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
-        OracleWrite::of(write).run(self)
+        self.write_row(write)
     }
 
     fn send_run(sender: &mut ServerBatch<'_, Self>, run: &Run<'_>) -> Result<()> {

@@ -1,199 +1,133 @@
 //! Writes of single rows. Each step is a statement; the caller makes those of one write atomic.
 
 use crate::columns::{makes_key, oracle_type};
-use crate::connection::{Connection, OracleParameter};
+use crate::connection::Connection;
 use crate::dialect::OracleStatements;
-use crate::driver::{BindKind, OracleBind, OracleCell, OracleValue};
+use crate::driver::{BindKind, OracleBind, OracleCell};
 use crate::values::encode;
 use crate::{sequences, texts};
 use bobak_core::{
-    Collation, Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Type,
-    Value, ValueRef, Verb,
+    Error, ErrorKind, GeneratedKey, Outcome, Result, Row, TableSchema, ValueRef, Verb,
 };
 use bobak_engine_common::{
-    RowSteps, ServerWrite, StatementDialect, check_version, in_column, kept_type, needs_key,
-    no_key_left, no_such_row, none_if_beyond, reject_null,
+    ColumnValue, RowSteps, ServerWrite, StatementConnection, StatementDialect, in_column,
+    kept_types, needs_key, no_key_left, typed_values, written_columns,
 };
-
-/// A write of one row.
-pub(crate) struct OracleWrite<'a> {
-    pub table: &'a TableSchema,
-    pub verb: Verb,
-    pub fields: FieldSet,
-    pub row: &'a dyn Row,
-}
 
 /// The values of a statement.
 pub(crate) type Binds<'v> = Vec<OracleBind<'v>>;
 
-impl<'a> OracleWrite<'a> {
-    pub(crate) const fn of(write: &ServerWrite<'a>) -> Self {
-        let ServerWrite { table, verb, fields, row } = *write;
-        Self { table, verb, fields, row }
+/// Values as a statement takes them.
+///
+/// # Errors
+/// As [`encode`], with the column.
+pub(crate) fn binds<'v>(table: &TableSchema, values: &'v [ColumnValue<'_>]) -> Result<Binds<'v>> {
+    let bind = |(place, value): &'v ColumnValue<'_>| {
+        encode(oracle_type(table, *place)?, value.as_ref())
+            .map_err(|error| in_column(error, table, Some(*place)))
+    };
+    values.iter().map(bind).collect()
+}
+
+impl StatementConnection for Connection {
+    type Dialect = OracleStatements;
+
+    fn dialect(&self) -> OracleStatements {
+        OracleStatements
     }
 
-    /// The key of a row that is deleted, which has no other values.
-    pub(crate) fn deleted_key(&self) -> Result<Binds<'a>> {
-        let key = self.table.key().iter().enumerate();
-        key.map(|(at, &place)| compared(self.table, place, self.row.get(at))).collect()
+    fn run_with(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        values: &[ColumnValue<'_>],
+    ) -> Result<u64> {
+        let binds = [binds(table, values)?];
+        self.run(Some(table), sql, &binds, None).map(|done| done.count)
     }
 
-    /// The values of a new row.
-    pub(crate) fn inserted(&self, made: bool) -> Result<Binds<'a>> {
-        let bind = |place: usize| {
-            encode(oracle_type(self.table, place)?, self.row.get(place))
-                .map_err(|error| in_column(error, self.table, Some(place)))
-        };
-        texts::written(self.table, made).map(bind).collect()
+    fn each_with(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        values: &[ColumnValue<'_>],
+        shown: &[usize],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let (values, types) = (typed_values(table, values), kept_types(table, shown));
+        self.each(Some(table), sql, &values, Some(&types), &mut |found| row(found))
     }
+}
 
-    fn insert_once(&self, connection: &mut Connection, made: bool) -> Result<Outcome> {
-        let (table, sql) = (self.table, texts::insert(self.table, made));
-        let binds = [self.inserted(made)?];
+impl Connection {
+    fn insert_once(&mut self, write: &ServerWrite<'_>, made: bool) -> Result<Outcome> {
+        let (table, sql) = (write.table, OracleStatements.insert(write.table, made));
+        let values: Vec<_> = write.stored(written_columns(table, made)).collect();
         if !made {
-            connection.run(Some(table), &sql, &binds, None)?;
-            if let Some(ValueRef::Int(key)) = table.key().first().map(|&at| self.row.get(at)) {
-                sequences::pass(connection, table, key)?;
+            self.run_with(table, &sql, &values)?;
+            if let Some(ValueRef::Int(key)) = table.key().first().map(|&at| write.row.get(at)) {
+                sequences::pass(self, table, key)?;
             }
             return Ok(Outcome::Inserted(None));
         }
         let key = table.key().first().copied().unwrap_or(0);
-        let sql = texts::returning(table, &sql, key, texts::written(table, made).count() + 1);
-        let done = connection.run(Some(table), &sql, &binds, Some(BindKind::Number));
+        let sql = texts::returning(table, &sql, key, values.len() + 1);
+        let binds = [binds(table, &values)?];
+        let done = self.run(Some(table), &sql, &binds, Some(BindKind::Number));
         let done = done.map_err(|error| out_of_keys(error, table))?;
         match done.returned.first().and_then(|row| row.first()).and_then(made_key) {
             Some(key) => Ok(Outcome::Inserted(Some(key))),
             None => Err(no_key_returned(table)),
         }
     }
-
-    /// The outcome of an upsert that found a row, the first column of whose key is this.
-    pub(crate) fn overwritten(&self, key: &OracleCell) -> Outcome {
-        let bytes = if let OracleCell::Bytes(bytes) = key { bytes.as_slice() } else { &[] };
-        match (self.verb, made_key(key)) {
-            (Verb::Upsert, _) => Outcome::Changed(1),
-            (_, Some(GeneratedKey::Int(key))) => {
-                Outcome::of_updated(self.table, |_| ValueRef::Int(key))
-            }
-            _ => Outcome::of_updated(self.table, |_| ValueRef::Bytes(bytes)),
-        }
-    }
-
-    /// The fields as they are set, then the columns by which the row is found.
-    pub(crate) fn assigned(&self, columns: &[usize]) -> Result<Binds<'a>> {
-        let mut binds = Vec::new();
-        for place in self.fields.iter() {
-            let bind = encode(oracle_type(self.table, place)?, self.row.get(place));
-            binds.push(bind.map_err(|error| in_column(error, self.table, Some(place)))?);
-        }
-        binds.extend(self.values_of(columns)?);
-        Ok(binds)
-    }
-
-    /// Values of columns by which rows are found.
-    fn values_of(&self, places: &[usize]) -> Result<Binds<'a>> {
-        let bind = |&place: &usize| compared(self.table, place, self.row.get(place));
-        places.iter().map(bind).collect()
-    }
-
-    /// The values of an update: the fields, the key, and the version if there is one.
-    pub(crate) fn updated(&self) -> Result<Binds<'a>> {
-        let mut binds = self.assigned(self.table.key())?;
-        if let Some(version) = self.table.version() {
-            binds.push(compared(self.table, version, self.row.get(version))?);
-        }
-        Ok(binds)
-    }
 }
 
-impl RowSteps<Connection> for OracleWrite<'_> {
-    fn parts(&self) -> ServerWrite<'_> {
-        let Self { table, verb, fields, row } = *self;
-        ServerWrite { table, verb, fields, row }
+impl RowSteps for Connection {
+    /// Rejects an empty text in the key, which Oracle takes for NULL.
+    fn check_value(&self, table: &TableSchema, place: usize, value: ValueRef<'_>) -> Result<()> {
+        if value == ValueRef::Text("") && table.key().contains(&place) {
+            let message = "on Oracle, an empty text is no key: Oracle has no empty texts";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        Ok(())
     }
 
-    fn delete(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let changed = self
-            .deleted_key()
-            .and_then(|key| {
-                connection.run(Some(table), &OracleStatements.delete(table), &[key], None)
-            })
-            .map(|done| done.count);
-        none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
-    }
-
-    fn insert(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let made = needs_key(table, self.row);
-        self.check()?;
-        match self.insert_once(connection, made) {
+    fn insert_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
+        let table = write.table;
+        let made = needs_key(table, write.row);
+        self.check_row(write)?;
+        match self.insert_once(write, made) {
             // Keys were given that the sequence has not reached.
             Err(error) if made && is_of_key(table, &error) && has_sequence(table) => {
-                sequences::skip(connection, table)?;
-                self.insert_once(connection, made)
+                sequences::skip(self, table)?;
+                self.insert_once(write, made)
             }
             other => other,
         }
     }
 
-    /// Deletes the rows that are in the way of a new one.
-    fn clear(&self, connection: &mut Connection) -> Result<()> {
-        let made = needs_key(self.table, self.row);
-        let text = OracleStatements.delete_in_the_way(self.table, made);
-        let Some((sql, places)) = text else { return Ok(()) };
-        let binds = self.values_of(&places)?;
-        connection.run(Some(self.table), &sql, &[binds], None).map(drop)
-    }
-
-    /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
-    fn overwrite(&self, connection: &mut Connection) -> Result<Option<Outcome>> {
-        let (table, columns) = (self.table, self.verb.conflict_columns(self.table));
-        let sql = OracleStatements.overwrite(table, self.fields, columns);
-        let binds = self.assigned(columns)?;
+    /// One statement returns the key, too.
+    fn overwrite_row(&mut self, write: &ServerWrite<'_>) -> Result<Option<Outcome>> {
+        let (table, columns) = (write.table, write.verb.conflict_columns(write.table));
+        let sql = OracleStatements.overwrite(table, write.fields, columns);
+        let values = write.assigned(&OracleStatements, columns);
         let (key, kind) = returned_key(table)?;
-        let sql = texts::returning(table, &sql, key, binds.len() + 1);
-        let done = connection.run(Some(table), &sql, &[binds], Some(kind))?;
+        let sql = texts::returning(table, &sql, key, values.len() + 1);
+        let done = self.run(Some(table), &sql, &[binds(table, &values)?], Some(kind))?;
         let found = done.returned.first().and_then(|rows| rows.first());
-        Ok(found.map(|key| self.overwritten(key)))
+        Ok(found.map(|key| overwritten(write, key)))
     }
+}
 
-    fn update(&self, connection: &mut Connection) -> Result<Outcome> {
-        let table = self.table;
-        let sql = OracleStatements.update(table, self.fields);
-        let changed = self
-            .updated()
-            .and_then(|binds| connection.run(Some(table), &sql, &[binds], None))
-            .map(|done| done.count);
-        if none_if_beyond(changed, table, table.key())? > 0 {
-            return Ok(Outcome::Changed(1));
+/// The outcome of an upsert that found a row, the first column of whose key is this.
+pub(crate) fn overwritten(write: &ServerWrite<'_>, key: &OracleCell) -> Outcome {
+    let bytes = if let OracleCell::Bytes(bytes) = key { bytes.as_slice() } else { &[] };
+    match (write.verb, made_key(key)) {
+        (Verb::Upsert, _) => Outcome::Changed(1),
+        (_, Some(GeneratedKey::Int(key))) => {
+            Outcome::of_updated(write.table, |_| ValueRef::Int(key))
         }
-        let Some(version) = table.version() else { return Err(no_such_row(table)) };
-        let sql = texts::get(table, [version], table.key(), "");
-        let key: Vec<KeyValue<'_>> =
-            table.key().iter().map(|&place| key_value(table, place, self.row.get(place))).collect();
-        let key: Vec<OracleParameter<'_>> = key.iter().map(typed).collect();
-        let mut found = Err(no_such_row(table));
-        connection.each(Some(table), &sql, &key, Some(&[Type::I64]), &mut |row| {
-            found = check_version(table, row.get(0), self.row.get(version));
-            Ok(true)
-        })?;
-        // Of the version that was given: another has changed the row since.
-        found.and_then(|()| Err(no_such_row(table)))
-    }
-
-    /// Rejects a row in which a required value is NULL, before duplicates and whatever an update sets; and one with an empty
-    /// text in its key, which Oracle takes for NULL.
-    fn check(&self) -> Result<()> {
-        reject_null(self.table, self.row)?;
-        for &place in self.table.key() {
-            if self.row.get(place) == ValueRef::Text("") {
-                let message = "on Oracle, an empty text is no key: Oracle has no empty texts";
-                let error = Error::new(ErrorKind::Unsupported, message);
-                return Err(in_column(error, self.table, Some(place)));
-            }
-        }
-        Ok(())
+        _ => Outcome::of_updated(write.table, |_| ValueRef::Bytes(bytes)),
     }
 }
 
@@ -232,42 +166,5 @@ pub(crate) fn out_of_keys(error: Error, table: &TableSchema) -> Error {
     match error.code() == Some(8_004) {
         true => no_key_left(table),
         false => error,
-    }
-}
-
-/// A value that a column is compared with: its type, the folded one if it has one, and itself.
-pub(crate) type KeyValue<'v> = (Type, Option<Value<'static>>, ValueRef<'v>);
-
-pub(crate) fn typed<'v>(value: &'v KeyValue<'v>) -> OracleParameter<'v> {
-    let (ty, folded, value) = value;
-    (*ty, folded.as_ref().map_or(*value, Value::as_ref))
-}
-
-fn folded(table: &TableSchema, place: usize, value: ValueRef<'_>) -> Option<String> {
-    let collation = table.columns().get(place)?.collation;
-    match value {
-        ValueRef::Text(text) if collation != Collation::Binary => {
-            Some(collation.fold(text).into_owned())
-        }
-        _ => None,
-    }
-}
-
-pub(crate) fn key_value<'v>(
-    table: &TableSchema,
-    place: usize,
-    value: ValueRef<'v>,
-) -> KeyValue<'v> {
-    (kept_type(table, place), folded(table, place, value).map(Value::from), value)
-}
-
-/// A value by which rows are found.
-fn compared<'v>(table: &TableSchema, place: usize, value: ValueRef<'v>) -> Result<OracleBind<'v>> {
-    let located = |error: Error| in_column(error, table, Some(place));
-    let ty = oracle_type(table, place)?;
-    let Some(text) = folded(table, place, value) else { return encode(ty, value).map_err(located) };
-    match encode(ty, ValueRef::Text(&text)).map_err(located)? {
-        (kind, OracleValue::Text(text)) => Ok((kind, OracleValue::Text(text.into_owned().into()))),
-        (kind, _) => Ok((kind, OracleValue::Null)),
     }
 }

@@ -1,6 +1,6 @@
 //! Batches on a server: rows that are sent together, and in halves if one of them fails, until it is found.
 
-use crate::{ServerOperations, is_row_error};
+use crate::{ColumnValue, ServerOperations, StatementDialect, is_row_error};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     FieldSet, Interrupt, OnError, Outcome, Result, Row, Run, TableSchema, Verb, Write,
@@ -31,6 +31,47 @@ impl<'a> ServerWrite<'a> {
     #[must_use]
     pub fn in_run(run: &Run<'a>, row: &'a dyn Row) -> Self {
         Self { table: run.table, verb: run.verb, fields: run.fields, row }
+    }
+
+    /// Values of columns, as they are stored.
+    pub fn stored(
+        &self,
+        places: impl IntoIterator<Item = usize>,
+    ) -> impl Iterator<Item = ColumnValue<'a>> {
+        let row = self.row;
+        places.into_iter().map(|place| (place, row.get(place).into()))
+    }
+
+    /// Values of columns by which rows are found.
+    pub fn compared<D: StatementDialect>(
+        &self,
+        dialect: &D,
+        places: &[usize],
+    ) -> Vec<ColumnValue<'a>> {
+        let of = |&place: &usize| dialect.compared(self.table, place, self.row.get(place));
+        places.iter().map(of).collect()
+    }
+
+    /// The key of a row that is deleted, which has no other values.
+    pub fn deleted_key<D: StatementDialect>(&self, dialect: &D) -> Vec<ColumnValue<'a>> {
+        let key = self.table.key().iter().enumerate();
+        key.map(|(at, &place)| dialect.compared(self.table, place, self.row.get(at))).collect()
+    }
+
+    /// The fields as they are set, then the columns by which the row is found.
+    pub fn assigned<D: StatementDialect>(
+        &self,
+        dialect: &D,
+        columns: &[usize],
+    ) -> Vec<ColumnValue<'a>> {
+        self.stored(self.fields.iter()).chain(self.compared(dialect, columns)).collect()
+    }
+
+    /// The values of an update: the fields, the key, and the version if there is one.
+    pub fn updated<D: StatementDialect>(&self, dialect: &D) -> Vec<ColumnValue<'a>> {
+        let mut values = self.assigned(dialect, self.table.key());
+        values.extend(self.stored(self.table.version()));
+        values
     }
 }
 

@@ -1,7 +1,7 @@
 //! The part of a condition that goes to a server, where that compares as Bobak does.
 
-use crate::{StatementDialect, kept_type};
-use bobak_core::{Comparison, Condition, TableSchema, Type, Value, ValueRef};
+use crate::{ColumnValue, StatementDialect};
+use bobak_core::{Comparison, Condition, TableSchema, Value, ValueRef};
 
 /// What a server can compare of a column and a value as Bobak does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +19,12 @@ const LIST: usize = 200;
 #[derive(Debug)]
 pub struct ServerCondition<'c> {
     texts: Vec<String>,
-    values: Vec<(Type, Value<'c>)>,
+    /// The parameters.
+    pub values: Vec<ColumnValue<'c>>,
     /// Whether it is all of the condition.
     pub is_whole: bool,
+    /// The columns that must equal one of some values.
+    pub fixed: Vec<usize>,
 }
 
 impl<'c> ServerCondition<'c> {
@@ -32,26 +35,22 @@ impl<'c> ServerCondition<'c> {
         table: &TableSchema,
         condition: Option<&'c Condition>,
     ) -> Self {
-        let mut pushed = Self { texts: Vec::new(), values: Vec::new(), is_whole: true };
+        let (texts, values, fixed) = Default::default();
+        let mut pushed = Self { texts, values, is_whole: true, fixed };
         if let Some(condition) = condition {
             pushed.push(dialect, table, condition);
         }
         pushed
     }
 
-    /// ` WHERE …`, or nothing.
+    /// ` WHERE …` with another condition, or nothing.
     #[must_use]
-    pub fn text(&self) -> String {
-        match self.texts.is_empty() {
+    pub fn text(&self, more: Option<&str>) -> String {
+        let texts: Vec<&str> = self.texts.iter().map(String::as_str).chain(more).collect();
+        match texts.is_empty() {
             true => String::new(),
-            false => format!(" WHERE {}", self.texts.join(" AND ")),
+            false => format!(" WHERE {}", texts.join(" AND ")),
         }
-    }
-
-    /// The parameters, each with the type that it is of for Bobak.
-    #[must_use]
-    pub fn values(&self) -> Vec<(Type, ValueRef<'_>)> {
-        self.values.iter().map(|(ty, value)| (*ty, value.as_ref())).collect()
     }
 
     fn push<D: StatementDialect>(
@@ -66,37 +65,18 @@ impl<'c> ServerCondition<'c> {
                 self.texts.push(format!("{} IS NULL", dialect.column(table, *column)));
             }
             Condition::Compare { column, comparison, value } => {
-                self.push_comparison(dialect, table, *column, *comparison, value.as_ref());
+                let given = (self.values.len() + 1, value.as_ref());
+                match dialect.comparison(table, *column, *comparison, given) {
+                    Some(text) => {
+                        self.fixed.extend((*comparison == Comparison::Equal).then_some(*column));
+                        self.texts.push(text);
+                        self.values.push((*column, value.as_ref().into()));
+                    }
+                    None => self.is_whole = false,
+                }
             }
             Condition::In { column, values } => self.push_list(dialect, table, *column, values),
             _ => self.is_whole = false,
-        }
-    }
-
-    fn push_comparison<D: StatementDialect>(
-        &mut self,
-        dialect: &D,
-        table: &TableSchema,
-        place: usize,
-        comparison: Comparison,
-        value: ValueRef<'c>,
-    ) {
-        let number = self.values.len() + 1;
-        let text = match (dialect.comparability(table, place, value), comparison) {
-            (None, _) => None,
-            (Some(_), Comparison::Equal) => Some(dialect.all_equal(table, &[place], number)),
-            (Some(Comparability::Equality), _) => None,
-            (Some(Comparability::Order), comparison) => operator(comparison).map(|operator| {
-                let parameter = dialect.parameter(table, place, number);
-                format!("{} {operator} {parameter}", dialect.column(table, place))
-            }),
-        };
-        match text {
-            Some(text) => {
-                self.texts.push(text);
-                self.values.push((kept_type(table, place), value.into()));
-            }
-            None => self.is_whole = false,
         }
     }
 
@@ -107,28 +87,18 @@ impl<'c> ServerCondition<'c> {
         place: usize,
         values: &'c [Value<'static>],
     ) {
-        let are_comparable = values
-            .iter()
-            .all(|value| dialect.comparability(table, place, value.as_ref()).is_some());
-        if !are_comparable || !(1..=LIST).contains(&values.len()) {
-            self.is_whole = false;
-            return;
+        let equal = |given: (usize, ValueRef<'_>)| {
+            dialect.comparison(table, place, Comparison::Equal, given)
+        };
+        let values = values.iter().map(Value::as_ref);
+        let parts = (self.values.len() + 1..).zip(values.clone()).map(equal);
+        match parts.collect::<Option<Vec<_>>>() {
+            Some(parts) if (1..=LIST).contains(&parts.len()) => {
+                self.texts.push(format!("({})", parts.join(" OR ")));
+                self.values.extend(values.map(|value| (place, value.into())));
+                self.fixed.push(place);
+            }
+            _ => self.is_whole = false,
         }
-        let first = self.values.len() + 1;
-        let parts =
-            (first..first + values.len()).map(|number| dialect.all_equal(table, &[place], number));
-        self.texts.push(format!("({})", parts.collect::<Vec<_>>().join(" OR ")));
-        let ty = kept_type(table, place);
-        self.values.extend(values.iter().map(|value| (ty, value.as_ref().into())));
-    }
-}
-
-const fn operator(comparison: Comparison) -> Option<&'static str> {
-    match comparison {
-        Comparison::Less => Some("<"),
-        Comparison::LessOrEqual => Some("<="),
-        Comparison::Greater => Some(">"),
-        Comparison::GreaterOrEqual => Some(">="),
-        _ => None,
     }
 }

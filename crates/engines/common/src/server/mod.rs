@@ -13,6 +13,7 @@ mod row_steps;
 mod row_write;
 mod savepoints;
 mod session;
+mod statement_connection;
 mod table;
 mod texts;
 #[cfg(feature = "tls")]
@@ -25,7 +26,7 @@ pub use check_text::{CheckDialect, check_condition};
 pub use condition::{Comparability, ServerCondition};
 pub use narrow_amounts::NarrowAmounts;
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
-pub use query::{check_texts, each_by_key, lock_rows, rows_to_lock};
+pub use query::{check_texts, each_by_key, key_of_row, lock_rows, rows_to_lock};
 pub use row::{ServerRow, ServerValue};
 pub use row_steps::RowSteps;
 pub use row_write::{
@@ -33,6 +34,9 @@ pub use row_write::{
 };
 pub use savepoints::{Savepoints, ServerSavepoint};
 pub use session::{ServerOperations, ServerSession};
+pub use statement_connection::{ColumnValue, StatementConnection, query_table, scan_with};
 pub use table::{AddTableRow, ServerNames, ServerTable, catalog_text, read_catalog};
-pub use texts::StatementDialect;
+pub use texts::{
+    StatementDialect, folded_value, kept_types, sql_operator, typed_values, written_columns,
+};
 pub use transaction::{SavepointStep, ServerTransaction, TransactionConnection, not_open};

@@ -1,6 +1,6 @@
 //! Queries over rows that a server sends: what Bobak does of them itself, so that it means the same on every engine.
 
-use crate::{EachRow, encode_row, sort_key};
+use crate::{ColumnValue, EachRow, StatementDialect, encode_row, sort_key};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Condition, ErrorKind, Expr, Result, Row, RowLock, Select, TableSchema, Value, ValueRef,
@@ -85,6 +85,16 @@ pub fn rows_to_lock(
         Ok(true)
     })?;
     Ok(rows)
+}
+
+/// The key of a row with all columns, as values by which it is found.
+pub fn key_of_row<'v, D: StatementDialect>(
+    dialect: &D,
+    table: &TableSchema,
+    row: &'v [Value<'_>],
+) -> Vec<ColumnValue<'v>> {
+    let value = |place: usize| row.get(place).map_or(ValueRef::Null, Value::as_ref);
+    table.key().iter().map(|&place| dialect.compared(table, place, value(place))).collect()
 }
 
 /// Locks the rows of [`rows_to_lock`] one by one, and passes those on that could be locked. `lock_row` locks a row by its key; it

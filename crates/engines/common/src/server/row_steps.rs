@@ -1,87 +1,164 @@
 //! What each verb does with a row on a server, in statements.
 
-use crate::{ServerWrite, check_row_length, needs_key, reject_null};
-use bobak_core::{ErrorKind, Outcome, Result, Verb};
+use crate::{
+    ServerWrite, StatementConnection, StatementDialect, check_row_length, check_version, in_column,
+    needs_key, no_such_row, none_if_beyond, reject_null,
+};
+use bobak_core::{ErrorKind, Outcome, Result, TableSchema, ValueRef, Verb};
 
 /// The statements of a write of one row. The caller makes those of one write atomic.
-pub trait RowSteps<C> {
-    /// What is written.
-    fn parts(&self) -> ServerWrite<'_>;
+pub trait RowSteps: StatementConnection {
+    /// Rejects a value that a column cannot have, before anything is sent.
+    ///
+    /// # Errors
+    /// `Unsupported`, and others that say why.
+    fn check_value(&self, _: &TableSchema, _: usize, _: ValueRef<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Rejects some values of a row.
+    ///
+    /// # Errors
+    /// As [`check_value`](Self::check_value), with the column.
+    fn check_values(
+        &self,
+        write: &ServerWrite<'_>,
+        mut places: impl Iterator<Item = usize>,
+    ) -> Result<()> {
+        places.try_for_each(|place| {
+            let checked = self.check_value(write.table, place, write.row.get(place));
+            checked.map_err(|error| in_column(error, write.table, Some(place)))
+        })
+    }
 
     /// Rejects a row that the server would reject or change, before anything of it is written.
     ///
     /// # Errors
-    /// `Constraint` if a required value is NULL.
-    fn check(&self) -> Result<()> {
-        let ServerWrite { table, row, .. } = self.parts();
-        reject_null(table, row)
+    /// `Constraint` if a required value is NULL; as [`check_value`](Self::check_value).
+    fn check_row(&self, write: &ServerWrite<'_>) -> Result<()> {
+        reject_null(write.table, write.row)?;
+        self.check_values(write, 0..write.row.len())
     }
 
     /// Inserts the row.
     ///
     /// # Errors
     /// Those of the server.
-    fn insert(&self, connection: &mut C) -> Result<Outcome>;
+    fn insert_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome>;
 
     /// Deletes the rows that are in the way of a new one.
     ///
     /// # Errors
     /// Those of the server.
-    fn clear(&self, connection: &mut C) -> Result<()>;
+    fn clear_row(&mut self, write: &ServerWrite<'_>) -> Result<()> {
+        let (table, dialect) = (write.table, self.dialect());
+        let text = dialect.delete_in_the_way(table, needs_key(table, write.row));
+        let Some((sql, places)) = text else { return Ok(()) };
+        self.run_with(table, &sql, &write.compared(&dialect, &places)).map(drop)
+    }
 
     /// Sets the fields of the row with the same values in the upsert's columns; `None` if there is none.
     ///
     /// # Errors
     /// Those of the server.
-    fn overwrite(&self, connection: &mut C) -> Result<Option<Outcome>>;
+    fn overwrite_row(&mut self, write: &ServerWrite<'_>) -> Result<Option<Outcome>> {
+        let (table, dialect) = (write.table, self.dialect());
+        let columns = write.verb.conflict_columns(table);
+        self.check_values(write, write.fields.iter())?;
+        let sql = dialect.overwrite(table, write.fields, columns);
+        let changed = self.run_with(table, &sql, &write.assigned(&dialect, columns));
+        let changed = none_if_beyond(changed, table, columns)?;
+        if changed == 0 || write.verb == Verb::Upsert {
+            return Ok((changed > 0).then_some(Outcome::Changed(1)));
+        }
+        let sql = dialect.get(table, table.key().iter().copied(), columns);
+        let (by, mut outcome) = (write.compared(&dialect, columns), None);
+        self.each_with(table, &sql, &by, table.key(), &mut |row| {
+            outcome = Some(Outcome::of_updated(table, |_| row.get(0)));
+            Ok(true)
+        })?;
+        Ok(outcome)
+    }
 
     /// Sets the fields of the row with the key.
     ///
     /// # Errors
     /// `NotFound`, `Conflict`; those of the server.
-    fn update(&self, connection: &mut C) -> Result<Outcome>;
+    fn update_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
+        let (table, dialect) = (write.table, self.dialect());
+        self.check_values(write, write.fields.iter())?;
+        let sql = dialect.update(table, write.fields);
+        let changed = self.run_with(table, &sql, &write.updated(&dialect));
+        if none_if_beyond(changed, table, table.key())? > 0 {
+            return Ok(Outcome::Changed(1));
+        }
+        // Why was there none?
+        let unchanged = table.key().first().filter(|_| !Self::COUNTS_UNCHANGED);
+        let Some(shown) = table.version().or(unchanged.copied()) else {
+            return Err(no_such_row(table));
+        };
+        let sql = dialect.get(table, [shown], table.key());
+        let (key, mut found) = (write.compared(&dialect, table.key()), Err(no_such_row(table)));
+        self.each_with(table, &sql, &key, &[shown], &mut |row| {
+            found = match table.version() {
+                Some(version) => check_version(table, row.get(0), write.row.get(version)),
+                None => Ok(()),
+            };
+            Ok(true)
+        })?;
+        match Self::COUNTS_UNCHANGED {
+            // Of the version that was given: another has changed the row since.
+            true => found.and_then(|()| Err(no_such_row(table))),
+            false => found.map(|()| Outcome::Changed(1)),
+        }
+    }
 
     /// Deletes the row with the key.
     ///
     /// # Errors
     /// Those of the server.
-    fn delete(&self, connection: &mut C) -> Result<Outcome>;
+    fn delete_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
+        let (table, dialect) = (write.table, self.dialect());
+        let key = write.deleted_key(&dialect);
+        let changed = self.run_with(table, &dialect.delete(table), &key);
+        none_if_beyond(changed, table, table.key()).map(|changed| Outcome::Changed(changed.min(1)))
+    }
 
     /// Writes the row.
     ///
     /// # Errors
     /// As [`Session::write`](bobak_core::Session::write).
-    fn run(&self, connection: &mut C) -> Result<Outcome> {
-        let ServerWrite { table, verb, row, .. } = self.parts();
+    fn write_row(&mut self, write: &ServerWrite<'_>) -> Result<Outcome> {
+        let ServerWrite { table, verb, row, .. } = *write;
         check_row_length(table, verb, row)?;
         match verb {
-            Verb::Insert => self.insert(connection),
+            Verb::Insert => self.insert_row(write),
             Verb::InsertOrReplace => {
-                self.check()?;
-                self.clear(connection)?;
-                self.insert(connection)
+                self.check_row(write)?;
+                self.clear_row(write)?;
+                self.insert_row(write)
             }
-            Verb::InsertOrIgnore => match self.insert(connection) {
+            Verb::InsertOrIgnore => match self.insert_row(write) {
                 Err(error) if error.kind() == ErrorKind::Duplicate => Ok(Outcome::Ignored),
                 other => other,
             },
             // Its key is new, so that there is no such row.
-            Verb::Upsert if needs_key(table, row) => self.insert(connection),
+            Verb::Upsert if needs_key(table, row) => self.insert_row(write),
             Verb::Upsert | Verb::UpsertOn(_) => {
-                self.check()?;
-                if let Some(outcome) = self.overwrite(connection)? {
+                self.check_row(write)?;
+                if let Some(outcome) = self.overwrite_row(write)? {
                     return Ok(outcome);
                 }
-                match self.insert(connection) {
+                match self.insert_row(write) {
                     // Another session was faster, unless it is about another value.
                     Err(error) if error.kind() == ErrorKind::Duplicate => {
-                        self.overwrite(connection)?.ok_or(error)
+                        self.overwrite_row(write)?.ok_or(error)
                     }
                     other => other,
                 }
             }
-            Verb::Update => self.update(connection),
-            Verb::Delete => self.delete(connection),
+            Verb::Update => self.update_row(write),
+            Verb::Delete => self.delete_row(write),
         }
     }
 }

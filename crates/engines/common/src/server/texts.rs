@@ -1,10 +1,13 @@
 //! The statements for rows in the words of a database whose parameters have numbers.
 
-use crate::Comparability;
-use bobak_core::{FieldSet, TableSchema, ValueRef};
+use crate::{ColumnValue, Comparability, kept_type};
+use bobak_core::{Collation, Comparison, FieldSet, Result, TableSchema, Type, ValueRef};
 
 /// How a database writes statements for rows.
 pub trait StatementDialect {
+    /// The expression that counts rows.
+    const COUNT: &'static str = "COUNT(*)";
+
     /// A name in quotes.
     fn quoted(&self, name: &str) -> String;
 
@@ -30,8 +33,88 @@ pub trait StatementDialect {
         value: ValueRef<'_>,
     ) -> Option<Comparability>;
 
+    /// How a column is compared with a value, which is the parameter of this number; `None` if the server does not do it as
+    /// Bobak does.
+    fn comparison(
+        &self,
+        table: &TableSchema,
+        place: usize,
+        comparison: Comparison,
+        (number, value): (usize, ValueRef<'_>),
+    ) -> Option<String> {
+        match (self.comparability(table, place, value)?, comparison) {
+            (_, Comparison::Equal) => Some(self.all_equal(table, &[place], number)),
+            (Comparability::Equality, _) => None,
+            (Comparability::Order, comparison) => {
+                let operator = sql_operator(comparison)?;
+                let parameter = self.parameter(table, place, number);
+                Some(format!("{} {operator} {parameter}", self.column(table, place)))
+            }
+        }
+    }
+
+    /// Whether the server sorts the values of a column as Bobak does.
+    fn is_sorted(&self, table: &TableSchema, place: usize) -> bool;
+
+    /// What follows a query of which so many rows are wanted at most; nothing if it always says all.
+    fn first_rows(&self, _: u64) -> String {
+        String::new()
+    }
+
+    /// Rejects a text that no value of the server has.
+    ///
+    /// # Errors
+    /// `Unsupported`.
+    fn check_text(&self, _: &str) -> Result<()> {
+        Ok(())
+    }
+
+    /// A value as a column is compared with it.
+    fn compared<'v>(
+        &self,
+        table: &TableSchema,
+        place: usize,
+        value: ValueRef<'v>,
+    ) -> ColumnValue<'v> {
+        folded_value(table, place, value)
+    }
+
     /// Whether the server makes the values of a column, so that they cannot be set.
     fn makes_key(&self, table: &TableSchema, place: usize) -> bool;
+
+    /// Columns, parted by commas.
+    fn columns(&self, table: &TableSchema, places: impl IntoIterator<Item = usize>) -> String {
+        let names: Vec<_> = places.into_iter().map(|place| self.column(table, place)).collect();
+        names.join(", ")
+    }
+
+    /// So many parameters from a number on, parted by commas.
+    fn numbers(&self, first: usize, count: usize) -> String {
+        let numbers: Vec<_> = (first..first + count).map(|number| self.number(number)).collect();
+        numbers.join(", ")
+    }
+
+    /// Inserts a row; the server may make its key.
+    fn insert(&self, table: &TableSchema, made: bool) -> String {
+        let places: Vec<usize> = written_columns(table, made).collect();
+        let numbers = self.numbers(1, places.len());
+        let values = match places.is_empty() {
+            true => "DEFAULT VALUES".to_owned(),
+            false => format!("({}) VALUES ({numbers})", self.columns(table, places)),
+        };
+        format!("INSERT INTO {} {values}", self.quoted(table.name()))
+    }
+
+    /// Some columns of the rows with the values of others.
+    fn get(
+        &self,
+        table: &TableSchema,
+        shown: impl IntoIterator<Item = usize>,
+        by: &[usize],
+    ) -> String {
+        let (shown, name) = (self.columns(table, shown), self.quoted(table.name()));
+        format!("SELECT {shown} FROM {name} WHERE {}", self.all_equal(table, by, 1))
+    }
 
     /// New values for the rows with the values of these columns. Parameters: `fields` in schema order, the columns.
     fn overwrite(&self, table: &TableSchema, fields: FieldSet, by: &[usize]) -> String {
@@ -89,4 +172,49 @@ pub trait StatementDialect {
         let name = self.quoted(table.name());
         Some((format!("DELETE FROM {name} WHERE {}", parts.join(" OR ")), ways.concat()))
     }
+}
+
+/// The operator of a comparison that leaves an interval; `None` for the others.
+#[must_use]
+pub const fn sql_operator(comparison: Comparison) -> Option<&'static str> {
+    match comparison {
+        Comparison::Equal => Some("="),
+        Comparison::Less => Some("<"),
+        Comparison::LessOrEqual => Some("<="),
+        Comparison::Greater => Some(">"),
+        Comparison::GreaterOrEqual => Some(">="),
+        _ => None,
+    }
+}
+
+/// A value of a column: a text in small letters, if the column ignores case.
+#[must_use]
+pub fn folded_value<'v>(table: &TableSchema, place: usize, value: ValueRef<'v>) -> ColumnValue<'v> {
+    let collation = table.columns().get(place).map(|column| column.collation).unwrap_or_default();
+    match value {
+        ValueRef::Text(text) if collation != Collation::Binary => {
+            (place, collation.fold(text).into_owned().into())
+        }
+        _ => (place, value.into()),
+    }
+}
+
+/// The columns that an insert writes; the server may make the key.
+pub fn written_columns(table: &TableSchema, made: bool) -> impl Iterator<Item = usize> + '_ {
+    table.written_columns().filter(move |place| !(made && table.key().contains(place)))
+}
+
+/// Values with the types that they are of for Bobak.
+#[must_use]
+pub fn typed_values<'v>(
+    table: &TableSchema,
+    values: &'v [ColumnValue<'_>],
+) -> Vec<(Type, ValueRef<'v>)> {
+    values.iter().map(|(place, value)| (kept_type(table, *place), value.as_ref())).collect()
+}
+
+/// The types of the values that columns keep.
+#[must_use]
+pub fn kept_types(table: &TableSchema, places: &[usize]) -> Vec<Type> {
+    places.iter().map(|place| kept_type(table, *place)).collect()
 }

@@ -1,0 +1,113 @@
+//! How Firebird writes statements for rows, and what it compares as Bobak does.
+
+use crate::columns::{counted, equal, is_octets, text_bytes};
+use crate::names::Names;
+use crate::values::{check_text, is_day, is_text};
+use bobak_core::{Collation, Comparison, Result, TableSchema, Type, ValueRef};
+use bobak_engine_common::{
+    ColumnValue, Comparability, StatementDialect, folded_value, kept_type, sql_operator,
+};
+
+impl StatementDialect for Names {
+    fn quoted(&self, name: &str) -> String {
+        Self::quoted(*self, name)
+    }
+
+    fn column(&self, table: &TableSchema, place: usize) -> String {
+        Self::column(*self, table, place)
+    }
+
+    fn number(&self, _: usize) -> String {
+        "?".to_owned()
+    }
+
+    fn all_equal(&self, table: &TableSchema, places: &[usize], _: usize) -> String {
+        equal(*self, table, places)
+    }
+
+    fn comparability(
+        &self,
+        table: &TableSchema,
+        place: usize,
+        value: ValueRef<'_>,
+    ) -> Option<Comparability> {
+        cast(table, place, value).map(|_| Comparability::Order)
+    }
+
+    /// Firebird's indexes have the smallest integer of 64 bits in a wrong place.
+    fn comparison(
+        &self,
+        table: &TableSchema,
+        place: usize,
+        comparison: Comparison,
+        (_, value): (usize, ValueRef<'_>),
+    ) -> Option<String> {
+        let (cast, operator) = (cast(table, place, value)?, sql_operator(comparison)?);
+        let name = self.column(table, place);
+        let text = format!("{name} {operator} {cast}");
+        if kept_type(table, place) != Type::I64 || comparison == Comparison::Equal {
+            return Some(text);
+        }
+        match comparison {
+            _ if value == ValueRef::Int(i64::MIN) => None,
+            Comparison::Less | Comparison::LessOrEqual => {
+                Some(format!("({text} OR {name} = {})", i64::MIN))
+            }
+            _ => Some(format!("({text} AND {name} <> {})", i64::MIN)),
+        }
+    }
+
+    fn is_sorted(&self, table: &TableSchema, place: usize) -> bool {
+        let column = table.columns().get(place);
+        column.is_some_and(|column| {
+            !is_text(column) && !matches!(column.ty, Type::Bytes | Type::Vector(_))
+        }) || is_octets(table, place)
+    }
+
+    fn check_text(&self, text: &str) -> Result<()> {
+        check_text(text)
+    }
+
+    fn compared<'v>(
+        &self,
+        table: &TableSchema,
+        place: usize,
+        value: ValueRef<'v>,
+    ) -> ColumnValue<'v> {
+        match value {
+            ValueRef::Bytes(bytes) if kept_type(table, place) == Type::Bytes => {
+                (place, counted(bytes).into())
+            }
+            _ => folded_value(table, place, value),
+        }
+    }
+
+    /// An update may set it.
+    fn makes_key(&self, _: &TableSchema, _: usize) -> bool {
+        false
+    }
+}
+
+/// A parameter that a column is compared with, of a type that has the value; `None` if the server's comparison would not be
+/// Bobak's.
+fn cast(table: &TableSchema, place: usize, value: ValueRef<'_>) -> Option<String> {
+    let column = table.columns().get(place)?;
+    match (column.ty, value) {
+        _ if is_text(column) => {
+            let ValueRef::Text(text) = value else { return None };
+            let bytes = text_bytes(table, place)?;
+            let is_there = column.collation == Collation::Binary && table.key().contains(&place);
+            let fits = text.len() <= bytes && !text.contains('\0');
+            (is_there && fits).then(|| format!("CAST(? AS VARCHAR({bytes}) CHARACTER SET OCTETS)"))
+        }
+        (Type::Currency, ValueRef::Int(_)) => Some("CAST(? AS NUMERIC(18, 4))".to_owned()),
+        (Type::Date, ValueRef::Int(days)) => is_day(days).then(|| "CAST(? AS DATE)".to_owned()),
+        (Type::Uuid, ValueRef::Bytes(bytes)) => {
+            (bytes.len() == 16).then(|| "CAST(? AS CHAR(16) CHARACTER SET OCTETS)".to_owned())
+        }
+        (Type::Bool, _) => None,
+        // Of another program's table a time is no integer.
+        (ty, ValueRef::Int(_)) if ty.is_integer() => Some("CAST(? AS BIGINT)".to_owned()),
+        _ => None,
+    }
+}
