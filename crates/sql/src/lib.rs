@@ -90,7 +90,7 @@ pub use mysql_schema::{FOLDED_KEY, mysql_length_limit};
 pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_foreign_key, add_index, add_reference,
-    create_table, create_table_after, index_remark, storage_check,
+    create_table, create_table_after, in_index_order, index_remark, storage_check,
 };
 pub use search::{
     SEARCH_COLUMN, SEARCH_COMMENT, create_search, drop_search, parse_search_comment,

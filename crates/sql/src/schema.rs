@@ -426,8 +426,10 @@ pub(crate) fn push_foreign_key(
     push_actions(writer, key.on_delete, key.on_update, key.deferred);
 }
 
-/// The pairs of a foreign key in the order of the parent's key or unique index that has its columns.
-fn in_index_order<'k>(
+/// The columns of a foreign key, each with the name of that which it references, in the order of the parent's key or unique
+/// index that has its columns.
+#[must_use]
+pub fn in_index_order<'k>(
     pairs: &[(usize, &'k str)],
     parent: &TableSchema,
 ) -> Option<Vec<(usize, &'k str)>> {

@@ -22,10 +22,11 @@
 //!
 //! For engines of servers with SQL texts of their own:
 //!
-//! * [`ServerRow`] is a row of a result; [`check_row_length`], [`reject_null`], [`needs_key`] and others are parts of a write.
-//! * [`ServerWrite`] is a write of one row, and [`RowSteps`] its statements; [`ServerBatch`] sends many, and finds the wrong ones.
-//! * [`StatementDialect`] writes statements for rows, and [`ServerCondition`] the part of a condition that the server looks at.
-//! * [`each_by_key`], [`check_texts`], [`rows_to_lock`] and [`lock_rows`] are parts of a query.
+//! * [`StatementDialect`] writes statements for rows, and says what the server compares and sorts as Bobak does. A
+//!   [`StatementConnection`] runs them: [`RowSteps`] writes a row of each verb, [`query_table`] runs a query, in which
+//!   [`ServerCondition`] is the part of a condition that the server looks at.
+//! * [`ServerWrite`] is a write of one row; [`ServerBatch`] sends many, and finds the wrong ones.
+//! * [`ServerRow`] is a row of a result; [`rows_to_lock`] and [`lock_rows`] are parts of a query that locks.
 //! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
 //! * [`NarrowAmounts`] are the money columns that a server would round.
 //! * [`read_catalog`] reads the tables of a server as [`ServerTable`]s.

@@ -5,9 +5,9 @@ use crate::columns::{exact, folded, is_octets, sql_type};
 use crate::names::{Names, index_name, key_name, reference_name};
 use crate::values::is_text;
 use bobak_core::check::CheckExpression;
-use bobak_core::{
-    ColumnSchema, Error, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, TableSchema, Type,
-};
+use bobak_core::{ColumnSchema, Error, ErrorKind, ForeignKey, Result, TableSchema, Type};
+use bobak_engine_common::{reference_actions, reference_pairs, reference_text};
+use bobak_sql::in_index_order;
 
 /// What a rule of a table is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,50 +219,14 @@ pub(crate) fn reference(
     key: &ForeignKey,
     tables: &[TableSchema],
 ) -> TableRule {
-    let pairs = pairs_in_order(key, tables);
-    let own = names.columns(table, pairs.iter().map(|(place, _)| *place));
-    let theirs: Vec<String> = pairs.iter().map(|(_, name)| names.quoted(name)).collect();
-    let on_delete = match key.on_delete {
-        OnDelete::Cascade => "CASCADE",
-        OnDelete::SetNull => "SET NULL",
-        _ => "NO ACTION",
-    };
-    let on_update = match key.on_update {
-        OnUpdate::Cascade => "CASCADE",
-        OnUpdate::SetNull => "SET NULL",
-        _ => "NO ACTION",
-    };
     let name = reference_name(table, &key.columns, &key.table);
-    let text = format!(
-        "{}CONSTRAINT {name} FOREIGN KEY ({own}) REFERENCES {} ({}) \
-         ON DELETE {on_delete} ON UPDATE {on_update} USING INDEX {name}",
-        alter(names, table),
-        names.quoted(&key.table),
-        theirs.join(", "),
-    );
+    // Firebird wants the columns in the order of the index of those that they reference.
+    let parent = tables.iter().find(|known| known.name().eq_ignore_ascii_case(&key.table));
+    let pairs: Vec<(usize, &str)> = reference_pairs(key).collect();
+    let ordered = parent.and_then(|parent| in_index_order(&pairs, parent));
+    let pairs = ordered.unwrap_or(pairs);
+    let text = reference_text(&names, table, (&name, &key.table), pairs);
+    let text = format!("{text}{} USING INDEX {name}", reference_actions(key));
     let kind = RuleKind::Reference(key.table.to_string());
     TableRule { kind, name, columns: key.columns.clone(), text }
-}
-
-/// The columns of a foreign key with those that they reference, which Firebird wants in the order of their index.
-fn pairs_in_order<'k>(key: &'k ForeignKey, tables: &[TableSchema]) -> Vec<(usize, &'k str)> {
-    let referenced = key.referenced.iter().map(|name| &**name);
-    let mut pairs: Vec<(usize, &str)> = key.columns.iter().copied().zip(referenced).collect();
-    let mut tables = tables.iter();
-    let Some(parent) = tables.find(|known| known.name().eq_ignore_ascii_case(&key.table)) else {
-        return pairs;
-    };
-    let place = |name: &str| parent.column(name).ok();
-    let unique = parent.indexes().iter().filter(|index| index.unique);
-    let mut lists = std::iter::once(parent.key()).chain(unique.map(|index| &*index.columns));
-    let is_it = |list: &&[usize]| {
-        let is_in = |name: &str| place(name).is_some_and(|place| list.contains(&place));
-        list.len() == pairs.len() && pairs.iter().all(|(_, name)| is_in(name))
-    };
-    if let Some(list) = lists.find(is_it) {
-        pairs.sort_by_key(|(_, name)| {
-            place(name).and_then(|place| list.iter().position(|other| *other == place))
-        });
-    }
-    pairs
 }

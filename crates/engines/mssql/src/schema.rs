@@ -4,13 +4,16 @@ use crate::catalog::remarks;
 use crate::columns::{
     COLLATE, check, computed, computed_column, definition, folded, indexed, is_folded, sent_kind,
 };
+use crate::dialect::MssqlStatements;
 use crate::names::{
     check_name, column as name_of, columns, default_name, index_name, key_name, quoted,
     reference_name,
 };
 use crate::wire::SentKind;
-use bobak_core::{ForeignKey, OnDelete, OnUpdate, Result, SchemaChange, TableSchema, Value};
-use bobak_engine_common::{TableAdditions, add_created_tables, find_table, foreign_keys_of};
+use bobak_core::{ForeignKey, Result, SchemaChange, TableSchema, Value};
+use bobak_engine_common::{
+    PlannedKey, SchemaPlanner, reference_actions, reference_pairs, reference_text,
+};
 
 /// Statements, each with the table that it is about.
 type Statements = Vec<(TableSchema, String)>;
@@ -21,125 +24,70 @@ type Statements = Vec<(TableSchema, String)>;
 /// As [`Session::alter`](bobak_core::Session::alter).
 pub(crate) fn plan(
     schema: &str,
-    mut stored: Vec<TableSchema>,
+    stored: Vec<TableSchema>,
     changes: &[SchemaChange],
 ) -> Result<Statements> {
-    add_created_tables(&mut stored, changes)?;
-    let old = stored.clone();
-    let (mut references, mut described) = (Vec::new(), Vec::new());
-    for addition in TableAdditions::collect(changes)? {
-        if let Some(known) =
-            find_table(&stored, addition.table()).and_then(|place| stored.get_mut(place))
-        {
-            *known = TableSchema::clone(&addition.rebuild(known)?.schema);
-            described.push(known.clone());
-        }
-    }
-    let mut plan = Plan { statements: Vec::new() };
-    for change in changes {
-        let place = find_table(&stored, change.table());
-        let Some((whole, old)) = place.and_then(|place| stored.get(place).zip(old.get(place)))
-        else {
-            continue;
-        };
-        if let SchemaChange::CreateTable(table) = change {
-            described.push(TableSchema::clone(table));
-        }
-        plan.change(change, whole, old, &mut references)?;
-    }
-    for table in &described {
-        remarks(schema, table).into_iter().for_each(|text| plan.push(table, text));
-    }
-    references.iter().for_each(|(table, key)| plan.add_reference(table, key));
+    let mut plan = Plan { schema, statements: Vec::new() };
+    plan.plan(stored, changes)?;
     Ok(plan.statements)
 }
 
-/// The statements that create a table, without its foreign keys.
+/// The statements that create a table.
 ///
 /// # Errors
 /// `Unsupported` for a table that SQL Server cannot have.
 pub(crate) fn created(table: &TableSchema) -> Result<Vec<String>> {
-    let mut plan = Plan { statements: Vec::new() };
-    plan.create(table)?;
-    table.all_foreign_keys().iter().for_each(|key| plan.add_reference(table, key));
-    let mut texts: Vec<String> = plan.statements.into_iter().map(|(_, text)| text).collect();
-    texts.extend(remarks("dbo", table));
-    Ok(texts)
+    let mut plan = Plan { schema: "dbo", statements: Vec::new() };
+    plan.create_whole(table)?;
+    Ok(plan.statements.into_iter().map(|(_, text)| text).collect())
 }
 
 /// Statements, being collected.
-struct Plan {
+struct Plan<'s> {
+    schema: &'s str,
     statements: Statements,
 }
 
-impl Plan {
+impl SchemaPlanner for Plan<'_> {
+    type Dialect = MssqlStatements;
+
+    fn dialect(&self) -> MssqlStatements {
+        MssqlStatements
+    }
+
     fn push(&mut self, table: &TableSchema, text: String) {
         self.statements.push((table.clone(), text));
     }
 
-    fn change(
-        &mut self,
-        change: &SchemaChange,
-        whole: &TableSchema,
-        old: &TableSchema,
-        references: &mut Vec<(TableSchema, ForeignKey)>,
-    ) -> Result<()> {
-        let mut refer = |table: &TableSchema, keys: Vec<ForeignKey>| {
-            references.extend(keys.into_iter().map(|key| (table.clone(), key)));
-        };
-        match change {
-            SchemaChange::CreateTable(table) => {
-                self.create(table)?;
-                refer(table, table.all_foreign_keys());
-            }
-            SchemaChange::AddColumn { table, column } => {
-                let place = whole.column(&table.column_at(*column)?.name)?;
-                self.add_column(whole, place)?;
-                refer(whole, foreign_keys_of(whole, place));
-            }
-            SchemaChange::AddIndex { table, index } => {
-                let name = table.indexes().get(*index).map(|index| &index.name);
-                let mut indexes = whole.indexes().iter();
-                if let Some(index) = indexes.position(|index| Some(&index.name) == name) {
-                    self.add_index(whole, index, old)?;
-                }
-            }
-            SchemaChange::AddReference { table, column } => {
-                refer(table, foreign_keys_of(table, *column))
-            }
-            SchemaChange::AddForeignKey { table, foreign_key } => {
-                refer(table, table.foreign_keys().get(*foreign_key).cloned().into_iter().collect());
-            }
-            _ => {}
-        }
-        Ok(())
+    fn definition(
+        &self,
+        table: &TableSchema,
+        place: usize,
+        default: Option<&Value<'_>>,
+        is_required: bool,
+    ) -> Result<String> {
+        definition(table, place, default, is_required)
     }
 
-    fn create(&mut self, table: &TableSchema) -> Result<()> {
-        let mut parts = Vec::new();
-        for (place, column) in table.columns().iter().enumerate() {
-            let is_required = !column.nullable || table.key().contains(&place);
-            parts.push(definition(table, place, column.default.as_ref(), is_required)?);
-        }
-        parts.extend(computed(table));
+    fn constraints(&self, table: &TableSchema) -> Result<Vec<String>> {
+        let mut parts = computed(table);
         for column in table.columns() {
             parts.extend(check(table, column)?);
         }
-        let key = table.key();
-        let is_plain = key.iter().all(|place| folded(table, *place).is_none());
-        let key_name = quoted(&key_name(table));
-        if is_plain {
+        Ok(parts)
+    }
+
+    fn key(&self, table: &TableSchema) -> Result<PlannedKey> {
+        let (name, key) = (quoted(&key_name(table)), table.key());
+        if key.iter().all(|place| folded(table, *place).is_none()) {
             let columns = columns(table, key.iter().copied());
-            parts.push(format!("CONSTRAINT {key_name} PRIMARY KEY ({columns})"));
+            return Ok(PlannedKey::Constraint(format!(
+                "CONSTRAINT {name} PRIMARY KEY ({columns})"
+            )));
         }
-        let (name, parts) = (quoted(table.name()), parts.join(", "));
-        self.push(table, format!("CREATE TABLE {name} ({parts})"));
-        if !is_plain {
-            let columns: Vec<String> = key.iter().map(|place| indexed(table, *place)).collect();
-            let columns = columns.join(", ");
-            self.push(table, format!("CREATE UNIQUE INDEX {key_name} ON {name} ({columns})"));
-        }
-        (0..table.indexes().len()).try_for_each(|index| self.add_index(table, index, table))
+        let columns: Vec<String> = key.iter().map(|place| indexed(table, *place)).collect();
+        let (to, columns) = (quoted(table.name()), columns.join(", "));
+        Ok(PlannedKey::Index(format!("CREATE UNIQUE INDEX {name} ON {to} ({columns})")))
     }
 
     fn add_column(&mut self, table: &TableSchema, place: usize) -> Result<()> {
@@ -163,7 +111,6 @@ impl Plan {
         Ok(())
     }
 
-    /// `created` is the table as it was made, whose columns may have another type without the index.
     fn add_index(
         &mut self,
         table: &TableSchema,
@@ -209,6 +156,26 @@ impl Plan {
         Ok(())
     }
 
+    fn add_reference(
+        &mut self,
+        table: &TableSchema,
+        key: &ForeignKey,
+        _: &[TableSchema],
+    ) -> Result<()> {
+        let name = quoted(&reference_name(table, &key.columns, &key.table));
+        let names = (&*name, &*key.table);
+        let text = reference_text(&MssqlStatements, table, names, reference_pairs(key));
+        self.push(table, text + &reference_actions(key));
+        Ok(())
+    }
+
+    fn describe(&mut self, table: &TableSchema) -> Result<()> {
+        remarks(self.schema, table).into_iter().for_each(|text| self.push(table, text));
+        Ok(())
+    }
+}
+
+impl Plan<'_> {
     /// Gives a column of an older table the type, and the computed column, that an index needs.
     fn prepare(&mut self, table: &TableSchema, place: usize, created: &TableSchema) -> Result<()> {
         let column = table.column_at(place)?;
@@ -236,29 +203,5 @@ impl Plan {
             self.push(table, format!("{alter} ADD {text}"));
         }
         Ok(())
-    }
-
-    fn add_reference(&mut self, table: &TableSchema, key: &ForeignKey) {
-        let own = columns(table, key.columns.iter().copied());
-        let theirs: Vec<String> = key.referenced.iter().map(|name| quoted(name)).collect();
-        let on_delete = match key.on_delete {
-            OnDelete::Cascade => "CASCADE",
-            OnDelete::SetNull => "SET NULL",
-            _ => "NO ACTION",
-        };
-        let on_update = match key.on_update {
-            OnUpdate::Cascade => "CASCADE",
-            OnUpdate::SetNull => "SET NULL",
-            _ => "NO ACTION",
-        };
-        let name = quoted(&reference_name(table, &key.columns, &key.table));
-        let text = format!(
-            "ALTER TABLE {} ADD CONSTRAINT {name} FOREIGN KEY ({own}) REFERENCES {} ({}) \
-             ON DELETE {on_delete} ON UPDATE {on_update}",
-            quoted(table.name()),
-            quoted(&key.table),
-            theirs.join(", "),
-        );
-        self.push(table, text);
     }
 }

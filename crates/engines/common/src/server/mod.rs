@@ -12,6 +12,7 @@ mod row;
 mod row_steps;
 mod row_write;
 mod savepoints;
+mod schema_plan;
 mod session;
 mod statement_connection;
 mod table;
@@ -33,6 +34,9 @@ pub use row_write::{
     check_row_length, in_column, is_row_error, kept_type, needs_key, none_if_beyond, reject_null,
 };
 pub use savepoints::{Savepoints, ServerSavepoint};
+pub use schema_plan::{
+    PlannedKey, SchemaPlanner, listed_reference, reference_actions, reference_pairs, reference_text,
+};
 pub use session::{ServerOperations, ServerSession};
 pub use statement_connection::{ColumnValue, StatementConnection, query_table, scan_with};
 pub use table::{AddTableRow, ServerNames, ServerTable, catalog_text, read_catalog};
