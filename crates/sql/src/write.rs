@@ -207,7 +207,7 @@ pub fn columns_by(
 ) -> String {
     let mut writer = Writer::new(dialect);
     writer.raw("SELECT ");
-    writer.columns(table, shown.into_iter());
+    writer.columns(table, shown);
     writer.raw(" FROM ").name(table.name());
     where_equal(&mut writer, table, columns);
     writer.into_text()

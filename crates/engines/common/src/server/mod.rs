@@ -4,6 +4,7 @@ mod address;
 mod batch;
 pub mod calendar;
 mod check_text;
+mod column_values;
 mod condition;
 mod narrow_amounts;
 mod pool;
@@ -24,6 +25,7 @@ mod transaction;
 pub use address::ServerAddress;
 pub use batch::{ServerBatch, ServerWrite, WriteTogether};
 pub use check_text::{CheckDialect, check_condition};
+pub use column_values::{ColumnValue, folded_value, kept_types, typed_values, written_columns};
 pub use condition::{Comparability, ServerCondition};
 pub use narrow_amounts::NarrowAmounts;
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
@@ -38,9 +40,7 @@ pub use schema_plan::{
     PlannedKey, SchemaPlanner, listed_reference, reference_actions, reference_pairs, reference_text,
 };
 pub use session::{ServerOperations, ServerSession};
-pub use statement_connection::{ColumnValue, StatementConnection, query_table, scan_with};
+pub use statement_connection::{StatementConnection, query_table, scan_with};
 pub use table::{AddTableRow, ServerNames, ServerTable, catalog_text, read_catalog};
-pub use texts::{
-    StatementDialect, folded_value, kept_types, sql_operator, typed_values, written_columns,
-};
+pub use texts::{StatementDialect, sql_operator};
 pub use transaction::{SavepointStep, ServerTransaction, TransactionConnection, not_open};

@@ -87,7 +87,7 @@ pub trait SchemaPlanner {
         tables: &[TableSchema],
     ) -> Result<()>;
 
-    /// Describes a table to who reads the schema.
+    /// Describes a table, for those that read the schema.
     ///
     /// # Errors
     /// `Unsupported` for a description that is too long.

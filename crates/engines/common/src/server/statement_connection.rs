@@ -3,11 +3,10 @@
 //! The server reads the rows that a condition may keep, by its indexes, in the order of the key; Bobak applies the rest, so
 //! that every condition, order and sum means what it means on every engine.
 
-use crate::{EachRow, ServerCondition, StatementDialect, check_texts, each_by_key, run_select};
-use bobak_core::{Expr, Result, Row, Select, TableSchema, Value};
-
-/// A value for a statement, and the place of its column in the table.
-pub type ColumnValue<'v> = (usize, Value<'v>);
+use crate::{
+    ColumnValue, EachRow, ServerCondition, StatementDialect, check_texts, each_by_key, run_select,
+};
+use bobak_core::{Expr, Result, Row, Select, TableSchema};
 
 /// A connection whose statements for rows are those of a dialect.
 pub trait StatementConnection: Sized {

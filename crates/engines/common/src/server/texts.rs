@@ -1,7 +1,7 @@
 //! The statements for rows in the words of a database whose parameters have numbers.
 
-use crate::{ColumnValue, Comparability, kept_type};
-use bobak_core::{Collation, Comparison, FieldSet, Result, TableSchema, Type, ValueRef};
+use crate::{ColumnValue, Comparability, folded_value, written_columns};
+use bobak_core::{Comparison, FieldSet, Result, TableSchema, ValueRef};
 
 /// How a database writes statements for rows.
 pub trait StatementDialect {
@@ -185,36 +185,4 @@ pub const fn sql_operator(comparison: Comparison) -> Option<&'static str> {
         Comparison::GreaterOrEqual => Some(">="),
         _ => None,
     }
-}
-
-/// A value of a column: a text in small letters, if the column ignores case.
-#[must_use]
-pub fn folded_value<'v>(table: &TableSchema, place: usize, value: ValueRef<'v>) -> ColumnValue<'v> {
-    let collation = table.columns().get(place).map(|column| column.collation).unwrap_or_default();
-    match value {
-        ValueRef::Text(text) if collation != Collation::Binary => {
-            (place, collation.fold(text).into_owned().into())
-        }
-        _ => (place, value.into()),
-    }
-}
-
-/// The columns that an insert writes; the server may make the key.
-pub fn written_columns(table: &TableSchema, made: bool) -> impl Iterator<Item = usize> + '_ {
-    table.written_columns().filter(move |place| !(made && table.key().contains(place)))
-}
-
-/// Values with the types that they are of for Bobak.
-#[must_use]
-pub fn typed_values<'v>(
-    table: &TableSchema,
-    values: &'v [ColumnValue<'_>],
-) -> Vec<(Type, ValueRef<'v>)> {
-    values.iter().map(|(place, value)| (kept_type(table, *place), value.as_ref())).collect()
-}
-
-/// The types of the values that columns keep.
-#[must_use]
-pub fn kept_types(table: &TableSchema, places: &[usize]) -> Vec<Type> {
-    places.iter().map(|place| kept_type(table, *place)).collect()
 }

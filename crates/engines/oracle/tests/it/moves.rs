@@ -70,3 +70,17 @@ fn an_index_of_a_long_text_moves_it() {
     let insert = Write { table: &indexed, verb: Verb::Insert, fields, values: &null };
     assert_eq!(engine.write(&insert).unwrap_err().kind(), ErrorKind::Constraint);
 }
+
+#[test]
+fn a_table_that_is_created_and_gets_an_index_at_once_has_both() {
+    if jar().is_none() {
+        return;
+    }
+    let store = h2().unwrap();
+    let plain = Arc::new(document().build().unwrap());
+    let indexed = Arc::new(document().index("by_title", ["title"]).build().unwrap());
+    let add = SchemaChange::AddIndex { table: Arc::clone(&indexed), index: 0 };
+    store.engine().alter(&[SchemaChange::CreateTable(plain), add]).unwrap();
+    let tables = store.engine().tables().unwrap();
+    assert!(tables.iter().any(|table| table.same_as(&indexed)), "{tables:?}");
+}
