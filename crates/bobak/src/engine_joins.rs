@@ -44,7 +44,7 @@ fn keeping_all(source: &SessionSource<'_>, join: &Join) -> Result<Option<usize>>
 }
 
 /// Whether a join is of tables alone, and no part of it is another query.
-fn has_no_query(join: &Join) -> bool {
+pub(crate) fn has_no_query(join: &Join) -> bool {
     let is_plain = |condition: Option<&Condition>| condition.is_none_or(|c| !c.has_subquery());
     let is_plain_filter = |filter: &JoinCondition| match filter {
         JoinCondition::Row(_, condition) => is_plain(Some(condition)),

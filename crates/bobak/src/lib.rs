@@ -57,6 +57,7 @@ mod nested;
 mod on_request;
 mod parameters;
 pub mod pipeline;
+mod prepared;
 mod record_arg;
 mod retry;
 mod returning_table;
@@ -104,6 +105,7 @@ pub use transaction::{Savepoint, Transaction};
 pub mod query {
     pub use crate::dynamic::DynRows;
     pub use crate::join::EngineQueries;
+    pub use crate::prepared::{Preparable, PreparedQuery, Queryable};
     pub use crate::rows::Rows;
     pub use crate::shape::{Page, PageRequest, PageToken};
     /// The parts of a [`JoinQuery`]: of expressions, and over several records.
@@ -115,8 +117,8 @@ pub mod query {
     pub use bobak_core::plan::{IndexAdvice, PlanAccess, PlanStep, QueryPlan};
     pub use bobak_core::{
         AnyColumn, AssignedValue, Assignment, Column, DatePart, DateUnit, EncryptedColumn,
-        Expression, Filter, Operand, Order, OrderBy, Query, Selection, SelectionPart, Summable,
-        TextQuery, count,
+        Expression, Filter, Operand, Order, OrderBy, Placeholder, Placeholders, Query, Selection,
+        SelectionPart, Summable, TextQuery, count,
     };
 }
 

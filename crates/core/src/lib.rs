@@ -33,6 +33,7 @@ mod generated_columns;
 mod interrupt;
 pub mod join;
 mod map_columns;
+mod mark;
 pub mod nearest;
 mod nearest_select;
 mod on_request;
@@ -40,6 +41,7 @@ mod parameter;
 mod parse;
 pub use parse::{RelatedStep, TextQuery};
 mod pattern;
+mod placeholder;
 mod prepare;
 mod query;
 mod query_after;
@@ -62,6 +64,7 @@ pub mod sql_token;
 pub mod statements;
 mod subquery;
 mod sum;
+mod template;
 mod types;
 mod value;
 mod violation;
@@ -108,6 +111,7 @@ pub use parameter::{IntoStored, Parameter};
 pub use pattern::{
     MAX_PATTERN_BYTES, check_escape, check_pattern, glob, like, like_with_escape, replace_escape,
 };
+pub use placeholder::{Placeholder, Placeholders, with_placeholder_values};
 pub use prepare::{
     now, prepare_batched, prepare_batched_dynamic, prepare_dynamic_insert, prepare_insert,
     prepare_update, stamp_assignments,
@@ -131,6 +135,7 @@ pub use schema::{
 pub use soft_delete::SoftDelete;
 pub use subquery::SubQuery;
 pub use sum::Sum;
+pub use template::{QueryTemplate, TemplateParameter, TemplateQuery};
 pub use types::{
     Currency, Date, DatePart, DateTime, DateUnit, Json, Storage, Time, Timestamp, Type, Uuid,
     Vector, is_json, stored_literal, vector_bytes, vector_numbers,

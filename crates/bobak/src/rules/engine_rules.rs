@@ -3,7 +3,7 @@
 use super::hooks::RowHook;
 use super::table_rules::TableRules;
 use bobak_core::rules::Rules;
-use bobak_core::{Error, ErrorKind, Result, TableSchema};
+use bobak_core::{Error, ErrorKind, QueryTemplate, Result, TableSchema, TemplateQuery};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -52,6 +52,18 @@ impl EngineRules {
     /// Whether rows of a record stay when they are deleted.
     pub fn hides_rows(&self) -> bool {
         self.records.iter().any(|record| record.rules.deleted_at.is_some())
+    }
+
+    /// Whether a prepared query does something else without the rules: it reads a table that hides rows, or updates one with
+    /// rules.
+    pub fn concern(&self, template: &QueryTemplate) -> bool {
+        let updates = matches!(template.query(), TemplateQuery::Update { .. });
+        let mut concern = false;
+        template.for_each_table(&mut |table| {
+            let hides = |rules: Arc<TableRules>| !matches!(rules.deleted_at(table), Ok(None));
+            concern |= self.of(table).is_some_and(|rules| updates || hides(rules));
+        });
+        concern
     }
 
     /// The rules of a table, by its name, as the caller describes it.

@@ -6,8 +6,8 @@ use super::rule_session::RuleSession;
 use super::soft_delete::get_live;
 use bobak_core::rules::FieldRules;
 use bobak_core::{
-    Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Verb,
-    Write,
+    Engine, EngineLayer, Outcome, QueryTemplate, Result, Row, SchemaChange, Session, TableSchema,
+    Value, Verb, Write,
 };
 use std::sync::Arc;
 
@@ -56,6 +56,18 @@ impl EngineLayer for RuleEngine {
         let rules = self.rules.of(table);
         let hidden_by = rules.map_or(Ok(None), |rules| rules.deleted_at(table))?;
         get_live(hidden_by, row, |row| self.engine.get(table, key, row))
+    }
+
+    fn run_template(
+        &self,
+        template: &QueryTemplate,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<Option<u64>> {
+        match self.rules.concern(template) {
+            true => Ok(None),
+            false => self.engine.run_template(template, values, row),
+        }
     }
 
     fn field_rules(&self, table: &TableSchema) -> Vec<FieldRules> {

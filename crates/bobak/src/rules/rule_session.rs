@@ -6,10 +6,10 @@ use bobak_core::change_log::Trigger;
 use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
-    Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
-    RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, SqlAuthorizer,
-    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Verb, Write,
-    WriteBatch, atomically,
+    Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, QueryTemplate,
+    Result, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source,
+    SqlAuthorizer, TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState,
+    Verb, Write, WriteBatch, atomically,
 };
 use std::cell::{Cell, Ref, RefCell};
 use std::io::Read;
@@ -176,6 +176,18 @@ impl Session for RuleSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         self.get_live(table, key, row)
+    }
+
+    fn run_template(
+        &self,
+        template: &QueryTemplate,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<Option<u64>> {
+        match self.rules.concern(template) {
+            true => Ok(None),
+            false => self.inner()?.run_template(template, values, row),
+        }
     }
 
     fn read_part(

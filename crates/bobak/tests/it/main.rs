@@ -70,6 +70,7 @@ mod pages;
 mod pipelines;
 #[cfg(feature = "sqlite")]
 mod power_cuts; // during pipelines, backups and archives
+mod prepared; // queries that run with different values
 mod processes;
 mod queries;
 mod questions; // often asked, against SQL by hand

@@ -11,9 +11,9 @@ use crate::rules::FieldRules;
 use crate::statements::StatementMonitor;
 use crate::{
     BackupContent, BackupFormat, BackupJob, BulkChange, Capabilities, Cursor, Engine, Estimate,
-    Join, LengthLimit, OnError, Outcome, Parameter, Result, Row, RowBuffer, SchemaChange,
-    SchemaDetails, Session, SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl,
-    Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
+    Join, LengthLimit, OnError, Outcome, Parameter, QueryTemplate, Result, Row, RowBuffer,
+    SchemaChange, SchemaDetails, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
+    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
 use std::any::Any;
 use std::io::Read;
@@ -110,6 +110,17 @@ layer! {
         fn backup_key(&self) -> Option<&dyn Any>;
         fn open_backup(&self, file: &Path) -> Result<Option<Box<dyn Engine>>>;
     }
+    in_front {
+        fn run_template(
+            &self,
+            template: &QueryTemplate,
+            values: &[Value<'_>],
+            row: &mut dyn FnMut(&dyn Row) -> Result<bool>
+        ) -> Result<Option<u64>> {
+            let _ = (template, values, row);
+            Ok(None)
+        }
+    }
     builds_on_session {
         fn write(&self, write: &Write<'_>) -> Result<Outcome>;
         fn get(
@@ -175,6 +186,15 @@ layer! {
         fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()>;
     }
     in_front {
+        fn run_template(
+            &self,
+            template: &QueryTemplate,
+            values: &[Value<'_>],
+            row: &mut dyn FnMut(&dyn Row) -> Result<bool>
+        ) -> Result<Option<u64>> {
+            let _ = (template, values, row);
+            Ok(None)
+        }
         fn read_part(
             &self,
             value: &ValueAddress<'_>,

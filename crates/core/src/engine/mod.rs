@@ -87,8 +87,8 @@ pub use write::{BulkChange, Verb, Write};
 use crate::rules::FieldRules;
 use crate::statements::StatementMonitor;
 use crate::{
-    BackupContent, BackupFormat, BackupJob, Error, ErrorKind, Outcome, Result, Row, TableSchema,
-    Value,
+    BackupContent, BackupFormat, BackupJob, Error, ErrorKind, Outcome, QueryTemplate, Result, Row,
+    TableSchema, Value,
 };
 use std::any::Any;
 use std::path::Path;
@@ -134,6 +134,21 @@ pub trait Engine: Any + Send + Sync {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         self.session()?.get(table, key, row)
+    }
+
+    /// Runs a prepared query outside any transaction. Default: `None`, so that callers run the query itself. An engine
+    /// that overrides it MUST override [`Session::run_template`] too.
+    ///
+    /// # Errors
+    /// As [`session`](Engine::session) and [`Session::run_template`].
+    fn run_template(
+        &self,
+        template: &QueryTemplate,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<Option<u64>> {
+        let _ = (template, values, row);
+        Ok(None)
     }
 
     /// Lists the tables. Default: [`Session::tables`] in a new session.

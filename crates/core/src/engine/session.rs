@@ -6,9 +6,10 @@ use super::plan::QueryPlan;
 use super::plan::{ExplainedQuery, PlanStep};
 use crate::change_log::{Trigger, counter_schema};
 use crate::{
-    Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, Result, Row,
-    RowBuffer, SchemaChange, SchemaDetails, SideEffects, Source, SqlAuthorizer, TableSchema,
-    TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
+    Assign, BulkChange, Cursor, Error, ErrorKind, Join, OnError, Outcome, Parameter, QueryTemplate,
+    Result, Row, RowBuffer, SchemaChange, SchemaDetails, SideEffects, Source, SqlAuthorizer,
+    TableSchema, TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write,
+    WriteBatch,
 };
 use std::io::Read;
 use std::sync::Arc;
@@ -148,6 +149,24 @@ pub trait Session: Send {
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
         fallback::batch(self, batch, on_error, each)
+    }
+
+    /// Runs a prepared query with these values of its slots, and returns the number of rows that an update changed, 0 for a
+    /// query, whose rows it passes to `row` until that returns `false`. Default: `None`, without having done anything: callers
+    /// then run the query itself.
+    ///
+    /// A [layer](super::SessionLayer) does not pass this on: the query would bypass it.
+    ///
+    /// # Errors
+    /// See the contract, and those of `row`.
+    fn run_template(
+        &self,
+        template: &QueryTemplate,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<Option<u64>> {
+        let _ = (template, values, row);
+        Ok(None)
     }
 
     /// Looks a row up by its key and passes it to `row`, all columns in schema order; returns `false`

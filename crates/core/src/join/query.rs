@@ -312,6 +312,13 @@ impl<L, R> JoinQuery<L, R> {
         JoinQuery { parts: self.parts, columns, read, tables: PhantomData }
     }
 
+    /// The same query, to which nothing can be added: its type has no list of the joined records, for the fields of structs.
+    #[must_use]
+    pub fn finish(self) -> JoinQuery<(), R> {
+        let Self { parts, columns, read, .. } = self;
+        JoinQuery { parts, columns, read, tables: PhantomData }
+    }
+
     /// The table of the first record.
     #[must_use]
     pub fn first_table(&self) -> Option<&Arc<TableSchema>> {

@@ -1,6 +1,7 @@
 //! One column: its type and its rules.
 
 use super::reference::{OnDelete, OnUpdate, Reference};
+use crate::mark::{StoredForm, slot_for};
 use crate::{Error, ErrorKind, Field, Result, Storage, Type, Uuid, Value, ValueRef, types};
 use std::borrow::Cow;
 
@@ -290,7 +291,9 @@ impl ColumnSchema {
         if value.is_null() && !self.nullable {
             return Err(Error::new(ErrorKind::Constraint, "a required value is NULL"));
         }
-        Error::check_storable(value.as_ref())?;
+        if let Err(error) = Error::check_storable(value.as_ref()) {
+            return slot_for(&value, self).ok_or(error);
+        }
         let value = if self.ty.has_text_form() {
             match self.storage {
                 Storage::Text => types::to_text(self.ty, value.as_ref())?,
@@ -443,6 +446,15 @@ impl Storage {
             Self::Bytes => "bytes",
             Self::Any => "any",
         }
+    }
+}
+
+impl StoredForm for ColumnSchema {
+    fn stored<'v>(&self, value: ValueRef<'v>) -> Option<Value<'v>> {
+        if !self.ty.has_text_form() && self.check_stored(value).is_ok() {
+            return Some(value.into());
+        }
+        self.accept(value.into()).ok()
     }
 }
 

@@ -6,7 +6,8 @@ use crate::session::{SqliteSession, query};
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use bobak_core::{
     BackupContent, BackupFormat, BackupJob, Capabilities, Engine, Error, ErrorKind, Estimate,
-    Interrupt, Outcome, Result, Row, Session, SqlHost, TableSchema, Value, Write,
+    Interrupt, Outcome, QueryTemplate, Result, Row, Session, SqlHost, TableSchema, TemplateQuery,
+    Value, Write,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -146,6 +147,22 @@ impl Engine for Sqlite {
         let _callback = self.inner.begin_callback()?;
         pooled.pin_read();
         query::get(&mut pooled, table, key, row)
+    }
+
+    fn run_template(
+        &self,
+        template: &QueryTemplate,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<Option<u64>> {
+        if let TemplateQuery::Update { .. } = template.query() {
+            return SqliteSession::new(&self.inner).run_template(template, values, row);
+        }
+        Interrupt::check()?;
+        let mut pooled = self.inner.reading()?;
+        let _callback = self.inner.begin_callback()?;
+        pooled.pin_read();
+        pooled.run_template(template, values, row)
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {

@@ -1,7 +1,7 @@
 //! The steps of PostgreSQL's plans.
 
 use super::PgSession;
-use crate::session::query::{self, PreparedQuery};
+use crate::session::query::{self, PreparedSource};
 use crate::table_info::SQL;
 use bobak_core::plan::{ExplainedQuery, PlanAccess, PlanStep};
 use bobak_core::{Result, Row, Session, Source, Value, ValueRef};
@@ -46,7 +46,7 @@ impl PgSession<'_> {
         state.with(|state, connection| {
             query::run_prepared(state, connection, each, |state, connection| {
                 let prepared = state.prepare(connection, &text, &[])?;
-                Ok(PreparedQuery {
+                Ok(PreparedSource {
                     prepared,
                     parameters: parameters.clone(),
                     table: None,

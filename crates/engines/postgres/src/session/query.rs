@@ -17,7 +17,7 @@ use bobak_sql::Statement;
 use std::sync::Arc;
 
 /// A query, prepared and ready to be bound.
-pub(crate) struct PreparedQuery<'a> {
+pub(crate) struct PreparedSource<'a> {
     pub prepared: Arc<PreparedStatement>,
     pub parameters: Vec<Value<'a>>,
     pub table: Option<&'a Arc<TableSchema>>,
@@ -126,7 +126,7 @@ impl<'a> JoinStatement<'a> {
         &self,
         state: &mut SessionState<'_>,
         connection: &mut Connection,
-    ) -> Result<PreparedQuery<'a>> {
+    ) -> Result<PreparedSource<'a>> {
         let table = self.join.tables.first().map(|first| &first.table);
         let prepared =
             state.prepare(connection, &self.statement.text, &[]).map_err(|error| match table {
@@ -134,7 +134,7 @@ impl<'a> JoinStatement<'a> {
                 None => error,
             })?;
         let parameters = self.statement.parameters.clone();
-        Ok(PreparedQuery {
+        Ok(PreparedSource {
             prepared,
             parameters,
             table,
@@ -150,7 +150,7 @@ pub(crate) fn run_prepared<'a>(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    prepare: impl Fn(&mut SessionState<'_>, &mut Connection) -> Result<PreparedQuery<'a>>,
+    prepare: impl Fn(&mut SessionState<'_>, &mut Connection) -> Result<PreparedSource<'a>>,
 ) -> Result<()> {
     let prepared = prepare(state, connection)?;
     match run_once(state, connection, &prepared, row) {
@@ -165,7 +165,7 @@ pub(crate) fn run_prepared<'a>(
 fn run_once(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
-    prepared_query: &PreparedQuery<'_>,
+    prepared_query: &PreparedSource<'_>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     if let Some(millis) = prepared_query.lock_wait {
@@ -188,7 +188,7 @@ fn run_once(
 /// Fetches part after part, until there are no more rows or nobody wants them.
 fn hand_out(
     connection: &mut Connection,
-    prepared_query: &PreparedQuery<'_>,
+    prepared_query: &PreparedSource<'_>,
     spans: &mut ValueSpans,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     in_transaction: bool,
@@ -223,7 +223,7 @@ fn hand_out(
 /// Receives the rows of a request, and waits for its end if it has one.
 fn receive(
     connection: &mut Connection,
-    prepared_query: &PreparedQuery<'_>,
+    prepared_query: &PreparedSource<'_>,
     spans: &mut ValueSpans,
     stats: &mut FetchStats,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
@@ -275,7 +275,7 @@ pub(crate) fn prepare<'a>(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
     source: &Source<'a>,
-) -> Result<PreparedQuery<'a>> {
+) -> Result<PreparedSource<'a>> {
     match *source {
         Source::Select(select) => {
             select.check_lock(state.open)?;
@@ -289,12 +289,12 @@ pub(crate) fn prepare<'a>(
             let (table, lock_wait) =
                 (Some(&select.table), select.lock.and_then(RowLock::wait_millis));
             let is_short = is_short(select);
-            Ok(PreparedQuery { prepared, parameters, table, may_fail, is_short, lock_wait })
+            Ok(PreparedSource { prepared, parameters, table, may_fail, is_short, lock_wait })
         }
         Source::Sql { text, parameters } => {
             let (prepared, parameters) = sql_text::prepare(state, connection, text, parameters)?;
             let table = None;
-            Ok(PreparedQuery {
+            Ok(PreparedSource {
                 prepared,
                 parameters,
                 table,
@@ -306,7 +306,7 @@ pub(crate) fn prepare<'a>(
     }
 }
 
-impl PreparedQuery<'_> {
+impl PreparedSource<'_> {
     /// Whether it is SQL text, not a query over a table.
     pub const fn is_sql(&self) -> bool {
         self.table.is_none()

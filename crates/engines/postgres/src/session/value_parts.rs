@@ -1,7 +1,7 @@
 //! One value, read in parts.
 
 use super::PgSession;
-use crate::session::query::{self, PreparedQuery};
+use crate::session::query::{self, PreparedSource};
 use crate::table_info::SQL;
 use bobak_core::{Result, Value, ValueAddress, ValueRange, ValueState};
 
@@ -26,7 +26,7 @@ impl PgSession<'_> {
         let mut state = self.state()?;
         state.with(|state, connection| {
             query::run_prepared(state, connection, &mut each, |state, connection| {
-                Ok(PreparedQuery {
+                Ok(PreparedSource {
                     prepared: state.prepare(connection, &text, &[])?,
                     parameters: parameters.clone(),
                     table: Some(value.table),

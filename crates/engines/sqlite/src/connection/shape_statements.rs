@@ -3,11 +3,16 @@
 use super::Connection;
 use crate::error::translate;
 use crate::ffi::StatementId;
-use bobak_core::{BulkChange, Join, Result, Row, Select, TableSchema, Value};
+use bobak_core::{
+    BulkChange, Join, QueryTemplate, Result, Row, Select, TableSchema, TemplateQuery, Value,
+};
 use bobak_sql::{Dialect, Statement, StatementShape};
 
 /// Gets the rows of a query; returns whether to continue.
 type EachRow<'r> = &'r mut dyn FnMut(&dyn Row) -> Result<bool>;
+
+/// The first word of a template's key; no shape begins with it.
+const TEMPLATE: u64 = u64::MAX;
 
 impl Connection {
     /// Calls `row` with the rows of a query until it returns `false`.
@@ -50,6 +55,54 @@ impl Connection {
         self.run_text(&statement.text, &statement.parameters)
     }
 
+    /// Runs a prepared query with these values of its slots: see [`Session::run_template`](bobak_core::Session::run_template).
+    pub(crate) fn run_template(
+        &mut self,
+        template: &QueryTemplate,
+        values: &[Value<'_>],
+        row: EachRow<'_>,
+    ) -> Result<Option<u64>> {
+        let write = || template_statement(template.query()).map(|(_, values)| values);
+        let Some(parameters) = template.parameters(write) else { return Ok(None) };
+        let id = self.template_statement(template)?;
+        let values = parameters.iter().map(|parameter| parameter.value(values));
+        let table = match template.query() {
+            TemplateQuery::Select(select) => Some(&*select.table),
+            TemplateQuery::Join(join) => join.tables.first().map(|first| &*first.table),
+            TemplateQuery::Update { .. } => {
+                self.db.execute(id, values).map_err(|failure| translate(failure, None))?;
+                return Ok(Some(self.db.changes()));
+            }
+        };
+        let failed = |failure| translate(failure, table);
+        let mut rows = self.db.rows(id, values).map_err(failed)?;
+        while let Some(found) = rows.next().map_err(failed)? {
+            if !row(&found)? {
+                break;
+            }
+        }
+        Ok(Some(0))
+    }
+
+    #[inline]
+    fn template_statement(&mut self, template: &QueryTemplate) -> Result<StatementId> {
+        let key = [TEMPLATE, template.id()];
+        match self.shapes.get(key.as_slice()) {
+            Some(id) => Ok(id),
+            None => self.prepare_template(template, key),
+        }
+    }
+
+    #[cold]
+    fn prepare_template(&mut self, template: &QueryTemplate, key: [u64; 2]) -> Result<StatementId> {
+        let (text, _) = template_statement(template.query()).unwrap_or_default();
+        let id = self.prepare_one(&text)?;
+        if let Some(old) = self.shapes.insert(key.into(), id) {
+            self.db.finalize(old);
+        }
+        Ok(id)
+    }
+
     /// As [`each_row`](Self::each_row), of a prepared statement.
     pub(crate) fn each_row_of(
         &mut self,
@@ -87,4 +140,38 @@ impl Connection {
         }
         Ok(Some(id))
     }
+}
+
+/// The text of a template's statement and the values of its parameters; `None` if the text depends on values.
+fn template_statement(query: &TemplateQuery) -> Option<(String, Vec<Value<'static>>)> {
+    match query {
+        TemplateQuery::Select(select) => {
+            let shape = StatementShape::of_select(select)?;
+            with_values(&shape, bobak_sql::select(Dialect::Sqlite, select))
+        }
+        TemplateQuery::Join(join) => {
+            let shape = StatementShape::of_join(join)?;
+            with_values(&shape, bobak_sql::join(Dialect::Sqlite, join)?)
+        }
+        TemplateQuery::Update { table, condition, assigns } => {
+            let condition = condition.as_ref();
+            let change = BulkChange { table, condition, assign: Some(assigns) };
+            let shape = StatementShape::of_change(&change)?;
+            with_values(&shape, bobak_sql::change(Dialect::Sqlite, &change))
+        }
+    }
+}
+
+/// A statement, if its values are those of the shape.
+fn with_values(
+    shape: &StatementShape<'_>,
+    statement: Statement<'_>,
+) -> Option<(String, Vec<Value<'static>>)> {
+    // Those of slots are NaN, which equals nothing.
+    let is_slot = |value: &Value<'_>| matches!(value, Value::Float(float) if float.is_nan());
+    let same = |(a, b): (&Value<'_>, &Value<'_>)| a == b || is_slot(a) && is_slot(b);
+    let written = &statement.parameters;
+    let is_same = shape.values().len() == written.len();
+    let values = || statement.parameters.iter().cloned().map(Value::into_owned).collect();
+    (is_same && shape.values().iter().zip(written).all(same)).then(|| (statement.text, values()))
 }

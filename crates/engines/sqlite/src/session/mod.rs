@@ -13,6 +13,7 @@ pub(crate) mod query;
 mod replay;
 mod session_connection;
 mod sync;
+mod template;
 mod transaction;
 mod value_parts;
 pub(crate) mod write;
@@ -28,9 +29,9 @@ use bobak_core::engine::fallback;
 use bobak_core::plan::{ExplainedQuery, PlanStep};
 use bobak_core::{
     BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, Join, OnError, Outcome, Parameter,
-    Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects,
-    Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value, ValueAddress, ValueRange,
-    ValueState, Write, WriteBatch,
+    QueryTemplate, Result, ResultColumn, Row, RowBuffer, SchemaChange, SchemaDetails, Session,
+    SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl, Type, Value, ValueAddress,
+    ValueRange, ValueState, Write, WriteBatch,
 };
 use cursor::{FetchOutput, OpenCursor, not_open};
 use query::SqlText;
@@ -362,6 +363,15 @@ impl Session for SqliteSession<'_> {
                 connection.each_row(sql, values, None, &mut typed_row)
             })
         })
+    }
+
+    fn run_template(
+        &self,
+        template: &QueryTemplate,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<Option<u64>> {
+        self.run_template_here(template, values, row)
     }
 
     fn read_part(

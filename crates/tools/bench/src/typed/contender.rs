@@ -5,19 +5,23 @@ use std::path::{Path, PathBuf};
 use bobak::{Db, Query, Table};
 
 use super::data::{ACCOUNTS, Account, Owner, TASKS, account, expected, keys, store, writes};
+use super::prepared::{PREPARED_TASKS, PreparedQueries};
 use super::{RAW_SQLITE, RUSQLITE};
 use crate::contender::{Contender, Engine, Failure, TaskResult};
 use crate::workload::{Expectation, Row, Rows, Task};
 
-/// Both compare the same work: with C calls, and with rusqlite.
-pub(crate) static ENGINES: [TypedEngine; 2] = [
-    TypedEngine { name: "typed sqlite", rusqlite: false },
-    TypedEngine { name: "typed sqlite to rusqlite", rusqlite: true },
+/// Ordinary and prepared queries; both with C calls, and with rusqlite.
+pub(crate) static ENGINES: [TypedEngine; 4] = [
+    TypedEngine { name: "typed sqlite", prepared: false, rusqlite: false },
+    TypedEngine { name: "typed sqlite to rusqlite", prepared: false, rusqlite: true },
+    TypedEngine { name: "prepared sqlite", prepared: true, rusqlite: false },
+    TypedEngine { name: "prepared sqlite to rusqlite", prepared: true, rusqlite: true },
 ];
 
 /// See [`ENGINES`].
 pub(crate) struct TypedEngine {
     name: &'static str,
+    prepared: bool,
     rusqlite: bool,
 }
 
@@ -46,7 +50,7 @@ impl<T> TypedContender<T> {
 }
 
 /// A Bobak database for the accounts, in the mode in which SQLite itself costs the least: nothing hides what is added to it.
-fn open(file: &Path) -> Result<Db, Failure> {
+pub(super) fn open(file: &Path) -> Result<Db, Failure> {
     let builder = Db::builder().record::<Owner>().record::<Account>();
     let settings = "journal_mode=delete&synchronous=off&locking=exclusive";
     Ok(builder.open(&format!("sqlite:{}?{settings}", file.display()))?)
@@ -58,7 +62,7 @@ impl Engine for TypedEngine {
     }
 
     fn tasks(&self) -> &'static [Task] {
-        TASKS
+        if self.prepared { PREPARED_TASKS } else { TASKS }
     }
 
     fn raw(&self) -> Option<&'static dyn Engine> {
@@ -66,7 +70,10 @@ impl Engine for TypedEngine {
     }
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Contender>, Failure> {
-        Ok(Box::new(TypedContender::<Db>::new(folder)))
+        Ok(match self.prepared {
+            true => Box::new(TypedContender::<PreparedQueries>::new(folder)),
+            false => Box::new(TypedContender::<Db>::new(folder)),
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 mod by_rusqlite;
 mod contender;
 mod data;
+mod prepared;
 mod raw;
 
 pub(crate) use by_rusqlite::RUSQLITE;
