@@ -5,6 +5,8 @@ use crate::sample_databases::{Sample, samples};
 use bobak::copy::CopyOptions;
 use bobak::prelude::*;
 use bobak::schema::TableSchema;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+use bobak_servers::TestDatabase;
 
 fn open(sample: &Sample) -> Db {
     let db = Db::open("sqlite::memory:").unwrap();
@@ -63,19 +65,15 @@ fn samples_are_copied_to_sqlite_as_they_are() {
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 #[test]
 fn samples_go_round() {
-    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
-        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
-        return;
-    }
     for sample in samples() {
         // Each has its own databases, so that names do not meet.
-        let (postgres, mariadb) =
-            (bobak_servers::Postgres::start().unwrap(), bobak_servers::MariaDb::start().unwrap());
+        let databases = (TestDatabase::on_postgres().unwrap(), TestDatabase::on_mariadb().unwrap());
+        let (Some(postgres), Some(mariadb)) = databases else { return };
         let mut from = open(&sample);
         let mut before: Option<Vec<TableSchema>> = None;
         let mut contents: Option<Vec<Vec<Vec<Value<'static>>>>> = None;
-        for url in [postgres.url(), mariadb.url(), "sqlite::memory:".to_owned()] {
-            let to = Db::open(&url).unwrap();
+        for url in [postgres.url(), mariadb.url(), "sqlite::memory:"] {
+            let to = Db::open(url).unwrap();
             let losses = copy(&from, &to);
             let expected: Vec<&str> = match &before {
                 None => sample.losses.clone(),

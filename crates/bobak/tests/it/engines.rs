@@ -2,6 +2,7 @@
 
 use bobak::DbBuilder;
 use bobak::prelude::*;
+use bobak_servers::TestDatabase;
 use tempfile::TempDir;
 
 /// A database for one test, and the folder that goes away with it.
@@ -26,40 +27,34 @@ pub fn on_each(test: impl Fn(&Place)) {
     }
 }
 
-/// Runs `test` with the URL of a new PostgreSQL server, and with that of a new MariaDB server.
+/// Runs `test` with the URL of a new database on a PostgreSQL server, and with that of one on a MariaDB server.
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 pub fn on_servers(test: impl Fn(&str)) {
     on_postgres(&test);
     on_mariadb(test);
 }
 
-/// Runs `test` with the URL of a new PostgreSQL server, if the tests run with servers.
+/// Runs `test` with the URL of a new database on a PostgreSQL server, if the tests run with servers.
 #[cfg(feature = "postgres")]
 pub fn on_postgres(test: impl Fn(&str)) {
-    if std::env::var_os("BOBAK_TEST_POSTGRES").is_none() {
-        println!("not run: BOBAK_TEST_POSTGRES is not set");
-        return;
+    if let Some(database) = TestDatabase::on_postgres().unwrap() {
+        test(database.url());
     }
-    test(&bobak_servers::Postgres::start().unwrap().url());
 }
 
-/// Runs `test` with the URL of a new MariaDB server, if the tests run with servers.
+/// Runs `test` with the URL of a new database on a MariaDB server, if the tests run with servers.
 #[cfg(feature = "mysql")]
 pub fn on_mariadb(test: impl Fn(&str)) {
-    if std::env::var_os("BOBAK_TEST_MARIADB").is_none() {
-        println!("not run: BOBAK_TEST_MARIADB is not set");
-        return;
+    if let Some(database) = TestDatabase::on_mariadb().unwrap() {
+        test(database.url());
     }
-    test(&bobak_servers::MariaDb::start().unwrap().url());
 }
 
-/// Runs `test` with the URL of a new database on a new Firebird server, if the tests run with servers.
+/// Runs `test` with the URL of a new database on a Firebird server, if the tests run with servers.
 pub fn on_firebird(test: impl Fn(&str)) {
-    if std::env::var_os("BOBAK_TEST_FIREBIRD").is_none() {
-        println!("not run: BOBAK_TEST_FIREBIRD is not set");
-        return;
+    if let Some(database) = TestDatabase::on_firebird().unwrap() {
+        test(database.url());
     }
-    test(&bobak_servers::Firebird::start().unwrap().url());
 }
 
 /// Runs `test` with the URL of a Bobak server in front of an engine.

@@ -15,47 +15,31 @@ mod shop;
 mod tracked_migrations;
 
 use bobak::engine::{Engine, SchemaChange};
-use bobak_servers::{Firebird, MariaDb, Postgres};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use bobak_servers::TestDatabase;
+use std::sync::Arc;
 
-/// URLs of databases on every engine: new files, and the servers' databases without tables. The tests that use servers run
-/// one after the other.
+/// URLs of new databases on every engine: files, and databases of servers.
 pub fn on_each(test: impl Fn(&str)) {
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn: MutexGuard<'_, ()> = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for place in ["memory:{}/a", "sqlite:{}/a.db", "kv:{}/a.kv"] {
         let folder = tempfile::tempdir().unwrap();
         let url = place.replace("{}", folder.path().to_str().unwrap());
         eprintln!("on {url}");
         test(&url);
     }
-    static SERVERS: OnceLock<Option<(Postgres, MariaDb)>> = OnceLock::new();
-    let servers = SERVERS.get_or_init(|| {
-        let is_set = |name: &&str| std::env::var_os(name).is_some();
-        let all = ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"];
-        all.iter().all(is_set).then(|| (Postgres::start().unwrap(), MariaDb::start().unwrap()))
-    });
-    let Some((postgres, mariadb)) = servers else {
-        println!("no servers: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
-        return;
-    };
-    for url in [postgres.url(), mariadb.url()] {
-        eprintln!("on {url}");
-        drop_tables(&*bobak::engine::open(&url).unwrap());
-        test(&url);
+    let servers = [TestDatabase::on_postgres().unwrap(), TestDatabase::on_mariadb().unwrap()];
+    for database in servers.iter().flatten() {
+        eprintln!("on {}", database.url());
+        test(database.url());
     }
 }
 
 /// The same, and a new database of Firebird, which has no change capture.
 pub fn on_each_and_firebird(test: impl Fn(&str)) {
     on_each(&test);
-    if std::env::var_os("BOBAK_TEST_FIREBIRD").is_none() {
-        println!("not run: BOBAK_TEST_FIREBIRD is not set");
-        return;
+    if let Some(database) = TestDatabase::on_firebird().unwrap() {
+        eprintln!("on {}", database.url());
+        test(database.url());
     }
-    let server = Firebird::start().unwrap();
-    eprintln!("on {}", server.url());
-    test(&server.url());
 }
 
 fn drop_tables(engine: &dyn Engine) {

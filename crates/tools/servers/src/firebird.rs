@@ -6,13 +6,14 @@ use std::ops::Deref;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
 use crate::account::Account;
 use crate::options::percent;
 use crate::server::{Plan, Server, prepare};
-use crate::{Error, Options, Result, find, folder};
+use crate::{Error, Options, Result, find, folder, template};
 
 /// A private Firebird server: stops, and is removed, when it is dropped. It is a [`Server`].
 ///
@@ -28,6 +29,12 @@ pub struct Firebird {
 
 /// The parts of the installed Firebird that a root links to.
 const PARTS: [&str; 4] = ["plugins", "intl", "firebird.msg", "plugins.conf"];
+
+/// The security database, in the root.
+const SECURITY: &str = "security3.fdb";
+
+/// The password of `bobak` unless the options name another.
+const DEFAULT_PASSWORD: &str = "bobak";
 
 impl Firebird {
     /// Starts one with the default [`Options`]. Takes less than a second.
@@ -46,7 +53,7 @@ impl Firebird {
         let program = find::firebird("firebird")?;
         let account = Account::choose(&["firebird"]);
         let folder = folder::make(account)?;
-        let password = options.password.clone().unwrap_or_else(|| "bobak".to_owned());
+        let password = options.password.clone().unwrap_or_else(|| DEFAULT_PASSWORD.to_owned());
         init(account, folder.path(), &password)?;
         let settings = options.settings.clone();
         let plan = Plan {
@@ -62,6 +69,8 @@ impl Firebird {
             }),
             is_ready,
             stop: Signal::TERM,
+            // Soon after its start it may never end; committed rows survive the kill.
+            stop_timeout: Duration::from_secs(5),
             quit: Signal::KILL,
         };
         let login = format!("bobak:{}", percent(&password));
@@ -132,6 +141,16 @@ fn init(account: Account, folder: &Path, password: &str) -> Result<()> {
     made.map_err(|e| Error::io("make", &data, &e))?;
     account.own(&data)?;
     configure(folder, 0, &[])?;
+    let make = || make_security(account, folder, password);
+    if password == DEFAULT_PASSWORD {
+        template::provide("firebird", account, &folder.join(SECURITY), make)
+    } else {
+        make()
+    }
+}
+
+/// Makes the security database and its users.
+fn make_security(account: Account, folder: &Path, password: &str) -> Result<()> {
     for (name, script) in scripts(folder, password)? {
         let file = folder.join(name);
         fs::write(&file, script).map_err(|e| Error::io("write", &file, &e))?;
@@ -152,7 +171,7 @@ fn init(account: Account, folder: &Path, password: &str) -> Result<()> {
 
 /// The scripts that make the security database and its users, with their names.
 fn scripts(folder: &Path, password: &str) -> Result<[(&'static str, String); 2]> {
-    let security = folder.join("security3.fdb").display().to_string();
+    let security = folder.join(SECURITY).display().to_string();
     let password = password.replace('\'', "''");
     let schema = find::firebird_security()?;
     let first = format!("CREATE DATABASE '{security}';\nCOMMIT;\nIN '{}';\n", schema.display());
@@ -170,7 +189,7 @@ fn configure(folder: &Path, port: u16, settings: &[(String, String)]) -> Result<
         "RemoteBindAddress = 127.0.0.1\nRemoteServicePort = {port}\nServerMode = Super\n\
          SecurityDatabase = {security}\nDatabaseAccess = Restrict {data}\nTempDirectories = {folder}\n\
          ExternalFileAccess = None\nUdfAccess = None\nIpcName = bobak{port}\n",
-        security = folder.join("security3.fdb").display(),
+        security = folder.join(SECURITY).display(),
         data = data(folder).display(),
         folder = folder.display(),
     );

@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use tempfile::TempDir;
 
@@ -22,6 +23,17 @@ pub(crate) fn make(account: Account) -> Result<TempDir> {
         .map_err(|e| Error::io("make a folder in", &parent, &e))?;
     account.own(folder.path())?;
     Ok(folder)
+}
+
+/// Copies a file or a folder, as `account`, to a path that does not exist.
+pub(crate) fn copy(account: Account, from: &Path, to: &Path) -> Result<()> {
+    let mut copy = account.command(Path::new("/bin/cp"));
+    let output = copy.arg("-R").args([from, to]).stdin(Stdio::null()).output();
+    let output = output.map_err(|e| Error::io("copy", from, &e))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(Error::new(String::from_utf8_lossy(&output.stderr).trim_end()))
 }
 
 /// The system's temporary folder, or /tmp if a socket's path would be too long or another user could not enter.

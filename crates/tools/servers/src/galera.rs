@@ -133,6 +133,7 @@ impl<'a> Setup<'a> {
             arguments: Box::new(arguments),
             is_ready: mariadb::is_ready,
             stop: Signal::TERM,
+            stop_timeout: START_TIMEOUT,
             quit: Signal::KILL,
         };
         Ok(MariaDb::of(Server::start(plan, folder)?, self.options))
@@ -176,9 +177,7 @@ fn found(setup: &Setup<'_>) -> Result<Vec<(Ports, TempDir)>> {
     seed.stop()?;
     let copy = |ports: &Ports| {
         let folder = folder::make(setup.account)?;
-        let mut copy = setup.account.command(Path::new("/bin/cp"));
-        copy.arg("-R").arg(seed.folder().join("data")).arg(folder.path());
-        prepare(copy, folder.path())?;
+        folder::copy(setup.account, &seed.folder().join("data"), &folder.path().join("data"))?;
         Ok((*ports, folder))
     };
     setup.ports.iter().map(copy).collect()

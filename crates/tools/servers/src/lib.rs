@@ -24,6 +24,8 @@
 //! Several of them make a cluster: [`Galera`], three MariaDB servers with the same data, and [`ShardedPostgres`], tables over
 //! several PostgreSQL servers. [`PgBouncer`] is a proxy in front of one. With the feature `tls`, `Pebble` is a certificate authority.
 //!
+//! Tests that only need a database of their own share servers: [`TestDatabase`]. In a run of many tests, [`TestFolder`] holds their temporary files, and the prepared files that all servers begin with.
+//!
 //! Reading order: options → `postgres`, `mariadb` and `firebird` → the server that each is → its process, folder, port, account →
 //! `galera`, `sharded` and `pgbouncer`.
 
@@ -43,6 +45,9 @@ mod postgres;
 mod process;
 mod server;
 mod sharded;
+mod template;
+mod test_database;
+mod test_folder;
 #[cfg(feature = "tls")]
 mod tls;
 
@@ -58,5 +63,7 @@ pub use pgbouncer::PgBouncer;
 pub use postgres::Postgres;
 pub use server::Server;
 pub use sharded::ShardedPostgres;
+pub use test_database::TestDatabase;
+pub use test_folder::TestFolder;
 #[cfg(feature = "tls")]
 pub use tls::Authority;

@@ -12,8 +12,8 @@ use rustix::process::Signal;
 
 use crate::account::Account;
 use crate::options::percent;
-use crate::server::{Plan, Server, prepare};
-use crate::{Error, Options, Result, find, folder};
+use crate::server::{Plan, START_TIMEOUT, Server, prepare};
+use crate::{Error, Options, Result, find, folder, template};
 
 /// A private MariaDB server: stops, and is removed, when it is dropped. It is a [`Server`].
 ///
@@ -51,6 +51,7 @@ impl MariaDb {
             arguments: Box::new(move |folder, port| arguments(folder, port, &options_for_start)),
             is_ready,
             stop: Signal::TERM,
+            stop_timeout: START_TIMEOUT,
             quit: Signal::KILL,
         };
         Ok(Self::of(Server::start(plan, folder)?, options))
@@ -140,13 +141,17 @@ fn init(account: Account, folder: &Path, options: &Options) -> Result<()> {
 
 /// Makes the data folder.
 pub(crate) fn install(account: Account, folder: &Path, options: &Options) -> Result<()> {
-    let mut install = account.command(&find::mariadb("mariadb-install-db")?);
-    install
-        .args(["--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal"])
-        .arg(format!("--datadir={}", folder.join("data").display()))
-        .arg(format!("--tmpdir={}", folder.display()))
-        .stdin(Stdio::null());
-    prepare(install, folder)?;
+    let program = find::mariadb("mariadb-install-db")?;
+    let data = folder.join("data");
+    template::provide("mariadb", account, &data, || {
+        let mut install = account.command(&program);
+        install
+            .args(["--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal"])
+            .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--tmpdir={}", folder.display()))
+            .stdin(Stdio::null());
+        prepare(install, folder)
+    })?;
     #[cfg(feature = "tls")]
     if let Some(authority) = &options.tls {
         authority.sign_into(folder, account)?;

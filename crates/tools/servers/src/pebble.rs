@@ -9,7 +9,7 @@ use std::thread;
 use rustix::process::Signal;
 
 use crate::account::Account;
-use crate::server::{Plan, Server};
+use crate::server::{Plan, START_TIMEOUT, Server};
 use crate::{Authority, Error, Result, find, folder, port};
 
 /// An authority that rejects names that end with this.
@@ -49,6 +49,7 @@ impl Pebble {
             }),
             is_ready: |_, port, _| TcpStream::connect(("127.0.0.1", port)).is_ok(),
             stop: Signal::INT,
+            stop_timeout: START_TIMEOUT,
             quit: Signal::KILL,
         };
         Ok(Self { server: Server::start(plan, folder)?, authority })

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 
 use crate::account::Account;
-use crate::server::{Plan, Server};
+use crate::server::{Plan, START_TIMEOUT, Server};
 use crate::{Error, Postgres, Result, find, folder};
 
 /// A private PgBouncer that pools by transaction: each transaction of a client may run on another connection of the server.
@@ -41,6 +41,7 @@ impl PgBouncer {
             arguments: Box::new(|folder, _| vec![settings(folder).display().to_string()]),
             is_ready: |_, port, _| TcpStream::connect(("127.0.0.1", port)).is_ok(),
             stop: Signal::INT,
+            stop_timeout: START_TIMEOUT,
             quit: Signal::KILL,
         };
         Ok(Self { server: Server::start(plan, folder)? })

@@ -9,8 +9,8 @@ use rustix::process::Signal;
 
 use crate::account::Account;
 use crate::options::percent;
-use crate::server::{Plan, Server, prepare};
-use crate::{Error, Options, Result, find, folder};
+use crate::server::{Plan, START_TIMEOUT, Server, prepare};
+use crate::{Error, Options, Result, find, folder, template};
 
 /// A private PostgreSQL server, stopped and removed when dropped. It is a [`Server`] of several processes.
 ///
@@ -49,6 +49,7 @@ impl Postgres {
             arguments: Box::new(move |folder, port| arguments(folder, port, &options_for_start)),
             is_ready,
             stop: Signal::INT,
+            stop_timeout: START_TIMEOUT,
             // Not SIGKILL: it still has to remove the shared memory that is outside of the folder.
             quit: Signal::QUIT,
         };
@@ -120,21 +121,35 @@ const ROOT_WITHOUT_ICU: &str =
 /// Creates the data folder, the authentication rules, and the database `bobak`.
 fn init(bin: &Path, account: Account, folder: &Path, options: &Options) -> Result<()> {
     let data = folder.join("data");
-    let password = folder.join("password");
-    if let Some(text) = &options.password {
-        fs::write(&password, text).map_err(|e| Error::io("write", &password, &e))?;
-        account.own(&password)?;
+    match &options.password {
+        Some(text) => {
+            let password = folder.join("password");
+            fs::write(&password, text).map_err(|e| Error::io("write", &password, &e))?;
+            account.own(&password)?;
+            create(bin, account, folder, Some(&password))?;
+        }
+        None => {
+            let name = format!("postgres{}", bin.display());
+            template::provide(&name, account, &data, || create(bin, account, folder, None))?;
+        }
     }
+    #[cfg(feature = "tls")]
+    secure(account, folder, options)?;
+    Ok(())
+}
+
+/// Creates the data folder and the database `bobak`, with a password in this file.
+fn create(bin: &Path, account: Account, folder: &Path, password: Option<&Path>) -> Result<()> {
     let initdb = |locale: &[&str]| {
         let mut initdb = account.command(&bin.join("initdb"));
         initdb
             .args(["--no-sync", "--username=bobak", "--encoding=UTF8", "--locale=C"])
             .args(locale);
-        match options.password {
-            Some(_) => initdb.args(["--auth=scram-sha-256", "--pwfile"]).arg(&password),
+        match password {
+            Some(file) => initdb.args(["--auth=scram-sha-256", "--pwfile"]).arg(file),
             None => initdb.arg("--auth=trust"),
         };
-        initdb.arg(&data);
+        initdb.arg(folder.join("data"));
         initdb
     };
     let run_single = |database, sql| single(bin, account, folder, database, sql);
@@ -149,8 +164,6 @@ fn init(bin: &Path, account: Account, folder: &Path, options: &Options) -> Resul
         }
         result => result?,
     }
-    #[cfg(feature = "tls")]
-    secure(account, folder, options)?;
     run_single("postgres", "CREATE DATABASE bobak\n")
 }
 

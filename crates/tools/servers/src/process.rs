@@ -3,6 +3,7 @@
 //! The guard is a shell that waits for the end of a pipe that only this process holds open. If this process is killed, or exits without
 //! dropping (a test that aborts, a server in a static), it ends the server and removes the folder.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -20,6 +21,10 @@ kill -QUIT "$1" 2>/dev/null
 for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$1" 2>/dev/null || break; sleep 0.5; done
 kill -KILL "$1" 2>/dev/null
 rm -rf "$2""#;
+
+/// The same for a folder without a server of its own: the guards of servers in it remove theirs meanwhile.
+const FOLDER_GUARD: &str = r#"read -r _
+for _ in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$1" 2>/dev/null && break; sleep 1; done"#;
 
 /// How long processes may take to end that were killed: far more than they need.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -118,7 +123,7 @@ impl Process {
 
 /// The shell that ends the server after us.
 #[derive(Debug)]
-struct Guard {
+pub(crate) struct Guard {
     shell: Child,
     // Closed last: its end is what the shell waits for.
     _line: Option<ChildStdin>,
@@ -126,9 +131,18 @@ struct Guard {
 
 impl Guard {
     fn start(server: u32, folder: &Path) -> Result<Self> {
+        Self::run(GUARD, &[server.to_string().as_ref(), folder.as_os_str()])
+    }
+
+    /// One that only removes a folder.
+    pub(crate) fn of_folder(folder: &Path) -> Result<Self> {
+        Self::run(FOLDER_GUARD, &[folder.as_os_str()])
+    }
+
+    fn run(script: &str, arguments: &[&OsStr]) -> Result<Self> {
         let mut shell = Command::new("/bin/sh")
-            .args(["-c", GUARD, "sh", &server.to_string()])
-            .arg(folder)
+            .args(["-c", script, "sh"])
+            .args(arguments)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -141,7 +155,7 @@ impl Guard {
     }
 
     /// Ends the shell, which then does nothing: the server has ended.
-    fn dismiss(&mut self) {
+    pub(crate) fn dismiss(&mut self) {
         drop(self.shell.kill().and_then(|()| self.shell.wait()));
     }
 }

@@ -16,7 +16,7 @@ use crate::process::Process;
 use crate::{Error, Result, port};
 
 /// How long a server may take to start or to stop: far more than it needs.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often a first start is tried, each time on another port, since another process may take a free one first.
 const PORTS: usize = 5;
@@ -47,6 +47,8 @@ pub(crate) struct Plan {
     pub(crate) is_ready: fn(&Path, u16, u32) -> bool,
     /// The signal for an orderly shutdown that keeps all data.
     pub(crate) stop: Signal,
+    /// How long that may take, until it is killed.
+    pub(crate) stop_timeout: Duration,
     /// The signal for a quick shutdown, when its data are removed next.
     pub(crate) quit: Signal,
 }
@@ -122,7 +124,7 @@ impl Server {
     /// As [`kill`](Self::kill).
     pub fn stop(&self) -> Result<()> {
         match self.process().take() {
-            Some(process) => process.stop(self.plan.stop, START_TIMEOUT),
+            Some(process) => process.stop(self.plan.stop, self.plan.stop_timeout),
             None => Ok(()),
         }
     }
@@ -134,7 +136,7 @@ impl Server {
     pub fn restart(&self) -> Result<()> {
         let mut process = self.process();
         if let Some(running) = process.take() {
-            running.stop(self.plan.stop, START_TIMEOUT)?;
+            running.stop(self.plan.stop, self.plan.stop_timeout)?;
         }
         *process = Some(launch(&self.plan, self.folder(), self.port)?);
         Ok(())

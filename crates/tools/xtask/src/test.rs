@@ -1,9 +1,14 @@
 //! All tests of the workspace, and their number over all test binaries.
 
+use std::env;
+use std::process::Command;
+
+use bobak_servers::TestFolder;
+
 use crate::cargo_test;
 use crate::clients;
 use crate::encryption;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::mcp;
 use crate::servers::Servers;
 use crate::studio;
@@ -25,6 +30,24 @@ const NO_ENCRYPTION: &str = "--no-encryption";
 /// When a test failed, when a test binary crashed, when something did not compile, when no test ran at all, and when
 /// there are no servers to be had.
 pub fn run(arguments: &[String]) -> Outcome {
+    if TestFolder::is_given() { run_in_folder(arguments) } else { with_folder(arguments) }
+}
+
+/// Runs this program once more, with a temporary folder for all that it starts.
+fn with_folder(arguments: &[String]) -> Outcome {
+    let failed = |what: String| Failure::new(what, "see that the disk is not full");
+    let folder = TestFolder::make().map_err(|error| failed(error.to_string()))?;
+    let program = env::current_exe().map_err(|error| failed(error.to_string()))?;
+    let mut command = Command::new(program);
+    command.arg("test").args(arguments).envs(folder.variables());
+    let status = command.status().map_err(|error| failed(error.to_string()))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("the tests ended with {status}"), "do what is said above"))
+}
+
+fn run_in_folder(arguments: &[String]) -> Outcome {
     let (no_servers, arguments) = split(arguments, NO_SERVERS);
     let (no_clients, arguments) = split(&arguments, NO_CLIENTS);
     let (no_encryption, arguments) = split(&arguments, NO_ENCRYPTION);

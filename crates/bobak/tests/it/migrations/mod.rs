@@ -170,44 +170,13 @@ fn on_each_url(test: impl Fn(&Path, &str, bool)) {
         eprintln!("on {url}");
         test(folder.path(), &url, links);
     }
-    #[cfg(all(feature = "postgres", feature = "mysql"))]
-    for url in servers::urls() {
-        let folder = tempfile::tempdir().unwrap();
-        eprintln!("on {url}");
-        test(folder.path(), &url, true);
-    }
-    #[cfg(feature = "firebird")]
-    crate::engines::on_firebird(|url| {
+    let on_server = |url: &str| {
         let folder = tempfile::tempdir().unwrap();
         eprintln!("on {url}");
         test(folder.path(), url, true);
-    });
-}
-
-#[cfg(all(feature = "postgres", feature = "mysql"))]
-mod servers {
-    use bobak_servers::{MariaDb, Postgres};
-    use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    /// A new database on each server; none if the tests run without servers.
-    pub fn urls() -> Vec<String> {
-        static SERVERS: OnceLock<Option<(Postgres, MariaDb)>> = OnceLock::new();
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let servers = SERVERS.get_or_init(|| {
-            let is_set = |name: &&str| std::env::var_os(name).is_some();
-            let all = ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"];
-            all.iter().all(is_set).then(|| (Postgres::start().unwrap(), MariaDb::start().unwrap()))
-        });
-        let Some((postgres, mariadb)) = servers else {
-            println!("no servers: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
-            return Vec::new();
-        };
-        let name = format!("migrated_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let create = format!("CREATE DATABASE {name}");
-        postgres.run(&create).unwrap();
-        mariadb.run(&create).unwrap();
-        let of = |url: String| format!("{}{name}", url.strip_suffix("bobak").unwrap());
-        vec![of(postgres.url()), of(mariadb.url())]
-    }
+    };
+    #[cfg(all(feature = "postgres", feature = "mysql"))]
+    crate::engines::on_servers(&on_server);
+    #[cfg(feature = "firebird")]
+    crate::engines::on_firebird(on_server);
 }

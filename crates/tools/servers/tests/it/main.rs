@@ -8,6 +8,8 @@ mod clusters;
 mod firebird;
 mod mariadb;
 mod postgres;
+mod test_database;
+mod test_folder;
 mod tls;
 
 /// Whether servers are required. Prints one line if they are not.
