@@ -6,6 +6,7 @@ use bobak::engine::sqlite::Sqlite;
 use bobak::migration::{self, Migrations};
 use bobak_fault_vfs::{Disk, Loss};
 use bobak_testkit::FaultyEngine;
+use bobak_testkit::crash::kill_interval;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -126,15 +127,13 @@ fn a_process_killed_at_any_operation_leaves_a_form_or_is_resumed() {
         let before = first(&*open());
         migration::up(&*open(), &all).unwrap();
         let after = content(&*open());
+        let resumes = open().capabilities().implicit_ddl_commit;
         // Each step has three operations at least.
+        let interval = kill_interval(if resumes { 3 } else { 10 });
         let mut operation = 1;
         loop {
-            let resumes = {
-                let engine = open();
-                first(&*engine);
-                engine.capabilities().implicit_ddl_commit
-            };
-            operation += 3;
+            first(&*open());
+            operation += interval;
             if migrates(url, folder, operation) {
                 break;
             }

@@ -176,7 +176,7 @@ fn on_each_url(test: impl Fn(&Path, &str, bool)) {
         test(folder.path(), url, true);
     };
     #[cfg(all(feature = "postgres", feature = "mysql"))]
-    crate::engines::on_servers(&on_server);
+    crate::engines::on_servers(on_server);
     #[cfg(feature = "firebird")]
     crate::engines::on_firebird(on_server);
 }

@@ -26,6 +26,13 @@ use bobak_core::{Capabilities, Engine, Result};
 use history::{History, Recovery};
 use program::Program;
 
+/// Tests that interrupt something at its operations do so at every `usual`th one; `BOBAK_KILL_EVERY=1`: at each.
+#[must_use]
+pub fn kill_interval(usual: u64) -> u64 {
+    let given = std::env::var("BOBAK_KILL_EVERY").ok().and_then(|number| number.parse().ok());
+    given.filter(|number| *number > 0).unwrap_or(usual)
+}
+
 /// How often the machine goes down in one program.
 const ROUNDS: usize = 3;
 /// The most steps between two crashes.
