@@ -1,7 +1,9 @@
 //! Programs that are not Bobak's: Jackcess, whose jars `BOBAK_TEST_JACKCESS` and its kin name; UCanAccess; mdbtools.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// The variables that name jars: Jackcess and what it needs, and UCanAccess with its database.
 const JACKCESS: [&str; 3] =
@@ -17,10 +19,28 @@ fn jars(variables: &[&str]) -> Option<String> {
     found.map(|jars| jars.join(":"))
 }
 
-fn java(classpath: &str, source: &str, args: &[&str]) -> String {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java").join(source);
-    let output =
-        Command::new("java").args(["-cp", classpath]).arg(source).args(args).output().unwrap();
+/// Compiles a program of `tests/java`, once for the process; returns the folder of its classes.
+fn compiled(classpath: &str, program: &str) -> PathBuf {
+    static COMPILED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("access-{program}"));
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if compiled.insert(program.to_owned()) {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
+        let mut javac = Command::new("javac");
+        javac.args(["-cp", classpath, "-d"]).arg(&classes);
+        let status = javac.arg(source.join(format!("{program}.java"))).status();
+        assert!(status.unwrap().success(), "javac");
+    }
+    classes
+}
+
+fn java(classpath: &str, program: &str, args: &[&str]) -> String {
+    let classes = compiled(classpath, program);
+    // Its start is most of its work: without the compiler that optimizes, and with one thread for garbage.
+    let mut java = Command::new("java");
+    java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
+    let output = java.arg(format!("{}:{classpath}", classes.display())).arg(program).args(args);
+    let output = output.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     text
@@ -28,13 +48,13 @@ fn java(classpath: &str, source: &str, args: &[&str]) -> String {
 
 /// What Jackcess says; `None` if there is none.
 pub(crate) fn jackcess(args: &[&str]) -> Option<String> {
-    Some(java(&jars(&JACKCESS)?, "Jackcess.java", args))
+    Some(java(&jars(&JACKCESS)?, "Jackcess", args))
 }
 
 /// The rows of an SQL query of UCanAccess; `None` if there is none.
 pub(crate) fn sql(file: &Path, query: &str) -> Option<Vec<String>> {
     let classpath = format!("{}:{}", jars(&UCANACCESS)?, jars(&JACKCESS)?);
-    let text = java(&classpath, "Sql.java", &[file.to_str().unwrap(), query]);
+    let text = java(&classpath, "Sql", &[file.to_str().unwrap(), query]);
     Some(text.lines().map(str::to_owned).collect())
 }
 

@@ -27,7 +27,7 @@ fn hsqldb_takes_the_statements_that_it_has() {
     let classes = compiled("hsqldb", &jar, &["Statements.java"]);
     let path = std::env::join_paths([classes, jar]).unwrap();
     let mut java = Command::new("java")
-        .arg("-cp")
+        .args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"])
         .arg(path)
         .arg("Statements")
         .stdin(Stdio::piped())
