@@ -1,28 +1,19 @@
 //! The nearest rows so far.
 
-use crate::{Result, Row, TableSchema, Value, compare_in_column};
 use std::cmp::Ordering;
 
-/// A row with its distance and its key.
-pub(super) struct Candidate {
-    pub distance: f64,
-    pub key: Vec<Value<'static>>,
-    pub row: Vec<Value<'static>>,
-}
-
-/// A bounded list of candidates.
-pub(super) struct Candidates<'t> {
-    table: &'t TableSchema,
+/// A bounded list of rows with their distances. `by_key` compares rows at equal distances.
+pub(super) struct Candidates<T, F> {
     most: usize,
-    found: Vec<Candidate>,
+    by_key: F,
+    found: Vec<(f64, T)>,
     /// Rows that are farther away are not among the nearest.
     farthest: f64,
 }
 
-impl<'t> Candidates<'t> {
-    pub fn new(table: &'t TableSchema, most: u64) -> Self {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        Self { table, most, found: Vec::new(), farthest: f64::INFINITY }
+impl<T, F: Fn(&T, &T) -> Ordering> Candidates<T, F> {
+    pub const fn new(most: usize, by_key: F) -> Self {
+        Self { most, by_key, found: Vec::new(), farthest: f64::INFINITY }
     }
 
     /// Whether a row at this distance may be among the nearest.
@@ -32,59 +23,27 @@ impl<'t> Candidates<'t> {
     }
 
     /// Adds a row, and drops the farthest ones from time to time.
-    pub fn add(&mut self, candidate: Candidate) {
-        self.found.push(candidate);
+    pub fn add(&mut self, distance: f64, row: T) {
+        self.found.push((distance, row));
         if self.found.len() >= self.most.saturating_mul(2).saturating_add(64) {
             self.settle();
         }
     }
 
     /// The nearest, in order.
-    pub fn finish(mut self) -> Vec<Candidate> {
+    pub fn finish(mut self) -> Vec<(f64, T)> {
         self.settle();
         self.found
     }
 
     fn settle(&mut self) {
-        let table = self.table;
-        self.found.sort_by(|a, b| compare(table, a, b));
+        let by_key = &self.by_key;
+        self.found.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| by_key(&a.1, &b.1)));
         self.found.truncate(self.most);
         if self.found.len() == self.most
-            && let Some(last) = self.found.last()
+            && let Some((distance, _)) = self.found.last()
         {
-            self.farthest = last.distance;
+            self.farthest = *distance;
         }
     }
-}
-
-/// By distance, then by key.
-fn compare(table: &TableSchema, a: &Candidate, b: &Candidate) -> Ordering {
-    a.distance.total_cmp(&b.distance).then_with(|| {
-        let mut columns = table.key().iter().zip(a.key.iter().zip(&b.key));
-        let compared = |(column, (a, b)): (&usize, (&Value<'_>, &Value<'_>))| {
-            compare_in_column(table, *column, a.as_ref(), b.as_ref())
-        };
-        columns.by_ref().map(compared).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-    })
-}
-
-/// Some columns of a row.
-pub(super) fn owned(row: &dyn Row, places: &[usize]) -> Vec<Value<'static>> {
-    places.iter().map(|&place| row.get(place).to_owned()).collect()
-}
-
-/// Passes rows on until `row` returns `false`.
-///
-/// # Errors
-/// Those of `row`.
-pub(super) fn pass(
-    found: impl Iterator<Item = Candidate>,
-    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-) -> Result<()> {
-    for candidate in found {
-        if !row(&candidate.row.as_slice())? {
-            break;
-        }
-    }
-    Ok(())
 }

@@ -67,6 +67,7 @@ mod side_effects;
 mod source;
 mod transaction;
 mod value_parts;
+mod vector_array;
 mod write;
 
 pub use authorizer::{SqlAction, SqlAuthorizer};
@@ -82,6 +83,7 @@ pub use side_effects::SideEffects;
 pub use source::Source;
 pub use transaction::{TransactionControl, atomically};
 pub use value_parts::{ValueAddress, ValueInput, ValueRange, ValueState};
+pub use vector_array::VectorArray;
 pub use write::{BulkChange, Verb, Write};
 
 use crate::rules::FieldRules;

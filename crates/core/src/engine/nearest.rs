@@ -1,11 +1,12 @@
 //! Queries for the nearest rows, run by a query for rows.
 
-use super::candidates::{Candidate, Candidates, owned, pass};
+use super::candidates::Candidates;
 use crate::nearest::{Kernel, Nearest};
 use crate::{
     Condition, Error, Expr, Interrupt, Result, Row, Select, Session, Source, TableSchema, Type,
-    Value, ValueRef,
+    Value, ValueRef, compare_in_column,
 };
+use std::cmp::Ordering;
 
 /// The number of rows between two checks for an interrupt.
 const INTERRUPT_INTERVAL: u32 = 256;
@@ -16,6 +17,12 @@ struct Places {
     key: Vec<usize>,
     /// The place of each column of the result; `None` for the distance.
     columns: Vec<Option<usize>>,
+}
+
+/// A row that may be among the nearest.
+struct Candidate {
+    key: Vec<Value<'static>>,
+    row: Vec<Value<'static>>,
 }
 
 /// Runs a query for the [nearest](Select::nearest) rows with the session's own query for rows, and passes them to `row`:
@@ -37,7 +44,8 @@ pub fn nearest_rows<S: Session + ?Sized, U>(
     if select.limit == Some(0) {
         return Ok(());
     }
-    let mut candidates = Candidates::new(&select.table, most);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let mut candidates = Candidates::new(most, |a, b| by_key(&select.table, a, b));
     let (kernel, size) = (Kernel::new(nearest), nearest.to.len() * 4);
     let mut passed = 0_u32;
     session.query(&Source::Select(&reading), &mut |found| {
@@ -50,13 +58,18 @@ pub fn nearest_rows<S: Session + ?Sized, U>(
             value => return Err(not_a_vector(value, nearest, &select.table)),
         };
         if candidates.may_have(distance) {
-            candidates.add(places.candidate(found, distance));
+            candidates.add(distance, places.candidate(found, distance));
         }
         Ok(true)
     })?;
     let skipped = usize::try_from(select.offset).unwrap_or(usize::MAX);
     let _in_use = enter()?;
-    pass(candidates.finish().into_iter().skip(skipped), row)
+    for (_, candidate) in candidates.finish().into_iter().skip(skipped) {
+        if !row(&candidate.row.as_slice())? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 impl Places {
@@ -64,9 +77,17 @@ impl Places {
         let value = |place: &Option<usize>| {
             place.map_or(Value::Float(distance), |place| row.get(place).to_owned())
         };
-        let key = owned(row, &self.key);
-        Candidate { distance, key, row: self.columns.iter().map(value).collect() }
+        let key = self.key.iter().map(|&place| row.get(place).to_owned()).collect();
+        Candidate { key, row: self.columns.iter().map(value).collect() }
     }
+}
+
+fn by_key(table: &TableSchema, a: &Candidate, b: &Candidate) -> Ordering {
+    let columns = table.key().iter().zip(a.key.iter().zip(&b.key));
+    let compared = |(column, (a, b)): (&usize, (&Value<'_>, &Value<'_>))| {
+        compare_in_column(table, *column, a.as_ref(), b.as_ref())
+    };
+    columns.map(compared).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 /// The query for the rows whose distances are computed.

@@ -141,6 +141,11 @@ settings! {
         page_size: Option<u32> = None, unit = "bytes", default_text = "4096";
         /// The memory that each connection may use to cache pages.
         cache_bytes: Option<u64> = None, unit = "bytes", default_text = "about 2 MB";
+        /// The memory for vectors, with which queries for the nearest rows need not read all rows.
+        ///
+        /// The second query of an unchanged database reads the vectors into memory; the first one after a change
+        /// drops them. A column with more vectors is read by each query. 0 keeps none.
+        vector_cache_bytes: usize = 256 << 20, unit = "bytes";
         /// How much of the file may be memory-mapped instead of read.
         ///
         /// Large files read faster, but a disk error then terminates the process.
@@ -291,6 +296,11 @@ impl SqliteBuilder {
     /// Whether all operations share one connection.
     pub(crate) fn is_single(&self) -> bool {
         (self.path.is_none() && !self.isolated) || self.locking == LockingMode::Exclusive
+    }
+
+    /// Whether vectors are kept in memory: not of virtual tables, which others change.
+    pub(crate) const fn caches_vectors(&self) -> bool {
+        self.vector_cache_bytes > 0 && !self.isolated
     }
 
     /// Whether each commit waits for the disk, and a failing transaction can be undone.

@@ -1,10 +1,11 @@
 //! The ten nearest of 100,000 vectors of 384 numbers, in memory and in SQLite, and a plain loop over an array of floats next
-//! to them.
+//! to them. The first query of a table in SQLite reads all rows, and the second one reads the vectors into memory.
 //!
 //! `cargo run --release -p bobak-bench --example nearest`
 
 use bobak::nearest::{Metric, distance};
 use bobak::prelude::*;
+use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 const NUMBERS: usize = 384;
@@ -49,17 +50,29 @@ fn plain(all: &[f32], to: &[f32]) -> Vec<(f32, usize)> {
     nearest
 }
 
-/// The median time of a call.
-fn median<R>(mut call: impl FnMut() -> bobak::Result<R>) -> bobak::Result<Duration> {
-    call()?;
-    let mut times = Vec::new();
+/// The median times of the loop and of a query, which take turns.
+fn medians(
+    run_loop: impl Fn(),
+    query: impl Fn() -> bobak::Result<()>,
+) -> bobak::Result<(Duration, Duration)> {
+    let mut times = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        call()?;
-        times.push(start.elapsed());
+        run_loop();
+        times.0.push(start.elapsed());
+        times.1.push(time(&query)?);
     }
-    times.sort();
-    Ok(times[ROUNDS / 2])
+    let median = |mut times: Vec<Duration>| {
+        times.sort();
+        times[ROUNDS / 2]
+    };
+    Ok((median(times.0), median(times.1)))
+}
+
+/// The time of a query.
+fn time(query: impl Fn() -> bobak::Result<()>) -> bobak::Result<Duration> {
+    let start = Instant::now();
+    query().map(|()| start.elapsed())
 }
 
 fn main() -> bobak::Result<()> {
@@ -67,9 +80,6 @@ fn main() -> bobak::Result<()> {
     let all: Vec<f32> = (0..ROWS).flat_map(|_| numbers(&mut state)).collect();
     let wanted: Vector<NUMBERS> = numbers(&mut state).try_into()?;
     let first = plain(&all, &wanted);
-    let loop_time = median(|| Ok(plain(&all, &wanted)))?;
-    println!("plain loop: {loop_time:?}");
-
     let file = std::env::temp_dir().join(format!("bobak-nearest-{}.db", std::process::id()));
     for url in
         ["memory:".to_owned(), "sqlite::memory:".to_owned(), format!("sqlite:{}", file.display())]
@@ -92,9 +102,14 @@ fn main() -> bobak::Result<()> {
                 Metric::Dot => Document::EMBEDDING.dot(to),
             };
             let query = Query::all().nearest(distance(&wanted), 10);
-            let time = median(|| documents.nearest(&query))?;
+            let run = || documents.nearest(&query).map(drop);
+            if *metric == Metric::ALL[0] {
+                println!("{url} first: {:?}, second: {:?}", time(run)?, time(run)?);
+            }
+            let (loop_time, time) = medians(|| drop(black_box(plain(&all, &wanted))), run)?;
             let ratio = loop_time.as_secs_f64() / time.as_secs_f64();
-            println!("{url} {}: {time:?}, {ratio:.2} of the loop", metric.name());
+            let name = metric.name();
+            println!("{url} {name}: {time:?}, {ratio:.2} of the loop, {loop_time:?}");
             if *metric == Metric::Euclidean {
                 let found = documents.nearest(&query)?;
                 let ids: Vec<i64> = found.iter().map(|found| found.record.id - 1).collect();

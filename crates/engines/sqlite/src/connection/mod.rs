@@ -4,6 +4,7 @@ mod explain;
 pub(crate) mod pinned_read;
 pub(crate) mod shape_statements;
 pub(crate) mod shared_cursor;
+mod snapshot;
 pub(crate) mod statement_cache;
 pub(crate) mod table_info_cache;
 mod transaction_steps;

@@ -38,6 +38,7 @@ mod cipher_vfs;
 mod collation;
 mod connection;
 mod convert;
+mod data_version;
 mod file;
 mod functions;
 mod index_info;

@@ -4,4 +4,4 @@ mod active_cursors;
 mod connections;
 
 pub(crate) use active_cursors::{ActiveCursor, CallbackGuard, WriteGuard};
-pub(crate) use connections::{Pool, PooledConnection, WriterLock};
+pub(crate) use connections::{Pool, PooledConnection, WriterLock, lock};

@@ -2,6 +2,7 @@
 
 use super::checkpoints::CheckpointPolicy;
 use super::group_commit::GroupCommit;
+use super::vector_cache::VectorCache;
 use super::write;
 use crate::connection::Connection;
 use crate::connection::pinned_read::PinnedRead;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Database {
     // Dropped in this order: closing the writing connection last checkpoints the log.
     readers: Option<Pool>,
+    vectors: Option<VectorCache>,
     writer: WriterLock,
     settings: Settings,
     /// Whether active readers block commits: those of a rollback journal do.
@@ -45,6 +47,9 @@ impl Database {
         let file = settings.path.as_deref().and_then(FileId::of);
         Ok(Self {
             file,
+            vectors: settings
+                .caches_vectors()
+                .then(|| VectorCache::new(settings.vector_cache_bytes)),
             readers: (!settings.is_single()).then(|| Pool::new(settings.clone(), file)),
             writer: WriterLock::new(connection, settings.busy_timeout),
             readers_block: settings.journal_mode != JournalMode::Wal && !settings.is_read_only(),
@@ -77,6 +82,12 @@ impl Database {
         let mut pooled = self.writer.acquire_until(deadline)?;
         pooled.unpin_read();
         Ok(pooled)
+    }
+
+    /// The vectors in memory, if the settings allow them.
+    #[inline]
+    pub(crate) const fn vectors(&self) -> Option<&VectorCache> {
+        self.vectors.as_ref()
     }
 
     pub(crate) fn settings(&self) -> &Settings {

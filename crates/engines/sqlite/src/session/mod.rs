@@ -9,6 +9,7 @@ mod exhausted_keys;
 mod explain;
 mod foreign_key_error;
 mod group_commit;
+mod nearest;
 pub(crate) mod query;
 mod replay;
 mod session_connection;
@@ -16,6 +17,7 @@ mod sync;
 mod template;
 mod transaction;
 mod value_parts;
+pub(crate) mod vector_cache;
 pub(crate) mod write;
 
 use crate::connection::Connection;
@@ -331,7 +333,7 @@ impl Session for SqliteSession<'_> {
             let using = self.connection(AccessMode::Query)?;
             Ok((using.begin_callback()?, using))
         };
-        if fallback::nearest(self, source, enter, row)? {
+        if self.nearest_by_array(source, row)? || fallback::nearest(self, source, enter, row)? {
             return Ok(());
         }
         self.check_lock(source)?;

@@ -16,6 +16,7 @@ mod faults; // the disk that fails
 mod files; // settings, and bad files
 mod functions; // SQL functions written in Rust
 mod group; // the queue of group commit
+mod nearest; // the nearest rows by vectors in memory
 mod pinned_read; // the read transaction between single operations
 mod rollback; // readers let a rollback journal commit
 mod rows; // one row written and read, and what is rejected
