@@ -14,7 +14,7 @@ use crate::{Error, Result, template};
 /// A file system in memory: files are created and removed there with a fraction of the work of a disk.
 const IN_MEMORY: &str = "/dev/shm";
 
-/// How many bytes must be free there. The tests need half of that.
+/// How many bytes must be free there: several times what the tests of `bobak` were seen to take.
 const FREE: u64 = 3 << 30;
 
 /// The temporary folder of a run of tests, removed when dropped, or when the process ends in any other way. It is in memory
