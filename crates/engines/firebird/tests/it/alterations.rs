@@ -27,6 +27,11 @@ fn alter(engine: &Firebird, to: &Table, renamed: &[(&str, &str)], dropped: &[&st
     engine.alter(&[SchemaChange::AlterTable(Arc::new(change))])
 }
 
+/// A new database; none without a server.
+fn connected() -> Option<Firebird> {
+    has_server().then(|| settings().connect().unwrap())
+}
+
 fn run(engine: &Firebird, sql: &str) {
     engine.session().unwrap().execute(sql, &[]).unwrap();
 }
@@ -52,10 +57,7 @@ fn stored_type(engine: &Firebird) -> (Value<'static>, Value<'static>) {
 
 #[test]
 fn texts_get_each_type_that_firebird_has_for_them() {
-    if !has_server() {
-        return;
-    }
-    let engine = settings().connect().unwrap();
+    let Some(engine) = connected() else { return };
     let long = note(|table| table.column(text()));
     let probe = Probe::with_tables(&engine, &[&long]).unwrap();
     let rows = vec![row![1, "Zoé ß€ 'x'"], row![2, NULL], row![3, "zoé "], row![4, ""]];
@@ -94,10 +96,7 @@ fn texts_get_each_type_that_firebird_has_for_them() {
 
 #[test]
 fn a_foreign_key_of_texts_is_added() {
-    if !has_server() {
-        return;
-    }
-    let engine = settings().connect().unwrap();
+    let Some(engine) = connected() else { return };
     let name = ColumnSchema::of::<String>("name").max_chars(10);
     let tag = Arc::new(TableSchema::builder("tag").column(name).key(["name"]).build().unwrap());
     let plain = note(|table| table.column(text().max_chars(10).check("body <> 'no'")));
@@ -121,10 +120,7 @@ fn a_foreign_key_of_texts_is_added() {
 
 #[test]
 fn foreign_keys_hold_after_a_copy_of_what_they_reference() {
-    if !has_server() {
-        return;
-    }
-    let engine = settings().connect().unwrap();
+    let Some(engine) = connected() else { return };
     let boss =
         || ColumnSchema::of::<Option<i64>>("boss").references("note", "id", OnDelete::SetNull);
     let plain = note(|table| table.column(text()).column(boss()));
@@ -150,10 +146,7 @@ fn foreign_keys_hold_after_a_copy_of_what_they_reference() {
 
 #[test]
 fn a_session_has_no_statements_from_before_a_change() {
-    if !has_server() {
-        return;
-    }
-    let engine = settings().connect().unwrap();
+    let Some(engine) = connected() else { return };
     let plain = note(|table| table.column(text()));
     let probe = Probe::with_tables(&engine, &[&plain]).unwrap();
     probe.insert(&plain, row![1, "a"]).unwrap();
@@ -169,10 +162,7 @@ fn a_session_has_no_statements_from_before_a_change() {
 
 #[test]
 fn bytes_are_indexed_and_no_longer() {
-    if !has_server() {
-        return;
-    }
-    let engine = settings().connect().unwrap();
+    let Some(engine) = connected() else { return };
     let body = || ColumnSchema::of::<Option<Vec<u8>>>("body");
     let plain = note(|table| table.column(body()));
     let unique = note(|table| table.column(body().unique()));
@@ -189,10 +179,7 @@ fn bytes_are_indexed_and_no_longer() {
 
 #[test]
 fn a_renamed_table_continues_its_generator() {
-    if !has_server() {
-        return;
-    }
-    let engine = settings().connect().unwrap();
+    let Some(engine) = connected() else { return };
     // Names that Firebird has in small letters, in both, and that it has a substitute for.
     let long = "a_name_that_is_longer_than_31_characters";
     for (from, to) in [("NOTE", "Memo"), ("Memo", long), (long, "NOTE")] {
@@ -222,10 +209,7 @@ fn a_renamed_table_continues_its_generator() {
 
 #[test]
 fn what_a_copy_would_lose_is_rejected() {
-    if !has_server() {
-        return;
-    }
-    let engine = settings().connect().unwrap();
+    let Some(engine) = connected() else { return };
     let plain = note(|table| table.column(text().max_chars(30)));
     let probe = Probe::with_tables(&engine, &[&plain]).unwrap();
     probe.insert(&plain, row![1, "a"]).unwrap();
@@ -269,10 +253,7 @@ fn what_a_copy_would_lose_is_rejected() {
 
 #[test]
 fn tables_of_other_programs_are_dropped_only() {
-    if !has_server() {
-        return;
-    }
-    let engine = settings().connect().unwrap();
+    let Some(engine) = connected() else { return };
     run(&engine, "CREATE TABLE note (id BIGINT NOT NULL PRIMARY KEY, body VARCHAR(30))");
     let found = Arc::new(engine.tables().unwrap().remove(0));
     let renamed =
@@ -285,10 +266,7 @@ fn tables_of_other_programs_are_dropped_only() {
 
 #[test]
 fn an_added_column_that_breaks_its_check_changes_nothing() {
-    if !has_server() {
-        return;
-    }
-    let engine = settings().connect().unwrap();
+    let Some(engine) = connected() else { return };
     let plain = note(|table| table.column(text()));
     let probe = Probe::with_tables(&engine, &[&plain]).unwrap();
     probe.insert(&plain, row![1, "a"]).unwrap();

@@ -11,6 +11,15 @@ const DAY: i64 = 86_400_000_000;
 const FIRST: i64 = -719_162;
 const LAST: i64 = 2_932_896;
 
+/// A new database, for as long as its place is there; none without servers.
+fn opened(place: fn() -> Place) -> Option<(Place, Odbc)> {
+    (!is_without_servers()).then(|| {
+        let place = place();
+        let engine = place.open().unwrap();
+        (place, engine)
+    })
+}
+
 fn run(engine: &Odbc, statements: &[&str]) {
     let session = engine.session().unwrap();
     for sql in statements {
@@ -25,11 +34,7 @@ fn table(engine: &Odbc) -> Arc<TableSchema> {
 
 #[test]
 fn postgres_dates_are_exact() {
-    if is_without_servers() {
-        return;
-    }
-    let place = Place::postgres();
-    let engine = place.open().unwrap();
+    let Some((_place, engine)) = opened(Place::postgres) else { return };
     run(
         &engine,
         &[
@@ -65,11 +70,7 @@ fn postgres_dates_are_exact() {
 
 #[test]
 fn zero_dates_of_mariadb_are_errors_and_null_is_null() {
-    if is_without_servers() {
-        return;
-    }
-    let place = Place::mariadb();
-    let engine = place.open().unwrap();
+    let Some((_place, engine)) = opened(Place::mariadb) else { return };
     run(
         &engine,
         &[
@@ -111,11 +112,7 @@ fn zero_dates_of_mariadb_are_errors_and_null_is_null() {
 
 #[test]
 fn dates_are_exact_in_groups() {
-    if is_without_servers() {
-        return;
-    }
-    let place = Place::postgres();
-    let engine = place.open().unwrap();
+    let Some((_place, engine)) = opened(Place::postgres) else { return };
     run(
         &engine,
         &[
@@ -153,11 +150,7 @@ fn dates_are_exact_in_groups() {
 /// In SQL text psqlodbc makes a moment of an infinity, and drops the BC of dates: a cast keeps them.
 #[test]
 fn sql_text_casts_what_psqlodbc_loses() {
-    if is_without_servers() {
-        return;
-    }
-    let place = Place::postgres();
-    let engine = place.open().unwrap();
+    let Some((_place, engine)) = opened(Place::postgres) else { return };
     let probe = Probe::new(&engine).unwrap();
     let ask = |value: &str| {
         let text = format!("SELECT {value}");
