@@ -48,6 +48,7 @@ mod literal;
 mod log_moves;
 mod mysql;
 mod mysql_schema;
+mod program_text;
 mod remark;
 mod schema;
 mod search;
@@ -87,6 +88,7 @@ pub use join::join;
 pub use log_moves::{begin_moves, note_moves, track_altered, untrack};
 pub use mysql::{FOLDED, folded};
 pub use mysql_schema::{FOLDED_KEY, mysql_length_limit};
+pub use program_text::{reject_control, rewrite_statement};
 pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_foreign_key, add_index, add_reference,

@@ -17,7 +17,8 @@
 //! * [`calendar`] has the days and microseconds of dates and times of day.
 //! * [`ServerSession`] is a session that runs the [`ServerOperations`] of an engine on a pool's connections;
 //!   [`ServerTransaction`] is its transaction, also for engines with sessions of their own.
-//! * [`Savepoints`] are those of a transaction, [`ServerAddress`] is the place in a URL.
+//! * [`Savepoints`] are those of a transaction; [`ServerPhase`] says what a connection that breaks leaves.
+//! * [`ServerUrl`] has the parts of a URL; [`ServerAddress`], those of one server's.
 //! * With the feature `tls`, `tls` has the settings of clients for what they check of a server's certificate.
 //!
 //! For engines of servers with SQL texts of their own:
@@ -29,8 +30,9 @@
 //! * [`ServerRow`] is a row of a result; [`rows_to_lock`] and [`lock_rows`] are parts of a query that locks.
 //! * [`check_condition`] writes a CHECK rule in a [`CheckDialect`].
 //! * [`NarrowAmounts`] are the money columns that a server would round.
-//! * [`read_catalog`] reads the tables of a server as [`ServerTable`]s.
-//! * [`add_created_tables`], [`reject_searches`], [`reject_vectors`], [`reject_other_changes`] and [`reject_table_changes`] are parts of a change of the schema.
+//! * [`read_catalog`] reads the tables of a server as [`ServerTable`]s, by their [`ServerNames`].
+//! * [`SchemaPlanner`] plans changes of the schema; [`reject_searches`], [`reject_vectors`], [`reject_other_changes`] and
+//!   [`reject_table_changes`] reject those that an engine does not make.
 //!
 //! The memory engine has rows and indexes of its own and uses some of the parts; the key-value engine, and
 //! the engine of `examples/engine`, use them all.

@@ -7,7 +7,7 @@ use crate::columns::{is_octets, text_bytes, value_literal};
 use crate::names::{Names, check_name, literal};
 use bobak_core::check::{Arithmetic, ExpressionType};
 use bobak_core::{Collation, ColumnSchema, Result, TableSchema, Type, Value};
-use bobak_engine_common::{CheckDialect, check_condition};
+use bobak_engine_common::{CheckDialect, StatementDialect, check_condition};
 
 /// The bytes of the texts that checks compare.
 const BYTES: usize = 8_000;

@@ -4,7 +4,7 @@ mod schema_transaction;
 
 pub(crate) use schema_transaction::SchemaTexts;
 
-use crate::error::{self, FirebirdPhase};
+use crate::error;
 use crate::mode::Mode;
 use crate::names::Names;
 use crate::settings::Settings;
@@ -16,7 +16,7 @@ use crate::wire::{
 use bobak_core::{
     Error, ErrorKind, Interrupt, Interruptible, Result, ResultColumn, TableSchema, Type, ValueRef,
 };
-use bobak_engine_common::ServerRow;
+use bobak_engine_common::{ServerPhase, ServerRow, in_constraint, no_key_returned};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub(crate) struct Connection {
     transaction: Option<i32>,
     pub names: Names,
     /// What it is doing.
-    pub phase: FirebirdPhase,
+    pub phase: ServerPhase,
     /// How long a call waits for a locked row.
     pub busy_timeout: Duration,
     /// The generators of tables' keys.
@@ -72,7 +72,7 @@ impl Connection {
             clock: 0,
             transaction: None,
             names: Names { is_short: true },
-            phase: FirebirdPhase::Read,
+            phase: ServerPhase::Read,
             busy_timeout: settings.busy_timeout,
             generators: HashMap::new(),
             reached: HashMap::new(),
@@ -121,10 +121,7 @@ impl Connection {
             }
             (ErrorKind::Interrupted, _) => Interrupt::check().err().unwrap_or(error),
             (_, Some(name)) if error.column().is_none() => {
-                match crate::catalog::constraint(self, &name) {
-                    Some((table, columns)) => error.in_table(table).in_column(columns),
-                    None => error,
-                }
+                in_constraint(error, crate::catalog::constraint(self, &name), None)
             }
             _ => error,
         }
@@ -136,17 +133,17 @@ impl Connection {
     }
 
     fn begin_with(&mut self, mode: Mode, parameters: &[u8]) -> Result<()> {
-        self.phase = FirebirdPhase::Read;
+        self.phase = ServerPhase::Read;
         let begun = self.channel.begin(parameters);
         self.transaction = Some(begun.map_err(|failed| self.failed(failed, None))?);
-        self.phase = if mode == Mode::Read { FirebirdPhase::Read } else { FirebirdPhase::Inside };
+        self.phase = if mode == Mode::Read { ServerPhase::Read } else { ServerPhase::Inside };
         Ok(())
     }
 
     /// Ends the transaction.
     pub(crate) fn end(&mut self, commit: bool, table: Option<&TableSchema>) -> Result<()> {
         let Some(transaction) = self.transaction.take() else { return Ok(()) };
-        self.phase = if commit { FirebirdPhase::Commit } else { FirebirdPhase::Inside };
+        self.phase = if commit { ServerPhase::Commit } else { ServerPhase::Inside };
         let ended = self.channel.end(transaction, commit);
         let ended = ended.map_err(|failed| self.failed(failed, table));
         if ended.is_err() && commit && !self.broken {
@@ -154,7 +151,7 @@ impl Connection {
             let rolled_back = self.channel.end(transaction, false);
             self.broken |= rolled_back.is_err();
         }
-        self.phase = FirebirdPhase::Read;
+        self.phase = ServerPhase::Read;
         ended
     }
 
@@ -335,10 +332,7 @@ impl Connection {
         })?;
         match row.cells.first() {
             Some(Cell::Int(key)) => Ok(*key),
-            _ => {
-                let message = "the server did not return the key that it made";
-                Err(Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned()))
-            }
+            _ => Err(no_key_returned(table)),
         }
     }
 

@@ -2,19 +2,15 @@
 
 use crate::columns::{counted, equal, is_octets, text_bytes};
 use crate::names::Names;
-use crate::values::{check_text, is_day, is_text};
+use crate::values::{check_text, is_text};
 use bobak_core::{Collation, Comparison, Result, TableSchema, Type, ValueRef};
 use bobak_engine_common::{
-    ColumnValue, Comparability, StatementDialect, folded_value, kept_type, sql_operator,
+    ColumnValue, Comparability, StatementDialect, calendar, folded_value, kept_type, sql_operator,
 };
 
 impl StatementDialect for Names {
     fn quoted(&self, name: &str) -> String {
         Self::quoted(*self, name)
-    }
-
-    fn column(&self, table: &TableSchema, place: usize) -> String {
-        Self::column(*self, table, place)
     }
 
     fn number(&self, _: usize) -> String {
@@ -81,11 +77,6 @@ impl StatementDialect for Names {
             _ => folded_value(table, place, value),
         }
     }
-
-    /// An update may set it.
-    fn makes_key(&self, _: &TableSchema, _: usize) -> bool {
-        false
-    }
 }
 
 /// A parameter that a column is compared with, of a type that has the value; `None` if the server's comparison would not be
@@ -101,7 +92,9 @@ fn cast(table: &TableSchema, place: usize, value: ValueRef<'_>) -> Option<String
             (is_there && fits).then(|| format!("CAST(? AS VARCHAR({bytes}) CHARACTER SET OCTETS)"))
         }
         (Type::Currency, ValueRef::Int(_)) => Some("CAST(? AS NUMERIC(18, 4))".to_owned()),
-        (Type::Date, ValueRef::Int(days)) => is_day(days).then(|| "CAST(? AS DATE)".to_owned()),
+        (Type::Date, ValueRef::Int(days)) => {
+            calendar::date_of(days).map(|_| "CAST(? AS DATE)".to_owned())
+        }
         (Type::Uuid, ValueRef::Bytes(bytes)) => {
             (bytes.len() == 16).then(|| "CAST(? AS CHAR(16) CHARACTER SET OCTETS)".to_owned())
         }

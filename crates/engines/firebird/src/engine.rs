@@ -4,7 +4,7 @@ use crate::columns::length_limit;
 use crate::pool::{Pool, pool};
 use crate::settings::FirebirdBuilder;
 use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
-use bobak_engine_common::ServerSession;
+use bobak_engine_common::{ServerSession, server_capabilities};
 use std::sync::Arc;
 
 /// A database of a Firebird server, version 3 or later. Cheap to clone; its connections are closed when the last clone is
@@ -62,21 +62,12 @@ impl Engine for Firebird {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::NONE;
+        let mut capabilities = server_capabilities();
         capabilities.vectors = true;
-        capabilities.persistent = true;
-        capabilities.concurrent_readers = true;
-        capabilities.concurrent_writers = true;
-        capabilities.sql = true;
-        capabilities.foreign_keys = true;
         capabilities.update_actions = true;
-        capabilities.add_reference = true;
         capabilities.alter_table = true;
-        capabilities.unreused_keys = true;
         capabilities.implicit_ddl_commit = true;
         capabilities.finite_floats = true;
-        capabilities.limited_key_length = true;
-        capabilities.large_batches = true;
         capabilities
     }
 

@@ -1,21 +1,11 @@
 //! The server's errors as Bobak's, by its own numbers and by SQLSTATE.
 
-use crate::names::{check_name, index_name, key_name, swap_case};
+use crate::names::{check_name, swap_case};
 use crate::wire::{Status, WireError};
 use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
+use bobak_engine_common::{ServerPhase, index_columns};
 use std::io;
-
-/// What a connection is doing: it decides what a lost connection means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FirebirdPhase {
-    /// Nothing that could change anything.
-    Read,
-    /// Inside a transaction that is not yet committed: the server undoes it with the connection.
-    Inside,
-    /// A commit.
-    Commit,
-}
 
 const LOCK_CONFLICT: i32 = 335_544_345;
 const DEADLOCK: i32 = 335_544_336;
@@ -121,11 +111,11 @@ fn null_column(status: &Status) -> Option<String> {
 #[cold]
 pub(crate) fn translate(
     error: WireError,
-    phase: FirebirdPhase,
+    phase: ServerPhase,
     table: Option<&TableSchema>,
 ) -> Error {
     let translated = match &error {
-        WireError::Io(io) => lost(phase, io),
+        WireError::Io(io) => phase.lost(io),
         WireError::Server(status) => of_status(status, phase),
     };
     let name = match &error {
@@ -163,16 +153,10 @@ fn violated_check(table: &TableSchema, status: &Status) -> Option<Error> {
 
 /// The columns of an index of a table, by its name in the database.
 pub(crate) fn indexed<'t>(table: &'t TableSchema, name: &str) -> Option<&'t [usize]> {
-    if key_name(table) == name {
-        return Some(table.key());
-    }
-    let is_it = |index: &&bobak_core::IndexSchema| {
-        index_name(table, &index.name) == name || swap_case(&index.name) == name
-    };
-    table.indexes().iter().find(is_it).map(|index| index.columns.as_slice())
+    index_columns(table, |own| own.eq_ignore_ascii_case(name), |other| swap_case(other) == name)
 }
 
-fn of_status(status: &Status, phase: FirebirdPhase) -> Error {
+fn of_status(status: &Status, phase: ServerPhase) -> Error {
     let code = status.complaints.first().map_or(0, |complaint| complaint.code);
     let details: Vec<&str> = status
         .complaints
@@ -184,7 +168,7 @@ fn of_status(status: &Status, phase: FirebirdPhase) -> Error {
     let known = KINDS.iter().find(|(code, ..)| status.has(*code));
     if let Some((_, kind, text)) = known {
         if *kind == ErrorKind::Unreachable {
-            return lost(phase, &io::Error::other(*text));
+            return phase.lost(*text);
         }
         let more = if details.is_empty() { String::new() } else { format!(" ({details})") };
         return Error::new(*kind, format!("{text}{more}")).with_code(code);
@@ -197,24 +181,12 @@ fn of_status(status: &Status, phase: FirebirdPhase) -> Error {
     Error::new(kind, text).with_code(code)
 }
 
-/// What a line that breaks means.
-fn lost(phase: FirebirdPhase, error: &io::Error) -> Error {
-    let (kind, known) = match phase {
-        FirebirdPhase::Read => (ErrorKind::Unreachable, "nothing was written"),
-        FirebirdPhase::Inside => (ErrorKind::Unreachable, "the transaction was rolled back"),
-        FirebirdPhase::Commit => {
-            (ErrorKind::Unknown, "the transaction was committed completely or not at all")
-        }
-    };
-    Error::new(kind, format!("the connection to the server broke: {known} ({error})"))
-}
-
 /// An error at the opening of a connection.
 #[cold]
 pub(crate) fn connecting(error: WireError, place: &str) -> Error {
     let (kind, text) = match &error {
         WireError::Server(status) => {
-            let error = of_status(status, FirebirdPhase::Read);
+            let error = of_status(status, ServerPhase::Read);
             (error.kind(), error.message().to_owned())
         }
         WireError::Io(io) => {

@@ -4,7 +4,10 @@
 //! letters is in capitals there, and one in capitals in small letters; a name in both stays as it is.
 
 use bobak_core::TableSchema;
+use bobak_engine_common::substitute_name;
 use std::borrow::Cow;
+
+pub(crate) use bobak_engine_common::swap_case;
 
 /// How the names of substitutes begin.
 const SUBSTITUTE: &str = "BOBAK_";
@@ -14,16 +17,6 @@ const SUBSTITUTE: &str = "BOBAK_";
 pub(crate) struct Names {
     /// Firebird 3 has 31 bytes; later versions have 63 characters.
     pub is_short: bool,
-}
-
-/// A name with its letters in the other case, if all are in one.
-pub(crate) fn swap_case(name: &str) -> Cow<'_, str> {
-    let has = |test: fn(&u8) -> bool| name.bytes().any(|byte| test(&byte));
-    match (has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase)) {
-        (true, false) => name.to_ascii_uppercase().into(),
-        (false, true) => name.to_ascii_lowercase().into(),
-        _ => name.into(),
-    }
 }
 
 /// A name in quotes.
@@ -36,13 +29,8 @@ pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// FNV-1a.
 fn substitute(kind: char, parts: &[&str]) -> String {
-    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    format!("{SUBSTITUTE}{kind}{hash:016X}")
+    substitute_name(kind, parts).to_ascii_uppercase()
 }
 
 /// Whether a name of the catalog is a substitute.
@@ -54,53 +42,38 @@ impl Names {
     /// The name of a table or a column, as the catalog has it. One that is too long has a substitute.
     pub(crate) fn stored(self, name: &str) -> Cow<'_, str> {
         let is_long = if self.is_short { name.len() > 31 } else { name.chars().count() > 63 };
-        if is_long { substitute('N', &[name]).into() } else { swap_case(name) }
+        if is_long { substitute('n', &[name]).into() } else { swap_case(name) }
     }
 
     /// The same, in quotes.
     pub(crate) fn quoted(self, name: &str) -> String {
         quoted(&self.stored(name))
     }
-
-    pub(crate) fn column(self, table: &TableSchema, place: usize) -> String {
-        // For a place that the table has not, a name that no column has: the server rejects it.
-        self.quoted(table.columns().get(place).map_or("", |column| &column.name))
-    }
-
-    /// Columns, parted by commas.
-    pub(crate) fn columns(
-        self,
-        table: &TableSchema,
-        places: impl IntoIterator<Item = usize>,
-    ) -> String {
-        let names: Vec<_> = places.into_iter().map(|place| self.column(table, place)).collect();
-        names.join(", ")
-    }
 }
 
 /// The name of an index, and of its constraint: those of all tables share one name space.
 pub(crate) fn index_name(table: &TableSchema, index: &str) -> String {
-    substitute('I', &[table.name(), index])
+    bobak_engine_common::index_name(table, index).to_ascii_uppercase()
 }
 
 /// The name of the key's index.
 pub(crate) fn key_name(table: &TableSchema) -> String {
-    substitute('K', &[table.name()])
+    bobak_engine_common::key_name(table).to_ascii_uppercase()
 }
 
 /// The name of a column's check.
 pub(crate) fn check_name(table: &TableSchema, column: &str) -> String {
-    substitute('C', &[table.name(), column])
+    bobak_engine_common::check_name(table, column).to_ascii_uppercase()
 }
 
 /// The name of the table that has the rows of another one while that is created again, in the catalog.
 pub(crate) fn moved_name(table: &TableSchema) -> String {
-    substitute('M', &[table.name()])
+    substitute('m', &[table.name()])
 }
 
 /// The name of the foreign key of these columns.
 pub(crate) fn reference_name(table: &TableSchema, columns: &[usize], to: &str) -> String {
-    substitute('F', &[table.name(), &table.column_names(columns), to])
+    bobak_engine_common::reference_name(table, columns, to).to_ascii_uppercase()
 }
 
 #[cfg(test)]

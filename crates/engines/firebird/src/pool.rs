@@ -3,7 +3,6 @@
 use crate::connection::Connection;
 use crate::settings::Settings;
 use bobak_core::Result;
-use bobak_engine_common::PoolSettings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,12 +11,9 @@ pub(crate) type Pool = bobak_engine_common::Pool<FirebirdConnector>;
 
 /// A pool without connections.
 pub(crate) fn pool(settings: Settings) -> Arc<Pool> {
-    let limits = PoolSettings {
-        max_connections: settings.connections,
-        acquire_timeout: settings.busy_timeout,
-        idle_timeout: Some(Duration::from_secs(300)),
-    };
-    Arc::new(Pool::new(FirebirdConnector { settings, schema_changes: AtomicU64::new(0) }, limits))
+    let (connections, busy_timeout) = (settings.connections, settings.busy_timeout);
+    let connector = FirebirdConnector { settings, schema_changes: AtomicU64::new(0) };
+    Pool::shared(connector, connections, busy_timeout)
 }
 
 /// Opens connections.

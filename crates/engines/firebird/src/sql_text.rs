@@ -1,9 +1,9 @@
 //! SQL text of programs.
 
 use crate::connection::{Connection, GivenValue};
-use bobak_core::{Error, ErrorKind, Parameter, Result, Type, ValueRef};
-use bobak_sql::first_word;
-use bobak_sql::token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
+use bobak_core::{Parameter, Result, Type, ValueRef};
+use bobak_sql::token::{SqlSyntax, SqlToken, SqlTokenKind};
+use bobak_sql::{first_word, only_reads, reject_control, rewrite_statement};
 
 /// Standard SQL: texts in single quotes, names in double quotes.
 const SYNTAX: SqlSyntax = SqlSyntax::Sqlite;
@@ -26,34 +26,21 @@ pub(crate) fn sql_text<'p>(
     text: &str,
     parameters: &'p [Parameter<'p>],
 ) -> Result<(String, Vec<GivenValue<'p>>)> {
-    let (mut sent, mut from, mut count, mut end) = (String::new(), 0, 0, None);
-    let tokens: Vec<SqlToken<'_>> = SqlTokenizer::new(SYNTAX, text).significant().collect();
-    for (at, token) in tokens.iter().enumerate() {
-        if end.is_some() {
-            return Err(Error::new(ErrorKind::Syntax, "there is more than one statement"));
-        }
-        let mut put = |written: &str| {
-            sent.push_str(text.get(from..token.start).unwrap_or_default());
-            sent.push_str(written);
-            from = token.start + token.text.len();
-        };
+    let mut has_from = false;
+    let given = parameters.len();
+    let mut sent = rewrite_statement(SYNTAX, text, given, |token, next, count| {
+        has_from |= token.is_word("from");
         match token.kind {
             SqlTokenKind::Parameter => {
                 let cast = |parameter| format!("CAST(? AS {})", cast_of(parameter));
-                put(&parameters.get(count).map_or("?".into(), cast));
-                count += 1;
+                Some(parameters.get(count).map_or("?".into(), cast))
             }
-            _ if token.text == ";" => end = Some(token.start),
-            SqlTokenKind::Word if is_column_at(token, tokens.get(at + 1)) => put("\"AT\""),
-            _ => {}
+            _ if token.text == ";" => Some(String::new()),
+            SqlTokenKind::Word if is_column_at(token, next) => Some("\"AT\"".to_owned()),
+            _ => None,
         }
-    }
-    sent.push_str(text.get(from..end.unwrap_or(text.len())).unwrap_or_default());
-    if count != parameters.len() {
-        return Err(Error::wrong_number(ErrorKind::Misuse, parameters.len(), count, "parameter"));
-    }
-    let has = |word: &str| tokens.iter().any(|token| token.is_word(word));
-    if tokens.first().is_some_and(|first| first.is_word("select")) && !has("from") {
+    })?;
+    if !has_from && first_word(SYNTAX, text).eq_ignore_ascii_case("select") {
         sent.push_str(" FROM RDB$DATABASE");
     }
     let values = parameters.iter().map(|parameter| (parameter.ty, parameter.value.as_ref()));
@@ -93,20 +80,11 @@ fn cast_of(parameter: &Parameter<'_>) -> String {
     }
 }
 
-/// Rejects statements of a transaction as text: the connection is shared with others.
+/// Rejects statements of a transaction or a session; returns whether the text only reads.
 ///
 /// # Errors
 /// `Misuse`.
-pub(crate) fn reject_control(text: &str) -> Result<()> {
-    let word = first_word(SYNTAX, text).to_ascii_lowercase();
-    match word.as_str() {
-        "commit" | "rollback" | "savepoint" | "release" | "set" => {
-            let message = format!(
-                "{word} cannot be given as SQL, because the connection is shared: use the \
-                 transaction's methods"
-            );
-            Err(Error::new(ErrorKind::Misuse, message))
-        }
-        _ => Ok(()),
-    }
+pub(crate) fn check(text: &str) -> Result<bool> {
+    reject_control(SYNTAX, text, &["commit", "rollback", "savepoint", "release", "set"])?;
+    Ok(only_reads(text))
 }

@@ -6,7 +6,7 @@ use crate::names::{Names, index_name, key_name, reference_name};
 use crate::values::is_text;
 use bobak_core::check::CheckExpression;
 use bobak_core::{ColumnSchema, Error, ErrorKind, ForeignKey, Result, TableSchema, Type};
-use bobak_engine_common::{reference_actions, reference_pairs, reference_text};
+use bobak_engine_common::{StatementDialect, reference_actions, reference_pairs, reference_text};
 use bobak_sql::in_index_order;
 
 /// What a rule of a table is.

@@ -4,13 +4,15 @@
 //! declared, and tables of other programs work, too.
 
 use crate::wire::{Cell, FieldDescription, ReceivedRows, SentValue, sql_type};
-use bobak_core::{ColumnSchema, Error, ErrorKind, Result, ResultColumn, Type, ValueRef};
-use bobak_engine_common::{ServerRow, ServerValue};
+use bobak_core::{Error, ErrorKind, Result, Type, ValueRef};
+use bobak_engine_common::{ServerRow, ServerValue, calendar};
+
+pub(crate) use bobak_engine_common::is_text;
 
 /// The day 1970-01-01, in days since 1858-11-17.
 const EPOCH: i64 = 40_587;
-/// 0001-01-01 and 9999-12-31, in days since 1970-01-01.
-const DAYS: std::ops::RangeInclusive<i64> = -719_162..=2_932_896;
+/// The server's name in messages.
+pub(crate) const SERVER: &str = "Firebird";
 const DAY: i64 = 86_400_000_000;
 /// The longest value that goes with its row; a longer one is a BLOB that goes before.
 pub(crate) const INLINE: usize = 8_000;
@@ -125,9 +127,8 @@ fn integer_for(ty: Type, to: &FieldDescription, integer: i64) -> Result<SentValu
 }
 
 fn day(days: i64) -> Result<i32> {
-    let is_there = DAYS.contains(&days);
-    let day = is_there.then(|| i32::try_from(days + EPOCH).ok()).flatten();
-    day.ok_or_else(|| out_of_range("Firebird's dates are from 0001-01-01 to 9999-12-31".to_owned()))
+    calendar::check_day(days, SERVER)?;
+    i32::try_from(days + EPOCH).map_err(|_| out_of_range(format!("there is no day {days}")))
 }
 
 /// A moment for a type of ten-thousandths of a second, as tables of other programs have it.
@@ -137,16 +138,12 @@ fn moment(ty: i32, micros: i64) -> Result<SentValue<'static>> {
             "Firebird's times have ten-thousandths of a second: the value has more digits";
         return Err(out_of_range(message.to_owned()));
     }
-    let (days, rest) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
-    let (seconds, part) = (rest / 1_000_000, rest % 1_000_000 / 100);
-    let time =
-        format!("{:02}:{:02}:{:02}.{part:04}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    if ty == sql_type::TIME {
-        return Ok(SentValue::Made(time));
-    }
-    day(days)?;
-    let date = <bobak_core::Date as bobak_core::Field>::from_value(ValueRef::Int(days))?;
-    Ok(SentValue::Made(format!("{date} {time}")))
+    let (date, time) = calendar::texts_of(Type::DateTime, micros, SERVER)?;
+    let time = time.get(..13).unwrap_or_default();
+    Ok(SentValue::Made(match ty {
+        sql_type::TIME => time.to_owned(),
+        _ => format!("{date} {time}"),
+    }))
 }
 
 /// What a column of a result is to Bobak, if no schema says it.
@@ -170,12 +167,10 @@ pub(crate) fn result_type(column: &FieldDescription) -> Type {
 
 /// Rows of a result, with the types of its columns if a schema says them.
 pub(crate) fn result_row(described: &[FieldDescription], types: Option<&[Type]>) -> ServerRow {
-    let columns = described.iter().enumerate().map(|(at, column)| {
-        let known = types.and_then(|types| types.get(at).copied());
-        let name = crate::names::swap_case(&column.name).into_owned();
-        ResultColumn::new(name, known.unwrap_or_else(|| result_type(column)))
-    });
-    ServerRow::new(columns.collect(), types.is_some())
+    let column = |column: &FieldDescription| {
+        (crate::names::swap_case(&column.name).into_owned(), result_type(column))
+    };
+    ServerRow::described(described.iter().map(column), types)
 }
 
 /// Takes the row at this place of those that have arrived, with the next of the BLOBs that were read.
@@ -273,15 +268,4 @@ impl Blobs {
         self.at += 1;
         self.bytes.get(range).unwrap_or_default()
     }
-}
-
-/// Whether a column's texts are kept in pieces of bytes that compare exactly: in a key, in a unique index, and where they
-/// reference such.
-pub(crate) fn is_text(column: &ColumnSchema) -> bool {
-    column.is_kept_as_text() || matches!(column.ty, Type::Text | Type::Json | Type::Decimal)
-}
-
-/// Whether a date is one of Firebird's.
-pub(crate) fn is_day(days: i64) -> bool {
-    DAYS.contains(&days)
 }

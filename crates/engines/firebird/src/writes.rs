@@ -4,13 +4,12 @@ use crate::catalog;
 use crate::connection::{Connection, GivenValue};
 use crate::names::Names;
 use bobak_core::{
-    Error, ErrorKind, GeneratedKey, KeyGeneration, Outcome, Result, Row, TableSchema, Type,
-    ValueRef,
+    Error, GeneratedKey, KeyGeneration, Outcome, Result, Row, TableSchema, Type, ValueRef,
 };
 use bobak_engine_common::{
     ColumnValue, EachRow, RowSteps, ServerCondition, ServerWrite, StatementConnection,
-    StatementDialect, in_column, kept_type, kept_types, needs_key, no_key_left, reject_null,
-    scan_with, typed_values, written_columns,
+    StatementDialect, in_column, is_of_key, kept_type, kept_types, needs_key, no_key_left,
+    reject_null, scan_with, typed_values, written_columns,
 };
 use std::sync::Arc;
 
@@ -105,19 +104,13 @@ impl RowSteps for Connection {
         reject_null(write.table, write.row)?;
         match self.insert_once(write, made) {
             // Keys were given that the generator has not reached.
-            Err(error)
-                if made && error.kind() == ErrorKind::Duplicate && is_of_key(table, &error) =>
-            {
+            Err(error) if made && is_of_key(table, &error) => {
                 resync(self, table)?;
                 self.insert_once(write, made)
             }
             other => other,
         }
     }
-}
-
-fn is_of_key(table: &TableSchema, error: &Error) -> bool {
-    error.column() == Some(&*table.column_names(table.key()))
 }
 
 fn generator(connection: &mut Connection, table: &TableSchema) -> Result<Option<Arc<str>>> {

@@ -4,11 +4,11 @@
 use crate::bulk;
 use crate::connection::{Connection, TypedValue};
 use crate::texts;
-use crate::writes::{no_key_returned, out_of_keys};
+use crate::writes::out_of_keys;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{GeneratedKey, Outcome, Result, Row, Run, TableSchema, Type, ValueRef, Verb};
 use bobak_engine_common::{
-    RowSteps, ServerBatch, ServerWrite, kept_type, needs_key, written_columns,
+    RowSteps, ServerBatch, ServerWrite, kept_type, needs_key, no_key_returned, written_columns,
 };
 
 /// The rows of one bulk load.

@@ -4,12 +4,11 @@
 
 use crate::connection::{Connection, TypedValue};
 use crate::dialect::MssqlStatements;
-use crate::names::{index_name, key_name, literal};
-use bobak_core::{
-    ColumnSchema, ForeignKey, OnDelete, OnUpdate, Result, Row, TableSchema, Type, ValueRef,
-};
+use crate::names::literal;
+use bobak_core::{ColumnSchema, Result, Row, TableSchema, Type, ValueRef};
 use bobak_engine_common::{
-    AddTableRow, ServerNames, ServerTable, catalog_text as text, read_catalog, table_to_json,
+    AddTableRow, ServerNames, ServerTable, catalog_integer, catalog_text as text,
+    listed_constraint, listed_reference, read_catalog, table_to_json,
 };
 
 /// How the names of the properties begin that describe one of Bobak's tables.
@@ -43,10 +42,7 @@ const REFERENCES: &str = "SELECT t.name, f.name, p.name, c.name, o.name, \
     WHERE t.schema_id = SCHEMA_ID() ORDER BY f.object_id, k.constraint_column_id";
 
 fn integer(row: &dyn Row, place: usize) -> i64 {
-    match row.get(place) {
-        ValueRef::Int(integer) => integer,
-        _ => 0,
-    }
+    catalog_integer(row, place).unwrap_or(0)
 }
 
 /// The statements that describe a table in its properties.
@@ -73,15 +69,7 @@ fn remark(schema: &str, table: &TableSchema, number: usize, part: &str) -> Strin
     )
 }
 
-impl ServerNames for MssqlStatements {
-    fn key_name(table: &TableSchema) -> String {
-        key_name(table)
-    }
-
-    fn index_name(table: &TableSchema, name: &str) -> String {
-        index_name(table, name)
-    }
-}
+impl ServerNames for MssqlStatements {}
 
 /// The tables that have a key.
 ///
@@ -94,7 +82,7 @@ pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
         (INDEXES, add_index),
         (REFERENCES, add_reference),
     ];
-    read_catalog::<MssqlStatements>(&parts, |sql, add| {
+    read_catalog(&MssqlStatements, &parts, |sql, add| {
         connection.each(None, sql, &[], None, &mut |row| {
             add(row);
             Ok(true)
@@ -160,17 +148,12 @@ fn add_index(table: &mut ServerTable, row: &dyn Row) {
 
 fn add_reference(table: &mut ServerTable, row: &dyn Row) {
     table.add_reference_column(text(row, 1), text(row, 3), text(row, 4), || {
-        let on_delete = match integer(row, 5) {
-            1 => OnDelete::Cascade,
-            2 => OnDelete::SetNull,
-            _ => OnDelete::NoAction,
+        let rule = |place: usize| match integer(row, place) {
+            1 => "CASCADE",
+            2 => "SET NULL",
+            _ => "NO ACTION",
         };
-        let on_update = match integer(row, 6) {
-            1 => OnUpdate::Cascade,
-            2 => OnUpdate::SetNull,
-            _ => OnUpdate::NoAction,
-        };
-        ForeignKey::new(text(row, 2), Vec::<String>::new(), on_delete).on_update(on_update)
+        listed_reference(text(row, 2), rule(5), rule(6))
     });
 }
 
@@ -181,14 +164,10 @@ pub(crate) fn constraint(connection: &mut Connection, name: &str) -> Option<(Str
                JOIN sys.columns c ON c.object_id = k.parent_object_id AND c.column_id = k.parent_column_id \
                WHERE f.name = @P1 ORDER BY k.constraint_column_id";
     let value: TypedValue<'_> = (Type::Text, ValueRef::Text(name));
-    let mut found: Vec<(String, String)> = Vec::new();
-    let requested = connection.each(None, sql, &[value], None, &mut |row| {
-        found.push((text(row, 0), text(row, 1)));
-        Ok(true)
-    });
-    // The error that is looked into matters more than that of the look.
-    requested.ok()?;
-    let table = found.first()?.0.clone();
-    let columns: Vec<String> = found.into_iter().map(|(_, column)| column).collect();
-    Some((table, columns.join(", ")))
+    listed_constraint(|found| {
+        connection.each(None, sql, &[value], None, &mut |row| {
+            found(text(row, 0), text(row, 1));
+            Ok(true)
+        })
+    })
 }

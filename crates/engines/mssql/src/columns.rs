@@ -5,14 +5,14 @@
 //! is folded by a computed column, which an index is of: the server's own case-insensitive collations have other rules.
 
 use crate::checks::MssqlChecks;
-use crate::names::{check_name, column as name_of, default_name, folded_name, literal, quoted};
-use crate::values::is_text;
+use crate::names::{check_name, column as name_of, folded_name, literal, quoted};
+use crate::values::{SERVER, is_text};
 use crate::wire::SentKind;
 use bobak_core::{
-    Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Field, LengthLimit, Result,
-    TableSchema, Type, Value, ValueRef,
+    Collation, ColumnSchema, Currency, Error, ErrorKind, Field, LengthLimit, Result, TableSchema,
+    Type, ValueRef,
 };
-use bobak_engine_common::check_condition;
+use bobak_engine_common::{calendar, check_condition, in_column, is_exact};
 
 /// The order of units of UTF-16: nothing is folded.
 pub(crate) const COLLATE: &str = " COLLATE Latin1_General_100_BIN2";
@@ -22,13 +22,6 @@ const TEXT_UNITS: u16 = 400;
 const MOST_UNITS: u32 = 4_000;
 /// The bytes of a value in an index.
 const BYTES: u16 = 800;
-
-/// Whether a column is in the key, an index or a foreign key whose values must be unique or match exactly.
-pub(crate) fn is_exact(table: &TableSchema, place: usize) -> bool {
-    table.key().contains(&place)
-        || table.indexes().iter().any(|index| index.unique && index.columns.contains(&place))
-        || table.all_foreign_keys().iter().any(|key| key.columns.contains(&place))
-}
 
 /// The units of UTF-16 that a text of a key or an index may have. Those that must match exactly have the same, since a foreign
 /// key's columns must have the type of those that they reference.
@@ -80,12 +73,12 @@ pub(crate) fn sent_kind(table: &TableSchema, place: usize) -> Result<SentKind> {
         Type::Bytes if is_exact(table, place) || is_indexed(table, place) => {
             if table.all_foreign_keys().iter().any(|key| key.columns.contains(&place)) {
                 let message = "foreign keys of bytes: SQL Server ignores zeros at their end";
-                return Err(unsupported(message, table, column));
+                return Err(unsupported(message, table, place));
             }
             SentKind::Bytes(Some(BYTES))
         }
         Type::Bytes => SentKind::Bytes(None),
-        _ => return Err(unsupported("columns of any type, on SQL Server", table, column)),
+        _ => return Err(unsupported("columns of any type, on SQL Server", table, place)),
     })
 }
 
@@ -93,9 +86,8 @@ fn is_indexed(table: &TableSchema, place: usize) -> bool {
     table.indexes().iter().any(|index| index.columns.contains(&place))
 }
 
-fn unsupported(message: &str, table: &TableSchema, column: &ColumnSchema) -> Error {
-    let error = Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned());
-    error.in_column(column.name.to_string())
+fn unsupported(message: &str, table: &TableSchema, place: usize) -> Error {
+    in_column(Error::new(ErrorKind::Unsupported, message), table, Some(place))
 }
 
 /// A value of a column as a literal.
@@ -131,61 +123,12 @@ pub(crate) fn value_literal(column: &ColumnSchema, value: ValueRef<'_>) -> Resul
 }
 
 fn moment_literal(ty: Type, integer: i64) -> Result<String> {
-    const DAY: i64 = 86_400_000_000;
-    let day = |days: i64| -> Result<String> {
-        crate::values::check_day(days)?;
-        Ok(Date::from_value(ValueRef::Int(days))?.to_string())
-    };
-    let time = |micros: i64| {
-        let seconds = micros / 1_000_000;
-        let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-        format!("{hours:02}:{minutes:02}:{seconds:02}.{:06}", micros % 1_000_000)
-    };
+    let (date, time) = calendar::texts_of(ty, integer, SERVER)?;
     Ok(match ty {
-        Type::Date => format!("CAST('{}' AS date)", day(integer)?),
-        Type::Time => format!("CAST('{}' AS time(6))", time(integer.rem_euclid(DAY))),
-        _ => format!(
-            "CAST('{}T{}' AS datetime2(6))",
-            day(integer.div_euclid(DAY))?,
-            time(integer.rem_euclid(DAY))
-        ),
+        Type::Date => format!("CAST('{date}' AS date)"),
+        Type::Time => format!("CAST('{time}' AS time(6))"),
+        _ => format!("CAST('{date}T{time}' AS datetime2(6))"),
     })
-}
-
-/// `NAME TYPE CONSTRAINT … DEFAULT … NOT NULL`.
-///
-/// # Errors
-/// As [`sent_kind`] and [`value_literal`].
-pub(crate) fn definition(
-    table: &TableSchema,
-    place: usize,
-    default: Option<&Value<'_>>,
-    is_required: bool,
-) -> Result<String> {
-    let column = table.column_at(place)?;
-    let in_column =
-        |error: Error| error.in_table(table.name().to_owned()).in_column(column.name.to_string());
-    let kind = sent_kind(table, place)?;
-    let mut text = format!("{} {}", quoted(&column.name), kind.name());
-    if matches!(kind, SentKind::Text(_)) {
-        text.push_str(COLLATE);
-    }
-    if makes_key(table, place) {
-        text.push_str(" IDENTITY(1,1)");
-    } else if let Some(value) = default {
-        let value = value_literal(column, value.as_ref()).map_err(in_column)?;
-        let name = quoted(&default_name(table, &column.name));
-        text.push_str(&format!(" CONSTRAINT {name} DEFAULT {value}"));
-    }
-    text.push_str(if is_required { " NOT NULL" } else { " NULL" });
-    Ok(text)
-}
-
-/// Whether the server makes the values of a column.
-pub(crate) fn makes_key(table: &TableSchema, place: usize) -> bool {
-    table.has_integer_key()
-        && table.key() == [place]
-        && table.key_generation() == bobak_core::KeyGeneration::Engine
 }
 
 /// The expression by which an index compares a column that its own values do not do it for; `None` for a plain column.

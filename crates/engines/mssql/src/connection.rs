@@ -1,15 +1,18 @@
 //! A connection: its transaction, the calls on it, and whether it still works.
 
-use crate::error::{self, MssqlPhase};
+use crate::error;
 use crate::names::quoted;
-use crate::rows::{read_row, result_columns};
+use crate::rows::{read_row, result_row};
 use crate::settings::{MssqlIsolation, Settings};
 use crate::values::parameter;
 use crate::wire::{SentKind, TdsChannel, TdsError, TdsValue, TransactionStep, push_call};
 use bobak_core::{
     Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
 };
-use bobak_engine_common::{SavepointStep, ServerRow, TransactionConnection};
+use bobak_engine_common::{
+    Connector, SavepointStep, ServerPhase, ServerRow, TransactionConnection, in_constraint,
+};
+use std::time::Duration;
 
 /// A value for a statement, and the type that it is of for Bobak.
 pub(crate) type TypedValue<'v> = (Type, ValueRef<'v>);
@@ -31,7 +34,7 @@ pub(crate) struct Connection {
     /// How long a call waits for a lock, in milliseconds.
     pub lock_timeout: u128,
     /// What it is doing.
-    pub phase: MssqlPhase,
+    pub phase: ServerPhase,
     broken: bool,
 }
 
@@ -55,7 +58,7 @@ impl Connection {
             has_bulk: settings.bulk,
             isolation: settings.isolation,
             lock_timeout: settings.busy_timeout.as_millis().min(i32::MAX as u128),
-            phase: MssqlPhase::Read,
+            phase: ServerPhase::Read,
             broken: false,
         };
         let lock_timeout = connection.lock_timeout;
@@ -132,11 +135,8 @@ impl Connection {
             (ErrorKind::Interrupted, _) => return Interrupt::check().err().unwrap_or(error),
             // A row of another table refers to the one that is deleted; or another program has named the constraint.
             (_, Some(name)) if error.column().is_none() => {
-                return match (crate::catalog::constraint(self, &name), table) {
-                    (Some((table, columns)), _) => error.in_table(table).in_column(columns),
-                    (None, Some(table)) => error.in_table(table.name().to_owned()),
-                    (None, None) => error,
-                };
+                let found = crate::catalog::constraint(self, &name);
+                return in_constraint(error, found, table);
             }
             _ => {}
         }
@@ -145,7 +145,7 @@ impl Connection {
 
     /// Begins a transaction: at the isolation of the settings, or one that sees what is committed.
     pub(crate) fn begin(&mut self, is_isolated: bool) -> Result<()> {
-        self.phase = MssqlPhase::Read;
+        self.phase = ServerPhase::Read;
         // The session keeps the level: what commits by itself has it, too.
         let level = match (is_isolated, self.isolation) {
             (false, _) => 2,
@@ -153,7 +153,7 @@ impl Connection {
             (true, MssqlIsolation::Serializable) => 4,
         };
         self.transact(TransactionStep::Begin(level))?;
-        self.phase = MssqlPhase::Inside;
+        self.phase = ServerPhase::Inside;
         Ok(())
     }
 
@@ -162,9 +162,9 @@ impl Connection {
         if self.in_transaction() {
             return run(self);
         }
-        self.phase = MssqlPhase::Commit;
+        self.phase = ServerPhase::Commit;
         let done = run(self);
-        self.phase = MssqlPhase::Read;
+        self.phase = ServerPhase::Read;
         done
     }
 
@@ -252,7 +252,27 @@ impl Connection {
 
     /// The columns of the last result.
     pub(crate) fn result_columns(&self) -> Vec<ResultColumn> {
-        result_columns(self.channel.columns(), None)
+        result_row(self.channel.columns(), None).columns().to_vec()
+    }
+}
+
+/// Opens connections.
+#[derive(Debug)]
+pub(crate) struct MssqlConnector(pub Settings);
+
+impl Connector for MssqlConnector {
+    type Connection = Connection;
+
+    fn connect(&self) -> Result<Connection> {
+        Connection::open(&self.0)
+    }
+
+    fn is_usable(&self, connection: &mut Connection, _: Duration) -> bool {
+        connection.seems_open()
+    }
+
+    fn is_reusable(&self, connection: &mut Connection) -> bool {
+        !connection.broken && !connection.in_transaction()
     }
 }
 
@@ -267,17 +287,17 @@ impl TransactionConnection for Connection {
 
     fn end(&mut self, commit: bool) -> Result<()> {
         if !self.in_transaction() {
-            self.phase = MssqlPhase::Read;
+            self.phase = ServerPhase::Read;
             return Ok(());
         }
-        self.phase = if commit { MssqlPhase::Commit } else { MssqlPhase::Inside };
+        self.phase = if commit { ServerPhase::Commit } else { ServerPhase::Inside };
         let step = if commit { TransactionStep::Commit } else { TransactionStep::Rollback("") };
         let ended = Interrupt::hold_off(|| self.transact(step));
         if ended.is_err() && commit && !self.broken && self.in_transaction() {
             let rolled_back = self.transact(TransactionStep::Rollback(""));
             self.broken |= rolled_back.is_err();
         }
-        self.phase = MssqlPhase::Read;
+        self.phase = ServerPhase::Read;
         ended
     }
 

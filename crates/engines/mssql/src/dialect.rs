@@ -1,7 +1,7 @@
 //! How SQL Server writes statements for rows, and what it compares as Bobak does.
 
-use crate::columns::{all_equal, makes_key};
-use crate::names::{column as name_of, quoted};
+use crate::columns::all_equal;
+use crate::names::quoted;
 use crate::values::{check_text, fits, is_text};
 use bobak_core::{Collation, Result, TableSchema, Type, ValueRef};
 use bobak_engine_common::{Comparability, StatementDialect};
@@ -54,19 +54,11 @@ impl StatementDialect for MssqlStatements {
         quoted(name)
     }
 
-    fn column(&self, table: &TableSchema, place: usize) -> String {
-        name_of(table, place)
-    }
-
     fn number(&self, number: usize) -> String {
         format!("@P{number}")
     }
 
     fn all_equal(&self, table: &TableSchema, places: &[usize], first: usize) -> String {
         all_equal(table, places, first)
-    }
-
-    fn makes_key(&self, table: &TableSchema, place: usize) -> bool {
-        makes_key(table, place)
     }
 }

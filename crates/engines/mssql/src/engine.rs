@@ -1,11 +1,10 @@
 //! The engine: its connections.
 
 use crate::columns::length_limit;
-use crate::connection::Connection;
-use crate::pool::{Pool, pool};
+use crate::connection::{Connection, MssqlConnector};
 use crate::settings::MssqlBuilder;
 use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
-use bobak_engine_common::ServerSession;
+use bobak_engine_common::{Pool, ServerSession, server_capabilities};
 use std::sync::Arc;
 
 /// A database of SQL Server, version 2017 or later. Cheap to clone; its connections are closed when the last clone is gone.
@@ -19,7 +18,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Mssql {
-    pool: Arc<Pool>,
+    pool: Arc<Pool<MssqlConnector>>,
 }
 
 impl MssqlBuilder {
@@ -31,7 +30,8 @@ impl MssqlBuilder {
         if self.create {
             Connection::create_database(&self)?;
         }
-        let pool = pool(self);
+        let (connections, busy_timeout) = (self.connections, self.busy_timeout);
+        let pool = Pool::shared(MssqlConnector(self), connections, busy_timeout);
         drop(pool.acquire()?);
         Ok(Mssql { pool })
     }
@@ -64,19 +64,10 @@ impl Engine for Mssql {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::NONE;
-        capabilities.persistent = true;
-        capabilities.concurrent_readers = true;
-        capabilities.concurrent_writers = true;
-        capabilities.sql = true;
-        capabilities.foreign_keys = true;
+        let mut capabilities = server_capabilities();
         capabilities.update_actions = true;
-        capabilities.add_reference = true;
-        capabilities.unreused_keys = true;
         capabilities.implicit_ddl_commit = true;
         capabilities.finite_floats = true;
-        capabilities.limited_key_length = true;
-        capabilities.large_batches = true;
         capabilities
     }
 

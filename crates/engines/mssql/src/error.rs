@@ -1,21 +1,11 @@
 //! The server's errors as Bobak's, by their numbers.
 
-use crate::names::{check_name, index_name, key_name, reference_name};
+use crate::names::{check_name, reference_name};
 use crate::wire::{MssqlError, TdsError};
 use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
+use bobak_engine_common::{ServerPhase, index_columns};
 use std::io;
-
-/// What a connection is doing: it decides what a lost connection means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MssqlPhase {
-    /// Nothing that could change anything.
-    Read,
-    /// Inside a transaction that is not yet committed: the server undoes it with the connection.
-    Inside,
-    /// A commit, or a write that commits by itself.
-    Commit,
-}
 
 /// A constraint rejects the row.
 const CONSTRAINT: i32 = 547;
@@ -94,9 +84,9 @@ const KINDS: &[(i32, ErrorKind, &str)] = &[
 
 /// An error of a call.
 #[cold]
-pub(crate) fn translate(error: TdsError, phase: MssqlPhase, table: Option<&TableSchema>) -> Error {
+pub(crate) fn translate(error: TdsError, phase: ServerPhase, table: Option<&TableSchema>) -> Error {
     let translated = match &error {
-        TdsError::Io(io) => lost(phase, io),
+        TdsError::Io(io) => phase.lost(io),
         TdsError::Server(server) => of_server(server, phase, table),
         TdsError::Cancelled => Error::new(ErrorKind::Interrupted, "the call was cancelled"),
         TdsError::Tls(message) => Error::new(ErrorKind::Denied, message.clone()),
@@ -115,7 +105,7 @@ pub(crate) fn translate(error: TdsError, phase: MssqlPhase, table: Option<&Table
     located.with_source(error)
 }
 
-fn of_server(server: &MssqlError, phase: MssqlPhase, table: Option<&TableSchema>) -> Error {
+fn of_server(server: &MssqlError, phase: ServerPhase, table: Option<&TableSchema>) -> Error {
     let known = KINDS.iter().find(|(number, ..)| *number == server.number);
     let (kind, text) = match known {
         Some((_, kind, text)) => (*kind, format!("{text} ({})", server.message.trim_end())),
@@ -124,7 +114,7 @@ fn of_server(server: &MssqlError, phase: MssqlPhase, table: Option<&TableSchema>
         }
     };
     if kind == ErrorKind::Unreachable || server.severity >= 20 {
-        return lost(phase, &io::Error::other(server.message.clone()));
+        return phase.lost(server.message.clone());
     }
     if let Some(rejected) = table.and_then(|table| violated(table, server)) {
         return rejected.with_code(server.number);
@@ -154,17 +144,9 @@ fn violated(table: &TableSchema, server: &MssqlError) -> Option<Error> {
             ))
         }
         DUPLICATE_KEY | DUPLICATE_INDEX => {
-            let indexes = table.indexes().iter();
-            let index = indexes
-                .map(|index| (index_name(table, &index.name), &*index.columns))
-                .chain([(key_name(table), table.key())])
-                .find(|(name, _)| named(name) || server.message.contains(name.as_str()))
-                .or_else(|| {
-                    let mut indexes = table.indexes().iter();
-                    let index = indexes.find(|index| named(&index.name));
-                    index.map(|index| (String::new(), &*index.columns))
-                });
-            Some(in_columns(Error::new(ErrorKind::Duplicate, DUPLICATE), index?.1))
+            let is_own = |own: &str| named(own) || server.message.contains(own);
+            let columns = index_columns(table, is_own, named)?;
+            Some(in_columns(Error::new(ErrorKind::Duplicate, DUPLICATE), columns))
         }
         CONSTRAINT => {
             let check =
@@ -193,24 +175,12 @@ pub(crate) fn constraint(error: &TdsError) -> Option<String> {
     }
 }
 
-/// What a line that breaks means.
-fn lost(phase: MssqlPhase, error: &io::Error) -> Error {
-    let (kind, known) = match phase {
-        MssqlPhase::Read => (ErrorKind::Unreachable, "nothing was written"),
-        MssqlPhase::Inside => (ErrorKind::Unreachable, "the transaction was rolled back"),
-        MssqlPhase::Commit => {
-            (ErrorKind::Unknown, "the transaction was committed completely or not at all")
-        }
-    };
-    Error::new(kind, format!("the connection to the server broke: {known} ({error})"))
-}
-
 /// An error at the opening of a connection.
 #[cold]
 pub(crate) fn connecting(error: TdsError, place: &str) -> Error {
     let (kind, text) = match &error {
         TdsError::Server(server) => {
-            let error = of_server(server, MssqlPhase::Read, None);
+            let error = of_server(server, ServerPhase::Read, None);
             (error.kind(), error.message().to_owned())
         }
         TdsError::Io(io) => {

@@ -18,7 +18,6 @@ mod dialect;
 mod engine;
 mod error;
 mod names;
-mod pool;
 mod query;
 mod rows;
 mod schema;

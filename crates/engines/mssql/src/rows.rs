@@ -2,7 +2,7 @@
 
 use crate::values::result_type;
 use crate::wire::{TdsCell, TdsColumn, TokenReader};
-use bobak_core::{Currency, Error, ErrorKind, Result, ResultColumn, Type};
+use bobak_core::{Currency, Error, ErrorKind, Result, Type};
 use bobak_engine_common::{ServerRow, ServerValue};
 
 /// The decimals of money.
@@ -13,13 +13,10 @@ fn out_of_range(message: &str) -> Error {
     Error::new(ErrorKind::OutOfRange, message)
 }
 
-/// The columns of a result, with the types that a schema says.
-pub(crate) fn result_columns(described: &[TdsColumn], types: Option<&[Type]>) -> Vec<ResultColumn> {
-    let columns = described.iter().enumerate().map(|(at, column)| {
-        let known = types.and_then(|types| types.get(at).copied());
-        ResultColumn::new(column.name.clone(), known.unwrap_or_else(|| result_type(column)))
-    });
-    columns.collect()
+/// Rows of a result, with the types that a schema says.
+pub(crate) fn result_row(described: &[TdsColumn], types: Option<&[Type]>) -> ServerRow {
+    let columns = described.iter().map(|column| (column.name.clone(), result_type(column)));
+    ServerRow::described(columns, types)
 }
 
 /// Takes the reader's row.
@@ -32,7 +29,7 @@ pub(crate) fn read_row(
     types: Option<&[Type]>,
 ) -> Result<()> {
     if row.columns().len() != reader.columns.len() {
-        *row = ServerRow::new(result_columns(&reader.columns, types), types.is_some());
+        *row = result_row(&reader.columns, types);
     }
     row.begin(&reader.bytes);
     reader.cells.iter().try_for_each(|cell| row.push(|row, ty| show(row, *cell, ty)))

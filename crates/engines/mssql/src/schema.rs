@@ -2,17 +2,17 @@
 
 use crate::catalog::remarks;
 use crate::columns::{
-    COLLATE, check, computed, computed_column, definition, folded, indexed, is_folded, sent_kind,
+    COLLATE, check, computed, computed_column, folded, indexed, is_folded, sent_kind, value_literal,
 };
 use crate::dialect::MssqlStatements;
 use crate::names::{
-    check_name, column as name_of, columns, default_name, index_name, key_name, quoted,
-    reference_name,
+    check_name, column as name_of, default_name, index_name, key_name, quoted, reference_name,
 };
 use crate::wire::SentKind;
 use bobak_core::{ForeignKey, Result, SchemaChange, TableSchema, Value};
 use bobak_engine_common::{
-    PlannedKey, SchemaPlanner, reference_actions, reference_pairs, reference_text,
+    PlannedKey, SchemaPlanner, StatementDialect, in_column, makes_key, reference_actions,
+    reference_pairs, reference_text,
 };
 
 /// Statements, each with the table that it is about.
@@ -66,7 +66,22 @@ impl SchemaPlanner for Plan<'_> {
         default: Option<&Value<'_>>,
         is_required: bool,
     ) -> Result<String> {
-        definition(table, place, default, is_required)
+        let column = table.column_at(place)?;
+        let kind = sent_kind(table, place)?;
+        let mut text = format!("{} {}", quoted(&column.name), kind.name());
+        if matches!(kind, SentKind::Text(_)) {
+            text.push_str(COLLATE);
+        }
+        if makes_key(table, place) {
+            text.push_str(" IDENTITY(1,1)");
+        } else if let Some(value) = default {
+            let value = value_literal(column, value.as_ref());
+            let value = value.map_err(|error| in_column(error, table, Some(place)))?;
+            let name = quoted(&default_name(table, &column.name));
+            text.push_str(&format!(" CONSTRAINT {name} DEFAULT {value}"));
+        }
+        text.push_str(if is_required { " NOT NULL" } else { " NULL" });
+        Ok(text)
     }
 
     fn constraints(&self, table: &TableSchema) -> Result<Vec<String>> {
@@ -80,7 +95,7 @@ impl SchemaPlanner for Plan<'_> {
     fn key(&self, table: &TableSchema) -> Result<PlannedKey> {
         let (name, key) = (quoted(&key_name(table)), table.key());
         if key.iter().all(|place| folded(table, *place).is_none()) {
-            let columns = columns(table, key.iter().copied());
+            let columns = MssqlStatements.columns(table, key.iter().copied());
             return Ok(PlannedKey::Constraint(format!(
                 "CONSTRAINT {name} PRIMARY KEY ({columns})"
             )));
@@ -96,7 +111,7 @@ impl SchemaPlanner for Plan<'_> {
         let alter = format!("ALTER TABLE {}", quoted(table.name()));
         let is_required = !column.nullable && value != Value::Null;
         let default = Some(&value).filter(|value| **value != Value::Null);
-        let mut text = definition(table, place, default, is_required)?;
+        let mut text = self.definition(table, place, default, is_required)?;
         if default.is_some() && column.nullable {
             text.push_str(" WITH VALUES");
         }

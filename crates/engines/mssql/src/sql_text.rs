@@ -1,9 +1,9 @@
 //! SQL text of programs.
 
 use crate::connection::{Connection, TypedValue};
-use bobak_core::{Error, ErrorKind, Parameter, Result};
-use bobak_sql::first_word;
-use bobak_sql::token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
+use bobak_core::{Parameter, Result};
+use bobak_sql::token::{SqlSyntax, SqlTokenKind};
+use bobak_sql::{only_reads, reject_control, rewrite_statement};
 
 /// Texts in single quotes, names in double quotes and in brackets.
 const SYNTAX: SqlSyntax = SqlSyntax::Sqlite;
@@ -29,50 +29,25 @@ pub(crate) fn sql_text<'p>(
     text: &str,
     parameters: &'p [Parameter<'p>],
 ) -> Result<(String, Vec<TypedValue<'p>>)> {
-    let (mut sent, mut from, mut count, mut is_over) = (String::new(), 0, 0, false);
-    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
-    let tokens: Vec<SqlToken<'_>> = SqlTokenizer::new(SYNTAX, text).significant().collect();
-    for token in &tokens {
-        if is_over {
-            return Err(Error::new(ErrorKind::Syntax, "there is more than one statement"));
-        }
-        match token.kind {
-            SqlTokenKind::Parameter if token.text == "?" => {
-                count += 1;
-                sent += &format!("{}@P{count}", part(from, token.start));
-                from = token.start + token.text.len();
-            }
-            SqlTokenKind::Text if !token.text.is_ascii() => {
-                sent = sent + part(from, token.start) + "N";
-                from = token.start;
-            }
-            _ => is_over = token.text == ";",
-        }
-    }
-    sent.push_str(part(from, text.len()));
-    if count != parameters.len() {
-        return Err(Error::wrong_number(ErrorKind::Misuse, parameters.len(), count, "parameter"));
-    }
+    let text =
+        rewrite_statement(SYNTAX, text, parameters.len(), |token, _, count| match token.kind {
+            SqlTokenKind::Parameter if token.text == "?" => Some(format!("@P{}", count + 1)),
+            SqlTokenKind::Text if !token.text.is_ascii() => Some(format!("N{}", token.text)),
+            _ => None,
+        })?;
     let values = parameters.iter().map(|parameter| (parameter.ty, parameter.value.as_ref()));
-    Ok((sent, values.collect()))
+    Ok((text, values.collect()))
 }
 
-/// Rejects statements of a transaction or a session as text: the connection is shared with others.
+/// Rejects statements of a transaction or a session; returns whether the text only reads.
 ///
 /// # Errors
 /// `Misuse`.
-pub(crate) fn reject_control(text: &str) -> Result<()> {
-    let word = first_word(SYNTAX, text).to_ascii_lowercase();
-    match word.as_str() {
-        "commit" | "rollback" | "save" | "savepoint" | "release" | "begin" | "set" | "use" => {
-            let message = format!(
-                "{word} cannot be given as SQL, because the connection is shared: use the \
-                 transaction's methods"
-            );
-            Err(Error::new(ErrorKind::Misuse, message))
-        }
-        _ => Ok(()),
-    }
+pub(crate) fn check(text: &str) -> Result<bool> {
+    const CONTROL: [&str; 8] =
+        ["commit", "rollback", "save", "savepoint", "release", "begin", "set", "use"];
+    reject_control(SYNTAX, text, &CONTROL)?;
+    Ok(only_reads(text))
 }
 
 #[cfg(test)]
@@ -88,6 +63,6 @@ mod tests {
         assert_eq!(values.len(), 2);
         assert!(sql_text("select ?", &[]).is_err());
         assert!(sql_text("select 1; select 2", &[]).is_err());
-        assert!(reject_control("  COMMIT").is_err() && reject_control("select 1").is_ok());
+        assert!(check("  COMMIT").is_err() && check("select 1").unwrap());
     }
 }

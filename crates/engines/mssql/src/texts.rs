@@ -1,10 +1,10 @@
 //! The statements for single rows and for several new ones. Parameters are `@P1`, `@P2` and so on.
 
-use crate::columns::{all_equal, makes_key};
+use crate::columns::all_equal;
 use crate::dialect::MssqlStatements;
-use crate::names::{columns, quoted};
+use crate::names::quoted;
 use bobak_core::{FieldSet, TableSchema};
-use bobak_engine_common::{StatementDialect, written_columns};
+use bobak_engine_common::{StatementDialect, makes_key, written_columns};
 
 /// The parameters of one statement: SQL Server takes 2,100, of which `sp_executesql` uses two itself.
 const PARAMETERS: usize = 2_000;
@@ -31,14 +31,20 @@ pub(crate) fn insert(table: &TableSchema, made: bool) -> String {
     let places: Vec<usize> = written_columns(table, made).collect();
     let name = quoted(table.name());
     let output = match made {
-        true => format!(" OUTPUT inserted.{}", columns(table, table.key().iter().copied())),
+        true => format!(
+            " OUTPUT inserted.{}",
+            MssqlStatements.columns(table, table.key().iter().copied())
+        ),
         false => String::new(),
     };
     let text = match places.is_empty() {
         true => format!("INSERT INTO {name}{output} DEFAULT VALUES"),
         false => {
             let marks = MssqlStatements.numbers(1, places.len());
-            format!("INSERT INTO {name} ({}){output} VALUES ({marks})", columns(table, places))
+            format!(
+                "INSERT INTO {name} ({}){output} VALUES ({marks})",
+                MssqlStatements.columns(table, places)
+            )
         }
     };
     if made { text } else { with_given_keys(table, &text) }
@@ -62,15 +68,15 @@ pub(crate) fn insert_rows(table: &TableSchema, rows: usize) -> String {
     format!(
         "INSERT INTO {} ({}) OUTPUT inserted.{} SELECT {names} FROM (VALUES {}) AS v (n, {names}) ORDER BY n",
         quoted(table.name()),
-        columns(table, places),
-        columns(table, table.key().iter().copied()),
+        MssqlStatements.columns(table, places),
+        MssqlStatements.columns(table, table.key().iter().copied()),
         values.join(", ")
     )
 }
 
 /// Locks the row with a key.
 pub(crate) fn lock(table: &TableSchema, shown: impl IntoIterator<Item = usize>) -> String {
-    let (shown, name) = (columns(table, shown), quoted(table.name()));
+    let (shown, name) = (MssqlStatements.columns(table, shown), quoted(table.name()));
     let by_key = all_equal(table, table.key(), 1);
     format!("SELECT {shown} FROM {name} WITH (UPDLOCK, ROWLOCK) WHERE {by_key}")
 }

@@ -1,10 +1,14 @@
 //! Values as the server takes them, and what its types are to Bobak.
 
 use crate::wire::{SentKind, TdsColumn, TdsValue};
-use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Type, ValueRef};
+use bobak_core::{Error, ErrorKind, Result, Type, ValueRef};
+use bobak_engine_common::calendar::check_day;
+use bobak_engine_common::check_length;
 
-/// 0001-01-01 and 9999-12-31, in days since 1970-01-01.
-const DAYS: std::ops::RangeInclusive<i64> = -719_162..=2_932_896;
+pub(crate) use bobak_engine_common::is_text;
+
+/// The server's name in messages.
+pub(crate) const SERVER: &str = "SQL Server";
 const DAY: i64 = 86_400_000_000;
 /// The units of a text with a length of its own.
 const UNITS: usize = 4_000;
@@ -55,13 +59,17 @@ pub(crate) fn encode(kind: SentKind, value: ValueRef<'_>) -> Result<TdsValue<'_>
             check_text(text)?;
             // UTF-16 has no more units than UTF-8 has bytes.
             if let Some(limit) = limit.filter(|limit| text.len() > usize::from(*limit)) {
-                check_length(text.encode_utf16().count(), limit, "units of UTF-16")?;
+                check_length(
+                    text.encode_utf16().count(),
+                    limit.into(),
+                    ("units of UTF-16", SERVER),
+                )?;
             }
             TdsValue::Text(text)
         }
         (SentKind::Bytes(limit), ValueRef::Bytes(bytes)) => {
             if let Some(limit) = limit {
-                check_length(bytes.len(), limit, "bytes")?;
+                check_length(bytes.len(), limit.into(), ("bytes", SERVER))?;
             }
             TdsValue::Bytes(bytes)
         }
@@ -81,7 +89,7 @@ pub(crate) fn encode(kind: SentKind, value: ValueRef<'_>) -> Result<TdsValue<'_>
         }
         (SentKind::Money, ValueRef::Int(scaled)) => TdsValue::Int(scaled),
         (SentKind::Date, ValueRef::Int(days)) => {
-            check_day(days)?;
+            check_day(days, SERVER)?;
             TdsValue::Date(days)
         }
         (SentKind::Time, ValueRef::Int(micros)) if (0..DAY).contains(&micros) => {
@@ -91,7 +99,7 @@ pub(crate) fn encode(kind: SentKind, value: ValueRef<'_>) -> Result<TdsValue<'_>
             return Err(out_of_range("SQL Server's times are of one day".to_owned()));
         }
         (SentKind::Moment, ValueRef::Int(micros)) => {
-            check_day(micros.div_euclid(DAY))?;
+            check_day(micros.div_euclid(DAY), SERVER)?;
             TdsValue::Moment(micros)
         }
         (kind, value) => return Err(Error::mismatch(wanted(kind), value)),
@@ -143,25 +151,6 @@ pub(crate) fn check_text(text: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_length(length: usize, limit: u16, units: &str) -> Result<()> {
-    if length <= limit.into() {
-        return Ok(());
-    }
-    let message =
-        format!("the value has {length} {units}, and the column in SQL Server at most {limit}");
-    Err(Error::new(ErrorKind::TooLong, message))
-}
-
-/// Rejects a day that is none of SQL Server's.
-///
-/// # Errors
-/// `OutOfRange`.
-pub(crate) fn check_day(days: i64) -> Result<()> {
-    let message =
-        || out_of_range("SQL Server's dates are from 0001-01-01 to 9999-12-31".to_owned());
-    DAYS.contains(&days).then_some(()).ok_or_else(message)
-}
-
 /// Whether a value can be one of a column's type.
 pub(crate) fn fits(ty: Type, value: ValueRef<'_>) -> bool {
     parameter(ty, value).is_ok()
@@ -186,8 +175,4 @@ pub(crate) fn result_type(column: &TdsColumn) -> Type {
         (0x22 | 0xa5 | 0xad | 0xf0 | 0x25 | 0x2d, _) => Type::Bytes,
         _ => Type::Text,
     }
-}
-
-pub(crate) fn is_text(column: &ColumnSchema) -> bool {
-    column.is_kept_as_text() || matches!(column.ty, Type::Text | Type::Json | Type::Decimal)
 }

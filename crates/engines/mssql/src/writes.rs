@@ -1,6 +1,6 @@
 //! Writes of single rows. Each step is a statement; the caller makes those of one write atomic.
 
-use crate::columns::{is_exact, sent_kind};
+use crate::columns::sent_kind;
 use crate::connection::{Connection, TypedValue};
 use crate::dialect::MssqlStatements;
 use crate::texts;
@@ -9,8 +9,8 @@ use bobak_core::{
     Error, ErrorKind, GeneratedKey, Outcome, Result, Row, TableSchema, Type, ValueRef,
 };
 use bobak_engine_common::{
-    ColumnValue, RowSteps, ServerRow, ServerWrite, StatementConnection, in_column, kept_type,
-    kept_types, needs_key, no_key_left, typed_values, written_columns,
+    ColumnValue, RowSteps, ServerRow, ServerWrite, StatementConnection, in_column, is_exact,
+    kept_type, kept_types, needs_key, no_key_left, no_key_returned, typed_values, written_columns,
 };
 
 impl StatementConnection for Connection {
@@ -84,12 +84,6 @@ impl RowSteps for Connection {
             None => Err(no_key_returned(table)),
         }
     }
-}
-
-#[cold]
-pub(crate) fn no_key_returned(table: &TableSchema) -> Error {
-    let message = "the server did not return the keys that it made";
-    Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned())
 }
 
 /// The error of an insert for which the server has no key.

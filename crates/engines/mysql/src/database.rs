@@ -2,12 +2,12 @@
 
 use crate::connection::connector::ServerConnector;
 use crate::connection::pool::{self, Pool};
-use crate::error::Phase;
 use crate::narrow_tables::NarrowTables;
 use crate::settings::Settings;
 use crate::sql_texts::SqlTextCache;
 use crate::values::decode::BorrowedRow;
 use bobak_core::{Result, Row, RowEstimates, TableSchema, ValueRef};
+use bobak_engine_common::ServerPhase;
 use bobak_sql::Dialect;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Database {
     fn ask_planner(&self, table: &TableSchema) -> Option<u64> {
         // Without waiting: the caller may hold all connections.
         let mut pooled = self.pool.try_acquire().ok()?;
-        pooled.phase = Phase::Read;
+        pooled.phase = ServerPhase::Read;
         let text =
             format!("EXPLAIN SELECT * FROM {}", bobak_sql::quote(self.dialect, table.name()));
         let mut rows = None;

@@ -4,6 +4,7 @@ use crate::database::Database;
 use crate::session::MySqlSession;
 use crate::settings::{Host, MySqlBuilder, Tls};
 use bobak_core::{Capabilities, Engine, Estimate, LengthLimit, Result, Session, TableSchema};
+use bobak_engine_common::server_capabilities;
 use std::sync::Arc;
 
 /// A database of a MariaDB or MySQL server, or of what speaks its protocol. Cheap to clone; its
@@ -61,22 +62,13 @@ impl Engine for MySql {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::NONE;
+        let mut capabilities = server_capabilities();
         capabilities.subqueries = true;
-        capabilities.sql = true;
-        capabilities.persistent = true;
-        capabilities.concurrent_readers = true;
-        capabilities.concurrent_writers = true;
         capabilities.nul_in_text = true;
         capabilities.implicit_ddl_commit = true;
         capabilities.finite_floats = true;
-        capabilities.limited_key_length = true;
-        capabilities.large_batches = true;
-        capabilities.foreign_keys = true;
         capabilities.update_actions = true;
-        capabilities.add_reference = true;
         capabilities.alter_table = true;
-        capabilities.unreused_keys = true;
         capabilities.generated_columns = true;
         capabilities.vectors = true;
         capabilities.explain = true;

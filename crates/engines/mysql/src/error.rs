@@ -1,22 +1,10 @@
 //! Translates the server's errors, by number: their texts differ between servers and languages.
 
 use bobak_core::{Error, ErrorKind, TableSchema};
+use bobak_engine_common::ServerPhase;
 use bobak_sql::server::mysql_errors::{self, kind_of, lower};
 use mysql::error::DriverError;
 use std::io;
-
-/// What a connection is doing: it decides what a lost connection means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// Nothing that could change anything.
-    Read,
-    /// A statement that writes and commits by itself.
-    Write,
-    /// Inside a transaction that is not yet committed: the server undoes it with the connection.
-    Inside,
-    /// A COMMIT.
-    Commit,
-}
 
 /// The error of a value that the server converted to compare it.
 #[cold]
@@ -41,44 +29,24 @@ pub(crate) fn is_fatal(error: &mysql::Error) -> bool {
     }
 }
 
-/// Whether the server has undone the whole transaction, not the statement alone.
-pub(crate) fn ends_transaction(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Serialization | ErrorKind::Unreachable | ErrorKind::Unknown)
-}
-
-/// Whether the error is about the one row that was sent: a batch may go on without it.
-pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::Duplicate
-            | ErrorKind::Constraint
-            | ErrorKind::NotFound
-            | ErrorKind::Conflict
-            | ErrorKind::TooLong
-            | ErrorKind::OutOfRange
-            | ErrorKind::Mismatch
-            | ErrorKind::Schema
-            | ErrorKind::Misuse
-            | ErrorKind::Full
-    )
-}
-
 /// The driver's error as Bobak's.
 #[cold]
 pub(crate) fn translate(
     error: mysql::Error,
-    phase: Phase,
+    phase: ServerPhase,
     table: Option<&TableSchema>,
     lock_wait_ends_transaction: bool,
 ) -> Error {
     let mut translated = match &error {
         mysql::Error::MySqlError(server) => {
             let mut kind = kind_of(server.code);
-            if server.code == 1205 && lock_wait_ends_transaction && phase == Phase::Inside {
+            if server.code == 1205 && lock_wait_ends_transaction && phase == ServerPhase::Inside {
                 kind = ErrorKind::Serialization;
             }
             // The server ended the connection, or itself, while it was at it.
-            if kind == ErrorKind::Unreachable && matches!(phase, Phase::Write | Phase::Commit) {
+            if kind == ErrorKind::Unreachable
+                && matches!(phase, ServerPhase::Write | ServerPhase::Commit)
+            {
                 kind = ErrorKind::Unknown;
             }
             mysql_errors::error(kind, server.code, &server.message, table)
@@ -102,7 +70,7 @@ pub(crate) fn translate(
 }
 
 /// What a line that breaks means.
-fn broken(error: &mysql::Error, phase: Phase) -> Error {
+fn broken(error: &mysql::Error, phase: ServerPhase) -> Error {
     let late = match error {
         mysql::Error::DriverError(DriverError::Timeout) => true,
         other => io_kind(other).is_some_and(|kind| {
@@ -114,14 +82,9 @@ fn broken(error: &mysql::Error, phase: Phase) -> Error {
     } else {
         "the connection to the server broke"
     };
-    let (kind, known) = match phase {
-        Phase::Read if late => (ErrorKind::Timeout, "nothing was written"),
-        Phase::Read => (ErrorKind::Unreachable, "nothing was written"),
-        Phase::Inside => (ErrorKind::Unreachable, "the transaction was rolled back"),
-        Phase::Write => (ErrorKind::Unknown, "the write was done completely or not at all"),
-        Phase::Commit => {
-            (ErrorKind::Unknown, "the transaction was committed completely or not at all")
-        }
+    let (kind, known) = match phase.outcome() {
+        (_, known) if late && phase == ServerPhase::Read => (ErrorKind::Timeout, known),
+        outcome => outcome,
     };
     Error::new(kind, format!("{what}: {known}"))
 }
@@ -220,7 +183,7 @@ mod tests {
             (1273, "Unknown collation: 'utf8mb4_0900_bin'", ErrorKind::Unsupported, None),
             (9999, "Something else.", ErrorKind::Engine, None),
         ] {
-            let error = translate(server(code, message), Phase::Write, Some(&table), false);
+            let error = translate(server(code, message), ServerPhase::Write, Some(&table), false);
             assert_eq!((error.kind(), error.column()), (kind, column), "{message}");
             assert_eq!(error.table(), Some("person"));
         }
@@ -230,15 +193,18 @@ mod tests {
     fn a_broken_connection_reports_whether_the_outcome_is_known() {
         let io = |kind| mysql::Error::IoError(io::Error::from(kind));
         for (phase, kind, expected) in [
-            (Phase::Read, io::ErrorKind::TimedOut, ErrorKind::Timeout),
-            (Phase::Read, io::ErrorKind::BrokenPipe, ErrorKind::Unreachable),
-            (Phase::Inside, io::ErrorKind::TimedOut, ErrorKind::Unreachable),
-            (Phase::Write, io::ErrorKind::BrokenPipe, ErrorKind::Unknown),
-            (Phase::Commit, io::ErrorKind::TimedOut, ErrorKind::Unknown),
+            (ServerPhase::Read, io::ErrorKind::TimedOut, ErrorKind::Timeout),
+            (ServerPhase::Read, io::ErrorKind::BrokenPipe, ErrorKind::Unreachable),
+            (ServerPhase::Inside, io::ErrorKind::TimedOut, ErrorKind::Unreachable),
+            (ServerPhase::Write, io::ErrorKind::BrokenPipe, ErrorKind::Unknown),
+            (ServerPhase::Commit, io::ErrorKind::TimedOut, ErrorKind::Unknown),
         ] {
             assert_eq!(translate(io(kind), phase, None, false).kind(), expected);
         }
         let shutdown = server(1053, "Server shutdown in progress");
-        assert_eq!(translate(shutdown, Phase::Commit, None, false).kind(), ErrorKind::Unknown);
+        assert_eq!(
+            translate(shutdown, ServerPhase::Commit, None, false).kind(),
+            ErrorKind::Unknown
+        );
     }
 }

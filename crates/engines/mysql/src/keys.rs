@@ -1,7 +1,8 @@
 //! Encodes keys, for the server and for comparisons.
 
 use crate::values::encode::encode;
-use bobak_core::{Collation, Error, ErrorKind, Result, Row, TableSchema, ValueRef, codec};
+use bobak_core::{Collation, Result, Row, TableSchema, ValueRef, Verb, codec};
+use bobak_engine_common::check_row_length;
 use mysql::Value as Wire;
 
 /// A key's values as bytes: the same for keys that the table takes as the same.
@@ -45,9 +46,7 @@ pub(crate) fn push_bare_key(
     key: &dyn Row,
     parameters: &mut Vec<Wire>,
 ) -> Result<()> {
-    if key.len() != table.key().len() {
-        return Err(wrong_count(table, table.key().len(), key.len()));
-    }
+    check_row_length(table, Verb::Delete, key)?;
     for (at, &place) in table.key().iter().enumerate() {
         parameters.push(key_value(table, place, key.get(at))?);
     }
@@ -76,20 +75,6 @@ pub(crate) fn key_bytes<'v>(
     Ok(bytes)
 }
 
-/// Rejects a row that has not a value for each column: the statement would get too few.
-pub(crate) fn check_count(table: &TableSchema, row: &dyn Row) -> Result<()> {
-    match (row.len(), table.columns().len()) {
-        (given, wanted) if given == wanted => Ok(()),
-        (given, wanted) => Err(wrong_count(table, wanted, given)),
-    }
-}
-
 fn collation(table: &TableSchema, place: usize) -> Collation {
     table.columns().get(place).map(|column| column.collation).unwrap_or_default()
-}
-
-#[cold]
-fn wrong_count(table: &TableSchema, wanted: usize, given: usize) -> Error {
-    Error::wrong_number(ErrorKind::Misuse, given, wanted, "column")
-        .in_table(table.name().to_owned())
 }

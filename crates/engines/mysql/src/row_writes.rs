@@ -1,14 +1,14 @@
 //! Writes one row and returns its outcome.
 
 use crate::connection::Connection;
-use crate::keys::{check_count, push_bare_key, push_columns, push_key};
+use crate::keys::{push_bare_key, push_columns, push_key};
 use crate::sql_texts::{SqlTextCache, SqlTextKind};
 use crate::values::decode::{BorrowedRow, DecodedValue};
 use crate::values::encode::encode;
 use bobak_core::{
     Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, ValueRef, Verb,
 };
-use bobak_engine_common::{needs_key, reject_null};
+use bobak_engine_common::{check_row_length, needs_key, no_key_returned, no_such_row, reject_null};
 use mysql::Value as Wire;
 
 /// Writes one row. Each statement is whole in itself, so no transaction is needed; an upsert that
@@ -41,7 +41,7 @@ fn insert(
     verb: Verb,
     row: &dyn Row,
 ) -> Result<Outcome> {
-    check_count(table, row)?;
+    check_row_length(table, Verb::Insert, row)?;
     let without_key = needs_key(table, row);
     let kind = SqlTextKind::Insert { verb, rows: 1, without_key };
     let sql = sql_texts.text(connection.flavour.dialect, table, kind);
@@ -54,7 +54,7 @@ fn insert(
     let key = connection.insert_for_keys(table, &sql, parameters)?;
     match key[..] {
         [key] => Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))),
-        _ => Err(strange_keys(table)),
+        _ => Err(no_key_returned(table)),
     }
 }
 
@@ -80,7 +80,7 @@ fn upsert(
     fields: FieldSet,
     row: &dyn Row,
 ) -> Result<Outcome> {
-    check_count(table, row)?;
+    check_row_length(table, Verb::Insert, row)?;
     if needs_key(table, row) {
         return insert(connection, sql_texts, table, Verb::Insert, row);
     }
@@ -110,7 +110,7 @@ fn upsert_on(
     (verb, fields): (Verb, FieldSet),
     row: &dyn Row,
 ) -> Result<Outcome> {
-    check_count(table, row)?;
+    check_row_length(table, Verb::Insert, row)?;
     reject_null(table, row)?;
     for is_last in [false, true] {
         // Not ON DUPLICATE KEY UPDATE, which would take any unique rule for that of the index.
@@ -208,7 +208,7 @@ fn update(
     fields: FieldSet,
     row: &dyn Row,
 ) -> Result<Outcome> {
-    check_count(table, row)?;
+    check_row_length(table, Verb::Insert, row)?;
     let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::Update(fields));
     let mut parameters = Vec::with_capacity(row.len() + 1);
     push_update(table, fields, row, true, &mut parameters)?;
@@ -221,7 +221,7 @@ fn update(
     let sql = sql_texts.text(connection.flavour.dialect, table, SqlTextKind::Get);
     let found = connection.rows(Some(table), &sql, key)?;
     let Some(found) = found.first() else {
-        return Err(not_found(table));
+        return Err(no_such_row(table));
     };
     match table.version() {
         Some(place) if !is_same(found.get(place), row, place) => Err(conflict(table)),
@@ -250,11 +250,6 @@ fn delete(
 }
 
 #[cold]
-pub(crate) fn not_found(table: &TableSchema) -> Error {
-    Error::new(ErrorKind::NotFound, "no row has this key").in_table(table.name())
-}
-
-#[cold]
 pub(crate) fn conflict(table: &TableSchema) -> Error {
     let message = "the row was changed since it was read: read it again";
     let error = Error::new(ErrorKind::Conflict, message).in_table(table.name());
@@ -262,11 +257,4 @@ pub(crate) fn conflict(table: &TableSchema) -> Error {
         Some(column) => error.in_column(column.name.as_ref()),
         None => error,
     }
-}
-
-/// The server did not hand out a key for each row. The statement is undone with its transaction.
-#[cold]
-pub(crate) fn strange_keys(table: &TableSchema) -> Error {
-    let message = "the server did not report the keys that it generated";
-    Error::new(ErrorKind::Engine, message).in_table(table.name())
 }

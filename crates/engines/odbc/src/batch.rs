@@ -6,7 +6,7 @@
 use crate::connection::Connection;
 use crate::product::ProductKind;
 use crate::values::{BoundParameter, Target};
-use crate::writes::{advance, insert_text, strange_keys, value_of};
+use crate::writes::{advance, insert_text, value_of};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, ErrorKind, GeneratedKey, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
@@ -14,7 +14,7 @@ use bobak_core::{
 };
 use bobak_engine_common::{
     ServerBatch, ServerOperations, ServerWrite, StatementConnection, StatementDialect,
-    is_row_error, needs_key, written_columns,
+    is_row_error, needs_key, no_key_returned, written_columns,
 };
 use bobak_sql::Dialect;
 
@@ -198,7 +198,7 @@ fn send_for_keys(
         Ok(true)
     })?;
     if outcomes.len() != rows.len() {
-        return Err(strange_keys(table));
+        return Err(no_key_returned(table));
     }
     Ok(outcomes)
 }

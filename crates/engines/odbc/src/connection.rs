@@ -1,13 +1,13 @@
 //! A connection: its prepared statements, what the database is, and whether it still works; and the pool of them.
 
 use crate::driver::{Buffer, Channel, OdbcError, OdbcStatement};
-use crate::error::{self, OdbcPhase, ends_transaction};
+use crate::error;
 use crate::product::{Product, ProductKind};
 use crate::results::{parameter_numbers, read_rows, session_settings, unnumbered};
 use crate::settings::Settings;
 use crate::values::{BoundParameter, Cells, Target};
 use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Result, Row, TableSchema, Value};
-use bobak_engine_common::{PoolSettings, SavepointStep, TransactionConnection};
+use bobak_engine_common::{SavepointStep, ServerPhase, TransactionConnection, ends_transaction};
 use bobak_sql::Dialect;
 use bobak_sql::server::SqlServer;
 use odbc_sys::{ConnectionAttribute, InfoType};
@@ -18,29 +18,15 @@ use std::time::Duration;
 /// How many prepared statements a connection keeps.
 const MAX_STATEMENTS: usize = 64;
 
-pub(crate) type Pool = bobak_engine_common::Pool<OdbcConnector>;
-
-/// A pool without connections.
-pub(crate) fn pool(settings: Settings) -> Arc<Pool> {
-    let limits = PoolSettings {
-        max_connections: settings.connections,
-        acquire_timeout: settings.busy_timeout,
-        idle_timeout: Some(Duration::from_secs(300)),
-    };
-    Arc::new(Pool::new(OdbcConnector { settings }, limits))
-}
-
 /// Opens connections.
 #[derive(Debug)]
-pub(crate) struct OdbcConnector {
-    pub settings: Settings,
-}
+pub(crate) struct OdbcConnector(pub Settings);
 
 impl bobak_engine_common::Connector for OdbcConnector {
     type Connection = Connection;
 
     fn connect(&self) -> Result<Connection> {
-        Connection::open(&self.settings)
+        Connection::open(&self.0)
     }
 
     fn is_usable(&self, connection: &mut Connection, _: Duration) -> bool {
@@ -60,7 +46,7 @@ pub(crate) struct Connection {
     channel: Arc<Channel>,
     pub product: Arc<Product>,
     /// What it is doing.
-    pub phase: OdbcPhase,
+    pub phase: ServerPhase,
     /// Whether arrays of parameters work.
     pub has_arrays: bool,
     /// The sequences of these tables have reached this key at least.
@@ -107,7 +93,7 @@ impl Connection {
             clock: 0,
             channel,
             product: Arc::new(product),
-            phase: OdbcPhase::Read,
+            phase: ServerPhase::Read,
             has_arrays: true,
             reached: HashMap::new(),
             array_rows: settings.array_rows,
@@ -150,7 +136,7 @@ impl Connection {
             let message = "the ODBC driver has no transactions";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        self.phase = OdbcPhase::Read;
+        self.phase = ServerPhase::Read;
         let done = self.channel.set(ConnectionAttribute::AUTOCOMMIT, 0);
         done.map_err(|failed| self.failed(failed, None))?;
         if self.channel.is_autocommit() {
@@ -158,7 +144,7 @@ impl Connection {
                 "the ODBC driver says that it has transactions, but it does not begin one";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        self.phase = OdbcPhase::Inside;
+        self.phase = ServerPhase::Inside;
         if is_callers && self.product.kind == ProductKind::Postgres {
             self.command("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
         }
@@ -238,7 +224,7 @@ impl Connection {
         Interrupt::check()?;
         // In a transaction, PostgreSQL rejects all statements after one that failed, unless that is undone.
         let is_guarded =
-            self.product.kind == ProductKind::Postgres && self.phase == OdbcPhase::Inside;
+            self.product.kind == ProductKind::Postgres && self.phase == ServerPhase::Inside;
         if is_guarded {
             self.command("SAVEPOINT bobak_step")?;
         }
@@ -356,7 +342,7 @@ impl TransactionConnection for Connection {
     }
 
     fn end(&mut self, commit: bool) -> Result<()> {
-        self.phase = if commit { OdbcPhase::Commit } else { OdbcPhase::Inside };
+        self.phase = if commit { ServerPhase::Commit } else { ServerPhase::Inside };
         let ended = self.channel.end(commit).map_err(|failed| self.failed(failed, None));
         if ended.is_err() && commit && !self.broken {
             let _ = self.channel.end(false);
@@ -364,7 +350,7 @@ impl TransactionConnection for Connection {
         if self.channel.set(ConnectionAttribute::AUTOCOMMIT, 1).is_err() {
             self.broken = true;
         }
-        self.phase = OdbcPhase::Read;
+        self.phase = ServerPhase::Read;
         ended
     }
 

@@ -17,10 +17,6 @@ impl StatementDialect for OdbcStatements {
         bobak_sql::quote(self.dialect, name)
     }
 
-    fn column(&self, table: &TableSchema, place: usize) -> String {
-        self.quoted(table.columns().get(place).map_or("", |column| &column.name))
-    }
-
     fn number(&self, _: usize) -> String {
         "?".to_owned()
     }
@@ -56,10 +52,6 @@ impl StatementDialect for OdbcStatements {
             ProductKind::MySql => folded_value(table, place, value),
             _ => (place, value.into()),
         }
-    }
-
-    fn makes_key(&self, _: &TableSchema, _: usize) -> bool {
-        false
     }
 
     fn get(

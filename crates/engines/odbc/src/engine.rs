@@ -1,10 +1,10 @@
 //! The engine: its connections, and what the database behind them can do.
 
-use crate::connection::{Pool, pool};
+use crate::connection::OdbcConnector;
 use crate::product::{Product, ProductKind};
 use crate::settings::OdbcBuilder;
 use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
-use bobak_engine_common::ServerSession;
+use bobak_engine_common::{Pool, ServerSession};
 use std::sync::Arc;
 
 /// A database that an ODBC driver reaches. Cheap to clone; its connections are closed when the last clone is gone.
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Odbc {
-    pool: Arc<Pool>,
+    pool: Arc<Pool<OdbcConnector>>,
     product: Arc<Product>,
 }
 
@@ -28,7 +28,8 @@ impl OdbcBuilder {
     /// # Errors
     /// `Config` if the data source or the driver is not installed; `Unreachable`, `Denied`, `Timeout`.
     pub fn connect(self) -> Result<Odbc> {
-        let pool = pool(self);
+        let (connections, busy_timeout) = (self.connections, self.busy_timeout);
+        let pool = Pool::shared(OdbcConnector(self), connections, busy_timeout);
         let product = Arc::clone(&pool.acquire()?.product);
         Ok(Odbc { pool, product })
     }

@@ -3,40 +3,23 @@
 use crate::driver::OdbcError;
 use crate::product::ProductKind;
 use bobak_core::{Error, ErrorKind, TableSchema};
+use bobak_engine_common::ServerPhase;
 use bobak_sql::server::mysql_errors;
 use bobak_sql::server::postgres_errors::{ServerError, locate};
-
-/// What a connection is doing: it decides what a lost connection means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OdbcPhase {
-    /// Nothing that could change anything.
-    Read,
-    /// A statement that writes and commits by itself.
-    Write,
-    /// Inside a transaction that is not yet committed: the database undoes it with the connection.
-    Inside,
-    /// A commit.
-    Commit,
-}
-
-/// Whether the database has undone the whole transaction, not the statement alone.
-pub(crate) fn ends_transaction(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Serialization | ErrorKind::Unreachable | ErrorKind::Unknown)
-}
 
 /// An error of a statement.
 #[cold]
 pub(crate) fn translate(
     error: OdbcError,
     kind: ProductKind,
-    phase: OdbcPhase,
+    phase: ServerPhase,
     table: Option<&TableSchema>,
 ) -> Error {
     let diagnostic = &error.diagnostic;
     let text = message(&diagnostic.message);
     let state = diagnostic.state.as_str();
     let translated = match kind {
-        _ if state.starts_with("08") || state == "HYT01" => lost(phase, &text),
+        _ if state.starts_with("08") || state == "HYT01" => phase.lost(&text),
         ProductKind::Postgres if !matches!(state, "HYT00" | "HY008") => {
             let error = postgres(state, &text).into_error();
             match table {
@@ -48,7 +31,7 @@ pub(crate) fn translate(
             let code = u16::try_from(diagnostic.native).unwrap_or(0);
             let kind = mysql_errors::kind_of(code);
             match kind {
-                ErrorKind::Unreachable => lost(phase, &text),
+                ErrorKind::Unreachable => phase.lost(&text),
                 kind => mysql_errors::error(kind, code, &text, table),
             }
         }
@@ -64,19 +47,6 @@ fn in_table(error: Error, table: Option<&TableSchema>) -> Error {
         Some(table) if error.table().is_none() && !is_of_connection => error.in_table(table.name()),
         _ => error,
     }
-}
-
-/// What a line that breaks means.
-fn lost(phase: OdbcPhase, text: &str) -> Error {
-    let (kind, known) = match phase {
-        OdbcPhase::Read => (ErrorKind::Unreachable, "nothing was written"),
-        OdbcPhase::Inside => (ErrorKind::Unreachable, "the transaction was rolled back"),
-        OdbcPhase::Write => (ErrorKind::Unknown, "the write was done completely or not at all"),
-        OdbcPhase::Commit => {
-            (ErrorKind::Unknown, "the transaction was committed completely or not at all")
-        }
-    };
-    Error::new(kind, format!("the connection to the database broke: {known} ({text})"))
 }
 
 /// An error at the opening of a connection.
@@ -214,7 +184,8 @@ mod tests {
             (ProductKind::MySql, "HY000", 1205, ErrorKind::Busy),
             (ProductKind::Postgres, "40001", 0, ErrorKind::Serialization),
         ] {
-            let error = translate(error(state, native, "[a][b]said"), kind, OdbcPhase::Write, None);
+            let error =
+                translate(error(state, native, "[a][b]said"), kind, ServerPhase::Write, None);
             assert_eq!(error.kind(), expected, "{state} {native}");
         }
     }
@@ -222,10 +193,10 @@ mod tests {
     #[test]
     fn a_lost_connection_says_what_is_known() {
         for (phase, kind) in [
-            (OdbcPhase::Read, ErrorKind::Unreachable),
-            (OdbcPhase::Inside, ErrorKind::Unreachable),
-            (OdbcPhase::Write, ErrorKind::Unknown),
-            (OdbcPhase::Commit, ErrorKind::Unknown),
+            (ServerPhase::Read, ErrorKind::Unreachable),
+            (ServerPhase::Inside, ErrorKind::Unreachable),
+            (ServerPhase::Write, ErrorKind::Unknown),
+            (ServerPhase::Commit, ErrorKind::Unknown),
         ] {
             let error = translate(error("08S01", 0, "gone"), ProductKind::Other, phase, None);
             assert_eq!(error.kind(), kind);

@@ -9,8 +9,8 @@ use bobak_core::{
     ValueRef,
 };
 use bobak_engine_common::query_table;
-use bobak_sql::token::{SqlTokenKind, SqlTokenizer};
-use bobak_sql::{Dialect, Statement, first_word};
+use bobak_sql::token::SqlTokenKind;
+use bobak_sql::{Dialect, Statement, only_reads, reject_control, rewrite_statement};
 use odbc_sys::SqlDataType as Sql;
 
 /// Runs a query and hands its rows out.
@@ -25,7 +25,6 @@ pub(crate) fn run(
             ProductKind::Sqlite | ProductKind::Other => run_here(connection, select, row),
         },
         Source::Sql { text, parameters } => {
-            reject_control(text)?;
             let (text, parameters) = sql_text(connection, text, parameters)?;
             connection.each(None, &text, parameters, None, &mut |cells| row(cells))
         }
@@ -53,30 +52,12 @@ fn sql_text(
         ProductKind::Other => text.into(),
         _ => bobak_sql::translate(dialect, text)?,
     };
-    let (mut cast, mut from, mut count, mut has_ended) = (String::new(), 0, 0, false);
-    for token in SqlTokenizer::new(dialect.syntax(), &text).significant() {
-        if has_ended {
-            let message = "there is more than one statement";
-            return Err(Error::new(ErrorKind::Syntax, message));
-        }
-        has_ended = token.text == ";";
-        if token.kind == SqlTokenKind::Parameter {
-            cast.push_str(text.get(from..token.start).unwrap_or_default());
-            let parameter = parameters.get(count);
-            let name = parameter.and_then(|parameter| cast_of(kind, parameter));
-            match name {
-                Some(name) => cast.push_str(&format!("CAST(? AS {name})")),
-                None => cast.push('?'),
-            }
-            from = token.start + token.text.len();
-            count += 1;
-        }
-    }
-    if count != parameters.len() {
-        let given = parameters.len();
-        return Err(Error::wrong_number(ErrorKind::Misuse, given, count, "parameter"));
-    }
-    cast.push_str(text.get(from..).unwrap_or_default());
+    let given = parameters.len();
+    let text = rewrite_statement(dialect.syntax(), &text, given, |token, _, count| {
+        let name = parameters.get(count).and_then(|parameter| cast_of(kind, parameter));
+        let cast = || name.map_or_else(|| "?".to_owned(), |name| format!("CAST(? AS {name})"));
+        (token.kind == SqlTokenKind::Parameter).then(cast)
+    })?;
     let values = parameters.iter().map(|parameter| {
         let value = parameter.value.as_ref();
         let target = match (parameter.ty, value) {
@@ -88,7 +69,7 @@ fn sql_text(
         };
         BoundParameter::single(kind, target, value)
     });
-    Ok((cast, values.collect::<Result<_>>()?))
+    Ok((text, values.collect::<Result<_>>()?))
 }
 
 /// The type to which SQL text casts a parameter, if the database would otherwise guess.
@@ -119,20 +100,26 @@ fn cast_of(kind: ProductKind, parameter: &bobak_core::Parameter<'_>) -> Option<S
     Some(name.to_owned())
 }
 
-/// Rejects statements of a transaction as text: the connection is shared with others.
-pub(crate) fn reject_control(text: &str) -> Result<()> {
-    let word = first_word(bobak_sql::Dialect::Postgres.syntax(), text).to_ascii_lowercase();
-    match word.as_str() {
-        "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" | "end" | "abort"
-        | "set" | "use" | "lock" => {
-            let message = format!(
-                "{word} cannot be given as SQL, because the connection is shared: use the \
-                 transaction's methods"
-            );
-            Err(Error::new(ErrorKind::Misuse, message))
-        }
-        _ => Ok(()),
-    }
+/// Rejects statements of a transaction or a session; returns whether the text only reads.
+///
+/// # Errors
+/// `Misuse`.
+pub(crate) fn check(text: &str) -> Result<bool> {
+    const CONTROL: [&str; 11] = [
+        "begin",
+        "start",
+        "commit",
+        "rollback",
+        "savepoint",
+        "release",
+        "end",
+        "abort",
+        "set",
+        "use",
+        "lock",
+    ];
+    reject_control(Dialect::Postgres.syntax(), text, &CONTROL)?;
+    Ok(only_reads(text))
 }
 
 /// MariaDB's driver fails with more.

@@ -2,7 +2,6 @@
 
 use crate::batch;
 use crate::connection::Connection;
-use crate::error::OdbcPhase;
 use crate::product::ProductKind;
 use crate::query;
 use crate::schema;
@@ -11,7 +10,7 @@ use bobak_core::{
     WriteBatch,
 };
 use bobak_engine_common::{
-    RowSteps, ServerBatch, ServerOperations, ServerWrite, TransactionConnection,
+    RowSteps, ServerBatch, ServerOperations, ServerPhase, ServerWrite, TransactionConnection,
 };
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ impl ServerOperations for Connection {
     }
 
     fn read_alone<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        self.phase = OdbcPhase::Read;
+        self.phase = ServerPhase::Read;
         run(self)
     }
 
@@ -35,7 +34,7 @@ impl ServerOperations for Connection {
         if has_steps {
             return self.atomically(run);
         }
-        self.phase = OdbcPhase::Write;
+        self.phase = ServerPhase::Write;
         run(self)
     }
 
@@ -80,8 +79,7 @@ impl ServerOperations for Connection {
     }
 
     fn check_sql(text: &str) -> Result<bool> {
-        query::reject_control(text)?;
-        Ok(bobak_sql::only_reads(text))
+        query::check(text)
     }
 
     fn query(

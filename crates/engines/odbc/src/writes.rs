@@ -9,7 +9,8 @@ use bobak_core::{
     ValueRef, Verb,
 };
 use bobak_engine_common::{
-    ColumnValue, RowSteps, ServerWrite, StatementConnection, needs_key, written_columns,
+    ColumnValue, RowSteps, ServerWrite, StatementConnection, needs_key, no_key_returned,
+    written_columns,
 };
 use bobak_sql::{Dialect, quote};
 
@@ -98,7 +99,7 @@ impl Connection {
         }
         match key {
             Some(key) => Ok(Outcome::Inserted(Some(key))),
-            None => Err(strange_keys(table)),
+            None => Err(no_key_returned(table)),
         }
     }
 }
@@ -220,10 +221,4 @@ fn no_generated_keys(table: &TableSchema) -> Error {
     let message = "Bobak does not know how this database returns the keys that it generates: give \
                    the row a key";
     Error::new(ErrorKind::Unsupported, message).in_table(table.name())
-}
-
-#[cold]
-pub(crate) fn strange_keys(table: &TableSchema) -> Error {
-    let message = "the database did not report the keys that it generated";
-    Error::new(ErrorKind::Engine, message).in_table(table.name())
 }

@@ -6,15 +6,12 @@ use crate::dialect::OracleStatements;
 use crate::driver::OracleCell;
 use crate::sequences;
 use crate::texts;
-use crate::writes::{
-    Binds, binds, has_sequence, is_of_key, made_key, no_key_returned, out_of_keys, overwritten,
-    returned_key,
-};
+use crate::writes::{Binds, binds, has_sequence, made_key, out_of_keys, overwritten, returned_key};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Outcome, Result, Row, Run, TableSchema, ValueRef, Verb};
 use bobak_engine_common::{
-    ColumnValue, RowSteps, ServerBatch, ServerOperations, ServerWrite, StatementDialect,
-    is_row_error, needs_key, no_such_row, written_columns,
+    ColumnValue, RowSteps, ServerBatch, ServerOperations, ServerWrite, StatementDialect, is_of_key,
+    is_row_error, needs_key, no_key_returned, no_such_row, written_columns,
 };
 
 /// The rows of one array.

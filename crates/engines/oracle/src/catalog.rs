@@ -4,12 +4,11 @@
 
 use crate::connection::{Connection, OracleParameter};
 use crate::dialect::OracleStatements;
-use crate::names::{index_name, key_name, literal, quoted, stored, swap_case};
-use bobak_core::{
-    ColumnSchema, Error, ErrorKind, ForeignKey, OnDelete, Result, Row, TableSchema, Type, ValueRef,
-};
+use crate::names::{literal, quoted, stored, swap_case};
+use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Row, TableSchema, Type, ValueRef};
 use bobak_engine_common::{
-    AddTableRow, ServerNames, ServerTable, catalog_text as text, read_catalog, table_to_json,
+    AddTableRow, ServerNames, ServerTable, catalog_integer as integer, catalog_text as text,
+    listed_constraint, listed_reference, read_catalog, table_to_json,
 };
 
 /// How the comments of Bobak's tables begin, before their number.
@@ -53,13 +52,6 @@ const CONSTRAINT: &str = "SELECT TABLE_NAME, COLUMN_NAME FROM USER_CONS_COLUMNS 
 pub(crate) const QUERIES: [&str; 7] =
     [COMMENTS, TABLES, COLUMNS, KEYS, INDEXES, REFERENCES, CONSTRAINT];
 
-fn integer(row: &dyn Row, place: usize) -> Option<i64> {
-    match row.get(place) {
-        ValueRef::Int(integer) => Some(integer),
-        _ => None,
-    }
-}
-
 /// A name as Bobak has it.
 fn name(row: &dyn Row, place: usize) -> String {
     swap_case(&text(row, place)).into_owned()
@@ -100,16 +92,8 @@ pub(crate) fn remarks(table: &TableSchema) -> Result<Vec<String>> {
 }
 
 impl ServerNames for OracleStatements {
-    fn read_back(name: &str) -> String {
+    fn read_back(&self, name: &str) -> String {
         swap_case(&stored(name)).into_owned()
-    }
-
-    fn key_name(table: &TableSchema) -> String {
-        key_name(table)
-    }
-
-    fn index_name(table: &TableSchema, name: &str) -> String {
-        index_name(table, name)
     }
 }
 
@@ -126,7 +110,7 @@ pub(crate) fn tables(connection: &mut Connection) -> Result<Vec<TableSchema>> {
         (INDEXES, add_index),
         (REFERENCES, add_reference),
     ];
-    read_catalog::<OracleStatements>(&parts, |sql, add| {
+    read_catalog(&OracleStatements, &parts, |sql, add| {
         connection.each(None, sql, &[], None, &mut |row| {
             add(row);
             Ok(true)
@@ -198,26 +182,17 @@ fn add_index(table: &mut ServerTable, row: &dyn Row) {
 
 fn add_reference(table: &mut ServerTable, row: &dyn Row) {
     table.add_reference_column(text(row, 1), name(row, 3), name(row, 4), || {
-        let on_delete = match text(row, 5).as_str() {
-            "CASCADE" => OnDelete::Cascade,
-            "SET NULL" => OnDelete::SetNull,
-            _ => OnDelete::NoAction,
-        };
-        ForeignKey::new(name(row, 2), Vec::<String>::new(), on_delete)
+        listed_reference(name(row, 2), &text(row, 5), "")
     });
 }
 
 /// The table and the columns of a constraint, by its name in the database.
 pub(crate) fn constraint(connection: &mut Connection, named: &str) -> Option<(String, String)> {
     let value: OracleParameter<'_> = (Type::Text, ValueRef::Text(named));
-    let mut found: Vec<(String, String)> = Vec::new();
-    let requested = connection.each(None, CONSTRAINT, &[value], None, &mut |row| {
-        found.push((name(row, 0), name(row, 1)));
-        Ok(true)
-    });
-    // The error that is looked into matters more than that of the look.
-    requested.ok()?;
-    let table = found.first()?.0.clone();
-    let columns: Vec<String> = found.into_iter().map(|(_, column)| column).collect();
-    Some((table, columns.join(", ")))
+    listed_constraint(|found| {
+        connection.each(None, CONSTRAINT, &[value], None, &mut |row| {
+            found(name(row, 0), name(row, 1));
+            Ok(true)
+        })
+    })
 }

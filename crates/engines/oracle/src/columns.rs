@@ -1,16 +1,13 @@
 //! What columns are in the database.
 
 use crate::checks::OracleChecks;
-use crate::names::{
-    check_name, column as name_of, columns as names_of, literal, own, quoted, sequence_name,
-    type_check_name,
-};
-use crate::values::{OracleType, check_day, is_text, stored_bytes};
+use crate::names::{check_name, column as name_of, literal, own, quoted, type_check_name};
+use crate::values::{OracleType, SERVER, is_text, stored_bytes};
 use bobak_core::{
-    Collation, ColumnSchema, Currency, Date, Error, ErrorKind, Field, LengthLimit, Result,
-    TableSchema, Type, Value, ValueRef,
+    Collation, ColumnSchema, Currency, Error, ErrorKind, LengthLimit, Result, TableSchema, Type,
+    ValueRef,
 };
-use bobak_engine_common::check_condition;
+use bobak_engine_common::{calendar, check_condition, in_column};
 
 /// The characters of a text in a key or an index, unless the column says it: an index entry has about 6,000 bytes.
 const TEXT_CHARS: u16 = 400;
@@ -56,7 +53,7 @@ pub(crate) fn oracle_type(table: &TableSchema, place: usize) -> Result<OracleTyp
         Type::Bytes => OracleType::Blob,
         _ => {
             let error = Error::new(ErrorKind::Unsupported, "columns of any type, on Oracle");
-            return Err(in_column(error, table, column));
+            return Err(in_column(error, table, Some(place)));
         }
     })
 }
@@ -81,10 +78,6 @@ fn text_type(table: &TableSchema, place: usize, column: &ColumnSchema) -> Oracle
         None if column.check.is_none() && column.ty == Type::Text => OracleType::Clob,
         _ => OracleType::Text(own.unwrap_or(1_000)),
     }
-}
-
-fn in_column(error: Error, table: &TableSchema, column: &ColumnSchema) -> Error {
-    error.in_table(table.name().to_owned()).in_column(column.name.to_string())
 }
 
 /// A value of a column as a literal.
@@ -129,56 +122,12 @@ fn float_literal(float: f64) -> String {
 }
 
 fn moment_literal(ty: Type, integer: i64) -> Result<String> {
-    const DAY: i64 = 86_400_000_000;
-    let day = |days: i64| -> Result<String> {
-        check_day(days)?;
-        Ok(Date::from_value(ValueRef::Int(days))?.to_string())
-    };
-    let time = |micros: i64| {
-        let seconds = micros / 1_000_000;
-        let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-        format!("{hours:02}:{minutes:02}:{seconds:02}.{:06}", micros % 1_000_000)
-    };
+    let (date, time) = calendar::texts_of(ty, integer, SERVER)?;
     Ok(match ty {
-        Type::Date => format!("DATE '{}'", day(integer)?),
-        Type::Time => format!("INTERVAL '0 {}' DAY(1) TO SECOND(6)", time(integer)),
-        _ => {
-            let (days, micros) = (integer.div_euclid(DAY), integer.rem_euclid(DAY));
-            format!("TIMESTAMP '{} {}'", day(days)?, time(micros))
-        }
+        Type::Date => format!("DATE '{date}'"),
+        Type::Time => format!("INTERVAL '0 {time}' DAY(1) TO SECOND(6)"),
+        _ => format!("TIMESTAMP '{date} {time}'"),
     })
-}
-
-/// `NAME TYPE DEFAULT … NOT NULL`.
-///
-/// # Errors
-/// As [`oracle_type`] and [`value_literal`].
-pub(crate) fn definition(
-    table: &TableSchema,
-    place: usize,
-    default: Option<&Value<'_>>,
-    is_required: bool,
-) -> Result<String> {
-    let column = table.column_at(place)?;
-    let mut text = format!("{} {}", quoted(&column.name), oracle_type(table, place)?.name());
-    if makes_key(table, place) {
-        text.push_str(&format!(" DEFAULT {}.NEXTVAL", own(&sequence_name(table))));
-    } else if let Some(value) = default {
-        let value = value_literal(column, value.as_ref());
-        let value = value.map_err(|error| in_column(error, table, column))?;
-        text.push_str(&format!(" DEFAULT {value}"));
-    }
-    if is_required {
-        text.push_str(" NOT NULL");
-    }
-    Ok(text)
-}
-
-/// Whether the server makes the values of a column.
-pub(crate) fn makes_key(table: &TableSchema, place: usize) -> bool {
-    table.has_integer_key()
-        && table.key() == [place]
-        && table.key_generation() == bobak_core::KeyGeneration::Engine
 }
 
 /// The expression by which a column is compared; `None` for a plain column.
@@ -269,9 +218,4 @@ pub(crate) fn checks(table: &TableSchema, place: usize) -> Result<Vec<String>> {
     let check = check_condition(&OracleChecks, table, column)?;
     let check = check.map(|text| constraint(check_name(table, &column.name), text));
     Ok(of_type.into_iter().chain(check).collect())
-}
-
-/// The columns of the key, for a constraint.
-pub(crate) fn key_columns(table: &TableSchema) -> String {
-    names_of(table, table.key().iter().copied())
 }

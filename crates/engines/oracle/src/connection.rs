@@ -3,15 +3,17 @@
 use crate::driver::{
     BindKind, OracleBind, OracleCell, OracleColumn, OracleDone, OracleDriver, OracleFailure,
 };
-use crate::error::{self, OraclePhase};
+use crate::error;
 use crate::pool::OracleConnector;
-use crate::rows::{read_row, result_columns};
+use crate::rows::{read_row, result_row};
 use crate::settings::OracleIsolation;
 use crate::values::parameter;
 use bobak_core::{
     Deadline, Error, ErrorKind, Interrupt, Result, ResultColumn, Row, TableSchema, Type, ValueRef,
 };
-use bobak_engine_common::{SavepointStep, ServerRow, TransactionConnection};
+use bobak_engine_common::{
+    SavepointStep, ServerPhase, ServerRow, TransactionConnection, in_constraint,
+};
 use std::time::Duration;
 
 /// A value for a statement, and the type that it is of for Bobak.
@@ -32,7 +34,7 @@ pub(crate) struct Connection {
     connector: OracleConnector,
     /// The columns of the last result.
     columns: Vec<OracleColumn>,
-    phase: OraclePhase,
+    phase: ServerPhase,
     in_transaction: bool,
     broken: bool,
     /// How often it has changed a sequence.
@@ -51,7 +53,7 @@ impl Connection {
             driver: connector.driver.connect(&place).map_err(failed)?,
             connector: connector.clone(),
             columns: Vec::new(),
-            phase: OraclePhase::Read,
+            phase: ServerPhase::Read,
             in_transaction: false,
             broken: false,
             restarts: 0,
@@ -130,11 +132,8 @@ impl Connection {
             }
             // A row of another table refers to the one that is deleted; or another program has named the constraint.
             (_, Some(name)) if error.column().is_none() => {
-                match (crate::catalog::constraint(self, name), table) {
-                    (Some((table, columns)), _) => error.in_table(table).in_column(columns),
-                    (None, Some(table)) => error.in_table(table.name().to_owned()),
-                    (None, None) => error,
-                }
+                let found = crate::catalog::constraint(self, name);
+                in_constraint(error, found, table)
             }
             _ => error,
         }
@@ -145,7 +144,7 @@ impl Connection {
         if is_isolated && self.connector.settings.isolation == OracleIsolation::Serializable {
             self.command(None, SERIALIZABLE)?;
         }
-        self.phase = OraclePhase::Inside;
+        self.phase = ServerPhase::Inside;
         self.in_transaction = true;
         Ok(())
     }
@@ -179,7 +178,7 @@ impl Connection {
     ) -> Result<OracleDone> {
         self.columns.clear();
         let done = self.driver.execute(sql, rows, returned, limit);
-        let is_write = self.phase == OraclePhase::Inside;
+        let is_write = self.phase == ServerPhase::Inside;
         done.map_err(|failure| self.failed(&failure, table, is_write))
     }
 
@@ -234,7 +233,7 @@ impl Connection {
 
     /// The columns of the last result.
     pub(crate) fn result_columns(&self) -> Vec<ResultColumn> {
-        result_columns(&self.columns, None)
+        result_row(&self.columns, None).columns().to_vec()
     }
 }
 
@@ -245,7 +244,7 @@ impl TransactionConnection for Connection {
 
     fn end(&mut self, commit: bool) -> Result<()> {
         let limit = self.connector.settings.statement_timeout;
-        self.phase = if commit { OraclePhase::Commit } else { OraclePhase::Inside };
+        self.phase = if commit { ServerPhase::Commit } else { ServerPhase::Inside };
         let ended = if commit { self.driver.commit(limit) } else { self.driver.rollback(limit) };
         let ended = ended.map_err(|failure| match failure {
             // Whether it was committed, the next call on this connection would not say.
@@ -258,7 +257,7 @@ impl TransactionConnection for Connection {
         if ended.is_err() && commit && !self.broken {
             self.broken = self.driver.rollback(limit).is_err();
         }
-        self.phase = OraclePhase::Read;
+        self.phase = ServerPhase::Read;
         self.in_transaction = false;
         ended
     }

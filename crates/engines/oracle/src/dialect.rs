@@ -1,7 +1,7 @@
 //! How Oracle writes statements for rows, and what it compares as Bobak does.
 
-use crate::columns::{all_equal, makes_key, mark, oracle_type};
-use crate::names::{column as name_of, quoted};
+use crate::columns::{all_equal, mark, oracle_type};
+use crate::names::quoted;
 use crate::values::{OracleType, check_text, fits, is_text};
 use bobak_core::{Collation, Result, TableSchema, Type, ValueRef};
 use bobak_engine_common::{Comparability, StatementDialect, written_columns};
@@ -78,10 +78,6 @@ impl StatementDialect for OracleStatements {
         quoted(name)
     }
 
-    fn column(&self, table: &TableSchema, place: usize) -> String {
-        name_of(table, place)
-    }
-
     fn number(&self, number: usize) -> String {
         format!(":{number}")
     }
@@ -92,9 +88,5 @@ impl StatementDialect for OracleStatements {
 
     fn all_equal(&self, table: &TableSchema, places: &[usize], first: usize) -> String {
         all_equal(table, places, first)
-    }
-
-    fn makes_key(&self, table: &TableSchema, place: usize) -> bool {
-        makes_key(table, place)
     }
 }

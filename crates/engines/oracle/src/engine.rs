@@ -6,7 +6,7 @@ use crate::net::OracleNet;
 use crate::pool::{Pool, pool};
 use crate::settings::OracleBuilder;
 use bobak_core::{Capabilities, Engine, LengthLimit, Result, Session, TableSchema};
-use bobak_engine_common::ServerSession;
+use bobak_engine_common::{ServerSession, server_capabilities};
 use std::sync::Arc;
 
 /// A schema of an Oracle database, version 19c or later. Cheap to clone; its connections are closed when the last clone is gone.
@@ -72,17 +72,8 @@ impl Engine for Oracle {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::NONE;
-        capabilities.persistent = true;
-        capabilities.concurrent_readers = true;
-        capabilities.concurrent_writers = true;
-        capabilities.sql = true;
-        capabilities.foreign_keys = true;
-        capabilities.add_reference = true;
-        capabilities.unreused_keys = true;
+        let mut capabilities = server_capabilities();
         capabilities.implicit_ddl_commit = true;
-        capabilities.limited_key_length = true;
-        capabilities.large_batches = true;
         capabilities
     }
 

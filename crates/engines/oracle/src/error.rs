@@ -1,20 +1,10 @@
 //! The server's errors as Bobak's, by their numbers.
 
 use crate::driver::OracleFailure;
-use crate::names::{check_name, index_name, key_name, reference_name, stored, type_check_name};
+use crate::names::{check_name, reference_name, stored, type_check_name};
 use bobak_core::check::CheckExpression;
 use bobak_core::{Error, ErrorKind, TableSchema};
-
-/// What a connection is doing: it decides what a lost connection means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OraclePhase {
-    /// Nothing that could change anything.
-    Read,
-    /// Inside a transaction that is not yet committed: the server undoes it with the connection.
-    Inside,
-    /// A commit.
-    Commit,
-}
+use bobak_engine_common::{ServerPhase, index_columns};
 
 const UNIQUE: u32 = 1;
 const NULL: u32 = 1_400;
@@ -105,11 +95,11 @@ const NOWHERE: &[u32] = &[12_505, 12_514, 12_516, 12_520, 12_521, 12_541, 12_545
 #[cold]
 pub(crate) fn translate(
     failure: &OracleFailure,
-    phase: OraclePhase,
+    phase: ServerPhase,
     table: Option<&TableSchema>,
 ) -> Error {
     let translated = match failure {
-        OracleFailure::Lost(message) | OracleFailure::Unreachable(message) => lost(phase, message),
+        OracleFailure::Lost(message) | OracleFailure::Unreachable(message) => phase.lost(message),
         OracleFailure::Server(number, message) => of_server(*number, message, phase, table),
         OracleFailure::TimedOut => Error::new(
             ErrorKind::Timeout,
@@ -140,11 +130,11 @@ pub(crate) fn is_lost(failure: &OracleFailure) -> bool {
     }
 }
 
-fn of_server(number: u32, message: &str, phase: OraclePhase, table: Option<&TableSchema>) -> Error {
+fn of_server(number: u32, message: &str, phase: ServerPhase, table: Option<&TableSchema>) -> Error {
     // What follows are the callers in PL/SQL, or a link to the manual.
     let message = message.lines().next().unwrap_or(message);
     if GONE.contains(&number) {
-        return lost(phase, message);
+        return phase.lost(message);
     }
     let code = i32::try_from(number).unwrap_or(0);
     if let Some(rejected) = table.and_then(|table| violated(table, number, message)) {
@@ -199,15 +189,7 @@ fn violated(table: &TableSchema, number: u32, message: &str) -> Option<Error> {
         }
         UNIQUE => {
             let name = named(message)?;
-            let indexes = table.indexes().iter();
-            let own = indexes.map(|index| (index_name(table, &index.name), &*index.columns));
-            let mut all = own.chain([(key_name(table), table.key())]);
-            let found = all.find(|(known, _)| known == name).map(|(_, columns)| columns);
-            // Of another program's table.
-            let mut indexes = table.indexes().iter();
-            let found = found.or_else(|| {
-                indexes.find(|index| *stored(&index.name) == *name).map(|index| &*index.columns)
-            });
+            let found = index_columns(table, |own| own == name, |other| *stored(other) == *name);
             Some(in_columns(Error::new(ErrorKind::Duplicate, DUPLICATE), found?))
         }
         CHECK => {
@@ -236,18 +218,6 @@ fn violated(table: &TableSchema, number: u32, message: &str) -> Option<Error> {
     }
 }
 
-/// What a line that breaks means.
-fn lost(phase: OraclePhase, message: &str) -> Error {
-    let (kind, known) = match phase {
-        OraclePhase::Read => (ErrorKind::Unreachable, "nothing was written"),
-        OraclePhase::Inside => (ErrorKind::Unreachable, "the transaction was rolled back"),
-        OraclePhase::Commit => {
-            (ErrorKind::Unknown, "the transaction was committed completely or not at all")
-        }
-    };
-    Error::new(kind, format!("the connection to the server broke: {known} ({message})"))
-}
-
 /// An error at the opening of a connection.
 #[cold]
 pub(crate) fn connecting(failure: &OracleFailure, place: &str) -> Error {
@@ -255,7 +225,7 @@ pub(crate) fn connecting(failure: &OracleFailure, place: &str) -> Error {
         OracleFailure::Lost(message) | OracleFailure::Unreachable(message) => {
             Error::new(ErrorKind::Unreachable, message.clone())
         }
-        other => translate(other, OraclePhase::Read, None),
+        other => translate(other, ServerPhase::Read, None),
     };
     Error::new(error.kind(), format!("could not connect to '{place}': {}", error.message()))
 }

@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::driver::OracleConnect;
 use crate::settings::OracleBuilder;
 use bobak_core::Result;
-use bobak_engine_common::{PoolSettings, TransactionConnection};
+use bobak_engine_common::TransactionConnection;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,12 +15,8 @@ const IDLE: Duration = Duration::from_secs(5);
 
 /// A pool without connections.
 pub(crate) fn pool(settings: OracleBuilder, driver: Arc<dyn OracleConnect>) -> Arc<Pool> {
-    let limits = PoolSettings {
-        max_connections: settings.connections,
-        acquire_timeout: settings.busy_timeout,
-        idle_timeout: Some(Duration::from_secs(300)),
-    };
-    Arc::new(Pool::new(OracleConnector { settings, driver }, limits))
+    let (connections, busy_timeout) = (settings.connections, settings.busy_timeout);
+    Pool::shared(OracleConnector { settings, driver }, connections, busy_timeout)
 }
 
 /// Opens connections.

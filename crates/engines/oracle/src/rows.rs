@@ -3,24 +3,16 @@
 use crate::driver::{OracleCell, OracleColumn};
 use crate::names::swap_case;
 use crate::values::{EMPTY, result_type, shown_bytes};
-use bobak_core::{Currency, Error, ErrorKind, Result, ResultColumn, Type};
+use bobak_core::{Currency, Error, ErrorKind, Result, Type};
 use bobak_engine_common::{ServerRow, ServerValue};
 
 const DAY: i64 = 86_400_000_000;
 
-/// The columns of a result, with the types that a schema says.
-pub(crate) fn result_columns(
-    described: &[OracleColumn],
-    types: Option<&[Type]>,
-) -> Vec<ResultColumn> {
-    let columns = described.iter().enumerate().map(|(at, column)| {
-        let known = types.and_then(|types| types.get(at).copied());
-        ResultColumn::new(
-            swap_case(&column.name).into_owned(),
-            known.unwrap_or_else(|| result_type(column.kind)),
-        )
-    });
-    columns.collect()
+/// Rows of a result, with the types that a schema says.
+pub(crate) fn result_row(described: &[OracleColumn], types: Option<&[Type]>) -> ServerRow {
+    let column =
+        |column: &OracleColumn| (swap_case(&column.name).into_owned(), result_type(column.kind));
+    ServerRow::described(described.iter().map(column), types)
 }
 
 /// Takes a row.
@@ -34,7 +26,7 @@ pub(crate) fn read_row(
     types: Option<&[Type]>,
 ) -> Result<()> {
     if row.columns().len() != described.len() {
-        *row = ServerRow::new(result_columns(described, types), types.is_some());
+        *row = result_row(described, types);
     }
     row.begin(&[]);
     cells.iter().try_for_each(|cell| row.push(|row, ty| show(row, cell, ty)))

@@ -2,18 +2,18 @@
 //! way leaves what was made, and is repeated when the cause is gone.
 
 use crate::catalog::remarks;
-use crate::columns::{
-    checks, compared, definition, folded, key_columns, makes_key, oracle_type, unique_parts,
-    value_literal,
-};
+use crate::columns::{checks, compared, folded, oracle_type, unique_parts, value_literal};
 use crate::dialect::OracleStatements;
-use crate::names::{columns, index_name, key_name, moved_name, own, quoted, reference_name};
+use crate::names::{index_name, key_name, moved_name, own, quoted, reference_name, sequence_name};
 use crate::sequences;
 use crate::values::is_text;
 use bobak_core::{
     Error, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, SchemaChange, TableSchema, Value,
 };
-use bobak_engine_common::{PlannedKey, SchemaPlanner, reference_pairs, reference_text};
+use bobak_engine_common::{
+    PlannedKey, SchemaPlanner, StatementDialect, in_column, makes_key, reference_pairs,
+    reference_text,
+};
 
 /// A statement of a change.
 pub(crate) struct SchemaStatement {
@@ -72,7 +72,19 @@ impl SchemaPlanner for Plan {
         default: Option<&Value<'_>>,
         is_required: bool,
     ) -> Result<String> {
-        definition(table, place, default, is_required)
+        let column = table.column_at(place)?;
+        let mut text = format!("{} {}", quoted(&column.name), oracle_type(table, place)?.name());
+        if makes_key(table, place) {
+            text.push_str(&format!(" DEFAULT {}.NEXTVAL", own(&sequence_name(table))));
+        } else if let Some(value) = default {
+            let value = value_literal(column, value.as_ref());
+            let value = value.map_err(|error| in_column(error, table, Some(place)))?;
+            text.push_str(&format!(" DEFAULT {value}"));
+        }
+        if is_required {
+            text.push_str(" NOT NULL");
+        }
+        Ok(text)
     }
 
     fn constraints(&self, table: &TableSchema) -> Result<Vec<String>> {
@@ -83,7 +95,7 @@ impl SchemaPlanner for Plan {
     fn key(&self, table: &TableSchema) -> Result<PlannedKey> {
         let (name, key) = (own(&key_name(table)), table.key());
         if key.iter().all(|place| folded(table, *place).is_none()) {
-            let columns = key_columns(table);
+            let columns = OracleStatements.columns(table, key.iter().copied());
             return Ok(PlannedKey::Constraint(format!(
                 "CONSTRAINT {name} PRIMARY KEY ({columns})"
             )));
@@ -105,7 +117,7 @@ impl SchemaPlanner for Plan {
         let alter = format!("ALTER TABLE {}", quoted(table.name()));
         let is_required = !column.nullable && value != Value::Null;
         let default = Some(&value).filter(|value| **value != Value::Null);
-        let text = definition(table, place, default, is_required)?;
+        let text = self.definition(table, place, default, is_required)?;
         self.push(table, format!("{alter} ADD ({text})"));
         if default.is_some() && column.default.is_none() {
             let name = quoted(&column.name);
@@ -132,11 +144,11 @@ impl SchemaPlanner for Plan {
             |place: &usize| table.columns().get(*place).is_none_or(|column| column.nullable);
         let is_plain = !index.columns.iter().any(|place| folded(table, *place).is_some());
         let text = if !index.unique {
-            let columns = columns(table, index.columns.iter().copied());
+            let columns = OracleStatements.columns(table, index.columns.iter().copied());
             format!("CREATE INDEX {name} ON {to} ({columns})")
         } else if is_plain && (index.columns.len() == 1 || !index.columns.iter().any(has_null)) {
             // A constraint, so that foreign keys can reference it.
-            let columns = columns(table, index.columns.iter().copied());
+            let columns = OracleStatements.columns(table, index.columns.iter().copied());
             format!("ALTER TABLE {to} ADD CONSTRAINT {name} UNIQUE ({columns})")
         } else {
             let parts = unique_parts(table, &index.columns).join(", ");

@@ -1,10 +1,9 @@
 //! The statements for rows. Parameters are `:1`, `:2` and so on; one statement writes many rows if it is given many of them.
 
-use crate::columns::makes_key;
 use crate::dialect::OracleStatements;
 use crate::names::column;
 use bobak_core::{FieldSet, TableSchema};
-use bobak_engine_common::StatementDialect;
+use bobak_engine_common::{StatementDialect, makes_key};
 
 /// Puts a column of the rows that are written in the last parameter.
 pub(crate) fn returning(table: &TableSchema, text: &str, place: usize, at: usize) -> String {

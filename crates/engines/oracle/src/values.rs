@@ -4,13 +4,17 @@
 //! texts with NUL. Of bytes that are all 0, or none, it stores one 0 more. Both keep the order of values.
 
 use crate::driver::{BindKind, CellKind, OracleBind, OracleValue};
-use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Type, ValueRef};
+use bobak_core::{Error, ErrorKind, Result, Type, ValueRef};
+use bobak_engine_common::calendar::check_day;
+use bobak_engine_common::check_length;
 use std::borrow::Cow;
+
+pub(crate) use bobak_engine_common::is_text;
 
 /// The text that stands for the empty one.
 pub(crate) const EMPTY: &str = "\0";
-/// 0001-01-01 and 9999-12-31, in days since 1970-01-01.
-const DAYS: std::ops::RangeInclusive<i64> = -719_162..=2_932_896;
+/// The server's name in messages.
+pub(crate) const SERVER: &str = "Oracle";
 const DAY: i64 = 86_400_000_000;
 
 /// A type in the database.
@@ -140,7 +144,7 @@ pub(crate) fn encode(ty: OracleType, value: ValueRef<'_>) -> Result<OracleBind<'
         }
         (OracleType::Money, ValueRef::Int(scaled)) => OracleValue::Amount(scaled),
         (OracleType::Date, ValueRef::Int(days)) => {
-            check_day(days)?;
+            check_day(days, SERVER)?;
             OracleValue::Int(days * DAY)
         }
         (OracleType::Time, ValueRef::Int(micros)) if (0..DAY).contains(&micros) => {
@@ -150,7 +154,7 @@ pub(crate) fn encode(ty: OracleType, value: ValueRef<'_>) -> Result<OracleBind<'
             return Err(out_of_range("a time of the day is less than 24 hours".to_owned()));
         }
         (OracleType::Moment, ValueRef::Int(micros)) => {
-            check_day(micros.div_euclid(DAY))?;
+            check_day(micros.div_euclid(DAY), SERVER)?;
             OracleValue::Int(micros)
         }
         (ty, value) => return Err(Error::mismatch(ty.wanted(), value)),
@@ -164,14 +168,14 @@ fn encode_text(ty: OracleType, text: &str) -> Result<OracleValue<'_>> {
     if let OracleType::Text(limit) = ty
         && text.len() > limit.into()
     {
-        check_length(text.chars().count(), limit, "characters")?;
+        check_length(text.chars().count(), limit.into(), ("characters", SERVER))?;
     }
     Ok(OracleValue::Text(if text.is_empty() { EMPTY } else { text }.into()))
 }
 
 fn encode_bytes(ty: OracleType, bytes: &[u8]) -> Result<OracleValue<'_>> {
     if let OracleType::Raw(limit) = ty {
-        check_length(bytes.len(), limit, "bytes")?;
+        check_length(bytes.len(), limit.into(), ("bytes", SERVER))?;
     }
     Ok(OracleValue::Bytes(stored_bytes(bytes)))
 }
@@ -204,24 +208,6 @@ pub(crate) fn check_text(text: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_length(length: usize, limit: u16, units: &str) -> Result<()> {
-    if length <= limit.into() {
-        return Ok(());
-    }
-    let message =
-        format!("the value has {length} {units}, and the column in Oracle at most {limit}");
-    Err(Error::new(ErrorKind::TooLong, message))
-}
-
-/// Rejects a day that Bobak does not write.
-///
-/// # Errors
-/// `OutOfRange`.
-pub(crate) fn check_day(days: i64) -> Result<()> {
-    let message = || out_of_range("on Oracle, dates are from 0001-01-01 to 9999-12-31".to_owned());
-    DAYS.contains(&days).then_some(()).ok_or_else(message)
-}
-
 /// Whether a value can be one of a column's type.
 pub(crate) fn fits(ty: Type, value: ValueRef<'_>) -> bool {
     parameter(ty, value).is_ok()
@@ -245,8 +231,4 @@ pub(crate) const fn result_type(kind: CellKind) -> Type {
         CellKind::Span => Type::Time,
         CellKind::Bool => Type::Bool,
     }
-}
-
-pub(crate) fn is_text(column: &ColumnSchema) -> bool {
-    column.is_kept_as_text() || matches!(column.ty, Type::Text | Type::Json | Type::Decimal)
 }

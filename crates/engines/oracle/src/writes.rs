@@ -1,6 +1,6 @@
 //! Writes of single rows. Each step is a statement; the caller makes those of one write atomic.
 
-use crate::columns::{makes_key, oracle_type};
+use crate::columns::oracle_type;
 use crate::connection::Connection;
 use crate::dialect::OracleStatements;
 use crate::driver::{BindKind, OracleBind, OracleCell};
@@ -11,7 +11,8 @@ use bobak_core::{
 };
 use bobak_engine_common::{
     ColumnValue, RowSteps, ServerWrite, StatementConnection, StatementDialect, in_column,
-    kept_types, needs_key, no_key_left, typed_values, written_columns,
+    is_of_key, kept_types, makes_key, needs_key, no_key_left, no_key_returned, typed_values,
+    written_columns,
 };
 
 /// The values of a statement.
@@ -148,17 +149,6 @@ pub(crate) fn made_key(cell: &OracleCell) -> Option<GeneratedKey> {
 /// Whether the keys of a table are those of a sequence of Bobak's.
 pub(crate) fn has_sequence(table: &TableSchema) -> bool {
     table.key().first().is_some_and(|&place| makes_key(table, place))
-}
-
-/// Whether an error is that a row with this key exists.
-pub(crate) fn is_of_key(table: &TableSchema, error: &Error) -> bool {
-    error.kind() == ErrorKind::Duplicate && error.column() == Some(&table.column_names(table.key()))
-}
-
-#[cold]
-pub(crate) fn no_key_returned(table: &TableSchema) -> Error {
-    let message = "the server did not return the keys that it made";
-    Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned())
 }
 
 /// The error of an insert for which the server has no key.

@@ -6,6 +6,7 @@ use crate::settings::PostgresBuilder;
 use bobak_core::{
     Capabilities, Engine, Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
+use bobak_engine_common::server_capabilities;
 use std::sync::Arc;
 
 /// A database on PostgreSQL, or on a server that speaks its protocol. Cheap to clone; its connections close when
@@ -72,22 +73,12 @@ impl Engine for Postgres {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::NONE;
+        let mut capabilities = server_capabilities();
         capabilities.subqueries = true;
-        capabilities.sql = true;
-        capabilities.persistent = true;
-        capabilities.concurrent_readers = true;
-        capabilities.concurrent_writers = true;
-        // About 2,700 bytes, after compression.
-        capabilities.limited_key_length = true;
-        capabilities.large_batches = true;
-        capabilities.foreign_keys = true;
         capabilities.update_actions = true;
-        capabilities.add_reference = true;
         capabilities.deferred_references = true;
         capabilities.alter_table = true;
         capabilities.online_ddl = true;
-        capabilities.unreused_keys = true;
         capabilities.generated_columns = true;
         capabilities.search = true;
         capabilities.search_in_transaction = true;

@@ -3,6 +3,8 @@
 //! The arithmetic is Howard Hinnant's "chrono-compatible low-level date algorithms": years that
 //! begin in March, in eras of 400 years.
 
+use bobak_core::{Error, ErrorKind, Result, Type};
+
 const DAY: i64 = 86_400_000_000;
 
 /// A moment's parts: year, month, day, hour, minute, second, microsecond.
@@ -92,6 +94,32 @@ pub fn micros_of_day(days: u32, hour: u8, minute: u8, second: u8, micro: u32) ->
     let hours = i64::from(days) * 24 + i64::from(hour);
     let seconds = (hours * 60 + i64::from(minute)) * 60 + i64::from(second);
     seconds * 1_000_000 + i64::from(micro)
+}
+
+/// Rejects a day outside of the years 1 to 9999.
+///
+/// # Errors
+/// `OutOfRange`; `server` is its name in the message.
+pub fn check_day(days: i64, server: &str) -> Result<()> {
+    let message = || format!("on {server}, dates are from 0001-01-01 to 9999-12-31");
+    date_of(days).map(drop).ok_or_else(|| Error::new(ErrorKind::OutOfRange, message()))
+}
+
+/// The texts of the date and of the time of day of a date, a time or a moment.
+///
+/// # Errors
+/// As [`check_day`].
+pub fn texts_of(ty: Type, integer: i64, server: &str) -> Result<(String, String)> {
+    let (days, micros) = match ty {
+        Type::Date => (integer, 0),
+        Type::Time => (0, integer.rem_euclid(DAY)),
+        _ => (integer.div_euclid(DAY), integer.rem_euclid(DAY)),
+    };
+    check_day(days, server)?;
+    let (year, month, day) = date_of(days).unwrap_or_default();
+    let (hour, minute, second, micro) = time_of(micros).unwrap_or_default();
+    let time = format!("{hour:02}:{minute:02}:{second:02}.{micro:06}");
+    Ok((format!("{year:04}-{month:02}-{day:02}"), time))
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ pub mod calendar;
 mod check_text;
 mod column_values;
 mod condition;
+mod names;
 mod narrow_amounts;
+mod phase;
 mod pool;
 mod query;
 mod row;
@@ -22,18 +24,26 @@ mod texts;
 pub mod tls;
 mod transaction;
 
-pub use address::ServerAddress;
+use bobak_core::Capabilities;
+
+pub use address::{ServerAddress, ServerUrl};
 pub use batch::{ServerBatch, ServerWrite, WriteTogether};
 pub use check_text::{CheckDialect, check_condition};
 pub use column_values::{ColumnValue, folded_value, kept_types, typed_values, written_columns};
 pub use condition::{Comparability, ServerCondition};
+pub use names::{
+    check_name, column_name, index_name, key_name, reference_name, substitute_name, swap_case,
+};
 pub use narrow_amounts::NarrowAmounts;
+pub use phase::ServerPhase;
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
 pub use query::{check_texts, each_by_key, key_of_row, lock_rows, rows_to_lock};
 pub use row::{ServerRow, ServerValue};
 pub use row_steps::RowSteps;
 pub use row_write::{
-    check_row_length, in_column, is_row_error, kept_type, needs_key, none_if_beyond, reject_null,
+    check_length, check_row_length, ends_transaction, in_column, index_columns, is_exact,
+    is_of_key, is_row_error, is_text, kept_type, makes_key, needs_key, no_key_returned,
+    none_if_beyond, reject_null,
 };
 pub use savepoints::{Savepoints, ServerSavepoint};
 pub use schema_plan::{
@@ -41,6 +51,25 @@ pub use schema_plan::{
 };
 pub use session::{ServerOperations, ServerSession};
 pub use statement_connection::{StatementConnection, query_table, scan_with};
-pub use table::{AddTableRow, ServerNames, ServerTable, catalog_text, read_catalog};
+pub use table::{
+    AddTableRow, ServerNames, ServerTable, catalog_integer, catalog_text, in_constraint,
+    listed_constraint, read_catalog,
+};
 pub use texts::{StatementDialect, sql_operator};
 pub use transaction::{SavepointStep, ServerTransaction, TransactionConnection, not_open};
+
+/// What the servers of databases with SQL have in common.
+#[must_use]
+pub const fn server_capabilities() -> Capabilities {
+    let mut capabilities = Capabilities::NONE;
+    capabilities.persistent = true;
+    capabilities.concurrent_readers = true;
+    capabilities.concurrent_writers = true;
+    capabilities.sql = true;
+    capabilities.foreign_keys = true;
+    capabilities.add_reference = true;
+    capabilities.unreused_keys = true;
+    capabilities.limited_key_length = true;
+    capabilities.large_batches = true;
+    capabilities
+}

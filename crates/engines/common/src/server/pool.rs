@@ -82,6 +82,15 @@ impl<C: Connector> Pool<C> {
         Self { connector, settings, state: Mutex::new(state), available: Condvar::new() }
     }
 
+    /// The pool of an engine, whose idle connections are closed after five minutes.
+    pub fn shared(connector: C, max_connections: usize, acquire_timeout: Duration) -> Arc<Self> {
+        let idle_timeout = Some(Duration::from_secs(300));
+        Arc::new(Self::new(
+            connector,
+            PoolSettings { max_connections, acquire_timeout, idle_timeout },
+        ))
+    }
+
     /// What opens the connections.
     pub const fn connector(&self) -> &C {
         &self.connector

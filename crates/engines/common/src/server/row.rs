@@ -37,6 +37,18 @@ impl ServerRow {
         Self { columns, is_typed, values: Vec::new(), bytes: Vec::new() }
     }
 
+    /// Rows whose columns have these names, and these types if no schema gives theirs.
+    pub fn described(
+        columns: impl Iterator<Item = (String, Type)>,
+        types: Option<&[Type]>,
+    ) -> Self {
+        let known = |at: usize| types.and_then(|types| types.get(at).copied());
+        let columns = columns
+            .enumerate()
+            .map(|(at, (name, ty))| ResultColumn::new(name, known(at).unwrap_or(ty)));
+        Self::new(columns.collect(), types.is_some())
+    }
+
     /// The columns.
     #[must_use]
     pub fn columns(&self) -> &[ResultColumn] {

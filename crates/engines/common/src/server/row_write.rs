@@ -1,6 +1,8 @@
 //! Parts of the write of one row, for engines of servers with SQL texts of their own.
 
-use bobak_core::{Error, ErrorKind, KeyGeneration, Result, Row, TableSchema, Type, Verb};
+use bobak_core::{
+    ColumnSchema, Error, ErrorKind, KeyGeneration, Result, Row, TableSchema, Type, Verb,
+};
 
 /// Checks that a row has a value for each column, or for each column of the key if it is deleted.
 ///
@@ -72,6 +74,76 @@ pub fn kept_type(table: &TableSchema, place: usize) -> Type {
         .columns()
         .get(place)
         .map_or(Type::Any, |column| if column.is_kept_as_text() { Type::Text } else { column.ty })
+}
+
+/// Whether the values of a column are texts in the database.
+#[must_use]
+pub fn is_text(column: &ColumnSchema) -> bool {
+    column.is_kept_as_text() || matches!(column.ty, Type::Text | Type::Json | Type::Decimal)
+}
+
+/// Rejects a value that is too long for its column.
+///
+/// # Errors
+/// `TooLong`; what is counted, and the server's name, are for the message.
+pub fn check_length(length: usize, limit: usize, (units, server): (&str, &str)) -> Result<()> {
+    if length <= limit {
+        return Ok(());
+    }
+    let message =
+        format!("the value has {length} {units}, and the column in {server} at most {limit}");
+    Err(Error::new(ErrorKind::TooLong, message))
+}
+
+/// The error of a server that has made keys and did not return them.
+#[cold]
+#[must_use]
+pub fn no_key_returned(table: &TableSchema) -> Error {
+    let message = "the server did not return the keys that it made";
+    Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned())
+}
+
+/// Whether an error is that a row with this key exists.
+#[must_use]
+pub fn is_of_key(table: &TableSchema, error: &Error) -> bool {
+    error.kind() == ErrorKind::Duplicate && error.column() == Some(&table.column_names(table.key()))
+}
+
+/// Whether a column is in the key, a unique index or a foreign key, so that its values must be unique or match exactly.
+#[must_use]
+pub fn is_exact(table: &TableSchema, place: usize) -> bool {
+    table.key().contains(&place)
+        || table.indexes().iter().any(|index| index.unique && index.columns.contains(&place))
+        || table.all_foreign_keys().iter().any(|key| key.columns.contains(&place))
+}
+
+/// Whether the server makes the values of a column.
+#[must_use]
+pub fn makes_key(table: &TableSchema, place: usize) -> bool {
+    table.has_integer_key()
+        && table.key() == [place]
+        && table.key_generation() == KeyGeneration::Engine
+}
+
+/// The columns of the key or an index, by its name in the database: one of Bobak's, or that of another program's index.
+pub fn index_columns(
+    table: &TableSchema,
+    mut is_own: impl FnMut(&str) -> bool,
+    is_other: impl Fn(&str) -> bool,
+) -> Option<&[usize]> {
+    if is_own(&crate::key_name(table)) {
+        return Some(table.key());
+    }
+    let indexes = table.indexes().iter();
+    let own = indexes.clone().find(|index| is_own(&crate::index_name(table, &index.name)));
+    let found = own.or_else(|| indexes.clone().find(|index| is_other(&index.name)))?;
+    Some(&found.columns)
+}
+
+/// Whether an error means that the database has undone the whole transaction, not the statement alone.
+#[must_use]
+pub const fn ends_transaction(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Serialization | ErrorKind::Unreachable | ErrorKind::Unknown)
 }
 
 /// Whether an error is about the one row that was sent: a batch may go on without it.

@@ -1,23 +1,27 @@
 //! Tables as the catalog of a server lists them: a row for each table, column, and column of an index or a foreign key.
 
-use crate::table_from_json;
+use crate::{index_name, key_name, table_from_json};
 use bobak_core::{
-    ColumnSchema, ForeignKey, Result, Row, TableSchema, TableSchemaBuilder, Type, ValueRef,
+    ColumnSchema, Error, ForeignKey, Result, Row, TableSchema, TableSchemaBuilder, Type, ValueRef,
 };
 use std::collections::BTreeMap;
 
 /// The names that a database has for what belongs to a table.
 pub trait ServerNames {
     /// A name of a table or a column as Bobak has it when it has read it. Some names have a substitute in the database.
-    fn read_back(name: &str) -> String {
+    fn read_back(&self, name: &str) -> String {
         name.to_owned()
     }
 
     /// The name of the index of a key that is no constraint.
-    fn key_name(table: &TableSchema) -> String;
+    fn key_name(&self, table: &TableSchema) -> String {
+        key_name(table)
+    }
 
     /// The name of an index of one of Bobak's tables.
-    fn index_name(table: &TableSchema, name: &str) -> String;
+    fn index_name(&self, table: &TableSchema, name: &str) -> String {
+        index_name(table, name)
+    }
 }
 
 /// An index as the catalog has it.
@@ -37,6 +41,12 @@ pub struct ServerTable {
     pub name: String,
     /// The parts of the description that Bobak has written, by their numbers: JSON.
     pub description: BTreeMap<u32, String>,
+    /// The table as Bobak has described it otherwise.
+    pub described: Option<TableSchema>,
+    /// Whether a change of the table has not ended, so that indexes may be missing.
+    pub is_changing: bool,
+    /// Whether it is no table of a program's.
+    pub is_hidden: bool,
     /// The columns, in order.
     pub columns: Vec<ColumnSchema>,
     /// Whether the server makes the key.
@@ -61,12 +71,49 @@ pub fn catalog_text(row: &dyn Row, place: usize) -> String {
     }
 }
 
+/// An integer of a row of the catalog.
+#[must_use]
+pub fn catalog_integer(row: &dyn Row, place: usize) -> Option<i64> {
+    match row.get(place) {
+        ValueRef::Int(integer) => Some(integer),
+        _ => None,
+    }
+}
+
+/// The table and the columns of a constraint, as `read` passes the names of both on; `None` after an error.
+pub fn listed_constraint(
+    read: impl FnOnce(&mut dyn FnMut(String, String)) -> Result<()>,
+) -> Option<(String, String)> {
+    let (mut table, mut columns) = (None, Vec::new());
+    let done = read(&mut |of, column| {
+        table = Some(of);
+        columns.push(column);
+    });
+    // The error that is looked into matters more than that of the look.
+    done.ok().and(table).map(|table| (table, columns.join(", ")))
+}
+
+/// An error with the table and the columns of its constraint; with this table if there is none.
+#[must_use]
+pub fn in_constraint(
+    error: Error,
+    found: Option<(String, String)>,
+    table: Option<&TableSchema>,
+) -> Error {
+    match (found, table) {
+        (Some((table, columns)), _) => error.in_table(table).in_column(columns),
+        (None, Some(table)) => error.in_table(table.name().to_owned()),
+        (None, None) => error,
+    }
+}
+
 /// Reads tables: `parts` are queries of the catalog, each with what takes note of its rows, whose first column is the table's
 /// name in the database. The rows of the first are the tables, in order.
 ///
 /// # Errors
 /// Those of `read`, which runs a query.
 pub fn read_catalog<N: ServerNames>(
+    names: &N,
     parts: &[(&str, AddTableRow)],
     mut read: impl FnMut(&str, &mut dyn FnMut(&dyn Row)) -> Result<()>,
 ) -> Result<Vec<TableSchema>> {
@@ -85,7 +132,7 @@ pub fn read_catalog<N: ServerNames>(
         })?;
     }
     let tables = order.iter().filter_map(|name| found.remove(name));
-    Ok(tables.filter_map(ServerTable::into_schema::<N>).collect())
+    Ok(tables.filter_map(|table| table.into_schema(names)).collect())
 }
 
 impl ServerTable {
@@ -125,23 +172,31 @@ impl ServerTable {
         }
     }
 
-    fn into_schema<N: ServerNames>(self) -> Option<TableSchema> {
-        self.own::<N>().or_else(|| self.foreign())
+    fn into_schema<N: ServerNames>(mut self, names: &N) -> Option<TableSchema> {
+        if self.is_hidden {
+            return None;
+        }
+        self.own(names).or_else(|| self.foreign())
     }
 
     /// The description, unless another program has changed the columns since.
-    fn own<N: ServerNames>(&self) -> Option<TableSchema> {
+    fn own<N: ServerNames>(&mut self, names: &N) -> Option<TableSchema> {
         let json: String = self.description.values().map(String::as_str).collect();
-        let table = table_from_json(&serde_json::from_str(&json).ok()?).ok()?;
+        let parsed = || table_from_json(&serde_json::from_str(&json).ok()?).ok();
+        let table = self.described.take().or_else(parsed)?;
         let has_index = |name: String| self.indexes.iter().any(|known| known.name == name);
+        let has_key = || !self.key.is_empty() || has_index(names.key_name(&table));
+        let has_indexes = || {
+            let mut indexes = table.indexes().iter();
+            indexes.all(|index| has_index(names.index_name(&table, &index.name)))
+        };
         let has_column = |column: &ColumnSchema| {
-            let name = N::read_back(&column.name);
+            let name = names.read_back(&column.name);
             self.columns.iter().any(|known| *known.name == *name)
         };
-        let is_same = N::read_back(table.name()) == self.name
-            && (!self.key.is_empty() || has_index(N::key_name(&table)))
+        let is_same = names.read_back(table.name()) == self.name
+            && (self.is_changing || has_key() && has_indexes())
             && table.columns().len() == self.columns.len()
-            && table.indexes().iter().all(|index| has_index(N::index_name(&table, &index.name)))
             && table.columns().iter().all(has_column);
         is_same.then_some(table)
     }
@@ -153,6 +208,7 @@ impl ServerTable {
         }
         let mut builder = TableSchema::builder(self.name);
         for mut column in self.columns {
+            column.nullable &= !self.key.iter().any(|name| **name == *column.name);
             // A key of another width that the server makes is what a key of 64 bits is to a program.
             if self.is_made && self.key == [column.name.to_string()] {
                 column.ty = Type::I64;

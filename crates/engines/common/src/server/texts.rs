@@ -1,6 +1,6 @@
 //! The statements for rows in the words of a database whose parameters have numbers.
 
-use crate::{ColumnValue, Comparability, folded_value, written_columns};
+use crate::{ColumnValue, Comparability, column_name, folded_value, written_columns};
 use bobak_core::{Comparison, FieldSet, Result, TableSchema, ValueRef};
 
 /// How a database writes statements for rows.
@@ -12,7 +12,9 @@ pub trait StatementDialect {
     fn quoted(&self, name: &str) -> String;
 
     /// A column's name in quotes.
-    fn column(&self, table: &TableSchema, place: usize) -> String;
+    fn column(&self, table: &TableSchema, place: usize) -> String {
+        self.quoted(column_name(table, place))
+    }
 
     /// The parameter of this number, counted from 1.
     fn number(&self, number: usize) -> String;
@@ -80,7 +82,9 @@ pub trait StatementDialect {
     }
 
     /// Whether the server makes the values of a column, so that they cannot be set.
-    fn makes_key(&self, table: &TableSchema, place: usize) -> bool;
+    fn makes_key(&self, table: &TableSchema, place: usize) -> bool {
+        crate::makes_key(table, place)
+    }
 
     /// Columns, parted by commas.
     fn columns(&self, table: &TableSchema, places: impl IntoIterator<Item = usize>) -> String {

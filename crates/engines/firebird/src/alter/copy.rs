@@ -14,7 +14,7 @@ use crate::names::{Names, moved_name, quoted};
 use crate::schema::create;
 use crate::table_rules::{RuleKind, rules};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, Row, TableSchema, ValueRef};
-use bobak_engine_common::find_table;
+use bobak_engine_common::{StatementDialect, find_table};
 
 /// Gives the table another name.
 ///

@@ -12,7 +12,7 @@ use crate::names::{Names, quoted};
 use crate::schema::add_column;
 use crate::table_rules::{RuleKind, TableRule, rules};
 use bobak_core::{Result, TableSchema};
-use bobak_engine_common::find_table;
+use bobak_engine_common::{StatementDialect, find_table};
 use bobak_sql::rename_order;
 
 /// Makes the change.

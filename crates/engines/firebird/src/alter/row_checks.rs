@@ -10,6 +10,7 @@ use crate::names::Names;
 use crate::table_rules::{RuleKind, TableRule, check_error};
 use crate::values::is_text;
 use bobak_core::{ColumnSchema, Error, ErrorKind, LengthLimit, Result, TableSchema};
+use bobak_engine_common::StatementDialect;
 
 /// A query, and the error if it has a row.
 type RowCheck = (String, Error);

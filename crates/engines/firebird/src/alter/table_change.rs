@@ -8,7 +8,7 @@ use crate::mode::Mode;
 use crate::names::{Names, quoted};
 use crate::table_rules::{TableRule, rules};
 use bobak_core::{Error, ErrorKind, Result, TableAlteration, TableSchema};
-use bobak_engine_common::{find_table, missing_table, table_exists};
+use bobak_engine_common::{StatementDialect, find_table, missing_table, table_exists};
 
 /// A change of a table.
 pub(super) struct TableChange {

@@ -11,14 +11,13 @@
 //! has the result that it would have alone.
 
 use crate::batch::{RunTarget, Sender};
-use crate::error::is_row_error;
 use crate::keys::{KeyBytes, key_bytes, push_bare_key, push_key};
-use crate::row_writes::{conflict, not_found, push_update, push_values, strange_keys};
+use crate::row_writes::{conflict, push_update, push_values};
 use crate::sql_texts::SqlTextKind;
 use crate::values::decode::{BorrowedRow, DecodedValue};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{GeneratedKey, OnError, Outcome, Result, Row, ValueRef, Verb};
-use bobak_engine_common::{needs_key, reject_null};
+use bobak_engine_common::{is_row_error, needs_key, no_key_returned, no_such_row, reject_null};
 use bobak_sql::Dialect;
 use mysql::Value as Wire;
 use std::collections::HashMap;
@@ -158,7 +157,7 @@ impl<'s, 'c, 'b> ChunkSender<'s, 'c, 'b> {
             return connection.run(Some(table), &sql, parameters).map(|_| Vec::new());
         }
         let keys = connection.insert_for_keys(table, &sql, parameters)?;
-        if keys.len() == rows.len() { Ok(keys) } else { Err(strange_keys(table)) }
+        if keys.len() == rows.len() { Ok(keys) } else { Err(no_key_returned(table)) }
     }
 
     /// Updates rows, after reading which of them exist, and in which version.
@@ -169,7 +168,7 @@ impl<'s, 'c, 'b> ChunkSender<'s, 'c, 'b> {
         let mut verdicts = Vec::with_capacity(rows.len());
         for row in rows {
             let verdict = match (found.get(&self.key(row)?), table.version()) {
-                (None, _) => Err(not_found(table)),
+                (None, _) => Err(no_such_row(table)),
                 (Some(Some(there)), Some(place)) if ValueRef::Int(*there) != row.value(place) => {
                     Err(conflict(table))
                 }

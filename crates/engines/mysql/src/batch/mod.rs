@@ -7,7 +7,6 @@ mod chunk;
 use crate::batch::chunk::ChunkSender;
 use crate::connection::Connection;
 use crate::database::Database;
-use crate::error::is_row_error;
 use crate::keys::{KeyBytes, key_bytes};
 use crate::narrow_tables::NarrowTables;
 use crate::row_writes::write_row;
@@ -16,6 +15,7 @@ use bobak_core::codec::EncodedRow;
 use bobak_core::{
     ErrorKind, FieldSet, OnError, Outcome, Result, Row, Run, TableSchema, Verb, WriteBatch,
 };
+use bobak_engine_common::is_row_error;
 use std::collections::HashSet;
 
 /// The most rows of one statement: more gain nothing that could be measured.

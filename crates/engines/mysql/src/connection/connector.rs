@@ -1,12 +1,13 @@
 //! How connections are opened: the hosts in turn, and what each session is set to.
 
 use crate::connection::{Connection, Flavour};
-use crate::error::{self, Phase};
+use crate::error;
 #[cfg(feature = "tls")]
 use crate::settings::Tls;
 use crate::settings::{Host, Isolation, Settings};
 use crate::values::instants::Instants;
 use bobak_core::{Error, ErrorKind, Result};
+use bobak_engine_common::ServerPhase;
 use bobak_sql::Dialect;
 #[cfg(feature = "tls")]
 use mysql::SslOpts;
@@ -248,7 +249,7 @@ fn flavour(conn: &mut Conn) -> Result<(Flavour, Vec<String>)> {
              'transaction_isolation', 'max_statement_time', 'max_execution_time', \
              'net_write_timeout', 'wsrep_sync_wait', 'max_allowed_packet')",
         )
-        .map_err(|error| error::translate(error, Phase::Read, None, false))?;
+        .map_err(|error| error::translate(error, ServerPhase::Read, None, false))?;
     let value = |name: &str| {
         let found = variables.iter().find(|(variable, _)| variable.eq_ignore_ascii_case(name));
         found.map_or("", |(_, value)| value.as_str())

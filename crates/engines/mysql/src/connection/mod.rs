@@ -5,11 +5,12 @@ pub(crate) mod placeholders;
 pub(crate) mod pool;
 
 use crate::connection::connector::ServerConnector;
-use crate::error::{self, Phase};
+use crate::error;
 use crate::values::decode::{BorrowedRow, DecodedValue, Decoder};
 use crate::values::encode::plain_all;
 use crate::values::instants::{self, Instants, origin};
 use bobak_core::{Interrupt, Interruptible, Result, ResultColumn, Row, TableSchema, Value};
+use bobak_engine_common::ServerPhase;
 use bobak_sql::{Dialect, server::SqlServer};
 use mysql::error::DriverError;
 use mysql::prelude::Queryable;
@@ -46,8 +47,9 @@ pub(crate) struct Connection {
     statements: HashMap<Box<str>, (Statement, u64)>,
     clock: u64,
     /// What it is doing.
-    pub phase: Phase,
-    broken: bool,
+    pub phase: ServerPhase,
+    /// Whether it cannot be used any more.
+    pub broken: bool,
 }
 
 /// Called with each row's values and the columns. It returns whether to go on.
@@ -100,14 +102,9 @@ impl Connection {
             flavour,
             statements: HashMap::new(),
             clock: 0,
-            phase: Phase::Read,
+            phase: ServerPhase::Read,
             broken: false,
         }
-    }
-
-    /// Whether it cannot be used any more.
-    pub(crate) const fn is_broken(&self) -> bool {
-        self.broken
     }
 
     /// Whether the server still answers.

@@ -3,7 +3,6 @@
 use crate::connection::Connection;
 use crate::connection::connector::ServerConnector;
 use bobak_core::Result;
-use bobak_engine_common::PoolSettings;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,21 +16,15 @@ pub(crate) type PooledConnection = bobak_engine_common::PooledConnection<Arc<Poo
 /// After this idle time the pool checks with a round trip whether the connection still exists.
 const CHECK_THRESHOLD: Duration = Duration::from_millis(500);
 
-/// How long a connection may be idle.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
-
 /// Opens connections for the pool; each keeps the connector, to cancel its statements.
 #[derive(Debug)]
 pub(crate) struct PoolConnector(pub Arc<ServerConnector>);
 
 /// A pool without connections.
 pub(crate) fn pool(connector: ServerConnector) -> Arc<Pool> {
-    let limits = PoolSettings {
-        max_connections: connector.settings.connections,
-        acquire_timeout: connector.settings.busy_timeout,
-        idle_timeout: Some(IDLE_TIMEOUT),
-    };
-    Arc::new(Pool::new(PoolConnector(Arc::new(connector)), limits))
+    let (connections, busy_timeout) =
+        (connector.settings.connections, connector.settings.busy_timeout);
+    Pool::shared(PoolConnector(Arc::new(connector)), connections, busy_timeout)
 }
 
 impl bobak_engine_common::Connector for PoolConnector {
@@ -46,6 +39,6 @@ impl bobak_engine_common::Connector for PoolConnector {
     }
 
     fn is_reusable(&self, connection: &mut Connection) -> bool {
-        !connection.is_broken()
+        !connection.broken
     }
 }

@@ -12,7 +12,6 @@ use crate::batch;
 use crate::connection::Connection;
 use crate::connection::pool::PooledConnection;
 use crate::database::Database;
-use crate::error::Phase;
 use crate::keys::push_bare_key;
 use crate::row_writes::write_row;
 use crate::schema::details;
@@ -27,7 +26,7 @@ use bobak_core::{
     Row, RowBuffer, SchemaChange, SchemaDetails, Session, SideEffects, Source, TableSchema,
     TransactionControl, Value, ValueAddress, ValueRange, ValueState, Write, WriteBatch,
 };
-use bobak_engine_common::{in_row_callback, not_open};
+use bobak_engine_common::{ServerPhase, in_row_callback, not_open};
 use bobak_sql::server::{mysql_alter, mysql_catalog};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -65,7 +64,7 @@ impl<'e> MySqlSession<'e> {
     /// If a pooled connection broke while it was idle, a read is repeated on a new one, if `again` says so.
     fn run<R>(
         &self,
-        phase: Phase,
+        phase: ServerPhase,
         again: impl Fn() -> bool,
         mut run: impl FnMut(&mut Connection) -> Result<R>,
     ) -> Result<R> {
@@ -78,13 +77,13 @@ impl<'e> MySqlSession<'e> {
         let mut pooled = self.engine.pool.acquire_owned()?;
         pooled.phase = phase;
         let done = run(&mut pooled);
-        if self.was_gone(&done, &pooled) && phase == Phase::Read && again() {
+        if self.was_gone(&done, &pooled) && phase == ServerPhase::Read && again() {
             self.forget(pooled);
             let mut pooled = self.engine.pool.acquire_owned()?;
             pooled.phase = phase;
             return run(&mut pooled);
         }
-        if pooled.is_broken() {
+        if pooled.broken {
             self.forget(pooled);
         }
         done
@@ -98,7 +97,7 @@ impl<'e> MySqlSession<'e> {
     ) -> Result<()> {
         let handed = Cell::new(false);
         self.run(
-            Phase::Read,
+            ServerPhase::Read,
             || !handed.get(),
             |connection| {
                 query::run(connection, statement, &mut |lent| {
@@ -112,7 +111,7 @@ impl<'e> MySqlSession<'e> {
     /// Whether the connection was gone before it was used.
     fn was_gone<R>(&self, done: &Result<R>, pooled: &PooledConnection) -> bool {
         pooled.is_reused()
-            && pooled.is_broken()
+            && pooled.broken
             && matches!(done, Err(error) if error.kind() == ErrorKind::Unreachable)
     }
 
@@ -128,8 +127,8 @@ impl<'e> MySqlSession<'e> {
     fn begin(&self) -> Result<OpenTransaction> {
         let mut pooled = self.engine.pool.acquire_owned()?;
         if let Err(error) = pooled.begin() {
-            let again = pooled.is_reused() && pooled.is_broken();
-            if pooled.is_broken() {
+            let again = pooled.is_reused() && pooled.broken;
+            if pooled.broken {
                 self.forget(pooled);
             }
             if !again {
@@ -165,13 +164,13 @@ impl<'e> MySqlSession<'e> {
         }
         state.spare_connections(self.engine.pool.max_connections() / 2);
         let mut pooled = self.engine.pool.acquire_owned()?;
-        pooled.phase = Phase::Read;
+        pooled.phase = ServerPhase::Read;
         let used_before = pooled.is_reused();
         match CursorReader::on_pooled(pooled, opening.clone()) {
             // The connection was gone before it was used.
             Err(error) if used_before && error.kind() == ErrorKind::Unreachable => {
                 let mut pooled = self.engine.pool.acquire_owned()?;
-                pooled.phase = Phase::Read;
+                pooled.phase = ServerPhase::Read;
                 CursorReader::on_pooled(pooled, opening)
             }
             other => other,
@@ -231,7 +230,7 @@ impl Session for MySqlSession<'_> {
         write.table.check_written(write.verb)?;
         let Write { table, verb, fields, values } = *write;
         self.run(
-            Phase::Write,
+            ServerPhase::Write,
             || false,
             |connection| {
                 self.engine.narrow_tables.check_row(connection, table, verb, &values)?;
@@ -244,7 +243,7 @@ impl Session for MySqlSession<'_> {
         change.table.check_writable()?;
         check_assigns(change)?;
         self.run(
-            Phase::Write,
+            ServerPhase::Write,
             || false,
             |connection| {
                 self.engine.narrow_tables.check_change(connection, change)?;
@@ -290,7 +289,7 @@ impl Session for MySqlSession<'_> {
         push_bare_key(table, &key, &mut parameters)?;
         let found = Cell::new(false);
         self.run(
-            Phase::Read,
+            ServerPhase::Read,
             || !found.get(),
             |connection| {
                 let text =
@@ -373,11 +372,11 @@ impl Session for MySqlSession<'_> {
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.run(Phase::Read, || true, |connection| mysql_catalog::read(connection))
+        self.run(ServerPhase::Read, || true, |connection| mysql_catalog::read(connection))
     }
 
     fn views(&self) -> Result<Vec<TableSchema>> {
-        self.run(Phase::Read, || true, |connection| mysql_catalog::views(connection))
+        self.run(ServerPhase::Read, || true, |connection| mysql_catalog::views(connection))
     }
 
     fn side_effects(&self) -> Result<SideEffects> {
@@ -388,7 +387,7 @@ impl Session for MySqlSession<'_> {
     }
 
     fn schema_details(&self) -> Result<SchemaDetails> {
-        self.run(Phase::Read, || true, details::read)
+        self.run(ServerPhase::Read, || true, details::read)
     }
 
     fn read_invalid_dates_as_null(&self) -> Result<()> {
@@ -398,7 +397,7 @@ impl Session for MySqlSession<'_> {
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
         let triggers =
-            self.run(Phase::Read, || true, |connection| mysql_catalog::triggers(connection))?;
+            self.run(ServerPhase::Read, || true, |connection| mysql_catalog::triggers(connection))?;
         // Who may not make triggers is shown none.
         Ok((!triggers.is_empty()).then_some(triggers))
     }
@@ -412,7 +411,7 @@ impl Session for MySqlSession<'_> {
         state.spare_connections(0);
         drop(state);
         self.run(
-            Phase::Write,
+            ServerPhase::Write,
             || false,
             |connection| {
                 mysql_alter::run(connection, changes)?;
@@ -427,7 +426,7 @@ impl Session for MySqlSession<'_> {
         let (text, values) = query::with_parameters(self.engine.dialect, sql, parameters)?;
         let changes_schema = query::changes_schema(sql);
         self.run(
-            Phase::Write,
+            ServerPhase::Write,
             || false,
             |connection| {
                 let done = connection.run(None, &text, values.clone())?;

@@ -96,18 +96,23 @@ pub(crate) fn with_parameters<'a>(
 
 /// Rejects statements of a transaction as text: the connection is shared with others.
 pub(crate) fn reject_control(text: &str, inside: bool) -> Result<()> {
-    let word = first_word(Dialect::MySql.syntax(), text).to_ascii_lowercase();
-    match word.as_str() {
-        "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" | "xa" | "lock"
-        | "unlock" | "use" | "set" => {
-            let message = format!(
-                "{word} cannot be given as SQL, because the connection is shared: use the \
-                 transaction's methods"
-            );
-            Err(Error::new(ErrorKind::Misuse, message))
-        }
-        _ if inside && changes_schema(text) => Err(schema_in_transaction()),
-        _ => Ok(()),
+    const CONTROL: [&str; 11] = [
+        "begin",
+        "start",
+        "commit",
+        "rollback",
+        "savepoint",
+        "release",
+        "xa",
+        "lock",
+        "unlock",
+        "use",
+        "set",
+    ];
+    bobak_sql::reject_control(Dialect::MySql.syntax(), text, &CONTROL)?;
+    match inside && changes_schema(text) {
+        true => Err(schema_in_transaction()),
+        false => Ok(()),
     }
 }
 

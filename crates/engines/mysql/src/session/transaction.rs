@@ -2,25 +2,26 @@
 
 use crate::connection::Connection;
 use crate::connection::pool::PoolConnector;
-use crate::error::{Phase, ends_transaction};
 use bobak_core::{Error, Result};
-use bobak_engine_common::{SavepointStep, ServerTransaction, TransactionConnection};
+use bobak_engine_common::{
+    SavepointStep, ServerPhase, ServerTransaction, TransactionConnection, ends_transaction,
+};
 
 pub(crate) type OpenTransaction = ServerTransaction<PoolConnector>;
 
 impl Connection {
     /// Begins a transaction.
     pub(crate) fn begin(&mut self) -> Result<()> {
-        self.phase = Phase::Read;
+        self.phase = ServerPhase::Read;
         self.command("START TRANSACTION")?;
-        self.phase = Phase::Inside;
+        self.phase = ServerPhase::Inside;
         Ok(())
     }
 
     /// Undoes the transaction. A server that can't be asked does it by itself.
     fn undo(&mut self) {
-        if !Self::is_broken(self) {
-            self.phase = Phase::Read;
+        if !self.broken {
+            self.phase = ServerPhase::Read;
             // Where it fails the connection is broken, and the connection is not used again.
             let _ = self.command("ROLLBACK");
         }
@@ -29,17 +30,17 @@ impl Connection {
 
 impl TransactionConnection for Connection {
     fn is_broken(&self) -> bool {
-        Self::is_broken(self)
+        self.broken
     }
 
     fn has_ended(&self, error: &Error) -> bool {
-        ends_transaction(error.kind()) || Self::is_broken(self)
+        ends_transaction(error.kind()) || self.broken
     }
 
     fn end(&mut self, commit: bool) -> Result<()> {
         let mut done = Ok(());
         if commit {
-            self.phase = Phase::Commit;
+            self.phase = ServerPhase::Commit;
             done = self.command("COMMIT");
         }
         if !commit || done.is_err() {

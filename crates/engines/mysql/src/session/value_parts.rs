@@ -1,11 +1,11 @@
 //! One value, read in parts.
 
 use super::MySqlSession;
-use crate::error::Phase;
 use crate::keys::push_bare_key;
 use crate::values::decode::BorrowedRow;
 use crate::values::encode::plain;
 use bobak_core::{Result, ValueAddress, ValueRange, ValueRef, ValueState};
+use bobak_engine_common::ServerPhase;
 use std::cell::RefCell;
 
 impl MySqlSession<'_> {
@@ -23,7 +23,7 @@ impl MySqlSession<'_> {
         let text = bobak_sql::read_part(self.engine.dialect, value.table, value.column);
         let found = RefCell::new(None);
         self.run(
-            Phase::Read,
+            ServerPhase::Read,
             || found.borrow().is_none(),
             |connection| {
                 let parameters = parameters.clone();

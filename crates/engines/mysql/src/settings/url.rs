@@ -4,7 +4,8 @@ use crate::MySqlBuilder;
 use crate::settings::Host;
 use bobak_core::Result;
 use bobak_core::settings::Configurable;
-use bobak_core::url::{config, decode};
+use bobak_core::url::config;
+use bobak_engine_common::ServerUrl;
 
 const PORT: u16 = 3306;
 
@@ -13,43 +14,23 @@ pub(crate) fn parse(text: &str) -> Result<MySqlBuilder> {
         .strip_prefix("mysql://")
         .or_else(|| text.strip_prefix("mariadb://"))
         .ok_or_else(|| config("write mysql://USER:PASSWORD@HOST/DATABASE"))?;
-    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (authority, database) = place.split_once('/').unwrap_or((place, ""));
-    let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
-    let hosts = hosts.split(',').map(host).collect::<Result<Vec<_>>>()?;
-    let mut builder = MySqlBuilder::new(hosts);
-    let (user, password) = match login.split_once(':') {
-        Some((user, password)) => (user, Some(password)),
-        None => (login, None),
-    };
-    if !user.is_empty() {
-        builder = builder.user(decode(user)?);
+    let url = ServerUrl::parse(rest, PORT)?;
+    let hosts = url.hosts.into_iter().map(|(name, port)| Host {
+        name: if name.is_empty() { "127.0.0.1".to_owned() } else { name },
+        port,
+    });
+    let mut builder = MySqlBuilder::new(hosts.collect());
+    if let Some(user) = url.user {
+        builder = builder.user(user);
     }
-    if let Some(password) = password {
-        builder = builder.password(decode(password)?);
+    if let Some(password) = url.password {
+        builder = builder.password(password);
     }
-    if !database.is_empty() {
-        builder = builder.database(decode(database)?);
+    if !url.database.is_empty() {
+        builder = builder.database(url.database);
     }
-    builder.set_query(query)?;
+    builder.set_query(url.settings)?;
     Ok(builder)
-}
-
-/// `name`, `name:port`, `[address]:port`.
-fn host(text: &str) -> Result<Host> {
-    let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, rest)) => (address, rest.strip_prefix(':')),
-        None => match text.split_once(':') {
-            Some((name, port)) => (name, Some(port)),
-            None => (text, None),
-        },
-    };
-    let port = match port {
-        None => PORT,
-        Some(port) => port.parse().map_err(|_| config(format!("'{port}' is not a port")))?,
-    };
-    let name = if name.is_empty() { "127.0.0.1".to_owned() } else { decode(name)? };
-    Ok(Host { name, port })
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use crate::settings::{PORT, PostgresBuilder};
 use bobak_core::Result;
 use bobak_core::settings::Configurable;
-use bobak_core::url::{config, decode};
+use bobak_core::url::config;
+use bobak_engine_common::ServerUrl;
 
 pub(crate) fn apply(builder: PostgresBuilder, url: &str) -> Result<PostgresBuilder> {
     let (scheme, rest) = url.split_once(':').unwrap_or(("", url));
@@ -11,43 +12,25 @@ pub(crate) fn apply(builder: PostgresBuilder, url: &str) -> Result<PostgresBuild
         return Err(config(format!("'{scheme}' is not postgres")));
     }
     let rest = rest.strip_prefix("//").unwrap_or(rest);
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let (account, hosts) = match authority.rsplit_once('@') {
-        Some((account, hosts)) => (Some(account), hosts),
-        None => (None, authority),
-    };
+    let url = ServerUrl::parse(rest, PORT)?;
     let mut builder = builder;
-    if let Some(account) = account {
-        let (user, password) = account.split_once(':').unzip();
-        builder = builder.user(decode(user.unwrap_or(account))?);
-        if let Some(password) = password {
-            builder = builder.password(decode(password)?);
+    if let Some(user) = url.user {
+        builder = builder.user(user);
+    }
+    if let Some(password) = url.password {
+        builder = builder.password(password);
+    }
+    for (name, port) in url.hosts {
+        // A socket's port has no host before it.
+        if !name.is_empty() || port != PORT {
+            builder = builder.host(name, port);
         }
     }
-    for host in hosts.split(',').filter(|host| !host.is_empty()) {
-        let (name, port) = split_port(host)?;
-        builder = builder.host(decode(name)?, port);
+    if !url.database.is_empty() {
+        builder = builder.database(url.database);
     }
-    if !database.is_empty() {
-        builder = builder.database(decode(database)?);
-    }
-    builder.set_query(query)?;
+    builder.set_query(url.settings)?;
     Ok(builder)
-}
-
-/// `name:port`, with an IPv6 address in brackets.
-fn split_port(host: &str) -> Result<(&str, u16)> {
-    let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((name, rest)) => (name, rest.strip_prefix(':')),
-        None => match host.rsplit_once(':') {
-            Some((name, port)) => (name, Some(port)),
-            None => (host, None),
-        },
-    };
-    let Some(port) = port else { return Ok((name, PORT)) };
-    let port = port.parse().map_err(|_| config(format!("'{port}' is not a port")))?;
-    Ok((name, port))
 }
 
 #[cfg(test)]
