@@ -291,7 +291,7 @@ document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
 
 const KEYS = [
   ["/", "Find in the table"],
-  ["t", "Find a table"],
+  ["t, Ctrl+K", "Find a table"],
   ["Arrows, Page Up, Page Down, Home, End", "Move in the grid; with Ctrl to the edge"],
   ["Enter or F2, or any letter", "Edit the cell; in the header: sort"],
   ["Shift+Enter", "Open the row"],
@@ -310,9 +310,10 @@ function showKeys() {
 }
 
 addEventListener("keydown", (event) => {
-  if (event.target.closest("input, textarea, select, dialog, .menu") || event.ctrlKey || event.metaKey || event.altKey || !app.search) return;
-  if (event.key === "t") (document.body.classList.add("side-open"), app.search.focus(), app.search.select());
-  else if (event.key === "?") showKeys();
+  const far = event.ctrlKey || event.metaKey;
+  if (event.target.closest(far ? "dialog" : "input, textarea, select, dialog, .menu") || event.altKey || !app.search) return;
+  if (event.key === (far ? "k" : "t")) (document.body.classList.add("side-open"), app.search.focus(), app.search.select());
+  else if (event.key === "?" && !far) showKeys();
   else return;
   event.preventDefault();
 });
