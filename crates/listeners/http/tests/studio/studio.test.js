@@ -105,6 +105,12 @@ on("sort, search, filter and facets share one address", "#/data/shop/customer", 
   await other.keyboard.press("Enter");
   await other.waitForSelector(".problem:not([hidden])");
   assert.match(await other.textContent(".problem"), /nosuch/);
+  // Another table is a key away, from a field as well.
+  await other.focus("input.filter");
+  await other.keyboard.press("Control+k");
+  await other.keyboard.type("wid");
+  await other.keyboard.press("Enter");
+  await ready(other, "300 rows");
 });
 
 on("the keyboard alone edits, undoes and deletes", "#/data/shop/customer", async (page) => {
