@@ -239,7 +239,7 @@ mod tests {
         };
         let report = run(&options, &mut Silent);
         let of_encrypted_files = if cfg!(feature = "encryption") { 23 } else { 0 };
-        assert_eq!(report.cells.len(), 269 + of_encrypted_files);
+        assert_eq!(report.cells.len(), 279 + of_encrypted_files);
         for cell in &report.cells {
             assert_eq!(cell.error, None, "{} {}", cell.engine, cell.cell);
             assert!(cell.verified && cell.rate.is_some());
