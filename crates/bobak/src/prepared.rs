@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 /// of one row by an index, and a half of a small join's; it does not matter for queries of many rows, and on servers.
 ///
 /// The function gets the placeholders, one or a tuple of up to six, and returns a [`Query`], a [join](JoinQuery), or a filter
-/// with [assignments](Column::set). It is called once and, where an engine has no prepared form of the query, each time: it
+/// with [assignments](bobak_core::Column::set). It is called once and, where an engine has no prepared form of the query, each time: it
 /// should return the same query each time. A placeholder stands where a column is compared with a value or assigned one.
 ///
 /// ```
@@ -62,9 +62,6 @@ use std::sync::{Arc, OnceLock};
 /// assert_eq!(grow.set(&cities, (1, 135_000))?, 1);
 /// # Ok::<(), Error>(())
 /// ```
-///
-/// [`Column::set`]: bobak_core::Column::set
-/// [Column::set]: bobak_core::Column::set
 pub struct PreparedQuery<P, Q> {
     write: Box<dyn Fn(P) -> Q + Send + Sync>,
     /// Of the rows, or of the update.
