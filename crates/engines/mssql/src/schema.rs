@@ -11,8 +11,8 @@ use crate::names::{
 use crate::wire::SentKind;
 use bobak_core::{ForeignKey, Result, SchemaChange, TableSchema, Value};
 use bobak_engine_common::{
-    PlannedKey, SchemaPlanner, StatementDialect, in_column, makes_key, reference_actions,
-    reference_pairs, reference_text,
+    PlannedKey, SchemaPlanner, in_column, key_text, makes_key, reference_actions, reference_pairs,
+    reference_text,
 };
 
 /// Statements, each with the table that it is about.
@@ -93,16 +93,8 @@ impl SchemaPlanner for Plan<'_> {
     }
 
     fn key(&self, table: &TableSchema) -> Result<PlannedKey> {
-        let (name, key) = (quoted(&key_name(table)), table.key());
-        if key.iter().all(|place| folded(table, *place).is_none()) {
-            let columns = MssqlStatements.columns(table, key.iter().copied());
-            return Ok(PlannedKey::Constraint(format!(
-                "CONSTRAINT {name} PRIMARY KEY ({columns})"
-            )));
-        }
-        let columns: Vec<String> = key.iter().map(|place| indexed(table, *place)).collect();
-        let (to, columns) = (quoted(table.name()), columns.join(", "));
-        Ok(PlannedKey::Index(format!("CREATE UNIQUE INDEX {name} ON {to} ({columns})")))
+        let (name, is_folded) = (quoted(&key_name(table)), |place| folded(table, place).is_some());
+        Ok(key_text(&MssqlStatements, table, &name, is_folded, |place| indexed(table, place)))
     }
 
     fn add_column(&mut self, table: &TableSchema, place: usize) -> Result<()> {

@@ -11,7 +11,7 @@ use bobak_core::{
     Error, ErrorKind, ForeignKey, OnDelete, OnUpdate, Result, SchemaChange, TableSchema, Value,
 };
 use bobak_engine_common::{
-    PlannedKey, SchemaPlanner, StatementDialect, in_column, makes_key, reference_pairs,
+    PlannedKey, SchemaPlanner, StatementDialect, in_column, key_text, makes_key, reference_pairs,
     reference_text,
 };
 
@@ -93,16 +93,8 @@ impl SchemaPlanner for Plan {
     }
 
     fn key(&self, table: &TableSchema) -> Result<PlannedKey> {
-        let (name, key) = (own(&key_name(table)), table.key());
-        if key.iter().all(|place| folded(table, *place).is_none()) {
-            let columns = OracleStatements.columns(table, key.iter().copied());
-            return Ok(PlannedKey::Constraint(format!(
-                "CONSTRAINT {name} PRIMARY KEY ({columns})"
-            )));
-        }
-        let columns: Vec<String> = key.iter().map(|place| compared(table, *place)).collect();
-        let (to, columns) = (quoted(table.name()), columns.join(", "));
-        Ok(PlannedKey::Index(format!("CREATE UNIQUE INDEX {name} ON {to} ({columns})")))
+        let (name, is_folded) = (own(&key_name(table)), |place| folded(table, place).is_some());
+        Ok(key_text(&OracleStatements, table, &name, is_folded, |place| compared(table, place)))
     }
 
     fn before_table(&mut self, table: &TableSchema) {

@@ -47,7 +47,8 @@ pub use row_write::{
 };
 pub use savepoints::{Savepoints, ServerSavepoint};
 pub use schema_plan::{
-    PlannedKey, SchemaPlanner, listed_reference, reference_actions, reference_pairs, reference_text,
+    PlannedKey, SchemaPlanner, key_text, listed_reference, reference_actions, reference_pairs,
+    reference_text,
 };
 pub use session::{ServerOperations, ServerSession};
 pub use statement_connection::{StatementConnection, query_table, scan_with};

@@ -200,6 +200,25 @@ fn plan_change<'t, P: SchemaPlanner + ?Sized>(
     }
 }
 
+/// The key of a table that is created: a constraint, or an index of `compared`, which writes each column as it is compared,
+/// if one of them `is_folded` there.
+pub fn key_text<D: StatementDialect>(
+    dialect: &D,
+    table: &TableSchema,
+    name: &str,
+    is_folded: impl Fn(usize) -> bool,
+    compared: impl Fn(usize) -> String,
+) -> PlannedKey {
+    let key = table.key().iter().copied();
+    if !key.clone().any(is_folded) {
+        let columns = dialect.columns(table, key);
+        return PlannedKey::Constraint(format!("CONSTRAINT {name} PRIMARY KEY ({columns})"));
+    }
+    let (to, columns) = (dialect.quoted(table.name()), key.map(compared).collect::<Vec<_>>());
+    let columns = columns.join(", ");
+    PlannedKey::Index(format!("CREATE UNIQUE INDEX {name} ON {to} ({columns})"))
+}
+
 /// The statement that adds a foreign key of columns to those of another table, without its actions.
 pub fn reference_text<'n, D: StatementDialect>(
     dialect: &D,

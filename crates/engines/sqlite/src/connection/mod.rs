@@ -295,7 +295,7 @@ impl Connection {
     ) -> Result<()> {
         let id = self.text_statement(sql)?;
         self.check_parameters(id, values.len())?;
-        self.each_row_of(id, values, table, row)
+        self.each_row_of(id, values.iter().map(Value::as_ref), table, row)
     }
 
     /// Runs a statement, discarding its rows. Returns the number of rows changed.

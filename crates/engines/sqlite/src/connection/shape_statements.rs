@@ -5,6 +5,7 @@ use crate::error::translate;
 use crate::ffi::StatementId;
 use bobak_core::{
     BulkChange, Join, QueryTemplate, Result, Row, Select, TableSchema, TemplateQuery, Value,
+    ValueRef,
 };
 use bobak_sql::{Dialect, Statement, StatementShape};
 
@@ -22,7 +23,7 @@ impl Connection {
         if let Some(shape) = StatementShape::of_select(select)
             && let Some(id) = self.shape_statement(&shape, || Some(write()))?
         {
-            return self.each_row_of(id, shape.values(), table, row);
+            return self.each_row_of(id, shape.values().iter().map(Value::as_ref), table, row);
         }
         let statement = write();
         self.each_row(&statement.text, &statement.parameters, table, row)
@@ -35,7 +36,9 @@ impl Connection {
         if let Some(shape) = StatementShape::of_join(join)
             && let Some(id) = self.shape_statement(&shape, write)?
         {
-            return self.each_row_of(id, shape.values(), table, row).map(|()| true);
+            return self
+                .each_row_of(id, shape.values().iter().map(Value::as_ref), table, row)
+                .map(|()| true);
         }
         let Some(statement) = write() else { return Ok(false) };
         self.each_row(&statement.text, &statement.parameters, table, row).map(|()| true)
@@ -74,14 +77,7 @@ impl Connection {
                 return Ok(Some(self.db.changes()));
             }
         };
-        let failed = |failure| translate(failure, table);
-        let mut rows = self.db.rows(id, values).map_err(failed)?;
-        while let Some(found) = rows.next().map_err(failed)? {
-            if !row(&found)? {
-                break;
-            }
-        }
-        Ok(Some(0))
+        self.each_row_of(id, values, table, row).map(|()| Some(0))
     }
 
     #[inline]
@@ -96,23 +92,18 @@ impl Connection {
     #[cold]
     fn prepare_template(&mut self, template: &QueryTemplate, key: [u64; 2]) -> Result<StatementId> {
         let (text, _) = template_statement(template.query()).unwrap_or_default();
-        let id = self.prepare_one(&text)?;
-        if let Some(old) = self.shapes.insert(key.into(), id) {
-            self.db.finalize(old);
-        }
-        Ok(id)
+        self.prepare_as(&key, &text)
     }
 
     /// As [`each_row`](Self::each_row), of a prepared statement.
-    pub(crate) fn each_row_of(
+    pub(crate) fn each_row_of<'v>(
         &mut self,
         id: StatementId,
-        values: &[Value<'_>],
+        values: impl Iterator<Item = ValueRef<'v>>,
         table: Option<&TableSchema>,
         row: EachRow<'_>,
     ) -> Result<()> {
         let failed = |failure| translate(failure, table);
-        let values = values.iter().map(Value::as_ref);
         let mut rows = self.db.rows(id, values).map_err(failed)?;
         while let Some(found) = rows.next().map_err(failed)? {
             if !row(&found)? {
@@ -134,11 +125,16 @@ impl Connection {
         }
         let written = write().filter(|statement| statement.parameters == shape.values());
         let Some(statement) = written else { return Ok(None) };
-        let id = self.prepare_one(&statement.text)?;
-        if let Some(old) = self.shapes.insert(shape.words().into(), id) {
+        self.prepare_as(shape.words(), &statement.text).map(Some)
+    }
+
+    /// Prepares a statement, and caches it by these words.
+    fn prepare_as(&mut self, words: &[u64], text: &str) -> Result<StatementId> {
+        let id = self.prepare_one(text)?;
+        if let Some(old) = self.shapes.insert(words.into(), id) {
             self.db.finalize(old);
         }
-        Ok(Some(id))
+        Ok(id)
     }
 }
 
