@@ -20,12 +20,12 @@ use std::sync::{Arc, OnceLock};
 /// statement is in SQL.
 ///
 /// Any query can be run directly, too, and its SQL is written once as well. A prepared query saves what Bobak itself does each
-/// time: it makes the query, resolves it for its tables, and looks its statement up. That is a third of the time of a query
-/// of one row by an index, and a half of a small join's; it does not matter for queries of many rows, and on servers.
+/// time: it makes the query, resolves it for its tables, and looks its statement up. That is more than a third of the time of a count or
+/// of a small join by an index in SQLite; it does not matter for queries of many rows, and on servers.
 ///
 /// The function gets the placeholders, one or a tuple of up to six, and returns a [`Query`], a [join](JoinQuery), or a filter
-/// with [assignments](bobak_core::Column::set). It is called once and, where an engine has no prepared form of the query, each time: it
-/// should return the same query each time. A placeholder stands where a column is compared with a value or assigned one.
+/// with [assignments](bobak_core::Column::set). It is called once and, where an engine has no prepared form of the query, each
+/// time: it should return the same query each time. A placeholder stands where a column is compared with a value or assigned one.
 ///
 /// ```
 /// use bobak::{prelude::*, query::{Placeholder, PreparedQuery}};
